@@ -1,0 +1,58 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! Compiles the C++ glue against the SpiderMonkey that the hooked mozjs_sys was built from.
+
+use std::env;
+use std::path::PathBuf;
+
+fn main() {
+    let variable = |name: &str| {
+        let hint = "is mozjs_sys hooked? run ./mach bootstrap";
+        PathBuf::from(env::var_os(name).unwrap_or_else(|| panic!("{name} is not set: {hint}")))
+    };
+    let build = variable("DEP_MOZJS_OUTDIR");
+    let source = variable("DEP_MOZJS_SRCDIR");
+    let encoding_c_mem = variable("DEP_ENCODING_C_MEM_INCLUDE_DIR");
+
+    let mut glue = cc::Build::new();
+    glue.cpp(true)
+        .std("gnu++20")
+        .pic(true)
+        .file("spidermonkey/glue.cpp")
+        .include("spidermonkey");
+    // The engine's headers: public ones, internal ones, and those its build generated.
+    for path in [
+        build.join("dist/include"),
+        build.join("js/src"),
+        source.join("js/src"),
+        encoding_c_mem,
+    ] {
+        // As system headers: their warnings are not ours.
+        glue.flag("-isystem").flag(path);
+    }
+    glue.flag("-include")
+        .flag(build.join("js/src/js-confdefs.h"))
+        // What the engine itself is compiled with; a difference would be another layout.
+        .define("STATIC_JS_API", None)
+        .define("NDEBUG", "1")
+        .define("TRIMMED", "1")
+        .define("WASM_SUPPORTS_HUGE_MEMORY", None)
+        .define("MOZ_HAS_MOZGLUE", None);
+    for flag in [
+        "-fno-rtti",
+        "-fno-exceptions",
+        "-fno-sized-deallocation",
+        "-fno-aligned-new",
+        "-fno-strict-aliasing",
+        "-Wno-invalid-offsetof",
+    ] {
+        glue.flag(flag);
+    }
+    // The walk runs while a thread stands still: fast, even in a dev build.
+    glue.opt_level(2).warnings(true).compile("strobe_glue");
+
+    println!("cargo::rerun-if-changed=spidermonkey/glue.cpp");
+    println!("cargo::rerun-if-changed=spidermonkey/glue.h");
+}

@@ -1,0 +1,207 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! The event loop's side: what a script thread or a worker holds, on its own thread.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::io;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use js_profiler_traits::{BASE_INTERVAL, IntervalError, SessionId, Trace, supported_interval};
+use servo_base::cross_process_instant::CrossProcessInstant;
+
+use crate::sampling_thread::{Membership, Message};
+use crate::spidermonkey::StockMode;
+
+/// At most this many sessions run at once on one event loop.
+const MAX_SESSIONS: usize = 100;
+
+/// What a session is started with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SessionOptions {
+    /// The requested interval, in milliseconds.
+    pub sample_interval: f64,
+    /// How many samples the buffer holds. Nothing is allocated for them beforehand.
+    pub max_buffer_size: u32,
+}
+
+/// Why a session could not start.
+#[derive(Debug)]
+pub enum StartError {
+    Interval(IntervalError),
+    /// As many sessions as may run at once are running.
+    TooManySessions,
+    /// The event loop is in no realm.
+    NoRealm,
+    /// The engine has no memory for its profiling mode.
+    OutOfMemory,
+    /// The sampling thread could not be started, or this thread not be made ready for it.
+    SamplingThread(io::Error),
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Interval(error) => error.fmt(formatter),
+            Self::TooManySessions => {
+                write!(formatter, "{MAX_SESSIONS} sessions are running on this event loop")
+            }
+            Self::NoRealm => write!(formatter, "the event loop is in no realm"),
+            Self::OutOfMemory => write!(formatter, "out of memory"),
+            Self::SamplingThread(error) => {
+                write!(formatter, "the sampling thread cannot be used: {error}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for StartError {}
+
+/// An event loop that can be sampled. It must be dropped before its JavaScript context is destroyed,
+/// and after the last script has returned.
+///
+/// Until the first session nothing is done but to remember the context: an event loop that never
+/// profiles costs nothing.
+pub struct EventLoop {
+    state: Rc<State>,
+}
+
+struct State {
+    /// From the first session on.
+    membership: RefCell<Option<Membership>>,
+    /// Until the event loop ends: what remains of its sessions then finds nobody.
+    mode: RefCell<Option<StockMode>>,
+    running: Cell<usize>,
+}
+
+impl EventLoop {
+    /// The event loop of the calling thread.
+    pub fn new(mode: StockMode) -> Self {
+        Self {
+            state: Rc::new(State {
+                membership: RefCell::new(None),
+                mode: RefCell::new(Some(mode)),
+                running: Cell::new(0),
+            }),
+        }
+    }
+
+    /// Starts a session that samples the realm which the context is in.
+    ///
+    /// `on_full` is called, on the sampling thread, when a sample finds the buffer full; the session
+    /// takes no more samples then, and waits to be stopped.
+    pub fn start(
+        &self,
+        options: SessionOptions,
+        on_full: impl FnOnce() + Send + 'static,
+    ) -> Result<Session, StartError> {
+        static NEXT_SESSION: AtomicU64 = AtomicU64::new(1);
+
+        let interval = supported_interval(options.sample_interval, BASE_INTERVAL)
+            .map_err(StartError::Interval)?;
+        let state = &self.state;
+        if state.running.get() >= MAX_SESSIONS {
+            return Err(StartError::TooManySessions);
+        }
+        let mut mode = state.mode.borrow_mut();
+        let mode = mode.as_mut().ok_or(StartError::NoRealm)?;
+        let realm = mode.current_realm().ok_or(StartError::NoRealm)?;
+        let mut membership = state.membership.borrow_mut();
+        let membership = match &mut *membership {
+            Some(membership) => membership,
+            none => none.insert(Membership::join(mode.context()).map_err(StartError::SamplingThread)?),
+        };
+        if !mode.set_enabled(true) {
+            return Err(StartError::OutOfMemory);
+        }
+        state.running.set(state.running.get() + 1);
+        let id = SessionId(NEXT_SESSION.fetch_add(1, Ordering::Relaxed));
+        membership.send(Message::Start {
+            group: membership.group,
+            session: id,
+            realm,
+            interval,
+            max_buffer_size: options.max_buffer_size,
+            on_full: Box::new(on_full),
+        });
+        Ok(Session {
+            id,
+            interval,
+            state: state.clone(),
+            running: Cell::new(true),
+        })
+    }
+}
+
+impl Drop for EventLoop {
+    fn drop(&mut self) {
+        // In this order: the thread is not sampled any more when the engine's mode goes.
+        self.state.membership.take();
+        self.state.mode.take();
+    }
+}
+
+impl State {
+    fn send(&self, message: impl FnOnce(&Membership) -> Message) {
+        if let Some(membership) = &*self.membership.borrow() {
+            membership.send(message(membership));
+        }
+    }
+}
+
+/// A session. Dropping it without [`Session::stop`] ends it without a trace.
+pub struct Session {
+    id: SessionId,
+    interval: Duration,
+    state: Rc<State>,
+    running: Cell<bool>,
+}
+
+impl Session {
+    /// The true sample interval: the requested one rounded down to a supported one.
+    pub fn sample_interval(&self) -> Duration {
+        self.interval
+    }
+
+    /// Takes note, on the event loop's thread, that the session takes no more samples. With the last
+    /// session the engine's profiling mode goes off.
+    pub fn note_ended(&self) {
+        if !self.running.replace(false) {
+            return;
+        }
+        let state = &self.state;
+        state.running.set(state.running.get() - 1);
+        if state.running.get() == 0
+            && let Some(mode) = &mut *state.mode.borrow_mut()
+        {
+            mode.set_enabled(false);
+        }
+    }
+
+    /// Ends the session. Its trace, with no sample later than this call, is given to `on_trace` on the
+    /// sampling thread.
+    pub fn stop(self, on_trace: impl FnOnce(Trace) + Send + 'static) {
+        let time = CrossProcessInstant::now();
+        self.state.send(|membership| Message::Stop {
+            group: membership.group,
+            session: self.id,
+            time,
+            on_trace: Box::new(on_trace),
+        });
+        self.note_ended();
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.state.send(|membership| Message::Discard {
+            group: membership.group,
+            session: self.id,
+        });
+        self.note_ended();
+    }
+}

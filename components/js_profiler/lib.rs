@@ -1,0 +1,29 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! The sampling component: one sampling thread per process takes samples of the JavaScript that the
+//! event loops of the process run.
+//!
+//! An event loop (a script thread or a worker) joins as a *profiler group* by [`EventLoop::join`]
+//! and leaves by dropping it. A group owns *sessions*, one for each running `Profiler` object. The
+//! sampling thread stops an event loop's thread by a signal, walks its stack into a buffer made
+//! beforehand, lets it run on, and then gives the sample to the sessions that are due.
+//!
+//! This crate knows SpiderMonkey and threads, and nothing of documents, promises or origins. Unsafe
+//! code is in `spidermonkey` and `suspend_linux` alone.
+
+#![deny(unsafe_code)]
+
+mod event_loop;
+mod group;
+mod sampling_thread;
+mod session;
+mod spidermonkey;
+#[path = "suspend_linux.rs"]
+mod suspend;
+mod ticks;
+mod trace_builder;
+
+pub use event_loop::{EventLoop, Session, SessionOptions, StartError};
+pub use spidermonkey::StockMode;

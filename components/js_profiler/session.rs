@@ -1,0 +1,294 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! A session as the sampling thread has it: which samples it wants and what it has of them.
+
+use std::num::NonZeroU32;
+
+use js_profiler_traits::{Frame, RealmId, SessionId, Trace};
+use rustc_hash::FxHashMap;
+use servo_base::cross_process_instant::CrossProcessInstant;
+
+use crate::group::{Function, FunctionId};
+use crate::ticks;
+use crate::trace_builder::TraceBuilder;
+
+/// Called once when the sample buffer is full, on the sampling thread.
+pub type OnFull = Box<dyn FnOnce() + Send>;
+
+/// What a tick brought.
+pub enum Outcome<'a> {
+    /// The functions on the stack, from the root to the leaf.
+    Stack {
+        functions: &'a [FunctionId],
+        truncated: bool,
+    },
+    /// No JavaScript was running.
+    Idle,
+    /// JavaScript was running, but its stack could not be walked.
+    Unwalkable,
+    /// The thread did not stop.
+    Missed,
+}
+
+pub struct SampledSession {
+    pub id: SessionId,
+    realm: RealmId,
+    /// In base intervals.
+    interval: NonZeroU32,
+    max_buffer_size: usize,
+    on_full: Option<OnFull>,
+    /// The tick up to which this session has had its samples.
+    last_tick: u64,
+    /// Whether a sample is due at `last_tick`.
+    due: bool,
+    builder: TraceBuilder,
+    /// Each function's frame in the trace; none for one that may not be shown.
+    frames: FxHashMap<FunctionId, Option<u32>>,
+}
+
+impl SampledSession {
+    pub fn new(
+        id: SessionId,
+        realm: RealmId,
+        interval: NonZeroU32,
+        max_buffer_size: u32,
+        on_full: OnFull,
+        current_tick: u64,
+    ) -> Self {
+        Self {
+            id,
+            realm,
+            interval,
+            max_buffer_size: max_buffer_size as usize,
+            on_full: Some(on_full),
+            last_tick: current_tick,
+            due: false,
+            builder: TraceBuilder::default(),
+            frames: FxHashMap::default(),
+        }
+    }
+
+    /// Whether it still takes samples.
+    fn is_running(&self) -> bool {
+        self.on_full.is_some()
+    }
+
+    /// In base intervals; none if it takes no more samples.
+    pub fn interval(&self) -> Option<NonZeroU32> {
+        self.is_running().then_some(self.interval)
+    }
+
+    /// The next tick at which it takes a sample.
+    pub fn next_tick(&self) -> Option<u64> {
+        self.is_running()
+            .then(|| ticks::next_multiple(self.last_tick, self.interval))
+    }
+
+    /// Moves on to `tick` and says whether a sample is due there. Ticks that were due before and had
+    /// none are missed: they are counted, and never made up for.
+    pub fn advance(&mut self, tick: u64) -> bool {
+        self.due = false;
+        if self.is_running() {
+            let due = ticks::multiples_between(self.last_tick, tick, self.interval);
+            self.last_tick = tick;
+            self.builder.counts().missed += due.saturating_sub(1);
+            self.due = due > 0;
+        }
+        self.due
+    }
+
+    pub fn is_due(&self) -> bool {
+        self.due
+    }
+
+    /// <https://wicg.github.io/js-self-profiling/#take-a-sample>
+    pub fn take_sample(
+        &mut self,
+        time: CrossProcessInstant,
+        outcome: &Outcome,
+        functions: &[Function],
+    ) {
+        if matches!(outcome, Outcome::Missed) {
+            self.builder.counts().missed += 1;
+            return;
+        }
+        // > If the length of the sample buffer is at least the sample buffer size limit, stop, and
+        // > queue a task to fire samplebufferfull.
+        if self.builder.sample_count() >= self.max_buffer_size {
+            if let Some(on_full) = self.on_full.take() {
+                on_full();
+            }
+            return;
+        }
+        let stack_id = match outcome {
+            Outcome::Stack {
+                functions: stack,
+                truncated,
+            } => {
+                self.builder.counts().truncated += u64::from(*truncated);
+                stack.iter().fold(None, |parent, &function| {
+                    match self.frame(function, &functions[function.index()]) {
+                        Some(frame) => Some(self.builder.stack(parent, frame)),
+                        None => parent,
+                    }
+                })
+            }
+            Outcome::Unwalkable => {
+                self.builder.counts().unwalkable += 1;
+                None
+            }
+            Outcome::Idle | Outcome::Missed => None,
+        };
+        self.builder.sample(time, stack_id);
+    }
+
+    fn frame(&mut self, id: FunctionId, function: &Function) -> Option<u32> {
+        if let Some(&frame) = self.frames.get(&id) {
+            return frame;
+        }
+        let frame = self.may_show(function).then(|| {
+            let has_resource = !function.resource.is_empty();
+            let resource_id = has_resource.then(|| self.builder.resource(&function.resource));
+            self.builder.frame(Frame {
+                name: function.name.clone(),
+                resource_id,
+                line: has_resource.then_some(function.line),
+                column: has_resource.then_some(function.column),
+            })
+        });
+        self.frames.insert(id, frame);
+        frame
+    }
+
+    /// A frame is in the trace only if its realm is the profiler's and its script is CORS-same-origin.
+    fn may_show(&self, function: &Function) -> bool {
+        function.realm == self.realm && !function.muted && !function.self_hosted
+    }
+
+    /// The trace up to `until`: what was sampled while the order to stop was on its way is left out.
+    pub fn finish(mut self, until: CrossProcessInstant) -> Trace {
+        self.builder.drop_samples_after(until);
+        self.builder.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    const OURS: RealmId = RealmId(1);
+    const OTHER: RealmId = RealmId(2);
+
+    fn function(name: &str, realm: RealmId, muted: bool) -> Function {
+        Function {
+            realm,
+            muted,
+            self_hosted: false,
+            name: name.to_owned(),
+            resource: "https://a.example/a.js".to_owned(),
+            line: 3,
+            column: 7,
+        }
+    }
+
+    fn session(interval: u32, max_buffer_size: u32) -> (SampledSession, Arc<AtomicUsize>) {
+        let full = Arc::new(AtomicUsize::new(0));
+        let on_full = {
+            let full = full.clone();
+            Box::new(move || {
+                full.fetch_add(1, Ordering::Relaxed);
+            })
+        };
+        let interval = NonZeroU32::new(interval).unwrap();
+        let session = SampledSession::new(SessionId(1), OURS, interval, max_buffer_size, on_full, 0);
+        (session, full)
+    }
+
+    #[test]
+    fn hidden_frames_leave_no_trace_between_visible_ones() {
+        let functions = [
+            function("root", OURS, false),
+            function("other realm", OTHER, false),
+            function("muted", OURS, true),
+            function("leaf", OURS, false),
+        ];
+        let stack: Vec<_> = (0..4).map(FunctionId).collect();
+        let (mut session, _) = session(1, 10);
+        let outcome = Outcome::Stack {
+            functions: &stack,
+            truncated: false,
+        };
+        session.take_sample(CrossProcessInstant::now(), &outcome, &functions);
+        // Only hidden frames: as if nothing had run.
+        let outcome = Outcome::Stack {
+            functions: &stack[1..3],
+            truncated: false,
+        };
+        session.take_sample(CrossProcessInstant::now(), &outcome, &functions);
+
+        let trace = session.finish(CrossProcessInstant::now());
+        let names: Vec<_> = trace.frames.iter().map(|frame| &*frame.name).collect();
+        assert_eq!(names, ["root", "leaf"]);
+        assert_eq!(trace.stacks.len(), 2);
+        assert_eq!(trace.stacks[1].parent_id, Some(0));
+        assert_eq!(trace.samples[0].stack_id, Some(1));
+        assert_eq!(trace.samples[1].stack_id, None);
+    }
+
+    #[test]
+    fn a_resource_whose_only_script_is_hidden_is_not_listed() {
+        let functions = [function("muted", OURS, true)];
+        let (mut session, _) = session(1, 10);
+        let outcome = Outcome::Stack {
+            functions: &[FunctionId(0)],
+            truncated: false,
+        };
+        session.take_sample(CrossProcessInstant::now(), &outcome, &functions);
+        let trace = session.finish(CrossProcessInstant::now());
+        assert!(trace.resources.is_empty());
+        assert!(trace.frames.is_empty());
+    }
+
+    #[test]
+    fn a_full_buffer_ends_sampling_once() {
+        let (mut session, full) = session(1, 2);
+        for taken in [1, 2, 2, 2] {
+            session.take_sample(CrossProcessInstant::now(), &Outcome::Idle, &[]);
+            assert_eq!(session.builder.sample_count(), taken);
+        }
+        assert_eq!(full.load(Ordering::Relaxed), 1);
+        assert!(!session.advance(100));
+        assert_eq!(session.next_tick(), None);
+        assert_eq!(session.finish(CrossProcessInstant::now()).samples.len(), 2);
+    }
+
+    #[test]
+    fn a_late_tick_is_taken_once_and_the_rest_counted_as_missed() {
+        let (mut session, _) = session(10, 100);
+        assert!(!session.advance(9));
+        assert!(session.advance(10));
+        assert_eq!(session.next_tick(), Some(20));
+        assert!(session.advance(55));
+        assert_eq!(session.builder.counts().missed, 3);
+        assert_eq!(session.next_tick(), Some(60));
+        session.take_sample(CrossProcessInstant::now(), &Outcome::Missed, &[]);
+        assert_eq!(session.builder.counts().missed, 4);
+        assert_eq!(session.builder.sample_count(), 0);
+    }
+
+    #[test]
+    fn no_sample_is_later_than_the_call_to_stop() {
+        let (mut session, _) = session(1, 100);
+        session.take_sample(CrossProcessInstant::now(), &Outcome::Idle, &[]);
+        let stop = CrossProcessInstant::now();
+        session.take_sample(CrossProcessInstant::now(), &Outcome::Idle, &[]);
+        let trace = session.finish(stop);
+        assert_eq!(trace.samples.len(), 1);
+        assert_eq!(trace.counts.taken, 1);
+    }
+}

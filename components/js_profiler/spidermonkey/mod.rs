@@ -1,0 +1,351 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! The Rust face of the C++ glue: the engine's side of a profiler group, and the walk of a stack.
+//!
+//! The structures and functions here are declared in `glue.h`: change both together.
+
+#![allow(unsafe_code)]
+
+use std::ffi::c_void;
+use std::ptr::NonNull;
+
+use js_profiler_traits::{MAX_FRAMES_PER_STACK, RealmId};
+use mozjs_sys::jsapi::JSContext;
+
+use crate::suspend::{Registers, StackBounds};
+
+/// Enough for the names and URLs of most stacks; see [`StackBuffer::grow_text`].
+const TEXT_CAPACITY: usize = 256 * 1024;
+/// The script of a `data:` URL has all of itself for a URL.
+const MAX_TEXT_CAPACITY: usize = 64 * 1024 * 1024;
+
+#[repr(u8)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(dead_code, reason = "C++ makes them")]
+enum TextEncoding {
+    Latin1 = 0,
+    Utf16 = 1,
+    Utf8 = 2,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Text {
+    offset: u32,
+    length: u32,
+    encoding: TextEncoding,
+}
+
+const FRAME_SELF_HOSTED: u8 = 1;
+const FRAME_MUTED: u8 = 2;
+const FRAME_NO_TEXT: u8 = 4;
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct GlueFrame {
+    realm: u64,
+    source_id: u32,
+    source_start: u32,
+    source_end: u32,
+    line: u32,
+    column: u32,
+    name: Text,
+    resource: Text,
+    flags: u8,
+}
+
+#[repr(C)]
+struct GlueStack {
+    frames: *mut GlueFrame,
+    frames_capacity: usize,
+    frames_length: usize,
+    text: *mut u8,
+    text_capacity: usize,
+    text_length: usize,
+    truncated: bool,
+}
+
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(dead_code, reason = "C++ makes them")]
+enum GlueWalk {
+    Stack = 0,
+    Idle = 1,
+    Forbidden = 2,
+    Inconsistent = 3,
+}
+
+unsafe extern "C" {
+    fn strobe_is_idle(cx: *mut JSContext) -> bool;
+    fn strobe_walk_stock(
+        cx: *mut JSContext,
+        registers: *const Registers,
+        stack_low: usize,
+        stack_high: usize,
+        stack: *mut GlueStack,
+    ) -> GlueWalk;
+    fn strobe_install_stock(cx: *mut JSContext) -> *mut c_void;
+    fn strobe_set_stock_enabled(cx: *mut JSContext, enabled: bool);
+    fn strobe_uninstall_stock(cx: *mut JSContext, stack: *mut c_void);
+    fn strobe_current_realm(cx: *mut JSContext) -> u64;
+}
+
+/// What identifies a function for as long as the process lives.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct FunctionKey {
+    pub realm: RealmId,
+    source_id: u32,
+    source_start: u32,
+    source_end: u32,
+    line: u32,
+    column: u32,
+}
+
+/// A frame of a walked stack, and a view of its text.
+pub struct WalkedFrame<'a> {
+    frame: &'a GlueFrame,
+    text: &'a [u8],
+}
+
+impl WalkedFrame<'_> {
+    pub fn key(&self) -> FunctionKey {
+        let frame = self.frame;
+        FunctionKey {
+            realm: RealmId(frame.realm),
+            source_id: frame.source_id,
+            source_start: frame.source_start,
+            source_end: frame.source_end,
+            line: frame.line,
+            column: frame.column,
+        }
+    }
+
+    /// Whether the script was fetched from another origin without CORS, so that nothing of it may
+    /// be shown.
+    pub fn muted(&self) -> bool {
+        self.frame.flags & FRAME_MUTED != 0
+    }
+
+    /// Whether this is one of the engine's own functions that are written in JavaScript.
+    pub fn self_hosted(&self) -> bool {
+        self.frame.flags & FRAME_SELF_HOSTED != 0
+    }
+
+    /// False if name and resource were lost for want of room.
+    pub fn has_text(&self) -> bool {
+        self.frame.flags & FRAME_NO_TEXT == 0
+    }
+
+    /// The function's own name, empty if it has none.
+    pub fn name(&self) -> String {
+        self.decode(self.frame.name)
+    }
+
+    /// The URL of the script, empty if it came from none.
+    pub fn resource(&self) -> String {
+        self.decode(self.frame.resource)
+    }
+
+    /// 1-based.
+    pub fn line(&self) -> u32 {
+        self.frame.line
+    }
+
+    /// 1-based.
+    pub fn column(&self) -> u32 {
+        self.frame.column
+    }
+
+    fn decode(&self, text: Text) -> String {
+        let bytes = &self.text[text.offset as usize..][..text.length as usize];
+        match text.encoding {
+            TextEncoding::Latin1 => bytes.iter().map(|&byte| char::from(byte)).collect(),
+            TextEncoding::Utf8 => String::from_utf8_lossy(bytes).into_owned(),
+            TextEncoding::Utf16 => {
+                let units = bytes
+                    .chunks_exact(2)
+                    .map(|pair| u16::from_ne_bytes([pair[0], pair[1]]));
+                char::decode_utf16(units)
+                    .map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER))
+                    .collect()
+            }
+        }
+    }
+}
+
+/// How a walk went.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Walk {
+    /// The frames are in the [`StackBuffer`].
+    Stack,
+    /// No JavaScript is running.
+    Idle,
+    /// The engine forbids walking at this moment, or the stack contradicts itself.
+    Unwalkable,
+}
+
+/// Room for one walked stack, made beforehand: the walk must not allocate.
+pub struct StackBuffer {
+    frames: Vec<GlueFrame>,
+    text: Vec<u8>,
+    truncated: bool,
+}
+
+impl StackBuffer {
+    pub fn new() -> Self {
+        Self {
+            frames: Vec::with_capacity(MAX_FRAMES_PER_STACK),
+            text: Vec::with_capacity(TEXT_CAPACITY),
+            truncated: false,
+        }
+    }
+
+    pub fn clear(&mut self) {
+        self.frames.clear();
+        self.text.clear();
+        self.truncated = false;
+    }
+
+    /// Makes more room for text, for the next walk.
+    pub fn grow_text(&mut self) {
+        if self.text.capacity() < MAX_TEXT_CAPACITY {
+            self.text = Vec::with_capacity(self.text.capacity() * 2);
+        }
+    }
+
+    /// Whether frames at the root end are missing.
+    pub fn truncated(&self) -> bool {
+        self.truncated
+    }
+
+    /// The frames from the root to the leaf.
+    pub fn frames(&self) -> impl Iterator<Item = WalkedFrame<'_>> {
+        self.frames.iter().rev().map(|frame| WalkedFrame {
+            frame,
+            text: &self.text,
+        })
+    }
+}
+
+/// An event loop's JavaScript context, as the sampling thread sees it.
+#[derive(Clone, Copy)]
+pub struct SampledContext(NonNull<JSContext>);
+
+// SAFETY: other threads only ask `is_idle`, which reads one word, and `walk`, whose contract is that
+// the context's own thread stands still. A group leaves before its context is destroyed.
+unsafe impl Send for SampledContext {}
+
+impl SampledContext {
+    /// Whether no JavaScript is on the context's stack.
+    pub fn is_idle(self) -> bool {
+        // SAFETY: the context is alive, because its group has not left; see the glue for the race.
+        unsafe { strobe_is_idle(self.0.as_ptr()) }
+    }
+
+    /// Walks the stack into `buffer`, in the engine's stock profiling mode. `registers` must be those
+    /// of the context's own thread, and `stack` the bounds of its stack.
+    pub fn walk(
+        self,
+        registers: &Registers,
+        stack: StackBounds,
+        buffer: &mut StackBuffer,
+    ) -> Walk {
+        let mut glue_stack = GlueStack {
+            frames: buffer.frames.as_mut_ptr(),
+            frames_capacity: buffer.frames.capacity(),
+            frames_length: 0,
+            text: buffer.text.as_mut_ptr(),
+            text_capacity: buffer.text.capacity(),
+            text_length: 0,
+            truncated: false,
+        };
+        // SAFETY: `Registers` are lent by `Thread::while_stopped` alone, and only while the thread
+        // stands still; a group has one thread and its context. The buffers are as large as they say.
+        let walk = unsafe {
+            strobe_walk_stock(
+                self.0.as_ptr(),
+                registers,
+                stack.low,
+                stack.high,
+                &mut glue_stack,
+            )
+        };
+        match walk {
+            GlueWalk::Stack => {
+                // SAFETY: the glue wrote that many elements, and no more than the capacities.
+                unsafe {
+                    buffer.frames.set_len(glue_stack.frames_length);
+                    buffer.text.set_len(glue_stack.text_length);
+                }
+                buffer.truncated = glue_stack.truncated;
+                Walk::Stack
+            }
+            GlueWalk::Idle => Walk::Idle,
+            GlueWalk::Forbidden | GlueWalk::Inconsistent => Walk::Unwalkable,
+        }
+    }
+}
+
+/// The engine's stock profiling mode on one context: off until there is a session, since it costs
+/// speed while it is on.
+///
+/// Stays on the context's thread.
+pub struct StockMode {
+    cx: NonNull<JSContext>,
+    profiling_stack: Option<NonNull<c_void>>,
+    enabled: bool,
+}
+
+impl StockMode {
+    /// # Safety
+    ///
+    /// `cx` must be this thread's context, and be alive for as long as the value is.
+    pub unsafe fn new(cx: NonNull<JSContext>) -> Self {
+        Self {
+            cx,
+            profiling_stack: None,
+            enabled: false,
+        }
+    }
+
+    pub fn context(&self) -> SampledContext {
+        SampledContext(self.cx)
+    }
+
+    /// The realm that the context is in.
+    pub fn current_realm(&self) -> Option<RealmId> {
+        // SAFETY: we are on the context's thread.
+        let realm = unsafe { strobe_current_realm(self.cx.as_ptr()) };
+        (realm != 0).then_some(RealmId(realm))
+    }
+
+    /// Switches the mode. False if there is no memory for it.
+    pub fn set_enabled(&mut self, enabled: bool) -> bool {
+        if enabled == self.enabled {
+            return true;
+        }
+        if self.profiling_stack.is_none() {
+            // SAFETY: we are on the context's thread.
+            self.profiling_stack = NonNull::new(unsafe { strobe_install_stock(self.cx.as_ptr()) });
+            if self.profiling_stack.is_none() {
+                return false;
+            }
+        }
+        // SAFETY: we are on the context's thread, and a profiling stack is installed.
+        unsafe { strobe_set_stock_enabled(self.cx.as_ptr(), enabled) };
+        self.enabled = enabled;
+        true
+    }
+}
+
+impl Drop for StockMode {
+    fn drop(&mut self) {
+        if let Some(profiling_stack) = self.profiling_stack {
+            // SAFETY: we are on the context's thread; an event loop drops this when it has left its
+            // last script.
+            unsafe { strobe_uninstall_stock(self.cx.as_ptr(), profiling_stack.as_ptr()) };
+        }
+    }
+}

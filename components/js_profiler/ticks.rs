@@ -1,0 +1,122 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! When samples are due: a grid of ticks, at multiples of the base interval since an epoch.
+//!
+//! A session with an interval of *n* base intervals is due on every tick whose number is a multiple
+//! of *n*. So all sessions of a group are in step, a session that joins or leaves moves no other's
+//! ticks, and a group's grid is the greatest common divisor of its sessions' intervals.
+
+use std::num::NonZeroU32;
+use std::time::{Duration, Instant};
+
+/// The grid of ticks of a process.
+#[derive(Clone, Copy, Debug)]
+pub struct Ticks {
+    epoch: Instant,
+    base: Duration,
+}
+
+impl Ticks {
+    pub fn new(epoch: Instant, base: Duration) -> Self {
+        Self { epoch, base }
+    }
+
+    /// The number of the last tick that is not after `now`.
+    pub fn at(&self, now: Instant) -> u64 {
+        let elapsed = now.saturating_duration_since(self.epoch);
+        (elapsed.as_nanos() / self.base.as_nanos()) as u64
+    }
+
+    pub fn instant(&self, tick: u64) -> Instant {
+        let nanoseconds = self.base.as_nanos() as u64 * tick;
+        self.epoch + Duration::from_nanos(nanoseconds)
+    }
+
+    /// An interval in base intervals. It must be a multiple of the base.
+    pub fn in_base_intervals(&self, interval: Duration) -> NonZeroU32 {
+        let multiple = interval.as_nanos() / self.base.as_nanos();
+        debug_assert_eq!(self.base.as_nanos() * multiple, interval.as_nanos());
+        NonZeroU32::new(multiple as u32).expect("an interval is at least the base interval")
+    }
+}
+
+/// The first multiple of `interval` after `tick`.
+pub fn next_multiple(tick: u64, interval: NonZeroU32) -> u64 {
+    let interval = u64::from(interval.get());
+    (tick / interval + 1) * interval
+}
+
+/// How many multiples of `interval` are in `after + 1 ..= until`.
+pub fn multiples_between(after: u64, until: u64, interval: NonZeroU32) -> u64 {
+    let interval = u64::from(interval.get());
+    (until / interval).saturating_sub(after / interval)
+}
+
+/// The greatest common divisor of all intervals: the interval of a group. None without sessions.
+pub fn group_interval(intervals: impl IntoIterator<Item = NonZeroU32>) -> Option<NonZeroU32> {
+    intervals.into_iter().reduce(|a, b| {
+        let (mut a, mut b) = (a, b.get());
+        while let Some(divisor) = NonZeroU32::new(b) {
+            b = a.get() % divisor;
+            a = divisor;
+        }
+        a
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn interval(multiple: u32) -> NonZeroU32 {
+        NonZeroU32::new(multiple).unwrap()
+    }
+
+    #[test]
+    fn a_groups_interval_is_the_gcd_of_its_sessions() {
+        for (intervals, expected) in [
+            (&[][..], None),
+            (&[7], Some(7)),
+            (&[10, 20, 30], Some(10)),
+            (&[20, 30], Some(10)),
+            (&[30, 20, 70], Some(10)),
+            (&[9, 10], Some(1)),
+            (&[12, 18, 27], Some(3)),
+            (&[u32::MAX, 1], Some(1)),
+        ] {
+            let group = group_interval(intervals.iter().copied().map(interval));
+            assert_eq!(group.map(NonZeroU32::get), expected, "{intervals:?}");
+        }
+    }
+
+    #[test]
+    fn ticks_are_at_multiples_of_the_base_since_the_epoch() {
+        let epoch = Instant::now();
+        let ticks = Ticks::new(epoch, Duration::from_millis(1));
+        assert_eq!(ticks.at(epoch), 0);
+        assert_eq!(ticks.at(epoch + Duration::from_nanos(999_999)), 0);
+        assert_eq!(ticks.at(epoch + Duration::from_millis(1)), 1);
+        assert_eq!(ticks.instant(1_000), epoch + Duration::from_secs(1));
+        assert_eq!(ticks.at(ticks.instant(123_456_789)), 123_456_789);
+        assert_eq!(ticks.in_base_intervals(Duration::from_millis(10)).get(), 10);
+    }
+
+    #[test]
+    fn sessions_are_due_at_multiples_of_their_interval() {
+        assert_eq!(next_multiple(0, interval(10)), 10);
+        assert_eq!(next_multiple(9, interval(10)), 10);
+        assert_eq!(next_multiple(10, interval(10)), 20);
+        assert_eq!(next_multiple(7, interval(1)), 8);
+    }
+
+    #[test]
+    fn ticks_that_have_passed_are_counted() {
+        assert_eq!(multiples_between(10, 10, interval(10)), 0);
+        assert_eq!(multiples_between(10, 19, interval(10)), 0);
+        assert_eq!(multiples_between(10, 20, interval(10)), 1);
+        assert_eq!(multiples_between(9, 40, interval(10)), 4);
+        assert_eq!(multiples_between(5, 8, interval(1)), 3);
+    }
+}

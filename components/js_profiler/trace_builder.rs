@@ -1,0 +1,145 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! Builds a trace as the samples come: resources, frames and stacks are interned, that is looked up
+//! and added if they are new; samples are a flat array.
+
+use std::collections::hash_map::Entry;
+
+use js_profiler_traits::{Frame, Sample, SampleCounts, Stack, Trace};
+use rustc_hash::FxHashMap;
+use servo_base::cross_process_instant::CrossProcessInstant;
+
+/// Get-or-insert, and nothing else. The invariants of the finished trace hold at every moment: every
+/// id is an index into its table, and a stack's parent stands before it.
+#[derive(Debug, Default)]
+pub struct TraceBuilder {
+    trace: Trace,
+    resources: FxHashMap<String, u32>,
+    frames: FxHashMap<Frame, u32>,
+    stacks: FxHashMap<Stack, u32>,
+}
+
+impl TraceBuilder {
+    /// The id of the resource with this URL.
+    pub fn resource(&mut self, url: &str) -> u32 {
+        if let Some(&id) = self.resources.get(url) {
+            return id;
+        }
+        let id = self.trace.resources.len() as u32;
+        self.trace.resources.push(url.to_owned());
+        self.resources.insert(url.to_owned(), id);
+        id
+    }
+
+    /// The id of this frame.
+    pub fn frame(&mut self, frame: Frame) -> u32 {
+        debug_assert!(
+            frame
+                .resource_id
+                .is_none_or(|id| (id as usize) < self.trace.resources.len())
+        );
+        match self.frames.entry(frame) {
+            Entry::Occupied(entry) => *entry.get(),
+            Entry::Vacant(entry) => {
+                let id = self.trace.frames.len() as u32;
+                self.trace.frames.push(entry.key().clone());
+                *entry.insert(id)
+            }
+        }
+    }
+
+    /// The id of the stack whose leaf is `frame_id`, called from the stack `parent_id`.
+    pub fn stack(&mut self, parent_id: Option<u32>, frame_id: u32) -> u32 {
+        debug_assert!(parent_id.is_none_or(|id| (id as usize) < self.trace.stacks.len()));
+        debug_assert!((frame_id as usize) < self.trace.frames.len());
+        let stack = Stack {
+            parent_id,
+            frame_id,
+        };
+        *self.stacks.entry(stack).or_insert_with(|| {
+            let id = self.trace.stacks.len() as u32;
+            self.trace.stacks.push(stack);
+            id
+        })
+    }
+
+    pub fn sample(&mut self, time: CrossProcessInstant, stack_id: Option<u32>) {
+        debug_assert!(stack_id.is_none_or(|id| (id as usize) < self.trace.stacks.len()));
+        self.trace.samples.push(Sample { time, stack_id });
+        self.trace.counts.taken += 1;
+    }
+
+    pub fn drop_samples_after(&mut self, time: CrossProcessInstant) {
+        let kept = self
+            .trace
+            .samples
+            .partition_point(|sample| sample.time <= time);
+        self.trace.counts.taken -= (self.trace.samples.len() - kept) as u64;
+        self.trace.samples.truncate(kept);
+    }
+
+    pub fn sample_count(&self) -> usize {
+        self.trace.samples.len()
+    }
+
+    pub fn counts(&mut self) -> &mut SampleCounts {
+        &mut self.trace.counts
+    }
+
+    pub fn finish(self) -> Trace {
+        self.trace
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(name: &str, resource_id: Option<u32>) -> Frame {
+        Frame {
+            name: name.to_owned(),
+            resource_id,
+            line: resource_id.map(|_| 1),
+            column: resource_id.map(|_| 2),
+        }
+    }
+
+    #[test]
+    fn equal_things_are_interned_once_and_different_ones_apart() {
+        let mut builder = TraceBuilder::default();
+        let a = builder.resource("https://a.example/a.js");
+        let b = builder.resource("https://a.example/b.js");
+        assert_eq!(builder.resource("https://a.example/a.js"), a);
+        assert_ne!(a, b);
+
+        let f = builder.frame(frame("f", Some(a)));
+        assert_eq!(builder.frame(frame("f", Some(a))), f);
+        assert_ne!(builder.frame(frame("f", Some(b))), f);
+        assert_ne!(builder.frame(frame("f", None)), f);
+        let g = builder.frame(frame("g", Some(a)));
+
+        let root = builder.stack(None, f);
+        let called = builder.stack(Some(root), g);
+        assert_eq!(builder.stack(None, f), root);
+        assert_eq!(builder.stack(Some(root), g), called);
+        assert_ne!(builder.stack(None, g), called);
+        // Recursion is a new stack with the same frame.
+        let recursed = builder.stack(Some(root), f);
+        assert_ne!(recursed, root);
+
+        let now = CrossProcessInstant::now();
+        builder.sample(now, Some(called));
+        builder.sample(now, None);
+        let trace = builder.finish();
+        assert_eq!(trace.resources.len(), 2);
+        assert_eq!(trace.frames.len(), 4);
+        assert_eq!(trace.stacks.len(), 4);
+        assert_eq!(trace.counts.taken, 2);
+        assert_eq!(trace.samples[1].stack_id, None);
+        for (id, stack) in trace.stacks.iter().enumerate() {
+            assert!(stack.parent_id.is_none_or(|parent| (parent as usize) < id));
+        }
+    }
+}

@@ -1,0 +1,41 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! The event loop of this thread, as the sampling component knows it: made with the thread's
+//! JavaScript runtime, and gone before the runtime is.
+
+use std::cell::RefCell;
+use std::ptr::NonNull;
+
+use js::jsapi::JSContext as RawJSContext;
+use js_profiler::{EventLoop, Session, SessionOptions, StartError, StockMode};
+
+thread_local!(static EVENT_LOOP: RefCell<Option<EventLoop>> = const { RefCell::new(None) });
+
+/// Called when the thread's runtime has been made.
+#[expect(unsafe_code)]
+pub(crate) fn enter(cx: *mut RawJSContext) {
+    let Some(cx) = NonNull::new(cx) else {
+        return;
+    };
+    // SAFETY: this is the thread's context, and `leave` is called before it is destroyed.
+    let mode = unsafe { StockMode::new(cx) };
+    EVENT_LOOP.with(|event_loop| event_loop.replace(Some(EventLoop::new(mode))));
+}
+
+/// Called when the thread's last script has returned, before its runtime is destroyed.
+pub(crate) fn leave() {
+    EVENT_LOOP.with(|event_loop| event_loop.take());
+}
+
+/// Starts a session of the realm that the thread's context is in.
+pub(super) fn start(
+    options: SessionOptions,
+    on_full: impl FnOnce() + Send + 'static,
+) -> Result<Session, StartError> {
+    EVENT_LOOP.with(|event_loop| match &*event_loop.borrow() {
+        Some(event_loop) => event_loop.start(options, on_full),
+        None => Err(StartError::NoRealm),
+    })
+}

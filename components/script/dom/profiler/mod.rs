@@ -1,0 +1,14 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! The JS Self-Profiling API: <https://wicg.github.io/js-self-profiling/>.
+
+pub(crate) mod event_loop;
+#[expect(clippy::module_inception, reason = "The interface name is Profiler")]
+pub(crate) mod profiler;
+mod profilertrace;
+mod profilingstate;
+
+pub(crate) use self::profiler::Profiler;
+pub(crate) use self::profilingstate::ProfilingState;

@@ -1,0 +1,211 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! <https://wicg.github.io/js-self-profiling/#the-profiler-interface>
+
+use std::cell::{Cell, RefCell};
+use std::ffi::CString;
+
+use dom_struct::dom_struct;
+use js::context::JSContext;
+use js::realm::CurrentRealm;
+use js::rust::HandleObject;
+use js_profiler::{Session, SessionOptions, StartError};
+use script_bindings::cell::DomRefCell;
+use script_bindings::reflector::reflect_dom_object_with_proto;
+use stylo_atoms::Atom;
+
+use super::event_loop;
+use super::profilertrace::profiler_trace;
+use crate::dom::bindings::codegen::Bindings::PerformanceBinding::DOMHighResTimeStamp;
+use crate::dom::bindings::codegen::Bindings::ProfilerBinding::{
+    ProfilerInitOptions, ProfilerMethods,
+};
+use crate::dom::bindings::error::{Error, Fallible};
+use crate::dom::bindings::inheritance::Castable;
+use crate::dom::bindings::num::Finite;
+use crate::dom::bindings::refcounted::{Trusted, TrustedPromise};
+use crate::dom::bindings::reflector::DomGlobal;
+use crate::dom::bindings::root::DomRoot;
+use crate::dom::eventtarget::EventTarget;
+use crate::dom::globalscope::GlobalScope;
+use crate::dom::promise::{Promise, RootedPromise, TracedPromise};
+
+/// Told to pages that recognise a refusal by its message, as Chromium's.
+const NOT_ALLOWED: &str = "JS profiling is disabled by Document Policy.";
+
+/// <https://wicg.github.io/js-self-profiling/#profiler>
+#[dom_struct]
+pub(crate) struct Profiler {
+    eventtarget: EventTarget,
+    /// Milliseconds.
+    sample_interval: Cell<f64>,
+    stopped: Cell<bool>,
+    /// Until it is stopped, or its global goes away.
+    #[no_trace]
+    #[ignore_malloc_size_of = "A few ids; the sampling thread has the rest"]
+    session: RefCell<Option<Session>>,
+    /// What `stop()` gave the first time it was called.
+    trace: DomRefCell<Option<TracedPromise>>,
+}
+
+impl Profiler {
+    fn new_inherited() -> Profiler {
+        Profiler {
+            eventtarget: EventTarget::new_inherited(),
+            sample_interval: Cell::new(0.),
+            stopped: Cell::new(false),
+            session: RefCell::new(None),
+            trace: DomRefCell::new(None),
+        }
+    }
+
+    /// A profiler of the current realm, with a running session.
+    fn start(
+        cx: &mut JSContext,
+        global: &GlobalScope,
+        proto: Option<HandleObject>,
+        options: &ProfilerInitOptions,
+    ) -> Fallible<DomRoot<Profiler>> {
+        let profiler =
+            reflect_dom_object_with_proto(cx, Box::new(Profiler::new_inherited()), global, proto);
+        // The sampling thread holds the profiler until the session ends: a page may drop its own
+        // reference and wait for the event.
+        let trusted_profiler = Trusted::new(&*profiler);
+        let task_source = global
+            .task_manager()
+            .performance_timeline_task_source()
+            .to_sendable();
+        let options = SessionOptions {
+            sample_interval: *options.sampleInterval,
+            max_buffer_size: options.maxBufferSize,
+        };
+        let session = event_loop::start(options, move || {
+            task_source.queue(task!(fire_samplebufferfull: move |cx| {
+                trusted_profiler.root().sample_buffer_full(cx);
+            }));
+        })
+        .map_err(|error| match error {
+            StartError::Interval(error) => range_error(&error),
+            // The message that SDKs in use look for.
+            StartError::TooManySessions => {
+                Error::Type(c"Reached maximum concurrent amount of profilers".to_owned())
+            },
+            StartError::NoRealm | StartError::OutOfMemory | StartError::SamplingThread(_) => {
+                Error::Operation(Some(format!("The profiler could not be started: {error}")))
+            },
+        })?;
+        profiler
+            .sample_interval
+            .set(session.sample_interval().as_secs_f64() * 1000.);
+        profiler.session.replace(Some(session));
+        global.profiling().add_running(&profiler);
+        Ok(profiler)
+    }
+
+    /// <https://wicg.github.io/js-self-profiling/#process-a-samplebufferfull-event>
+    fn sample_buffer_full(&self, cx: &mut JSContext) {
+        // stop() may have been called while this task was on its way.
+        if let Some(session) = &*self.session.borrow() {
+            session.note_ended();
+        }
+        self.stopped.set(true);
+        self.global().profiling().remove_running(self);
+        self.upcast::<EventTarget>()
+            .fire_event(cx, Atom::from("samplebufferfull"));
+    }
+
+    /// Ends the session without a trace, because the global goes away.
+    pub(super) fn end_session(&self) {
+        self.stopped.set(true);
+        self.session.take();
+    }
+}
+
+fn range_error(error: &dyn std::error::Error) -> Error {
+    Error::Range(CString::new(error.to_string()).expect("the message has no NUL"))
+}
+
+/// The `profile()` method of the 2018 draft: like the constructor, but refuses by a rejection.
+pub(crate) fn profile(
+    cx: &mut CurrentRealm,
+    global: &GlobalScope,
+    options: &ProfilerInitOptions,
+) -> RootedPromise {
+    let promise = Promise::new_in_realm(cx);
+    if !global.profiling().may_profile() {
+        promise.reject_error(cx, Error::Security(Some(NOT_ALLOWED.to_owned())));
+        return promise;
+    }
+    match Profiler::start(cx, global, None, options) {
+        Ok(profiler) => promise.resolve_native(cx, &profiler),
+        Err(error) => promise.reject_error(cx, error),
+    }
+    promise
+}
+
+impl ProfilerMethods<crate::DomTypeHolder> for Profiler {
+    /// <https://wicg.github.io/js-self-profiling/#dom-profiler-profiler>
+    fn Constructor(
+        cx: &mut JSContext,
+        global: &GlobalScope,
+        proto: Option<HandleObject>,
+        options: &ProfilerInitOptions,
+    ) -> Fallible<DomRoot<Profiler>> {
+        // > If the document policy does not allow profiling, throw a "NotAllowedError" DOMException.
+        if !global.profiling().may_profile() {
+            return Err(Error::NotAllowed(Some(NOT_ALLOWED.to_owned())));
+        }
+        Profiler::start(cx, global, proto, options)
+    }
+
+    /// <https://wicg.github.io/js-self-profiling/#dom-profiler-sampleinterval>
+    fn SampleInterval(&self) -> DOMHighResTimeStamp {
+        Finite::wrap(self.sample_interval.get())
+    }
+
+    /// <https://wicg.github.io/js-self-profiling/#dom-profiler-stopped>
+    fn Stopped(&self) -> bool {
+        self.stopped.get()
+    }
+
+    /// <https://wicg.github.io/js-self-profiling/#dom-profiler-stop>
+    fn Stop(&self, cx: &mut CurrentRealm) -> RootedPromise {
+        if let Some(trace) = &*self.trace.borrow() {
+            return trace.root(cx);
+        }
+        self.stopped.set(true);
+        let global = self.global();
+        global.profiling().remove_running(self);
+        let promise = Promise::new_in_realm(cx);
+        *self.trace.borrow_mut() = Some(promise.to_traced());
+        let Some(session) = self.session.take() else {
+            promise.reject_error(
+                cx,
+                Error::InvalidState(Some("The profiler's document is gone.".to_owned())),
+            );
+            return promise;
+        };
+        let trusted_promise = TrustedPromise::from(&promise);
+        let task_source = global
+            .task_manager()
+            .performance_timeline_task_source()
+            .to_sendable();
+        session.stop(move |trace| {
+            task_source.queue(task!(resolve_with_trace: move |cx| {
+                let promise = trusted_promise.root(cx);
+                let trace = profiler_trace(cx, &promise.global(), trace);
+                promise.resolve_native(cx, &trace);
+            }));
+        });
+        promise
+    }
+
+    // https://wicg.github.io/js-self-profiling/#the-profiler-interface
+    event_handler!(
+        samplebufferfull,
+        GetOnsamplebufferfull,
+        SetOnsamplebufferfull
+    );
+}

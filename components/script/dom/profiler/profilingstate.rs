@@ -1,0 +1,70 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! What a global knows of profiling: whether it may profile, and its running profilers.
+
+use std::cell::Cell;
+
+use http::HeaderMap;
+use js_profiler_traits::preferences;
+use profiling_policy::ProfilingPermission;
+use script_bindings::cell::DomRefCell;
+use servo_url::ImmutableOrigin;
+
+use crate::dom::bindings::root::{Dom, DomRoot};
+use crate::dom::profiler::Profiler;
+
+/// A global may not profile until a response with the right headers made it so.
+#[derive(Default, JSTraceable, MallocSizeOf)]
+#[cfg_attr(crown, crown::unrooted_must_root_lint::must_root)]
+pub(crate) struct ProfilingState {
+    may_profile: Cell<bool>,
+    /// Those with a session. A profiler that the page has lost its last reference to goes on until
+    /// its buffer is full, since the event may have a listener.
+    running: DomRefCell<Vec<Dom<Profiler>>>,
+}
+
+impl ProfilingState {
+    /// Takes the permission of a document from its response. Only top-level documents have one.
+    pub(crate) fn set_permission_from_response(
+        &self,
+        headers: Option<&HeaderMap>,
+        origin: &ImmutableOrigin,
+        is_top_level: bool,
+    ) {
+        let declared = headers.is_some_and(|headers| {
+            let origin = origin.clone().into_url_origin();
+            ProfilingPermission::from_headers(headers, &origin).is_allowed()
+        });
+        self.may_profile
+            .set(is_top_level && (declared || preferences::js_profiling_allow()));
+    }
+
+    pub(super) fn may_profile(&self) -> bool {
+        self.may_profile.get()
+    }
+
+    pub(super) fn add_running(&self, profiler: &Profiler) {
+        self.running.borrow_mut().push(Dom::from_ref(profiler));
+    }
+
+    pub(super) fn remove_running(&self, profiler: &Profiler) {
+        self.running
+            .borrow_mut()
+            .retain(|running| &**running != profiler);
+    }
+
+    /// Ends all sessions, because the global goes away: there is nobody to give a trace to.
+    pub(crate) fn end_sessions(&self) {
+        let running: Vec<DomRoot<Profiler>> = self
+            .running
+            .borrow_mut()
+            .drain(..)
+            .map(|profiler| profiler.as_rooted())
+            .collect();
+        for profiler in running {
+            profiler.end_session();
+        }
+    }
+}

@@ -1,0 +1,58 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+// https://wicg.github.io/js-self-profiling/#the-profiler-interface
+[Exposed=(Window,Worker)]
+interface Profiler : EventTarget {
+  [Throws] constructor(ProfilerInitOptions options);
+
+  readonly attribute DOMHighResTimeStamp sampleInterval;
+  readonly attribute boolean stopped;
+
+  Promise<ProfilerTrace> stop();
+
+  attribute EventHandler onsamplebufferfull;
+};
+
+// The way in of the 2018 draft of the same specification.
+[Exposed=(Window,Worker)]
+partial interface Performance {
+  Promise<Profiler> profile(ProfilerInitOptions options);
+};
+
+// https://wicg.github.io/js-self-profiling/#the-profilerinitoptions-dictionary
+dictionary ProfilerInitOptions {
+  required DOMHighResTimeStamp sampleInterval;
+  required unsigned long maxBufferSize;
+};
+
+// https://wicg.github.io/js-self-profiling/#the-profilertrace-dictionary
+typedef DOMString ProfilerResource;
+
+dictionary ProfilerTrace {
+  required sequence<ProfilerResource> resources;
+  required sequence<ProfilerFrame> frames;
+  required sequence<ProfilerStack> stacks;
+  required sequence<ProfilerSample> samples;
+};
+
+// https://wicg.github.io/js-self-profiling/#the-profilersample-dictionary
+dictionary ProfilerSample {
+  required DOMHighResTimeStamp timestamp;
+  unsigned long long stackId;
+};
+
+// https://wicg.github.io/js-self-profiling/#the-profilerstack-dictionary
+dictionary ProfilerStack {
+  unsigned long long parentId;
+  required unsigned long long frameId;
+};
+
+// https://wicg.github.io/js-self-profiling/#the-profilerframe-dictionary
+dictionary ProfilerFrame {
+  required DOMString name;
+  unsigned long long resourceId;
+  unsigned long long line;
+  unsigned long long column;
+};

@@ -1,0 +1,17 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! What the sampling component and its clients say to each other: ids, options, the trace, counts
+//! and preferences. The implementation is in the `js_profiler` crate.
+
+#![deny(unsafe_code)]
+
+mod ids;
+mod options;
+pub mod preferences;
+mod trace;
+
+pub use ids::{GroupId, RealmId, SessionId};
+pub use options::{BASE_INTERVAL, IntervalError, MAX_FRAMES_PER_STACK, supported_interval};
+pub use trace::{Frame, Sample, SampleCounts, Stack, Trace};

@@ -1,0 +1,104 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! The options of a session, and the bounds of sampling.
+
+use std::fmt;
+use std::time::Duration;
+
+/// The base interval: supported sample intervals are its multiples.
+pub const BASE_INTERVAL: Duration = Duration::from_millis(1);
+
+/// At most this many frames are walked per stack, from the leaf. A longer stack is truncated at its
+/// root end, and counted in [`SampleCounts::truncated`](crate::SampleCounts::truncated).
+pub const MAX_FRAMES_PER_STACK: usize = 512;
+
+/// Why a sample interval cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum IntervalError {
+    /// The requested interval, in milliseconds, is negative.
+    Negative(f64),
+    /// The requested interval is not a finite number. Web IDL refuses these before us.
+    NotFinite,
+}
+
+impl fmt::Display for IntervalError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Negative(requested) => {
+                write!(formatter, "sampleInterval must not be negative, got {requested}")
+            }
+            Self::NotFinite => write!(formatter, "sampleInterval must be a finite number"),
+        }
+    }
+}
+
+impl std::error::Error for IntervalError {}
+
+/// The sample interval that a session gets for the one it asked for, in milliseconds: rounded down
+/// to a multiple of `base`, and never below `base`.
+///
+/// More than `u32::MAX` times `base` (49 days of milliseconds) is taken as that much.
+pub fn supported_interval(requested: f64, base: Duration) -> Result<Duration, IntervalError> {
+    if !requested.is_finite() {
+        return Err(IntervalError::NotFinite);
+    }
+    if requested < 0. {
+        return Err(IntervalError::Negative(requested));
+    }
+    let base_ms = base.as_secs_f64() * 1000.;
+    let multiple = (requested / base_ms).floor().clamp(1., f64::from(u32::MAX));
+    Ok(base * multiple as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_is_rounded_down_to_a_multiple_of_the_base() {
+        let milliseconds = Duration::from_millis;
+        for (requested, expected) in [
+            (0., milliseconds(1)),
+            (-0., milliseconds(1)),
+            (0.3, milliseconds(1)),
+            (1., milliseconds(1)),
+            (1.999, milliseconds(1)),
+            (2., milliseconds(2)),
+            (10., milliseconds(10)),
+            (10.7, milliseconds(10)),
+            (f64::MAX, BASE_INTERVAL * u32::MAX),
+        ] {
+            assert_eq!(
+                supported_interval(requested, BASE_INTERVAL),
+                Ok(expected),
+                "requested {requested} ms"
+            );
+        }
+    }
+
+    #[test]
+    fn another_base_has_other_multiples() {
+        let base = Duration::from_micros(200);
+        assert_eq!(supported_interval(0.1, base), Ok(base));
+        assert_eq!(supported_interval(0.5, base), Ok(base * 2));
+        assert_eq!(supported_interval(1., base), Ok(base * 5));
+    }
+
+    #[test]
+    fn a_negative_or_infinite_interval_is_refused() {
+        assert_eq!(
+            supported_interval(-0.001, BASE_INTERVAL),
+            Err(IntervalError::Negative(-0.001))
+        );
+        assert_eq!(
+            supported_interval(f64::NAN, BASE_INTERVAL),
+            Err(IntervalError::NotFinite)
+        );
+        assert_eq!(
+            supported_interval(f64::INFINITY, BASE_INTERVAL),
+            Err(IntervalError::NotFinite)
+        );
+    }
+}

@@ -1,0 +1,72 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! The trace: what a session hands over when it ends.
+//!
+//! Its shape is that of the `ProfilerTrace` dictionary of
+//! <https://wicg.github.io/js-self-profiling/#the-profilertrace-dictionary>.
+
+use malloc_size_of_derive::MallocSizeOf;
+use serde::{Deserialize, Serialize};
+use servo_base::cross_process_instant::CrossProcessInstant;
+
+/// Interned tables and the samples that refer to them by index.
+#[derive(Clone, Debug, Default, Deserialize, MallocSizeOf, PartialEq, Serialize)]
+pub struct Trace {
+    /// URLs of scripts, each once.
+    pub resources: Vec<String>,
+    /// Functions and top-level scripts, each once.
+    pub frames: Vec<Frame>,
+    /// A trie: a stack's parent stands before it.
+    pub stacks: Vec<Stack>,
+    /// In the order of time.
+    pub samples: Vec<Sample>,
+    pub counts: SampleCounts,
+}
+
+/// <https://wicg.github.io/js-self-profiling/#the-profilerframe-dictionary>
+#[derive(Clone, Debug, Deserialize, Eq, Hash, MallocSizeOf, PartialEq, Serialize)]
+pub struct Frame {
+    /// The function's own name; empty for an anonymous function and for top-level script.
+    pub name: String,
+    /// Index into [`Trace::resources`]; absent for what is defined in no script with a URL.
+    pub resource_id: Option<u32>,
+    /// 1-based line of the definition.
+    pub line: Option<u32>,
+    /// 1-based column of the definition, in UTF-16 code units.
+    pub column: Option<u32>,
+}
+
+/// <https://wicg.github.io/js-self-profiling/#the-profilerstack-dictionary>
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, MallocSizeOf, PartialEq, Serialize)]
+pub struct Stack {
+    /// Index of the caller's stack in [`Trace::stacks`]; absent at the root.
+    pub parent_id: Option<u32>,
+    /// Index into [`Trace::frames`].
+    pub frame_id: u32,
+}
+
+/// <https://wicg.github.io/js-self-profiling/#the-profilersample-dictionary>
+#[derive(Clone, Copy, Debug, Deserialize, Eq, MallocSizeOf, PartialEq, Serialize)]
+pub struct Sample {
+    /// When the thread was stopped, on the clock of `performance.now()` (not coarsened).
+    pub time: CrossProcessInstant,
+    /// Index of the leaf's stack in [`Trace::stacks`]; absent where none may be shown.
+    pub stack_id: Option<u32>,
+}
+
+/// How a session's ticks went.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, MallocSizeOf, PartialEq, Serialize)]
+pub struct SampleCounts {
+    /// Samples in the trace.
+    pub taken: u64,
+    /// Ticks that passed without a sample: the sampling thread came too late, or the event loop's
+    /// thread did not stop in time.
+    pub missed: u64,
+    /// Samples without a stack because the engine forbade walking (it was collecting garbage, or
+    /// handling an exception) or the walk found no consistent stack.
+    pub unwalkable: u64,
+    /// Samples whose stack was deeper than [`MAX_FRAMES_PER_STACK`](crate::MAX_FRAMES_PER_STACK).
+    pub truncated: u64,
+}

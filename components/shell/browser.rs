@@ -1,0 +1,379 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! One run of the browser: its pages, what becomes of them, and when it ends.
+
+use std::io;
+use std::rc::Rc;
+use std::time::Instant;
+
+use euclid::Scale;
+use servo::{
+    CreateNewWebViewRequest, Cursor, DeviceIndependentPixel, DeviceIntPoint, DeviceIntSize,
+    DevicePixel, EventLoopWaker, Opts, Preferences, RenderingContext, ScreenGeometry, Servo,
+    ServoBuilder, WebView, WebViewBuilder, WebViewId,
+};
+use url::Url;
+
+use crate::command_line::{CommandLine, ExitAfter};
+use crate::frame_clock::FrameClock;
+use crate::load_error;
+use crate::page_delegate::{EngineDelegate, Event, Events, PageDelegate};
+use crate::screenshot::Screenshot;
+use crate::termination::Termination;
+use crate::{FAILURE, crash, report};
+
+/// What a page is drawn on: a window, or memory.
+pub trait Surface: 'static {
+    /// Whether a person sees the page. Where nobody does, a page that is lost is closed.
+    const INTERACTIVE: bool;
+
+    fn rendering_context(&self) -> Rc<dyn RenderingContext>;
+    fn hidpi_scale_factor(&self) -> Scale<f32, DeviceIndependentPixel, DevicePixel>;
+    fn screen_geometry(&self) -> ScreenGeometry;
+    fn frame_clock(&self) -> &FrameClock;
+    /// Draws `webview`, the page of this surface, soon or at once.
+    fn draw(&self, webview: &WebView);
+    fn resize_to(&self, webview: &WebView, outer_size: DeviceIntSize);
+    fn move_to(&self, _position: DeviceIntPoint) {}
+    fn title_changed(&self, _title: Option<&str>) {}
+    fn cursor_changed(&self, _cursor: Cursor) {}
+    fn fullscreen_changed(&self, _fullscreen: bool) {}
+}
+
+/// A page and its surface.
+pub struct Page<S> {
+    // The engine draws on the surface until the webview is gone.
+    pub webview: WebView,
+    pub surface: Rc<S>,
+    load: Load,
+}
+
+/// How far the first load of a page is.
+enum Load {
+    /// It goes on.
+    Started(Url),
+    /// It ended with what may be Servo's error page; the page is being asked.
+    Checking(Url, load_error::Answer),
+    /// It ended, or the page was not opened by the command line.
+    Done,
+}
+
+/// What the event loop is to do.
+#[derive(Debug, PartialEq)]
+pub enum Next {
+    /// Come back when woken, and at this time at the latest.
+    Wait(Option<Instant>),
+    /// Shut the browser down.
+    End,
+}
+
+/// Servo and its pages.
+pub struct Browser<S> {
+    pages: Vec<Page<S>>,
+    servo: Servo,
+    events: Rc<Events>,
+    termination: Termination,
+    exit_after: Option<ExitAfter>,
+    screenshot: Option<Screenshot>,
+    /// When the pages of the command line were opened.
+    start: Instant,
+    /// The exit status so far.
+    status: u8,
+}
+
+impl<S: Surface> Browser<S> {
+    /// Starts Servo, and opens the pages of the command line, each on a surface of its own.
+    pub fn start(
+        command_line: CommandLine,
+        preferences: Preferences,
+        waker: Box<dyn EventLoopWaker>,
+        mut open_surface: impl FnMut() -> Result<S, String>,
+    ) -> Result<Self, String> {
+        let termination = Termination::watch(waker.clone())
+            .map_err(|error| format!("cannot watch for signals: {error}"))?;
+        // Before Servo: where no surface can be had, there is nothing to shut down.
+        let surfaces = command_line
+            .urls
+            .iter()
+            .map(|_| open_surface())
+            .collect::<Result<Vec<_>, _>>()?;
+
+        let servo = ServoBuilder::default()
+            .opts(Opts {
+                // A page that crashes is ours to report, and the other pages go on.
+                hard_fail: false,
+                ..Opts::default()
+            })
+            .preferences(preferences)
+            .event_loop_waker(waker)
+            .build();
+        servo.setup_logging();
+        let events = Rc::new(Events::default());
+        servo.set_delegate(Rc::new(EngineDelegate(events.clone())));
+
+        let mut browser = Self {
+            pages: Vec::new(),
+            servo,
+            events,
+            termination,
+            exit_after: command_line.exit_after,
+            screenshot: None,
+            start: Instant::now(),
+            status: 0,
+        };
+        for (url, surface) in command_line.urls.into_iter().zip(surfaces) {
+            let builder =
+                WebViewBuilder::new(&browser.servo, surface.rendering_context()).url(url.clone());
+            browser.add_page(builder, surface, Load::Started(url));
+        }
+        browser.screenshot = command_line
+            .screenshot
+            .map(|file| Screenshot::new(browser.pages[0].webview.id(), file));
+        Ok(browser)
+    }
+
+    /// Lets Servo work, acts upon what came of it, and draws what is due.
+    ///
+    /// `open_surface` makes the surface for a page that a page opens.
+    pub fn step(&mut self, mut open_surface: impl FnMut() -> Result<S, String>) -> Next {
+        self.servo.spin_event_loop();
+        let mut ending = self.termination.asked();
+        for event in self.events.take() {
+            match event {
+                Event::Loaded(webview) => self.page_loaded(webview),
+                Event::Closed(webview) => self.close(webview),
+                Event::Crashed {
+                    webview,
+                    reason,
+                    backtrace,
+                } => self.page_crashed(webview, &reason, backtrace),
+                Event::PageRequested(request) => {
+                    self.open_requested_page(request, &mut open_surface);
+                },
+                Event::OutputFailed(error) => {
+                    // A reader that has seen enough, such as `head`, is no failure.
+                    if error.kind() != io::ErrorKind::BrokenPipe {
+                        self.fail(&format!("standard output: {error}"));
+                    }
+                    ending = true;
+                },
+                Event::EngineLost => {
+                    // Shutting down would wait for it for ever.
+                    report("the engine stopped unexpectedly");
+                    crash::exit_at_once();
+                },
+            }
+        }
+        self.finish_checks();
+        self.with_screenshot(Screenshot::finish);
+
+        let now = Instant::now();
+        if ending || self.is_over(now) {
+            return Next::End;
+        }
+        let next_frame = self.draw_due_frames(now);
+        Next::Wait(next_frame.into_iter().chain(self.deadline()).min())
+    }
+
+    /// The page on the surface that satisfies `predicate`.
+    pub fn page_on(&self, predicate: impl Fn(&S) -> bool) -> Option<&Page<S>> {
+        self.pages.iter().find(|page| predicate(&page.surface))
+    }
+
+    /// Closes a page. The run ends with the last one.
+    pub fn close(&mut self, webview: WebViewId) {
+        self.pages.retain(|page| page.webview.id() != webview);
+        self.with_screenshot(|screenshot| screenshot.page_lost(webview, "its page was closed"));
+    }
+
+    /// Shuts Servo down in order, and gives the exit status of the process.
+    ///
+    /// When this returns, no thread of Servo runs any more: one that did would crash in destructors
+    /// of statics when the process exits.
+    pub fn shut_down(mut self) -> u8 {
+        self.with_screenshot(|screenshot| {
+            screenshot.abandon("the browser ended before its page was drawn")
+        });
+        let Self {
+            pages,
+            servo,
+            events,
+            status,
+            ..
+        } = self;
+        // Pages and requests for pages hold on to Servo. When nothing does any more it shuts down,
+        // and is gone when the drop returns.
+        drop(pages);
+        drop(events.take());
+        drop(servo);
+        status
+    }
+
+    fn add_page(&mut self, builder: WebViewBuilder, surface: S, load: Load) {
+        let surface = Rc::new(surface);
+        let delegate = PageDelegate {
+            events: self.events.clone(),
+            surface: surface.clone(),
+        };
+        let webview = builder
+            .hidpi_scale_factor(surface.hidpi_scale_factor())
+            .delegate(Rc::new(delegate))
+            .build();
+        self.pages.push(Page {
+            webview,
+            surface,
+            load,
+        });
+    }
+
+    fn open_requested_page(
+        &mut self,
+        request: CreateNewWebViewRequest,
+        open_surface: impl FnOnce() -> Result<S, String>,
+    ) {
+        match open_surface() {
+            Ok(surface) => {
+                let builder = request.builder(surface.rendering_context());
+                self.add_page(builder, surface, Load::Done);
+            },
+            // The request is refused as it is dropped.
+            Err(message) => self.fail(&format!("cannot open a page for a page: {message}")),
+        }
+    }
+
+    fn page_mut(&mut self, webview: WebViewId) -> Option<&mut Page<S>> {
+        self.pages
+            .iter_mut()
+            .find(|page| page.webview.id() == webview)
+    }
+
+    fn page_loaded(&mut self, webview: WebViewId) {
+        let Some(page) = self.page_mut(webview) else {
+            return;
+        };
+        // Later loads are the page's own affair.
+        let Load::Started(url) = &page.load else {
+            return;
+        };
+        if load_error::is_possible(page.webview.page_title().as_deref()) {
+            let url = url.clone();
+            page.load = Load::Checking(url, load_error::ask(&page.webview));
+            return;
+        }
+        page.load = Load::Done;
+        let webview = page.webview.clone();
+        self.take_screenshot(&webview);
+    }
+
+    /// Takes in the answers of pages that may be error pages.
+    fn finish_checks(&mut self) {
+        let mut loaded = Vec::new();
+        let mut failed = Vec::new();
+        for page in &mut self.pages {
+            let Load::Checking(url, answer) = &page.load else {
+                continue;
+            };
+            let Some(answer) = answer.take() else {
+                continue;
+            };
+            match answer {
+                Some(reason) => failed.push((page.webview.id(), url.clone(), reason)),
+                None => loaded.push(page.webview.clone()),
+            }
+            page.load = Load::Done;
+        }
+        for webview in loaded {
+            self.take_screenshot(&webview);
+        }
+        for (webview, url, reason) in failed {
+            self.fail(&format!("cannot load {url}: {reason}"));
+            self.page_lost(webview, "its page could not be loaded");
+        }
+    }
+
+    fn page_crashed(&mut self, webview: WebViewId, reason: &str, backtrace: Option<String>) {
+        let url = self
+            .page_mut(webview)
+            .and_then(|page| page.webview.url())
+            .map_or_else(|| "a page".to_owned(), String::from);
+        self.fail(&format!("{url} crashed: {reason}"));
+        if let Some(backtrace) = backtrace.filter(|_| crash::backtraces_wanted()) {
+            eprintln!("{backtrace}");
+        }
+        self.page_lost(webview, "its page crashed");
+    }
+
+    /// There is nothing more to be had from a page. A person may read what Servo shows instead, and
+    /// load it again.
+    fn page_lost(&mut self, webview: WebViewId, why: &str) {
+        self.with_screenshot(|screenshot| screenshot.page_lost(webview, why));
+        if let Some(page) = self.page_mut(webview) {
+            page.load = Load::Done;
+        }
+        if !S::INTERACTIVE {
+            self.close(webview);
+        }
+    }
+
+    fn take_screenshot(&mut self, webview: &WebView) {
+        self.with_screenshot(|screenshot| {
+            screenshot.take(webview);
+            Ok(())
+        });
+    }
+
+    fn with_screenshot(&mut self, act: impl FnOnce(&mut Screenshot) -> Result<(), String>) {
+        if let Some(Err(message)) = self.screenshot.as_mut().map(act) {
+            self.fail(&message);
+        }
+    }
+
+    fn fail(&mut self, message: &str) {
+        report(message);
+        self.status = FAILURE;
+    }
+
+    fn is_over(&self, now: Instant) -> bool {
+        if self.pages.is_empty() {
+            return true;
+        }
+        match self.exit_after {
+            Some(ExitAfter::Load) => {
+                self.pages
+                    .iter()
+                    .all(|page| matches!(page.load, Load::Done))
+                    && self.screenshot.as_ref().is_none_or(Screenshot::is_done)
+            },
+            Some(ExitAfter::Elapsed(_)) => self.deadline().is_some_and(|deadline| now >= deadline),
+            None => false,
+        }
+    }
+
+    /// When the run ends, if that is a matter of time.
+    fn deadline(&self) -> Option<Instant> {
+        match self.exit_after {
+            // A time beyond what the clock can tell never comes.
+            Some(ExitAfter::Elapsed(duration)) => self.start.checked_add(duration),
+            Some(ExitAfter::Load) | None => None,
+        }
+    }
+
+    /// Draws the pages whose time it is, and says when the next one is due.
+    fn draw_due_frames(&self, now: Instant) -> Option<Instant> {
+        let mut next = None;
+        for page in &self.pages {
+            let clock = page.surface.frame_clock();
+            match clock.next_frame(now) {
+                Some(due) if due <= now => {
+                    clock.frame_drawn(now);
+                    page.surface.draw(&page.webview);
+                },
+                Some(due) => next = Some(next.map_or(due, |next: Instant| next.min(due))),
+                None => {},
+            }
+        }
+        next
+    }
+}

@@ -1,0 +1,102 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! Strobe, a browser whose pages can profile their own JavaScript.
+//!
+//! This is the embedding shell around the Servo engine: the command line, a window or a display of
+//! its own without one, and what a page says on standard output. `strobe --help` has the options.
+
+#![deny(unsafe_code)]
+
+mod browser;
+mod command_line;
+mod console;
+mod crash;
+mod frame_clock;
+mod headless;
+mod keyboard;
+mod load_error;
+mod page_delegate;
+mod preferences;
+mod screenshot;
+mod termination;
+mod url_argument;
+mod window;
+
+use std::env;
+use std::process::ExitCode;
+
+use crate::command_line::{CommandLine, Parsed};
+
+/// The exit status of a run in which something went wrong: a page crashed, could not be loaded, or
+/// a screenshot could not be taken.
+const FAILURE: u8 = 1;
+
+/// The exit status of a command line that cannot be followed.
+const BAD_USAGE: u8 = 2;
+
+fn main() -> ExitCode {
+    let working_directory = match env::current_dir() {
+        Ok(directory) => directory,
+        Err(error) => {
+            report(&format!("the working directory is not there: {error}"));
+            return ExitCode::from(FAILURE);
+        },
+    };
+    let command_line = match CommandLine::parse(env::args_os(), &working_directory) {
+        Ok(Parsed::Run(command_line)) => command_line,
+        Ok(Parsed::Information(text)) => {
+            print!("{text}");
+            return ExitCode::SUCCESS;
+        },
+        Err(message) => {
+            report(&message);
+            return ExitCode::from(BAD_USAGE);
+        },
+    };
+    let preferences = match preferences::resolve(
+        &command_line.preferences,
+        command_line.user_agent.as_deref(),
+    ) {
+        Ok(preferences) => preferences,
+        Err(message) => {
+            report(&message);
+            return ExitCode::from(BAD_USAGE);
+        },
+    };
+
+    crash::install_panic_hook();
+    // Servo's network code takes whichever provider of cryptography the process has installed.
+    rustls::crypto::aws_lc_rs::default_provider()
+        .install_default()
+        .expect("nothing has installed a provider before");
+
+    let outcome = if command_line.headless || !has_display() {
+        headless::run(command_line, preferences)
+    } else {
+        window::run(command_line, preferences)
+    };
+    match outcome {
+        Ok(status) => ExitCode::from(status),
+        Err(message) => {
+            report(&message);
+            ExitCode::from(FAILURE)
+        },
+    }
+}
+
+/// Whether there is a display to open windows on.
+fn has_display() -> bool {
+    if cfg!(any(target_os = "macos", target_os = "windows")) {
+        return true;
+    }
+    ["DISPLAY", "WAYLAND_DISPLAY"]
+        .iter()
+        .any(|name| env::var_os(name).is_some_and(|value| !value.is_empty()))
+}
+
+/// Tells the person at the terminal what went wrong, on one line.
+fn report(message: &str) {
+    eprintln!("strobe: {}", console::on_one_line(message));
+}

@@ -1,0 +1,155 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! What Servo tells the embedder of a page, and asks of it.
+
+use std::cell::RefCell;
+use std::io;
+use std::rc::Rc;
+
+use servo::{
+    ConsoleLogLevel, CreateNewWebViewRequest, Cursor, DeviceIntPoint, DeviceIntSize,
+    EmbedderControl, LoadStatus, PermissionRequest, ScreenGeometry, ServoDelegate, ServoError,
+    WebView, WebViewDelegate, WebViewId,
+};
+
+use crate::browser::Surface;
+use crate::console;
+
+/// Something that changes which pages there are, or whether the browser goes on.
+///
+/// Servo calls delegates in the middle of its work. So they only note such things, and the browser
+/// acts upon them when Servo is done.
+pub enum Event {
+    /// The page and everything in it has loaded.
+    Loaded(WebViewId),
+    /// The page closed itself.
+    Closed(WebViewId),
+    /// The page's event loop panicked.
+    Crashed {
+        webview: WebViewId,
+        reason: String,
+        backtrace: Option<String>,
+    },
+    /// A page wants another page, as with `window.open()`.
+    PageRequested(CreateNewWebViewRequest),
+    /// Standard output takes no more.
+    OutputFailed(io::Error),
+    /// Servo cannot go on.
+    EngineLost,
+}
+
+/// What has happened and was not acted upon yet, in order.
+#[derive(Default)]
+pub struct Events(RefCell<Vec<Event>>);
+
+impl Events {
+    pub fn take(&self) -> Vec<Event> {
+        self.0.take()
+    }
+
+    fn push(&self, event: Event) {
+        self.0.borrow_mut().push(event);
+    }
+
+    fn print(&self, line: &str) {
+        if let Err(error) = console::print(line) {
+            self.push(Event::OutputFailed(error));
+        }
+    }
+}
+
+/// The delegate of a page. Requests that are not mentioned here (credentials, files, devices and the like)
+/// are refused by Servo itself when nobody answers them.
+pub struct PageDelegate<S> {
+    pub events: Rc<Events>,
+    pub surface: Rc<S>,
+}
+
+impl<S: Surface> WebViewDelegate for PageDelegate<S> {
+    fn screen_geometry(&self, _: WebView) -> Option<ScreenGeometry> {
+        Some(self.surface.screen_geometry())
+    }
+
+    fn notify_page_title_changed(&self, _: WebView, title: Option<String>) {
+        self.surface.title_changed(title.as_deref());
+    }
+
+    fn notify_load_status_changed(&self, webview: WebView, status: LoadStatus) {
+        if status == LoadStatus::Complete {
+            self.events.push(Event::Loaded(webview.id()));
+        }
+    }
+
+    fn notify_cursor_changed(&self, _: WebView, cursor: Cursor) {
+        self.surface.cursor_changed(cursor);
+    }
+
+    fn notify_new_frame_ready(&self, _: WebView) {
+        self.surface.frame_clock().want_frame();
+    }
+
+    fn notify_closed(&self, webview: WebView) {
+        self.events.push(Event::Closed(webview.id()));
+    }
+
+    fn notify_crashed(&self, webview: WebView, reason: String, backtrace: Option<String>) {
+        self.events.push(Event::Crashed {
+            webview: webview.id(),
+            reason,
+            backtrace,
+        });
+    }
+
+    fn notify_fullscreen_state_changed(&self, _: WebView, fullscreen: bool) {
+        self.surface.fullscreen_changed(fullscreen);
+    }
+
+    fn request_move_to(&self, _: WebView, position: DeviceIntPoint) {
+        self.surface.move_to(position);
+    }
+
+    fn request_resize_to(&self, webview: WebView, outer_size: DeviceIntSize) {
+        self.surface.resize_to(&webview, outer_size);
+    }
+
+    fn request_create_new(&self, _: WebView, request: CreateNewWebViewRequest) {
+        self.events.push(Event::PageRequested(request));
+    }
+
+    fn request_permission(&self, _: WebView, request: PermissionRequest) {
+        request.deny();
+    }
+
+    fn show_embedder_control(&self, _: WebView, control: EmbedderControl) {
+        // There is nobody to answer, and a page waits for the answer to a dialog. The other
+        // controls take "nothing chosen" for an answer, which they get when dropped.
+        if let EmbedderControl::SimpleDialog(dialog) = control {
+            self.events.print(&console::dialog_line(&dialog));
+            dialog.dismiss();
+        }
+    }
+
+    fn show_console_message(&self, _: WebView, level: ConsoleLogLevel, message: String) {
+        self.events.print(&console::message_line(&level, &message));
+    }
+}
+
+/// The delegate for what belongs to no page, or to a page that is gone.
+pub struct EngineDelegate(pub Rc<Events>);
+
+impl ServoDelegate for EngineDelegate {
+    fn notify_error(&self, error: ServoError) {
+        match error {
+            ServoError::LostConnectionWithBackend => self.0.push(Event::EngineLost),
+            ServoError::DevtoolsFailedToStart | ServoError::ResponseFailedToSend(_) => {
+                crate::report(&format!("Servo: {error:?}"));
+            },
+        }
+    }
+
+    fn show_console_message(&self, level: ConsoleLogLevel, message: String) {
+        self.0.print(&console::message_line(&level, &message));
+    }
+}

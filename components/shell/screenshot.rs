@@ -1,0 +1,89 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! The picture of a page.
+
+use std::cell::RefCell;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use image::ImageFormat;
+use servo::{RgbaImage, ScreenshotCaptureError, WebView, WebViewId};
+
+/// A picture that was asked for, from before its page has loaded until it is written.
+pub struct Screenshot {
+    page: WebViewId,
+    file: PathBuf,
+    state: State,
+}
+
+enum State {
+    /// The page is loading.
+    Waiting,
+    /// Servo waits for images, fonts and a frame with all of them.
+    Taking(Rc<RefCell<Option<Result<RgbaImage, ScreenshotCaptureError>>>>),
+    /// It is written, or cannot be.
+    Done,
+}
+
+impl Screenshot {
+    pub fn new(page: WebViewId, file: PathBuf) -> Self {
+        Self {
+            page,
+            file,
+            state: State::Waiting,
+        }
+    }
+
+    pub fn is_done(&self) -> bool {
+        matches!(self.state, State::Done)
+    }
+
+    /// Begins, if `webview` is the page, now that it has loaded.
+    pub fn take(&mut self, webview: &WebView) {
+        if webview.id() != self.page || !matches!(self.state, State::Waiting) {
+            return;
+        }
+        let result = Rc::new(RefCell::new(None));
+        self.state = State::Taking(result.clone());
+        webview.take_screenshot(None, move |image| *result.borrow_mut() = Some(image));
+    }
+
+    /// Writes the picture if Servo has handed it over. The error names the file.
+    pub fn finish(&mut self) -> Result<(), String> {
+        let State::Taking(result) = &self.state else {
+            return Ok(());
+        };
+        let Some(result) = result.take() else {
+            return Ok(());
+        };
+        self.state = State::Done;
+        let image = result.map_err(|error| self.complaint(&format!("{error:?}")))?;
+        image
+            .save_with_format(&self.file, ImageFormat::Png)
+            .map_err(|error| self.complaint(&error.to_string()))
+    }
+
+    /// There will be no picture of `page` if there is none yet; `why` says what came between.
+    pub fn page_lost(&mut self, page: WebViewId, why: &str) -> Result<(), String> {
+        if page == self.page {
+            self.abandon(why)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// There will be no picture if there is none yet; `why` says what came between.
+    pub fn abandon(&mut self, why: &str) -> Result<(), String> {
+        if self.is_done() {
+            return Ok(());
+        }
+        self.state = State::Done;
+        Err(self.complaint(why))
+    }
+
+    fn complaint(&self, why: &str) -> String {
+        format!("no screenshot in {}: {why}", self.file.display())
+    }
+}

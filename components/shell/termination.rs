@@ -1,0 +1,44 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! Signals that ask the process to end.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use servo::EventLoopWaker;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
+use signal_hook::iterator::Signals;
+
+const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
+
+/// Whether the process was asked to end. The first signal asks for an orderly end; a second one
+/// ends the process there and then.
+#[derive(Clone)]
+pub struct Termination(Arc<AtomicBool>);
+
+impl Termination {
+    /// Watches for signals from now on, and wakes the event loop at the first.
+    pub fn watch(waker: Box<dyn EventLoopWaker>) -> io::Result<Self> {
+        let asked = Arc::new(AtomicBool::new(false));
+        for signal in SIGNALS {
+            // Handlers run in this order: the first signal finds the flag unset, and sets it.
+            flag::register_conditional_default(signal, asked.clone())?;
+            flag::register(signal, asked.clone())?;
+        }
+        // A handler may not wake anything; this thread may.
+        let mut signals = Signals::new(SIGNALS)?;
+        thread::Builder::new()
+            .name("Signals".to_owned())
+            .spawn(move || signals.forever().for_each(|_| waker.wake()))?;
+        Ok(Self(asked))
+    }
+
+    pub fn asked(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
