@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use js_profiler_traits::{BASE_INTERVAL, IntervalError, SessionId, Trace, supported_interval};
+use log::warn;
 use servo_base::cross_process_instant::CrossProcessInstant;
 
 use crate::sampling_thread::{Membership, Message};
@@ -75,6 +76,9 @@ struct State {
     membership: RefCell<Option<Membership>>,
     /// Until the event loop ends: what remains of its sessions then finds nobody.
     mode: RefCell<Option<StockMode>>,
+    /// Sessions that have not ended.
+    sessions: Cell<usize>,
+    /// Those of them that are not paused: with the last one the engine's profiling mode goes off.
     running: Cell<usize>,
 }
 
@@ -85,6 +89,7 @@ impl EventLoop {
             state: Rc::new(State {
                 membership: RefCell::new(None),
                 mode: RefCell::new(Some(mode)),
+                sessions: Cell::new(0),
                 running: Cell::new(0),
             }),
         }
@@ -104,7 +109,7 @@ impl EventLoop {
         let interval = supported_interval(options.sample_interval, BASE_INTERVAL)
             .map_err(StartError::Interval)?;
         let state = &self.state;
-        if state.running.get() >= MAX_SESSIONS {
+        if state.sessions.get() >= MAX_SESSIONS {
             return Err(StartError::TooManySessions);
         }
         let mut mode = state.mode.borrow_mut();
@@ -118,6 +123,7 @@ impl EventLoop {
         if !mode.set_enabled(true) {
             return Err(StartError::OutOfMemory);
         }
+        state.sessions.set(state.sessions.get() + 1);
         state.running.set(state.running.get() + 1);
         let id = SessionId(NEXT_SESSION.fetch_add(1, Ordering::Relaxed));
         membership.send(Message::Start {
@@ -132,7 +138,8 @@ impl EventLoop {
             id,
             interval,
             state: state.clone(),
-            running: Cell::new(true),
+            ended: Cell::new(false),
+            paused: Cell::new(false),
         })
     }
 }
@@ -151,6 +158,30 @@ impl State {
             membership.send(message(membership));
         }
     }
+
+    fn add_running(&self) {
+        let running = self.running.get() + 1;
+        self.running.set(running);
+        if running == 1 {
+            self.set_mode_enabled(true);
+        }
+    }
+
+    fn remove_running(&self) {
+        let running = self.running.get() - 1;
+        self.running.set(running);
+        if running == 0 {
+            self.set_mode_enabled(false);
+        }
+    }
+
+    fn set_mode_enabled(&self, enabled: bool) {
+        if let Some(mode) = &mut *self.mode.borrow_mut()
+            && !mode.set_enabled(enabled)
+        {
+            warn!("The engine has no memory for its profiling mode; samples will have no stacks.");
+        }
+    }
 }
 
 /// A session. Dropping it without [`Session::stop`] ends it without a trace.
@@ -158,7 +189,8 @@ pub struct Session {
     id: SessionId,
     interval: Duration,
     state: Rc<State>,
-    running: Cell<bool>,
+    ended: Cell<bool>,
+    paused: Cell<bool>,
 }
 
 impl Session {
@@ -167,18 +199,32 @@ impl Session {
         self.interval
     }
 
-    /// Takes note, on the event loop's thread, that the session takes no more samples. With the last
-    /// session the engine's profiling mode goes off.
+    /// A paused session takes no samples, and misses none.
+    pub fn set_paused(&self, paused: bool) {
+        if self.ended.get() || self.paused.replace(paused) == paused {
+            return;
+        }
+        if paused {
+            self.state.remove_running();
+        } else {
+            self.state.add_running();
+        }
+        self.state.send(|membership| Message::SetPaused {
+            group: membership.group,
+            session: self.id,
+            paused,
+        });
+    }
+
+    /// Takes note, on the event loop's thread, that the session takes no more samples.
     pub fn note_ended(&self) {
-        if !self.running.replace(false) {
+        if self.ended.replace(true) {
             return;
         }
         let state = &self.state;
-        state.running.set(state.running.get() - 1);
-        if state.running.get() == 0
-            && let Some(mode) = &mut *state.mode.borrow_mut()
-        {
-            mode.set_enabled(false);
+        state.sessions.set(state.sessions.get() - 1);
+        if !self.paused.get() {
+            state.remove_running();
         }
     }
 

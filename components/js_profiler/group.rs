@@ -116,6 +116,10 @@ impl Group {
         Some(session)
     }
 
+    pub fn session(&mut self, id: SessionId) -> Option<&mut SampledSession> {
+        self.sessions.iter_mut().find(|session| session.id == id)
+    }
+
     fn log_interval(&self) {
         let intervals = self.sessions.iter().filter_map(SampledSession::interval);
         log::debug!(

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use js_profiler_traits::{BASE_INTERVAL, GroupId, RealmId, SessionId, Trace};
+use log::debug;
 use servo_base::cross_process_instant::CrossProcessInstant;
 
 use crate::group::Group;
@@ -44,6 +45,11 @@ pub enum Message {
         interval: Duration,
         max_buffer_size: u32,
         on_full: OnFull,
+    },
+    SetPaused {
+        group: GroupId,
+        session: SessionId,
+        paused: bool,
     },
     Stop {
         group: GroupId,
@@ -147,7 +153,7 @@ struct SamplingThread {
 
 impl SamplingThread {
     fn new(receiver: Receiver<Message>) -> Self {
-        suspend::use_precise_timers();
+        suspend::wake_promptly();
         Self {
             receiver,
             groups: Vec::new(),
@@ -219,14 +225,27 @@ impl SamplingThread {
                     ));
                 }
             }
+            Message::SetPaused {
+                group,
+                session,
+                paused,
+            } => {
+                let current_tick = self.ticks.at(Instant::now());
+                if let Some(session) = self.group(group).and_then(|group| group.session(session)) {
+                    session.set_paused(paused, current_tick);
+                }
+            },
             Message::Stop {
                 group,
                 session,
                 time,
                 on_trace,
             } => {
-                if let Some(session) = self.group(group).and_then(|group| group.remove(session)) {
-                    on_trace(session.finish(time));
+                let id = session;
+                if let Some(session) = self.group(group).and_then(|group| group.remove(id)) {
+                    let trace = session.finish(time);
+                    debug!("{:?}: {:?}", id, trace.counts);
+                    on_trace(trace);
                 }
             }
             Message::Discard { group, session } => {

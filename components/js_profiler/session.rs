@@ -39,6 +39,7 @@ pub struct SampledSession {
     interval: NonZeroU32,
     max_buffer_size: usize,
     on_full: Option<OnFull>,
+    paused: bool,
     /// The tick up to which this session has had its samples.
     last_tick: u64,
     /// Whether a sample is due at `last_tick`.
@@ -63,6 +64,7 @@ impl SampledSession {
             interval,
             max_buffer_size: max_buffer_size as usize,
             on_full: Some(on_full),
+            paused: false,
             last_tick: current_tick,
             due: false,
             builder: TraceBuilder::default(),
@@ -70,9 +72,15 @@ impl SampledSession {
         }
     }
 
-    /// Whether it still takes samples.
+    /// Whether it takes samples at present.
     fn is_running(&self) -> bool {
-        self.on_full.is_some()
+        self.on_full.is_some() && !self.paused
+    }
+
+    /// A paused session takes no samples, and misses none. `current_tick` is where it goes on.
+    pub fn set_paused(&mut self, paused: bool, current_tick: u64) {
+        self.paused = paused;
+        self.last_tick = current_tick;
     }
 
     /// In base intervals; none if it takes no more samples.
@@ -279,6 +287,18 @@ mod tests {
         session.take_sample(CrossProcessInstant::now(), &Outcome::Missed, &[]);
         assert_eq!(session.builder.counts().missed, 4);
         assert_eq!(session.builder.sample_count(), 0);
+    }
+
+    #[test]
+    fn a_paused_session_takes_and_misses_nothing() {
+        let (mut session, _) = session(10, 100);
+        session.set_paused(true, 5);
+        assert_eq!(session.next_tick(), None);
+        assert!(!session.advance(50));
+        session.set_paused(false, 55);
+        assert_eq!(session.next_tick(), Some(60));
+        assert!(session.advance(60));
+        assert_eq!(session.builder.counts().missed, 0);
     }
 
     #[test]

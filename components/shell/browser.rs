@@ -167,13 +167,14 @@ impl<S: Surface> Browser<S> {
             }
         }
         self.finish_checks();
-        self.with_screenshot(Screenshot::finish);
 
         let now = Instant::now();
+        let next_frame = self.draw_due_frames(now);
+        // Behind the drawing, in which Servo hands the picture over.
+        self.with_screenshot(Screenshot::finish);
         if ending || self.is_over(now) {
             return Next::End;
         }
-        let next_frame = self.draw_due_frames(now);
         Next::Wait(next_frame.into_iter().chain(self.deadline()).min())
     }
 

@@ -183,7 +183,8 @@ fn one_line(error: &clap::Error) -> String {
         if line.starts_with("Usage:") || line.starts_with("For more information") {
             break;
         }
-        if line.is_empty() {
+        // That any argument may be passed as a URL by force is no help to anybody.
+        if line.is_empty() || line.starts_with("tip: to pass") {
             continue;
         }
         if !message.is_empty() {

@@ -11,4 +11,4 @@ mod profilertrace;
 mod profilingstate;
 
 pub(crate) use self::profiler::Profiler;
-pub(crate) use self::profilingstate::ProfilingState;
+pub(crate) use self::profilingstate::{PausedBy, ProfilingState};

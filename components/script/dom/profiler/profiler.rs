@@ -116,6 +116,12 @@ impl Profiler {
             .fire_event(cx, Atom::from("samplebufferfull"));
     }
 
+    pub(super) fn set_paused(&self, paused: bool) {
+        if let Some(session) = &*self.session.borrow() {
+            session.set_paused(paused);
+        }
+    }
+
     /// Ends the session without a trace, because the global goes away.
     pub(super) fn end_session(&self) {
         self.stopped.set(true);

@@ -6,6 +6,7 @@
 
 use std::cell::Cell;
 
+use bitflags::bitflags;
 use http::HeaderMap;
 use js_profiler_traits::preferences;
 use profiling_policy::ProfilingPermission;
@@ -15,11 +16,28 @@ use servo_url::ImmutableOrigin;
 use crate::dom::bindings::root::{Dom, DomRoot};
 use crate::dom::profiler::Profiler;
 
+bitflags! {
+    /// What keeps a global's sessions from taking samples. While nothing does, they run.
+    #[derive(Clone, Copy, Default)]
+    pub(crate) struct PausedBy: u8 {
+        /// The document is not fully active: it was navigated away from, and may come back.
+        const INACTIVE = 1;
+        /// The document's visibility state is "hidden".
+        const HIDDEN = 1 << 1;
+        /// The document's page is not shown by the browser.
+        const THROTTLED = 1 << 2;
+    }
+}
+
 /// A global may not profile until a response with the right headers made it so.
 #[derive(Default, JSTraceable, MallocSizeOf)]
 #[cfg_attr(crown, crown::unrooted_must_root_lint::must_root)]
 pub(crate) struct ProfilingState {
     may_profile: Cell<bool>,
+    /// Why sessions are paused, if they are.
+    #[no_trace]
+    #[ignore_malloc_size_of = "Holds nothing"]
+    paused: Cell<PausedBy>,
     /// Those with a session. A profiler that the page has lost its last reference to goes on until
     /// its buffer is full, since the event may have a listener.
     running: DomRefCell<Vec<Dom<Profiler>>>,
@@ -45,7 +63,18 @@ impl ProfilingState {
         self.may_profile.get()
     }
 
+    /// Pauses the sessions of the global for a reason, or takes that reason away.
+    pub(crate) fn set_paused(&self, reason: PausedBy, paused: bool) {
+        let mut reasons = self.paused.get();
+        reasons.set(reason, paused);
+        self.paused.set(reasons);
+        for profiler in self.running.borrow().iter() {
+            profiler.set_paused(!reasons.is_empty());
+        }
+    }
+
     pub(super) fn add_running(&self, profiler: &Profiler) {
+        profiler.set_paused(!self.paused.get().is_empty());
         self.running.borrow_mut().push(Dom::from_ref(profiler));
     }
 
