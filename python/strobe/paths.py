@@ -2,7 +2,7 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""Where things are: the checkout, and the cache that all checkouts of one user share."""
+"""Where things are: the checkout, its build results, and the cache that all checkouts of one user share."""
 
 import os
 from pathlib import Path
@@ -21,3 +21,17 @@ def cache_dir() -> Path:
         return Path(override).resolve()
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base).resolve() / "strobe"
+
+
+def target_dir() -> Path:
+    """Cargo's folder for final artifacts of this checkout; mach's own results go there too."""
+    return ROOT / (os.environ.get("CARGO_TARGET_DIR") or "target")
+
+
+def cargo_home() -> Path:
+    return Path(os.environ.get("CARGO_HOME") or Path.home() / ".cargo")
+
+
+def shown(path: Path, base: Path = ROOT) -> str:
+    """A path as a message shows it: relative to `base` where it is inside."""
+    return str(path.relative_to(base)) if path.is_relative_to(base) else str(path)

@@ -14,6 +14,7 @@ one compiled copy, and a changed hook never meets a half-patched tree. Our own f
 the tree only where their content differs, so preparing twice does not make Cargo rebuild.
 """
 
+import filecmp
 import hashlib
 import os
 import re
@@ -21,18 +22,21 @@ import shutil
 import subprocess
 import tarfile
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from . import paths
+from . import paths, process, toolchain
 from .errors import MachError
 
 HOOKS = "hooks.patch"
-PINS = paths.ROOT / "upstream"
+LOCK = paths.ROOT / "upstream" / "Cargo.lock"
 # Raised when the way a tree is made changes, so that trees made the old way are not used.
 TREE_FORMAT = 1
 PREPARED = ".prepared"
 FETCH_TARGET = "x86_64-unknown-linux-gnu"
+
+# What preparing and Cargo leave in a tree; nobody reads a dependency's own lock file.
+NOT_SOURCE = (PREPARED, ".cargo-ok", "Cargo.lock", "target")
 
 HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)$")
 
@@ -45,6 +49,8 @@ class UpstreamCrate:
     name: str
     version: str
     checksum: str
+    # The lock file that pins it.
+    lock: Path = LOCK
 
     @property
     def hooks(self) -> Path:
@@ -70,56 +76,57 @@ class UpstreamCrate:
         )
 
 
-def pinned_packages(lock: Path = PINS / "Cargo.lock") -> dict[str, dict]:
+def pinned_packages(lock: Path = LOCK) -> dict[str, dict]:
     """The packages of the lock file by name; of several versions the one named last (the newest)."""
     with open(lock, "rb") as file:
         return {package["name"]: package for package in tomllib.load(file)["package"]}
 
 
-def hooked_crates(components: Path = paths.COMPONENTS, lock: Path = PINS / "Cargo.lock") -> list[UpstreamCrate]:
-    """Every crate with hooks. A folder is named as Servo names it: `script` is crate `servo-script`."""
+def hooked_crates(components: Path = paths.COMPONENTS, lock: Path = LOCK) -> list[UpstreamCrate]:
+    """Every crate with hooks."""
+    return [crate_of(hooks.parent, lock) for hooks in sorted(components.glob(f"*/{HOOKS}"))]
+
+
+def crate_of(folder: Path, lock: Path = LOCK) -> UpstreamCrate:
+    """The crate that a folder of components/ is for. It is named as Servo names it: `script` is `servo-script`."""
     pins = pinned_packages(lock)
-    crates = []
-    for hooks in sorted(components.glob(f"*/{HOOKS}")):
-        folder = hooks.parent
-        candidates = [f"servo-{folder.name.replace('_', '-')}", folder.name]
-        name = next((name for name in candidates if name in pins), None)
-        if name is None:
-            raise MachError(
-                f"{_shown(hooks)}: {lock} pins no crate named {' or '.join(candidates)}; "
-                "a hooked crate's folder must be named as Servo names it"
-            )
-        package = pins[name]
-        crates.append(UpstreamCrate(folder, name, package["version"], package["checksum"]))
-    return crates
+    candidates = [f"servo-{folder.name.replace('_', '-')}", folder.name]
+    name = next((name for name in candidates if name in pins), None)
+    if name is None:
+        raise MachError(
+            f"{paths.shown(folder)}: {paths.shown(lock)} pins no crate named {' or '.join(candidates)}; "
+            "a hooked crate's folder must be named as Servo names it"
+        )
+    package = pins[name]
+    if "checksum" not in package:
+        raise MachError(f"{paths.shown(lock)}: {name} has no checksum; only crates from the registry can be hooked")
+    return UpstreamCrate(folder, name, package["version"], package["checksum"], lock)
 
 
-def prepare(report=print) -> bool:
+def prepare(
+    report=print,
+    components: Path = paths.COMPONENTS,
+    lock: Path = LOCK,
+    cargo_config: Path = paths.CARGO_CONFIG,
+) -> bool:
     """Makes every tree and the Cargo configuration. True if anything had to be made."""
     changed = False
-    crates = hooked_crates()
+    crates = hooked_crates(components, lock)
     for crate in crates:
         if not (crate.tree / PREPARED).exists():
-            report(f"preparing {crate.name} {crate.version} with {_shown(crate.hooks)}")
-            _make_tree(crate, _crate_archive(crate, report))
+            report(f"preparing {crate.name} {crate.version} with {paths.shown(crate.hooks)}")
+            _make_tree(crate, crate_archive(crate, report))
             changed = True
         changed |= _place_our_files(crate)
-    return _write_if_changed(paths.CARGO_CONFIG, _cargo_config(crates)) or changed
+    return _write_if_changed(cargo_config, _cargo_config(crates)) or changed
 
 
-def _shown(path: Path) -> str:
-    return str(path.relative_to(paths.ROOT)) if path.is_relative_to(paths.ROOT) else str(path)
-
-
-def _crate_archive(crate: UpstreamCrate, report) -> Path:
+def crate_archive(crate: UpstreamCrate, report=print) -> Path:
     """The published .crate file, from Cargo's registry cache, checked against the pinned checksum."""
     archive = _cached_archive(crate)
     if archive is None:
         report("fetching Servo and its dependencies from the crate registry")
-        command = ["cargo", "fetch", "--locked", "--target", FETCH_TARGET]
-        result = subprocess.run(command, cwd=PINS)
-        if result.returncode != 0:
-            raise MachError(f"`{' '.join(command)}` in {_shown(PINS)} failed with status {result.returncode}")
+        process.run(["cargo", "fetch", "--locked", "--target", FETCH_TARGET], cwd=crate.lock.parent)
         archive = _cached_archive(crate)
     if archive is None:
         raise MachError(f"{crate.name} {crate.version}: not in Cargo's registry cache after `cargo fetch`")
@@ -128,18 +135,17 @@ def _crate_archive(crate: UpstreamCrate, report) -> Path:
 
 
 def check_archive(crate: UpstreamCrate, archive: Path):
-    """Raises MachError unless the archive is the one that upstream/Cargo.lock pins."""
+    """Raises MachError unless the archive is the one that the lock file pins."""
     actual = hashlib.sha256(archive.read_bytes()).hexdigest()
     if actual != crate.checksum:
         raise MachError(
             f"{crate.name} {crate.version}: checksum differs\n"
-            f"  file     {archive}\n  actual   {actual}\n  expected {crate.checksum} (upstream/Cargo.lock)"
+            f"  file     {archive}\n  actual   {actual}\n  expected {crate.checksum} ({paths.shown(crate.lock)})"
         )
 
 
 def _cached_archive(crate: UpstreamCrate) -> Path | None:
-    cargo_home = Path(os.environ.get("CARGO_HOME") or Path.home() / ".cargo")
-    found = sorted(cargo_home.glob(f"registry/cache/*/{crate.name}-{crate.version}.crate"))
+    found = sorted(paths.cargo_home().glob(f"registry/cache/*/{crate.name}-{crate.version}.crate"))
     return found[0] if found else None
 
 
@@ -149,22 +155,76 @@ def _make_tree(crate: UpstreamCrate, archive: Path):
     scratch = tree.with_name(tree.name + ".partial")
     shutil.rmtree(scratch, ignore_errors=True)
     shutil.rmtree(tree, ignore_errors=True)
-    scratch.mkdir(parents=True)
+    try:
+        unpacked = unpack(crate, archive, scratch)
+        apply_hooks(crate.hooks, unpacked)
+        (unpacked / PREPARED).write_text(f"{crate.checksum}\n")
+        unpacked.rename(tree)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def unpack(crate: UpstreamCrate, archive: Path, folder: Path) -> Path:
+    """The pristine crate in a new folder of its name and version inside `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
     with tarfile.open(archive) as tar:
         # The Debian 12 release of Python has extraction filters; an older 3.11 has not.
         if hasattr(tarfile, "data_filter"):
-            tar.extractall(scratch, filter="data")
+            tar.extractall(folder, filter="data")
         else:
-            tar.extractall(scratch)
-    unpacked = scratch / f"{crate.name}-{crate.version}"
-    try:
-        apply_hooks(crate.hooks, unpacked)
-    except MachError:
-        shutil.rmtree(scratch)
-        raise
-    (unpacked / PREPARED).write_text(f"{crate.checksum}\n")
-    unpacked.rename(tree)
-    scratch.rmdir()
+            tar.extractall(folder)
+    return folder / f"{crate.name}-{crate.version}"
+
+
+def archive_files(archive: Path) -> set[str]:
+    """The files of a published crate, relative to its root."""
+    with tarfile.open(archive) as tar:
+        return {member.name.partition("/")[2] for member in tar if member.isfile()}
+
+
+@dataclass(frozen=True)
+class Hunk:
+    """One place of a hook file: the lines that go into an upstream file, and the one they replace if any."""
+
+    # The upstream file, relative to the crate's root.
+    place: str
+    # For a pure insertion (`count` 0) the 1-based line before it, else the first line replaced.
+    start: int
+    count: int
+    new_start: int
+    new_count: int
+    # The digest of the upstream neighbours, see anchor_of.
+    anchor: str
+    inserted: tuple[str, ...] = ()
+
+    @property
+    def header(self) -> str:
+        return f"@@ -{self.start},{self.count} +{self.new_start},{self.new_count} @@ at {self.anchor}"
+
+
+def read_hunks(patch: str) -> list[Hunk]:
+    """The hunks of a hook file. What a hook file may hold is checked by `./mach test-tidy`."""
+    result, place = [], None
+    for line in patch.split("\n"):
+        if line.startswith("+++ b/"):
+            place = line.removeprefix("+++ b/")
+        elif match := HUNK.match(line):
+            result.append(Hunk(place, *_hunk_numbers(match), match.group(5).removeprefix("at ")))
+        elif line.startswith("+") and result:
+            result[-1] = replace(result[-1], inserted=(*result[-1].inserted, line[1:]))
+    return result
+
+
+def _hunk_numbers(match: re.Match) -> tuple[int, int, int, int]:
+    """(old start, old count, new start, new count); a count that is not written is 1."""
+    return tuple(1 if group is None else int(group) for group in match.groups()[:4])
+
+
+def anchor_of(lines: list[str], start: int, count: int) -> str:
+    """The digest of the upstream lines beside a hunk: replaced lines, the one before, the one after."""
+    first = start if count == 0 else start - 1
+    neighbours = lines[max(first - 1, 0) : first + count + 1]
+    return hashlib.sha256("\n".join(line.strip() for line in neighbours).encode()).hexdigest()[:8]
 
 
 def apply_hooks(hooks: Path, tree: Path):
@@ -173,75 +233,103 @@ def apply_hooks(hooks: Path, tree: Path):
     Hunks without context say where they go by line number alone, so each hunk header carries the
     digest of its upstream neighbours, which is checked first: a hook never lands at a wrong place.
     """
-    for place, header, anchor in _hunks(hooks.read_text()):
-        try:
-            lines = (tree / place).read_text().split("\n")
-        except FileNotFoundError:
-            raise MachError(f"{_shown(hooks)}: hook does not apply: {place} is not in {tree.name}") from None
-        if anchor != anchor_of(lines, header):
+    for hunk in read_hunks(_text(hooks)):
+        if not (tree / hunk.place).is_file():
+            raise MachError(f"{paths.shown(hooks)}: hook does not apply: {hunk.place} is not in {tree.name}")
+        found = anchor_of(_text(tree / hunk.place).split("\n"), hunk.start, hunk.count)
+        if hunk.anchor != found:
             raise MachError(
-                f"{_shown(hooks)}: hook does not apply: {place} line {header[0]} is not the line it was made "
-                f"for\n  hunk {_hunk_header(header, anchor)}\n  the neighbours' digest is now "
-                f"{anchor_of(lines, header)}; see CONTRIBUTING.md, 'Changing a hook'"
+                f"{paths.shown(hooks)}: hook does not apply: {hunk.place} line {hunk.start} is not the line it was "
+                f"made for\n  hunk {hunk.header}\n  the neighbours' digest is now {found}; "
+                "see CONTRIBUTING.md, 'Changing a hook'"
             )
     command = ["git", "apply", "--unidiff-zero", "--whitespace=nowarn", str(hooks.resolve())]
     environment = dict(os.environ, GIT_CEILING_DIRECTORIES=str(tree.resolve().parent))
     result = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True)
     if result.returncode != 0:
-        raise MachError(f"{_shown(hooks)}: hook does not apply:\n{result.stderr.strip()}")
+        raise MachError(f"{paths.shown(hooks)}: hook does not apply:\n{result.stderr.strip()}")
 
 
-def _hunks(patch: str):
-    """(file, (old start, old count, new start, new count), anchor) of every hunk."""
-    place = None
-    for line in patch.splitlines():
-        if line.startswith("+++ b/"):
-            place = line.removeprefix("+++ b/")
-        elif match := HUNK.match(line):
-            start, count, new_start, new_count = (int(group or 1) for group in match.groups()[:4])
-            if match.group(2) == "0":
-                count = 0
-            if match.group(4) == "0":
-                new_count = 0
-            yield place, (start, count, new_start, new_count), match.group(5).removeprefix("at ")
+def place_hooks(hooks: Path, tree: Path) -> list[str]:
+    """Puts into a tree for editing the hunks whose place can be told, and names the others.
 
-
-def _hunk_header(header: tuple[int, int, int, int], anchor: str) -> str:
-    start, count, new_start, new_count = header
-    return f"@@ -{start},{count} +{new_start},{new_count} @@ at {anchor}"
-
-
-def anchor_of(lines: list[str], header: tuple[int, int, int, int]) -> str:
-    """The digest of the upstream lines beside a hunk: replaced lines, the one before, the one after."""
-    start, count = header[:2]
-    # For a pure insertion `start` is the line before it; for a replacement it is the first line replaced.
-    first = start if count == 0 else start - 1
-    neighbours = lines[max(first - 1, 0) : first + count + 1]
-    return hashlib.sha256("\n".join(line.strip() for line in neighbours).encode()).hexdigest()[:8]
-
-
-def make_hooks(pristine: Path, edited: Path) -> str:
-    """A hook file from two trees: `git diff` without context, headers with anchors, files sorted."""
-    command = ["git", "diff", "--no-index", "--no-color", "-U0", "--no-prefix", str(pristine), str(edited)]
-    diff = subprocess.run(command, capture_output=True, text=True).stdout
-    output = []
-    for line in diff.splitlines():
-        if line.startswith(("diff --git", "index ")):
+    This is for moving to a new upstream version: a hunk goes where its neighbours' digest is found, at the
+    line it was made for or at the only other such line of the file.
+    """
+    unplaced = []
+    hunks = read_hunks(_text(hooks))
+    for place in dict.fromkeys(hunk.place for hunk in hunks):
+        if not (tree / place).is_file():
+            unplaced.append(f"{place}: not in {tree.name}")
             continue
-        if line.startswith("--- "):
-            place = line.removeprefix("--- ").removeprefix(str(pristine).lstrip("/")).lstrip("/")
-            place = place.removeprefix(str(pristine)).lstrip("/")
-            lines = (pristine / place).read_text().split("\n")
-            output.append(f"--- a/{place}")
-        elif line.startswith("+++ "):
-            output.append(f"+++ b/{place}")
-        elif match := HUNK.match(line):
-            start, count, new_start, new_count = (int(g) if g is not None else 1 for g in match.groups()[:4])
-            header = (start, count, new_start, new_count)
-            output.append(_hunk_header(header, anchor_of(lines, header)))
-        else:
-            output.append(line)
-    return "\n".join(output) + "\n"
+        lines = _text(tree / place).split("\n")
+        placed = []
+        for hunk in hunks:
+            if hunk.place != place:
+                continue
+            first_line = 0 if hunk.count == 0 else 1
+            found = [at for at in range(first_line, len(lines)) if anchor_of(lines, at, hunk.count) == hunk.anchor]
+            if hunk.start in found:
+                found = [hunk.start]
+            if len(found) == 1:
+                placed.append((found[0], hunk))
+            else:
+                why = f"its neighbours stand at {len(found)} places" if found else "its neighbours are gone"
+                unplaced.append(f"{place}: {hunk.header}: {why}")
+        # From the end, so that a hunk does not move the lines of those before it.
+        for start, hunk in sorted(placed, key=lambda pair: pair[0], reverse=True):
+            first = start if hunk.count == 0 else start - 1
+            lines[first : first + hunk.count] = hunk.inserted
+        (tree / place).write_bytes("\n".join(lines).encode())
+    return unplaced
+
+
+def make_hooks(pristine: Path, edited: Path, ours: list[Path] = ()) -> str:
+    """A hook file from two trees: differences without context, headers with anchors, files sorted.
+
+    `ours` are files that we add, relative to the tree; the edited tree may hold them. Any other file that
+    stands in one tree only raises MachError: a hook changes upstream files, it does not add or remove them.
+    """
+    before, after = _sources(pristine), _sources(edited)
+    if removed := sorted(before - after):
+        raise MachError(f"{edited}: {removed[0]} is gone; a hook inserts lines, it cannot remove a file")
+    if added := sorted(after - before - set(ours)):
+        raise MachError(f"{edited}: {added[0]} is not in the upstream crate; our files go to components/")
+    output = []
+    for place in sorted(before, key=str):
+        if filecmp.cmp(pristine / place, edited / place):
+            continue
+        # The options fix what a person's own Git configuration may change.
+        command = ["git", "diff", "--no-index", "--no-color", "--no-ext-diff", "--diff-algorithm=myers"]
+        command += ["--indent-heuristic", "--text", "-U0", str(pristine / place), str(edited / place)]
+        result = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
+        if result.returncode not in (0, 1):
+            raise MachError(f"{place}: `git diff` failed:\n{result.stderr.strip()}")
+        lines = _text(pristine / place).split("\n")
+        # What stands before the first hunk are headers with this machine's paths.
+        changes = result.stdout.partition("\n@@ ")[2]
+        if changes:
+            output += [f"--- a/{place}", f"+++ b/{place}"]
+            output += [_with_anchor(line, lines) for line in ("@@ " + changes).removesuffix("\n").split("\n")]
+    return "".join(line + "\n" for line in output)
+
+
+def _with_anchor(line: str, upstream_lines: list[str]) -> str:
+    """A line of `git diff`, a hunk's header with the digest of its upstream neighbours."""
+    if not (match := HUNK.match(line)):
+        return line
+    start, count, *new = _hunk_numbers(match)
+    return Hunk("", start, count, *new, anchor_of(upstream_lines, start, count)).header
+
+
+def _sources(tree: Path) -> set[Path]:
+    files = (path.relative_to(tree) for path in tree.rglob("*") if path.is_file())
+    return {file for file in files if file.parts[0] not in NOT_SOURCE}
+
+
+def _text(path: Path) -> str:
+    """A file's text with its line endings as they are."""
+    return path.read_bytes().decode()
 
 
 def _place_our_files(crate: UpstreamCrate) -> bool:
@@ -253,7 +341,8 @@ def _place_our_files(crate: UpstreamCrate) -> bool:
     for place in wanted:
         target = crate.tree / place
         if str(place) not in before and target.exists():
-            raise MachError(f"{_shown(crate.folder / place)}: {crate.name} has a file of that name; ours must not replace it")
+            ours = paths.shown(crate.folder / place)
+            raise MachError(f"{ours}: {crate.name} has a file of that name; ours must not replace it")
         target.parent.mkdir(parents=True, exist_ok=True)
         changed |= _write_if_changed(target, (crate.folder / place).read_bytes())
     for place in before:
@@ -274,8 +363,6 @@ def _write_if_changed(path: Path, content: str | bytes) -> bool:
 
 
 def _cargo_config(crates: list[UpstreamCrate]) -> str:
-    from . import toolchain
-
     lines = [
         "# Written by ./mach bootstrap; edits are overwritten.",
         "[build]",
@@ -283,7 +370,8 @@ def _cargo_config(crates: list[UpstreamCrate]) -> str:
         "",
         "[env]",
     ]
-    lines += [f'{name} = {{ value = "{value}", force = true }}' for name, value in toolchain.build_environment().items()]
+    for name, value in toolchain.build_environment().items():
+        lines.append(f'{name} = {{ value = "{value}", force = true }}')
     lines += ["", "[patch.crates-io]"]
     lines += [f'{crate.name} = {{ path = "{crate.tree}" }}' for crate in crates]
     return "\n".join(lines) + "\n"

@@ -1,0 +1,214 @@
+# This Source Code Form is subject to the terms of the Mozilla Public
+# License, v. 2.0. If a copy of the MPL was not distributed with this
+# file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+"""The commands of ./mach and their arguments."""
+
+import argparse
+import signal
+import sys
+from pathlib import Path
+
+from .errors import MachError
+
+DESCRIPTION = "Builds, runs and tests Strobe, the JS Self-Profiling API for the Servo browser."
+EPILOG = """\
+Two commands do everything on a fresh Debian or Ubuntu machine, set-up included:
+  ./mach run     a demo page that profiles itself, and what the profile says
+  ./mach test    every test
+`./mach COMMAND --help` explains a command."""
+
+
+def main(arguments: list[str]) -> int:
+    """Runs a command; 0 if all went well, 1 with a message if not, 2 for wrong arguments, 130 for Ctrl-C."""
+    # In a log, our lines and those of the programs we run keep their order.
+    sys.stdout.reconfigure(line_buffering=True)
+    signal.signal(signal.SIGTERM, _end)
+    options, for_browser = _parse(arguments)
+    try:
+        COMMANDS[options.command](options, for_browser)
+    except MachError as error:
+        if str(error):
+            print(f"mach {options.command}: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print(f"\nmach {options.command}: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader of our output has gone, as in `./mach run | head`.
+        sys.stderr.close()
+        return 1
+    return 0
+
+
+def _end(number, _frame):
+    """So that programs we have started are ended too."""
+    raise SystemExit(128 + number)
+
+
+def _parse(arguments: list[str]) -> tuple[argparse.Namespace, list[str]]:
+    """The options, and what stands after `--`, which only `run` takes."""
+    parser = make_parser()
+    for_browser = []
+    if "--" in arguments:
+        at = arguments.index("--")
+        arguments, for_browser = arguments[:at], arguments[at + 1 :]
+    if not arguments:
+        parser.print_help(sys.stderr)
+        raise SystemExit(2)
+    options, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        hint = "; arguments for the browser stand after `--`" if options.command == "run" else ""
+        options.parser.error(f"unknown arguments: {' '.join(unknown)}{hint}")
+    if for_browser and options.command != "run":
+        options.parser.error(f"takes nothing after `--`: {' '.join(for_browser)}")
+    return options, for_browser
+
+
+def make_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="mach", description=DESCRIPTION, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+
+    def add(name: str, summary: str, more: str = "", **options) -> argparse.ArgumentParser:
+        command = commands.add_parser(
+            name,
+            help=summary,
+            description=f"{summary[0].upper()}{summary[1:]}. {more}".strip(),
+            allow_abbrev=False,
+            **options,
+        )
+        command.set_defaults(parser=command)
+        return command
+
+    def add_release(command: argparse.ArgumentParser):
+        command.add_argument("--release", action="store_true", help="the optimised build (slower to make)")
+
+    add(
+        "bootstrap",
+        "install what a build needs and prepare the upstream trees",
+        "System packages come from apt-get (without root, the exact command to run is printed), Rust from rustup. "
+        "The published Servo crates that Strobe hooks are unpacked and hooked in a cache that all checkouts share "
+        "(~/.cache/strobe, or STROBE_CACHE_DIR). Commands that need this do it by themselves; a second time does "
+        "nothing.",
+    )
+    build = add("build", "build the browser", "Ends with the path of its binary.")
+    add_release(build)
+    run = add(
+        "run",
+        "build the browser and open a page",
+        "Without URL, a bundled demo page profiles its own JavaScript, and the terminal shows its functions by self "
+        "and total time and where the trace was saved.",
+        usage="mach run [-h] [--release] [URL] [-- BROWSER_ARGUMENT ...]",
+    )
+    add_release(run)
+    run.add_argument("url", metavar="URL", nargs="?", help="http, https, file or data URL, or a path")
+    add("test", "run all tests", "test-tidy, test-unit and test-browser; the last line counts what passed and failed.")
+    add("test-unit", "run the tests of mach and of our crates")
+    test_browser = add("test-browser", "build the browser and run the tests that start it")
+    test_browser.add_argument("filter", metavar="FILTER", nargs="?", help="only tests with this in their name")
+    add(
+        "test-tidy",
+        "check formatting, lints, licence headers and hook files",
+        "Each problem is printed as file:line: what.",
+    )
+    bench = add("bench", "measure what profiling costs", "Figures are ratios of runs within one page load.")
+    bench.add_argument(
+        "suite",
+        metavar="SUITE",
+        choices=["overhead"],
+        help="overhead: JavaScript kernels with and without a profiler, at 10 and 1 ms",
+    )
+    bench.add_argument("--pairs", type=_count, default=None, help="pairs of runs per kernel and interval (default: 12)")
+    add_release(bench)
+    hooks = add(
+        "update-hooks",
+        "change the hooks of an upstream crate",
+        "First --checkout, then edit the tree, then --from. A hook inserts lines, or replaces a single one.",
+    )
+    hooks.add_argument("folder", metavar="CRATE_FOLDER", help="the crate's folder in components/, such as script")
+    direction = hooks.add_mutually_exclusive_group(required=True)
+    direction.add_argument(
+        "--checkout", metavar="DIR", type=Path, help="unpack the crate with its current hooks into a new folder"
+    )
+    direction.add_argument(
+        "--from", metavar="DIR", type=Path, dest="edited", help="write hooks.patch from an edited copy of the crate"
+    )
+    return parser
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
+    return int(text)
+
+
+# Each command imports what it needs: `./mach --help` is quick, and modules may ask for the command names.
+
+
+def _bootstrap(options, _):
+    from . import bootstrap
+
+    bootstrap.bootstrap()
+
+
+def _build(options, _):
+    from . import build
+
+    print(build.build(options.release))
+
+
+def _run(options, for_browser):
+    from . import run
+
+    run.run(options.url, for_browser, options.release)
+
+
+def _test(options, _):
+    from . import test
+
+    test.test()
+
+
+def _test_unit(options, _):
+    from . import test
+
+    test.test_unit().finish()
+
+
+def _test_browser(options, _):
+    from . import test
+
+    test.test_browser(options.filter).finish()
+
+
+def _test_tidy(options, _):
+    from . import tidy
+
+    tidy.test_tidy().finish()
+
+
+def _bench(options, _):
+    from . import bench
+
+    bench.bench(options.suite, options.pairs or bench.DEFAULT_PAIRS, options.release)
+
+
+def _update_hooks(options, _):
+    from . import hooks
+
+    hooks.update_hooks(options.folder, options.checkout, options.edited)
+
+
+COMMANDS = {
+    "bootstrap": _bootstrap,
+    "build": _build,
+    "run": _run,
+    "test": _test,
+    "test-unit": _test_unit,
+    "test-browser": _test_browser,
+    "test-tidy": _test_tidy,
+    "bench": _bench,
+    "update-hooks": _update_hooks,
+}

@@ -1,0 +1,152 @@
+# This Source Code Form is subject to the terms of the Mozilla Public
+# License, v. 2.0. If a copy of the MPL was not distributed with this
+# file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+"""./mach run: the built browser on any page, or on the bundled demo page that profiles itself."""
+
+import json
+import os
+import queue
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from . import build, paths, process
+from .errors import MachError
+from .server import PageServer
+from .table import text_table
+from .trace import Trace, read_json, read_trace
+
+DEMO = paths.ROOT / "resources" / "demo"
+# Seconds for the demo, all included; the page itself works for about three.
+DEMO_BOUND = 120.0
+# How many functions the table shows by self time, and how many more by total time.
+SHOWN_BY_SELF = 10
+SHOWN_BY_TOTAL = 5
+
+
+def run(url: str | None, browser_arguments: list[str], release: bool = False):
+    binary = build.build(release)
+    if url is None:
+        demo(binary, browser_arguments, paths.target_dir() / "demo-trace.json")
+        return
+    command = [str(binary), *browser_arguments, url]
+    status = process.stream(command, cwd=Path.cwd(), heartbeat=False)
+    if status != 0:
+        raise MachError(f"the browser {process.describe_status(status)}")
+
+
+def demo(binary: Path, browser_arguments: list[str], saved: Path, bound: float = DEMO_BOUND):
+    """Opens the demo page, saves the trace that it posts and prints what the trace says."""
+
+    def received(body: bytes):
+        result = read_result(body, "the demo page")
+        trace = read_trace(result.get("trace"))
+        saved.parent.mkdir(parents=True, exist_ok=True)
+        saved.write_text(json.dumps(result["trace"], separators=(",", ":")) + "\n", encoding="utf-8")
+        print(report(trace, result))
+        print(f"\nThe trace is in {shown_from_here(saved)}")
+
+    with PageServer(DEMO, inbox="/trace") as server:
+        visit(binary, browser_arguments, server, "/index.html", received, bound)
+
+
+def visit(
+    binary: Path,
+    browser_arguments: list[str],
+    server: PageServer,
+    page: str,
+    received: Callable[[bytes], None],
+    bound: float,
+):
+    """Opens a page that posts one result and closes itself; returns when the browser has ended in order.
+
+    Raises MachError if the result does not come, the browser fails, or `bound` seconds pass.
+    """
+    deadline = time.monotonic() + bound
+    browser = process.start([str(binary), *browser_arguments, server.origin + page])
+    waiting = True
+    try:
+        while True:
+            # The status first: what the page posted before the end is then in the queue.
+            status = browser.poll()
+            try:
+                if waiting:
+                    body = server.posts.get(timeout=0 if status is not None else 0.1)
+                    waiting = False
+                    received(body)
+                elif status is None:
+                    time.sleep(0.05)
+            except queue.Empty:
+                pass
+            if status is not None:
+                break
+            if time.monotonic() > deadline:
+                missing = "did not post its result" if waiting else "posted its result, but the browser did not end"
+                raise MachError(f"{server.origin + page} {missing} within {bound:.0f} s")
+    finally:
+        process.end(browser)
+    if status != 0:
+        when = " before the page's result" if waiting else ""
+        raise MachError(f"the browser {process.describe_status(status)}{when}")
+    if waiting:
+        raise MachError(f"the browser ended before {page} posted its result; its console messages are above")
+
+
+def read_result(body: bytes, page: str) -> dict:
+    """The object that a page of ours posts, or MachError with the error that the page met."""
+    result = read_json(body, f"what {page} posted")
+    if not isinstance(result, dict):
+        raise MachError(f"what {page} posted is not a JSON object")
+    if "error" in result:
+        raise MachError(f"{page} could not be profiled: {result['error']}")
+    return result
+
+
+def report(trace: Trace, result: dict) -> str:
+    """The summary and the table of functions. `result` has sampleInterval and requestedInterval, in ms."""
+    interval = result.get("sampleInterval")
+    requested = result.get("requestedInterval")
+    if isinstance(interval, bool) or not isinstance(interval, (int, float)) or interval <= 0:
+        raise MachError(f"the page posted sampleInterval {json.dumps(interval)}, not a positive number of milliseconds")
+    with_stack = trace.samples_with_stack
+    asked = f" (asked for: {requested:g} ms)" if isinstance(requested, (int, float)) else ""
+    lines = [
+        f"{len(trace.samples)} samples in {trace.duration:.0f} ms, {with_stack} of them with a stack",
+        f"sample interval {interval:g} ms{asked}",
+    ]
+    times = trace.function_times()
+    if not times:
+        return "\n".join([*lines, "no function was sampled"])
+    shown = times[:SHOWN_BY_SELF]
+    by_total = sorted(times, key=lambda time: -time.total_samples)
+    shown += [time for time in by_total[:SHOWN_BY_TOTAL] if time not in shown]
+
+    def milliseconds(samples: int) -> str:
+        return f"{samples * interval:.0f}"
+
+    def share(samples: int) -> str:
+        return f"{100 * samples / with_stack:.1f}"
+
+    rows = [["self ms", "%", "total ms", "%", "function", "defined at"]]
+    for time_ in shown:
+        rows.append(
+            [
+                milliseconds(time_.self_samples),
+                share(time_.self_samples),
+                milliseconds(time_.total_samples),
+                share(time_.total_samples),
+                time_.function.shown_name,
+                time_.function.shown_place,
+            ]
+        )
+    lines += ["", text_table(rows, left=(4, 5)), ""]
+    lines.append("Times are samples times the interval, % of the samples with a stack.")
+    if more := len(times) - len(shown):
+        lines.append(f"{more} more function{' is' if more == 1 else 's are'} not shown.")
+    return "\n".join(lines)
+
+
+def shown_from_here(path: Path) -> str:
+    """A path as a person in the current folder would type it."""
+    return os.path.relpath(path)

@@ -1,0 +1,102 @@
+# This Source Code Form is subject to the terms of the Mozilla Public
+# License, v. 2.0. If a copy of the MPL was not distributed with this
+# file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+"""A local HTTP server for pages that may profile themselves and post their results."""
+
+import queue
+import threading
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+MIME_TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".json": "application/json",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+    ".wasm": "application/wasm",
+}
+# A trace of some minutes at 1 ms is a few MB; beyond this the page is out of order.
+LARGEST_POST = 256 * 1024 * 1024
+
+
+class PageServer:
+    """Serves a folder on a free port of 127.0.0.1, to be used in a `with` statement.
+
+    Documents come with the policy that allows profiling. What a page posts to `inbox` (a path such as
+    "/trace") is kept in `posts` as bytes, in order of arrival.
+    """
+
+    def __init__(self, folder: Path, inbox: str):
+        self.posts: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        handler = type("Handler", (_Handler,), {"folder": folder.resolve(), "inbox": inbox, "posts": self.posts})
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self._server.daemon_threads = True
+        self.origin = f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def __enter__(self):
+        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    folder: Path
+    inbox: str
+    posts: queue.SimpleQueue
+
+    # The connection stays open between a document and its scripts.
+    protocol_version = "HTTP/1.1"
+    server_version = "mach"
+
+    def do_GET(self):
+        self._serve(send_body=True)
+
+    def do_HEAD(self):
+        self._serve(send_body=False)
+
+    def do_POST(self):
+        length = self.headers.get("Content-Length", "")
+        if not length.isdecimal() or int(length) > LARGEST_POST:
+            # What was not read must not be taken for the next request.
+            self.close_connection = True
+            self._respond(HTTPStatus.REQUEST_ENTITY_TOO_LARGE if length.isdecimal() else HTTPStatus.LENGTH_REQUIRED)
+            return
+        body = self.rfile.read(int(length))
+        if urlsplit(self.path).path != self.inbox:
+            self._respond(HTTPStatus.NOT_FOUND)
+            return
+        self.posts.put(body)
+        self._respond(HTTPStatus.NO_CONTENT)
+
+    def _serve(self, send_body: bool):
+        path = unquote(urlsplit(self.path).path).lstrip("/")
+        file = (self.folder / (path or "index.html")).resolve()
+        if not file.is_relative_to(self.folder) or not file.is_file():
+            self._respond(HTTPStatus.NOT_FOUND)
+            return
+        headers = {"Content-Type": MIME_TYPES.get(file.suffix, "application/octet-stream")}
+        if file.suffix == ".html":
+            headers["Document-Policy"] = "js-profiling"
+        self._respond(HTTPStatus.OK, file.read_bytes(), headers, send_body)
+
+    def _respond(self, status: HTTPStatus, body: bytes = b"", headers: dict | None = None, send_body: bool = True):
+        self.send_response(status)
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
+        self.send_header("Cache-Control", "no-store")
+        if status != HTTPStatus.NO_CONTENT:
+            self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if send_body:
+            self.wfile.write(body)
+
+    def log_message(self, *_):
+        """Quiet: the browser's console messages are what a person wants to see."""

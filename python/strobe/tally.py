@@ -1,0 +1,82 @@
+# This Source Code Form is subject to the terms of the Mozilla Public
+# License, v. 2.0. If a copy of the MPL was not distributed with this
+# file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+"""Counting tests over several tools."""
+
+import re
+from dataclasses import dataclass, field
+
+from .errors import MachError
+
+CARGO_RESULT = re.compile(r"^test result: \S+ (\d+) passed; (\d+) failed;")
+CARGO_FAILURE = re.compile(r"^test (.+) \.\.\. FAILED")
+UNITTEST_COUNT = re.compile(r"^Ran (\d+) tests? in ")
+UNITTEST_RESULT = re.compile(r"^(?:OK|FAILED)(?: \((.*)\))?$")
+UNITTEST_FAILURE = re.compile(r"^(?:FAIL|ERROR): (.+)")
+
+
+@dataclass
+class Tally:
+    passed: int = 0
+    # One entry per failed test, as a person would look for it.
+    failures: list[str] = field(default_factory=list)
+
+    def fail(self, what: str):
+        self.failures.append(what)
+
+    def add(self, other: "Tally"):
+        self.passed += other.passed
+        self.failures += other.failures
+
+    def finish(self):
+        """Prints what failed and, as the last line, the count; MachError if anything failed."""
+        for failure in self.failures:
+            print(f"FAILED {failure}")
+        print(f"{self.passed} passed, {len(self.failures)} failed", flush=True)
+        if self.failures:
+            raise Failed()
+
+
+class Failed(MachError):
+    """Tests failed, and what failed has been printed."""
+
+    def __init__(self):
+        super().__init__("")
+
+
+def read_cargo_test(lines: list[str], status: int, command: str) -> Tally:
+    """The tally of a `cargo test` run; what fails without a result line (a build, a crash) is one failure."""
+    tally = Tally()
+    named = [match.group(1) for line in lines if (match := CARGO_FAILURE.match(line))]
+    failed = 0
+    for line in lines:
+        if match := CARGO_RESULT.match(line):
+            tally.passed += int(match.group(1))
+            failed += int(match.group(2))
+    # A test that writes to the terminal itself can hide its own line.
+    named = named[:failed] + [f"a test of `{command}`"] * (failed - len(named))
+    for name in named:
+        tally.fail(name)
+    if status != 0 and not failed:
+        tally.fail(f"`{command}` (status {status}, without a test result)")
+    return tally
+
+
+def read_unittest(lines: list[str], status: int, command: str) -> Tally:
+    """The tally of a `python -m unittest` run. Skipped tests count neither way."""
+    tally = Tally()
+    ran = 0
+    skipped = 0
+    for line in lines:
+        if match := UNITTEST_COUNT.match(line):
+            ran = int(match.group(1))
+        elif match := UNITTEST_FAILURE.match(line):
+            tally.fail(match.group(1))
+        elif match := UNITTEST_RESULT.match(line):
+            counts = dict(re.findall(r"([a-z ]+)=(\d+)", match.group(1) or ""))
+            skipped = int(counts.get("skipped", 0))
+    tally.passed = max(ran - skipped - len(tally.failures), 0)
+    if status != 0 and not tally.failures:
+        tally.fail(f"`{command}` (status {status}, without a test result)")
+    return tally

@@ -1,0 +1,73 @@
+# This Source Code Form is subject to the terms of the Mozilla Public
+# License, v. 2.0. If a copy of the MPL was not distributed with this
+# file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+"""./mach test and its parts."""
+
+import os
+import shlex
+import sys
+
+from . import bootstrap, build, paths, process, tidy, workspace
+from .errors import MachError
+from .lock import cache_lock
+from .tally import Tally, read_cargo_test, read_unittest
+
+BROWSER_TESTS = "browser_tests"
+
+
+def test():
+    """Every suite, also after one has failed; the last line is the count over all of them."""
+    with cache_lock("test"):
+        # Without it every suite would fail for the same reason.
+        bootstrap.ensure()
+    tally = Tally()
+    for name, suite in (("test-tidy", tidy.test_tidy), ("test-unit", test_unit), ("test-browser", test_browser)):
+        print(f"\n{name}\n{'=' * len(name)}")
+        try:
+            result = suite()
+        except MachError as error:
+            print(f"mach {name}: {error}", file=sys.stderr)
+            result = Tally(failures=[f"{name}: {str(error).splitlines()[0]}"])
+        print(f"{name}: {result.passed} passed, {len(result.failures)} failed")
+        tally.add(result)
+    print("\nsummary\n=======")
+    tally.finish()
+
+
+def test_unit() -> Tally:
+    tally = Tally()
+    with cache_lock("test-unit"):
+        bootstrap.ensure()
+        folder = paths.ROOT / "python"
+        command = [sys.executable, "-m", "unittest", "discover", "-t", str(folder), "-s", str(folder / "tests")]
+        tally.add(_run(command, read_unittest, merge_errors=True))
+        names = workspace.crates(under="components/")
+        command = ["cargo", "test", "--locked", "--no-fail-fast", *workspace.package_arguments(names)]
+        tally.add(_run(command, read_cargo_test))
+    return tally
+
+
+def test_browser(filter: str | None = None) -> Tally:
+    """The tests that start the browser; `filter` is a part of their names."""
+    binary = build.build()
+    build.build_tests([BROWSER_TESTS])
+    command = ["cargo", "test", "--locked", "--no-fail-fast", *workspace.package_arguments([BROWSER_TESTS])]
+    if filter is not None:
+        command += ["--", filter]
+    tally = _run(command, read_cargo_test, env={**os.environ, "STROBE_BINARY": str(binary)})
+    if filter is not None and not tally.passed and not tally.failures:
+        raise MachError(f"no browser test has {filter!r} in its name")
+    return tally
+
+
+def _run(command: list[str], read, *, env: dict[str, str] | None = None, merge_errors: bool = False) -> Tally:
+    """Runs a test command, shows its output as it comes and reads its results."""
+    lines = []
+
+    def on_line(line: str):
+        sys.stdout.write(line)
+        lines.append(line.rstrip("\n"))
+
+    status = process.stream(command, env=env, on_line=on_line, merge_errors=merge_errors)
+    return read(lines, status, shlex.join(command))

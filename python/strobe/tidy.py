@@ -1,0 +1,290 @@
+# This Source Code Form is subject to the terms of the Mozilla Public
+# License, v. 2.0. If a copy of the MPL was not distributed with this
+# file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+"""./mach test-tidy: what can be said of the sources without running them.
+
+Each check is a function from a root folder to the problems below it, so that it runs on the repository and
+on small failing trees alike (python/tests/tidy_fixtures/).
+"""
+
+import ast
+import json
+import os
+import re
+import subprocess
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import bootstrap, door, paths, process, upstream, workspace
+from .errors import MachError
+from .lock import cache_lock
+from .tally import Tally
+
+# Trees that are wrong on purpose.
+FIXTURES = Path("python/tests/tidy_fixtures")
+# Folders that hold nothing of ours; other hidden ones are skipped too.
+SKIPPED_FOLDERS = ("target", "__pycache__")
+OWN_HIDDEN_FOLDERS = (".ci", ".github")
+
+EDITION = "2024"
+LONGEST_PYTHON_LINE = 120
+# Shell first, Python after: see its first lines.
+PYTHON_PROGRAMS = ("mach",)
+
+LICENCE = (
+    "This Source Code Form is subject to the terms of the Mozilla Public "
+    "License, v. 2.0. If a copy of the MPL was not distributed with this "
+    "file, You can obtain one at https://mozilla.org/MPL/2.0/."
+)
+LICENSED = (".c", ".cpp", ".css", ".h", ".html", ".js", ".mjs", ".py", ".rs", ".sh", ".webidl")
+# A header stands at the top, but after a `#!` or a doctype.
+LICENCE_LINES = 12
+
+DOCUMENTS = ("README.md", "CONTRIBUTING.md")
+MENTIONED_COMMAND = re.compile(r"\./mach\s+([a-z][a-z-]*)")
+
+
+@dataclass(frozen=True, order=True)
+class Problem:
+    # Relative to the root that was checked.
+    file: str
+    line: int
+    what: str
+
+    def __str__(self):
+        return f"{self.file}:{self.line}: {self.what}"
+
+
+def test_tidy() -> Tally:
+    """Runs every check on the repository; a check is one test."""
+    with cache_lock("test-tidy"):
+        bootstrap.ensure()
+        tally = Tally()
+        for name, check in CHECKS.items():
+            try:
+                problems = sorted(set(check(paths.ROOT)))
+                for problem in problems:
+                    print(problem)
+                failure = f"{len(problems)} problem{'s' if len(problems) > 1 else ''}" if problems else None
+            except MachError as error:
+                print(error)
+                failure = "could not be checked"
+            print(f"tidy: {name}: {failure or 'ok'}")
+            if failure:
+                tally.fail(f"tidy: {name}: {failure}")
+            else:
+                tally.passed += 1
+    return tally
+
+
+def our_files(root: Path) -> Iterator[Path]:
+    """Every file of ours below a root, relative to it."""
+    for folder, subfolders, names in os.walk(root):
+        here = Path(folder).relative_to(root)
+        subfolders[:] = sorted(
+            name
+            for name in subfolders
+            if name not in SKIPPED_FOLDERS
+            and (not name.startswith(".") or name in OWN_HIDDEN_FOLDERS)
+            and here / name != FIXTURES
+        )
+        yield from (here / name for name in sorted(names))
+
+
+# Formatting
+
+
+def rust_formatting(root: Path) -> Iterable[Problem]:
+    """rustfmt on every file: those in upstream crates' folders belong to no crate that `cargo fmt` knows."""
+    files = [str(file) for file in our_files(root) if file.suffix == ".rs"]
+    if not files:
+        return []
+    result = subprocess.run(
+        ["rustfmt", "--check", "--color", "never", "--edition", EDITION, *files],
+        cwd=root,
+        capture_output=True,
+        text=True,
+    )
+    problems = [
+        Problem(_relative(file, root), line, "not formatted as rustfmt does it")
+        for file, line in _rustfmt_differences(result.stdout)
+    ]
+    problems += [
+        Problem(_relative(match.group(2), root), int(match.group(3)), match.group(1))
+        for match in re.finditer(r"^error(?:\[\w+\])?: (.+)\n +--> (.+?):(\d+):\d+$", result.stderr, re.MULTILINE)
+    ]
+    if result.returncode != 0 and not problems:
+        raise MachError(f"rustfmt failed with status {result.returncode}:\n{result.stderr.strip()}")
+    return problems
+
+
+def _rustfmt_differences(report: str) -> Iterator[tuple[str, int]]:
+    """(file, line) of each difference; rustfmt itself names the first line of context before it."""
+    place = None
+    for text in report.split("\n"):
+        if match := re.fullmatch(r"Diff in (.+?)(?: at line |:)(\d+):?", text):
+            place = (match.group(1), int(match.group(2)))
+        elif place and text.startswith(("-", "+")):
+            yield place
+            place = None
+        elif place:
+            place = (place[0], place[1] + 1)
+
+
+def _relative(file: str, root: Path) -> str:
+    path = Path(file)
+    return str(path.relative_to(root.resolve())) if path.is_absolute() else file
+
+
+def python_style(root: Path) -> Iterable[Problem]:
+    for file in our_files(root):
+        if file.suffix != ".py" and str(file) not in PYTHON_PROGRAMS:
+            continue
+        text = _text(root / file)
+        for number, line in enumerate(text.split("\n"), 1):
+            if "\t" in line:
+                yield Problem(str(file), number, "tab")
+            if line != line.rstrip():
+                yield Problem(str(file), number, "trailing whitespace")
+            if len(line) > LONGEST_PYTHON_LINE:
+                yield Problem(str(file), number, f"{len(line)} characters, more than {LONGEST_PYTHON_LINE}")
+        try:
+            ast.parse(text)
+        except SyntaxError as error:
+            yield Problem(str(file), error.lineno or 1, f"does not compile: {error.msg}")
+
+
+# Licence
+
+
+def licence_headers(root: Path) -> Iterable[Problem]:
+    for file in our_files(root):
+        text = _text(root / file)
+        is_program = not file.suffix and text.startswith("#!")
+        if (file.suffix in LICENSED or is_program) and not has_licence_header(text):
+            yield Problem(str(file), 1, "no MPL-2.0 header")
+
+
+def has_licence_header(text: str) -> bool:
+    """Whatever the comment's form: the licence's words in order near the top."""
+    top = [line.strip(" \t/*#!-<>;") for line in text.split("\n")[:LICENCE_LINES]]
+    return LICENCE in " ".join(line for line in top if line).replace("http://mozilla", "https://mozilla")
+
+
+# Upstream
+
+
+def hook_files(root: Path) -> Iterable[Problem]:
+    for hooks in sorted(root.glob(f"components/*/{upstream.HOOKS}")):
+        name = str(hooks.relative_to(root))
+        yield from (Problem(name, line, what) for line, what in hook_problems(_text(hooks)))
+
+
+def hook_problems(patch: str) -> Iterator[tuple[int, str]]:
+    """(line, what) of everything that is neither an insertion nor one replaced line."""
+    lines = patch.removesuffix("\n").split("\n")
+    in_file = False
+    # Lines of the current hunk that are still to come.
+    removals = insertions = 0
+    for number, line in enumerate(lines, 1):
+        if removals and line.startswith("-"):
+            removals -= 1
+        elif insertions and line.startswith("+"):
+            insertions -= 1
+        elif (removals or insertions) and line.startswith(" "):
+            yield number, "a line of context; hunks have none"
+        elif removals or insertions:
+            yield number, f"the hunk before lacks {removals + insertions} of its lines"
+            removals = insertions = 0
+        elif line.startswith("--- "):
+            in_file = False
+            if not line.startswith("--- a/"):
+                yield number, "not `--- a/PATH`; hooks change upstream files, files of ours stand beside hooks.patch"
+        elif line.startswith("+++ "):
+            in_file = True
+            if not line.startswith("+++ b/"):
+                yield number, "not `+++ b/PATH`; a hook cannot remove an upstream file"
+        elif match := upstream.HUNK.match(line):
+            counts = [1 if group is None else int(group) for group in (match.group(2), match.group(4))]
+            removals, insertions = counts
+            if not in_file:
+                yield number, "hunk before the name of its file"
+            if removals > 1:
+                yield number, f"hunk replaces {removals} lines; a hook inserts lines or replaces a single one"
+            if insertions == 0:
+                yield number, "hunk inserts nothing; a hook inserts lines or replaces a single one"
+            if not re.fullmatch(r"at [0-9a-f]{8}", match.group(5)):
+                yield number, "hunk without the digest of its neighbours; make it with ./mach update-hooks"
+        elif not line.startswith("\\ No newline"):
+            yield number, "neither a file's name, a hunk's header nor a line of a hunk"
+    if removals or insertions:
+        yield len(lines), f"the last hunk lacks {removals + insertions} of its lines"
+
+
+def upstream_files(root: Path) -> Iterable[Problem]:
+    """Upstream code never enters this repository; our files do not stand where the crate has one."""
+    for crate in upstream.hooked_crates(root / "components", root / "upstream" / "Cargo.lock"):
+        ours = crate.our_files()
+        # mozjs_sys takes seconds to list and has hooks alone.
+        published = upstream.archive_files(upstream.crate_archive(crate)) if ours else set()
+        for file in ours:
+            if str(file) in published:
+                place = str((crate.folder / file).relative_to(root))
+                yield Problem(place, 1, f"{crate.name} {crate.version} has a file of that name")
+
+
+# Documents
+
+
+def documented_commands(root: Path) -> Iterable[Problem]:
+    for document in DOCUMENTS:
+        if not (root / document).exists():
+            continue
+        for number, line in enumerate(_text(root / document).split("\n"), 1):
+            for command in MENTIONED_COMMAND.findall(line):
+                if command not in door.COMMANDS:
+                    yield Problem(document, number, f"mach has no command `{command}`")
+
+
+# Lints
+
+
+def clippy(root: Path) -> Iterable[Problem]:
+    """Without --no-deps the hooked upstream crates would be linted too: Cargo takes them for local ones."""
+    command = ["cargo", "clippy", "--locked", "--no-deps", "--all-targets", "--message-format=json"]
+    command += workspace.package_arguments(workspace.crates(root))
+    problems = []
+
+    def on_line(line: str):
+        if not line.startswith("{"):
+            print(line, end="")
+            return
+        report = json.loads(line)
+        if report["reason"] == "compiler-message" and report["message"]["level"] in ("warning", "error"):
+            message = report["message"]
+            for span in message["spans"]:
+                if span["is_primary"]:
+                    print(message["rendered"], end="")
+                    problems.append(Problem(span["file_name"], span["line_start"], message["message"]))
+
+    status = process.stream([*command, "--", "-D", "warnings"], cwd=root, on_line=on_line)
+    if status != 0 and not problems:
+        raise MachError(f"`{' '.join(command)} -- -D warnings` {process.describe_status(status)}")
+    return problems
+
+
+def _text(path: Path) -> str:
+    return path.read_bytes().decode(errors="replace")
+
+
+CHECKS = {
+    "Rust formatting": rust_formatting,
+    "Python style": python_style,
+    "licence headers": licence_headers,
+    "hook files": hook_files,
+    "upstream files": upstream_files,
+    "commands in documents": documented_commands,
+    "clippy": clippy,
+}

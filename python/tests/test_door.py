@@ -1,0 +1,78 @@
+# This Source Code Form is subject to the terms of the Mozilla Public
+# License, v. 2.0. If a copy of the MPL was not distributed with this
+# file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import contextlib
+import io
+import os
+import signal
+import unittest
+from unittest import mock
+
+from strobe import door
+from strobe.errors import MachError
+
+
+class DoorTest(unittest.TestCase):
+    def setUp(self):
+        self.addCleanup(signal.signal, signal.SIGTERM, signal.getsignal(signal.SIGTERM))
+
+    def main(self, *arguments: str, action=lambda *_: None):
+        """(status, standard error, the arguments of the command) with the command's action replaced."""
+        command = mock.Mock(side_effect=action)
+        commands = {name: command for name in door.COMMANDS}
+        errors = io.StringIO()
+        output = io.TextIOWrapper(io.BytesIO())
+        with mock.patch.object(door, "COMMANDS", commands), contextlib.redirect_stderr(errors):
+            with contextlib.redirect_stdout(output):
+                try:
+                    status = door.main(list(arguments))
+                except SystemExit as exit:
+                    status = exit.code
+        return status, errors.getvalue(), command.call_args and command.call_args.args
+
+    def test_every_command_has_help_and_an_action(self):
+        for name in door.COMMANDS:
+            self.assertEqual(self.main(name, "--help")[0], 0, name)
+        parser = door.make_parser()
+        (commands,) = (action for action in parser._actions if action.dest == "command")
+        self.assertEqual(list(commands.choices), list(door.COMMANDS))
+
+    def test_wrong_arguments(self):
+        cases = {
+            (): "usage: mach",
+            ("dance",): "invalid choice: 'dance'",
+            ("build", "fast"): "mach build: error: unknown arguments: fast",
+            ("build", "--rel"): "mach build: error: unknown arguments: --rel",
+            ("test", "--", "x"): "mach test: error: takes nothing after `--`: x",
+            ("run", "a.html", "--headless"): "unknown arguments: --headless; arguments for the browser stand after",
+            ("bench", "speed"): "invalid choice: 'speed' (choose from 'overhead')",
+            ("bench", "overhead", "--pairs", "0"): "'0' is not a whole number from 1",
+            ("update-hooks", "script"): "one of the arguments --checkout --from is required",
+        }
+        for arguments, message in cases.items():
+            status, errors, called = self.main(*arguments)
+            self.assertEqual((status, called), (2, None), arguments)
+            self.assertIn(message.replace("'overhead'", "overhead"), errors.replace("'overhead'", "overhead"))
+
+    def test_run(self):
+        _, _, (options, for_browser) = self.main("run", "a.html", "--", "--headless", "--", "x")
+        self.assertEqual((options.url, for_browser), ("a.html", ["--headless", "--", "x"]))
+        _, _, (options, for_browser) = self.main("run")
+        self.assertEqual((options.url, options.release, for_browser), (None, False, []))
+
+    def test_failures(self):
+        def fail(*_):
+            raise MachError("no bricks")
+
+        self.assertEqual(self.main("build", action=fail)[:2], (1, "mach build: no bricks\n"))
+
+        def interrupt(*_):
+            os.kill(os.getpid(), signal.SIGINT)
+
+        self.assertEqual(self.main("build", action=interrupt)[:2], (130, "\nmach build: interrupted\n"))
+
+        def end(*_):
+            os.kill(os.getpid(), signal.SIGTERM)
+
+        self.assertEqual(self.main("build", action=end)[:2], (143, ""))

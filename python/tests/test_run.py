@@ -1,0 +1,176 @@
+# This Source Code Form is subject to the terms of the Mozilla Public
+# License, v. 2.0. If a copy of the MPL was not distributed with this
+# file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import contextlib
+import http.client
+import io
+import json
+import sys
+import tempfile
+import unittest
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+from strobe import bench, run
+from strobe.errors import MachError
+from strobe.server import PageServer
+
+from .test_trace import TRACE
+
+FAKE_BROWSER = str(Path(__file__).with_name("fake_browser.py"))
+RESULT = {"trace": TRACE, "sampleInterval": 2, "requestedInterval": 2.5}
+# Long enough for any machine to start a Python; only the tests of the bound itself wait for it.
+BOUND = 60.0
+
+
+class DemoTest(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.saved = Path(scratch.name) / "target" / "demo-trace.json"
+
+    def demo(self, body, *flags: str, bound: float = BOUND) -> str:
+        body = body if isinstance(body, str) else json.dumps(body)
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
+            run.demo(Path(sys.executable), [FAKE_BROWSER, "/trace", body, *flags], self.saved, bound)
+        return output.getvalue()
+
+    def check_error(self, message: str, *arguments, **options):
+        with self.assertRaisesRegex(MachError, message):
+            self.demo(*arguments, **options)
+
+    def test_the_table(self):
+        lines = self.demo(RESULT).split("\n")
+        self.assertEqual(
+            lines[:7],
+            [
+                "5 samples in 4 ms, 4 of them with a stack",
+                "sample interval 2 ms (asked for: 2.5 ms)",
+                "",
+                "self ms     %  total ms      %  function  defined at",
+                "      4  50.0         4   50.0  isPrime   primes.js:3:17",
+                "      2  25.0         8  100.0  main      primes.js:20:14",
+                "      2  25.0         2   25.0  sort      (built-in)",
+            ],
+        )
+        self.assertEqual(json.loads(self.saved.read_text()), TRACE)
+        self.assertIn("demo-trace.json", lines[-2])
+
+    def test_a_page_that_could_not_be_profiled(self):
+        self.check_error("the demo page could not be profiled: SecurityError: no", {"error": "SecurityError: no"})
+
+    def test_what_is_no_result(self):
+        self.check_error("^what the demo page posted is not JSON: ", "{")
+        self.check_error("^what the demo page posted is not a JSON object$", [1])
+        self.check_error("^broken trace: trace is null, not an object$", {"sampleInterval": 1})
+        self.check_error("^the page posted sampleInterval null, not a positive", {"trace": TRACE})
+
+    def test_browsers_that_fail(self):
+        self.check_error("^the browser failed with status 3$", RESULT, "--status", "3")
+        self.assertTrue(self.saved.exists(), "what came is kept")
+        self.check_error("^the browser failed with status 3 before the page's result$", "", "--status", "3")
+        self.check_error("^the browser ended before /index.html posted its result", "")
+
+    def test_the_bound(self):
+        self.check_error("index.html did not post its result within 0 s$", "", "--stay", bound=0.5)
+        self.check_error("posted its result, but the browser did not end within 2 s$", RESULT, "--stay", bound=2.0)
+
+    def test_a_browser_that_is_not_there(self):
+        with self.assertRaisesRegex(MachError, "^/nowhere/strobe: cannot be run: No such file or directory"):
+            run.demo(Path("/nowhere/strobe"), [], self.saved)
+
+
+class BenchTest(unittest.TestCase):
+    RESULT = {
+        "comparisons": [
+            {"name": "off/off", "sampleInterval": None, "samples": 0, "samplesWithStack": 0},
+            {"name": "on/off at 1 ms", "sampleInterval": 1, "samples": 60, "samplesWithStack": 58},
+        ],
+        "kernels": [{"name": "sort", "offMs": 50.26, "ratios": [1.001, 1.05]}],
+        "geometricMeans": [1.001, 1.05],
+    }
+
+    def test_the_table(self):
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as output:
+            saved = Path(folder) / "bench" / "overhead.json"
+            browser = Path(folder) / "browser"
+            text = json.dumps(json.dumps(self.RESULT))
+            # bench gives the browser no arguments, so the fake one gets them from a program around it.
+            browser.write_text(
+                f"#!{sys.executable}\nimport runpy, sys\nsys.argv[1:1] = ['/result', {text}]\n"
+                f"runpy.run_path({FAKE_BROWSER!r}, run_name='__main__')\n"
+            )
+            browser.chmod(0o755)
+            bench.overhead(browser, 1, saved)
+            self.assertEqual(json.loads(saved.read_text()), self.RESULT)
+        self.assertEqual(
+            output.getvalue().split("\n")[1:6],
+            [
+                "kernel          ms off  off/off  on/off at 1 ms",
+                "sort              50.3    1.001           1.050",
+                "geometric mean            1.001           1.050",
+                "",
+                "on/off at 1 ms: true interval 1 ms, 60 samples, 58 of them with a stack",
+            ],
+        )
+
+    def test_ratios_of_a_profiler_without_samples_say_nothing(self):
+        result = json.loads(json.dumps(self.RESULT))
+        result["comparisons"][1]["samplesWithStack"] = 0
+        with self.assertRaisesRegex(MachError, "on/off at 1 ms: the profiler gave no sample with a stack"):
+            bench.report(result)
+
+    def test_a_result_of_the_wrong_form(self):
+        with self.assertRaisesRegex(MachError, "wrong form: KeyError: 'kernels'"):
+            bench.report({"comparisons": []})
+
+
+class ServerTest(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        folder = Path(scratch.name) / "pages"
+        folder.mkdir()
+        (folder / "index.html").write_text("<p>")
+        (folder / "a b.js").write_text("1")
+        (folder.parent / "secret.html").write_text("no")
+        self.server = PageServer(folder, "/inbox")
+        self.enterContext(self.server)
+
+    def get(self, path: str):
+        with urllib.request.urlopen(self.server.origin + path) as response:
+            return response.read(), response.headers
+
+    def test_a_document_may_profile(self):
+        for path in ("/", "/index.html?pairs=3"):
+            body, headers = self.get(path)
+            self.assertEqual(body, b"<p>")
+            self.assertEqual(headers["Document-Policy"], "js-profiling")
+            self.assertEqual(headers["Content-Type"], "text/html; charset=utf-8")
+            self.assertEqual(headers["Cache-Control"], "no-store")
+
+    def test_a_script(self):
+        body, headers = self.get("/a%20b.js")
+        self.assertEqual((body, headers["Content-Type"]), (b"1", "text/javascript; charset=utf-8"))
+        self.assertIsNone(headers["Document-Policy"])
+
+    def test_nothing_outside_the_folder(self):
+        for path in ("/../secret.html", "/%2e%2e/secret.html", "/missing.html"):
+            with self.assertRaises(urllib.error.HTTPError) as caught:
+                self.get(path)
+            self.assertEqual(caught.exception.code, 404)
+            caught.exception.close()
+
+    def test_posts(self):
+        connection = http.client.HTTPConnection(self.server.origin.removeprefix("http://"))
+        self.addCleanup(connection.close)
+        for path, status in (("/inbox", 204), ("/elsewhere", 404), ("/inbox", 204)):
+            connection.request("POST", path, body=path.encode())
+            with connection.getresponse() as response:
+                self.assertEqual(response.status, status)
+                response.read()
+        self.assertEqual([self.server.posts.get_nowait(), self.server.posts.get_nowait()], [b"/inbox", b"/inbox"])
+        self.assertTrue(self.server.posts.empty())

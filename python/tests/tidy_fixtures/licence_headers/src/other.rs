@@ -1,0 +1,3 @@
+// Copyright the authors. All rights reserved.
+
+pub fn f() {}
