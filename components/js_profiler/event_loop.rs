@@ -49,13 +49,16 @@ impl fmt::Display for StartError {
         match self {
             Self::Interval(error) => error.fmt(formatter),
             Self::TooManySessions => {
-                write!(formatter, "{MAX_SESSIONS} sessions are running on this event loop")
-            }
+                write!(
+                    formatter,
+                    "{MAX_SESSIONS} sessions are running on this event loop"
+                )
+            },
             Self::NoRealm => write!(formatter, "the event loop is in no realm"),
             Self::OutOfMemory => write!(formatter, "out of memory"),
             Self::SamplingThread(error) => {
                 write!(formatter, "the sampling thread cannot be used: {error}")
-            }
+            },
         }
     }
 }
@@ -118,7 +121,9 @@ impl EventLoop {
         let mut membership = state.membership.borrow_mut();
         let membership = match &mut *membership {
             Some(membership) => membership,
-            none => none.insert(Membership::join(mode.context()).map_err(StartError::SamplingThread)?),
+            none => {
+                none.insert(Membership::join(mode.context()).map_err(StartError::SamplingThread)?)
+            },
         };
         if !mode.set_enabled(true) {
             return Err(StartError::OutOfMemory);

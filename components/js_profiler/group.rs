@@ -159,7 +159,7 @@ impl Group {
             Some(Walk::Stack) => {
                 buffer.grow_text();
                 Outcome::Unwalkable
-            }
+            },
         };
         for session in &mut self.sessions {
             if session.is_due() {

@@ -33,10 +33,7 @@ pub enum Message {
         context: SampledContext,
     },
     /// When the answer comes, the group's thread is never stopped again.
-    Leave {
-        group: GroupId,
-        left: Sender<()>,
-    },
+    Leave { group: GroupId, left: Sender<()> },
     Start {
         group: GroupId,
         session: SessionId,
@@ -203,7 +200,7 @@ impl SamplingThread {
             Message::Leave { group, left } => {
                 self.groups.retain(|other| other.id != group);
                 let _ = left.send(());
-            }
+            },
             Message::Start {
                 group,
                 session,
@@ -224,7 +221,7 @@ impl SamplingThread {
                         current_tick,
                     ));
                 }
-            }
+            },
             Message::SetPaused {
                 group,
                 session,
@@ -247,12 +244,12 @@ impl SamplingThread {
                     debug!("{:?}: {:?}", id, trace.counts);
                     on_trace(trace);
                 }
-            }
+            },
             Message::Discard { group, session } => {
                 if let Some(group) = self.group(group) {
                     group.remove(session);
                 }
-            }
+            },
         }
     }
 }

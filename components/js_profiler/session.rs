@@ -111,7 +111,9 @@ impl SampledSession {
         self.due
     }
 
-    /// <https://wicg.github.io/js-self-profiling/#take-a-sample>
+    /// <https://wicg.github.io/js-self-profiling/#dfn-take-a-sample>
+    ///
+    /// `functions` is the group's table.
     pub fn take_sample(
         &mut self,
         time: CrossProcessInstant,
@@ -122,57 +124,90 @@ impl SampledSession {
             self.builder.counts().missed += 1;
             return;
         }
-        // > If the length of the sample buffer is at least the sample buffer size limit, stop, and
-        // > queue a task to fire samplebufferfull.
+        // Step 1. If the length of ProfilerTrace.samples is greater than or equal to the sample buffer
+        // size limit associated with the profiling session, fire a new event of type samplebufferfull
+        // to the associated Profiler, move the state to stopped, and return.
         if self.builder.sample_count() >= self.max_buffer_size {
             if let Some(on_full) = self.on_full.take() {
                 on_full();
             }
             return;
         }
+        // Step 4. Let stack be the execution context stack associated with the profiling session's
+        // agent.
         let stack_id = match outcome {
             Outcome::Stack {
                 functions: stack,
                 truncated,
             } => {
                 self.builder.counts().truncated += u64::from(*truncated);
-                stack.iter().fold(None, |parent, &function| {
-                    match self.frame(function, &functions[function.index()]) {
-                        Some(frame) => Some(self.builder.stack(parent, frame)),
-                        None => parent,
-                    }
-                })
-            }
+                self.stack_id(stack, functions)
+            },
             Outcome::Unwalkable => {
                 self.builder.counts().unwalkable += 1;
                 None
-            }
+            },
             Outcome::Idle | Outcome::Missed => None,
         };
+        // Step 2. Let sample be a new ProfilerSample.
+        // Step 3. Set the ProfilerSample.timestamp property of sample to the current high resolution
+        // time relative to the profiling session's time origin.
+        // Step 5. Set the ProfilerSample.stackId property of sample to the result of the get a stack
+        // ID algorithm on stack.
+        // Step 6. Add sample to the ProfilerTrace.samples associated with the session's ProfilerTrace.
         self.builder.sample(time, stack_id);
     }
 
-    fn frame(&mut self, id: FunctionId, function: &Function) -> Option<u32> {
-        if let Some(&frame) = self.frames.get(&id) {
-            return frame;
+    /// <https://wicg.github.io/js-self-profiling/#dfn-get-a-stack-id>
+    ///
+    /// The recursion of the specification, from the root: an empty stack has no id, and a frame that
+    /// has none is passed over.
+    fn stack_id(&mut self, stack: &[FunctionId], functions: &[Function]) -> Option<u32> {
+        stack.iter().fold(None, |parent_id, &function| {
+            match self.frame_id(function, &functions[function.index()]) {
+                Some(frame_id) => Some(self.builder.stack(parent_id, frame_id)),
+                None => parent_id,
+            }
+        })
+    }
+
+    /// <https://wicg.github.io/js-self-profiling/#dfn-get-a-frame-id>
+    fn frame_id(&mut self, id: FunctionId, function: &Function) -> Option<u32> {
+        if let Some(&frame_id) = self.frames.get(&id) {
+            return frame_id;
         }
-        let frame = self.may_show(function).then(|| {
+        let frame_id = self.may_show(function).then(|| {
+            // Step 7. Let resourceString be equal to the base URL of script.
+            // Step 8. Set ProfilerFrame.resourceId to the result of running get an element ID on
+            // resourceString and ProfilerTrace.resources.
             let has_resource = !function.resource.is_empty();
             let resource_id = has_resource.then(|| self.builder.resource(&function.resource));
+            // Step 2. Let frame be a new ProfilerFrame.
+            // Step 11. Return the result of running get an element ID on frame and
+            // ProfilerTrace.frames.
             self.builder.frame(Frame {
+                // Step 4. Set ProfilerFrame.name of frame to the function instance name.
                 name: function.name.clone(),
                 resource_id,
+                // Steps 9 and 10. Set line and column to the 1-based indices of where instance is
+                // defined in its containing script.
                 line: has_resource.then_some(function.line),
                 column: has_resource.then_some(function.column),
             })
         });
-        self.frames.insert(id, frame);
-        frame
+        self.frames.insert(id, frame_id);
+        frame_id
     }
 
-    /// A frame is in the trace only if its realm is the profiler's and its script is CORS-same-origin.
     fn may_show(&self, function: &Function) -> bool {
-        function.realm == self.realm && !function.muted && !function.self_hosted
+        // Step 1. If the realm associated with context does not match the realm that created the
+        // profiling session, return undefined.
+        function.realm == self.realm &&
+            // Step 6. If script is a classic script and its muted errors boolean is equal to true,
+            // return null.
+            !function.muted &&
+            // The engine's own functions are not the page's.
+            !function.self_hosted
     }
 
     /// The trace up to `until`: what was sampled while the order to stop was on its way is left out.
@@ -213,7 +248,8 @@ mod tests {
             })
         };
         let interval = NonZeroU32::new(interval).unwrap();
-        let session = SampledSession::new(SessionId(1), OURS, interval, max_buffer_size, on_full, 0);
+        let session =
+            SampledSession::new(SessionId(1), OURS, interval, max_buffer_size, on_full, 0);
         (session, full)
     }
 

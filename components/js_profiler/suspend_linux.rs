@@ -235,7 +235,9 @@ fn install_handler() -> io::Result<libc::c_int> {
             if result == 0 {
                 Ok(signal)
             } else {
-                Err(io::Error::last_os_error().raw_os_error().unwrap_or(libc::EINVAL))
+                Err(io::Error::last_os_error()
+                    .raw_os_error()
+                    .unwrap_or(libc::EINVAL))
             }
         })
         .map_err(io::Error::from_raw_os_error)
@@ -297,7 +299,12 @@ pub fn wake_promptly() {
         attributes.size = size_of_val(&attributes) as u32;
         attributes.sched_runtime = SHORTEST_SLICE.as_nanos() as u64;
         let this_thread = 0;
-        libc::syscall(libc::SYS_sched_setattr, this_thread, &raw const attributes, 0);
+        libc::syscall(
+            libc::SYS_sched_setattr,
+            this_thread,
+            &raw const attributes,
+            0,
+        );
     }
 }
 

@@ -46,7 +46,7 @@ impl TraceBuilder {
                 let id = self.trace.frames.len() as u32;
                 self.trace.frames.push(entry.key().clone());
                 *entry.insert(id)
-            }
+            },
         }
     }
 

@@ -4,10 +4,11 @@
 
 //! One run of the browser: its pages, what becomes of them, and when it ends.
 
-use std::io;
 use std::rc::Rc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+use std::{io, thread};
 
+use crossbeam_channel::{RecvTimeoutError, Sender, bounded};
 use euclid::Scale;
 use servo::{
     CreateNewWebViewRequest, Cursor, DeviceIndependentPixel, DeviceIntPoint, DeviceIntSize,
@@ -204,6 +205,7 @@ impl<S: Surface> Browser<S> {
             status,
             ..
         } = self;
+        let _watchdog = ShutdownWatchdog::start();
         // Pages and requests for pages hold on to Servo. When nothing does any more it shuts down,
         // and is gone when the drop returns.
         drop(pages);
@@ -376,5 +378,33 @@ impl<S: Surface> Browser<S> {
             }
         }
         next
+    }
+}
+
+/// Ends the process if Servo does not shut down in time, as when one of its threads waits for
+/// something that will never come. Nobody would notice that the work is done otherwise.
+struct ShutdownWatchdog {
+    _stop: Sender<()>,
+}
+
+impl ShutdownWatchdog {
+    /// Shutting down takes some tens of milliseconds.
+    const LIMIT: Duration = Duration::from_secs(10);
+
+    /// Watches until dropped. Where no thread can be had for it, nothing watches.
+    fn start() -> Self {
+        let (stop, stopped) = bounded(0);
+        let _ = thread::Builder::new()
+            .name("ShutdownWatchdog".to_owned())
+            .spawn(move || {
+                if stopped.recv_timeout(Self::LIMIT) == Err(RecvTimeoutError::Timeout) {
+                    report(&format!(
+                        "the engine did not shut down within {} s",
+                        Self::LIMIT.as_secs()
+                    ));
+                    crash::exit_at_once();
+                }
+            });
+        Self { _stop: stop }
     }
 }

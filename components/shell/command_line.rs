@@ -58,6 +58,18 @@ const MAX_SIDE: u32 = 8192;
 
 const DEFAULT_WINDOW_SIZE: &str = "1024x740";
 
+/// Lines as `--help` shows them.
+const AFTER_HELP: &str = "\
+Console messages of the pages go to standard output, one line each; errors and warnings are
+marked. Dialogs are printed too, and dismissed.
+
+Preferences are Servo's, by the names of its `Preferences`, and js_profiling_allow=true, which
+lets every top-level page profile itself whatever its headers say.
+
+The browser ends when its last page is closed, after --exit-after, and on SIGINT and SIGTERM.
+Exit status: 0 if all went well; 1 if a page crashed or could not be loaded, or its screenshot
+could not be taken; 2 if the command line is wrong.";
+
 impl CommandLine {
     /// Reads `arguments`, of which the first is the name of the program. Paths are relative to
     /// `working_directory`.
@@ -110,13 +122,7 @@ fn command() -> Command {
         .about("A browser whose pages can profile their own JavaScript")
         .version(env!("CARGO_PKG_VERSION"))
         .disable_help_subcommand(true)
-        .after_help(
-            "Console messages of the pages go to standard output, one line each; errors and \
-             warnings are marked.\n\n\
-             The browser ends when its last page is closed, after --exit-after, and on SIGINT and \
-             SIGTERM. Exit status: 0 if all went well, 1 if a page crashed or could not be loaded \
-             or no screenshot could be taken, 2 if the command line is wrong.",
-        )
+        .after_help(AFTER_HELP)
         .arg(
             Arg::new("headless")
                 .long("headless")
@@ -136,7 +142,7 @@ fn command() -> Command {
                 .long("screenshot")
                 .value_name("FILE")
                 .value_parser(value_parser!(PathBuf))
-                .help("Write a picture of the first page, once it has loaded, to this PNG file"),
+                .help("Write a picture of the first page to this PNG file once it has loaded"),
         )
         .arg(
             Arg::new("exit-after")
@@ -151,10 +157,7 @@ fn command() -> Command {
                 .value_name("NAME=VALUE")
                 .action(ArgAction::Append)
                 .value_parser(preference)
-                .help(
-                    "Set a preference of Servo, or js_profiling_allow=true to let every top-level \
-                     page profile itself; may be repeated",
-                ),
+                .help("Set a preference; may be repeated"),
         )
         .arg(
             Arg::new("user-agent")

@@ -177,7 +177,7 @@ impl ApplicationHandler<Wake> for Application {
             return;
         };
         match event {
-            WindowEvent::CloseRequested => self.close(window),
+            WindowEvent::CloseRequested | WindowEvent::Destroyed => self.close(window),
             WindowEvent::RedrawRequested => {
                 webview.paint();
                 surface.window.pre_present_notify();

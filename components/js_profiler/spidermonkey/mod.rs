@@ -170,7 +170,7 @@ impl WalkedFrame<'_> {
                 char::decode_utf16(units)
                     .map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER))
                     .collect()
-            }
+            },
         }
     }
 }
@@ -246,12 +246,7 @@ impl SampledContext {
 
     /// Walks the stack into `buffer`, in the engine's stock profiling mode. `registers` must be those
     /// of the context's own thread, and `stack` the bounds of its stack.
-    pub fn walk(
-        self,
-        registers: &Registers,
-        stack: StackBounds,
-        buffer: &mut StackBuffer,
-    ) -> Walk {
+    pub fn walk(self, registers: &Registers, stack: StackBounds, buffer: &mut StackBuffer) -> Walk {
         let mut glue_stack = GlueStack {
             frames: buffer.frames.as_mut_ptr(),
             frames_capacity: buffer.frames.capacity(),
@@ -281,7 +276,7 @@ impl SampledContext {
                 }
                 buffer.truncated = glue_stack.truncated;
                 Walk::Stack
-            }
+            },
             GlueWalk::Idle => Walk::Idle,
             GlueWalk::Forbidden | GlueWalk::Inconsistent => Walk::Unwalkable,
         }

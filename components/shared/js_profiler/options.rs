@@ -27,8 +27,11 @@ impl fmt::Display for IntervalError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Negative(requested) => {
-                write!(formatter, "sampleInterval must not be negative, got {requested}")
-            }
+                write!(
+                    formatter,
+                    "sampleInterval must not be negative, got {requested}"
+                )
+            },
             Self::NotFinite => write!(formatter, "sampleInterval must be a finite number"),
         }
     }

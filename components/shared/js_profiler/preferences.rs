@@ -23,7 +23,7 @@ pub fn set(name: &str, value: &str) -> Result<(), String> {
                 .map_err(|_| format!("preference {name} takes true or false, not '{value}'"))?;
             JS_PROFILING_ALLOW.store(value, Ordering::Relaxed);
             Ok(())
-        }
+        },
         _ => Err(format!(
             "unknown preference {name}; the js_profiling_ preferences are: js_profiling_allow"
         )),

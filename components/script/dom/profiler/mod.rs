@@ -4,6 +4,9 @@
 
 //! The JS Self-Profiling API: <https://wicg.github.io/js-self-profiling/>.
 
+// Upstream allows all warnings of the crate.
+#![warn(warnings)]
+
 pub(crate) mod event_loop;
 #[expect(clippy::module_inception, reason = "The interface name is Profiler")]
 pub(crate) mod profiler;

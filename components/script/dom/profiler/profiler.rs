@@ -12,6 +12,7 @@ use js::context::JSContext;
 use js::realm::CurrentRealm;
 use js::rust::HandleObject;
 use js_profiler::{Session, SessionOptions, StartError};
+use js_profiler_traits::{BASE_INTERVAL, supported_interval};
 use script_bindings::cell::DomRefCell;
 use script_bindings::reflector::reflect_dom_object_with_proto;
 use stylo_atoms::Atom;
@@ -22,7 +23,7 @@ use crate::dom::bindings::codegen::Bindings::PerformanceBinding::DOMHighResTimeS
 use crate::dom::bindings::codegen::Bindings::ProfilerBinding::{
     ProfilerInitOptions, ProfilerMethods,
 };
-use crate::dom::bindings::error::{Error, Fallible};
+use crate::dom::bindings::error::{Error, ErrorResult, Fallible};
 use crate::dom::bindings::inheritance::Castable;
 use crate::dom::bindings::num::Finite;
 use crate::dom::bindings::refcounted::{Trusted, TrustedPromise};
@@ -87,14 +88,11 @@ impl Profiler {
             }));
         })
         .map_err(|error| match error {
-            StartError::Interval(error) => range_error(&error),
             // The message that SDKs in use look for.
             StartError::TooManySessions => {
                 Error::Type(c"Reached maximum concurrent amount of profilers".to_owned())
             },
-            StartError::NoRealm | StartError::OutOfMemory | StartError::SamplingThread(_) => {
-                Error::Operation(Some(format!("The profiler could not be started: {error}")))
-            },
+            error => Error::Operation(Some(format!("The profiler could not be started: {error}"))),
         })?;
         profiler
             .sample_interval
@@ -104,7 +102,7 @@ impl Profiler {
         Ok(profiler)
     }
 
-    /// <https://wicg.github.io/js-self-profiling/#process-a-samplebufferfull-event>
+    /// Fires the event of step 1 of <https://wicg.github.io/js-self-profiling/#dfn-take-a-sample>.
     fn sample_buffer_full(&self, cx: &mut JSContext) {
         // stop() may have been called while this task was on its way.
         if let Some(session) = &*self.session.borrow() {
@@ -129,8 +127,13 @@ impl Profiler {
     }
 }
 
-fn range_error(error: &dyn std::error::Error) -> Error {
-    Error::Range(CString::new(error.to_string()).expect("the message has no NUL"))
+fn check_interval(options: &ProfilerInitOptions) -> ErrorResult {
+    match supported_interval(*options.sampleInterval, BASE_INTERVAL) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Error::Range(
+            CString::new(error.to_string()).expect("the message has no NUL"),
+        )),
+    }
 }
 
 /// The `profile()` method of the 2018 draft: like the constructor, but refuses by a rejection.
@@ -140,11 +143,13 @@ pub(crate) fn profile(
     options: &ProfilerInitOptions,
 ) -> RootedPromise {
     let promise = Promise::new_in_realm(cx);
-    if !global.profiling().may_profile() {
-        promise.reject_error(cx, Error::Security(Some(NOT_ALLOWED.to_owned())));
-        return promise;
-    }
-    match Profiler::start(cx, global, None, options) {
+    let started = check_interval(options).and_then(|()| {
+        if !global.profiling().may_profile() {
+            return Err(Error::Security(Some(NOT_ALLOWED.to_owned())));
+        }
+        Profiler::start(cx, global, None, options)
+    });
+    match started {
         Ok(profiler) => promise.resolve_native(cx, &profiler),
         Err(error) => promise.reject_error(cx, error),
     }
@@ -159,10 +164,15 @@ impl ProfilerMethods<crate::DomTypeHolder> for Profiler {
         proto: Option<HandleObject>,
         options: &ProfilerInitOptions,
     ) -> Fallible<DomRoot<Profiler>> {
-        // > If the document policy does not allow profiling, throw a "NotAllowedError" DOMException.
+        // Step 1. If options' sampleInterval is less than 0, throw a RangeError.
+        check_interval(options)?;
+        // Step 2. Get the policy value for "js-profiling" in the Document. If the result is false,
+        // throw a "NotAllowedError" DOMException.
         if !global.profiling().may_profile() {
             return Err(Error::NotAllowed(Some(NOT_ALLOWED.to_owned())));
         }
+        // Step 3. Create a new profiling session.
+        // Step 4. Return a new Profiler associated with the newly created profiling session.
         Profiler::start(cx, global, proto, options)
     }
 
@@ -178,9 +188,12 @@ impl ProfilerMethods<crate::DomTypeHolder> for Profiler {
 
     /// <https://wicg.github.io/js-self-profiling/#dom-profiler-stop>
     fn Stop(&self, cx: &mut CurrentRealm) -> RootedPromise {
+        // Step 1. If the associated profiling session's state is stopped, return the ProfilerTrace
+        // captured by the session.
         if let Some(trace) = &*self.trace.borrow() {
             return trace.root(cx);
         }
+        // Step 2. Set the profiling session's state to stopped.
         self.stopped.set(true);
         let global = self.global();
         global.profiling().remove_running(self);
@@ -193,6 +206,7 @@ impl ProfilerMethods<crate::DomTypeHolder> for Profiler {
             );
             return promise;
         };
+        // Step 3. Return a ProfilerTrace from the profiling session.
         let trusted_promise = TrustedPromise::from(&promise);
         let task_source = global
             .task_manager()

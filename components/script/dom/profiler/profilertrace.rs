@@ -15,7 +15,11 @@ use crate::dom::globalscope::GlobalScope;
 
 /// A plain object of plain objects. Times become relative to the time origin of `global`, and as
 /// coarse as `performance.now()` is.
-pub(super) fn profiler_trace(cx: &mut JSContext, global: &GlobalScope, trace: Trace) -> ProfilerTrace {
+pub(super) fn profiler_trace(
+    cx: &mut JSContext,
+    global: &GlobalScope,
+    trace: Trace,
+) -> ProfilerTrace {
     let performance = global.performance(cx);
     let id = |id: Option<u32>| id.map(u64::from);
     ProfilerTrace {

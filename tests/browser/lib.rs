@@ -1,0 +1,45 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! Tests of the whole browser: the real program opens pages from a real local web server, and the
+//! pages say what they saw.
+//!
+//! A [`Site`] serves pages; [`Site::visit`] opens one of them in the browser, waits for the browser
+//! to end, and gives the result that the page posted. `tests/pages/harness.js` is the page's side of
+//! it. A trace in a result is read by [`Trace::read`], which checks all that holds of every trace.
+//!
+//! The tests themselves are in `tests/`, one file for each thing that may break.
+
+#![deny(unsafe_code)]
+
+mod site;
+mod source;
+mod trace;
+mod visit;
+
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+pub use site::{Site, SiteContent, visit_allowed};
+pub use source::{Position, Source};
+pub use trace::{Edges, Frame, Sample, Stack, Trace};
+pub use visit::{BrowserProcess, Visit};
+
+/// The top folder of the repository.
+pub fn repository() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+        .canonicalize()
+        .expect("the repository is there")
+}
+
+/// The folder of the test pages.
+pub fn pages() -> PathBuf {
+    repository().join("tests/pages")
+}
+
+/// Tells the person at the terminal a figure that a test measured, also if the test passes.
+pub fn report(line: &str) {
+    // Not by eprintln!, which the test runner holds back.
+    let _ = writeln!(io::stderr(), "{line}");
+}

@@ -1,0 +1,66 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! The sample buffer and its event.
+
+use browser_tests::{Trace, visit_allowed};
+use serde_json::json;
+
+#[test]
+fn a_full_buffer_is_told_to_its_profiler_alone_and_keeps_its_samples() {
+    let result = visit_allowed("/buffer.html");
+    let event = json!([{
+        "type": "samplebufferfull",
+        "isTrusted": true,
+        "bubbles": false,
+        "cancelable": false,
+        "isPlain": true,
+        "isAtTarget": true,
+        "stopped": true,
+    }]);
+    let events = &result["events"];
+    assert_eq!(events["full"], event);
+    assert_eq!(events["profiled"], event);
+    assert_eq!(events["empty"], event);
+    assert_eq!(events["other"], json!([]));
+    assert_eq!(result["handler"], "function");
+    assert_eq!(
+        events["attribute"],
+        json!([{ "isThis": true, "type": "samplebufferfull" }])
+    );
+    assert_eq!(result["stopped"], json!({ "full": true, "other": false }));
+    assert_eq!(result["otherStopped"], true);
+
+    let traces = &result["traces"];
+    let count = |name: &str| Trace::read(&traces[name]).samples.len();
+    assert_eq!(count("full"), 3);
+    assert_eq!(count("profiled"), 3);
+    assert_eq!(count("empty"), 0);
+    assert_eq!(result["again"], traces["full"]);
+    // Number.MAX_SAFE_INTEGER is room for all: it runs on when the first is full.
+    let other = Trace::read(&traces["other"]);
+    assert!(other.samples.len() > 10, "{other:?}");
+    let last_of_full = Trace::read(&traces["full"]).samples[2];
+    assert!(other.samples.last().unwrap().timestamp > last_of_full.timestamp);
+    other.assert_sampled(&["work"]);
+}
+
+#[test]
+fn a_handler_of_the_event_may_start_and_stop_profilers() {
+    let result = visit_allowed("/buffer-handler.html");
+    assert_eq!(result["handler"], json!(null));
+    assert_eq!(Trace::read(&result["fullTrace"]).samples.len(), 3);
+    let next = Trace::read(&result["nextTrace"]);
+    assert!(next.has_frame("workAfter"), "{next:?}");
+}
+
+#[test]
+fn stopping_while_the_event_is_on_its_way_gives_the_trace() {
+    let outcomes = visit_allowed("/buffer-race.html");
+    for outcome in outcomes.as_array().unwrap() {
+        assert_eq!(Trace::read(&outcome["trace"]).samples.len(), 3);
+        assert_eq!(outcome["stopped"], true);
+        assert!(outcome["events"].as_u64().unwrap() <= 1, "{outcome}");
+    }
+}

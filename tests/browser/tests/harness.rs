@@ -1,0 +1,51 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! The harness of these tests: a page or a browser that fails must not pass for one that does not.
+
+use std::time::Duration;
+
+use browser_tests::{Site, visit_allowed};
+
+#[test]
+#[should_panic(expected = "the test of the page fails")]
+fn a_page_that_fails_fails_its_test() {
+    visit_allowed("/throwing.html");
+}
+
+#[test]
+#[should_panic(expected = "the page asked for /nowhere.html, which is not there")]
+fn a_page_that_is_not_there_fails_its_test() {
+    visit_allowed("/nowhere.html");
+}
+
+#[test]
+#[should_panic(expected = "0 results, not one")]
+fn a_page_that_posts_nothing_fails_its_test() {
+    let site = Site::plain()
+        .generated(
+            "/closing.html",
+            "<script>window.close()</script>".to_owned(),
+        )
+        .serve();
+    site.visit("/closing.html").run();
+}
+
+#[test]
+#[should_panic(expected = "the browser has not ended in 3 s")]
+fn a_browser_that_hangs_is_killed_and_fails_its_test() {
+    let site = Site::plain().serve();
+    site.visit("/not-closing.html")
+        .time_bound(Duration::from_secs(3))
+        .run();
+}
+
+#[test]
+#[should_panic(expected = "the browser ended with exit status: 2")]
+fn a_browser_that_fails_fails_its_test() {
+    let site = Site::plain().serve();
+    site.visit("/permission.html")
+        .preference("js_profiling_allow=perhaps")
+        .run();
+}

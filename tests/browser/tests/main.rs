@@ -1,0 +1,21 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! What a page sees of the JS Self-Profiling API. Run by `./mach test-browser`.
+
+#![deny(unsafe_code)]
+
+mod buffer;
+mod demo;
+mod errors;
+mod functions;
+mod generators;
+mod harness;
+mod hidden_frames;
+mod interface;
+mod permissions;
+mod robustness;
+mod sessions;
+mod shares;
+mod stacks;

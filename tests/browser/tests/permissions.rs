@@ -1,0 +1,140 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! Which documents may profile.
+
+use browser_tests::{Site, Visit, pages};
+use serde_json::{Value, json};
+
+fn allowed() -> Value {
+    json!({ "constructor": "allowed", "profile": "allowed" })
+}
+
+fn refused() -> Value {
+    json!({ "constructor": "NotAllowedError", "profile": "SecurityError" })
+}
+
+fn permission_with(headers: &[(&str, &str)]) -> Value {
+    let mut content = Site::plain();
+    for (name, value) in headers {
+        content = content.header("/permission.html", name, value);
+    }
+    content.serve().visit("/permission.html").run()
+}
+
+#[test]
+fn each_of_the_headers_allows() {
+    for (name, value) in [
+        ("Document-Policy", "js-profiling"),
+        ("Document-Policy", "js-profiling-mode=eager"),
+        ("Document-Policy", "js-profiling-mode=lazy"),
+        ("Feature-Policy", "js-profiling 'self'"),
+        ("Permissions-Policy", "js-profiling=(self)"),
+    ] {
+        assert_eq!(
+            permission_with(&[(name, value)]),
+            allowed(),
+            "{name}: {value}"
+        );
+    }
+}
+
+#[test]
+fn without_a_header_that_allows_a_page_may_not_profile() {
+    assert_eq!(permission_with(&[]), refused());
+    for (name, value) in [
+        ("Document-Policy", "js-profiling=?0"),
+        ("Document-Policy", "js-profiling;"),
+        ("Document-Policy", "js-profiling=true"),
+        ("Document-Policy", "sync-xhr=?0"),
+        ("Document-Policy-Report-Only", "js-profiling"),
+        ("Feature-Policy", "js-profiling 'none'"),
+        ("Feature-Policy", "camera 'self'"),
+        ("Permissions-Policy", "js-profiling=()"),
+        ("Permissions-Policy", "js-profiling=(self"),
+        ("Permissions-Policy", "camera=(self)"),
+    ] {
+        assert_eq!(
+            permission_with(&[(name, value)]),
+            refused(),
+            "{name}: {value}"
+        );
+    }
+}
+
+#[test]
+fn a_header_that_refuses_outweighs_one_that_allows() {
+    assert_eq!(
+        permission_with(&[
+            ("Permissions-Policy", "js-profiling=()"),
+            ("Document-Policy", "js-profiling"),
+        ]),
+        refused()
+    );
+    assert_eq!(
+        permission_with(&[
+            ("Document-Policy", "sync-xhr=?0"),
+            ("Document-Policy", "js-profiling"),
+        ]),
+        allowed()
+    );
+}
+
+#[test]
+fn frames_and_workers_may_not_profile_even_with_the_header() {
+    let site = Site::allowing().serve();
+    let refused = json!({
+        "exposed": "function",
+        "constructor": "NotAllowedError: JS profiling is disabled by Document Policy.",
+        "profile": "SecurityError",
+    });
+    let kinds = ["frame", "allowFrame", "srcdoc", "blob", "blank", "worker"];
+    let expected: Value = kinds
+        .into_iter()
+        .map(|kind| (kind.to_owned(), refused.clone()))
+        .collect();
+    for visit in [
+        site.visit("/permission-frames.html"),
+        site.visit("/permission-frames.html")
+            .preference("js_profiling_allow=true"),
+    ] {
+        assert_eq!(visit.run(), expected);
+    }
+}
+
+/// A page without a header may profile with the preference and not without it.
+fn assert_depends_on_preference<'a>(visit: impl Fn() -> Visit<'a>) {
+    assert_eq!(visit().run(), refused());
+    assert_eq!(
+        visit().preference("js_profiling_allow=true").run(),
+        allowed()
+    );
+    assert_eq!(
+        visit().preference("js_profiling_allow=false").run(),
+        refused()
+    );
+}
+
+#[test]
+fn a_page_from_a_file_may_profile_only_by_the_preference() {
+    let site = Site::plain().serve();
+    let page = pages().join("permission.html");
+    let url = format!("file://{}?server={}", page.display(), site.origin());
+    assert_depends_on_preference(|| site.visit_url(url.clone()));
+}
+
+#[test]
+fn a_page_from_a_data_url_may_profile_only_by_the_preference() {
+    let site = Site::plain().serve();
+    let scripts: String = ["/harness.js", "/permission.js"]
+        .map(|script| format!("<script src=\"{}\"></script>", site.url(script)))
+        .concat();
+    assert_depends_on_preference(|| site.visit_url(format!("data:text/html,{scripts}")));
+}
+
+#[test]
+fn a_page_without_a_header_may_profile_by_the_preference() {
+    let site = Site::plain().serve();
+    assert_depends_on_preference(|| site.visit("/permission.html"));
+}

@@ -1,0 +1,140 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! Several sessions, and how they end.
+
+use browser_tests::{Edges, Site, Trace, visit_allowed};
+use serde_json::{Value, json};
+
+#[test]
+fn each_of_two_profilers_has_its_own_samples_and_frames() {
+    let result = visit_allowed("/two-profilers.html");
+    let start = result["start"].as_f64().unwrap();
+    let end = result["end"].as_f64().unwrap();
+    let often = Trace::read(&result["oftenTrace"]);
+    let seldom = Trace::read(&result["seldomTrace"]);
+    for trace in [&often, &seldom] {
+        Edges::parse(
+            "(root) > (anonymous)
+            (anonymous) > early, shared, late
+            early > work
+            shared > work
+            late > work",
+        )
+        .assert_hold(trace);
+    }
+    // Intervals of 5 and 20 ms.
+    let often_count = often.samples_between(start, end).count();
+    let seldom_count = seldom.samples_between(start, end).count();
+    let ratio = often_count as f64 / seldom_count as f64;
+    assert!(
+        (3. ..=5.).contains(&ratio),
+        "{often_count} and {seldom_count} samples"
+    );
+    for label in ["early", "shared", "late"] {
+        assert!(often.has_frame(label), "{label}");
+    }
+    // It did not run then.
+    assert!(seldom.has_frame("shared"));
+    assert!(!seldom.has_frame("early") && !seldom.has_frame("late"));
+    // The same functions have the same frames in both.
+    assert_eq!(
+        often.frame("shared").position(),
+        seldom.frame("shared").position()
+    );
+}
+
+#[test]
+fn a_page_that_goes_away_leaves_nothing_to_the_next() {
+    let trace = Trace::read(&visit_allowed("/left-running.html"));
+    Edges::parse(
+        "(root) > (anonymous)
+        (anonymous) > secondPageWork, task
+        secondPageWork > work
+        task > (anonymous)",
+    )
+    .assert_hold(&trace);
+    assert!(trace.has_frame("secondPageWork"));
+    let first = |url: &String| url.ends_with("/left-running.js");
+    assert!(!trace.resources.iter().any(first), "{:?}", trace.resources);
+}
+
+#[test]
+fn an_inactive_page_is_not_sampled_and_goes_on_when_it_is_shown_again() {
+    let result = visit_allowed("/inactive.html");
+    let trace = Trace::read(&result["trace"]);
+    let time = |name: &str| result[name].as_f64().unwrap();
+    let (hidden, shown) = (time("hidden"), time("shown"));
+    let before = trace.samples_between(0., hidden).count();
+    let meanwhile = trace.samples_between(hidden, shown).count();
+    let after = trace.samples_between(shown, f64::MAX).count();
+    assert!(before > 0 && after > 0, "{before} before, {after} after");
+    // One may be on its way when the page goes or comes.
+    assert!(meanwhile <= 2, "{meanwhile} samples of {before}, {after}");
+    assert!(trace.has_frame("workBefore") && trace.has_frame("workAfter"));
+}
+
+#[test]
+fn a_page_that_loads_itself_again_with_a_running_profiler_can_profile_again() {
+    let result = visit_allowed("/reloaded-running.html");
+    assert_eq!(result["round"], 10);
+    Trace::read(&result["trace"]).assert_sampled(&["work"]);
+}
+
+#[test]
+fn a_page_may_close_with_its_profilers_running() {
+    assert_eq!(visit_allowed("/closed-running.html"), false);
+}
+
+#[test]
+fn starting_and_stopping_200_times_gives_200_traces() {
+    let traces = visit_allowed("/two-hundred.html");
+    let traces = traces.as_array().unwrap();
+    assert_eq!(traces.len(), 200);
+    let mut samples = 0;
+    for trace in traces {
+        let trace = Trace::read(trace);
+        Edges::parse(
+            "(root) > (anonymous)
+            (anonymous) > some
+            some > work",
+        )
+        .assert_hold(&trace);
+        samples += trace.self_count("work");
+    }
+    assert!(samples > 0);
+}
+
+#[test]
+fn the_sampling_thread_is_there_for_profilers_alone() {
+    let site = Site::allowing().serve();
+    let result = site
+        .visit("/off.html")
+        .at_checkpoints(|_, browser| browser.threads_named("JsSampler").into())
+        .run();
+    assert_eq!(result, json!({ "before": 0, "during": 1 }));
+}
+
+#[test]
+fn the_sampling_thread_ends_with_the_last_event_loop_that_profiled() {
+    let site = Site::allowing().serve();
+    // A page without an origin shares no event loop with one that has one.
+    let scripts: String = ["/harness.js", "/wait-for-thread.js"]
+        .map(|script| format!("<script src=\"{}\"></script>", site.url(script)))
+        .concat();
+    let mut profiled = false;
+    let result = site
+        .visit("/profile-and-close.html")
+        .and(format!("data:text/html,{scripts}"))
+        .at_checkpoints(|name, browser| -> Value {
+            let threads = browser.threads_named("JsSampler");
+            if name == "profiling" {
+                assert_eq!(threads, 1);
+                profiled = true;
+            }
+            json!({ "profiled": profiled, "threads": threads })
+        })
+        .run();
+    assert_eq!(result, "ended");
+}

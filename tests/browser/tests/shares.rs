@@ -1,0 +1,85 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! How the samples are shared out among functions.
+
+use browser_tests::{Edges, Sample, Site, Source, Trace, report, visit_allowed};
+
+#[test]
+fn samples_of_prime_numbers_end_in_the_functions_that_work() {
+    let site = Site::allowing().serve();
+    let result = site.visit("/prime-numbers.html").run();
+    let trace = Trace::read(&result["trace"]);
+    let time = |name: &str| result[name].as_f64().unwrap();
+    let stop = time("stop");
+    assert!(trace.samples.iter().all(|sample| sample.timestamp <= stop));
+
+    let samples: Vec<&Sample> = trace.samples_between(time("start"), time("end")).collect();
+    let stacks: Vec<_> = samples
+        .iter()
+        .filter(|sample| sample.stack_id.is_some())
+        .map(|sample| trace.labels(sample))
+        .collect();
+    let in_work = stacks.iter().filter(|stack| {
+        matches!(
+            stack[..],
+            ["(anonymous)", "generate", "genPrimes"]
+                | ["(anonymous)", "generate", "genPrimes", "isPrime"]
+        )
+    });
+    let (all, with_stack, in_work) = (samples.len(), stacks.len(), in_work.count());
+    report(&format!(
+        "prime numbers: {all} samples, {with_stack} with a stack, {in_work} in the functions that work"
+    ));
+    assert!(all > 1000, "{all} samples");
+    assert!(
+        with_stack * 100 >= all * 95,
+        "{with_stack} of {all} samples have a stack"
+    );
+    assert!(
+        in_work * 100 >= with_stack * 98,
+        "{in_work} of {with_stack} stacks end in isPrime or genPrimes under the caller"
+    );
+    Edges::parse(
+        "(root) > (anonymous)
+        (anonymous) > generate
+        generate > genPrimes
+        genPrimes > isPrime",
+    )
+    .assert_hold(&trace);
+
+    let primes = Source::of_page("primes.js");
+    let page = Source::of_page("prime-numbers.js");
+    let url = site.url("/primes.js");
+    let at = |name: &str| primes.parameters_of(&format!("function {name}("));
+    trace.assert_at("isPrime", &url, at("isPrime"));
+    trace.assert_at("genPrimes", &url, at("genPrimes"));
+    let generate = page.parameters_of("function generate(");
+    trace.assert_at("generate", &site.url("/prime-numbers.js"), generate);
+}
+
+#[test]
+fn functions_that_are_inlined_into_a_loop_have_their_true_shares() {
+    let result = visit_allowed("/inlined.html");
+    let trace = Trace::read(&result["trace"]);
+    Edges::parse(
+        "(root) > (anonymous)
+        (anonymous) > run
+        run > loop
+        loop > seventy, thirty",
+    )
+    .assert_hold(&trace);
+    let time = |name: &str| result[name].as_f64().unwrap();
+    let samples: Vec<&Sample> = trace.samples_between(time("start"), time("end")).collect();
+    assert!(samples.len() > 1000, "{} samples", samples.len());
+    for (label, expected) in [("seventy", 70.), ("thirty", 30.)] {
+        let in_it = |sample: &&&Sample| trace.leaf(sample) == Some(label);
+        let share = samples.iter().filter(in_it).count() as f64 * 100. / samples.len() as f64;
+        report(&format!(
+            "{label}: {share:.2} % of {} samples",
+            samples.len()
+        ));
+        assert!((share - expected).abs() <= 3., "{label}: {share:.2} %");
+    }
+}

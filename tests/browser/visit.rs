@@ -1,0 +1,289 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! One run of the browser.
+
+use std::fs;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::RecvTimeoutError;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::site::{Event, Site, checkpoint_response};
+
+/// Names the browser's program.
+const BINARY_VARIABLE: &str = "STROBE_BINARY";
+
+/// A browser that has not ended by then hangs. Nothing here takes nearly as long.
+const TIME_BOUND: Duration = Duration::from_secs(120);
+
+/// Held while a browser runs: tests measure shares of samples, and two browsers at once would take
+/// the processor from each other.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// The browser while a page waits at a checkpoint.
+pub struct BrowserProcess {
+    id: u32,
+}
+
+impl BrowserProcess {
+    /// How many of its threads have this name.
+    pub fn threads_named(&self, name: &str) -> usize {
+        let threads = fs::read_dir(format!("/proc/{}/task", self.id)).expect("the browser runs");
+        threads
+            .filter_map(Result::ok)
+            // A thread may end while it is being looked at.
+            .filter_map(|thread| fs::read_to_string(thread.path().join("comm")).ok())
+            .filter(|thread_name| thread_name.trim_end() == name)
+            .count()
+    }
+}
+
+type Checkpoint<'a> = dyn FnMut(&str, &BrowserProcess) -> Value + 'a;
+
+/// One run of the browser, without a window, from the opening of its pages to its orderly end.
+pub struct Visit<'a> {
+    site: &'a Site,
+    urls: Vec<String>,
+    preferences: Vec<String>,
+    result_path: String,
+    time_bound: Duration,
+    checkpoint: Box<Checkpoint<'a>>,
+}
+
+impl<'a> Visit<'a> {
+    pub(crate) fn new(site: &'a Site, url: String) -> Self {
+        Self {
+            site,
+            urls: vec![url],
+            // A page that was navigated to may close itself, too.
+            preferences: vec!["dom_allow_scripts_to_close_windows=true".to_owned()],
+            result_path: "/result".to_owned(),
+            time_bound: TIME_BOUND,
+            checkpoint: Box::new(|name, _| panic!("no checkpoint {name} is expected")),
+        }
+    }
+
+    /// Opens another page beside the first. Only one of them may post a result.
+    pub fn and(mut self, url: String) -> Self {
+        self.urls.push(url);
+        self
+    }
+
+    /// Sets a preference, as `NAME=VALUE`.
+    pub fn preference(mut self, assignment: &str) -> Self {
+        self.preferences.push(assignment.to_owned());
+        self
+    }
+
+    /// Where the page posts its result, if it does not use the harness.
+    pub fn result_at(mut self, path: &str) -> Self {
+        self.result_path = path.to_owned();
+        self
+    }
+
+    /// A browser that has not ended by then hangs.
+    pub fn time_bound(mut self, time_bound: Duration) -> Self {
+        self.time_bound = time_bound;
+        self
+    }
+
+    /// Called when the page is at a checkpoint, with its name; what it gives is the page's answer.
+    pub fn at_checkpoints(
+        mut self,
+        checkpoint: impl FnMut(&str, &BrowserProcess) -> Value + 'a,
+    ) -> Self {
+        self.checkpoint = Box::new(checkpoint);
+        self
+    }
+
+    /// Runs the browser to its end and gives what the page posted.
+    ///
+    /// Panics with the console output if the page reports an error, asks for what is not there, posts
+    /// nothing or more than once, if the browser does not end in time, or not with status 0, or if
+    /// one of its threads panicked.
+    pub fn run(mut self) -> Value {
+        let _one_at_a_time = one_at_a_time();
+        let browser = Browser::start(&self);
+        let results = match self.attend(&browser) {
+            Ok(results) => results,
+            Err(failure) => {
+                let (_, console) = browser.kill();
+                panic!("{failure}: {}\n{console}", self.urls.join(" "));
+            },
+        };
+        let (status, console) = browser.end();
+        let url = self.urls.join(" ");
+        assert!(
+            status.success(),
+            "the browser ended with {status}: {url}\n{console}"
+        );
+        assert!(
+            !console.contains("panicked at"),
+            "a thread panicked: {url}\n{console}"
+        );
+        let [result] = &results[..] else {
+            panic!("{} results, not one: {url}\n{console}", results.len());
+        };
+        let mut result: Value = serde_json::from_slice(result)
+            .unwrap_or_else(|error| panic!("the result is no JSON: {error}: {url}\n{console}"));
+        // The harness wraps what the page gives.
+        if let Some(error) = result.get("error") {
+            panic!("the page failed: {url}\n{error:#}\n{console}");
+        }
+        match result.get_mut("value") {
+            Some(value) => value.take(),
+            None => result,
+        }
+    }
+
+    /// Follows what happens until the browser has ended.
+    fn attend(&mut self, browser: &Browser) -> Result<Vec<Vec<u8>>, String> {
+        let mut results = Vec::new();
+        let process = BrowserProcess {
+            id: browser.child.id(),
+        };
+        let deadline = Instant::now() + self.time_bound;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match self.site.events.recv_timeout(left) {
+                Ok(Event::Posted { path, body }) if path == self.result_path => results.push(body),
+                Ok(Event::Posted { path, .. }) => {
+                    return Err(format!("the page posted to {path}"));
+                },
+                Ok(Event::Checkpoint { name, request }) => {
+                    let answer = (self.checkpoint)(&name, &process);
+                    let _ = request.respond(checkpoint_response(&answer));
+                },
+                Ok(Event::NotFound(path)) => {
+                    return Err(format!("the page asked for {path}, which is not there"));
+                },
+                Ok(Event::Ended) => return Ok(results),
+                Err(RecvTimeoutError::Timeout) => {
+                    return Err(format!(
+                        "the browser has not ended in {} s (results so far: {})",
+                        self.time_bound.as_secs(),
+                        results.len()
+                    ));
+                },
+                Err(RecvTimeoutError::Disconnected) => unreachable!("the site has a sender"),
+            }
+        }
+    }
+}
+
+fn one_at_a_time() -> MutexGuard<'static, ()> {
+    // A test that failed has ended its browser.
+    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn binary() -> PathBuf {
+    match std::env::var_os(BINARY_VARIABLE) {
+        Some(path) => path.into(),
+        None => panic!(
+            "{BINARY_VARIABLE} does not name the browser's program: run these tests by \
+             ./mach test-browser"
+        ),
+    }
+}
+
+/// The running program, and what it has printed.
+struct Browser {
+    child: Child,
+    console: Arc<Mutex<String>>,
+    readers: Vec<JoinHandle<()>>,
+}
+
+impl Browser {
+    fn start(visit: &Visit) -> Self {
+        let binary = binary();
+        let mut command = Command::new(&binary);
+        command.arg("--headless");
+        for preference in &visit.preferences {
+            command.args(["--pref", preference]);
+        }
+        let mut child = command
+            .args(&visit.urls)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap_or_else(|error| panic!("cannot start {}: {error}", binary.display()));
+        let console = Arc::new(Mutex::new(String::new()));
+        let stdout = child.stdout.take().expect("is piped");
+        let stderr = child.stderr.take().expect("is piped");
+        let when_ended = {
+            let sender = visit.site.sender.clone();
+            move || {
+                let _ = sender.send(Event::Ended);
+            }
+        };
+        let readers = vec![
+            // The pipe is closed when the process has ended.
+            collect(stdout, console.clone(), when_ended),
+            collect(stderr, console.clone(), || ()),
+        ];
+        Self {
+            child,
+            console,
+            readers,
+        }
+    }
+
+    fn kill(mut self) -> (ExitStatus, String) {
+        // An error means that it has ended by itself in the meantime.
+        let _ = self.child.kill();
+        self.end()
+    }
+
+    fn end(mut self) -> (ExitStatus, String) {
+        let status = self.child.wait().expect("the browser is our child");
+        for reader in self.readers.drain(..) {
+            let _ = reader.join();
+        }
+        let console = self
+            .console
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        (status, format!("--- the browser's output\n{console}---"))
+    }
+}
+
+impl Drop for Browser {
+    /// A panic at a checkpoint must not leave the browser running.
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn collect(
+    output: impl Read + Send + 'static,
+    console: Arc<Mutex<String>>,
+    at_end: impl FnOnce() + Send + 'static,
+) -> JoinHandle<()> {
+    thread::spawn(move || {
+        let mut output = BufReader::new(output);
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            match output.read_until(b'\n', &mut line) {
+                Ok(0) => break,
+                Ok(_) => {
+                    let mut console = console.lock().unwrap_or_else(PoisonError::into_inner);
+                    console.push_str(&String::from_utf8_lossy(&line));
+                },
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {},
+                Err(_) => break,
+            }
+        }
+        at_end();
+    })
+}

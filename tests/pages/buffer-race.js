@@ -1,0 +1,27 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+"use strict";
+
+// By the end of this the buffer is full, and the event waits for the end of the task.
+function fillAndStop() {
+  const profiler = new Profiler({ sampleInterval: 1, maxBufferSize: 3 });
+  let events = 0;
+  profiler.onsamplebufferfull = () => { events++; };
+  work(30);
+  return { promise: profiler.stop(), stopped: profiler.stopped, events: () => events };
+}
+
+runTest(async () => {
+  const outcomes = [];
+  for (let i = 0; i < 10; i++) {
+    const { promise, stopped, events } = fillAndStop();
+    const trace = await promise;
+    for (let i = 0; i < 5; i++) {
+      await task();
+    }
+    outcomes.push({ trace, stopped, events: events() });
+  }
+  return outcomes;
+});

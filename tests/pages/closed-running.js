@@ -1,0 +1,15 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+"use strict";
+
+runTest(async () => {
+  const options = { sampleInterval: 1, maxBufferSize: 100_000 };
+  new Profiler(options);
+  const profiler = await performance.profile(options);
+  work(50);
+  // One whose trace is on its way.
+  new Profiler(options).stop();
+  return profiler.stopped;
+});

@@ -1,0 +1,74 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+"use strict";
+
+// The page's side of the browser tests: runs a page's test, posts what it gives, and closes the page.
+
+// The server that the results go to. A page that comes from elsewhere is told in its address.
+const server =
+  new URLSearchParams(location.search).get("server") ?? new URL(document.currentScript.src).origin;
+
+let reported = false;
+
+async function report(result) {
+  // Only the first result counts.
+  if (reported) {
+    return;
+  }
+  reported = true;
+  // So that any origin may post, also that of a file.
+  await fetch(`${server}/result`, { method: "POST", mode: "no-cors", body: JSON.stringify(result) });
+  window.close();
+}
+
+// What one sees of it who was not there.
+function description(error) {
+  return error instanceof Error ? `${error}\n${error.stack}` : String(error);
+}
+
+// Called from no function, so that no frame of this file is below the test's.
+function runTest(test) {
+  Promise.resolve().then(test).then(
+    value => report({ value }),
+    error => report({ error: description(error) }));
+}
+
+addEventListener("error", event => {
+  const what = event.message ?? `${event.target.localName} ${event.target.src} did not load`;
+  report({ error: `${what} (${event.filename}:${event.lineno}:${event.colno})` });
+}, true);
+addEventListener("unhandledrejection", event => {
+  report({ error: `unhandled rejection: ${description(event.reason)}` });
+});
+
+// Waits until the test at the other end has looked at the browser, and gives its answer.
+async function checkpoint(name) {
+  const response = await fetch(`${server}/checkpoint/${name}`);
+  return response.json();
+}
+
+function event(target, type) {
+  return new Promise(resolve => target.addEventListener(type, resolve, { once: true }));
+}
+
+// A task later.
+function task() {
+  const { port1, port2 } = new MessageChannel();
+  const promise = new Promise(resolve => { port1.onmessage = resolve; });
+  port2.postMessage(null);
+  return promise;
+}
+
+// Works for some milliseconds.
+function work(milliseconds) {
+  const end = performance.now() + milliseconds;
+  let x = 0;
+  while (performance.now() < end) {
+    for (let i = 0; i < 100; i++) {
+      x = (Math.imul(x, 31) + i) | 0;
+    }
+  }
+  return x;
+}

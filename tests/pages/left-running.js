@@ -1,0 +1,24 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+"use strict";
+
+function firstPageWork() {
+  return work(50);
+}
+
+runTest(async () => {
+  const options = { sampleInterval: 1, maxBufferSize: 100_000 };
+  const left = new Profiler(options);
+  await performance.profile(options);
+  // One whose event and one whose trace are on their way when the page goes.
+  const full = new Profiler({ sampleInterval: 1, maxBufferSize: 3 });
+  full.onsamplebufferfull = () => left.stop();
+  firstPageWork();
+  new Profiler(options).stop();
+  location.href = "left-running-second.html";
+  firstPageWork();
+  // The next page reports.
+  await new Promise(() => {});
+});
