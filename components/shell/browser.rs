@@ -30,13 +30,18 @@ pub trait Surface: 'static {
     /// Whether a person sees the page. Where nobody does, a page that is lost is closed.
     const INTERACTIVE: bool;
 
+    /// Of this surface alone, so that each page has its own size and is seen as a whole.
     fn rendering_context(&self) -> Rc<dyn RenderingContext>;
+    /// Device pixels per logical pixel.
     fn hidpi_scale_factor(&self) -> Scale<f32, DeviceIndependentPixel, DevicePixel>;
     fn screen_geometry(&self) -> ScreenGeometry;
+    /// Says when the page is drawn.
     fn frame_clock(&self) -> &FrameClock;
-    /// Draws `webview`, the page of this surface, soon or at once.
+    /// Draws `webview`, the page of this surface, at once or as soon as the window system lets it.
     fn draw(&self, webview: &WebView);
+    /// The page asks that its window have this size with decorations, in device pixels.
     fn resize_to(&self, webview: &WebView, outer_size: DeviceIntSize);
+    /// The page asks that its window be at this place of the screen, in device pixels.
     fn move_to(&self, _position: DeviceIntPoint) {}
     fn title_changed(&self, _title: Option<&str>) {}
     fn cursor_changed(&self, _cursor: Cursor) {}
@@ -297,9 +302,13 @@ impl<S: Surface> Browser<S> {
     }
 
     fn page_crashed(&mut self, webview: WebViewId, reason: &str, backtrace: Option<String>) {
-        let url = self
-            .page_mut(webview)
-            .and_then(|page| page.webview.url())
+        // One crash may be noticed in more than one way.
+        let Some(page) = self.page_mut(webview) else {
+            return;
+        };
+        let url = page
+            .webview
+            .url()
             .map_or_else(|| "a page".to_owned(), String::from);
         self.fail(&format!("{url} crashed: {reason}"));
         if let Some(backtrace) = backtrace.filter(|_| crash::backtraces_wanted()) {

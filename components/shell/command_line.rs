@@ -14,7 +14,7 @@ use dpi::PhysicalSize;
 use servo::DeviceIntSize;
 use url::Url;
 
-use crate::url_argument;
+use crate::{preferences, url_argument};
 
 /// What a person asked for.
 #[derive(Debug, PartialEq)]
@@ -163,7 +163,7 @@ fn command() -> Command {
             Arg::new("user-agent")
                 .long("user-agent")
                 .value_name("UA")
-                .value_parser(user_agent)
+                .value_parser(preferences::user_agent)
                 .help("Call the browser this in requests"),
         )
         .arg(
@@ -236,17 +236,6 @@ fn preference(value: &str) -> Result<(String, String), String> {
     match value.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err("it must be a name, '=' and a value".to_owned()),
-    }
-}
-
-/// Only what may be the value of a header: Servo panics when it cannot make one.
-fn user_agent(value: &str) -> Result<String, String> {
-    if value.is_empty() {
-        Err("it must not be empty".to_owned())
-    } else if !value.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
-        Err("it must be printable ASCII".to_owned())
-    } else {
-        Ok(value.to_owned())
     }
 }
 

@@ -25,6 +25,7 @@ mod url_argument;
 mod window;
 
 use std::env;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use crate::command_line::{CommandLine, Parsed};
@@ -47,7 +48,8 @@ fn main() -> ExitCode {
     let command_line = match CommandLine::parse(env::args_os(), &working_directory) {
         Ok(Parsed::Run(command_line)) => command_line,
         Ok(Parsed::Information(text)) => {
-            print!("{text}");
+            // Who closes the pipe has seen enough.
+            let _ = write!(io::stdout(), "{text}");
             return ExitCode::SUCCESS;
         },
         Err(message) => {

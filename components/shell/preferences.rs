@@ -48,11 +48,23 @@ fn set(preferences: &mut Preferences, name: &str, value: &str) -> Result<(), Str
         PrefValue::Int(_) => PrefValue::Int(parse(value, "a whole number")?),
         PrefValue::UInt(_) => PrefValue::UInt(parse(value, "a whole number from 0")?),
         PrefValue::Float(_) => PrefValue::Float(parse(value, "a number")?),
+        PrefValue::Str(_) if name == "user_agent" => PrefValue::Str(user_agent(value)?),
         PrefValue::Str(_) => PrefValue::Str(value.to_owned()),
         PrefValue::Array(defaults) => PrefValue::Array(numbers(value, defaults.len())?),
     };
     preferences.set_value(name, value);
     Ok(())
+}
+
+/// `value`, if it can be the user agent: Servo panics when it cannot make a header of it.
+pub fn user_agent(value: &str) -> Result<String, String> {
+    if value.is_empty() {
+        Err("it must not be empty".to_owned())
+    } else if !value.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+        Err("it must be printable ASCII".to_owned())
+    } else {
+        Ok(value.to_owned())
+    }
 }
 
 fn parse<T: FromStr>(value: &str, expected: &str) -> Result<T, String> {
@@ -129,6 +141,7 @@ mod tests {
             ("network_http_cache_size", "-1", "a whole number from 0"),
             ("shell_background_color_rgba", "1,1,1", "4 numbers"),
             ("shell_background_color_rgba", "1,1,1,red", "4 numbers"),
+            ("user_agent", "a\nb", "printable ASCII"),
         ] {
             let message = resolve_one(name, value).err().unwrap();
             assert!(

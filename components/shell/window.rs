@@ -5,6 +5,7 @@
 //! Pages in windows, one each.
 
 use std::cell::Cell;
+use std::fmt::Display;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -38,10 +39,11 @@ const LINE_LENGTH: f64 = 76.;
 /// Runs the browser in windows. Gives the exit status of the process, or says why there are no
 /// windows.
 pub fn run(command_line: CommandLine, preferences: Preferences) -> Result<u8, String> {
-    let no_window = |error| format!("cannot open a window (is --headless wanted?): {error}");
+    let no_window =
+        |message: String| format!("cannot open a window (is --headless wanted?): {message}");
     let event_loop = EventLoop::with_user_event()
         .build()
-        .map_err(|error| no_window(error.to_string()))?;
+        .map_err(|error| no_window(window_system_message(&error)))?;
     let mut application = Application {
         window_size: command_line.window_size,
         waker: Waker(event_loop.create_proxy()),
@@ -49,11 +51,21 @@ pub fn run(command_line: CommandLine, preferences: Preferences) -> Result<u8, St
     };
     event_loop
         .run_app(&mut application)
-        .map_err(|error| no_window(error.to_string()))?;
+        .map_err(|error| no_window(window_system_message(&error)))?;
     match application.state {
         State::Ended(outcome) => outcome.map_err(no_window),
         State::Starting(_) | State::Running(_) => Ok(0),
     }
+}
+
+/// What winit says of an error of the window system, without the place in winit's own source.
+fn window_system_message(error: &dyn Display) -> String {
+    let message = error.to_string();
+    message
+        .strip_prefix("os error at ")
+        .and_then(|message| message.split_once(".rs:"))
+        .and_then(|(_, message)| message.split_once(": "))
+        .map_or(message.clone(), |(_, message)| message.to_owned())
 }
 
 /// The message by which other threads wake the event loop.
@@ -309,7 +321,7 @@ impl WindowSurface {
             .with_inner_size(LogicalSize::new(size.width, size.height));
         let window = event_loop
             .create_window(attributes)
-            .map_err(|error| error.to_string())?;
+            .map_err(|error| window_system_message(&error))?;
         let display_handle = event_loop
             .display_handle()
             .map_err(|error| error.to_string())?;
@@ -502,6 +514,15 @@ mod tests {
                 "{key:?}"
             );
         }
+    }
+
+    #[test]
+    fn the_window_systems_words_are_kept_without_the_place_in_winit() {
+        assert_eq!(
+            window_system_message(&"os error at /src/linux/mod.rs:788: Failed: no X server"),
+            "Failed: no X server"
+        );
+        assert_eq!(window_system_message(&"not supported"), "not supported");
     }
 
     #[test]

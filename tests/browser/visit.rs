@@ -166,10 +166,13 @@ impl<'a> Visit<'a> {
                 },
                 Ok(Event::Ended) => return Ok(results),
                 Err(RecvTimeoutError::Timeout) => {
+                    let results: Vec<_> = results
+                        .iter()
+                        .map(|result| String::from_utf8_lossy(result))
+                        .collect();
                     return Err(format!(
-                        "the browser has not ended in {} s (results so far: {})",
+                        "the browser has not ended in {} s, with these results: {results:?}",
                         self.time_bound.as_secs(),
-                        results.len()
                     ));
                 },
                 Err(RecvTimeoutError::Disconnected) => unreachable!("the site has a sender"),

@@ -4,7 +4,8 @@
 
 "use strict";
 
-addEventListener("pageshow", () => {
+addEventListener("pageshow", async () => {
+  await task();
   work(200);
   history.back();
 });
