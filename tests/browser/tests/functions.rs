@@ -180,7 +180,7 @@ fn ten_thousand_functions_have_their_names_and_places() {
             );
         }
     }
-    assert!(seen > 1000, "{seen} functions were seen");
+    assert!(seen > 100, "{seen} functions were seen");
     for stack in trace.stacks_of_samples() {
         let is_right = match stack[..] {
             ["(anonymous)"] | ["(anonymous)", "callAll"] => true,

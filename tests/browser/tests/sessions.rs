@@ -47,17 +47,20 @@ fn each_of_two_profilers_has_its_own_samples_and_frames() {
 
 #[test]
 fn a_page_that_goes_away_leaves_nothing_to_the_next() {
-    let trace = Trace::read(&visit_allowed("/left-running.html"));
-    Edges::parse(
-        "(root) > (anonymous)
-        (anonymous) > secondPageWork, task
-        secondPageWork > work
-        task > (anonymous)",
-    )
-    .assert_hold(&trace);
-    assert!(trace.has_frame("secondPageWork"));
-    let first = |url: &String| url.ends_with("/left-running.js");
-    assert!(!trace.resources.iter().any(first), "{:?}", trace.resources);
+    // A page that is replaced before it has loaded, and one that stays in the history.
+    for path in ["/left-running.html", "/left-running.html?loaded"] {
+        let trace = Trace::read(&visit_allowed(path));
+        Edges::parse(
+            "(root) > (anonymous)
+            (anonymous) > secondPageWork, task
+            secondPageWork > work
+            task > (anonymous)",
+        )
+        .assert_hold(&trace);
+        assert!(trace.has_frame("secondPageWork"));
+        let first = |url: &String| url.ends_with("/left-running.js");
+        assert!(!trace.resources.iter().any(first), "{:?}", trace.resources);
+    }
 }
 
 #[test]

@@ -32,7 +32,7 @@ fn samples_of_prime_numbers_end_in_the_functions_that_work() {
     report(&format!(
         "prime numbers: {all} samples, {with_stack} with a stack, {in_work} in the functions that work"
     ));
-    assert!(all > 1000, "{all} samples");
+    assert!(all > 500, "{all} samples");
     assert!(
         with_stack * 100 >= all * 95,
         "{with_stack} of {all} samples have a stack"
@@ -61,24 +61,29 @@ fn samples_of_prime_numbers_end_in_the_functions_that_work() {
 
 #[test]
 fn functions_that_are_inlined_into_a_loop_have_their_true_shares() {
-    let result = visit_allowed("/inlined.html");
-    let trace = Trace::read(&result["trace"]);
-    Edges::parse(
-        "(root) > (anonymous)
-        (anonymous) > run
-        run > loop
-        loop > seventy, thirty",
-    )
-    .assert_hold(&trace);
-    let time = |name: &str| result[name].as_f64().unwrap();
-    let samples: Vec<&Sample> = trace.samples_between(time("start"), time("end")).collect();
-    assert!(samples.len() > 1000, "{} samples", samples.len());
+    let runs = visit_allowed("/inlined.html");
+    let mut leaves: Vec<String> = Vec::new();
+    for run in runs.as_array().expect("a list of runs") {
+        let trace = Trace::read(&run["trace"]);
+        Edges::parse(
+            "(root) > (anonymous), profiledRun
+            (anonymous) > profiledRun
+            profiledRun > run
+            run > loop
+            loop > seventy, thirty",
+        )
+        .assert_hold(&trace);
+        let time = |name: &str| run[name].as_f64().unwrap();
+        let samples = trace.samples_between(time("start"), time("end"));
+        leaves.extend(samples.map(|sample| trace.leaf(sample).unwrap_or_default().to_owned()));
+    }
+    assert!(leaves.len() > 1000, "{} samples", leaves.len());
     for (label, expected) in [("seventy", 70.), ("thirty", 30.)] {
-        let in_it = |sample: &&&Sample| trace.leaf(sample) == Some(label);
-        let share = samples.iter().filter(in_it).count() as f64 * 100. / samples.len() as f64;
+        let count = leaves.iter().filter(|leaf| *leaf == label).count();
+        let share = count as f64 * 100. / leaves.len() as f64;
         report(&format!(
             "{label}: {share:.2} % of {} samples",
-            samples.len()
+            leaves.len()
         ));
         assert!((share - expected).abs() <= 3., "{label}: {share:.2} %");
     }
