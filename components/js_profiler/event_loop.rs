@@ -16,7 +16,7 @@ use log::warn;
 use servo_base::cross_process_instant::CrossProcessInstant;
 
 use crate::sampling_thread::{Membership, Message};
-use crate::spidermonkey::StockMode;
+use crate::spidermonkey::EngineMode;
 
 /// At most this many sessions run at once on one event loop.
 const MAX_SESSIONS: usize = 100;
@@ -78,7 +78,7 @@ struct State {
     /// From the first session on.
     membership: RefCell<Option<Membership>>,
     /// Until the event loop ends: what remains of its sessions then finds nobody.
-    mode: RefCell<Option<StockMode>>,
+    mode: RefCell<Option<EngineMode>>,
     /// Sessions that have not ended.
     sessions: Cell<usize>,
     /// Those of them that are not paused: with the last one the engine's profiling mode goes off.
@@ -87,7 +87,7 @@ struct State {
 
 impl EventLoop {
     /// The event loop of the calling thread.
-    pub fn new(mode: StockMode) -> Self {
+    pub fn new(mode: EngineMode) -> Self {
         Self {
             state: Rc::new(State {
                 membership: RefCell::new(None),

@@ -5,78 +5,15 @@
 //! A profiler group as the sampling thread has it: an event loop's thread and JavaScript context, its
 //! sessions, and the functions that were seen on its stacks.
 
-use js_profiler_traits::{GroupId, RealmId, SessionId};
+use js_profiler_traits::{GroupId, SessionId};
 use log::warn;
-use rustc_hash::FxHashMap;
 use servo_base::cross_process_instant::CrossProcessInstant;
 
+use crate::function_table::{FunctionId, FunctionTable};
 use crate::session::{Outcome, SampledSession};
-use crate::spidermonkey::{FunctionKey, SampledContext, StackBuffer, Walk, WalkedFrame};
+use crate::spidermonkey::{SampledContext, StackBuffer, Walk};
 use crate::suspend::{StopError, Thread};
 use crate::ticks;
-
-/// Index of a function in its group's table.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub struct FunctionId(pub u32);
-
-impl FunctionId {
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-/// A function or top-level script that was on a stack, and what may be told of it.
-pub struct Function {
-    pub realm: RealmId,
-    pub muted: bool,
-    pub self_hosted: bool,
-    /// Empty if it has none.
-    pub name: String,
-    /// URL of the script; empty if it came from none.
-    pub resource: String,
-    /// 1-based.
-    pub line: u32,
-    /// 1-based.
-    pub column: u32,
-}
-
-impl From<WalkedFrame<'_>> for Function {
-    fn from(frame: WalkedFrame<'_>) -> Self {
-        Self {
-            realm: frame.key().realm,
-            muted: frame.muted(),
-            self_hosted: frame.self_hosted(),
-            name: frame.name(),
-            resource: frame.resource(),
-            line: frame.line(),
-            column: frame.column(),
-        }
-    }
-}
-
-/// Get-or-insert of functions: their text is copied out of the engine's memory once.
-#[derive(Default)]
-struct FunctionTable {
-    ids: FxHashMap<FunctionKey, FunctionId>,
-    functions: Vec<Function>,
-}
-
-impl FunctionTable {
-    /// None if the function is new and its text did not fit into the buffer.
-    fn get_or_insert(&mut self, frame: WalkedFrame<'_>) -> Option<FunctionId> {
-        let key = frame.key();
-        if let Some(&id) = self.ids.get(&key) {
-            return Some(id);
-        }
-        if !frame.has_text() {
-            return None;
-        }
-        let id = FunctionId(self.functions.len() as u32);
-        self.functions.push(frame.into());
-        self.ids.insert(key, id);
-        Some(id)
-    }
-}
 
 pub struct Group {
     pub id: GroupId,
@@ -163,7 +100,7 @@ impl Group {
         };
         for session in &mut self.sessions {
             if session.is_due() {
-                session.take_sample(time, &outcome, &self.functions.functions);
+                session.take_sample(time, &outcome, self.functions.functions());
             }
         }
     }

@@ -16,6 +16,7 @@
 #![deny(unsafe_code)]
 
 mod event_loop;
+mod function_table;
 mod group;
 mod sampling_thread;
 mod session;
@@ -26,4 +27,4 @@ mod ticks;
 mod trace_builder;
 
 pub use event_loop::{EventLoop, Session, SessionOptions, StartError};
-pub use spidermonkey::StockMode;
+pub use spidermonkey::{EngineMode, Walker};

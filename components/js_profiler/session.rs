@@ -10,7 +10,7 @@ use js_profiler_traits::{Frame, RealmId, SessionId, Trace};
 use rustc_hash::FxHashMap;
 use servo_base::cross_process_instant::CrossProcessInstant;
 
-use crate::group::{Function, FunctionId};
+use crate::function_table::{Function, FunctionId};
 use crate::ticks;
 use crate::trace_builder::TraceBuilder;
 

@@ -24,13 +24,13 @@ function odd(depth) {
 }
 
 function onePlace() {
-  for (let i = 0; i < 60; i++) {
+  for (let i = 0; i < 300; i++) {
     descend(DEPTH);
   }
 }
 
 function twoPlaces() {
-  for (let i = 0; i < 60; i++) {
+  for (let i = 0; i < 300; i++) {
     even(DEPTH);
   }
 }

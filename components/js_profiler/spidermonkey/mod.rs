@@ -229,9 +229,20 @@ impl StackBuffer {
     }
 }
 
+/// How a stack is walked, and what the engine must do for it while there are sessions.
+#[derive(Clone, Copy, Debug)]
+pub enum Walker {
+    /// By the engine's stock profiling mode, which instruments the code: it costs speed while it is
+    /// on, and switching it discards all JIT code.
+    Stock,
+}
+
 /// An event loop's JavaScript context, as the sampling thread sees it.
 #[derive(Clone, Copy)]
-pub struct SampledContext(NonNull<JSContext>);
+pub struct SampledContext {
+    cx: NonNull<JSContext>,
+    walker: Walker,
+}
 
 // SAFETY: other threads only ask `is_idle`, which reads one word, and `walk`, whose contract is that
 // the context's own thread stands still. A group leaves before its context is destroyed.
@@ -241,11 +252,11 @@ impl SampledContext {
     /// Whether no JavaScript is on the context's stack.
     pub fn is_idle(self) -> bool {
         // SAFETY: the context is alive, because its group has not left; see the glue for the race.
-        unsafe { strobe_is_idle(self.0.as_ptr()) }
+        unsafe { strobe_is_idle(self.cx.as_ptr()) }
     }
 
-    /// Walks the stack into `buffer`, in the engine's stock profiling mode. `registers` must be those
-    /// of the context's own thread, and `stack` the bounds of its stack.
+    /// Walks the stack into `buffer`. `registers` must be those of the context's own thread, and
+    /// `stack` the bounds of its stack.
     pub fn walk(self, registers: &Registers, stack: StackBounds, buffer: &mut StackBuffer) -> Walk {
         let mut glue_stack = GlueStack {
             frames: buffer.frames.as_mut_ptr(),
@@ -256,11 +267,12 @@ impl SampledContext {
             text_length: 0,
             truncated: false,
         };
+        let Walker::Stock = self.walker;
         // SAFETY: `Registers` are lent by `Thread::while_stopped` alone, and only while the thread
         // stands still; a group has one thread and its context. The buffers are as large as they say.
         let walk = unsafe {
             strobe_walk_stock(
-                self.0.as_ptr(),
+                self.cx.as_ptr(),
                 registers,
                 stack.low,
                 stack.high,
@@ -283,30 +295,34 @@ impl SampledContext {
     }
 }
 
-/// The engine's stock profiling mode on one context: off until there is a session, since it costs
-/// speed while it is on.
+/// What the engine does for a walker on one context: nothing until there is a session.
 ///
 /// Stays on the context's thread.
-pub struct StockMode {
+pub struct EngineMode {
     cx: NonNull<JSContext>,
+    walker: Walker,
     profiling_stack: Option<NonNull<c_void>>,
     enabled: bool,
 }
 
-impl StockMode {
+impl EngineMode {
     /// # Safety
     ///
     /// `cx` must be this thread's context, and be alive for as long as the value is.
-    pub unsafe fn new(cx: NonNull<JSContext>) -> Self {
+    pub unsafe fn new(cx: NonNull<JSContext>, walker: Walker) -> Self {
         Self {
             cx,
+            walker,
             profiling_stack: None,
             enabled: false,
         }
     }
 
     pub fn context(&self) -> SampledContext {
-        SampledContext(self.cx)
+        SampledContext {
+            cx: self.cx,
+            walker: self.walker,
+        }
     }
 
     /// The realm that the context is in.
@@ -318,6 +334,7 @@ impl StockMode {
 
     /// Switches the mode. False if there is no memory for it.
     pub fn set_enabled(&mut self, enabled: bool) -> bool {
+        let Walker::Stock = self.walker;
         if enabled == self.enabled {
             return true;
         }
@@ -335,7 +352,7 @@ impl StockMode {
     }
 }
 
-impl Drop for StockMode {
+impl Drop for EngineMode {
     fn drop(&mut self) {
         if let Some(profiling_stack) = self.profiling_stack {
             // SAFETY: we are on the context's thread; an event loop drops this when it has left its

@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::ptr::NonNull;
 
 use js::jsapi::JSContext as RawJSContext;
-use js_profiler::{EventLoop, Session, SessionOptions, StartError, StockMode};
+use js_profiler::{EngineMode, EventLoop, Session, SessionOptions, StartError, Walker};
 
 thread_local!(static EVENT_LOOP: RefCell<Option<EventLoop>> = const { RefCell::new(None) });
 
@@ -20,7 +20,7 @@ pub(crate) fn enter(cx: *mut RawJSContext) {
         return;
     };
     // SAFETY: this is the thread's context, and `leave` is called before it is destroyed.
-    let mode = unsafe { StockMode::new(cx) };
+    let mode = unsafe { EngineMode::new(cx, Walker::Stock) };
     EVENT_LOOP.with(|event_loop| event_loop.replace(Some(EventLoop::new(mode))));
 }
 
