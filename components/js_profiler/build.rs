@@ -53,6 +53,8 @@ fn main() {
     // The walk runs while a thread stands still: fast, even in a dev build.
     glue.opt_level(2).warnings(true).compile("strobe_glue");
 
+    // Another checkout has another glue.
+    println!("cargo::rerun-if-env-changed=STROBE_CHECKOUT");
     println!("cargo::rerun-if-changed=spidermonkey/glue.cpp");
     println!("cargo::rerun-if-changed=spidermonkey/glue.h");
 }

@@ -15,6 +15,9 @@
 
 #![deny(unsafe_code)]
 
+// Built anew in every checkout: see the generated .cargo/config.toml.
+const _: Option<&str> = option_env!("STROBE_CHECKOUT");
+
 mod event_loop;
 mod function_table;
 mod group;

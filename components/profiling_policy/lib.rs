@@ -12,6 +12,9 @@
 
 #![deny(unsafe_code)]
 
+// Built anew in every checkout: see the generated .cargo/config.toml.
+const _: Option<&str> = option_env!("STROBE_CHECKOUT");
+
 mod allowlist;
 mod document_policy;
 mod feature_policy;

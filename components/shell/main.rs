@@ -9,6 +9,9 @@
 
 #![deny(unsafe_code)]
 
+// Built anew in every checkout: see the generated .cargo/config.toml.
+const _: Option<&str> = option_env!("STROBE_CHECKOUT");
+
 mod browser;
 mod command_line;
 mod console;

@@ -4,6 +4,7 @@
 
 """./mach build: the browser."""
 
+import os
 from pathlib import Path
 
 from . import bootstrap, paths, process, workspace
@@ -28,3 +29,17 @@ def build_tests(names: list[str]):
     with cache_lock("test"):
         bootstrap.ensure()
         process.run(["cargo", "test", "--locked", "--no-run", *workspace.package_arguments(names)])
+
+
+def browser_environment() -> dict[str, str]:
+    """What the browser is started with: a place for its sockets where the session gives none.
+
+    libwayland prints an error without one, even where there is no Wayland.
+    """
+    environment = dict(os.environ)
+    if "XDG_RUNTIME_DIR" not in environment:
+        place = paths.cache_dir() / "runtime"
+        place.mkdir(parents=True, exist_ok=True)
+        place.chmod(0o700)
+        environment["XDG_RUNTIME_DIR"] = str(place)
+    return environment

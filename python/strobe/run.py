@@ -31,7 +31,7 @@ def run(url: str | None, browser_arguments: list[str], release: bool = False):
         demo(binary, browser_arguments, paths.target_dir() / "demo-trace.json")
         return
     command = [str(binary), *browser_arguments, url]
-    status = process.stream(command, cwd=Path.cwd(), heartbeat=False)
+    status = process.stream(command, cwd=Path.cwd(), env=build.browser_environment(), heartbeat=False)
     if status != 0:
         raise MachError(f"the browser {process.describe_status(status)}")
 
@@ -64,7 +64,8 @@ def visit(
     Raises MachError if the result does not come, the browser fails, or `bound` seconds pass.
     """
     deadline = time.monotonic() + bound
-    browser = process.start([str(binary), *browser_arguments, server.origin + page])
+    command = [str(binary), *browser_arguments, server.origin + page]
+    browser = process.start(command, env=build.browser_environment())
     waiting = True
     try:
         while True:

@@ -4,7 +4,6 @@
 
 """./mach test and its parts."""
 
-import os
 import shlex
 import sys
 
@@ -55,7 +54,7 @@ def test_browser(filter: str | None = None) -> Tally:
     command = ["cargo", "test", "--locked", "--no-fail-fast", *workspace.package_arguments([BROWSER_TESTS])]
     if filter is not None:
         command += ["--", filter]
-    tally = _run(command, read_cargo_test, env={**os.environ, "STROBE_BINARY": str(binary)})
+    tally = _run(command, read_cargo_test, env={**build.browser_environment(), "STROBE_BINARY": str(binary)})
     if filter is not None and not tally.passed and not tally.failures:
         raise MachError(f"no browser test has {filter!r} in its name")
     return tally

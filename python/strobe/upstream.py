@@ -372,6 +372,9 @@ def _cargo_config(crates: list[UpstreamCrate]) -> str:
     ]
     for name, value in toolchain.build_environment().items():
         lines.append(f'{name} = {{ value = "{value}", force = true }}')
+    # Cargo tells the crates of two checkouts apart by the age of their files alone, and the checkouts share
+    # a build folder: each of our crates looks at this variable, and so is built anew in another checkout.
+    lines.append(f'STROBE_CHECKOUT = {{ value = "{paths.ROOT}", force = true }}')
     lines += ["", "[patch.crates-io]"]
     lines += [f'{crate.name} = {{ path = "{crate.tree}" }}' for crate in crates]
     return "\n".join(lines) + "\n"

@@ -7,6 +7,9 @@
 
 #![deny(unsafe_code)]
 
+// Built anew in every checkout: see the generated .cargo/config.toml.
+const _: Option<&str> = option_env!("STROBE_CHECKOUT");
+
 mod ids;
 mod options;
 pub mod preferences;
