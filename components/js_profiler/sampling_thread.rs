@@ -89,9 +89,17 @@ impl Membership {
         let mut running = running();
         if running.is_none() {
             let (sender, receiver) = crossbeam_channel::unbounded();
+            let (ready, when_ready) = crossbeam_channel::bounded(1);
             let handle = thread::Builder::new()
                 .name("JsSampler".to_owned())
-                .spawn(|| SamplingThread::new(receiver).run())?;
+                .spawn(move || {
+                    let sampling_thread = SamplingThread::new(receiver);
+                    let _ = ready.send(());
+                    sampling_thread.run();
+                })?;
+            // So that the first session's first tick is not late. An error means that the thread
+            // has panicked, as every later message will find.
+            let _ = when_ready.recv();
             *running = Some(Running {
                 sender,
                 handle,
