@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use js_profiler_traits::{BASE_INTERVAL, IntervalError, SessionId, Trace, supported_interval};
+use js_profiler_traits::{SessionId, Trace};
 use log::warn;
 use servo_base::cross_process_instant::CrossProcessInstant;
 
@@ -24,8 +24,8 @@ const MAX_SESSIONS: usize = 100;
 /// What a session is started with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SessionOptions {
-    /// The requested interval, in milliseconds.
-    pub sample_interval: f64,
+    /// A supported interval: see [`js_profiler_traits::supported_interval`].
+    pub sample_interval: Duration,
     /// How many samples the buffer holds. Nothing is allocated for them beforehand.
     pub max_buffer_size: u32,
 }
@@ -33,7 +33,6 @@ pub struct SessionOptions {
 /// Why a session could not start.
 #[derive(Debug)]
 pub enum StartError {
-    Interval(IntervalError),
     /// As many sessions as may run at once are running.
     TooManySessions,
     /// The event loop is in no realm.
@@ -47,7 +46,6 @@ pub enum StartError {
 impl fmt::Display for StartError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Interval(error) => error.fmt(formatter),
             Self::TooManySessions => {
                 write!(
                     formatter,
@@ -109,8 +107,6 @@ impl EventLoop {
     ) -> Result<Session, StartError> {
         static NEXT_SESSION: AtomicU64 = AtomicU64::new(1);
 
-        let interval = supported_interval(options.sample_interval, BASE_INTERVAL)
-            .map_err(StartError::Interval)?;
         let state = &self.state;
         if state.sessions.get() >= MAX_SESSIONS {
             return Err(StartError::TooManySessions);
@@ -135,13 +131,12 @@ impl EventLoop {
             group: membership.group,
             session: id,
             realm,
-            interval,
+            interval: options.sample_interval,
             max_buffer_size: options.max_buffer_size,
             on_full: Box::new(on_full),
         });
         Ok(Session {
             id,
-            interval,
             state: state.clone(),
             ended: Cell::new(false),
             paused: Cell::new(false),
@@ -192,18 +187,12 @@ impl State {
 /// A session. Dropping it without [`Session::stop`] ends it without a trace.
 pub struct Session {
     id: SessionId,
-    interval: Duration,
     state: Rc<State>,
     ended: Cell<bool>,
     paused: Cell<bool>,
 }
 
 impl Session {
-    /// The true sample interval: the requested one rounded down to a supported one.
-    pub fn sample_interval(&self) -> Duration {
-        self.interval
-    }
-
     /// A paused session takes no samples, and misses none.
     pub fn set_paused(&self, paused: bool) {
         if self.ended.get() || self.paused.replace(paused) == paused {

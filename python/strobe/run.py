@@ -7,6 +7,7 @@
 import json
 import os
 import queue
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -77,8 +78,8 @@ def visit(
                     waiting = False
                     received(body)
                 elif status is None:
-                    time.sleep(0.05)
-            except queue.Empty:
+                    browser.wait(timeout=0.1)
+            except (queue.Empty, subprocess.TimeoutExpired):
                 pass
             if status is not None:
                 break

@@ -6,6 +6,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::ffi::CString;
+use std::time::Duration;
 
 use dom_struct::dom_struct;
 use js::context::JSContext;
@@ -23,7 +24,7 @@ use crate::dom::bindings::codegen::Bindings::PerformanceBinding::DOMHighResTimeS
 use crate::dom::bindings::codegen::Bindings::ProfilerBinding::{
     ProfilerInitOptions, ProfilerMethods,
 };
-use crate::dom::bindings::error::{Error, ErrorResult, Fallible};
+use crate::dom::bindings::error::{Error, Fallible};
 use crate::dom::bindings::inheritance::Castable;
 use crate::dom::bindings::num::Finite;
 use crate::dom::bindings::refcounted::{Trusted, TrustedPromise};
@@ -41,7 +42,7 @@ const NOT_ALLOWED: &str = "JS profiling is disabled by Document Policy.";
 pub(crate) struct Profiler {
     eventtarget: EventTarget,
     /// Milliseconds.
-    sample_interval: Cell<f64>,
+    sample_interval: f64,
     stopped: Cell<bool>,
     /// Until it is stopped, or its global goes away.
     #[no_trace]
@@ -52,10 +53,10 @@ pub(crate) struct Profiler {
 }
 
 impl Profiler {
-    fn new_inherited() -> Profiler {
+    fn new_inherited(sample_interval: Duration) -> Profiler {
         Profiler {
             eventtarget: EventTarget::new_inherited(),
-            sample_interval: Cell::new(0.),
+            sample_interval: sample_interval.as_secs_f64() * 1000.,
             stopped: Cell::new(false),
             session: RefCell::new(None),
             trace: DomRefCell::new(None),
@@ -67,10 +68,10 @@ impl Profiler {
         cx: &mut JSContext,
         global: &GlobalScope,
         proto: Option<HandleObject>,
-        options: &ProfilerInitOptions,
+        options: SessionOptions,
     ) -> Fallible<DomRoot<Profiler>> {
-        let profiler =
-            reflect_dom_object_with_proto(cx, Box::new(Profiler::new_inherited()), global, proto);
+        let profiler = Box::new(Profiler::new_inherited(options.sample_interval));
+        let profiler = reflect_dom_object_with_proto(cx, profiler, global, proto);
         // The sampling thread holds the profiler until the session ends: a page may drop its own
         // reference and wait for the event.
         let trusted_profiler = Trusted::new(&*profiler);
@@ -78,10 +79,6 @@ impl Profiler {
             .task_manager()
             .performance_timeline_task_source()
             .to_sendable();
-        let options = SessionOptions {
-            sample_interval: *options.sampleInterval,
-            max_buffer_size: options.maxBufferSize,
-        };
         let session = event_loop::start(options, move || {
             task_source.queue(task!(fire_samplebufferfull: move |cx| {
                 trusted_profiler.root().sample_buffer_full(cx);
@@ -94,9 +91,6 @@ impl Profiler {
             },
             error => Error::Operation(Some(format!("The profiler could not be started: {error}"))),
         })?;
-        profiler
-            .sample_interval
-            .set(session.sample_interval().as_secs_f64() * 1000.);
         profiler.session.replace(Some(session));
         global.profiling().add_running(&profiler);
         Ok(profiler)
@@ -127,9 +121,13 @@ impl Profiler {
     }
 }
 
-fn check_interval(options: &ProfilerInitOptions) -> ErrorResult {
+/// The options with a supported interval, or the RangeError for a negative one.
+fn session_options(options: &ProfilerInitOptions) -> Fallible<SessionOptions> {
     match supported_interval(*options.sampleInterval, BASE_INTERVAL) {
-        Ok(_) => Ok(()),
+        Ok(sample_interval) => Ok(SessionOptions {
+            sample_interval,
+            max_buffer_size: options.maxBufferSize,
+        }),
         Err(error) => Err(Error::Range(
             CString::new(error.to_string()).expect("the message has no NUL"),
         )),
@@ -143,7 +141,7 @@ pub(crate) fn profile(
     options: &ProfilerInitOptions,
 ) -> RootedPromise {
     let promise = Promise::new_in_realm(cx);
-    let started = check_interval(options).and_then(|()| {
+    let started = session_options(options).and_then(|options| {
         if !global.profiling().may_profile() {
             return Err(Error::Security(Some(NOT_ALLOWED.to_owned())));
         }
@@ -165,7 +163,7 @@ impl ProfilerMethods<crate::DomTypeHolder> for Profiler {
         options: &ProfilerInitOptions,
     ) -> Fallible<DomRoot<Profiler>> {
         // Step 1. If options' sampleInterval is less than 0, throw a RangeError.
-        check_interval(options)?;
+        let options = session_options(options)?;
         // Step 2. Get the policy value for "js-profiling" in the Document. If the result is false,
         // throw a "NotAllowedError" DOMException.
         if !global.profiling().may_profile() {
@@ -178,7 +176,7 @@ impl ProfilerMethods<crate::DomTypeHolder> for Profiler {
 
     /// <https://wicg.github.io/js-self-profiling/#dom-profiler-sampleinterval>
     fn SampleInterval(&self) -> DOMHighResTimeStamp {
-        Finite::wrap(self.sample_interval.get())
+        Finite::wrap(self.sample_interval)
     }
 
     /// <https://wicg.github.io/js-self-profiling/#dom-profiler-stopped>

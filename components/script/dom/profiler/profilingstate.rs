@@ -51,12 +51,14 @@ impl ProfilingState {
         origin: &ImmutableOrigin,
         is_top_level: bool,
     ) {
-        let declared = headers.is_some_and(|headers| {
-            let origin = origin.clone().into_url_origin();
-            ProfilingPermission::from_headers(headers, &origin).is_allowed()
-        });
+        let declared = || {
+            headers.is_some_and(|headers| {
+                let origin = origin.clone().into_url_origin();
+                ProfilingPermission::from_headers(headers, &origin).is_allowed()
+            })
+        };
         self.may_profile
-            .set(is_top_level && (declared || preferences::js_profiling_allow()));
+            .set(is_top_level && (preferences::js_profiling_allow() || declared()));
     }
 
     pub(super) fn may_profile(&self) -> bool {
