@@ -7,6 +7,14 @@
 use std::env;
 use std::path::PathBuf;
 
+const SOURCES: [&str; 5] = [
+    "engine_mode.cpp",
+    "kept_frames.cpp",
+    "stack_writer.cpp",
+    "stock_walk.cpp",
+    "table_walk.cpp",
+];
+
 fn main() {
     let variable = |name: &str| {
         let hint = "is mozjs_sys hooked? run ./mach bootstrap";
@@ -20,7 +28,7 @@ fn main() {
     glue.cpp(true)
         .std("gnu++20")
         .pic(true)
-        .file("spidermonkey/glue.cpp")
+        .files(SOURCES.map(|name| format!("spidermonkey/{name}")))
         .include("spidermonkey");
     // The engine's headers: public ones, internal ones, and those its build generated.
     for path in [
@@ -55,6 +63,5 @@ fn main() {
 
     // Another checkout has another glue.
     println!("cargo::rerun-if-env-changed=STROBE_CHECKOUT");
-    println!("cargo::rerun-if-changed=spidermonkey/glue.cpp");
-    println!("cargo::rerun-if-changed=spidermonkey/glue.h");
+    println!("cargo::rerun-if-changed=spidermonkey");
 }

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use js_profiler_traits::{SessionId, Trace};
 use log::warn;
+use malloc_size_of::MallocSizeOf;
 use servo_base::cross_process_instant::CrossProcessInstant;
 
 use crate::sampling_thread::{Membership, Message};
@@ -141,6 +142,25 @@ impl EventLoop {
             ended: Cell::new(false),
             paused: Cell::new(false),
         })
+    }
+}
+
+impl EventLoop {
+    /// Measures what the sampling thread has allocated for this event loop: tables of functions, and
+    /// sessions with their traces. `measure` is called on the sampling thread. In bytes.
+    pub fn measure(
+        &self,
+        measure: impl FnOnce(&dyn MallocSizeOf) -> usize + Send + 'static,
+    ) -> usize {
+        let (sender, receiver) = crossbeam_channel::bounded(1);
+        self.state.send(|membership| Message::Measure {
+            group: membership.group,
+            measure: Box::new(move |group| {
+                let _ = sender.send(measure(group));
+            }),
+        });
+        // An error means that there is no group, and so nothing allocated.
+        receiver.recv().unwrap_or(0)
     }
 }
 

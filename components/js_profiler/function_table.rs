@@ -5,12 +5,13 @@
 //! The functions that were seen on the stacks of a group, each once.
 
 use js_profiler_traits::RealmId;
+use malloc_size_of_derive::MallocSizeOf;
 use rustc_hash::FxHashMap;
 
-use crate::spidermonkey::{FunctionKey, WalkedFrame};
+use crate::spidermonkey::{FrameKind, FunctionKey, WalkedFrame};
 
 /// Index of a function in its group's table.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Hash, MallocSizeOf, PartialEq)]
 pub struct FunctionId(pub u32);
 
 impl FunctionId {
@@ -20,36 +21,51 @@ impl FunctionId {
 }
 
 /// A function or top-level script that was on a stack, and what may be told of it.
+#[derive(MallocSizeOf)]
 pub struct Function {
     pub realm: RealmId,
+    pub kind: FrameKind,
     pub muted: bool,
-    pub self_hosted: bool,
     /// Empty if it has none.
     pub name: String,
     /// URL of the script; empty if it came from none.
     pub resource: String,
-    /// 1-based.
-    pub line: u32,
-    /// 1-based.
-    pub column: u32,
+    /// 1-based line and column of the definition; none for what is in no script.
+    pub position: Option<(u32, u32)>,
 }
 
-impl From<WalkedFrame<'_>> for Function {
-    fn from(frame: WalkedFrame<'_>) -> Self {
+impl From<&WalkedFrame<'_>> for Function {
+    fn from(frame: &WalkedFrame<'_>) -> Self {
         Self {
-            realm: frame.key().realm,
+            realm: frame.realm(),
+            kind: frame.kind(),
             muted: frame.muted(),
-            self_hosted: frame.self_hosted(),
             name: frame.name(),
             resource: frame.resource(),
-            line: frame.line(),
-            column: frame.column(),
+            position: frame.position(),
+        }
+    }
+}
+
+impl Function {
+    /// Whether this is a function of the engine or the browser that scripts can call.
+    ///
+    /// The engine's own functions that are written in JavaScript have helpers among them, by its
+    /// custom with names that begin with an upper-case letter or `$`; no function that scripts can
+    /// call is named so, since constructors are not written in JavaScript.
+    pub fn is_built_in(&self) -> bool {
+        match self.kind {
+            FrameKind::Native => true,
+            FrameKind::SelfHosted => self
+                .name
+                .starts_with(|first: char| first == '[' || first.is_ascii_lowercase()),
+            FrameKind::Script | FrameKind::Wasm => false,
         }
     }
 }
 
 /// Get-or-insert of functions: their text is copied out of the engine's memory once.
-#[derive(Default)]
+#[derive(Default, MallocSizeOf)]
 pub struct FunctionTable {
     ids: FxHashMap<FunctionKey, FunctionId>,
     functions: Vec<Function>,
@@ -57,7 +73,7 @@ pub struct FunctionTable {
 
 impl FunctionTable {
     /// None if the function is new and its text did not fit into the buffer.
-    pub fn get_or_insert(&mut self, frame: WalkedFrame<'_>) -> Option<FunctionId> {
+    pub fn get_or_insert(&mut self, frame: &WalkedFrame<'_>) -> Option<FunctionId> {
         let key = frame.key();
         if let Some(&id) = self.ids.get(&key) {
             return Some(id);

@@ -7,22 +7,42 @@
 
 use js_profiler_traits::{GroupId, SessionId};
 use log::warn;
+use malloc_size_of_derive::MallocSizeOf;
 use servo_base::cross_process_instant::CrossProcessInstant;
 
 use crate::function_table::{FunctionId, FunctionTable};
-use crate::session::{Outcome, SampledSession};
-use crate::spidermonkey::{SampledContext, StackBuffer, Walk};
+use crate::session::{Outcome, SampledSession, Stack};
+use crate::spidermonkey::{FramePlace, SampledContext, StackBuffer, Walk};
 use crate::suspend::{StopError, Thread};
 use crate::ticks;
 
+#[derive(MallocSizeOf)]
 pub struct Group {
     pub id: GroupId,
+    #[ignore_malloc_size_of = "Holds nothing"]
     thread: Thread,
+    #[ignore_malloc_size_of = "Holds nothing"]
     context: SampledContext,
     sessions: Vec<SampledSession>,
     functions: FunctionTable,
-    /// The last stack, from the root to the leaf; kept for its capacity.
-    stack: Vec<FunctionId>,
+    last: LastStack,
+}
+
+/// The last known stack, from the root to the leaf. While a stack cannot be walked, those of its
+/// frames that are still there stand for it.
+#[derive(Default, MallocSizeOf)]
+struct LastStack {
+    functions: Vec<FunctionId>,
+    /// Of each function's frame.
+    places: Vec<FramePlace>,
+    truncated: bool,
+}
+
+impl LastStack {
+    fn truncate(&mut self, length: usize) {
+        self.functions.truncate(length);
+        self.places.truncate(length);
+    }
 }
 
 impl Group {
@@ -33,7 +53,7 @@ impl Group {
             context,
             sessions: Vec::new(),
             functions: FunctionTable::default(),
-            stack: Vec::new(),
+            last: LastStack::default(),
         }
     }
 
@@ -48,6 +68,7 @@ impl Group {
         if self.sessions.is_empty() {
             // Nobody refers to the functions any more.
             self.functions = FunctionTable::default();
+            self.last = LastStack::default();
         }
         self.log_interval();
         Some(session)
@@ -84,55 +105,69 @@ impl Group {
         if !any_due {
             return;
         }
-        let (time, walk) = self.walk(buffer);
-        let outcome = match walk {
-            None => Outcome::Missed,
-            Some(Walk::Idle) => Outcome::Idle,
-            Some(Walk::Unwalkable) => Outcome::Unwalkable,
-            Some(Walk::Stack) if self.intern(buffer) => Outcome::Stack {
-                functions: &self.stack,
-                truncated: buffer.truncated(),
+        let (time, outcome) = self.walk(buffer);
+        let stack = Stack {
+            functions: &self.last.functions,
+            truncated: self.last.truncated,
+        };
+        for session in &mut self.sessions {
+            if session.is_due() {
+                session.take_sample(time, outcome, stack, self.functions.functions());
+            }
+        }
+    }
+
+    /// Stops the thread and walks its stack; the last stack is then what is known of it.
+    fn walk(&mut self, buffer: &mut StackBuffer) -> (CrossProcessInstant, Outcome) {
+        // A thread that runs no JavaScript need not be stopped to know that.
+        if self.context.is_idle() {
+            self.last.truncate(0);
+            return (CrossProcessInstant::now(), Outcome::Idle);
+        }
+        buffer.clear();
+        let (context, places) = (self.context, &self.last.places);
+        let stopped = self.thread.while_stopped(|stopped| {
+            let walk = context.walk(stopped, buffer);
+            let kept = match walk {
+                Walk::Stack | Walk::Idle => 0,
+                Walk::Collecting | Walk::Unwalkable => context.count_kept(stopped, places),
+            };
+            (CrossProcessInstant::now(), walk, kept)
+        });
+        let (time, walk, kept) = match stopped {
+            Ok(stopped) => stopped,
+            Err(error) => {
+                if let StopError::Signal(error) = error {
+                    warn!("{:?}: cannot stop the thread: {error}", self.id);
+                }
+                return (CrossProcessInstant::now(), Outcome::Missed);
             },
-            Some(Walk::Stack) => {
+        };
+        self.last.truncate(kept);
+        let outcome = match walk {
+            Walk::Idle => Outcome::Idle,
+            Walk::Collecting => Outcome::Collecting,
+            Walk::Unwalkable => Outcome::Unwalkable,
+            Walk::Stack if self.intern(buffer) => Outcome::Stack,
+            Walk::Stack => {
+                self.last.truncate(0);
                 buffer.grow_text();
                 Outcome::Unwalkable
             },
         };
-        for session in &mut self.sessions {
-            if session.is_due() {
-                session.take_sample(time, &outcome, self.functions.functions());
-            }
-        }
+        (time, outcome)
     }
 
-    /// Stops the thread and walks its stack into `buffer`. None if the thread did not stop.
-    fn walk(&self, buffer: &mut StackBuffer) -> (CrossProcessInstant, Option<Walk>) {
-        buffer.clear();
-        // A thread that runs no JavaScript need not be stopped to know that.
-        if self.context.is_idle() {
-            return (CrossProcessInstant::now(), Some(Walk::Idle));
-        }
-        let stopped = self.thread.while_stopped(|registers| {
-            let walk = self.context.walk(registers, self.thread.stack, buffer);
-            (CrossProcessInstant::now(), Some(walk))
-        });
-        stopped.unwrap_or_else(|error| {
-            if let StopError::Signal(error) = error {
-                warn!("{:?}: cannot stop the thread: {error}", self.id);
-            }
-            (CrossProcessInstant::now(), None)
-        })
-    }
-
-    /// Fills `stack` from `buffer`. False if the text of a new function did not fit.
+    /// Makes what is in `buffer` the last stack. False if the text of a new function did not fit.
     fn intern(&mut self, buffer: &StackBuffer) -> bool {
-        self.stack.clear();
         for frame in buffer.frames() {
-            let Some(id) = self.functions.get_or_insert(frame) else {
+            let Some(id) = self.functions.get_or_insert(&frame) else {
                 return false;
             };
-            self.stack.push(id);
+            self.last.functions.push(id);
+            self.last.places.push(frame.place());
         }
+        self.last.truncated = buffer.truncated();
         true
     }
 }

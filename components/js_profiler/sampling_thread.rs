@@ -12,8 +12,9 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
-use js_profiler_traits::{BASE_INTERVAL, GroupId, RealmId, SessionId, Trace};
+use js_profiler_traits::{GroupId, RealmId, SessionId, Trace, preferences};
 use log::debug;
+use malloc_size_of::MallocSizeOf;
 use servo_base::cross_process_instant::CrossProcessInstant;
 
 use crate::group::Group;
@@ -24,6 +25,9 @@ use crate::ticks::Ticks;
 
 /// Called with the trace of a stopped session, on the sampling thread.
 pub type OnTrace = Box<dyn FnOnce(Trace) + Send>;
+
+/// Called with a group, on the sampling thread.
+pub type Measure = Box<dyn FnOnce(&dyn MallocSizeOf) + Send>;
 
 /// What event loops ask of the sampling thread.
 pub enum Message {
@@ -54,6 +58,8 @@ pub enum Message {
         time: CrossProcessInstant,
         on_trace: OnTrace,
     },
+    /// Measures the memory of a group.
+    Measure { group: GroupId, measure: Measure },
     /// Ends the session without a trace.
     Discard { group: GroupId, session: SessionId },
     /// Ends the thread: the last group has left.
@@ -162,7 +168,7 @@ impl SamplingThread {
         Self {
             receiver,
             groups: Vec::new(),
-            ticks: Ticks::new(Instant::now(), BASE_INTERVAL),
+            ticks: Ticks::new(Instant::now(), preferences::base_interval()),
             buffer: StackBuffer::new(),
         }
     }
@@ -251,6 +257,11 @@ impl SamplingThread {
                     let trace = session.finish(time);
                     debug!("{:?}: {:?}", id, trace.counts);
                     on_trace(trace);
+                }
+            },
+            Message::Measure { group, measure } => {
+                if let Some(group) = self.group(group) {
+                    measure(group);
                 }
             },
             Message::Discard { group, session } => {

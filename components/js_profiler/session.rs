@@ -6,11 +6,13 @@
 
 use std::num::NonZeroU32;
 
-use js_profiler_traits::{Frame, RealmId, SessionId, Trace};
+use js_profiler_traits::{Frame, Marker, RealmId, SessionId, Trace};
+use malloc_size_of_derive::MallocSizeOf;
 use rustc_hash::FxHashMap;
 use servo_base::cross_process_instant::CrossProcessInstant;
 
 use crate::function_table::{Function, FunctionId};
+use crate::spidermonkey::FrameKind;
 use crate::ticks;
 use crate::trace_builder::TraceBuilder;
 
@@ -18,26 +20,37 @@ use crate::trace_builder::TraceBuilder;
 pub type OnFull = Box<dyn FnOnce() + Send>;
 
 /// What a tick brought.
-pub enum Outcome<'a> {
-    /// The functions on the stack, from the root to the leaf.
-    Stack {
-        functions: &'a [FunctionId],
-        truncated: bool,
-    },
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Outcome {
+    /// The stack was walked.
+    Stack,
     /// No JavaScript was running.
     Idle,
-    /// JavaScript was running, but its stack could not be walked.
+    /// Garbage was collected: the stack is what is still there of the last one.
+    Collecting,
+    /// JavaScript was running, but its stack could not be walked: it is what is still there of the last
+    /// one.
     Unwalkable,
     /// The thread did not stop.
     Missed,
 }
 
+/// The functions on a stack, from the root to the leaf.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Stack<'a> {
+    pub functions: &'a [FunctionId],
+    /// Whether frames at the root end are missing.
+    pub truncated: bool,
+}
+
+#[derive(MallocSizeOf)]
 pub struct SampledSession {
     pub id: SessionId,
     realm: RealmId,
     /// In base intervals.
     interval: NonZeroU32,
     max_buffer_size: usize,
+    #[ignore_malloc_size_of = "A few ids"]
     on_full: Option<OnFull>,
     paused: bool,
     /// The tick up to which this session has had its samples.
@@ -45,7 +58,8 @@ pub struct SampledSession {
     /// Whether a sample is due at `last_tick`.
     due: bool,
     builder: TraceBuilder,
-    /// Each function's frame in the trace; none for one that may not be shown.
+    /// Each function's frame in the trace; none for one that may not be shown. Whether a built-in is
+    /// shown depends on its caller as well.
     frames: FxHashMap<FunctionId, Option<u32>>,
 }
 
@@ -117,11 +131,17 @@ impl SampledSession {
     pub fn take_sample(
         &mut self,
         time: CrossProcessInstant,
-        outcome: &Outcome,
+        outcome: Outcome,
+        stack: Stack<'_>,
         functions: &[Function],
     ) {
-        if matches!(outcome, Outcome::Missed) {
+        if outcome == Outcome::Missed {
             self.builder.counts().missed += 1;
+            return;
+        }
+        // A sample without a stack would say that no JavaScript was running.
+        if outcome == Outcome::Unwalkable && stack.functions.is_empty() {
+            self.builder.counts().unwalkable += 1;
             return;
         }
         // Step 1. If the length of ProfilerTrace.samples is greater than or equal to the sample buffer
@@ -133,42 +153,48 @@ impl SampledSession {
             }
             return;
         }
+        let counts = self.builder.counts();
+        counts.unwalkable += u64::from(outcome == Outcome::Unwalkable);
+        counts.collecting += u64::from(outcome == Outcome::Collecting);
         // Step 4. Let stack be the execution context stack associated with the profiling session's
         // agent.
-        let stack_id = match outcome {
-            Outcome::Stack {
-                functions: stack,
-                truncated,
-            } => {
-                self.builder.counts().truncated += u64::from(*truncated);
-                self.stack_id(stack, functions)
-            },
-            Outcome::Unwalkable => {
-                self.builder.counts().unwalkable += 1;
-                None
-            },
-            Outcome::Idle | Outcome::Missed => None,
+        let stack_id = if outcome == Outcome::Idle {
+            None
+        } else {
+            counts.truncated += u64::from(stack.truncated);
+            self.stack_id(stack.functions, functions)
         };
+        let marker = (outcome == Outcome::Collecting).then_some(Marker::Gc);
         // Step 2. Let sample be a new ProfilerSample.
         // Step 3. Set the ProfilerSample.timestamp property of sample to the current high resolution
         // time relative to the profiling session's time origin.
         // Step 5. Set the ProfilerSample.stackId property of sample to the result of the get a stack
         // ID algorithm on stack.
         // Step 6. Add sample to the ProfilerTrace.samples associated with the session's ProfilerTrace.
-        self.builder.sample(time, stack_id);
+        self.builder.sample(time, stack_id, marker);
     }
 
     /// <https://wicg.github.io/js-self-profiling/#dfn-get-a-stack-id>
     ///
     /// The recursion of the specification, from the root: an empty stack has no id, and a frame that
-    /// has none is passed over.
+    /// has none is passed over. A built-in is passed over, too, unless a script that is shown called
+    /// it: what hidden code calls says what it does, and what a built-in calls is its own affair.
     fn stack_id(&mut self, stack: &[FunctionId], functions: &[Function]) -> Option<u32> {
-        stack.iter().fold(None, |parent_id, &function| {
-            match self.frame_id(function, &functions[function.index()]) {
-                Some(frame_id) => Some(self.builder.stack(parent_id, frame_id)),
-                None => parent_id,
+        let mut stack_id = None;
+        let mut called_by_shown_script = false;
+        for &id in stack {
+            let function = &functions[id.index()];
+            let frame_id = if !function.is_built_in() || called_by_shown_script {
+                self.frame_id(id, function)
+            } else {
+                None
+            };
+            if let Some(frame_id) = frame_id {
+                stack_id = Some(self.builder.stack(stack_id, frame_id));
             }
-        })
+            called_by_shown_script = !function.is_built_in() && frame_id.is_some();
+        }
+        stack_id
     }
 
     /// <https://wicg.github.io/js-self-profiling/#dfn-get-a-frame-id>
@@ -180,8 +206,9 @@ impl SampledSession {
             // Step 7. Let resourceString be equal to the base URL of script.
             // Step 8. Set ProfilerFrame.resourceId to the result of running get an element ID on
             // resourceString and ProfilerTrace.resources.
-            let has_resource = !function.resource.is_empty();
+            let has_resource = !function.resource.is_empty() && !function.is_built_in();
             let resource_id = has_resource.then(|| self.builder.resource(&function.resource));
+            let position = function.position.filter(|_| has_resource);
             // Step 2. Let frame be a new ProfilerFrame.
             // Step 11. Return the result of running get an element ID on frame and
             // ProfilerTrace.frames.
@@ -191,8 +218,8 @@ impl SampledSession {
                 resource_id,
                 // Steps 9 and 10. Set line and column to the 1-based indices of where instance is
                 // defined in its containing script.
-                line: has_resource.then_some(function.line),
-                column: has_resource.then_some(function.column),
+                line: position.map(|(line, _)| line),
+                column: position.map(|(_, column)| column),
             })
         });
         self.frames.insert(id, frame_id);
@@ -206,8 +233,8 @@ impl SampledSession {
             // Step 6. If script is a classic script and its muted errors boolean is equal to true,
             // return null.
             !function.muted &&
-            // The engine's own functions are not the page's.
-            !function.self_hosted
+            // The helpers of built-ins are not the page's.
+            (function.kind != FrameKind::SelfHosted || function.is_built_in())
     }
 
     /// The trace up to `until`: what was sampled while the order to stop was on its way is left out.
@@ -230,13 +257,103 @@ mod tests {
     fn function(name: &str, realm: RealmId, muted: bool) -> Function {
         Function {
             realm,
+            kind: FrameKind::Script,
             muted,
-            self_hosted: false,
             name: name.to_owned(),
             resource: "https://a.example/a.js".to_owned(),
-            line: 3,
-            column: 7,
+            position: Some((3, 7)),
         }
+    }
+
+    fn built_in(name: &str, kind: FrameKind) -> Function {
+        Function {
+            kind,
+            position: (kind == FrameKind::SelfHosted).then_some((1, 1)),
+            resource: String::new(),
+            ..function(name, OURS, false)
+        }
+    }
+
+    fn take(session: &mut SampledSession, outcome: Outcome, stack: &[u32], table: &[Function]) {
+        let functions: Vec<_> = stack.iter().copied().map(FunctionId).collect();
+        let stack = Stack {
+            functions: &functions,
+            truncated: false,
+        };
+        session.take_sample(CrossProcessInstant::now(), outcome, stack, table);
+    }
+
+    /// The names on the stack of a sample, from the root to the leaf.
+    fn names(trace: &Trace, sample: usize) -> Vec<&str> {
+        let mut names = Vec::new();
+        let mut next = trace.samples[sample].stack_id;
+        while let Some(id) = next {
+            let stack = trace.stacks[id as usize];
+            names.insert(0, &*trace.frames[stack.frame_id as usize].name);
+            next = stack.parent_id;
+        }
+        names
+    }
+
+    #[test]
+    fn built_ins_are_shown_where_a_shown_script_called_them() {
+        let functions = [
+            function("ours", OURS, false),
+            function("muted", OURS, true),
+            built_in("sort", FrameKind::Native),
+            built_in("map", FrameKind::SelfHosted),
+            built_in("ArraySpeciesCreate", FrameKind::SelfHosted),
+            Function {
+                realm: OTHER,
+                ..built_in("theirs", FrameKind::Native)
+            },
+        ];
+        let (mut session, _) = session(1, 100);
+        let shown: &[(&[u32], &[&str])] = &[
+            (&[0, 2], &["ours", "sort"]),
+            (&[0, 3, 0], &["ours", "map", "ours"]),
+            (&[2], &[]),
+            (&[0, 1, 2], &["ours"]),
+            (&[1, 3, 0], &["ours"]),
+            (&[0, 4], &["ours"]),
+            (&[0, 3, 4, 2], &["ours", "map"]),
+            (&[0, 5, 2], &["ours"]),
+        ];
+        for (stack, _) in shown {
+            take(&mut session, Outcome::Stack, stack, &functions);
+        }
+        let trace = session.finish(CrossProcessInstant::now());
+        for (sample, (_, expected)) in shown.iter().enumerate() {
+            assert_eq!(names(&trace, sample), *expected);
+        }
+        let built_in = trace.frames.iter().find(|frame| frame.name == "map");
+        let built_in = built_in.unwrap();
+        assert_eq!((built_in.resource_id, built_in.line), (None, None));
+    }
+
+    #[test]
+    fn what_is_left_of_the_last_stack_stands_for_one_that_cannot_be_walked() {
+        let functions = [function("ours", OURS, false)];
+        let (mut session, _) = session(1, 100);
+        take(&mut session, Outcome::Collecting, &[0], &functions);
+        take(&mut session, Outcome::Collecting, &[], &functions);
+        take(&mut session, Outcome::Unwalkable, &[0], &functions);
+        take(&mut session, Outcome::Unwalkable, &[], &functions);
+        let trace = session.finish(CrossProcessInstant::now());
+        let samples: Vec<_> = trace
+            .samples
+            .iter()
+            .map(|sample| (sample.stack_id, sample.marker))
+            .collect();
+        assert_eq!(
+            samples,
+            [
+                (Some(0), Some(Marker::Gc)),
+                (None, Some(Marker::Gc)),
+                (Some(0), None)
+            ]
+        );
+        assert_eq!((trace.counts.collecting, trace.counts.unwalkable), (2, 2));
     }
 
     fn session(interval: u32, max_buffer_size: u32) -> (SampledSession, Arc<AtomicUsize>) {
@@ -261,23 +378,14 @@ mod tests {
             function("muted", OURS, true),
             function("leaf", OURS, false),
         ];
-        let stack: Vec<_> = (0..4).map(FunctionId).collect();
         let (mut session, _) = session(1, 10);
-        let outcome = Outcome::Stack {
-            functions: &stack,
-            truncated: false,
-        };
-        session.take_sample(CrossProcessInstant::now(), &outcome, &functions);
+        take(&mut session, Outcome::Stack, &[0, 1, 2, 3], &functions);
         // Only hidden frames: as if nothing had run.
-        let outcome = Outcome::Stack {
-            functions: &stack[1..3],
-            truncated: false,
-        };
-        session.take_sample(CrossProcessInstant::now(), &outcome, &functions);
+        take(&mut session, Outcome::Stack, &[1, 2], &functions);
 
         let trace = session.finish(CrossProcessInstant::now());
-        let names: Vec<_> = trace.frames.iter().map(|frame| &*frame.name).collect();
-        assert_eq!(names, ["root", "leaf"]);
+        assert_eq!(names(&trace, 0), ["root", "leaf"]);
+        assert_eq!(trace.frames.len(), 2);
         assert_eq!(trace.stacks.len(), 2);
         assert_eq!(trace.stacks[1].parent_id, Some(0));
         assert_eq!(trace.samples[0].stack_id, Some(1));
@@ -288,11 +396,7 @@ mod tests {
     fn a_resource_whose_only_script_is_hidden_is_not_listed() {
         let functions = [function("muted", OURS, true)];
         let (mut session, _) = session(1, 10);
-        let outcome = Outcome::Stack {
-            functions: &[FunctionId(0)],
-            truncated: false,
-        };
-        session.take_sample(CrossProcessInstant::now(), &outcome, &functions);
+        take(&mut session, Outcome::Stack, &[0], &functions);
         let trace = session.finish(CrossProcessInstant::now());
         assert!(trace.resources.is_empty());
         assert!(trace.frames.is_empty());
@@ -302,7 +406,7 @@ mod tests {
     fn a_full_buffer_ends_sampling_once() {
         let (mut session, full) = session(1, 2);
         for taken in [1, 2, 2, 2] {
-            session.take_sample(CrossProcessInstant::now(), &Outcome::Idle, &[]);
+            take(&mut session, Outcome::Idle, &[], &[]);
             assert_eq!(session.builder.sample_count(), taken);
         }
         assert_eq!(full.load(Ordering::Relaxed), 1);
@@ -320,7 +424,7 @@ mod tests {
         assert!(session.advance(55));
         assert_eq!(session.builder.counts().missed, 3);
         assert_eq!(session.next_tick(), Some(60));
-        session.take_sample(CrossProcessInstant::now(), &Outcome::Missed, &[]);
+        take(&mut session, Outcome::Missed, &[], &[]);
         assert_eq!(session.builder.counts().missed, 4);
         assert_eq!(session.builder.sample_count(), 0);
     }
@@ -340,9 +444,9 @@ mod tests {
     #[test]
     fn no_sample_is_later_than_the_call_to_stop() {
         let (mut session, _) = session(1, 100);
-        session.take_sample(CrossProcessInstant::now(), &Outcome::Idle, &[]);
+        take(&mut session, Outcome::Idle, &[], &[]);
         let stop = CrossProcessInstant::now();
-        session.take_sample(CrossProcessInstant::now(), &Outcome::Idle, &[]);
+        take(&mut session, Outcome::Idle, &[], &[]);
         let trace = session.finish(stop);
         assert_eq!(trace.samples.len(), 1);
         assert_eq!(trace.counts.taken, 1);

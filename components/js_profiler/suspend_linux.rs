@@ -49,30 +49,39 @@ static FP: AtomicUsize = AtomicUsize::new(0);
 /// processor, or be in the kernel where no signal reaches it.
 const STOP_TIMEOUT: Duration = Duration::from_millis(50);
 
-/// The registers a thread was stopped with. Also a structure of the C++ glue.
+/// The registers of a stopped thread, and the bounds of its stack. Also a structure of the C++ glue.
 ///
 /// Made here alone, and neither `Clone` nor `Copy`: who has a reference to one knows that the thread
 /// stands still.
 #[repr(C)]
 #[derive(Debug)]
-pub struct Registers {
+pub struct Stopped {
     pub pc: usize,
     pub sp: usize,
     pub fp: usize,
+    pub stack: StackBounds,
 }
 
 /// The addresses of a thread's stack: `low..high`.
+#[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct StackBounds {
     pub low: usize,
     pub high: usize,
 }
 
+/// What the signal handler publishes.
+struct Registers {
+    pc: usize,
+    sp: usize,
+    fp: usize,
+}
+
 /// A thread that can be stopped. It must not end before the last call of [`Thread::while_stopped`].
 #[derive(Clone, Copy, Debug)]
 pub struct Thread {
     tid: libc::pid_t,
-    pub stack: StackBounds,
+    stack: StackBounds,
 }
 
 /// Why a thread could not be stopped.
@@ -101,11 +110,11 @@ impl Thread {
         })
     }
 
-    /// Stops the thread, calls `walk` with the registers it was stopped with, and lets it run on.
+    /// Stops the thread, calls `walk` with the state it was stopped in, and lets it run on.
     ///
     /// `walk` must not allocate, nor take a lock that the thread may hold. Only one thread of the
     /// process may call this.
-    pub fn while_stopped<T>(&self, walk: impl FnOnce(&Registers) -> T) -> Result<T, StopError> {
+    pub fn while_stopped<T>(&self, walk: impl FnOnce(&Stopped) -> T) -> Result<T, StopError> {
         let signal = install_handler().map_err(StopError::Signal)?;
         let idle = (WORD.load(Ordering::Relaxed) & !PHASE_MASK).wrapping_add(TICKET) | IDLE;
         let requested = idle | REQUESTED;
@@ -141,12 +150,12 @@ impl Thread {
         }
 
         // Begin of the critical section: the thread stands still.
-        let registers = Registers {
+        let result = walk(&Stopped {
             pc: PC.load(Ordering::Relaxed),
             sp: SP.load(Ordering::Relaxed),
             fp: FP.load(Ordering::Relaxed),
-        };
-        let result = walk(&registers);
+            stack: self.stack,
+        });
         WORD.store(idle, Ordering::Release);
         // End of the critical section: the thread may run.
         futex_wake();
@@ -397,10 +406,10 @@ mod tests {
             let before = counting.count.load(Ordering::Relaxed);
             let (first, last) = counting
                 .thread
-                .while_stopped(|registers| {
+                .while_stopped(|stopped| {
                     assert!(
                         (counting.thread.stack.low..counting.thread.stack.high)
-                            .contains(&registers.sp)
+                            .contains(&stopped.sp)
                     );
                     let first = counting.count.load(Ordering::Relaxed);
                     for _ in 0..10_000 {

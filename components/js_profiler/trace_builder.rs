@@ -7,13 +7,14 @@
 
 use std::collections::hash_map::Entry;
 
-use js_profiler_traits::{Frame, Sample, SampleCounts, Stack, Trace};
+use js_profiler_traits::{Frame, Marker, Sample, SampleCounts, Stack, Trace};
+use malloc_size_of_derive::MallocSizeOf;
 use rustc_hash::FxHashMap;
 use servo_base::cross_process_instant::CrossProcessInstant;
 
 /// Get-or-insert, and nothing else. The invariants of the finished trace hold at every moment: every
 /// id is an index into its table, and a stack's parent stands before it.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, MallocSizeOf)]
 pub struct TraceBuilder {
     trace: Trace,
     resources: FxHashMap<String, u32>,
@@ -65,9 +66,18 @@ impl TraceBuilder {
         })
     }
 
-    pub fn sample(&mut self, time: CrossProcessInstant, stack_id: Option<u32>) {
+    pub fn sample(
+        &mut self,
+        time: CrossProcessInstant,
+        stack_id: Option<u32>,
+        marker: Option<Marker>,
+    ) {
         debug_assert!(stack_id.is_none_or(|id| (id as usize) < self.trace.stacks.len()));
-        self.trace.samples.push(Sample { time, stack_id });
+        self.trace.samples.push(Sample {
+            time,
+            stack_id,
+            marker,
+        });
         self.trace.counts.taken += 1;
     }
 
@@ -130,8 +140,8 @@ mod tests {
         assert_ne!(recursed, root);
 
         let now = CrossProcessInstant::now();
-        builder.sample(now, Some(called));
-        builder.sample(now, None);
+        builder.sample(now, Some(called), None);
+        builder.sample(now, None, None);
         let trace = builder.finish();
         assert_eq!(trace.resources.len(), 2);
         assert_eq!(trace.frames.len(), 4);

@@ -29,27 +29,50 @@ struct StrobeText {
   StrobeTextEncoding encoding;
 };
 
-// The function itself is written in the engine's own language and must not be shown as a script.
-constexpr uint8_t STROBE_FRAME_SELF_HOSTED = 1;
-// The script was fetched from another origin without CORS.
-constexpr uint8_t STROBE_FRAME_MUTED = 2;
-// The text of the frame did not fit; name and resource are empty.
-constexpr uint8_t STROBE_FRAME_NO_TEXT = 4;
+enum StrobeFrameKind : uint8_t {
+  // A function or top-level script of a page.
+  STROBE_FRAME_SCRIPT = 0,
+  // A function of the engine that is written in JavaScript: built-ins and their helpers.
+  STROBE_FRAME_SELF_HOSTED = 1,
+  // A function of the engine or of the browser that is written in C++ or Rust.
+  STROBE_FRAME_NATIVE = 2,
+  STROBE_FRAME_WASM = 3,
+};
 
-// One function or top-level script on the stack, by what identifies it for as long as the process
-// lives: no pointer into the garbage-collected heap outlasts the walk.
-struct StrobeFrame {
+// The script was fetched from another origin without CORS.
+constexpr uint8_t STROBE_FRAME_MUTED = 1;
+// The text of the frame did not fit; name and resource are empty.
+constexpr uint8_t STROBE_FRAME_NO_TEXT = 2;
+
+// What identifies a function for as long as the process lives: no pointer into the garbage-collected
+// heap outlasts the walk. For a script the id and the extent of the function in its source; for a
+// function without a script, a digest of its text.
+struct StrobeFunctionKey {
   uint64_t realm;
-  // ScriptSource::id() and the extent of the function in that source.
   uint32_t source_id;
   uint32_t source_start;
   uint32_t source_end;
-  // 1-based; where the parameter list begins.
+  // 1-based; where the parameter list begins. 0 for a function without a script.
   uint32_t line;
   uint32_t column;
+  StrobeFrameKind kind;
+};
+
+// Where a frame is on the stack, to see later whether it is still there. Functions that are inlined
+// into one frame share its place.
+struct StrobeFramePlace {
+  uintptr_t address;
+  // 0 for a frame of the C++ interpreter, which is not on the thread's own stack.
+  uintptr_t return_address;
+  uintptr_t callee;
+};
+
+struct StrobeFrame {
+  StrobeFunctionKey function;
   StrobeText name;
-  // Empty for code that comes from no URL: eval and new Function.
+  // Empty for code that comes from no URL: eval and new Function, and built-ins.
   StrobeText resource;
+  StrobeFramePlace place;
   uint8_t flags;
 };
 
@@ -66,33 +89,45 @@ struct StrobeStack {
   bool truncated;
 };
 
-struct StrobeRegisters {
+// The registers of a stopped thread, and the bounds of its stack: [stack_low, stack_high).
+struct StrobeStopped {
   uintptr_t pc;
   uintptr_t sp;
   uintptr_t fp;
+  uintptr_t stack_low;
+  uintptr_t stack_high;
 };
 
 enum StrobeWalk : uint32_t {
   STROBE_WALK_STACK = 0,
   // No JavaScript is running.
   STROBE_WALK_IDLE = 1,
-  // The engine forbids walking now: it is collecting garbage or changing its tables.
-  STROBE_WALK_FORBIDDEN = 2,
+  // The engine is collecting garbage.
+  STROBE_WALK_COLLECTING = 2,
+  // The engine is changing the tables that the walk needs.
+  STROBE_WALK_SUPPRESSED = 3,
   // The stack contradicts itself.
-  STROBE_WALK_INCONSISTENT = 3,
+  STROBE_WALK_INCONSISTENT = 4,
 };
 
 // Whether no JavaScript is on the context's stack. Reads one word, so it may be asked while the
 // context's thread runs; the answer may be out of date by then, as any sample is.
 bool strobe_is_idle(JSContext* cx);
 
-// Walks the stack of `cx`, in the engine's stock profiling mode, into `stack`.
+// Walk the stack of `cx` into `stack`, in the mode of that name: see engine_mode.cpp.
 //
-// The context's thread must be stopped, with `registers` the ones it was stopped with, on a stack
-// that spans [stack_low, stack_high). Allocates nothing and takes no lock.
-StrobeWalk strobe_walk_stock(JSContext* cx, const StrobeRegisters* registers,
-                             uintptr_t stack_low, uintptr_t stack_high,
-                             StrobeStack* stack);
+// The context's thread must be stopped. Allocate nothing and take no lock.
+StrobeWalk strobe_walk_table(JSContext* cx, const StrobeStopped* stopped, StrobeStack* stack);
+StrobeWalk strobe_walk_stock(JSContext* cx, const StrobeStopped* stopped, StrobeStack* stack);
+
+// How many of `places`, which are from the root to the leaf, are still on the stack of `cx`, counted
+// from the root. May be asked while garbage is collected: it looks at no cell.
+//
+// The context's thread must be stopped.
+size_t strobe_count_kept(JSContext* cx, const StrobeStopped* stopped, const StrobeFramePlace* places, size_t length);
+
+// The table mode, on the context's thread.
+void strobe_set_table_enabled(JSContext* cx, bool enabled);
 
 // The engine's stock profiling mode, on the context's thread. The profiling stack must stay installed
 // for as long as script may be running: frames that were entered with it pop themselves from it. Null
@@ -103,7 +138,7 @@ void strobe_set_stock_enabled(JSContext* cx, bool enabled);
 // Frees the profiling stack. No script may be running.
 void strobe_uninstall_stock(JSContext* cx, ProfilingStack* stack);
 
-// The realm that the context is in, as StrobeFrame::realm has it; 0 for none.
+// The realm that the context is in, as StrobeFunctionKey::realm has it; 0 for none.
 uint64_t strobe_current_realm(JSContext* cx);
 
 }  // extern "C"

@@ -11,10 +11,11 @@
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
-use js_profiler_traits::{MAX_FRAMES_PER_STACK, RealmId};
+use js_profiler_traits::{RealmId, preferences};
+use malloc_size_of_derive::MallocSizeOf;
 use mozjs_sys::jsapi::JSContext;
 
-use crate::suspend::{Registers, StackBounds};
+use crate::suspend::Stopped;
 
 /// Enough for the names and URLs of most stacks; see [`StackBuffer::grow_text`].
 const TEXT_CAPACITY: usize = 256 * 1024;
@@ -38,21 +39,53 @@ struct Text {
     encoding: TextEncoding,
 }
 
-const FRAME_SELF_HOSTED: u8 = 1;
-const FRAME_MUTED: u8 = 2;
-const FRAME_NO_TEXT: u8 = 4;
+/// What a frame is of.
+#[repr(u8)]
+#[derive(Clone, Copy, Debug, Eq, Hash, MallocSizeOf, PartialEq)]
+#[allow(dead_code, reason = "C++ makes them")]
+pub enum FrameKind {
+    /// A function or top-level script of a page.
+    Script = 0,
+    /// A function of the engine that is written in JavaScript: a built-in or a helper of one.
+    SelfHosted = 1,
+    /// A built-in or DOM function that is not.
+    Native = 2,
+    /// A function of a WebAssembly module.
+    Wasm = 3,
+}
 
+const FRAME_MUTED: u8 = 1;
+const FRAME_NO_TEXT: u8 = 2;
+
+/// What identifies a function for as long as the process lives.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
-struct GlueFrame {
+#[derive(Clone, Copy, Debug, Eq, Hash, MallocSizeOf, PartialEq)]
+pub struct FunctionKey {
     realm: u64,
     source_id: u32,
     source_start: u32,
     source_end: u32,
     line: u32,
     column: u32,
+    kind: FrameKind,
+}
+
+/// Where a frame is on the stack, to see later whether it is still there.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, MallocSizeOf)]
+pub struct FramePlace {
+    address: usize,
+    return_address: usize,
+    callee: usize,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct GlueFrame {
+    function: FunctionKey,
     name: Text,
     resource: Text,
+    place: FramePlace,
     flags: u8,
 }
 
@@ -73,34 +106,35 @@ struct GlueStack {
 enum GlueWalk {
     Stack = 0,
     Idle = 1,
-    Forbidden = 2,
-    Inconsistent = 3,
+    Collecting = 2,
+    Suppressed = 3,
+    Inconsistent = 4,
 }
 
 unsafe extern "C" {
     fn strobe_is_idle(cx: *mut JSContext) -> bool;
-    fn strobe_walk_stock(
+    #[cfg(target_arch = "x86_64")]
+    fn strobe_walk_table(
         cx: *mut JSContext,
-        registers: *const Registers,
-        stack_low: usize,
-        stack_high: usize,
+        stopped: *const Stopped,
         stack: *mut GlueStack,
     ) -> GlueWalk;
+    fn strobe_walk_stock(
+        cx: *mut JSContext,
+        stopped: *const Stopped,
+        stack: *mut GlueStack,
+    ) -> GlueWalk;
+    fn strobe_count_kept(
+        cx: *mut JSContext,
+        stopped: *const Stopped,
+        places: *const FramePlace,
+        length: usize,
+    ) -> usize;
+    fn strobe_set_table_enabled(cx: *mut JSContext, enabled: bool);
     fn strobe_install_stock(cx: *mut JSContext) -> *mut c_void;
     fn strobe_set_stock_enabled(cx: *mut JSContext, enabled: bool);
     fn strobe_uninstall_stock(cx: *mut JSContext, stack: *mut c_void);
     fn strobe_current_realm(cx: *mut JSContext) -> u64;
-}
-
-/// What identifies a function for as long as the process lives.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub struct FunctionKey {
-    pub realm: RealmId,
-    source_id: u32,
-    source_start: u32,
-    source_end: u32,
-    line: u32,
-    column: u32,
 }
 
 /// A frame of a walked stack, and a view of its text.
@@ -111,26 +145,25 @@ pub struct WalkedFrame<'a> {
 
 impl WalkedFrame<'_> {
     pub fn key(&self) -> FunctionKey {
-        let frame = self.frame;
-        FunctionKey {
-            realm: RealmId(frame.realm),
-            source_id: frame.source_id,
-            source_start: frame.source_start,
-            source_end: frame.source_end,
-            line: frame.line,
-            column: frame.column,
-        }
+        self.frame.function
+    }
+
+    pub fn realm(&self) -> RealmId {
+        RealmId(self.frame.function.realm)
+    }
+
+    pub fn kind(&self) -> FrameKind {
+        self.frame.function.kind
+    }
+
+    pub fn place(&self) -> FramePlace {
+        self.frame.place
     }
 
     /// Whether the script was fetched from another origin without CORS, so that nothing of it may
     /// be shown.
     pub fn muted(&self) -> bool {
         self.frame.flags & FRAME_MUTED != 0
-    }
-
-    /// Whether this is one of the engine's own functions that are written in JavaScript.
-    pub fn self_hosted(&self) -> bool {
-        self.frame.flags & FRAME_SELF_HOSTED != 0
     }
 
     /// False if name and resource were lost for want of room.
@@ -148,14 +181,10 @@ impl WalkedFrame<'_> {
         self.decode(self.frame.resource)
     }
 
-    /// 1-based.
-    pub fn line(&self) -> u32 {
-        self.frame.line
-    }
-
-    /// 1-based.
-    pub fn column(&self) -> u32 {
-        self.frame.column
+    /// Where the function is defined: 1-based line and column. None for what is in no script.
+    pub fn position(&self) -> Option<(u32, u32)> {
+        let function = &self.frame.function;
+        (function.line != 0).then_some((function.line, function.column))
     }
 
     fn decode(&self, text: Text) -> String {
@@ -182,6 +211,8 @@ pub enum Walk {
     Stack,
     /// No JavaScript is running.
     Idle,
+    /// The engine is collecting garbage.
+    Collecting,
     /// The engine forbids walking at this moment, or the stack contradicts itself.
     Unwalkable,
 }
@@ -196,7 +227,7 @@ pub struct StackBuffer {
 impl StackBuffer {
     pub fn new() -> Self {
         Self {
-            frames: Vec::with_capacity(MAX_FRAMES_PER_STACK),
+            frames: Vec::with_capacity(preferences::max_stack_depth()),
             text: Vec::with_capacity(TEXT_CAPACITY),
             truncated: false,
         }
@@ -230,11 +261,26 @@ impl StackBuffer {
 }
 
 /// How a stack is walked, and what the engine must do for it while there are sessions.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Walker {
+    /// From the registers, with tables of what is inlined where. New code is compiled with them while
+    /// it is on.
+    #[cfg(target_arch = "x86_64")]
+    Table,
     /// By the engine's stock profiling mode, which instruments the code: it costs speed while it is
     /// on, and switching it discards all JIT code.
     Stock,
+}
+
+impl Walker {
+    /// The one that the preferences ask for.
+    pub fn preferred() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        if !preferences::stock_walker() {
+            return Self::Table;
+        }
+        Self::Stock
+    }
 }
 
 /// An event loop's JavaScript context, as the sampling thread sees it.
@@ -244,8 +290,8 @@ pub struct SampledContext {
     walker: Walker,
 }
 
-// SAFETY: other threads only ask `is_idle`, which reads one word, and `walk`, whose contract is that
-// the context's own thread stands still. A group leaves before its context is destroyed.
+// SAFETY: other threads only ask `is_idle`, which reads one word, and what takes a `Stopped`, which
+// says that the context's own thread stands still. A group leaves before its context is destroyed.
 unsafe impl Send for SampledContext {}
 
 impl SampledContext {
@@ -255,9 +301,8 @@ impl SampledContext {
         unsafe { strobe_is_idle(self.cx.as_ptr()) }
     }
 
-    /// Walks the stack into `buffer`. `registers` must be those of the context's own thread, and
-    /// `stack` the bounds of its stack.
-    pub fn walk(self, registers: &Registers, stack: StackBounds, buffer: &mut StackBuffer) -> Walk {
+    /// Walks the stack into `buffer`. `stopped` must be the context's own thread.
+    pub fn walk(self, stopped: &Stopped, buffer: &mut StackBuffer) -> Walk {
         let mut glue_stack = GlueStack {
             frames: buffer.frames.as_mut_ptr(),
             frames_capacity: buffer.frames.capacity(),
@@ -267,18 +312,14 @@ impl SampledContext {
             text_length: 0,
             truncated: false,
         };
-        let Walker::Stock = self.walker;
-        // SAFETY: `Registers` are lent by `Thread::while_stopped` alone, and only while the thread
-        // stands still; a group has one thread and its context. The buffers are as large as they say.
-        let walk = unsafe {
-            strobe_walk_stock(
-                self.cx.as_ptr(),
-                registers,
-                stack.low,
-                stack.high,
-                &mut glue_stack,
-            )
+        let walk = match self.walker {
+            #[cfg(target_arch = "x86_64")]
+            Walker::Table => strobe_walk_table,
+            Walker::Stock => strobe_walk_stock,
         };
+        // SAFETY: a `Stopped` is lent by `Thread::while_stopped` alone, and only while the thread
+        // stands still; a group has one thread and its context. The buffers are as large as they say.
+        let walk = unsafe { walk(self.cx.as_ptr(), stopped, &mut glue_stack) };
         match walk {
             GlueWalk::Stack => {
                 // SAFETY: the glue wrote that many elements, and no more than the capacities.
@@ -290,8 +331,16 @@ impl SampledContext {
                 Walk::Stack
             },
             GlueWalk::Idle => Walk::Idle,
-            GlueWalk::Forbidden | GlueWalk::Inconsistent => Walk::Unwalkable,
+            GlueWalk::Collecting => Walk::Collecting,
+            GlueWalk::Suppressed | GlueWalk::Inconsistent => Walk::Unwalkable,
         }
+    }
+
+    /// How many of the frames at `places`, which are from the root to the leaf, are still on the stack,
+    /// counted from the root. `stopped` must be the context's own thread.
+    pub fn count_kept(self, stopped: &Stopped, places: &[FramePlace]) -> usize {
+        // SAFETY: as for `walk`.
+        unsafe { strobe_count_kept(self.cx.as_ptr(), stopped, places.as_ptr(), places.len()) }
     }
 }
 
@@ -334,19 +383,26 @@ impl EngineMode {
 
     /// Switches the mode. False if there is no memory for it.
     pub fn set_enabled(&mut self, enabled: bool) -> bool {
-        let Walker::Stock = self.walker;
         if enabled == self.enabled {
             return true;
         }
-        if self.profiling_stack.is_none() {
+        match self.walker {
+            #[cfg(target_arch = "x86_64")]
             // SAFETY: we are on the context's thread.
-            self.profiling_stack = NonNull::new(unsafe { strobe_install_stock(self.cx.as_ptr()) });
-            if self.profiling_stack.is_none() {
-                return false;
-            }
+            Walker::Table => unsafe { strobe_set_table_enabled(self.cx.as_ptr(), enabled) },
+            Walker::Stock => {
+                if self.profiling_stack.is_none() {
+                    // SAFETY: we are on the context's thread.
+                    let installed = unsafe { strobe_install_stock(self.cx.as_ptr()) };
+                    self.profiling_stack = NonNull::new(installed);
+                    if self.profiling_stack.is_none() {
+                        return false;
+                    }
+                }
+                // SAFETY: we are on the context's thread, and a profiling stack is installed.
+                unsafe { strobe_set_stock_enabled(self.cx.as_ptr(), enabled) };
+            },
         }
-        // SAFETY: we are on the context's thread, and a profiling stack is installed.
-        unsafe { strobe_set_stock_enabled(self.cx.as_ptr(), enabled) };
         self.enabled = enabled;
         true
     }

@@ -16,5 +16,5 @@ pub mod preferences;
 mod trace;
 
 pub use ids::{GroupId, RealmId, SessionId};
-pub use options::{BASE_INTERVAL, IntervalError, MAX_FRAMES_PER_STACK, supported_interval};
-pub use trace::{Frame, Sample, SampleCounts, Stack, Trace};
+pub use options::{IntervalError, supported_interval};
+pub use trace::{Frame, Marker, Sample, SampleCounts, Stack, Trace};

@@ -7,13 +7,6 @@
 use std::fmt;
 use std::time::Duration;
 
-/// The base interval: supported sample intervals are its multiples.
-pub const BASE_INTERVAL: Duration = Duration::from_millis(1);
-
-/// At most this many frames are walked per stack, from the leaf. A longer stack is truncated at its
-/// root end, and counted in [`SampleCounts::truncated`](crate::SampleCounts::truncated).
-pub const MAX_FRAMES_PER_STACK: usize = 512;
-
 /// Why a sample interval cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum IntervalError {
@@ -58,6 +51,8 @@ pub fn supported_interval(requested: f64, base: Duration) -> Result<Duration, In
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const BASE_INTERVAL: Duration = Duration::from_millis(1);
 
     #[test]
     fn an_interval_is_rounded_down_to_a_multiple_of_the_base() {

@@ -2,31 +2,107 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Strobe's own preferences, by name: those that begin with `js_profiling_`.
+//! Strobe's own preferences, by name: those that begin with `js_profiling_`. They are set before the
+//! first document is loaded.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::ops::RangeInclusive;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
-static JS_PROFILING_ALLOW: AtomicBool = AtomicBool::new(false);
+/// The value of one preference.
+struct Preference {
+    name: &'static str,
+    value: AtomicU32,
+    kind: Kind,
+}
+
+enum Kind {
+    /// 0 or 1.
+    Bool,
+    Number(RangeInclusive<u32>),
+}
+
+static ALLOW: Preference = Preference::new("js_profiling_allow", 0, Kind::Bool);
+static BASE_INTERVAL: Preference = Preference::new(
+    "js_profiling_base_interval_us",
+    1_000,
+    Kind::Number(100..=1_000_000),
+);
+static MAX_STACK_DEPTH: Preference = Preference::new(
+    "js_profiling_max_stack_depth",
+    512,
+    Kind::Number(1..=65_536),
+);
+static STOCK_WALKER: Preference = Preference::new("js_profiling_stock_walker", 0, Kind::Bool);
+
+static ALL: [&Preference; 4] = [&ALLOW, &BASE_INTERVAL, &MAX_STACK_DEPTH, &STOCK_WALKER];
 
 /// `js_profiling_allow`: whether top-level documents may profile whatever their headers say, for
 /// people without control of headers. Off by default.
 pub fn js_profiling_allow() -> bool {
-    JS_PROFILING_ALLOW.load(Ordering::Relaxed)
+    ALLOW.get() != 0
+}
+
+/// `js_profiling_base_interval_us`: the base interval, in microseconds; supported sample intervals are
+/// its multiples. 1 ms by default.
+pub fn base_interval() -> Duration {
+    Duration::from_micros(BASE_INTERVAL.get().into())
+}
+
+/// `js_profiling_max_stack_depth`: at most this many frames are walked per stack, from the leaf. A
+/// longer stack is truncated at its root end, and counted in
+/// [`SampleCounts::truncated`](crate::SampleCounts::truncated). 512 by default.
+pub fn max_stack_depth() -> usize {
+    MAX_STACK_DEPTH.get() as usize
+}
+
+/// `js_profiling_stock_walker`: whether stacks are walked by the engine's own profiling mode, which
+/// slows JavaScript down, and against which the other way is checked. Off by default.
+pub fn stock_walker() -> bool {
+    STOCK_WALKER.get() != 0
 }
 
 /// Sets a preference for this process. The error is ready to be shown.
 pub fn set(name: &str, value: &str) -> Result<(), String> {
-    match name {
-        "js_profiling_allow" => {
-            let value = value
-                .parse()
-                .map_err(|_| format!("preference {name} takes true or false, not '{value}'"))?;
-            JS_PROFILING_ALLOW.store(value, Ordering::Relaxed);
-            Ok(())
-        },
-        _ => Err(format!(
-            "unknown preference {name}; the js_profiling_ preferences are: js_profiling_allow"
-        )),
+    let Some(preference) = ALL.iter().find(|preference| preference.name == name) else {
+        let names: Vec<_> = ALL.iter().map(|preference| preference.name).collect();
+        return Err(format!(
+            "unknown preference {name}; the js_profiling_ preferences are: {}",
+            names.join(", ")
+        ));
+    };
+    let parsed = match &preference.kind {
+        Kind::Bool => value
+            .parse()
+            .map(u32::from as fn(bool) -> u32)
+            .map_err(|_| format!("preference {name} takes true or false, not '{value}'")),
+        Kind::Number(range) => value
+            .parse()
+            .ok()
+            .filter(|number| range.contains(number))
+            .ok_or_else(|| {
+                format!(
+                    "preference {name} takes a number from {} to {}, not '{value}'",
+                    range.start(),
+                    range.end()
+                )
+            }),
+    };
+    preference.value.store(parsed?, Ordering::Relaxed);
+    Ok(())
+}
+
+impl Preference {
+    const fn new(name: &'static str, default: u32, kind: Kind) -> Self {
+        Self {
+            name,
+            value: AtomicU32::new(default),
+            kind,
+        }
+    }
+
+    fn get(&self) -> u32 {
+        self.value.load(Ordering::Relaxed)
     }
 }
 
@@ -46,5 +122,22 @@ mod tests {
         assert_eq!(set("js_profiling_allow", "false"), Ok(()));
         assert!(!js_profiling_allow());
         assert!(set("js_profiling_alow", "true").is_err());
+    }
+
+    #[test]
+    fn a_number_must_be_in_its_range() {
+        assert_eq!(base_interval(), Duration::from_millis(1));
+        assert_eq!(set("js_profiling_base_interval_us", "200"), Ok(()));
+        assert_eq!(base_interval(), Duration::from_micros(200));
+        for bad in ["0", "99", "-1", "1.5", "1ms", ""] {
+            assert_eq!(
+                set("js_profiling_base_interval_us", bad),
+                Err(format!(
+                    "preference js_profiling_base_interval_us takes a number from 100 to 1000000, not '{bad}'"
+                ))
+            );
+        }
+        assert_eq!(base_interval(), Duration::from_micros(200));
+        assert_eq!(set("js_profiling_base_interval_us", "1000"), Ok(()));
     }
 }

@@ -54,6 +54,15 @@ pub struct Sample {
     pub time: CrossProcessInstant,
     /// Index of the leaf's stack in [`Trace::stacks`]; absent where none may be shown.
     pub stack_id: Option<u32>,
+    /// What the thread was doing beside running the stack.
+    pub marker: Option<Marker>,
+}
+
+/// What the engine or the browser was doing when a sample was taken.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, MallocSizeOf, PartialEq, Serialize)]
+pub enum Marker {
+    /// Collecting garbage. The stack is what is still there of the last one before.
+    Gc,
 }
 
 /// How a session's ticks went.
@@ -64,9 +73,13 @@ pub struct SampleCounts {
     /// Ticks that passed without a sample: the sampling thread came too late, or the event loop's
     /// thread did not stop in time.
     pub missed: u64,
-    /// Samples without a stack because the engine forbade walking (it was collecting garbage, or
-    /// handling an exception) or the walk found no consistent stack.
+    /// Samples taken while garbage was collected: their stack is what was still there of the last
+    /// one before.
+    pub collecting: u64,
+    /// Samples whose stack could not be walked, because the engine forbade it (it was changing its
+    /// tables of code) or the walk found a contradiction. Their stack is what was still there of the
+    /// last one before; where nothing was, there is no sample.
     pub unwalkable: u64,
-    /// Samples whose stack was deeper than [`MAX_FRAMES_PER_STACK`](crate::MAX_FRAMES_PER_STACK).
+    /// Samples whose stack was deeper than [`max_stack_depth`](crate::preferences::max_stack_depth).
     pub truncated: u64,
 }

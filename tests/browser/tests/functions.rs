@@ -173,7 +173,7 @@ fn ten_thousand_functions_have_their_names_and_places() {
             assert_eq!(frame.position(), Some(*place), "{frame:?}");
             assert_eq!(trace.resources[frame.resource_id.unwrap()], url);
             seen += 1;
-        } else {
+        } else if frame.resource_id.is_some() {
             assert!(
                 ["(anonymous)", "callAll"].contains(&frame.label()),
                 "{frame:?}"
@@ -181,10 +181,12 @@ fn ten_thousand_functions_have_their_names_and_places() {
         }
     }
     assert!(seen > 100, "{seen} functions were seen");
-    for stack in trace.stacks_of_samples() {
+    for mut stack in trace.stacks_of_samples() {
+        stack.retain(|label| !["now", "get performance", "imul"].contains(label));
         let is_right = match stack[..] {
             ["(anonymous)"] | ["(anonymous)", "callAll"] => true,
             ["(anonymous)", "callAll", name] => places.contains_key(name),
+            ["(anonymous)", "stop"] => true,
             _ => false,
         };
         assert!(is_right, "{stack:?}");

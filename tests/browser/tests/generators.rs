@@ -34,6 +34,7 @@ fn a_generator_stands_under_the_function_that_resumes_it() {
             "(anonymous)",
             "resumeInTurn",
             resumer,
+            "next",
             "alternating",
             called,
         ]]
@@ -47,13 +48,19 @@ fn a_generator_stands_under_the_function_that_resumes_it() {
         trace.paths_to("calledBySecond"),
         resumed_by("resumeSecond", "calledBySecond")
     );
-    let numbers = ["numbers", "perNumber"];
+    let numbers = ["next", "numbers", "perNumber"];
     assert_eq!(
         trace.paths_to("perNumber"),
         [
             [&["(anonymous)", "consumeAll"][..], &numbers].concat(),
             [
-                &["(anonymous)", "consumeByHand", "consumeOne", "delegating"][..],
+                &[
+                    "(anonymous)",
+                    "consumeByHand",
+                    "consumeOne",
+                    "next",
+                    "delegating"
+                ][..],
                 &numbers
             ]
             .concat(),
@@ -65,6 +72,7 @@ fn a_generator_stands_under_the_function_that_resumes_it() {
         [vec![
             "(anonymous)",
             "consumeByHand",
+            "return",
             "delegating",
             "cleanUp"
         ]]

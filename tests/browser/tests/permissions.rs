@@ -82,7 +82,7 @@ fn a_header_that_refuses_outweighs_one_that_allows() {
 }
 
 #[test]
-fn frames_and_workers_may_not_profile_even_with_the_header() {
+fn frames_may_not_profile_even_with_the_header_and_workers_by_preference_only() {
     let site = Site::allowing().serve();
     let refused = json!({
         "exposed": "function",
@@ -90,17 +90,19 @@ fn frames_and_workers_may_not_profile_even_with_the_header() {
         "profile": "SecurityError",
     });
     let kinds = ["frame", "allowFrame", "srcdoc", "blob", "blank", "worker"];
-    let expected: Value = kinds
+    let mut expected: Value = kinds
         .into_iter()
         .map(|kind| (kind.to_owned(), refused.clone()))
         .collect();
-    for visit in [
-        site.visit("/permission-frames.html"),
+    assert_eq!(site.visit("/permission-frames.html").run(), expected);
+    expected["worker"] = allowed();
+    expected["worker"]["exposed"] = "function".into();
+    assert_eq!(
         site.visit("/permission-frames.html")
-            .preference("js_profiling_allow=true"),
-    ] {
-        assert_eq!(visit.run(), expected);
-    }
+            .preference("js_profiling_allow=true")
+            .run(),
+        expected
+    );
 }
 
 /// A page without a header may profile with the preference and not without it.

@@ -38,7 +38,8 @@ fn a_minute_of_garbage_compiling_throwing_and_wasm_ends_well() {
         compile > anonymous, reference, check
         throwAndCatch > throwDeep, check
         throwDeep > throwDeep
-        runWasm > calledByWasm, check
+        runWasm > wasm-function[1], wasm-function[2], check
+        wasm-function[1] > calledByWasm
         calledByWasm > reference
         runGenerators > countTwice, check
         countTwice > count

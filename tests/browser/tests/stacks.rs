@@ -69,7 +69,8 @@ fn recursion_two_thousand_deep_is_cut_at_its_root() {
         };
         // From the leaf, and all that fits.
         assert_eq!(stack.len(), MAX_FRAMES_PER_STACK, "{:?}", &stack[..3]);
-        assert!(end >= MAX_FRAMES_PER_STACK - 2);
+        // Above it stands what it calls: work, and a built-in.
+        assert!(end >= MAX_FRAMES_PER_STACK - 3);
         deep += 1;
         deep_in_two_places += usize::from(stack[0] != "descend");
     }

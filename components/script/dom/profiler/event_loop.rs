@@ -10,6 +10,8 @@ use std::ptr::NonNull;
 
 use js::jsapi::JSContext as RawJSContext;
 use js_profiler::{EngineMode, EventLoop, Session, SessionOptions, StartError, Walker};
+use profile_traits::mem::{Report, ReportKind, perform_memory_report};
+use profile_traits::path;
 
 thread_local!(static EVENT_LOOP: RefCell<Option<EventLoop>> = const { RefCell::new(None) });
 
@@ -20,7 +22,7 @@ pub(crate) fn enter(cx: *mut RawJSContext) {
         return;
     };
     // SAFETY: this is the thread's context, and `leave` is called before it is destroyed.
-    let mode = unsafe { EngineMode::new(cx, Walker::Stock) };
+    let mode = unsafe { EngineMode::new(cx, Walker::preferred()) };
     EVENT_LOOP.with(|event_loop| event_loop.replace(Some(EventLoop::new(mode))));
 }
 
@@ -37,5 +39,26 @@ pub(super) fn start(
     EVENT_LOOP.with(|event_loop| match &*event_loop.borrow() {
         Some(event_loop) => event_loop.start(options, on_full),
         None => Err(StartError::NoRealm),
+    })
+}
+
+/// What the profiler has allocated for this thread, for about:memory.
+pub(crate) fn memory_reports(path_prefix: &str) -> Vec<Report> {
+    EVENT_LOOP.with(|event_loop| {
+        let event_loop = event_loop.borrow();
+        let size = event_loop.as_ref().map(|event_loop| {
+            event_loop.measure(|group| {
+                let mut size = 0;
+                perform_memory_report(|ops| size = group.size_of(ops));
+                size
+            })
+        });
+        size.map(|size| Report {
+            path: path![path_prefix.to_owned(), "js-profiler"],
+            kind: ReportKind::ExplicitJemallocHeapSize,
+            size,
+        })
+        .into_iter()
+        .collect()
     })
 }

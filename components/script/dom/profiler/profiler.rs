@@ -13,7 +13,7 @@ use js::context::JSContext;
 use js::realm::CurrentRealm;
 use js::rust::HandleObject;
 use js_profiler::{Session, SessionOptions, StartError};
-use js_profiler_traits::{BASE_INTERVAL, supported_interval};
+use js_profiler_traits::{preferences, supported_interval};
 use script_bindings::cell::DomRefCell;
 use script_bindings::reflector::reflect_dom_object_with_proto;
 use stylo_atoms::Atom;
@@ -123,7 +123,7 @@ impl Profiler {
 
 /// The options with a supported interval, or the RangeError for a negative one.
 fn session_options(options: &ProfilerInitOptions) -> Fallible<SessionOptions> {
-    match supported_interval(*options.sampleInterval, BASE_INTERVAL) {
+    match supported_interval(*options.sampleInterval, preferences::base_interval()) {
         Ok(sample_interval) => Ok(SessionOptions {
             sample_interval,
             max_buffer_size: options.maxBufferSize,
@@ -142,7 +142,7 @@ pub(crate) fn profile(
 ) -> RootedPromise {
     let promise = Promise::new_in_realm(cx);
     let started = session_options(options).and_then(|options| {
-        if !global.profiling().may_profile() {
+        if !global.profiling().may_profile(global) {
             return Err(Error::Security(Some(NOT_ALLOWED.to_owned())));
         }
         Profiler::start(cx, global, None, options)
@@ -166,7 +166,7 @@ impl ProfilerMethods<crate::DomTypeHolder> for Profiler {
         let options = session_options(options)?;
         // Step 2. Get the policy value for "js-profiling" in the Document. If the result is false,
         // throw a "NotAllowedError" DOMException.
-        if !global.profiling().may_profile() {
+        if !global.profiling().may_profile(global) {
             return Err(Error::NotAllowed(Some(NOT_ALLOWED.to_owned())));
         }
         // Step 3. Create a new profiling session.

@@ -13,8 +13,11 @@ use profiling_policy::ProfilingPermission;
 use script_bindings::cell::DomRefCell;
 use servo_url::ImmutableOrigin;
 
+use crate::dom::bindings::inheritance::Castable;
 use crate::dom::bindings::root::{Dom, DomRoot};
+use crate::dom::globalscope::GlobalScope;
 use crate::dom::profiler::Profiler;
+use crate::dom::workerglobalscope::WorkerGlobalScope;
 
 bitflags! {
     /// What keeps a global's sessions from taking samples. While nothing does, they run.
@@ -61,8 +64,10 @@ impl ProfilingState {
             .set(is_top_level && (preferences::js_profiling_allow() || declared()));
     }
 
-    pub(super) fn may_profile(&self) -> bool {
+    /// Whether `global`, whose state this is, may profile. A worker may by preference only.
+    pub(super) fn may_profile(&self, global: &GlobalScope) -> bool {
         self.may_profile.get()
+            || (preferences::js_profiling_allow() && global.is::<WorkerGlobalScope>())
     }
 
     /// Pauses the sessions of the global for a reason, or takes that reason away.

@@ -1,0 +1,56 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+// Which frames of an earlier walk are still on the stack. Looks at no cell, since it is asked while the
+// garbage collector may be moving them.
+
+#include "glue.h"
+
+#include "vm/Activation.h"
+#include "vm/JSContext.h"
+#include "vm/Stack.h"
+
+#include "stack_memory.h"
+
+using namespace js;
+using strobe::CalleeOffset;
+using strobe::ReturnAddressOffset;
+using strobe::StackMemory;
+
+static bool IsInterpreterFrame(JSContext* cx, uintptr_t address) {
+  for (Activation* activation = cx->activation(); activation; activation = activation->prev()) {
+    if (!activation->isInterpreter()) {
+      continue;
+    }
+    InterpreterActivation* interpreter = activation->asInterpreter();
+    for (InterpreterFrame* frame = interpreter->current(); frame; frame = frame->prev()) {
+      if (reinterpret_cast<uintptr_t>(frame) == address) {
+        return true;
+      }
+      if (frame == interpreter->entryFrame()) {
+        break;
+      }
+    }
+  }
+  return false;
+}
+
+// The caller's code, the place and the function are all the same as before. A function that was moved
+// meanwhile counts as another one.
+static bool IsStackFrame(const StackMemory& stack, const StrobeFramePlace& place) {
+  return stack.holdsFrame(place.address) && stack.word(place.address + ReturnAddressOffset) == place.return_address &&
+         (!place.callee || stack.word(place.address + CalleeOffset) == place.callee);
+}
+
+size_t strobe_count_kept(JSContext* cx, const StrobeStopped* stopped, const StrobeFramePlace* places, size_t length) {
+  StackMemory stack(stopped->sp, stopped->stack_high);
+  for (size_t i = 0; i < length; i++) {
+    const StrobeFramePlace& place = places[i];
+    bool kept = place.return_address ? IsStackFrame(stack, place) : IsInterpreterFrame(cx, place.address);
+    if (!kept) {
+      return i;
+    }
+  }
+  return length;
+}

@@ -1,0 +1,359 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+#include "stack_writer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <iterator>
+
+#include "mozilla/HashFunctions.h"
+
+#include "builtin/Eval.h"
+#include "vm/Activation.h"
+#include "vm/BytecodeUtil.h"
+#include "vm/Realm.h"
+#include "vm/Stack.h"
+#include "vm/StringType.h"
+#include "wasm/WasmCode.h"
+
+#include "vm/JSScript-inl.h"
+
+using namespace js;
+using jit::CalleeToken;
+using jit::CalleeTokenMask;
+using jit::CalleeTokenTag;
+
+namespace strobe {
+
+static StrobeFrame DescribeScript(ScriptSource* source, JS::Realm* realm, uint32_t start, uint32_t end, uint32_t line,
+                                  uint32_t column, const StrobeFramePlace& place) {
+  StrobeFrame frame = {};
+  frame.function.realm = reinterpret_cast<uintptr_t>(realm);
+  frame.function.source_id = source->id();
+  frame.function.source_start = start;
+  frame.function.source_end = end;
+  frame.function.line = line;
+  frame.function.column = column;
+  frame.place = place;
+  if (source->mutedErrors()) {
+    frame.flags |= STROBE_FRAME_MUTED;
+  }
+  // Every page's scripts have URLs for file names, which this is none.
+  if (const char* filename = source->filename(); filename && strcmp(filename, "self-hosted") == 0) {
+    frame.function.kind = STROBE_FRAME_SELF_HOSTED;
+  }
+  return frame;
+}
+
+static size_t DecimalDigits(uint32_t number) {
+  size_t digits = 1;
+  while (number >= 10) {
+    number /= 10;
+    digits++;
+  }
+  return digits;
+}
+
+// The label ends in " (file:line:column)", with the file name cut at a limit, after the name of a
+// named function; an anonymous one's is "file:line:column". See allocProfileString.
+static size_t NameLengthInLabel(const char* label, ScriptSource* source, const jit::IonScriptData& data) {
+  constexpr size_t MaxFilenameLength = 200;
+  const char* filename = source->filename() ? source->filename() : "(null)";
+  size_t position = strnlen(filename, MaxFilenameLength) + strlen(":") + DecimalDigits(data.lineno) + strlen(":") +
+                    DecimalDigits(data.column.oneOriginValue());
+  size_t suffix = strlen(" (") + position + strlen(")");
+  size_t length = strlen(label);
+  if (length < suffix || label[length - 1] != ')') {
+    return 0;
+  }
+  return length - suffix;
+}
+
+static bool SameFunction(const StrobeFunctionKey& a, const StrobeFunctionKey& b) {
+  return a.kind == b.kind && a.realm == b.realm && a.source_id == b.source_id && a.source_start == b.source_start &&
+         a.source_end == b.source_end && a.line == b.line && a.column == b.column;
+}
+
+StackWriter::StackWriter(StrobeStack* stack) : stack_(stack) {
+  stack->frames_length = 0;
+  stack->text_length = 0;
+  stack->truncated = false;
+}
+
+void StackWriter::appendScript(JSScript* script, const StrobeFramePlace& place) {
+  ScriptSource* source = script->scriptSource();
+  StrobeFrame* frame =
+      append(DescribeScript(source, script->realm(), script->toStringStart(), script->toStringEnd(), script->lineno(),
+                            script->column().oneOriginValue(), place));
+  if (!frame || reuseText(*frame)) {
+    return;
+  }
+  bool fits = true;
+  if (JSFunction* function = script->function()) {
+    // Guessed names ("obj.method<") are for stack traces; a profile shows the function's own.
+    if (!function->hasGuessedAtom()) {
+      if (JSAtom* atom = function->rawAtom()) {
+        fits = appendAtom(atom, &frame->name);
+      }
+    }
+  }
+  fits &= appendResource(source, &frame->resource);
+  if (!fits) {
+    dropText(*frame);
+  }
+}
+
+void StackWriter::appendInlined(const jit::IonScriptData& data, const char* label, JS::Realm* realm,
+                                const StrobeFramePlace& place) {
+  ScriptSource* source = data.scriptKey.scriptSource;
+  StrobeFrame* frame = append(DescribeScript(source, realm, data.scriptKey.toStringStart, data.scriptKey.toStringEnd,
+                                             data.lineno, data.column.oneOriginValue(), place));
+  if (!frame || reuseText(*frame)) {
+    return;
+  }
+  bool fits = appendBytes(label, NameLengthInLabel(label, source, data), STROBE_TEXT_UTF8, 1, &frame->name);
+  fits &= appendResource(source, &frame->resource);
+  if (!fits) {
+    dropText(*frame);
+  }
+}
+
+void StackWriter::appendNative(JSFunction* function, const StrobeFramePlace& place) {
+  JSAtom* atom = function->hasGuessedAtom() ? nullptr : function->rawAtom();
+  // A direct eval calls no function; in some tiers it looks as if it did.
+  if (!atom || function->maybeNative() == IndirectEval) {
+    return;
+  }
+  StrobeFrame native = {};
+  native.function.kind = STROBE_FRAME_NATIVE;
+  native.function.realm = reinterpret_cast<uintptr_t>(function->realm());
+  native.place = place;
+  StrobeFrame* frame = append(native);
+  if (!frame) {
+    return;
+  }
+  // The engine makes the name of an accessor when a script asks for it.
+  const char* prefix = "";
+  if (function->isAccessorWithLazyName()) {
+    prefix = function->isGetter() ? "get " : "set ";
+  }
+  if (!appendAtom(atom, &frame->name, prefix)) {
+    dropText(*frame);
+    return;
+  }
+  frame->function.source_start = atom->hash();
+  frame->function.source_end = mozilla::HashString(prefix);
+}
+
+void StackWriter::appendWasm(const wasm::Code& code, uint32_t funcIndex, JS::Realm* realm,
+                             const StrobeFramePlace& place) {
+  const wasm::CodeMetadata& metadata = code.codeMeta();
+  if (metadata.isSelfHostedModule()) {
+    return;
+  }
+  StrobeFrame wasm = {};
+  wasm.function.kind = STROBE_FRAME_WASM;
+  wasm.function.realm = reinterpret_cast<uintptr_t>(realm);
+  wasm.function.source_id = funcIndex;
+  wasm.place = place;
+  StrobeFrame* frame = append(wasm);
+  if (!frame) {
+    return;
+  }
+
+  char byIndex[32];
+  const char* name = byIndex;
+  size_t nameLength = 0;
+  const auto& section = metadata.nameSection;
+  if (const auto* payload = code.codeTailMeta().nameSectionPayload.get();
+      payload && section && funcIndex < section->funcNames.length()) {
+    const wasm::Name& given = section->funcNames[funcIndex];
+    if (given.length && size_t(given.offsetInNamePayload) + given.length <= payload->vector.length()) {
+      name = reinterpret_cast<const char*>(payload->vector.begin()) + given.offsetInNamePayload;
+      nameLength = given.length;
+    }
+  }
+  if (!nameLength) {
+    nameLength = size_t(snprintf(byIndex, sizeof(byIndex), "wasm-function[%u]", funcIndex));
+  }
+  const char* url = metadata.scriptedCaller().source.get();
+  size_t urlLength = url ? strlen(url) : 0;
+  if (!appendBytes(name, nameLength, STROBE_TEXT_UTF8, 1, &frame->name) ||
+      !appendBytes(url, urlLength, STROBE_TEXT_UTF8, 1, &frame->resource)) {
+    dropText(*frame);
+    return;
+  }
+  // Two modules may have the same URL, and a module may be where another was before.
+  frame->function.source_start = mozilla::HashBytes(name, nameLength);
+  frame->function.source_end = mozilla::HashBytes(url, urlLength);
+}
+
+void StackWriter::appendInlinedFunctions(const jit::IonEntry& entry, const void* address, JS::Realm* realm,
+                                         const StrobeFramePlace& place) {
+  auto offset = uint32_t(static_cast<const uint8_t*>(address) - static_cast<uint8_t*>(entry.nativeStartAddr()));
+  const jit::JitcodeIonTable* table = entry.regionTable();
+  jit::JitcodeRegionEntry region = table->regionEntry(table->findRegionEntry(offset));
+  uint32_t inlined = region.scriptDepth() - 1;
+  jit::JitcodeRegionEntry::ScriptPcIterator functions = region.scriptPcIterator();
+  for (uint32_t i = 0; i < inlined && functions.hasMore() && !full(); i++) {
+    uint32_t scriptIndex, pcOffset;
+    functions.readNext(&scriptIndex, &pcOffset);
+    // Inlining across realms is refused by the compiler, so all are in the outermost one's.
+    appendInlined(entry.getScriptData(scriptIndex), entry.getStr(scriptIndex), realm, place);
+  }
+}
+
+// The built-in that a frame of the C++ interpreter is calling, if it is calling one.
+static JSFunction* CalledNative(InterpreterRegs& regs) {
+  if (!regs.pc || !regs.sp) {
+    return nullptr;
+  }
+  uint32_t belowCallee;
+  switch (JSOp(*regs.pc)) {
+    case JSOp::Call:
+    case JSOp::CallContent:
+    case JSOp::CallIter:
+    case JSOp::CallContentIter:
+    case JSOp::CallIgnoresRv:
+      belowCallee = 2;
+      break;
+    case JSOp::New:
+    case JSOp::NewContent:
+      belowCallee = 3;
+      break;
+    default:
+      return nullptr;
+  }
+  const JS::Value* callee = regs.sp - (belowCallee + GET_ARGC(regs.pc));
+  // The expression stack stands behind the frame and its local variables.
+  const auto* base = reinterpret_cast<const JS::Value*>(regs.fp() + 1) + regs.fp()->script()->nfixed();
+  if (callee < base || !callee->isObject() || !callee->toObject().is<JSFunction>()) {
+    return nullptr;
+  }
+  JSFunction* function = &callee->toObject().as<JSFunction>();
+  return function->isBuiltinNative() ? function : nullptr;
+}
+
+void StackWriter::appendInterpreterFrames(InterpreterActivation* activation) {
+  InterpreterFrame* frame = activation->current();
+  StrobeFramePlace place = {};
+  if (!frame->runningInJit()) {
+    if (JSFunction* native = CalledNative(activation->regs())) {
+      place.address = reinterpret_cast<uintptr_t>(frame);
+      appendNative(native, place);
+    }
+  }
+  for (; frame && !full(); frame = frame->prev()) {
+    // A frame that runs in JIT code is among the frames of the JIT activation above.
+    if (!frame->runningInJit()) {
+      place.address = reinterpret_cast<uintptr_t>(frame);
+      appendScript(frame->script(), place);
+    }
+    if (frame == activation->entryFrame()) {
+      break;
+    }
+  }
+}
+
+StrobeFrame* StackWriter::append(const StrobeFrame& frame) {
+  if (stack_->frames_length == stack_->frames_capacity) {
+    stack_->truncated = true;
+    return nullptr;
+  }
+  StrobeFrame* added = &stack_->frames[stack_->frames_length++];
+  *added = frame;
+  return added;
+}
+
+// Recursion repeats a few functions: their text is written once.
+bool StackWriter::reuseText(StrobeFrame& frame) {
+  constexpr size_t Lookback = 8;
+  size_t self = stack_->frames_length - 1;
+  size_t oldest = self > Lookback ? self - Lookback : 0;
+  for (size_t i = self; i-- > oldest;) {
+    const StrobeFrame& earlier = stack_->frames[i];
+    if (SameFunction(earlier.function, frame.function)) {
+      frame.name = earlier.name;
+      frame.resource = earlier.resource;
+      frame.flags = earlier.flags;
+      return true;
+    }
+  }
+  return false;
+}
+
+void StackWriter::dropText(StrobeFrame& frame) {
+  frame.name = {};
+  frame.resource = {};
+  frame.flags |= STROBE_FRAME_NO_TEXT;
+}
+
+bool StackWriter::appendBytes(const void* bytes, size_t length, StrobeTextEncoding encoding, size_t alignment,
+                              StrobeText* text) {
+  size_t offset = (stack_->text_length + alignment - 1) / alignment * alignment;
+  if (length > stack_->text_capacity || offset > stack_->text_capacity - length) {
+    return false;
+  }
+  if (length) {
+    memcpy(stack_->text + offset, bytes, length);
+  }
+  stack_->text_length = offset + length;
+  *text = {uint32_t(offset), uint32_t(length), encoding};
+  return true;
+}
+
+template <typename Char>
+bool StackWriter::appendChars(const char* prefix, const Char* chars, size_t length, StrobeTextEncoding encoding,
+                              StrobeText* text) {
+  Char widened[8];
+  size_t prefixLength = 0;
+  for (; prefix[prefixLength] && prefixLength < std::size(widened); prefixLength++) {
+    widened[prefixLength] = Char(prefix[prefixLength]);
+  }
+  StrobeText rest;
+  if (!appendBytes(widened, prefixLength * sizeof(Char), encoding, sizeof(Char), text) ||
+      !appendBytes(chars, length * sizeof(Char), encoding, sizeof(Char), &rest)) {
+    return false;
+  }
+  text->length += rest.length;
+  return true;
+}
+
+bool StackWriter::appendAtom(JSAtom* atom, StrobeText* text, const char* prefix) {
+  JS::AutoCheckCannotGC nogc;
+  if (atom->hasLatin1Chars()) {
+    return appendChars(prefix, atom->latin1Chars(nogc), atom->length(), STROBE_TEXT_LATIN1, text);
+  }
+  return appendChars(prefix, atom->twoByteChars(nogc), atom->length(), STROBE_TEXT_UTF16, text);
+}
+
+bool StackWriter::appendResource(ScriptSource* source, StrobeText* text) {
+  // eval and new Function have an introducer, whose URL says nothing of where the code stands.
+  const char* filename = source->filename();
+  if (!filename || source->hasIntroducerFilename()) {
+    return true;
+  }
+  return appendBytes(filename, strlen(filename), STROBE_TEXT_UTF8, 1, text);
+}
+
+JSScript* ScriptOfCalleeToken(CalleeToken token) {
+  switch (CalleeTokenTag(uintptr_t(token) & ~CalleeTokenMask)) {
+    case jit::CalleeToken_Function:
+    case jit::CalleeToken_FunctionConstructing: {
+      auto* function = reinterpret_cast<JSFunction*>(uintptr_t(token) & CalleeTokenMask);
+      // A JIT frame's function has bytecode; anything else is no callee token.
+      if (!function || !function->hasBaseScript() || !function->baseScript()->hasBytecode()) {
+        return nullptr;
+      }
+      return function->nonLazyScript();
+    }
+    case jit::CalleeToken_Script:
+      return reinterpret_cast<JSScript*>(uintptr_t(token) & CalleeTokenMask);
+  }
+  return nullptr;
+}
+
+}  // namespace strobe

@@ -1,0 +1,73 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+// What both walks share: putting frames into a StrobeStack, and reading callee tokens.
+
+#ifndef strobe_js_profiler_stack_writer_h
+#define strobe_js_profiler_stack_writer_h
+
+#include "glue.h"
+
+#include "jit/CalleeToken.h"
+#include "jit/JitcodeMap.h"
+#include "vm/JSFunction.h"
+#include "vm/JSScript.h"
+
+namespace js {
+class InterpreterActivation;
+namespace wasm {
+class Code;
+}
+}  // namespace js
+
+namespace strobe {
+
+// Appends frames and their text to a StrobeStack. Used while the walked thread is stopped: what it
+// reads are stack slots, malloc'd tables of the engine and GC cells of functions that are on the
+// stack, and it does so only while the heap is idle.
+class StackWriter {
+  StrobeStack* stack_;
+
+ public:
+  explicit StackWriter(StrobeStack* stack);
+
+  bool full() const { return stack_->truncated; }
+
+  void appendScript(JSScript* script, const StrobeFramePlace& place);
+
+  // A function that Ion inlined. Its JSScript may be gone; the table entry has what identifies it,
+  // and a label "name (file:line:column)".
+  void appendInlined(const js::jit::IonScriptData& data, const char* label, JS::Realm* realm,
+                     const StrobeFramePlace& place);
+
+  // A built-in or DOM function.
+  void appendNative(JSFunction* function, const StrobeFramePlace& place);
+
+  void appendWasm(const js::wasm::Code& code, uint32_t funcIndex, JS::Realm* realm, const StrobeFramePlace& place);
+
+  // The functions that Ion inlined at `address` of `entry`, leaf first, without the outermost.
+  void appendInlinedFunctions(const js::jit::IonEntry& entry, const void* address, JS::Realm* realm,
+                              const StrobeFramePlace& place);
+
+  // The frames of the C++ interpreter, with the built-in that the youngest of them calls.
+  void appendInterpreterFrames(js::InterpreterActivation* activation);
+
+ private:
+  StrobeFrame* append(const StrobeFrame& frame);
+  bool reuseText(StrobeFrame& frame);
+  void dropText(StrobeFrame& frame);
+  bool appendBytes(const void* bytes, size_t length, StrobeTextEncoding encoding, size_t alignment, StrobeText* text);
+  template <typename Char>
+  bool appendChars(const char* prefix, const Char* chars, size_t length, StrobeTextEncoding encoding,
+                   StrobeText* text);
+  bool appendAtom(JSAtom* atom, StrobeText* text, const char* prefix = "");
+  bool appendResource(js::ScriptSource* source, StrobeText* text);
+};
+
+// The script that runs in a JIT frame with this callee token; null if the token is none of a script.
+JSScript* ScriptOfCalleeToken(js::jit::CalleeToken token);
+
+}  // namespace strobe
+
+#endif  // strobe_js_profiler_stack_writer_h

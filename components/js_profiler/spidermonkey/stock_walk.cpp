@@ -1,0 +1,101 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+// The walk of the stock mode, by the engine's own iterator: the oracle for that of table_walk.cpp.
+
+#include "jit/JitFrames.h"
+#include "jit/JitRuntime.h"
+#include "js/ProfilingFrameIterator.h"
+#include "vm/Activation.h"
+#include "vm/JSContext.h"
+#include "vm/Runtime.h"
+
+#include "stack_writer.h"
+
+using namespace js;
+using jit::JitcodeGlobalEntry;
+using jit::JitFrameLayout;
+using strobe::ScriptOfCalleeToken;
+using strobe::StackWriter;
+
+namespace {
+
+// One frame of the stock iterator: a Baseline or Ion frame with what is inlined into it.
+bool AppendJitFrame(JSContext* cx, const JS::ProfilingFrameIterator& frames, StackWriter& writer) {
+  auto* layout = static_cast<JitFrameLayout*>(frames.stackAddress());
+  JSScript* script = ScriptOfCalleeToken(layout->calleeToken());
+  if (!script) {
+    return false;
+  }
+  StrobeFramePlace place = {reinterpret_cast<uintptr_t>(layout), reinterpret_cast<uintptr_t>(layout->returnAddress()),
+                            uintptr_t(layout->calleeToken())};
+  // Nothing for code compiled before the mode was on: the function is known, its inlinees are not.
+  if (auto physical = frames.getPhysicalFrameWithoutLabel();
+      physical && physical->kind == JS::ProfilingFrameIterator::Frame_Ion) {
+    void* address = physical->returnAddress();
+    jit::JitcodeGlobalTable* table = cx->runtime()->jitRuntime()->getJitcodeGlobalTable();
+    JitcodeGlobalEntry* entry = table->lookup(address);
+    if (entry && entry->isIonIC()) {
+      address = entry->asIonIC().rejoinAddr();
+      entry = table->lookup(address);
+    }
+    // Entries may outlive their code.
+    if (entry && entry->isIon() && entry->hasJitcode()) {
+      writer.appendInlinedFunctions(entry->asIon(), address, script->realm(), place);
+    }
+  }
+  if (!writer.full()) {
+    writer.appendScript(script, place);
+  }
+  return true;
+}
+
+}  // namespace
+
+StrobeWalk strobe_walk_stock(JSContext* cx, const StrobeStopped* stopped, StrobeStack* stack) {
+  StackWriter writer(stack);
+  if (!cx->activation()) {
+    return STROBE_WALK_IDLE;
+  }
+  JSRuntime* runtime = cx->runtime();
+  // A moved cell must not be followed, and the tables change while sampling is suppressed.
+  if (runtime->heapState() != JS::HeapState::Idle) {
+    return STROBE_WALK_COLLECTING;
+  }
+  if (!runtime->geckoProfiler().enabled() || !cx->isProfilerSamplingEnabled()) {
+    return STROBE_WALK_SUPPRESSED;
+  }
+  auto onStack = [&](const void* address) {
+    auto position = reinterpret_cast<uintptr_t>(address);
+    return position >= stopped->stack_low && position < stopped->stack_high;
+  };
+  if (!onStack(reinterpret_cast<void*>(stopped->sp))) {
+    return STROBE_WALK_INCONSISTENT;
+  }
+
+  JS::ProfilingFrameIterator::RegisterState state;
+  state.pc = reinterpret_cast<void*>(stopped->pc);
+  state.sp = reinterpret_cast<void*>(stopped->sp);
+  state.fp = reinterpret_cast<void*>(stopped->fp);
+  JS::ProfilingFrameIterator jitFrames(cx, state);
+
+  for (Activation* activation = cx->activation(); activation && !writer.full(); activation = activation->prev()) {
+    if (activation->isInterpreter()) {
+      writer.appendInterpreterFrames(activation->asInterpreter());
+      continue;
+    }
+    // The iterator runs through all JIT activations; a frame is younger than its activation, which
+    // is an object in the C++ frame that entered JIT code.
+    while (!jitFrames.done() && jitFrames.stackAddress() < static_cast<void*>(activation) && !writer.full()) {
+      if (!onStack(jitFrames.stackAddress())) {
+        return STROBE_WALK_INCONSISTENT;
+      }
+      if (jitFrames.isJSJit() && !AppendJitFrame(cx, jitFrames, writer)) {
+        return STROBE_WALK_INCONSISTENT;
+      }
+      ++jitFrames;
+    }
+  }
+  return STROBE_WALK_STACK;
+}

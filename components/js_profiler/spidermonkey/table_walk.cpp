@@ -1,0 +1,815 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+// The walk of the table mode: from the registers of the stopped thread, through frames that know
+// nothing of it.
+//
+// JavaScript runs in activations, the youngest first. An interpreter activation lists its frames. The
+// frames of a JIT activation are linked by what each call pushes:
+//
+//     fp + 24   callee token (frames of functions and scripts; what it is for others is theirs)
+//     fp + 16   descriptor: what kind of frame the *caller's* is
+//     fp +  8   return address into the caller's code
+//     fp        the caller's frame
+//
+// so that from any one frame the older ones follow for certain. An activation that called into C++
+// and from there into a younger one has left its youngest frame in `exitFP`. The question is where
+// the youngest frame of the youngest activation is; YoungestFrame answers it. `exitFP` does not: it
+// is never cleared, and most calls into C++ do not set it.
+//
+// Every place where the registers say something else than "the frame is at fp" is a *window*:
+//
+//  - prologue    before `push fp` and before `mov fp, sp`: the frame has no link yet, but what the
+//                caller pushed stands at sp.
+//  - epilogue    at `ret`, fp is the caller's already.
+//  - stub        an inline cache or a trampoline runs on its caller's frame, or on one of its own
+//                without a callee, which the descriptor tells.
+//  - native      in C++ and Rust, which are compiled with frame pointers, the chain of frames leads to
+//                JIT code. Libraries without frame pointers either leave fp alone, or the chain is
+//                taken up again at the first pair on the stack that looks like one.
+//  - bailout     an Ion frame is being replaced: the thunk runs on the Ion frame, and the tail has the
+//                Baseline frames linked before it calls. Between the two sp has left the frames that
+//                fp leads to for a few instructions: the callee token decides.
+//  - exception   the handler's stub runs on the frame that threw.
+//  - OSR         Ion code runs on in the Baseline frame, whose links are the same.
+//
+// Anything that contradicts itself is counted as inconsistent, and no stack is given. Memory is read
+// only within the thread's stack, or by ReadSafely.
+
+#ifdef __x86_64__
+
+#  include <string.h>
+#  include <sys/uio.h>
+#  include <unistd.h>
+
+#  include "builtin/MapObject.h"
+#  include "gc/Heap.h"
+#  include "jit/Ion.h"
+#  include "jit/IonScript.h"
+#  include "jit/JitFrames.h"
+#  include "jit/JitRuntime.h"
+#  include "jit/JSJitFrameIter.h"
+#  include "jit/ProcessExecutableMemory.h"
+#  include "jit/VMFunctionList-inl.h"
+#  include "vm/Activation.h"
+#  include "vm/JitActivation.h"
+#  include "vm/JSContext.h"
+#  include "vm/Runtime.h"
+#  include "vm/Shape.h"
+#  include "wasm/WasmCode.h"
+#  include "wasm/WasmFrame.h"
+#  include "wasm/WasmFrameIter.h"
+#  include "wasm/WasmInstance.h"
+#  include "wasm/WasmProcess.h"
+
+#  include "stack_memory.h"
+#  include "stack_writer.h"
+
+using namespace js;
+using jit::AddressIsInExecutableMemory;
+using jit::CalleeToken;
+using jit::CalleeTokenMask;
+using jit::CalleeTokenTag;
+using jit::FrameDescriptor;
+using jit::FrameType;
+using jit::JitActivation;
+using jit::JitcodeGlobalEntry;
+using jit::JitcodeGlobalTable;
+using strobe::CalleeOffset;
+using strobe::DescriptorOffset;
+using strobe::ReturnAddressOffset;
+using strobe::ScriptOfCalleeToken;
+using strobe::StackMemory;
+using strobe::StackWriter;
+
+// The program's own code, which is compiled with frame pointers.
+extern "C" const char __executable_start;
+extern "C" const char etext;
+
+namespace {
+
+// Copies memory that may not be mapped, which a plain read would not survive.
+bool ReadSafely(uintptr_t address, void* to, size_t length) {
+  iovec local = {to, length};
+  iovec remote = {reinterpret_cast<void*>(address), length};
+  return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == ssize_t(length);
+}
+
+template <typename T>
+bool ReadSafely(uintptr_t address, T* to) {
+  return ReadSafely(address, to, sizeof(T));
+}
+
+// Whether `address` follows a call instruction of JIT code.
+bool IsReturnAddressIntoJit(uintptr_t address) {
+  constexpr size_t Longest = 7;
+  if (!AddressIsInExecutableMemory(reinterpret_cast<void*>(address - Longest)) ||
+      !AddressIsInExecutableMemory(reinterpret_cast<void*>(address))) {
+    return false;
+  }
+  uint8_t code[Longest];
+  if (!ReadSafely(address - Longest, code, Longest)) {
+    return false;
+  }
+  const uint8_t* end = code + Longest;
+  if (end[-5] == 0xE8) {
+    return true;
+  }
+  // FF /2: the reg field of the ModRM byte is 2. Its length depends on the addressing.
+  auto isCall = [&](int length) { return end[-length] == 0xFF && (end[1 - length] & 0x38) == 0x10; };
+  return isCall(2) || isCall(3) || isCall(4) || isCall(6) || isCall(7);
+}
+
+bool IsInProgram(uintptr_t address) {
+  return address >= reinterpret_cast<uintptr_t>(&__executable_start) && address < reinterpret_cast<uintptr_t>(&etext);
+}
+
+// What a word that should be a callee token turns out to be, without trusting it.
+struct Callee {
+  enum class Kind { None, Script, TrampolineNative };
+  Kind kind = Kind::None;
+  JSScript* script = nullptr;
+  JSFunction* native = nullptr;
+};
+
+bool IsFunction(uintptr_t cell) {
+  // Object to shape to base shape to class, each in the first word of the cell before it.
+  uintptr_t shape, base, clasp;
+  return cell % sizeof(uintptr_t) == 0 && ReadSafely(cell, &shape) && shape && shape % gc::CellAlignBytes == 0 &&
+         ReadSafely(shape, &base) && base && base % gc::CellAlignBytes == 0 && ReadSafely(base, &clasp) &&
+         (clasp == reinterpret_cast<uintptr_t>(&FunctionClass) ||
+          clasp == reinterpret_cast<uintptr_t>(&ExtendedFunctionClass));
+}
+
+bool IsScript(uintptr_t cell) {
+  // Used on the sampling thread alone.
+  alignas(gc::Arena) static uint8_t arena[sizeof(gc::Arena)];
+  return cell % gc::CellAlignBytes == 0 && ReadSafely(cell & ~(gc::ArenaSize - 1), arena, sizeof(arena)) &&
+         reinterpret_cast<gc::Arena*>(arena)->getAllocKind() == gc::AllocKind::SCRIPT;
+}
+
+Callee CheckCallee(uintptr_t token) {
+  Callee callee;
+  uintptr_t cell = token & CalleeTokenMask;
+  if (!cell) {
+    return callee;
+  }
+  switch (token & ~CalleeTokenMask) {
+    case jit::CalleeToken_Function:
+    case jit::CalleeToken_FunctionConstructing: {
+      if (!IsFunction(cell)) {
+        break;
+      }
+      auto* function = reinterpret_cast<JSFunction*>(cell);
+      if (function->hasBaseScript()) {
+        callee.script = ScriptOfCalleeToken(CalleeToken(token));
+        callee.kind = callee.script ? Callee::Kind::Script : Callee::Kind::None;
+      } else if (function->isNativeFun() && function->hasJitEntry()) {
+        callee.native = function;
+        callee.kind = Callee::Kind::TrampolineNative;
+      }
+      break;
+    }
+    case jit::CalleeToken_Script:
+      if (IsScript(cell)) {
+        callee.script = reinterpret_cast<JSScript*>(cell);
+        callee.kind = Callee::Kind::Script;
+      }
+      break;
+  }
+  return callee;
+}
+
+// What a frame knows of its caller.
+struct Link {
+  uintptr_t callerFrame;
+  uintptr_t returnAddress;
+  FrameType callerType;
+};
+
+// The registers as they were when a frame called the next one. `sp` is where the caller's own part of
+// the stack begins.
+struct Position {
+  uintptr_t pc;
+  uintptr_t sp;
+  uintptr_t fp;
+  // The registers of the stopped thread: pc is no return address.
+  bool leaf;
+};
+
+enum class Walked { Done, Inconsistent };
+
+// Walks the frames of one JIT activation.
+class JitWalk {
+  JSContext* cx_;
+  StackWriter& writer_;
+  JitActivation* activation_;
+  // The part of the stack that is the activation's.
+  StackMemory stack_;
+  uintptr_t threadStackHigh_;
+
+ public:
+  JitWalk(JSContext* cx, StackWriter& writer, JitActivation* activation, const StackMemory& stack,
+          uintptr_t threadStackHigh)
+      : cx_(cx), writer_(writer), activation_(activation), stack_(stack), threadStackHigh_(threadStackHigh) {}
+
+  // The youngest activation: from the registers.
+  Walked fromRegisters(Position position);
+
+  // An older activation: it has called into C++.
+  Walked fromExit();
+
+ private:
+  JitcodeGlobalTable* table() const { return cx_->runtime()->jitRuntime()->getJitcodeGlobalTable(); }
+
+  // The entry of JIT code that has one. Entries may outlive their code.
+  JitcodeGlobalEntry* lookup(uintptr_t pc) const {
+    JitcodeGlobalEntry* entry = table()->lookup(reinterpret_cast<void*>(pc));
+    return entry && entry->hasJitcode() ? entry : nullptr;
+  }
+
+  // The entry of the Ion code that an entry belongs to. That of an inline cache points at its code's,
+  // which may be gone.
+  const JitcodeGlobalEntry* ionEntryOf(const JitcodeGlobalEntry* entry) const {
+    if (entry && entry->isIonIC()) {
+      entry = lookup(reinterpret_cast<uintptr_t>(entry->asIonIC().rejoinAddr()));
+    }
+    return entry && entry->isIon() ? entry : nullptr;
+  }
+
+  bool linkOf(uintptr_t fp, Link* link) const;
+  Callee functionFrameAt(uintptr_t fp) const;
+  uintptr_t jsExitFP() const {
+    return activation_->hasExitFP() && activation_->hasJSExitFP() ? reinterpret_cast<uintptr_t>(activation_->jsExitFP())
+                                                                  : 0;
+  }
+  bool exitFrameIsPlausible(uintptr_t exit) const;
+
+  bool nextNative(Position& position) const;
+  bool resumeChain(Position& position) const;
+
+  enum class Found { Frame, Hop, Inconsistent };
+  Found inJit(const Position& position, Walked* result);
+  bool inWindow(const Position& position, const JitcodeGlobalEntry* entry, Walked* result);
+
+  Walked emitFrom(Link link);
+  Walked emitFrom(uintptr_t fp) {
+    Link link;
+    return linkOf(fp, &link) ? emitFrom(link) : Walked::Inconsistent;
+  }
+  void emitFunction(uintptr_t fp, JSScript* script, uintptr_t pc, bool leaf, uintptr_t returnAddress);
+  bool emitExitCallee(uintptr_t exit);
+  Walked emitWasm(uintptr_t pc, uintptr_t fp, JS::Realm* realm, bool* toJit, uintptr_t* jitFrame);
+  Walked fromWasm(uintptr_t pc, uintptr_t fp);
+  Walked fromWasmRegisters(const Position& position);
+
+  StrobeFramePlace placeOf(uintptr_t fp) const {
+    return {fp, stack_.word(fp + ReturnAddressOffset), stack_.word(fp + CalleeOffset)};
+  }
+};
+
+bool JitWalk::linkOf(uintptr_t fp, Link* link) const {
+  if (!stack_.holdsFrame(fp)) {
+    return false;
+  }
+  link->callerFrame = stack_.word(fp);
+  link->returnAddress = stack_.word(fp + ReturnAddressOffset);
+  uintptr_t descriptor = stack_.word(fp + DescriptorOffset);
+  link->callerType = FrameType(descriptor & FrameDescriptor::TypeMask);
+  // The older frame is further up, and the frame of the C++ code that entered JIT code further still,
+  // beyond the activation.
+  return link->callerFrame > fp;
+}
+
+// The function whose frame is at `fp`, if one is.
+Callee JitWalk::functionFrameAt(uintptr_t fp) const {
+  Link link;
+  if (!linkOf(fp, &link)) {
+    return {};
+  }
+  uintptr_t descriptor = stack_.word(fp + DescriptorOffset);
+  if (descriptor >> 32 || descriptor % (1 << FrameDescriptor::TypeBits) > uintptr_t(FrameType::TrampolineNative)) {
+    return {};
+  }
+  // Generators are resumed with a return address into Baseline code or the interpreter; all are JIT
+  // code.
+  if (!AddressIsInExecutableMemory(reinterpret_cast<void*>(link.returnAddress))) {
+    return {};
+  }
+  return CheckCallee(stack_.word(fp + CalleeOffset));
+}
+
+bool JitWalk::exitFrameIsPlausible(uintptr_t exit) const {
+  Link link;
+  if (!linkOf(exit, &link) || !stack_.holdsFrame(link.callerFrame)) {
+    return false;
+  }
+  switch (link.callerType) {
+    case FrameType::IonJS:
+    case FrameType::BaselineJS:
+      return functionFrameAt(link.callerFrame).kind == Callee::Kind::Script;
+    case FrameType::BaselineStub:
+    case FrameType::IonICCall: {
+      Link stub;
+      return linkOf(link.callerFrame, &stub) && functionFrameAt(stub.callerFrame).kind == Callee::Kind::Script;
+    }
+    case FrameType::TrampolineNative:
+      return functionFrameAt(link.callerFrame).kind == Callee::Kind::TrampolineNative;
+    default:
+      return false;
+  }
+}
+
+Walked JitWalk::fromExit() {
+  if (activation_->hasWasmExitFP()) {
+    auto exit = reinterpret_cast<uintptr_t>(activation_->wasmExitFP());
+    if (!stack_.contains(exit, 2 * sizeof(uintptr_t))) {
+      return Walked::Inconsistent;
+    }
+    return fromWasm(stack_.word(exit + ReturnAddressOffset), stack_.word(exit));
+  }
+  uintptr_t exit = jsExitFP();
+  if (!exit) {
+    // It has called nothing yet.
+    return Walked::Done;
+  }
+  emitExitCallee(exit);
+  return emitFrom(exit);
+}
+
+Walked JitWalk::fromRegisters(Position position) {
+  // More than any chain of C++ frames between two JIT frames.
+  constexpr int MaxHops = 512;
+  if (activation_->hasWasmExitFP()) {
+    return fromExit();
+  }
+  for (int hop = 0; hop < MaxHops; hop++) {
+    auto* pc = reinterpret_cast<void*>(position.pc);
+    if (AddressIsInExecutableMemory(pc)) {
+      if (wasm::LookupCodeBlock(pc)) {
+        return position.leaf ? fromWasmRegisters(position) : fromWasm(position.pc, position.fp);
+      }
+      Walked result;
+      switch (inJit(position, &result)) {
+        case Found::Frame:
+          return result;
+        case Found::Inconsistent:
+          return Walked::Inconsistent;
+        case Found::Hop:
+          break;
+      }
+    }
+    if (!nextNative(position)) {
+      // The chain has left the activation. Then no JIT code is running in it, unless the chain was
+      // none: an exit frame below us would not be one of a call that has returned.
+      uintptr_t exit = jsExitFP();
+      if (exit && exitFrameIsPlausible(exit)) {
+        emitExitCallee(exit);
+        return emitFrom(exit);
+      }
+      bool leftActivation = position.fp >= stack_.high() && position.fp < threadStackHigh_;
+      return leftActivation ? Walked::Done : Walked::Inconsistent;
+    }
+  }
+  return Walked::Inconsistent;
+}
+
+// Goes from a C++ or Rust frame, or a trampoline's, to its caller. False at the end of the chain.
+bool JitWalk::nextNative(Position& position) const {
+  if (position.leaf) {
+    position.leaf = false;
+    // At the first and the last instruction of a function the return address is at sp; after the frame
+    // pointer is pushed it is above that.
+    uint8_t code[3] = {};
+    uintptr_t returnAddress = 0;
+    if (ReadSafely(position.pc, code, sizeof(code)) && stack_.contains(position.sp, 2 * sizeof(uintptr_t))) {
+      bool entry = code[0] == 0x55 || code[0] == 0xC3;
+      bool pushed = code[0] == 0x48 && code[1] == 0x89 && code[2] == 0xE5;
+      bool foreign = !IsInProgram(position.pc);
+      if (entry || foreign) {
+        returnAddress = stack_.word(position.sp);
+        position.sp += sizeof(uintptr_t);
+      }
+      if (pushed || (foreign && !IsReturnAddressIntoJit(returnAddress))) {
+        returnAddress = stack_.word(position.sp + (pushed ? sizeof(uintptr_t) : 0));
+      }
+      if (returnAddress && IsReturnAddressIntoJit(returnAddress)) {
+        position.pc = returnAddress;
+        return true;
+      }
+      // A tail call between two C++ functions.
+      if (!foreign && IsReturnAddressIntoJit(stack_.word(position.sp)) &&
+          functionFrameAt(position.fp).kind == Callee::Kind::Script) {
+        position.pc = stack_.word(position.sp);
+        position.sp += sizeof(uintptr_t);
+        return true;
+      }
+      if (foreign && functionFrameAt(position.fp).kind == Callee::Kind::Script) {
+        // A library that leaves fp alone, called from JIT code: somewhere below is the return address.
+        for (uintptr_t at = position.sp; at < position.fp && stack_.contains(at); at += sizeof(uintptr_t)) {
+          if (IsReturnAddressIntoJit(stack_.word(at))) {
+            position.pc = stack_.word(at);
+            position.sp = at + sizeof(uintptr_t);
+            return true;
+          }
+        }
+      }
+    }
+  }
+  if (!stack_.contains(position.fp, 2 * sizeof(uintptr_t))) {
+    bool leftActivation = position.fp >= stack_.high() && position.fp < threadStackHigh_;
+    return !leftActivation && resumeChain(position);
+  }
+  uintptr_t caller = stack_.word(position.fp);
+  uintptr_t returnAddress = stack_.word(position.fp + ReturnAddressOffset);
+  bool intoJit = AddressIsInExecutableMemory(reinterpret_cast<void*>(returnAddress));
+  if (caller <= position.fp || !(intoJit || IsInProgram(returnAddress))) {
+    return resumeChain(position);
+  }
+  position.pc = returnAddress;
+  position.sp = position.fp + DescriptorOffset;
+  position.fp = caller;
+  return true;
+}
+
+// Takes up the chain again at the next pair of a frame pointer and a return address on the stack.
+bool JitWalk::resumeChain(Position& position) const {
+  constexpr int MaxWords = 4096;
+  uintptr_t at = position.sp;
+  for (int i = 0; i < MaxWords && stack_.contains(at, 2 * sizeof(uintptr_t)); i++, at += sizeof(uintptr_t)) {
+    uintptr_t fp = stack_.word(at);
+    if (fp <= at || !stack_.contains(fp, 2 * sizeof(uintptr_t))) {
+      continue;
+    }
+    uintptr_t returnAddress = stack_.word(at + sizeof(uintptr_t));
+    if (IsReturnAddressIntoJit(returnAddress) || (IsInProgram(returnAddress) && stack_.word(fp) > fp)) {
+      position.pc = returnAddress;
+      position.sp = at + DescriptorOffset;
+      position.fp = fp;
+      return true;
+    }
+  }
+  return false;
+}
+
+// Finds the youngest frame from a position in JIT code, and emits it and all older ones.
+JitWalk::Found JitWalk::inJit(const Position& position, Walked* result) {
+  JitcodeGlobalEntry* entry = lookup(position.pc);
+  if (position.leaf && inWindow(position, entry, result)) {
+    return Found::Frame;
+  }
+
+  // An exit frame of a call through a wrapper, while fp is still the wrapper's.
+  uintptr_t exit = jsExitFP();
+  if (!entry && exit && position.fp == exit && exitFrameIsPlausible(exit)) {
+    if (!position.leaf) {
+      emitExitCallee(exit);
+    }
+    *result = emitFrom(exit);
+    return Found::Frame;
+  }
+  // One of a native function, which stands between the frame and the C++ code.
+  if (!position.leaf && exit >= position.sp && exit < position.fp && stack_.holdsFrame(exit) &&
+      stack_.word(exit) == position.fp) {
+    emitExitCallee(exit);
+  }
+
+  Link link;
+  if (!linkOf(position.fp, &link)) {
+    return Found::Inconsistent;
+  }
+  Callee callee = functionFrameAt(position.fp);
+  // A frame of a stub has no callee, and what stands there is a Value in Baseline code, which is never
+  // taken for one; in Ion code it may be any spilled pointer.
+  const JitcodeGlobalEntry* ion = ionEntryOf(entry);
+  bool mayBeStub = callee.kind != Callee::Kind::Script || (ion && !ion->asIon().getScriptKey(0).matches(callee.script));
+  if (mayBeStub && (link.callerType == FrameType::BaselineJS || link.callerType == FrameType::IonJS)) {
+    Callee caller = functionFrameAt(link.callerFrame);
+    if (caller.kind == Callee::Kind::Script &&
+        (callee.kind != Callee::Kind::Script || (ion && ion->asIon().getScriptKey(0).matches(caller.script)))) {
+      *result = emitFrom(link);
+      return Found::Frame;
+    }
+  }
+  if (callee.kind == Callee::Kind::Script) {
+    uintptr_t pc = position.pc;
+    bool leaf = position.leaf;
+    if (entry && entry->isIonIC()) {
+      pc = reinterpret_cast<uintptr_t>(entry->asIonIC().rejoinAddr());
+      leaf = false;
+    } else if (!entry) {
+      // A stub that runs on the function's frame: where in the function it was called says what is
+      // inlined there.
+      constexpr int MaxWords = 64;
+      uintptr_t at = position.sp;
+      for (int i = 0; i < MaxWords && at < position.fp && stack_.contains(at); i++, at += sizeof(uintptr_t)) {
+        uintptr_t returnAddress = stack_.word(at);
+        if (!AddressIsInExecutableMemory(reinterpret_cast<void*>(returnAddress))) {
+          continue;
+        }
+        JitcodeGlobalEntry* caller = lookup(returnAddress);
+        if (caller && caller->isIon() && caller->asIon().getScriptKey(0).matches(callee.script)) {
+          pc = returnAddress;
+          leaf = false;
+          break;
+        }
+      }
+    }
+    emitFunction(position.fp, callee.script, pc, leaf, link.returnAddress);
+    *result = emitFrom(link);
+    return Found::Frame;
+  }
+  if (callee.kind == Callee::Kind::TrampolineNative) {
+    writer_.appendNative(callee.native, placeOf(position.fp));
+    *result = emitFrom(link);
+    return Found::Frame;
+  }
+  // A frame of code that is not JavaScript: regular expressions, and the stub that entered JIT code.
+  return entry ? Found::Inconsistent : Found::Hop;
+}
+
+// The first and last instructions of a function, where its frame has no link.
+bool JitWalk::inWindow(const Position& position, const JitcodeGlobalEntry* entry, Walked* result) {
+  if (!entry || entry->isIonIC()) {
+    return false;
+  }
+  const auto* code = reinterpret_cast<const uint8_t*>(position.pc);
+  uintptr_t frame;
+  if (code[0] == 0x55 || code[0] == 0xC3) {
+    frame = position.sp - sizeof(uintptr_t);
+  } else if (code[0] == 0x48 && ((code[1] == 0x8B && code[2] == 0xEC) || (code[1] == 0x89 && code[2] == 0xE5))) {
+    if (!stack_.contains(position.sp) || stack_.word(position.sp) != position.fp) {
+      return false;
+    }
+    frame = position.sp;
+  } else {
+    return false;
+  }
+  // The word at `frame` itself is not the frame's yet or not any more.
+  if (!stack_.contains(frame + ReturnAddressOffset, CalleeOffset) || position.fp <= frame) {
+    return false;
+  }
+  uintptr_t returnAddress = stack_.word(frame + ReturnAddressOffset);
+  uintptr_t descriptor = stack_.word(frame + DescriptorOffset);
+  if (descriptor >> 32 || !AddressIsInExecutableMemory(reinterpret_cast<void*>(returnAddress))) {
+    return false;
+  }
+  Callee callee = CheckCallee(stack_.word(frame + CalleeOffset));
+  if (callee.kind != Callee::Kind::Script) {
+    return false;
+  }
+  if ((entry->isIon() && !entry->asIon().getScriptKey(0).matches(callee.script)) ||
+      (entry->isBaseline() && !entry->asBaseline().scriptKey().matches(callee.script))) {
+    return false;
+  }
+  StrobeFramePlace place = {frame, returnAddress, stack_.word(frame + CalleeOffset)};
+  writer_.appendScript(callee.script, place);
+  *result = emitFrom({position.fp, returnAddress, FrameType(descriptor & FrameDescriptor::TypeMask)});
+  return true;
+}
+
+// A function's frame, with what is inlined into it at `pc`.
+void JitWalk::emitFunction(uintptr_t fp, JSScript* script, uintptr_t pc, bool leaf, uintptr_t returnAddress) {
+  StrobeFramePlace place = {fp, returnAddress, stack_.word(fp + CalleeOffset)};
+  JitcodeGlobalEntry* entry = lookup(pc);
+  if (entry && entry->isIonIC()) {
+    pc = reinterpret_cast<uintptr_t>(entry->asIonIC().rejoinAddr());
+    leaf = false;
+    entry = lookup(pc);
+  }
+  if (entry && entry->isIon() && entry->asIon().getScriptKey(0).matches(script)) {
+    // The table counts the address at the end of a region to it, as a return address is. The next
+    // instruction to run belongs to the region that begins there.
+    uintptr_t address = leaf && entry->containsPointer(reinterpret_cast<void*>(pc + 1)) ? pc + 1 : pc;
+    writer_.appendInlinedFunctions(entry->asIon(), reinterpret_cast<void*>(address), script->realm(), place);
+  }
+  if (!writer_.full()) {
+    writer_.appendScript(script, place);
+  }
+}
+
+// The built-in that an exit frame is for, if it is for one and says so.
+bool JitWalk::emitExitCallee(uintptr_t exit) {
+  constexpr size_t FooterSize = jit::ExitFooterFrame::Size();
+  if (!stack_.contains(exit - FooterSize, FooterSize) || !stack_.holdsFrame(exit)) {
+    return false;
+  }
+  auto* frame = reinterpret_cast<jit::ExitFrameLayout*>(exit);
+  uintptr_t callee = 0;
+  uintptr_t argument = exit + jit::ExitFrameLayout::Size();
+  JS::Value calleeValue = JS::UndefinedValue();
+  switch (frame->footer()->type()) {
+    case jit::ExitFrameType::CallNative:
+    case jit::ExitFrameType::ConstructNative:
+      // After the exit frame: argc, then the callee, which the result will replace.
+      callee = argument + sizeof(uintptr_t);
+      break;
+    case jit::ExitFrameType::IonOOLNative:
+      callee = argument + 2 * sizeof(uintptr_t);
+      break;
+    case jit::ExitFrameType::VMFunction:
+      switch (frame->footer()->functionId()) {
+        case jit::VMFunctionId::DoCallFallback:
+          // frame, stub, argc, vp
+          if (stack_.contains(argument + 3 * sizeof(uintptr_t))) {
+            callee = stack_.word(argument + 3 * sizeof(uintptr_t));
+          }
+          break;
+        case jit::VMFunctionId::InvokeFunction: {
+          // The callee, an object by reference.
+          if (stack_.contains(argument) && IsFunction(stack_.word(argument))) {
+            calleeValue = JS::ObjectValue(*reinterpret_cast<JSObject*>(stack_.word(argument)));
+          }
+          break;
+        }
+        default:
+          return false;
+      }
+      break;
+    default:
+      return false;
+  }
+  if (callee) {
+    if (!stack_.contains(callee)) {
+      return false;
+    }
+    calleeValue = JS::Value::fromRawBits(stack_.word(callee));
+  }
+  if (!calleeValue.isObject() || !IsFunction(reinterpret_cast<uintptr_t>(&calleeValue.toObject()))) {
+    return false;
+  }
+  auto* function = &calleeValue.toObject().as<JSFunction>();
+  if (!function->isBuiltinNative()) {
+    return false;
+  }
+  writer_.appendNative(function, placeOf(exit));
+  return true;
+}
+
+// Emits the caller of a frame and all older frames of the activation.
+Walked JitWalk::emitFrom(Link link) {
+  while (!writer_.full()) {
+    switch (link.callerType) {
+      case FrameType::BaselineStub:
+      case FrameType::IonICCall: {
+        bool baseline = link.callerType == FrameType::BaselineStub;
+        if (!linkOf(link.callerFrame, &link) ||
+            link.callerType != (baseline ? FrameType::BaselineJS : FrameType::IonJS)) {
+          return Walked::Inconsistent;
+        }
+        [[fallthrough]];
+      }
+      case FrameType::IonJS:
+      case FrameType::BaselineJS: {
+        uintptr_t fp = link.callerFrame;
+        if (!stack_.holdsFrame(fp)) {
+          return Walked::Inconsistent;
+        }
+        JSScript* script = ScriptOfCalleeToken(CalleeToken(stack_.word(fp + CalleeOffset)));
+        if (!script) {
+          return Walked::Inconsistent;
+        }
+        emitFunction(fp, script, link.returnAddress, false, stack_.word(fp + ReturnAddressOffset));
+        break;
+      }
+      case FrameType::TrampolineNative: {
+        if (!stack_.holdsFrame(link.callerFrame)) {
+          return Walked::Inconsistent;
+        }
+        auto token = CalleeToken(stack_.word(link.callerFrame + CalleeOffset));
+        if (jit::CalleeTokenIsFunction(token)) {
+          writer_.appendNative(jit::CalleeTokenToFunction(token), placeOf(link.callerFrame));
+        }
+        break;
+      }
+      case FrameType::BaselineInterpreterEntry:
+        break;
+      case FrameType::WasmToJSJit: {
+        uintptr_t exit = link.callerFrame;
+        if (!stack_.contains(exit, 2 * sizeof(uintptr_t))) {
+          return Walked::Inconsistent;
+        }
+        return fromWasm(stack_.word(exit + ReturnAddressOffset), stack_.word(exit));
+      }
+      case FrameType::CppToJSJit:
+        return Walked::Done;
+      default:
+        return Walked::Inconsistent;
+    }
+    if (!linkOf(link.callerFrame, &link)) {
+      return Walked::Inconsistent;
+    }
+  }
+  return Walked::Done;
+}
+
+// The frames from a position in WebAssembly code, whose frame is at `fp`.
+Walked JitWalk::fromWasm(uintptr_t pc, uintptr_t fp) {
+  JS::Realm* realm = nullptr;
+  while (!writer_.full()) {
+    const wasm::CodeRange* range = nullptr;
+    const wasm::CodeBlock* block = wasm::LookupCodeBlock(reinterpret_cast<void*>(pc), &range);
+    if (!block || range->isJitEntry()) {
+      // Called by JIT code: directly, by an exit frame made for it, or through an entry stub.
+      return emitFrom(fp);
+    }
+    if (range->isInterpEntry()) {
+      return Walked::Done;
+    }
+    if (!stack_.contains(fp, 2 * sizeof(uintptr_t)) || stack_.word(fp) <= fp) {
+      return Walked::Inconsistent;
+    }
+    uintptr_t returnAddress = stack_.word(fp + ReturnAddressOffset);
+    if (range->isFunction()) {
+      if (!realm) {
+        realm = wasm::GetNearestEffectiveInstance(reinterpret_cast<const wasm::Frame*>(fp))->realm();
+      }
+      writer_.appendWasm(*block->code, range->funcIndex(), realm, {fp, returnAddress, 0});
+      // The caller may be another instance's, of another realm.
+      const wasm::Code* caller = wasm::LookupCode(reinterpret_cast<void*>(returnAddress));
+      wasm::CallSite site;
+      if (!caller || !caller->lookupCallSite(reinterpret_cast<void*>(returnAddress), &site) ||
+          site.mightBeCrossInstance()) {
+        realm = nullptr;
+      }
+    }
+    pc = returnAddress;
+    fp = stack_.word(fp);
+  }
+  return Walked::Done;
+}
+
+Walked JitWalk::fromWasmRegisters(const Position& position) {
+  wasm::RegisterState state;
+  state.pc = reinterpret_cast<void*>(position.pc);
+  state.sp = reinterpret_cast<void*>(position.sp);
+  state.fp = reinterpret_cast<void*>(position.fp);
+  wasm::UnwindState unwound;
+  bool unwoundCaller;
+  // In a prologue or an epilogue the caller's frame is given: the callee has no frame, and is left out.
+  if (!stack_.contains(position.sp, 2 * sizeof(uintptr_t)) || !stack_.contains(position.fp, 2 * sizeof(uintptr_t)) ||
+      !wasm::StartUnwinding(state, &unwound, &unwoundCaller)) {
+    return Walked::Inconsistent;
+  }
+  return fromWasm(reinterpret_cast<uintptr_t>(unwound.pc), reinterpret_cast<uintptr_t>(unwound.fp));
+}
+
+// Whether the fields of an interpreter activation have been filled in: it is on the list before they
+// are.
+bool IsInitialised(InterpreterActivation* activation) {
+  alignas(InterpreterFrame) static uint8_t frame[sizeof(InterpreterFrame)];
+  auto address = reinterpret_cast<uintptr_t>(activation->current());
+  if (address % alignof(InterpreterFrame) || !ReadSafely(address, frame, sizeof(frame))) {
+    return false;
+  }
+  return IsScript(reinterpret_cast<uintptr_t>(reinterpret_cast<InterpreterFrame*>(frame)->script()));
+}
+
+}  // namespace
+
+StrobeWalk strobe_walk_table(JSContext* cx, const StrobeStopped* stopped, StrobeStack* stack) {
+  StackWriter writer(stack);
+  if (!cx->activation()) {
+    return STROBE_WALK_IDLE;
+  }
+  // A moved cell must not be followed, and the tables change while sampling is suppressed.
+  if (cx->runtime()->heapState() != JS::HeapState::Idle) {
+    return STROBE_WALK_COLLECTING;
+  }
+  if (!cx->isProfilerSamplingEnabled()) {
+    return STROBE_WALK_SUPPRESSED;
+  }
+  // The engine's handler of WebAssembly's traps runs on a stack of its own.
+  if (stopped->sp < stopped->stack_low || stopped->sp >= stopped->stack_high) {
+    return STROBE_WALK_INCONSISTENT;
+  }
+
+  bool youngest = true;
+  uintptr_t low = stopped->sp;
+  for (Activation* activation = cx->activation(); activation && !writer.full(); activation = activation->prev()) {
+    if (activation->isInterpreter()) {
+      if (!youngest || IsInitialised(activation->asInterpreter())) {
+        writer.appendInterpreterFrames(activation->asInterpreter());
+      }
+    } else {
+      // Frames are younger than their activation, which is an object in the C++ frame that entered JIT
+      // code.
+      auto high = reinterpret_cast<uintptr_t>(activation);
+      if (high <= low || high > stopped->stack_high) {
+        return STROBE_WALK_INCONSISTENT;
+      }
+      JitWalk walk(cx, writer, activation->asJit(), StackMemory(low, high), stopped->stack_high);
+      Walked result =
+          youngest ? walk.fromRegisters({stopped->pc, stopped->sp, stopped->fp, true}) : walk.fromExit();
+      if (result == Walked::Inconsistent) {
+        return STROBE_WALK_INCONSISTENT;
+      }
+      low = high;
+    }
+    youngest = false;
+  }
+  return STROBE_WALK_STACK;
+}
+
+#endif  // __x86_64__
