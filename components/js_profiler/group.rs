@@ -5,11 +5,15 @@
 //! A profiler group as the sampling thread has it: an event loop's thread and JavaScript context, its
 //! sessions, and the functions that were seen on its stacks.
 
+use std::collections::BTreeMap;
+use std::ffi::CStr;
+
 use js_profiler_traits::{GroupId, SessionId};
-use log::warn;
+use log::{debug, warn};
 use malloc_size_of_derive::MallocSizeOf;
 use servo_base::cross_process_instant::CrossProcessInstant;
 
+use crate::comparison::Comparison;
 use crate::function_table::{FunctionId, FunctionTable};
 use crate::session::{Outcome, SampledSession, Stack};
 use crate::spidermonkey::{FramePlace, SampledContext, StackBuffer, Walk};
@@ -26,6 +30,12 @@ pub struct Group {
     sessions: Vec<SampledSession>,
     functions: FunctionTable,
     last: LastStack,
+    /// If each stack is walked both ways.
+    #[ignore_malloc_size_of = "For tests"]
+    comparison: Option<Comparison>,
+    /// Why stacks could not be walked, and how often. For the log.
+    #[ignore_malloc_size_of = "A few numbers"]
+    unwalkable: BTreeMap<&'static CStr, u64>,
 }
 
 /// The last known stack, from the root to the leaf. While a stack cannot be walked, those of its
@@ -54,6 +64,8 @@ impl Group {
             sessions: Vec::new(),
             functions: FunctionTable::default(),
             last: LastStack::default(),
+            comparison: Comparison::wanted(context),
+            unwalkable: BTreeMap::new(),
         }
     }
 
@@ -69,6 +81,13 @@ impl Group {
             // Nobody refers to the functions any more.
             self.functions = FunctionTable::default();
             self.last = LastStack::default();
+            if !self.unwalkable.is_empty() {
+                debug!("{:?}: unwalkable: {:?}", self.id, self.unwalkable);
+                self.unwalkable.clear();
+            }
+            if let Some(comparison) = &mut self.comparison {
+                debug!("{:?}: compared: {:?}", self.id, comparison.take());
+            }
         }
         self.log_interval();
         Some(session)
@@ -80,7 +99,7 @@ impl Group {
 
     fn log_interval(&self) {
         let intervals = self.sessions.iter().filter_map(SampledSession::interval);
-        log::debug!(
+        debug!(
             "{:?}: {} sessions, interval {:?} ticks",
             self.id,
             self.sessions.len(),
@@ -126,11 +145,15 @@ impl Group {
         }
         buffer.clear();
         let (context, places) = (self.context, &self.last.places);
+        let comparison = &mut self.comparison;
         let stopped = self.thread.while_stopped(|stopped| {
             let walk = context.walk(stopped, buffer);
+            if let Some(comparison) = comparison {
+                comparison.walk(context, stopped);
+            }
             let kept = match walk {
                 Walk::Stack | Walk::Idle => 0,
-                Walk::Collecting | Walk::Unwalkable => context.count_kept(stopped, places),
+                Walk::Collecting | Walk::Unwalkable(_) => context.count_kept(stopped, places),
             };
             (CrossProcessInstant::now(), walk, kept)
         });
@@ -143,11 +166,17 @@ impl Group {
                 return (CrossProcessInstant::now(), Outcome::Missed);
             },
         };
+        if let Some(comparison) = &mut self.comparison {
+            comparison.compare(walk, buffer);
+        }
         self.last.truncate(kept);
         let outcome = match walk {
             Walk::Idle => Outcome::Idle,
             Walk::Collecting => Outcome::Collecting,
-            Walk::Unwalkable => Outcome::Unwalkable,
+            Walk::Unwalkable(why) => {
+                *self.unwalkable.entry(why).or_default() += 1;
+                Outcome::Unwalkable
+            },
             Walk::Stack if self.intern(buffer) => Outcome::Stack,
             Walk::Stack => {
                 self.last.truncate(0);

@@ -18,6 +18,7 @@
 // Built anew in every checkout: see the generated .cargo/config.toml.
 const _: Option<&str> = option_env!("STROBE_CHECKOUT");
 
+mod comparison;
 mod event_loop;
 mod function_table;
 mod group;

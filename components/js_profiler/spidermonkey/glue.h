@@ -87,6 +87,8 @@ struct StrobeStack {
   size_t text_length;
   // Whether there were more frames than frames_capacity.
   bool truncated;
+  // What was wrong, after STROBE_WALK_INCONSISTENT; lives as long as the process.
+  const char* contradiction;
 };
 
 // The registers of a stopped thread, and the bounds of its stack: [stack_low, stack_high).
@@ -104,10 +106,8 @@ enum StrobeWalk : uint32_t {
   STROBE_WALK_IDLE = 1,
   // The engine is collecting garbage.
   STROBE_WALK_COLLECTING = 2,
-  // The engine is changing the tables that the walk needs.
-  STROBE_WALK_SUPPRESSED = 3,
-  // The stack contradicts itself.
-  STROBE_WALK_INCONSISTENT = 4,
+  // The stack contradicts itself, or the engine is changing what the walk needs.
+  STROBE_WALK_INCONSISTENT = 3,
 };
 
 // Whether no JavaScript is on the context's stack. Reads one word, so it may be asked while the

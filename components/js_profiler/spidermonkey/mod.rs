@@ -8,7 +8,7 @@
 
 #![allow(unsafe_code)]
 
-use std::ffi::c_void;
+use std::ffi::{CStr, c_char, c_void};
 use std::ptr::NonNull;
 
 use js_profiler_traits::{RealmId, preferences};
@@ -98,6 +98,7 @@ struct GlueStack {
     text_capacity: usize,
     text_length: usize,
     truncated: bool,
+    contradiction: *const c_char,
 }
 
 #[repr(u32)]
@@ -107,8 +108,7 @@ enum GlueWalk {
     Stack = 0,
     Idle = 1,
     Collecting = 2,
-    Suppressed = 3,
-    Inconsistent = 4,
+    Inconsistent = 3,
 }
 
 unsafe extern "C" {
@@ -213,8 +213,8 @@ pub enum Walk {
     Idle,
     /// The engine is collecting garbage.
     Collecting,
-    /// The engine forbids walking at this moment, or the stack contradicts itself.
-    Unwalkable,
+    /// The stack contradicts itself, or the engine forbids walking at this moment. Says what is wrong.
+    Unwalkable(&'static CStr),
 }
 
 /// Room for one walked stack, made beforehand: the walk must not allocate.
@@ -267,6 +267,9 @@ pub enum Walker {
     /// it is on.
     #[cfg(target_arch = "x86_64")]
     Table,
+    /// As `Table`, and each stack is also walked by `Stock`, to compare the two.
+    #[cfg(target_arch = "x86_64")]
+    Both,
     /// By the engine's stock profiling mode, which instruments the code: it costs speed while it is
     /// on, and switching it discards all JIT code.
     Stock,
@@ -276,10 +279,32 @@ impl Walker {
     /// The one that the preferences ask for.
     pub fn preferred() -> Self {
         #[cfg(target_arch = "x86_64")]
-        if !preferences::stock_walker() {
-            return Self::Table;
+        {
+            if preferences::compare_walkers() {
+                return Self::Both;
+            }
+            if !preferences::stock_walker() {
+                return Self::Table;
+            }
         }
         Self::Stock
+    }
+}
+
+impl Walker {
+    fn is_stock(self) -> bool {
+        match self {
+            Self::Stock => true,
+            #[cfg(target_arch = "x86_64")]
+            Self::Both => true,
+            #[cfg(target_arch = "x86_64")]
+            Self::Table => false,
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn is_table(self) -> bool {
+        self != Self::Stock
     }
 }
 
@@ -301,8 +326,36 @@ impl SampledContext {
         unsafe { strobe_is_idle(self.cx.as_ptr()) }
     }
 
+    /// Whether both [`SampledContext::walk`] and [`SampledContext::walk_stock`] may be used.
+    pub fn walks_both_ways(self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        if self.walker == Walker::Both {
+            return true;
+        }
+        false
+    }
+
     /// Walks the stack into `buffer`. `stopped` must be the context's own thread.
     pub fn walk(self, stopped: &Stopped, buffer: &mut StackBuffer) -> Walk {
+        let walk = match self.walker {
+            #[cfg(target_arch = "x86_64")]
+            Walker::Table | Walker::Both => strobe_walk_table,
+            Walker::Stock => strobe_walk_stock,
+        };
+        self.walk_with(walk, stopped, buffer)
+    }
+
+    /// Walks the stack by the stock walker, where the engine is in both modes.
+    pub fn walk_stock(self, stopped: &Stopped, buffer: &mut StackBuffer) -> Walk {
+        self.walk_with(strobe_walk_stock, stopped, buffer)
+    }
+
+    fn walk_with(
+        self,
+        walk: unsafe extern "C" fn(*mut JSContext, *const Stopped, *mut GlueStack) -> GlueWalk,
+        stopped: &Stopped,
+        buffer: &mut StackBuffer,
+    ) -> Walk {
         let mut glue_stack = GlueStack {
             frames: buffer.frames.as_mut_ptr(),
             frames_capacity: buffer.frames.capacity(),
@@ -311,11 +364,7 @@ impl SampledContext {
             text_capacity: buffer.text.capacity(),
             text_length: 0,
             truncated: false,
-        };
-        let walk = match self.walker {
-            #[cfg(target_arch = "x86_64")]
-            Walker::Table => strobe_walk_table,
-            Walker::Stock => strobe_walk_stock,
+            contradiction: c"".as_ptr(),
         };
         // SAFETY: a `Stopped` is lent by `Thread::while_stopped` alone, and only while the thread
         // stands still; a group has one thread and its context. The buffers are as large as they say.
@@ -332,7 +381,10 @@ impl SampledContext {
             },
             GlueWalk::Idle => Walk::Idle,
             GlueWalk::Collecting => Walk::Collecting,
-            GlueWalk::Suppressed | GlueWalk::Inconsistent => Walk::Unwalkable,
+            // SAFETY: the glue gives a string that lives as long as the process.
+            GlueWalk::Inconsistent => {
+                Walk::Unwalkable(unsafe { CStr::from_ptr::<'static>(glue_stack.contradiction) })
+            },
         }
     }
 
@@ -386,24 +438,28 @@ impl EngineMode {
         if enabled == self.enabled {
             return true;
         }
-        match self.walker {
-            #[cfg(target_arch = "x86_64")]
+        if self.walker.is_stock() && !self.set_stock_enabled(enabled) {
+            return false;
+        }
+        #[cfg(target_arch = "x86_64")]
+        if self.walker.is_table() {
             // SAFETY: we are on the context's thread.
-            Walker::Table => unsafe { strobe_set_table_enabled(self.cx.as_ptr(), enabled) },
-            Walker::Stock => {
-                if self.profiling_stack.is_none() {
-                    // SAFETY: we are on the context's thread.
-                    let installed = unsafe { strobe_install_stock(self.cx.as_ptr()) };
-                    self.profiling_stack = NonNull::new(installed);
-                    if self.profiling_stack.is_none() {
-                        return false;
-                    }
-                }
-                // SAFETY: we are on the context's thread, and a profiling stack is installed.
-                unsafe { strobe_set_stock_enabled(self.cx.as_ptr(), enabled) };
-            },
+            unsafe { strobe_set_table_enabled(self.cx.as_ptr(), enabled) };
         }
         self.enabled = enabled;
+        true
+    }
+
+    fn set_stock_enabled(&mut self, enabled: bool) -> bool {
+        if self.profiling_stack.is_none() {
+            // SAFETY: we are on the context's thread.
+            self.profiling_stack = NonNull::new(unsafe { strobe_install_stock(self.cx.as_ptr()) });
+            if self.profiling_stack.is_none() {
+                return false;
+            }
+        }
+        // SAFETY: we are on the context's thread, and a profiling stack is installed.
+        unsafe { strobe_set_stock_enabled(self.cx.as_ptr(), enabled) };
         true
     }
 }

@@ -64,13 +64,15 @@ StrobeWalk strobe_walk_stock(JSContext* cx, const StrobeStopped* stopped, Strobe
     return STROBE_WALK_COLLECTING;
   }
   if (!runtime->geckoProfiler().enabled() || !cx->isProfilerSamplingEnabled()) {
-    return STROBE_WALK_SUPPRESSED;
+    stack->contradiction = "the engine is changing its tables";
+    return STROBE_WALK_INCONSISTENT;
   }
   auto onStack = [&](const void* address) {
     auto position = reinterpret_cast<uintptr_t>(address);
     return position >= stopped->stack_low && position < stopped->stack_high;
   };
   if (!onStack(reinterpret_cast<void*>(stopped->sp))) {
+    stack->contradiction = "the thread is on another stack";
     return STROBE_WALK_INCONSISTENT;
   }
 
@@ -89,9 +91,11 @@ StrobeWalk strobe_walk_stock(JSContext* cx, const StrobeStopped* stopped, Strobe
     // is an object in the C++ frame that entered JIT code.
     while (!jitFrames.done() && jitFrames.stackAddress() < static_cast<void*>(activation) && !writer.full()) {
       if (!onStack(jitFrames.stackAddress())) {
+        stack->contradiction = "a frame is not on the stack";
         return STROBE_WALK_INCONSISTENT;
       }
       if (jitFrames.isJSJit() && !AppendJitFrame(cx, jitFrames, writer)) {
+        stack->contradiction = "a function's frame has no script";
         return STROBE_WALK_INCONSISTENT;
       }
       ++jitFrames;

@@ -196,9 +196,16 @@ struct Position {
   uintptr_t fp;
   // The registers of the stopped thread: pc is no return address.
   bool leaf;
+  // The chain was broken and taken up again.
+  bool guessed = false;
 };
 
+bool IsIonCode(JSScript* script, uintptr_t pc) {
+  return script->hasIonScript() && script->ionScript()->method()->containsNativePC(reinterpret_cast<void*>(pc));
+}
+
 enum class Walked { Done, Inconsistent };
+
 
 // Walks the frames of one JIT activation.
 class JitWalk {
@@ -208,11 +215,17 @@ class JitWalk {
   // The part of the stack that is the activation's.
   StackMemory stack_;
   uintptr_t threadStackHigh_;
+  // Whether the engine is not changing its tables of code.
+  bool tablesUsable_;
+  const char* contradiction_ = nullptr;
 
  public:
   JitWalk(JSContext* cx, StackWriter& writer, JitActivation* activation, const StackMemory& stack,
           uintptr_t threadStackHigh)
-      : cx_(cx), writer_(writer), activation_(activation), stack_(stack), threadStackHigh_(threadStackHigh) {}
+      : cx_(cx), writer_(writer), activation_(activation), stack_(stack), threadStackHigh_(threadStackHigh), tablesUsable_(cx->isProfilerSamplingEnabled()) {}
+
+  // What is wrong, after a result of Inconsistent.
+  const char* contradiction() const { return contradiction_; }
 
   // The youngest activation: from the registers.
   Walked fromRegisters(Position position);
@@ -225,6 +238,9 @@ class JitWalk {
 
   // The entry of JIT code that has one. Entries may outlive their code.
   JitcodeGlobalEntry* lookup(uintptr_t pc) const {
+    if (!tablesUsable_) {
+      return nullptr;
+    }
     JitcodeGlobalEntry* entry = table()->lookup(reinterpret_cast<void*>(pc));
     return entry && entry->hasJitcode() ? entry : nullptr;
   }
@@ -238,14 +254,21 @@ class JitWalk {
     return entry && entry->isIon() ? entry : nullptr;
   }
 
+  Walked contradict(const char* what) {
+    contradiction_ = what;
+    return Walked::Inconsistent;
+  }
+
   bool linkOf(uintptr_t fp, Link* link) const;
   Callee functionFrameAt(uintptr_t fp) const;
   uintptr_t jsExitFP() const {
     return activation_->hasExitFP() && activation_->hasJSExitFP() ? reinterpret_cast<uintptr_t>(activation_->jsExitFP())
                                                                   : 0;
   }
+  bool isJitFrame(uintptr_t fp) const;
   bool exitFrameIsPlausible(uintptr_t exit) const;
 
+  bool returnToJitAtStackPointer(Position& position) const;
   bool nextNative(Position& position) const;
   bool resumeChain(Position& position) const;
 
@@ -256,7 +279,7 @@ class JitWalk {
   Walked emitFrom(Link link);
   Walked emitFrom(uintptr_t fp) {
     Link link;
-    return linkOf(fp, &link) ? emitFrom(link) : Walked::Inconsistent;
+    return linkOf(fp, &link) ? emitFrom(link) : contradict("a frame is not linked to its caller");
   }
   void emitFunction(uintptr_t fp, JSScript* script, uintptr_t pc, bool leaf, uintptr_t returnAddress);
   bool emitExitCallee(uintptr_t exit);
@@ -300,6 +323,13 @@ Callee JitWalk::functionFrameAt(uintptr_t fp) const {
   return CheckCallee(stack_.word(fp + CalleeOffset));
 }
 
+// Whether a function's frame or a stub's on top of one is at `fp`.
+bool JitWalk::isJitFrame(uintptr_t fp) const {
+  Link link;
+  return functionFrameAt(fp).kind != Callee::Kind::None ||
+         (linkOf(fp, &link) && functionFrameAt(link.callerFrame).kind == Callee::Kind::Script);
+}
+
 bool JitWalk::exitFrameIsPlausible(uintptr_t exit) const {
   Link link;
   if (!linkOf(exit, &link) || !stack_.holdsFrame(link.callerFrame)) {
@@ -325,7 +355,7 @@ Walked JitWalk::fromExit() {
   if (activation_->hasWasmExitFP()) {
     auto exit = reinterpret_cast<uintptr_t>(activation_->wasmExitFP());
     if (!stack_.contains(exit, 2 * sizeof(uintptr_t))) {
-      return Walked::Inconsistent;
+      return contradict("the exit frame of WebAssembly is not on the stack");
     }
     return fromWasm(stack_.word(exit + ReturnAddressOffset), stack_.word(exit));
   }
@@ -351,11 +381,18 @@ Walked JitWalk::fromRegisters(Position position) {
         return position.leaf ? fromWasmRegisters(position) : fromWasm(position.pc, position.fp);
       }
       Walked result;
+      // What was left behind on the stack by calls that have returned may look like a chain. An exit
+      // frame that is younger than what it leads to is the better guess.
+      uintptr_t exit = jsExitFP();
+      if (position.guessed && exit && exit < position.fp && exitFrameIsPlausible(exit)) {
+        emitExitCallee(exit);
+        return emitFrom(exit);
+      }
       switch (inJit(position, &result)) {
         case Found::Frame:
           return result;
         case Found::Inconsistent:
-          return Walked::Inconsistent;
+          return contradict("no frame of JIT code at the frame pointer");
         case Found::Hop:
           break;
       }
@@ -369,52 +406,61 @@ Walked JitWalk::fromRegisters(Position position) {
         return emitFrom(exit);
       }
       bool leftActivation = position.fp >= stack_.high() && position.fp < threadStackHigh_;
-      return leftActivation ? Walked::Done : Walked::Inconsistent;
+      return leftActivation ? Walked::Done : contradict("the chain of native frames is broken");
     }
   }
-  return Walked::Inconsistent;
+  return contradict("the chain of native frames does not end");
+}
+
+// Goes from native code without a frame of its own, or whose frame is not linked, to JIT code that
+// called it. fp is that code's.
+bool JitWalk::returnToJitAtStackPointer(Position& position) const {
+  uint8_t code[3] = {};
+  if (!ReadSafely(position.pc, code, sizeof(code))) {
+    return false;
+  }
+  auto returnAt = [&](uintptr_t at) {
+    if (at >= position.fp || !stack_.contains(at) || !IsReturnAddressIntoJit(stack_.word(at))) {
+      return false;
+    }
+    position.pc = stack_.word(at);
+    position.sp = at + sizeof(uintptr_t);
+    return true;
+  };
+  // At the first and the last instruction of a function the return address is at sp; after the frame
+  // pointer is pushed, above that.
+  bool atEnd = code[0] == 0x55 || code[0] == 0xC3;
+  bool pushed = code[0] == 0x48 && code[1] == 0x89 && code[2] == 0xE5;
+  if (atEnd) {
+    return returnAt(position.sp);
+  }
+  if (pushed) {
+    return returnAt(position.sp + sizeof(uintptr_t));
+  }
+  bool onFunctionFrame = functionFrameAt(position.fp).kind == Callee::Kind::Script;
+  if (IsInProgram(position.pc)) {
+    // A tail call between two C++ functions.
+    return onFunctionFrame && returnAt(position.sp);
+  }
+  if (returnAt(position.sp) || returnAt(position.sp + sizeof(uintptr_t))) {
+    return true;
+  }
+  // A library that leaves fp alone: somewhere below is the return address.
+  for (uintptr_t at = position.sp; onFunctionFrame && at < position.fp && stack_.contains(at);
+       at += sizeof(uintptr_t)) {
+    if (returnAt(at)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 // Goes from a C++ or Rust frame, or a trampoline's, to its caller. False at the end of the chain.
 bool JitWalk::nextNative(Position& position) const {
   if (position.leaf) {
     position.leaf = false;
-    // At the first and the last instruction of a function the return address is at sp; after the frame
-    // pointer is pushed it is above that.
-    uint8_t code[3] = {};
-    uintptr_t returnAddress = 0;
-    if (ReadSafely(position.pc, code, sizeof(code)) && stack_.contains(position.sp, 2 * sizeof(uintptr_t))) {
-      bool entry = code[0] == 0x55 || code[0] == 0xC3;
-      bool pushed = code[0] == 0x48 && code[1] == 0x89 && code[2] == 0xE5;
-      bool foreign = !IsInProgram(position.pc);
-      if (entry || foreign) {
-        returnAddress = stack_.word(position.sp);
-        position.sp += sizeof(uintptr_t);
-      }
-      if (pushed || (foreign && !IsReturnAddressIntoJit(returnAddress))) {
-        returnAddress = stack_.word(position.sp + (pushed ? sizeof(uintptr_t) : 0));
-      }
-      if (returnAddress && IsReturnAddressIntoJit(returnAddress)) {
-        position.pc = returnAddress;
-        return true;
-      }
-      // A tail call between two C++ functions.
-      if (!foreign && IsReturnAddressIntoJit(stack_.word(position.sp)) &&
-          functionFrameAt(position.fp).kind == Callee::Kind::Script) {
-        position.pc = stack_.word(position.sp);
-        position.sp += sizeof(uintptr_t);
-        return true;
-      }
-      if (foreign && functionFrameAt(position.fp).kind == Callee::Kind::Script) {
-        // A library that leaves fp alone, called from JIT code: somewhere below is the return address.
-        for (uintptr_t at = position.sp; at < position.fp && stack_.contains(at); at += sizeof(uintptr_t)) {
-          if (IsReturnAddressIntoJit(stack_.word(at))) {
-            position.pc = stack_.word(at);
-            position.sp = at + sizeof(uintptr_t);
-            return true;
-          }
-        }
-      }
+    if (returnToJitAtStackPointer(position)) {
+      return true;
     }
   }
   if (!stack_.contains(position.fp, 2 * sizeof(uintptr_t))) {
@@ -443,10 +489,12 @@ bool JitWalk::resumeChain(Position& position) const {
       continue;
     }
     uintptr_t returnAddress = stack_.word(at + sizeof(uintptr_t));
-    if (IsReturnAddressIntoJit(returnAddress) || (IsInProgram(returnAddress) && stack_.word(fp) > fp)) {
+    bool fromJit = IsReturnAddressIntoJit(returnAddress) && isJitFrame(fp);
+    if (fromJit || (IsInProgram(returnAddress) && stack_.word(fp) > fp)) {
       position.pc = returnAddress;
       position.sp = at + DescriptorOffset;
       position.fp = fp;
+      position.guessed = true;
       return true;
     }
   }
@@ -477,7 +525,8 @@ JitWalk::Found JitWalk::inJit(const Position& position, Walked* result) {
 
   Link link;
   if (!linkOf(position.fp, &link)) {
-    return Found::Inconsistent;
+    // The stub that enters JIT code is on its C++ caller's frame at its beginning and end.
+    return entry ? Found::Inconsistent : Found::Hop;
   }
   Callee callee = functionFrameAt(position.fp);
   // A frame of a stub has no callee, and what stands there is a Value in Baseline code, which is never
@@ -495,6 +544,10 @@ JitWalk::Found JitWalk::inJit(const Position& position, Walked* result) {
   if (callee.kind == Callee::Kind::Script) {
     uintptr_t pc = position.pc;
     bool leaf = position.leaf;
+    if (!tablesUsable_ && callee.script->hasIonScript()) {
+      *result = contradict("the engine is changing the table of what is inlined");
+      return Found::Frame;
+    }
     if (entry && entry->isIonIC()) {
       pc = reinterpret_cast<uintptr_t>(entry->asIonIC().rejoinAddr());
       leaf = false;
@@ -656,7 +709,7 @@ Walked JitWalk::emitFrom(Link link) {
         bool baseline = link.callerType == FrameType::BaselineStub;
         if (!linkOf(link.callerFrame, &link) ||
             link.callerType != (baseline ? FrameType::BaselineJS : FrameType::IonJS)) {
-          return Walked::Inconsistent;
+          return contradict("the frame of a stub has no function's frame below");
         }
         [[fallthrough]];
       }
@@ -664,18 +717,21 @@ Walked JitWalk::emitFrom(Link link) {
       case FrameType::BaselineJS: {
         uintptr_t fp = link.callerFrame;
         if (!stack_.holdsFrame(fp)) {
-          return Walked::Inconsistent;
+          return contradict("a function's frame is not on the stack");
         }
         JSScript* script = ScriptOfCalleeToken(CalleeToken(stack_.word(fp + CalleeOffset)));
         if (!script) {
-          return Walked::Inconsistent;
+          return contradict("a function's frame has no script");
+        }
+        if (!tablesUsable_ && IsIonCode(script, link.returnAddress)) {
+          return contradict("the engine is changing the table of what is inlined");
         }
         emitFunction(fp, script, link.returnAddress, false, stack_.word(fp + ReturnAddressOffset));
         break;
       }
       case FrameType::TrampolineNative: {
         if (!stack_.holdsFrame(link.callerFrame)) {
-          return Walked::Inconsistent;
+          return contradict("the frame of a trampoline is not on the stack");
         }
         auto token = CalleeToken(stack_.word(link.callerFrame + CalleeOffset));
         if (jit::CalleeTokenIsFunction(token)) {
@@ -688,17 +744,17 @@ Walked JitWalk::emitFrom(Link link) {
       case FrameType::WasmToJSJit: {
         uintptr_t exit = link.callerFrame;
         if (!stack_.contains(exit, 2 * sizeof(uintptr_t))) {
-          return Walked::Inconsistent;
+          return contradict("the frame that left WebAssembly is not on the stack");
         }
         return fromWasm(stack_.word(exit + ReturnAddressOffset), stack_.word(exit));
       }
       case FrameType::CppToJSJit:
         return Walked::Done;
       default:
-        return Walked::Inconsistent;
+        return contradict("a frame's descriptor is none");
     }
     if (!linkOf(link.callerFrame, &link)) {
-      return Walked::Inconsistent;
+      return contradict("a frame is not linked to its caller");
     }
   }
   return Walked::Done;
@@ -718,7 +774,7 @@ Walked JitWalk::fromWasm(uintptr_t pc, uintptr_t fp) {
       return Walked::Done;
     }
     if (!stack_.contains(fp, 2 * sizeof(uintptr_t)) || stack_.word(fp) <= fp) {
-      return Walked::Inconsistent;
+      return contradict("a frame of WebAssembly is not on the stack");
     }
     uintptr_t returnAddress = stack_.word(fp + ReturnAddressOffset);
     if (range->isFunction()) {
@@ -750,7 +806,7 @@ Walked JitWalk::fromWasmRegisters(const Position& position) {
   // In a prologue or an epilogue the caller's frame is given: the callee has no frame, and is left out.
   if (!stack_.contains(position.sp, 2 * sizeof(uintptr_t)) || !stack_.contains(position.fp, 2 * sizeof(uintptr_t)) ||
       !wasm::StartUnwinding(state, &unwound, &unwoundCaller)) {
-    return Walked::Inconsistent;
+    return contradict("WebAssembly is between two frames");
   }
   return fromWasm(reinterpret_cast<uintptr_t>(unwound.pc), reinterpret_cast<uintptr_t>(unwound.fp));
 }
@@ -773,15 +829,13 @@ StrobeWalk strobe_walk_table(JSContext* cx, const StrobeStopped* stopped, Strobe
   if (!cx->activation()) {
     return STROBE_WALK_IDLE;
   }
-  // A moved cell must not be followed, and the tables change while sampling is suppressed.
+  // A moved cell must not be followed.
   if (cx->runtime()->heapState() != JS::HeapState::Idle) {
     return STROBE_WALK_COLLECTING;
   }
-  if (!cx->isProfilerSamplingEnabled()) {
-    return STROBE_WALK_SUPPRESSED;
-  }
   // The engine's handler of WebAssembly's traps runs on a stack of its own.
   if (stopped->sp < stopped->stack_low || stopped->sp >= stopped->stack_high) {
+    stack->contradiction = "the thread is on another stack";
     return STROBE_WALK_INCONSISTENT;
   }
 
@@ -797,12 +851,14 @@ StrobeWalk strobe_walk_table(JSContext* cx, const StrobeStopped* stopped, Strobe
       // code.
       auto high = reinterpret_cast<uintptr_t>(activation);
       if (high <= low || high > stopped->stack_high) {
+        stack->contradiction = "the activations are out of order";
         return STROBE_WALK_INCONSISTENT;
       }
       JitWalk walk(cx, writer, activation->asJit(), StackMemory(low, high), stopped->stack_high);
       Walked result =
           youngest ? walk.fromRegisters({stopped->pc, stopped->sp, stopped->fp, true}) : walk.fromExit();
       if (result == Walked::Inconsistent) {
+        stack->contradiction = walk.contradiction();
         return STROBE_WALK_INCONSISTENT;
       }
       low = high;

@@ -23,6 +23,7 @@ enum Kind {
 }
 
 static ALLOW: Preference = Preference::new("js_profiling_allow", 0, Kind::Bool);
+static COMPARE_WALKERS: Preference = Preference::new("js_profiling_compare_walkers", 0, Kind::Bool);
 static BASE_INTERVAL: Preference = Preference::new(
     "js_profiling_base_interval_us",
     1_000,
@@ -35,7 +36,13 @@ static MAX_STACK_DEPTH: Preference = Preference::new(
 );
 static STOCK_WALKER: Preference = Preference::new("js_profiling_stock_walker", 0, Kind::Bool);
 
-static ALL: [&Preference; 4] = [&ALLOW, &BASE_INTERVAL, &MAX_STACK_DEPTH, &STOCK_WALKER];
+static ALL: [&Preference; 5] = [
+    &ALLOW,
+    &BASE_INTERVAL,
+    &COMPARE_WALKERS,
+    &MAX_STACK_DEPTH,
+    &STOCK_WALKER,
+];
 
 /// `js_profiling_allow`: whether top-level documents may profile whatever their headers say, for
 /// people without control of headers. Off by default.
@@ -47,6 +54,12 @@ pub fn js_profiling_allow() -> bool {
 /// its multiples. 1 ms by default.
 pub fn base_interval() -> Duration {
     Duration::from_micros(BASE_INTERVAL.get().into())
+}
+
+/// `js_profiling_compare_walkers`: whether each stack is walked both ways, and the differences are
+/// counted in the log (`RUST_LOG=js_profiler=debug`). For tests of the profiler itself. Off by default.
+pub fn compare_walkers() -> bool {
+    COMPARE_WALKERS.get() != 0
 }
 
 /// `js_profiling_max_stack_depth`: at most this many frames are walked per stack, from the leaf. A
