@@ -23,11 +23,11 @@ pub enum Difference {
     /// other goes on.
     OnlyTableWalked,
     OnlyStockWalked,
-    /// The stock walker learns of a function only after its prologue, and forgets it before its
-    /// epilogue; while an exception is thrown or code bails out, it is told of the frames late.
+    /// The stock walker is told of a function at the end of its prologue, and of its return before its
+    /// epilogue; of frames that a bailout makes, after that.
     StockLacksLeaf,
-    /// The table walker does not see a function before its frame is made, where the caller's code has
-    /// told the stock walker already.
+    /// In a stub that it is not told of, such as one that matches a regular expression, the stock
+    /// walker goes by the last call it was told of, and takes what was inlined there for running.
     TableLacksLeaf,
     /// The stock walker loses older frames where JIT code was entered in a way it is not told of.
     StockLacksOthers,

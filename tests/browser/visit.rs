@@ -52,6 +52,7 @@ pub struct Visit<'a> {
     site: &'a Site,
     urls: Vec<String>,
     preferences: Vec<String>,
+    log: Option<String>,
     result_path: String,
     time_bound: Duration,
     checkpoint: Box<Checkpoint<'a>>,
@@ -64,6 +65,7 @@ impl<'a> Visit<'a> {
             urls: vec![url],
             // A page that was navigated to may close itself, too.
             preferences: vec!["dom_allow_scripts_to_close_windows=true".to_owned()],
+            log: None,
             result_path: "/result".to_owned(),
             time_bound: TIME_BOUND,
             checkpoint: Box::new(|name, _| panic!("no checkpoint {name} is expected")),
@@ -79,6 +81,12 @@ impl<'a> Visit<'a> {
     /// Sets a preference, as `NAME=VALUE`.
     pub fn preference(mut self, assignment: &str) -> Self {
         self.preferences.push(assignment.to_owned());
+        self
+    }
+
+    /// What the browser logs, as RUST_LOG says it.
+    pub fn log(mut self, filter: &str) -> Self {
+        self.log = Some(filter.to_owned());
         self
     }
 
@@ -108,7 +116,12 @@ impl<'a> Visit<'a> {
     /// Panics with the console output if the page reports an error, asks for what is not there, posts
     /// nothing or more than once, if the browser does not end in time, or not with status 0, or if
     /// one of its threads panicked.
-    pub fn run(mut self) -> Value {
+    pub fn run(self) -> Value {
+        self.run_and_listen().0
+    }
+
+    /// As [`Visit::run`], and gives what the browser printed as well.
+    pub fn run_and_listen(mut self) -> (Value, String) {
         let _one_at_a_time = one_at_a_time();
         let browser = Browser::start(&self);
         let results = match self.attend(&browser) {
@@ -137,10 +150,11 @@ impl<'a> Visit<'a> {
         if let Some(error) = result.get("error") {
             panic!("the page failed: {url}\n{error:#}\n{console}");
         }
-        match result.get_mut("value") {
+        let value = match result.get_mut("value") {
             Some(value) => value.take(),
             None => result,
-        }
+        };
+        (value, console)
     }
 
     /// Follows what happens until the browser has ended.
@@ -210,6 +224,9 @@ impl Browser {
         command.arg("--headless");
         for preference in &visit.preferences {
             command.args(["--pref", preference]);
+        }
+        if let Some(filter) = &visit.log {
+            command.env("RUST_LOG", filter);
         }
         let mut child = command
             .args(&visit.urls)

@@ -24,7 +24,7 @@ bool strobe_is_idle(JSContext* cx) { return !cx->activation(); }
 
 uint64_t strobe_current_realm(JSContext* cx) { return reinterpret_cast<uintptr_t>(cx->realm()); }
 
-void strobe_set_table_enabled(JSContext* cx, bool enabled) { cx->runtime()->geckoProfiler().jitcodeTables = enabled; }
+void strobe_enable_table(JSContext* cx) { cx->runtime()->geckoProfiler().jitcodeTables = true; }
 
 ProfilingStack* strobe_install_stock(JSContext* cx) {
   auto* stack = js_new<ProfilingStack>();

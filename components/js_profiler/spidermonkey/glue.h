@@ -126,8 +126,10 @@ StrobeWalk strobe_walk_stock(JSContext* cx, const StrobeStopped* stopped, Strobe
 // The context's thread must be stopped.
 size_t strobe_count_kept(JSContext* cx, const StrobeStopped* stopped, const StrobeFramePlace* places, size_t length);
 
-// The table mode, on the context's thread.
-void strobe_set_table_enabled(JSContext* cx, bool enabled);
+// The table mode, on the context's thread. It stays on: code that is compiled between two sessions
+// would have no tables for the second. What was compiled before is walked as well, but a function that
+// is inlined there is charged to the one it is inlined into, until the engine compiles that again.
+void strobe_enable_table(JSContext* cx);
 
 // The engine's stock profiling mode, on the context's thread. The profiling stack must stay installed
 // for as long as script may be running: frames that were entered with it pop themselves from it. Null

@@ -130,7 +130,8 @@ unsafe extern "C" {
         places: *const FramePlace,
         length: usize,
     ) -> usize;
-    fn strobe_set_table_enabled(cx: *mut JSContext, enabled: bool);
+    #[cfg(target_arch = "x86_64")]
+    fn strobe_enable_table(cx: *mut JSContext);
     fn strobe_install_stock(cx: *mut JSContext) -> *mut c_void;
     fn strobe_set_stock_enabled(cx: *mut JSContext, enabled: bool);
     fn strobe_uninstall_stock(cx: *mut JSContext, stack: *mut c_void);
@@ -263,8 +264,8 @@ impl StackBuffer {
 /// How a stack is walked, and what the engine must do for it while there are sessions.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Walker {
-    /// From the registers, with tables of what is inlined where. New code is compiled with them while
-    /// it is on.
+    /// From the registers, with tables of what is inlined where, with which code is compiled from the
+    /// first session on.
     #[cfg(target_arch = "x86_64")]
     Table,
     /// As `Table`, and each stack is also walked by `Stock`, to compare the two.
@@ -442,9 +443,9 @@ impl EngineMode {
             return false;
         }
         #[cfg(target_arch = "x86_64")]
-        if self.walker.is_table() {
+        if enabled && self.walker.is_table() {
             // SAFETY: we are on the context's thread.
-            unsafe { strobe_set_table_enabled(self.cx.as_ptr(), enabled) };
+            unsafe { strobe_enable_table(self.cx.as_ptr()) };
         }
         self.enabled = enabled;
         true

@@ -1,0 +1,62 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! The walk from the registers, against the engine's own iterator on the same stacks.
+
+use std::collections::BTreeMap;
+
+use browser_tests::{Site, report};
+
+/// The differences that are right, as `comparison.rs` of the component explains them, and the largest
+/// share of all stacks that each may have.
+const EXPLAINED: [(&str, f64); 6] = [
+    ("None", 1.),
+    ("NeitherWalked", 1.),
+    ("OnlyTableWalked", 0.01),
+    ("OnlyStockWalked", 0.001),
+    ("StockLacksLeaf", 0.02),
+    ("TableLacksLeaf", 0.02),
+];
+
+/// The counts of the log's lines `GroupId(1): compared: {None: 10, StockLacksLeaf: 1}`.
+fn compared(console: &str) -> BTreeMap<&str, u64> {
+    let mut counts = BTreeMap::new();
+    let lines = console.lines().filter_map(|line| {
+        let (_, counts) = line.split_once(": compared: {")?;
+        counts.strip_suffix('}')
+    });
+    for count in lines.flat_map(|line| line.split(", ")) {
+        let (difference, count) = count.split_once(": ").expect("a difference and its count");
+        *counts.entry(difference).or_default() += count.parse::<u64>().expect("a count");
+    }
+    counts
+}
+
+#[test]
+fn both_walkers_see_the_same_stacks_but_for_explained_differences() {
+    let site = Site::allowing().serve();
+    let (_, console) = site
+        .visit("/soak.html?seconds=20")
+        .preference("js_profiling_compare_walkers=true")
+        .log("js_profiler=debug")
+        .at_checkpoints(|_, _| true.into())
+        .run_and_listen();
+    let counts = compared(&console);
+    report(&format!(
+        "the table walker against the stock walker: {counts:?}"
+    ));
+    let total: u64 = counts.values().sum();
+    assert!(total > 5_000, "{total} stacks were compared");
+    assert!(counts["None"] * 100 > total * 90, "{counts:?}");
+    for (difference, count) in &counts {
+        let explained = EXPLAINED.iter().find(|(name, _)| name == difference);
+        let Some((_, largest_share)) = explained else {
+            panic!("{difference} is not explained: {counts:?}");
+        };
+        assert!(
+            *count as f64 <= total as f64 * largest_share,
+            "too much of {difference}: {counts:?}"
+        );
+    }
+}

@@ -1,0 +1,66 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! Profilers in workers: each event loop is a group of its own.
+
+use browser_tests::{Edges, Site, Trace};
+
+fn a_worker_sees_its_own_functions(kind: &str) {
+    let site = Site::allowing().serve();
+    let result = site
+        .visit(&format!("/workers.html?kind={kind}"))
+        .preference("js_profiling_allow=true")
+        .preference("dom_sharedworker_enabled=true")
+        .preference("dom_serviceworker_enabled=true")
+        // Without which Servo has no place to register service workers in.
+        .preference("dom_indexeddb_enabled=true")
+        .run();
+
+    let worker = Trace::read(&result["worker"]);
+    Edges::parse(
+        "(root) > (anonymous), profile, workerWork
+        (anonymous) > profile
+        profile > workerWork
+        workerWork > spinInWorker",
+    )
+    .assert_hold(&worker);
+    worker.assert_sampled(&["spinInWorker"]);
+    let inside = site.url("/workers-inside.js");
+    for resource in &worker.resources {
+        assert!(resource.starts_with(&inside), "{resource}");
+    }
+
+    let page = Trace::read(&result["page"]);
+    Edges::parse(
+        "(root) > (anonymous), profileOf, event, task
+        (anonymous) > pageWork, profileOf, task, event
+        profileOf > failing, event
+        event > (anonymous)
+        task > (anonymous)
+        pageWork > work",
+    )
+    .assert_hold(&page);
+    page.assert_sampled(&["work"]);
+    assert!(!result["page"].to_string().contains("InWorker"));
+}
+
+#[test]
+fn a_dedicated_worker_sees_its_own_functions() {
+    a_worker_sees_its_own_functions("dedicated");
+}
+
+#[test]
+fn a_nested_worker_sees_its_own_functions() {
+    a_worker_sees_its_own_functions("nested");
+}
+
+#[test]
+fn a_shared_worker_sees_its_own_functions() {
+    a_worker_sees_its_own_functions("shared");
+}
+
+#[test]
+fn a_service_worker_sees_its_own_functions() {
+    a_worker_sees_its_own_functions("service");
+}
