@@ -2,35 +2,45 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""./mach bench: what profiling costs, as ratios measured within one page load."""
+"""./mach bench: what profiling costs, as ratios measured within one page load, and whether it keeps its promises."""
 
+import argparse
 import json
 import math
 from pathlib import Path
 
 from . import build, paths
+from .accuracy import accuracy
 from .errors import MachError
+from .measurement import PAGES
 from .run import read_result, shown_from_here, visit
 from .server import PageServer
+from .soak import soak
 from .table import text_table
+from .workers import workers
 
-PAGES = paths.ROOT / "tests" / "bench"
-SUITES = ("overhead",)
-DEFAULT_PAIRS = 12
 # A pair takes about 0.3 s, and a round has three of them for each of nine kernels; the rest is room for slow machines.
 SECONDS_PER_PAIR = 30.0
 SECONDS_BEFORE = 300.0
 
 
-def bench(suite: str, pairs: int = DEFAULT_PAIRS, release: bool = False):
-    binary = build.build(release)
-    saved = paths.target_dir() / "bench" / f"{suite}.json"
-    print(f"{suite}: {pairs} pairs of runs per kernel and interval with the {binary.parent.name} build")
-    overhead(binary, pairs, saved)
+def bench(options: argparse.Namespace):
+    """Runs the suite that the options name; they are those of its command in door.py."""
+    binary = build.build(options.release)
+    saved = paths.target_dir() / "bench" / f"{options.suite}.json"
+    if options.suite == "overhead":
+        overhead(binary, options.pairs, saved)
+    elif options.suite == "soak":
+        soak(binary, saved, options.minutes, options.base_interval_us, options.walker)
+    elif options.suite == "accuracy":
+        accuracy(binary, saved, options.seconds)
+    elif options.suite == "workers":
+        workers(binary, saved, options.seconds, options.profile)
 
 
 def overhead(binary: Path, pairs: int, saved: Path):
     """Opens the page of the suite, saves the result that it posts and prints its table."""
+    print(f"overhead: {pairs} pairs of runs per kernel and interval with the {binary.parent.name} build")
 
     def received(body: bytes):
         result = read_result(body, "overhead.html")

@@ -5,6 +5,7 @@
 """The commands of ./mach and their arguments."""
 
 import argparse
+import math
 import signal
 import sys
 from pathlib import Path
@@ -113,15 +114,62 @@ def make_parser() -> argparse.ArgumentParser:
         "check formatting, lints, licence headers and hook files",
         "Each problem is printed as file:line: what.",
     )
-    bench = add("bench", "measure what profiling costs", "Figures are ratios of runs within one page load.")
-    bench.add_argument(
-        "suite",
-        metavar="SUITE",
-        choices=["overhead"],
-        help="overhead: JavaScript kernels with and without a profiler, at 10 and 1 ms",
+    bench = add("bench", "measure what profiling costs, and whether samples are right")
+    suites = bench.add_subparsers(dest="suite", metavar="SUITE", required=True)
+
+    def add_suite(name: str, summary: str, more: str) -> argparse.ArgumentParser:
+        description = f"{summary[0].upper()}{summary[1:]}. {more}"
+        suite = suites.add_parser(name, help=summary, description=description, allow_abbrev=False)
+        suite.set_defaults(parser=suite)
+        add_release(suite)
+        return suite
+
+    overhead = add_suite(
+        "overhead",
+        "JavaScript kernels with and without a profiler, at 10 and 1 ms",
+        "Figures are ratios of runs within one page load.",
     )
-    bench.add_argument("--pairs", type=_count, default=None, help="pairs of runs per kernel and interval (default: 12)")
-    add_release(bench)
+    overhead.add_argument(
+        "--pairs", metavar="N", type=_count, default=12, help="pairs of runs per kernel and interval (default: 12)"
+    )
+    soak = add_suite(
+        "soak",
+        "minutes of everything that makes a stack hard to walk",
+        "A page and its workers run a mix of programs under profilers at the base interval, and check every stack "
+        "against the known call graph. Fails if the browser crashes, if more than 0.1 % of the samples are "
+        "unwalkable, if fewer than 99.9 % of the stacks end in a known root, or if a caller on a stack never was.",
+    )
+    soak.add_argument("--minutes", metavar="N", type=_amount, default=10.0, help="how long (default: 10)")
+    soak.add_argument(
+        "--base-interval-us", metavar="N", type=_count, default=1000, help="the sample interval, in µs (default: 1000)"
+    )
+    soak.add_argument(
+        "--walker", choices=["table", "stock"], default="table", help="how stacks are walked (default: table)"
+    )
+    accuracy = add_suite(
+        "accuracy",
+        "whether samples have the right function, come in time and in the right shares",
+        "Wants an idle machine. Fails if a limit is missed that its tables name.",
+    )
+    accuracy.add_argument(
+        "--seconds",
+        metavar="N",
+        type=_amount,
+        default=100.0,
+        help="the time of all programs with known shares together; the others take about twice as long (default: 100)",
+    )
+    workers = add_suite(
+        "workers",
+        "32 workers with a profiler each, started and terminated at random",
+        "Fails if the browser crashes or hangs, or holds more threads, files or memory at the end than at the start.",
+    )
+    workers.add_argument("--seconds", metavar="N", type=_amount, default=60.0, help="how long (default: 60)")
+    workers.add_argument(
+        "--without-profilers",
+        dest="profile",
+        action="store_false",
+        help="the same without any profiler: what the browser itself does not give back",
+    )
     hooks = add(
         "update-hooks",
         "change the hooks of an upstream crate",
@@ -142,6 +190,16 @@ def _count(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
     return int(text)
+
+
+def _amount(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 < number < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    return number
 
 
 # Each command imports what it needs: `./mach --help` is quick, and modules may ask for the command names.
@@ -192,7 +250,7 @@ def _test_tidy(options, _):
 def _bench(options, _):
     from . import bench
 
-    bench.bench(options.suite, options.pairs or bench.DEFAULT_PAIRS, options.release)
+    bench.bench(options)
 
 
 def _update_hooks(options, _):

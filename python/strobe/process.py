@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 from . import paths
 from .errors import MachError
@@ -57,8 +58,7 @@ def stream(
     )
     reader = None
     if on_line:
-        reader = threading.Thread(target=lambda: [on_line(line) for line in process.stdout], daemon=True)
-        reader.start()
+        reader = read_lines(process.stdout, on_line)
     started = time.monotonic()
     try:
         while True:
@@ -84,6 +84,13 @@ def start(command: list[str], **options) -> subprocess.Popen:
         return subprocess.Popen(command, **options)
     except (FileNotFoundError, PermissionError) as error:
         raise MachError(f"{command[0]}: cannot be run: {error.strerror}; needed for `{shlex.join(command)}`") from None
+
+
+def read_lines(stream: IO[str], on_line: Callable[[str], None]) -> threading.Thread:
+    """Gives each line to a function in a thread of its own, which ends with the stream."""
+    reader = threading.Thread(target=lambda: [on_line(line) for line in stream], daemon=True)
+    reader.start()
+    return reader
 
 
 def end(process: subprocess.Popen):

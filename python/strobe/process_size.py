@@ -4,8 +4,11 @@
 
 """What a running process holds: threads, memory and files, from /proc."""
 
+import contextlib
+import os
 import re
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,7 +27,7 @@ class ProcessSize:
     threads: int
     # Resident, in kB as the kernel counts them: 1024 bytes.
     memory: int
-    # Open file descriptors.
+    # Open file descriptors, but for the connections to the page's server, which are kept for a while to be used again.
     files: int
 
 
@@ -32,11 +35,24 @@ def read_size(pid: int, proc: Path = Path("/proc")) -> ProcessSize:
     folder = proc / str(pid)
     try:
         status = (folder / "status").read_text(encoding="utf-8")
-        files = sum(1 for _ in (folder / "fd").iterdir())
+        connections = _connections((folder / "net" / "tcp").read_text(encoding="utf-8"))
+        files = sum(link not in connections for link in _links(folder / "fd"))
     except OSError as error:
         raise MachError(f"{folder}: {error.strerror}; has the browser ended?") from None
     numbers = dict(re.findall(r"^(Threads|VmRSS):\s+(\d+)", status, re.MULTILINE))
     return ProcessSize(int(numbers["Threads"]), int(numbers["VmRSS"]), files)
+
+
+def _connections(table: str) -> set[str]:
+    """The TCP sockets of /proc/PID/net/tcp, by what a descriptor of theirs links to."""
+    return {f"socket:[{line.split()[9]}]" for line in table.splitlines()[1:]}
+
+
+def _links(folder: Path) -> Iterator[str]:
+    for name in os.listdir(folder):
+        with contextlib.suppress(FileNotFoundError):
+            # One that has been closed meanwhile is not there.
+            yield os.readlink(folder / name)
 
 
 def settled_size(pid: int, read=read_size, clock=time.monotonic, sleep=time.sleep) -> ProcessSize:

@@ -59,16 +59,34 @@ def visit(
     page: str,
     received: Callable[[bytes], None],
     bound: float,
+    *,
+    started: Callable[[int], None] | None = None,
+    on_log: Callable[[str], None] | None = None,
+    log_filter: str | None = None,
 ):
     """Opens a page that posts one result and closes itself; returns when the browser has ended in order.
+
+    `started` is given the browser's process id, and `on_log` the lines of its standard error, which go where ours
+    goes otherwise. `log_filter` says what the browser logs there, as RUST_LOG.
 
     Raises MachError if the result does not come, the browser fails, or `bound` seconds pass.
     """
     deadline = time.monotonic() + bound
     command = [str(binary), *browser_arguments, server.origin + page]
-    browser = process.start(command, env=build.browser_environment())
+    environment = build.browser_environment()
+    if log_filter is not None:
+        environment["RUST_LOG"] = log_filter
+    reader = None
+    if on_log is None:
+        browser = process.start(command, env=environment)
+    else:
+        texts = {"text": True, "encoding": "utf-8", "errors": "replace"}
+        browser = process.start(command, env=environment, stderr=subprocess.PIPE, **texts)
+        reader = process.read_lines(browser.stderr, on_log)
     waiting = True
     try:
+        if started:
+            started(browser.pid)
         while True:
             # The status first: what the page posted before the end is then in the queue.
             status = browser.poll()
@@ -88,6 +106,9 @@ def visit(
                 raise MachError(f"{server.origin + page} {missing} within {bound:.0f} s")
     finally:
         process.end(browser)
+        if reader:
+            reader.join()
+            browser.stderr.close()
     if status != 0:
         when = " before the page's result" if waiting else ""
         raise MachError(f"the browser {process.describe_status(status)}{when}")

@@ -2,15 +2,18 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""The sampler's own counts, as the browser logs them when a session ends."""
+"""What the sampler counts, as the browser logs it when a session ends."""
 
 import re
 from dataclasses import dataclass, fields
 
 # For RUST_LOG: errors of everybody, as without it, and the sampler's log.
 LOG_FILTER = "error,js_profiler=debug"
-# A line begins with [TIME LEVEL TARGET].
-SAMPLER_LINE = re.compile(r"^\[\S+ +(?:TRACE|DEBUG) +js_profiler\b")
+# A logged line begins with [TIME LEVEL TARGET].
+LOGGED = re.compile(r"^\[\S+ +[A-Z]+ +\w+(?:::\w+)*\] ")
+# What components/shell/crash.rs logs of a thread that is not the main one.
+PANIC = re.compile(r"^\[\S+ +ERROR +strobe::crash\] (.*)")
+REASONS = re.compile(r"\bGroupId\(\d+\): unwalkable: \{(.*)\}")
 FINISHED_SESSION = re.compile(r"\bSessionId\((\d+)\): SampleCounts \{ (.*?) \}")
 
 
@@ -40,3 +43,9 @@ def read_counts(line: str) -> SampleCounts | None:
         return None
     counts = {name: int(number) for name, number in re.findall(r"(\w+): (\d+)", match.group(2))}
     return SampleCounts(**{field.name: counts[field.name] for field in fields(SampleCounts)})
+
+
+def read_reasons(line: str) -> dict[str, int]:
+    """Why samples of an event loop could not be walked and how many, if the line says so."""
+    match = REASONS.search(line)
+    return {reason: int(number) for reason, number in re.findall(r'"(.*?)": (\d+)', match.group(1) if match else "")}

@@ -6,6 +6,7 @@
 
 import queue
 import threading
+from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -20,6 +21,7 @@ MIME_TYPES = {
     ".svg": "image/svg+xml",
     ".wasm": "application/wasm",
 }
+CHECKPOINT = "/checkpoint/"
 # A trace of some minutes at 1 ms is a few MB; beyond this the page is out of order.
 LARGEST_POST = 256 * 1024 * 1024
 
@@ -28,12 +30,16 @@ class PageServer:
     """Serves a folder on a free port of 127.0.0.1, to be used in a `with` statement.
 
     Documents come with the policy that allows profiling. What a page posts to `inbox` (a path such as
-    "/trace") is kept in `posts` as bytes, in order of arrival.
+    "/trace") is kept in `posts` as bytes, in order of arrival. A post to "/checkpoint/NAME" is answered
+    when `at_checkpoint(NAME)` has returned.
     """
 
-    def __init__(self, folder: Path, inbox: str):
+    def __init__(self, folder: Path, inbox: str, at_checkpoint: Callable[[str], None] | None = None):
         self.posts: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-        handler = type("Handler", (_Handler,), {"folder": folder.resolve(), "inbox": inbox, "posts": self.posts})
+        members = {"folder": folder.resolve(), "inbox": inbox, "posts": self.posts}
+        if at_checkpoint is not None:
+            members["at_checkpoint"] = staticmethod(at_checkpoint)
+        handler = type("Handler", (_Handler,), members)
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self._server.daemon_threads = True
         self.origin = f"http://127.0.0.1:{self._server.server_address[1]}"
@@ -51,6 +57,7 @@ class _Handler(BaseHTTPRequestHandler):
     folder: Path
     inbox: str
     posts: queue.SimpleQueue
+    at_checkpoint: Callable[[str], None] | None = None
 
     # The connection stays open between a document and its scripts.
     protocol_version = "HTTP/1.1"
@@ -70,10 +77,14 @@ class _Handler(BaseHTTPRequestHandler):
             self._respond(HTTPStatus.REQUEST_ENTITY_TOO_LARGE if length.isdecimal() else HTTPStatus.LENGTH_REQUIRED)
             return
         body = self.rfile.read(int(length))
-        if urlsplit(self.path).path != self.inbox:
+        path = urlsplit(self.path).path
+        if path == self.inbox:
+            self.posts.put(body)
+        elif path.startswith(CHECKPOINT) and self.at_checkpoint is not None:
+            self.at_checkpoint(path.removeprefix(CHECKPOINT))
+        else:
             self._respond(HTTPStatus.NOT_FOUND)
             return
-        self.posts.put(body)
         self._respond(HTTPStatus.NO_CONTENT)
 
     def _serve(self, send_body: bool):
@@ -95,7 +106,7 @@ class _Handler(BaseHTTPRequestHandler):
         if status != HTTPStatus.NO_CONTENT:
             self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        if send_body:
+        if send_body and body:
             self.wfile.write(body)
 
     def log_message(self, *_):

@@ -107,7 +107,7 @@ class BenchTest(unittest.TestCase):
             bench.overhead(browser, 1, saved)
             self.assertEqual(json.loads(saved.read_text()), self.RESULT)
         self.assertEqual(
-            output.getvalue().split("\n")[1:6],
+            output.getvalue().split("\n")[2:7],
             [
                 "kernel          ms off  off/off  on/off at 1 ms",
                 "sort              50.3    1.001           1.050",
