@@ -45,16 +45,29 @@ impl Source {
     /// in the file once and ends with the parenthesis: `function add(`.
     pub fn parameters_of(&self, definition: &str) -> Position {
         assert!(definition.ends_with('('), "{definition} has no parenthesis");
-        let mut found = self.text.match_indices(definition);
+        self.position(self.offset_of(definition) + definition.len() - 1)
+    }
+
+    /// Where `part` begins, which stands in the file once.
+    pub fn place_of(&self, part: &str) -> Position {
+        self.position(self.offset_of(part))
+    }
+
+    pub fn contains(&self, part: &str) -> bool {
+        self.text.contains(part)
+    }
+
+    fn offset_of(&self, part: &str) -> usize {
+        let mut found = self.text.match_indices(part);
         let (offset, _) = found
             .next()
-            .unwrap_or_else(|| panic!("{definition} is not in {}", self.name));
+            .unwrap_or_else(|| panic!("{part} is not in {}", self.name));
         assert!(
             found.next().is_none(),
-            "{definition} is in {} more than once",
+            "{part} is in {} more than once",
             self.name
         );
-        self.position(offset + definition.len() - 1)
+        offset
     }
 
     fn position(&self, offset: usize) -> Position {
@@ -86,6 +99,13 @@ mod tests {
             Position {
                 line: 2,
                 column: 24
+            }
+        );
+        assert_eq!(
+            source.place_of("b (x)"),
+            Position {
+                line: 2,
+                column: 22
             }
         );
     }

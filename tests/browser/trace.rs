@@ -93,7 +93,7 @@ impl Trace {
         for frame in frames {
             let has_resource = frame.resource_id.is_some();
             // A function of a WebAssembly module is at no line of its resource.
-            assert!(!frame.position().is_some() || has_resource, "{frame:?}");
+            assert!(frame.position().is_none() || has_resource, "{frame:?}");
             assert_eq!(
                 frame.line.is_some(),
                 frame.column.is_some(),

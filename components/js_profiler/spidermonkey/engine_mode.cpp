@@ -24,7 +24,12 @@ bool strobe_is_idle(JSContext* cx) { return !cx->activation(); }
 
 uint64_t strobe_current_realm(JSContext* cx) { return reinterpret_cast<uintptr_t>(cx->realm()); }
 
-void strobe_enable_table(JSContext* cx) { cx->runtime()->geckoProfiler().jitcodeTables = true; }
+void strobe_set_table_enabled(JSContext* cx, bool enabled) {
+  GeckoProfilerRuntime& profiler = cx->runtime()->geckoProfiler();
+  profiler.domCallsNameCallee = enabled;
+  // Code that is compiled between two sessions would have no tables for the second.
+  profiler.jitcodeTables = profiler.jitcodeTables || enabled;
+}
 
 ProfilingStack* strobe_install_stock(JSContext* cx) {
   auto* stack = js_new<ProfilingStack>();

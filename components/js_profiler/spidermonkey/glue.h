@@ -126,10 +126,13 @@ StrobeWalk strobe_walk_stock(JSContext* cx, const StrobeStopped* stopped, Strobe
 // The context's thread must be stopped.
 size_t strobe_count_kept(JSContext* cx, const StrobeStopped* stopped, const StrobeFramePlace* places, size_t length);
 
-// The table mode, on the context's thread. It stays on: code that is compiled between two sessions
-// would have no tables for the second. What was compiled before is walked as well, but a function that
-// is inlined there is charged to the one it is inlined into, until the engine compiles that again.
-void strobe_enable_table(JSContext* cx);
+// Whether the table mode can be used: only on x86-64, and where the system lets a process ask for its
+// own memory.
+bool strobe_has_table_mode();
+// The table mode, on the context's thread. Code that was compiled before it was first on is walked as
+// well, but a function that is inlined there is charged to the one it is inlined into, until the engine
+// compiles that again.
+void strobe_set_table_enabled(JSContext* cx, bool enabled);
 
 // The engine's stock profiling mode, on the context's thread. The profiling stack must stay installed
 // for as long as script may be running: frames that were entered with it pop themselves from it. Null

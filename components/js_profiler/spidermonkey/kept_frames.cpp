@@ -44,7 +44,9 @@ static bool IsStackFrame(const StackMemory& stack, const StrobeFramePlace& place
 }
 
 size_t strobe_count_kept(JSContext* cx, const StrobeStopped* stopped, const StrobeFramePlace* places, size_t length) {
-  StackMemory stack(stopped->sp, stopped->stack_high);
+  // The engine's handler of WebAssembly's traps runs on a stack of its own.
+  bool onOwnStack = stopped->sp >= stopped->stack_low && stopped->sp < stopped->stack_high;
+  StackMemory stack(onOwnStack ? stopped->sp : stopped->stack_low, stopped->stack_high);
   for (size_t i = 0; i < length; i++) {
     const StrobeFramePlace& place = places[i];
     bool kept = place.return_address ? IsStackFrame(stack, place) : IsInterpreterFrame(cx, place.address);

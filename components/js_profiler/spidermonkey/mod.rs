@@ -114,6 +114,8 @@ enum GlueWalk {
 unsafe extern "C" {
     fn strobe_is_idle(cx: *mut JSContext) -> bool;
     #[cfg(target_arch = "x86_64")]
+    fn strobe_has_table_mode() -> bool;
+    #[cfg(target_arch = "x86_64")]
     fn strobe_walk_table(
         cx: *mut JSContext,
         stopped: *const Stopped,
@@ -131,7 +133,7 @@ unsafe extern "C" {
         length: usize,
     ) -> usize;
     #[cfg(target_arch = "x86_64")]
-    fn strobe_enable_table(cx: *mut JSContext);
+    fn strobe_set_table_enabled(cx: *mut JSContext, enabled: bool);
     fn strobe_install_stock(cx: *mut JSContext) -> *mut c_void;
     fn strobe_set_stock_enabled(cx: *mut JSContext, enabled: bool);
     fn strobe_uninstall_stock(cx: *mut JSContext, stack: *mut c_void);
@@ -277,10 +279,11 @@ pub enum Walker {
 }
 
 impl Walker {
-    /// The one that the preferences ask for.
+    /// The one that the preferences ask for, where it can be used.
     pub fn preferred() -> Self {
         #[cfg(target_arch = "x86_64")]
-        {
+        // SAFETY: reads a variable of its own.
+        if unsafe { strobe_has_table_mode() } {
             if preferences::compare_walkers() {
                 return Self::Both;
             }
@@ -443,9 +446,9 @@ impl EngineMode {
             return false;
         }
         #[cfg(target_arch = "x86_64")]
-        if enabled && self.walker.is_table() {
+        if self.walker.is_table() {
             // SAFETY: we are on the context's thread.
-            unsafe { strobe_enable_table(self.cx.as_ptr()) };
+            unsafe { strobe_set_table_enabled(self.cx.as_ptr(), enabled) };
         }
         self.enabled = enabled;
         true

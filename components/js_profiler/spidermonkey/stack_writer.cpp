@@ -13,6 +13,7 @@
 
 #include "builtin/Eval.h"
 #include "vm/Activation.h"
+#include "vm/BoundFunctionObject.h"
 #include "vm/BytecodeUtil.h"
 #include "vm/Realm.h"
 #include "vm/Stack.h"
@@ -121,31 +122,72 @@ void StackWriter::appendInlined(const jit::IonScriptData& data, const char* labe
   }
 }
 
-void StackWriter::appendNative(JSFunction* function, const StrobeFramePlace& place) {
-  JSAtom* atom = function->hasGuessedAtom() ? nullptr : function->rawAtom();
-  // A direct eval calls no function; in some tiers it looks as if it did.
-  if (!atom || function->maybeNative() == IndirectEval) {
+static StrobeFrame DescribeNative(JS::Realm* realm, const StrobeFramePlace& place) {
+  StrobeFrame frame = {};
+  frame.function.kind = STROBE_FRAME_NATIVE;
+  frame.function.realm = reinterpret_cast<uintptr_t>(realm);
+  frame.place = place;
+  return frame;
+}
+
+// The name of something that is called: a function's own, or the property of a DOM constructor, which is
+// no function of the engine.
+static JSAtom* NameOfNative(JSObject* callee) {
+  if (callee->is<JSFunction>()) {
+    auto* function = &callee->as<JSFunction>();
+    // A direct eval calls no function; in some tiers it looks as if it did.
+    if (!function->isBuiltinNative() || function->native() == IndirectEval || function->hasGuessedAtom()) {
+      return nullptr;
+    }
+    return function->rawAtom();
+  }
+  if (!callee->is<NativeObject>() || callee->is<BoundFunctionObject>() || !callee->getClass()->getConstruct()) {
+    return nullptr;
+  }
+  auto* object = &callee->as<NativeObject>();
+  auto property = object->lookupPure(object->runtimeFromAnyThread()->commonNames->name);
+  if (property.isNothing() || !property->isDataProperty()) {
+    return nullptr;
+  }
+  const JS::Value& name = object->getSlot(property->slot());
+  return name.isString() && name.toString()->isAtom() ? &name.toString()->asAtom() : nullptr;
+}
+
+void StackWriter::appendNative(JSObject* callee, const StrobeFramePlace& place) {
+  JSAtom* name = NameOfNative(callee);
+  if (!name) {
     return;
   }
-  StrobeFrame native = {};
-  native.function.kind = STROBE_FRAME_NATIVE;
-  native.function.realm = reinterpret_cast<uintptr_t>(function->realm());
-  native.place = place;
-  StrobeFrame* frame = append(native);
+  StrobeFrame* frame = append(DescribeNative(callee->nonCCWRealm(), place));
   if (!frame) {
     return;
   }
   // The engine makes the name of an accessor when a script asks for it.
   const char* prefix = "";
-  if (function->isAccessorWithLazyName()) {
-    prefix = function->isGetter() ? "get " : "set ";
+  if (callee->is<JSFunction>() && callee->as<JSFunction>().isAccessorWithLazyName()) {
+    prefix = callee->as<JSFunction>().isGetter() ? "get " : "set ";
   }
-  if (!appendAtom(atom, &frame->name, prefix)) {
+  if (!appendAtom(name, &frame->name, prefix)) {
     dropText(*frame);
     return;
   }
-  frame->function.source_start = atom->hash();
+  frame->function.source_start = name->hash();
   frame->function.source_end = mozilla::HashString(prefix);
+}
+
+void StackWriter::appendNative(const char* name, JS::Realm* realm, const StrobeFramePlace& place) {
+  StrobeFrame* frame = append(DescribeNative(realm, place));
+  if (!frame) {
+    return;
+  }
+  if (!appendBytes(name, strlen(name), STROBE_TEXT_UTF8, 1, &frame->name)) {
+    dropText(*frame);
+    return;
+  }
+  // Apart from those with a function, whose second number is that of a prefix.
+  frame->function.source_start = mozilla::HashString(name);
+  frame->function.line = 0;
+  frame->function.source_id = 1;
 }
 
 void StackWriter::appendWasm(const wasm::Code& code, uint32_t funcIndex, JS::Realm* realm,
@@ -179,8 +221,9 @@ void StackWriter::appendWasm(const wasm::Code& code, uint32_t funcIndex, JS::Rea
   if (!nameLength) {
     nameLength = size_t(snprintf(byIndex, sizeof(byIndex), "wasm-function[%u]", funcIndex));
   }
+  // A module that came from no URL has a text "URL line N > WebAssembly.Module" of what made it.
   const char* url = metadata.scriptedCaller().source.get();
-  size_t urlLength = url ? strlen(url) : 0;
+  size_t urlLength = url ? strcspn(url, " ") : 0;
   if (!appendBytes(name, nameLength, STROBE_TEXT_UTF8, 1, &frame->name) ||
       !appendBytes(url, urlLength, STROBE_TEXT_UTF8, 1, &frame->resource)) {
     dropText(*frame);
@@ -206,44 +249,62 @@ void StackWriter::appendInlinedFunctions(const jit::IonEntry& entry, const void*
   }
 }
 
-// The built-in that a frame of the C++ interpreter is calling, if it is calling one.
-static JSFunction* CalledNative(InterpreterRegs& regs) {
+// The accessor that `object` has or inherits under a name; null if it has none, or a look-up that
+// changes nothing cannot tell.
+static JSObject* AccessorOf(JSObject* object, PropertyName* name, bool setter) {
+  for (; object && object->is<NativeObject>(); object = object->staticPrototype()) {
+    auto* holder = &object->as<NativeObject>();
+    if (auto property = holder->lookupPure(name)) {
+      if (!property->isAccessorProperty()) {
+        return nullptr;
+      }
+      return setter ? holder->getSetter(*property) : holder->getGetter(*property);
+    }
+    if (object->hasDynamicPrototype()) {
+      return nullptr;
+    }
+  }
+  return nullptr;
+}
+
+// What a frame of the C++ interpreter is calling, if it is calling something.
+static JSObject* CalledObject(InterpreterRegs& regs) {
   if (!regs.pc || !regs.sp) {
     return nullptr;
   }
-  uint32_t belowCallee;
+  // The expression stack stands behind the frame and its local variables.
+  const auto* base = reinterpret_cast<const JS::Value*>(regs.fp() + 1) + regs.fp()->script()->nfixed();
+  auto objectAt = [&](ptrdiff_t belowTop) -> JSObject* {
+    const JS::Value* value = regs.sp - belowTop;
+    return value >= base && value->isObject() ? &value->toObject() : nullptr;
+  };
   switch (JSOp(*regs.pc)) {
     case JSOp::Call:
     case JSOp::CallContent:
     case JSOp::CallIter:
     case JSOp::CallContentIter:
     case JSOp::CallIgnoresRv:
-      belowCallee = 2;
-      break;
+      return objectAt(2 + GET_ARGC(regs.pc));
     case JSOp::New:
     case JSOp::NewContent:
-      belowCallee = 3;
-      break;
+      return objectAt(3 + GET_ARGC(regs.pc));
+    case JSOp::GetProp:
+      return AccessorOf(objectAt(1), regs.fp()->script()->getName(regs.pc), false);
+    case JSOp::SetProp:
+    case JSOp::StrictSetProp:
+      return AccessorOf(objectAt(2), regs.fp()->script()->getName(regs.pc), true);
     default:
       return nullptr;
   }
-  const JS::Value* callee = regs.sp - (belowCallee + GET_ARGC(regs.pc));
-  // The expression stack stands behind the frame and its local variables.
-  const auto* base = reinterpret_cast<const JS::Value*>(regs.fp() + 1) + regs.fp()->script()->nfixed();
-  if (callee < base || !callee->isObject() || !callee->toObject().is<JSFunction>()) {
-    return nullptr;
-  }
-  JSFunction* function = &callee->toObject().as<JSFunction>();
-  return function->isBuiltinNative() ? function : nullptr;
 }
 
 void StackWriter::appendInterpreterFrames(InterpreterActivation* activation) {
   InterpreterFrame* frame = activation->current();
   StrobeFramePlace place = {};
   if (!frame->runningInJit()) {
-    if (JSFunction* native = CalledNative(activation->regs())) {
+    if (JSObject* callee = CalledObject(activation->regs())) {
       place.address = reinterpret_cast<uintptr_t>(frame);
-      appendNative(native, place);
+      appendNative(callee, place);
     }
   }
   for (; frame && !full(); frame = frame->prev()) {

@@ -41,8 +41,10 @@ class StackWriter {
   void appendInlined(const js::jit::IonScriptData& data, const char* label, JS::Realm* realm,
                      const StrobeFramePlace& place);
 
-  // A built-in or DOM function.
-  void appendNative(JSFunction* function, const StrobeFramePlace& place);
+  // A built-in, DOM function or DOM constructor. Nothing for any other object.
+  void appendNative(JSObject* callee, const StrobeFramePlace& place);
+  // A built-in that runs without its function.
+  void appendNative(const char* name, JS::Realm* realm, const StrobeFramePlace& place);
 
   void appendWasm(const js::wasm::Code& code, uint32_t funcIndex, JS::Realm* realm, const StrobeFramePlace& place);
 

@@ -217,6 +217,9 @@ class JitWalk {
   uintptr_t threadStackHigh_;
   // Whether the engine is not changing its tables of code.
   bool tablesUsable_;
+  // Whether the youngest frame was found for certain. If not, what it leads to may have been left behind
+  // by calls that have returned, and nothing there is taken for what it should be.
+  bool trusted_ = true;
   const char* contradiction_ = nullptr;
 
  public:
@@ -265,6 +268,8 @@ class JitWalk {
     return activation_->hasExitFP() && activation_->hasJSExitFP() ? reinterpret_cast<uintptr_t>(activation_->jsExitFP())
                                                                   : 0;
   }
+  bool isCodeOf(JSScript* script, uintptr_t pc) const;
+  bool isInWrapperOf(uintptr_t exit, uintptr_t pc) const;
   bool isJitFrame(uintptr_t fp) const;
   bool exitFrameIsPlausible(uintptr_t exit) const;
 
@@ -282,8 +287,8 @@ class JitWalk {
     return linkOf(fp, &link) ? emitFrom(link) : contradict("a frame is not linked to its caller");
   }
   void emitFunction(uintptr_t fp, JSScript* script, uintptr_t pc, bool leaf, uintptr_t returnAddress);
-  bool emitExitCallee(uintptr_t exit);
-  Walked emitWasm(uintptr_t pc, uintptr_t fp, JS::Realm* realm, bool* toJit, uintptr_t* jitFrame);
+  void emitExitCallee(uintptr_t exit);
+  bool isWasmLinked(uintptr_t pc, uintptr_t fp) const;
   Walked fromWasm(uintptr_t pc, uintptr_t fp);
   Walked fromWasmRegisters(const Position& position);
 
@@ -351,6 +356,23 @@ bool JitWalk::exitFrameIsPlausible(uintptr_t exit) const {
   }
 }
 
+// Whether `pc` is in the wrapper of the VM function that the exit frame says it is for. An old exit
+// frame may stand where there is a function's frame now.
+bool JitWalk::isInWrapperOf(uintptr_t exit, uintptr_t pc) const {
+  // More than the longest wrapper.
+  constexpr uintptr_t MaxSize = 512;
+  constexpr size_t FooterSize = jit::ExitFooterFrame::Size();
+  if (!stack_.contains(exit - FooterSize, FooterSize) || !stack_.holdsFrame(exit)) {
+    return false;
+  }
+  jit::ExitFooterFrame* footer = reinterpret_cast<jit::ExitFrameLayout*>(exit)->footer();
+  if (footer->type() != jit::ExitFrameType::VMFunction || footer->functionId() >= jit::VMFunctionId::Count) {
+    return false;
+  }
+  auto wrapper = reinterpret_cast<uintptr_t>(cx_->runtime()->jitRuntime()->getVMWrapper(footer->functionId()).value);
+  return pc >= wrapper && pc - wrapper < MaxSize;
+}
+
 Walked JitWalk::fromExit() {
   if (activation_->hasWasmExitFP()) {
     auto exit = reinterpret_cast<uintptr_t>(activation_->wasmExitFP());
@@ -384,6 +406,7 @@ Walked JitWalk::fromRegisters(Position position) {
       // What was left behind on the stack by calls that have returned may look like a chain. An exit
       // frame that is younger than what it leads to is the better guess.
       uintptr_t exit = jsExitFP();
+      trusted_ = !position.guessed;
       if (position.guessed && exit && exit < position.fp && exitFrameIsPlausible(exit)) {
         emitExitCallee(exit);
         return emitFrom(exit);
@@ -402,6 +425,7 @@ Walked JitWalk::fromRegisters(Position position) {
       // none: an exit frame below us would not be one of a call that has returned.
       uintptr_t exit = jsExitFP();
       if (exit && exitFrameIsPlausible(exit)) {
+        trusted_ = false;
         emitExitCallee(exit);
         return emitFrom(exit);
       }
@@ -510,7 +534,7 @@ JitWalk::Found JitWalk::inJit(const Position& position, Walked* result) {
 
   // An exit frame of a call through a wrapper, while fp is still the wrapper's.
   uintptr_t exit = jsExitFP();
-  if (!entry && exit && position.fp == exit && exitFrameIsPlausible(exit)) {
+  if (!entry && exit && position.fp == exit && isInWrapperOf(exit, position.pc)) {
     if (!position.leaf) {
       emitExitCallee(exit);
     }
@@ -532,14 +556,18 @@ JitWalk::Found JitWalk::inJit(const Position& position, Walked* result) {
   // A frame of a stub has no callee, and what stands there is a Value in Baseline code, which is never
   // taken for one; in Ion code it may be any spilled pointer.
   const JitcodeGlobalEntry* ion = ionEntryOf(entry);
-  bool mayBeStub = callee.kind != Callee::Kind::Script || (ion && !ion->asIon().getScriptKey(0).matches(callee.script));
+  bool mayBeStub = callee.kind == Callee::Kind::None ||
+                   (callee.script && ion && !ion->asIon().getScriptKey(0).matches(callee.script));
   if (mayBeStub && (link.callerType == FrameType::BaselineJS || link.callerType == FrameType::IonJS)) {
     Callee caller = functionFrameAt(link.callerFrame);
     if (caller.kind == Callee::Kind::Script &&
-        (callee.kind != Callee::Kind::Script || (ion && ion->asIon().getScriptKey(0).matches(caller.script)))) {
+        (callee.kind == Callee::Kind::None || (ion && ion->asIon().getScriptKey(0).matches(caller.script)))) {
       *result = emitFrom(link);
       return Found::Frame;
     }
+  }
+  if (!trusted_ && callee.script && entry && !entry->isIonIC() && !isCodeOf(callee.script, position.pc)) {
+    return Found::Inconsistent;
   }
   if (callee.kind == Callee::Kind::Script) {
     uintptr_t pc = position.pc;
@@ -622,6 +650,18 @@ bool JitWalk::inWindow(const Position& position, const JitcodeGlobalEntry* entry
   return true;
 }
 
+// Whether `pc` is in code that runs a script.
+bool JitWalk::isCodeOf(JSScript* script, uintptr_t pc) const {
+  const JitcodeGlobalEntry* entry = lookup(pc);
+  if (!entry || entry->isIonIC()) {
+    return false;
+  }
+  if (entry->isIon()) {
+    return entry->asIon().getScriptKey(0).matches(script);
+  }
+  return !entry->isBaseline() || entry->asBaseline().scriptKey().matches(script);
+}
+
 // A function's frame, with what is inlined into it at `pc`.
 void JitWalk::emitFunction(uintptr_t fp, JSScript* script, uintptr_t pc, bool leaf, uintptr_t returnAddress) {
   StrobeFramePlace place = {fp, returnAddress, stack_.word(fp + CalleeOffset)};
@@ -642,62 +682,90 @@ void JitWalk::emitFunction(uintptr_t fp, JSScript* script, uintptr_t pc, bool le
   }
 }
 
-// The built-in that an exit frame is for, if it is for one and says so.
-bool JitWalk::emitExitCallee(uintptr_t exit) {
+// The public name of a built-in that JIT code calls as a function of the engine instead; null if it is
+// none, or the engine has other uses for that.
+const char* NameOfVMFunction(jit::VMFunctionId id) {
+  using Id = jit::VMFunctionId;
+  switch (id) {
+    case Id::ArrayJoin:
+      return "join";
+    case Id::ArraySliceDense:
+      return "slice";
+    case Id::MapObjectDelete:
+    case Id::SetObjectDelete:
+      return "delete";
+    case Id::MapObjectGet:
+      return "get";
+    case Id::MapObjectHas:
+    case Id::SetObjectHas:
+      return "has";
+    case Id::MapObjectSet:
+    case Id::MapObjectSetFromIC:
+      return "set";
+    case Id::SetObjectAdd:
+    case Id::SetObjectAddFromIC:
+      return "add";
+    case Id::StringReplace:
+      return "replace";
+    case Id::StringSplitString:
+      return "split";
+    case Id::StringToLowerCase:
+      return "toLowerCase";
+    case Id::StringToUpperCase:
+      return "toUpperCase";
+    default:
+      return nullptr;
+  }
+}
+
+// Emits the built-in that an exit frame is for, if it is for one and says so.
+void JitWalk::emitExitCallee(uintptr_t exit) {
   constexpr size_t FooterSize = jit::ExitFooterFrame::Size();
   if (!stack_.contains(exit - FooterSize, FooterSize) || !stack_.holdsFrame(exit)) {
-    return false;
+    return;
   }
   auto* frame = reinterpret_cast<jit::ExitFrameLayout*>(exit);
-  uintptr_t callee = 0;
   uintptr_t argument = exit + jit::ExitFrameLayout::Size();
-  JS::Value calleeValue = JS::UndefinedValue();
+  auto word = [&](uintptr_t address) { return stack_.contains(address) ? stack_.word(address) : 0; };
+  JS::Value callee = JS::UndefinedValue();
   switch (frame->footer()->type()) {
     case jit::ExitFrameType::CallNative:
     case jit::ExitFrameType::ConstructNative:
       // After the exit frame: argc, then the callee, which the result will replace.
-      callee = argument + sizeof(uintptr_t);
+      callee = JS::Value::fromRawBits(word(argument + sizeof(uintptr_t)));
       break;
     case jit::ExitFrameType::IonOOLNative:
-      callee = argument + 2 * sizeof(uintptr_t);
+      callee = JS::Value::fromRawBits(word(argument + 2 * sizeof(uintptr_t)));
       break;
-    case jit::ExitFrameType::VMFunction:
-      switch (frame->footer()->functionId()) {
+    case jit::ExitFrameType::VMFunction: {
+      jit::VMFunctionId id = frame->footer()->functionId();
+      switch (id) {
         case jit::VMFunctionId::DoCallFallback:
           // frame, stub, argc, vp
-          if (stack_.contains(argument + 3 * sizeof(uintptr_t))) {
-            callee = stack_.word(argument + 3 * sizeof(uintptr_t));
+          callee = JS::Value::fromRawBits(word(word(argument + 3 * sizeof(uintptr_t))));
+          break;
+        case jit::VMFunctionId::CallNativeGetter:
+        case jit::VMFunctionId::CallNativeSetter:
+        case jit::VMFunctionId::InvokeFunction:
+          // The callee, by reference.
+          if (IsFunction(word(argument))) {
+            callee = JS::ObjectValue(*reinterpret_cast<JSObject*>(word(argument)));
           }
           break;
-        case jit::VMFunctionId::InvokeFunction: {
-          // The callee, an object by reference.
-          if (stack_.contains(argument) && IsFunction(stack_.word(argument))) {
-            calleeValue = JS::ObjectValue(*reinterpret_cast<JSObject*>(stack_.word(argument)));
-          }
-          break;
-        }
         default:
-          return false;
+          if (const char* name = NameOfVMFunction(id)) {
+            writer_.appendNative(name, cx_->realm(), placeOf(exit));
+          }
+          return;
       }
       break;
-    default:
-      return false;
-  }
-  if (callee) {
-    if (!stack_.contains(callee)) {
-      return false;
     }
-    calleeValue = JS::Value::fromRawBits(stack_.word(callee));
+    default:
+      return;
   }
-  if (!calleeValue.isObject() || !IsFunction(reinterpret_cast<uintptr_t>(&calleeValue.toObject()))) {
-    return false;
+  if (callee.isObject() && (trusted_ || IsFunction(reinterpret_cast<uintptr_t>(&callee.toObject())))) {
+    writer_.appendNative(&callee.toObject(), placeOf(exit));
   }
-  auto* function = &calleeValue.toObject().as<JSFunction>();
-  if (!function->isBuiltinNative()) {
-    return false;
-  }
-  writer_.appendNative(function, placeOf(exit));
-  return true;
 }
 
 // Emits the caller of a frame and all older frames of the activation.
@@ -719,9 +787,13 @@ Walked JitWalk::emitFrom(Link link) {
         if (!stack_.holdsFrame(fp)) {
           return contradict("a function's frame is not on the stack");
         }
-        JSScript* script = ScriptOfCalleeToken(CalleeToken(stack_.word(fp + CalleeOffset)));
+        uintptr_t token = stack_.word(fp + CalleeOffset);
+        JSScript* script = trusted_ ? ScriptOfCalleeToken(CalleeToken(token)) : CheckCallee(token).script;
         if (!script) {
           return contradict("a function's frame has no script");
+        }
+        if (!trusted_ && !isCodeOf(script, link.returnAddress)) {
+          return contradict("a return address is not into the code of the frame's function");
         }
         if (!tablesUsable_ && IsIonCode(script, link.returnAddress)) {
           return contradict("the engine is changing the table of what is inlined");
@@ -733,10 +805,11 @@ Walked JitWalk::emitFrom(Link link) {
         if (!stack_.holdsFrame(link.callerFrame)) {
           return contradict("the frame of a trampoline is not on the stack");
         }
-        auto token = CalleeToken(stack_.word(link.callerFrame + CalleeOffset));
-        if (jit::CalleeTokenIsFunction(token)) {
-          writer_.appendNative(jit::CalleeTokenToFunction(token), placeOf(link.callerFrame));
+        Callee callee = CheckCallee(stack_.word(link.callerFrame + CalleeOffset));
+        if (callee.kind != Callee::Kind::TrampolineNative) {
+          return contradict("the frame of a trampoline has no function");
         }
+        writer_.appendNative(callee.native, placeOf(link.callerFrame));
         break;
       }
       case FrameType::BaselineInterpreterEntry:
@@ -760,8 +833,26 @@ Walked JitWalk::emitFrom(Link link) {
   return Walked::Done;
 }
 
+// Whether the frames from a position in WebAssembly code are linked up to what called it.
+bool JitWalk::isWasmLinked(uintptr_t pc, uintptr_t fp) const {
+  while (true) {
+    const wasm::CodeRange* range = nullptr;
+    if (!wasm::LookupCodeBlock(reinterpret_cast<void*>(pc), &range) || range->isEntry()) {
+      return true;
+    }
+    if (!stack_.contains(fp, 2 * sizeof(uintptr_t)) || stack_.word(fp) <= fp) {
+      return false;
+    }
+    pc = stack_.word(fp + ReturnAddressOffset);
+    fp = stack_.word(fp);
+  }
+}
+
 // The frames from a position in WebAssembly code, whose frame is at `fp`.
 Walked JitWalk::fromWasm(uintptr_t pc, uintptr_t fp) {
+  if (!trusted_ || !isWasmLinked(pc, fp)) {
+    return contradict("a frame of WebAssembly is not on the stack");
+  }
   JS::Realm* realm = nullptr;
   while (!writer_.full()) {
     const wasm::CodeRange* range = nullptr;
@@ -772,9 +863,6 @@ Walked JitWalk::fromWasm(uintptr_t pc, uintptr_t fp) {
     }
     if (range->isInterpEntry()) {
       return Walked::Done;
-    }
-    if (!stack_.contains(fp, 2 * sizeof(uintptr_t)) || stack_.word(fp) <= fp) {
-      return contradict("a frame of WebAssembly is not on the stack");
     }
     uintptr_t returnAddress = stack_.word(fp + ReturnAddressOffset);
     if (range->isFunction()) {
@@ -823,6 +911,12 @@ bool IsInitialised(InterpreterActivation* activation) {
 }
 
 }  // namespace
+
+bool strobe_has_table_mode() {
+  // Some sandboxes forbid it.
+  uintptr_t word = 1, copy = 0;
+  return ReadSafely(reinterpret_cast<uintptr_t>(&word), &copy) && copy == word;
+}
 
 StrobeWalk strobe_walk_table(JSContext* cx, const StrobeStopped* stopped, StrobeStack* stack) {
   StackWriter writer(stack);

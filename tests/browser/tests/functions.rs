@@ -226,3 +226,27 @@ fn functions_of_eval_have_names_but_no_place_and_stand_under_their_caller() {
         assert_eq!(trace.paths_to(name), [expected].into());
     }
 }
+
+#[test]
+fn a_function_that_was_collected_has_its_name_and_place() {
+    let site = Site::allowing().serve();
+    let result = site
+        .visit("/collected.html")
+        .preference("expose_servointernals_globally=true")
+        .run();
+    assert_eq!(
+        result["isCollected"], true,
+        "the page still has its function"
+    );
+    let trace = Trace::read(&result["trace"]);
+    let frame = trace.frame("collectedFunction");
+    let source = Source::of_page("collected.js");
+    assert_eq!(
+        frame.position(),
+        Some(source.parameters_of("collectedFunction("))
+    );
+    assert_eq!(
+        trace.resources[frame.resource_id.unwrap()],
+        site.url("/collected.js")
+    );
+}

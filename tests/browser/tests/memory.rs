@@ -1,0 +1,39 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! What the profiler takes of memory.
+
+use browser_tests::Site;
+use serde::Deserialize;
+
+/// What about:memory shows for the profiler, for each event loop, in bytes.
+#[derive(Debug, Deserialize)]
+struct Reports {
+    before: Vec<usize>,
+    early: Vec<usize>,
+    late: Vec<usize>,
+    after: Vec<usize>,
+}
+
+#[test]
+fn tables_and_samples_are_in_about_memory() {
+    /// A sample is a time and the index of a stack.
+    const LEAST_BYTES_PER_SAMPLE: usize = 12;
+    let site = Site::allowing().serve();
+    let result = site
+        .visit("/memory.html")
+        .preference("expose_servointernals_globally=true")
+        .run();
+    let reports: Reports = serde_json::from_value(result).expect("the page's answer");
+    let only = |sizes: &[usize]| match sizes {
+        [size] => *size,
+        _ => panic!("not one event loop: {reports:?}"),
+    };
+    assert_eq!(only(&reports.before), 0, "{reports:?}");
+    assert!(only(&reports.early) > 0, "{reports:?}");
+    // Half of 2000 ticks, on a busy machine.
+    let grown = only(&reports.late) - only(&reports.early);
+    assert!(grown > 1000 * LEAST_BYTES_PER_SAMPLE, "{reports:?}");
+    assert!(only(&reports.after) < only(&reports.early), "{reports:?}");
+}

@@ -1,0 +1,486 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! The whole stack of every kind of function and of call, in every tier of the engine.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use browser_tests::{Frame, Position, Sample, Site, Source, Trace};
+use serde_json::Value;
+
+/// The stacks of each kind, from the root to the leaf, as `kind: function > function`. They begin
+/// below the kind's own function, which the test calls again and again, or after `(root)`.
+///
+/// Built-ins, which are in no resource, stand in brackets. Functions that have no name, or are not
+/// found by it, are in [`PLACES`].
+///
+/// Each stack must be seen, except those that are marked by `?`. What else is seen must be the
+/// beginning of one of these. Anything may be called in place of `*`.
+const KINDS: &str = "
+    getter: get property > busy
+    setter: set property > busy
+    classField: WithField > (field) > busy
+    staticField: (static field) > busy
+    staticBlock: (static block) > busy
+    defaultConstructor: Derived > Base > busy
+    arrowOfOneIdentifier: ofOneIdentifier > busy
+    anonymousArrow: (arrow) > busy
+    boundFunction: boundTarget > busy
+    functionOfText: [anonymous] > busy
+    directEval: (nameless) > busy
+    indirectEval: (nameless) > busy
+    generator: [next] > endless > busy
+    generatorInForOf: [next] > three > busy
+    ? generatorInForOf: three
+    ? generatorInForOf: [[Symbol.iterator]]
+    delegatingGenerator: [next] > delegating > [next] > three > busy
+    ? delegatingGenerator: delegating
+    ? delegatingGenerator: [[Symbol.iterator]]
+    ? delegatingGenerator: [next] > delegating > three
+    ? delegatingGenerator: [next] > delegating > [[Symbol.iterator]]
+    inlinedChain: level1 > level2 > level3 > level4 > level5 > level6 > level7 > level8 > level9 \
+        > level10 > level11 > level12 > busy
+    mutualRecursion: even > odd > even > odd > even > odd > even > odd > even > odd > even > odd \
+        > even > odd > busy
+
+    proxyGet: get > busy
+    proxySet: set > busy
+    proxyHas: has > busy
+    proxyDelete: deleteProperty > busy
+    proxyOwnKeys: [ownKeys] > ownKeys > busy
+    proxyApply: apply > busy
+    proxyConstruct: construct > busy
+
+    sortComparator: [sort] > compare > busy
+    replaceCallback: [replace] > replacer > busy
+    reviver: [parse] > revive > busy
+    stringifyReplacer: [stringify] > replaceValue > busy
+    mapCallback: [map] > mapped > busy
+    mapArrow: [map] > (map arrow) > busy
+    forEachCallback: [forEach] > forEached > busy
+    fromCallback: [from] > fromMapped > busy
+    eventListener: [dispatchEvent] > listener > busyInTurn > busy
+    inlineHandler: [click] > onclick > busyInTurn > busy
+
+    wasm: wasm-function[2]
+    wasmCallback: wasm-function[1] > calledByWasm > busy
+    wasmNamed: namedSpin
+    wasmNested: namedCallBack > calledByNamedWasm > wasm-function[1] > calledByWasm > busy
+    wasmStreamed: streamedSpin
+
+    sort: [sort]
+    sortByDifference: [sort]
+    parse: [parse]
+    stringify: [stringify]
+    exec: [exec]
+    replace: [replace]
+    push: [push]
+    mapSet: [set]
+    dateNow:
+    ? dateNow: [now]
+    performanceNow: [now]
+    mathSin:
+    ? mathSin: [sin]
+    from: [from]
+    builtInCalledByBuiltIn: [map]
+    appendChild: [appendChild]
+    querySelector: [querySelector]
+    getBoundingClientRect: [getBoundingClientRect]
+    getInnerHTML: [get innerHTML]
+    setInnerHTML: [set innerHTML]
+    setTextContent: [set textContent]
+
+    asyncFunction: (root) > asyncFunction > awaiting > beforeAwait > busyInTurn > busy
+    asyncFunction: (root) > awaiting > afterAwait > busyInTurn > busy
+    ? asyncFunction: (root) > (test) > asyncFunction > awaiting > beforeAwait > busyInTurn > busy
+    promiseReaction: (root) > reaction > busyInTurn > busy
+    ? promiseReaction: (root) > (test) > promiseReaction
+    ? promiseReaction: (root) > promiseReaction > [resolve]
+    ? promiseReaction: (root) > promiseReaction > [then]
+    messageListener: (root) > onMessage > busyInTurn > busy
+    ? messageListener: (root) > onMessage > [postMessage]
+    ? messageListener: (root) > onMessage > (nameless)
+    ? messageListener: (root) > (test) > messageListener > perMessage > *
+    microtaskOfListener: (root) > onMessage > queueing > busyInTurn > busy
+    microtaskOfListener: (root) > microtask > busyInTurn > busy
+    ? microtaskOfListener: (root) > onMessage > queueing > [queueMicrotask]
+    ? microtaskOfListener: (root) > onMessage > [postMessage]
+    ? microtaskOfListener: (root) > onMessage > (nameless)
+    ? microtaskOfListener: (root) > (test) > microtaskOfListener > perMessage > *
+    topLevelScript: (root) > (script) > busy
+    ? topLevelScript: (root) > (test) > topLevelScript > loadScript > *
+    module: (root) > (module) > busy
+    ? module: (root) > (test) > module > loadScript > *
+    profilerConstructor: (root) > profilerConstructor > [Profiler]
+    ? profilerConstructor: (root) > profilerConstructor > [stop]
+    ? profilerConstructor: (root) > (test) > profilerConstructor > [Profiler]
+    ? profilerConstructor: (root) > (test) > profilerConstructor > [stop]
+    performanceProfile: (root) > performanceProfile > [profile]
+    ? performanceProfile: (root) > performanceProfile > [stop]
+    ? performanceProfile: (root) > (test) > performanceProfile > [profile]
+
+    inlineScript: (root) > (inline script) > busy
+    ? inlineScript: (root) > (inline script) > start > [Profiler]
+    ? inlineScript: (root) > (inline script) > start > [now]
+    ? inlineScript: (root) > (inline script) > [stop]
+    coldStarter: (root) > (test) > coldStarter > busyInTurn > busy
+    ? coldStarter: (root) > (test) > coldStarter > start > [Profiler]
+    hotStarter: (root) > (test) > hotStarter > hotStarter > hotStarter > hotStarter > coldStarter \
+        > busyInTurn > busy
+    ? hotStarter: (root) > (test) > hotStarter > hotStarter > hotStarter > hotStarter > coldStarter \
+        > start > [Profiler]
+";
+
+/// What the test itself does while a profiler is running.
+const OF_THE_TEST: &[&[&str]] = &[
+    &["(test)", "[Profiler]"],
+    &["(test)", "[stop]"],
+    &["(test)", "drive", "[now]"],
+    &["(test)", "start", "[Profiler]"],
+    &["(test)", "start", "[now]"],
+];
+
+/// What may be called from everywhere, to know when to end.
+const CLOCK: &[&str] = &["isOver", "[now]"];
+
+const PAGE: &str = "stack-kinds.html";
+const SCRIPT: &str = "stack-kinds.js";
+
+/// Label, name, file, and a part of the file. The function is at the end of the part if that is a
+/// parenthesis, which begins the parameter list, and at its beginning otherwise. An empty part is the
+/// beginning of the file.
+const PLACES: &[(&str, &str, &str, &str)] = &[
+    ("(test)", "", SCRIPT, "runTest(async ("),
+    ("(field)", "", SCRIPT, "field = busy"),
+    ("(static field)", "", SCRIPT, "placed = busy"),
+    ("(static block)", "", SCRIPT, "static { busy"),
+    // A constructor that is not written is where its class is.
+    ("WithField", "WithField", SCRIPT, "class WithField"),
+    ("Derived", "Derived", SCRIPT, "class Derived"),
+    ("Base", "Base", SCRIPT, "constructor("),
+    (
+        "ofOneIdentifier",
+        "ofOneIdentifier",
+        SCRIPT,
+        "value => busy",
+    ),
+    ("(arrow)", "", SCRIPT, "anonymousArrow() { return (("),
+    ("(map arrow)", "", SCRIPT, "item => busy"),
+    ("(script)", "", "stack-kinds-script.js", ""),
+    ("(module)", "", "stack-kinds-module.js", ""),
+    // Servo tells the engine the line of the element.
+    ("(inline script)", "", PAGE, "<script>\n"),
+    // Servo tells the engine nothing but the page of a handler.
+    ("onclick", "onclick", PAGE, ""),
+];
+
+/// Functions of WebAssembly modules that were made by the script.
+const WASM: &[&str] = &[
+    "wasm-function[1]",
+    "wasm-function[2]",
+    "namedCallBack",
+    "namedSpin",
+];
+
+/// One of a module that was fetched.
+const STREAMED_WASM: &[&str] = &["streamedSpin"];
+
+/// Of the samples of a kind, so many percent at least must have each stack that it must have.
+const LEAST_SHARE: usize = 10;
+
+/// Of those of a kind that the test calls again and again, so many must be in its function.
+const LEAST_SHARE_INSIDE: usize = 60;
+
+/// The stacks of a kind, as labels from the root to the leaf.
+#[derive(Default)]
+struct Stacks {
+    must: Vec<Vec<&'static str>>,
+    may: Vec<Vec<&'static str>>,
+}
+
+/// The table.
+fn kinds() -> BTreeMap<&'static str, Stacks> {
+    let mut kinds: BTreeMap<_, Stacks> = BTreeMap::new();
+    for line in KINDS.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let (may, line) = match line.strip_prefix("? ") {
+            Some(line) => (true, line),
+            None => (false, line),
+        };
+        let (kind, stack) = line
+            .split_once(':')
+            .unwrap_or_else(|| panic!("no kind: {line}"));
+        let (mut frames, stack) = match stack.trim().strip_prefix("(root) > ") {
+            Some(stack) => (Vec::new(), stack),
+            None => (vec!["(test)", "drive", kind], stack.trim()),
+        };
+        frames.extend(stack.split(" > ").filter(|label| !label.is_empty()));
+        let stacks = kinds.entry(kind).or_default();
+        let list = if may {
+            &mut stacks.may
+        } else {
+            &mut stacks.must
+        };
+        list.push(frames);
+    }
+    kinds
+}
+
+impl Stacks {
+    fn all(&self) -> impl Iterator<Item = &[&'static str]> {
+        self.must.iter().chain(&self.may).map(Vec::as_slice)
+    }
+
+    /// Whether this is the beginning of one of the stacks.
+    fn may_be(&self, stack: &[String]) -> bool {
+        let mut known = self.all().chain(OF_THE_TEST.iter().copied());
+        known.any(|known| {
+            let (known, open) = match known {
+                [known @ .., "*"] => (known, true),
+                _ => (known, false),
+            };
+            let same = known.iter().zip(stack).take_while(|(a, b)| a == b).count();
+            let rest = &stack[same..];
+            let is_clock = rest.len() <= CLOCK.len() && rest.iter().zip(CLOCK).all(|(a, b)| a == b);
+            is_clock || (open && same == known.len())
+        })
+    }
+}
+
+/// What identifies a function in a trace.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+struct Function {
+    name: String,
+    resource: Option<String>,
+    position: Option<Position>,
+}
+
+/// The labels of the functions that the table names, by what they must be in a trace.
+struct Labels(HashMap<Function, &'static str>);
+
+impl Labels {
+    fn new(kinds: &BTreeMap<&'static str, Stacks>, site: &Site, streamed_url: &str) -> Self {
+        let script = Source::of_page(SCRIPT);
+        let script_url = site.url(&format!("/{SCRIPT}"));
+        let mut labels = Self(HashMap::new());
+        for &(label, name, file, part) in PLACES {
+            let source = Source::of_page(file);
+            let position = match part {
+                "" => Position { line: 1, column: 1 },
+                _ if part.ends_with('(') => source.parameters_of(part),
+                _ => source.place_of(part),
+            };
+            labels.add(
+                label,
+                name,
+                Some(&site.url(&format!("/{file}"))),
+                Some(position),
+            );
+        }
+        for name in WASM {
+            labels.add(name, name, Some(&script_url), None);
+        }
+        for name in STREAMED_WASM {
+            labels.add(name, name, Some(streamed_url), None);
+        }
+        // The code of eval, and the functions that settle a promise.
+        labels.add("(nameless)", "", None, None);
+        let known: BTreeSet<_> = labels.0.values().copied().chain(["*"]).collect();
+        let stacks = kinds.values().flat_map(Stacks::all);
+        let stacks = stacks.chain(OF_THE_TEST.iter().copied()).chain([CLOCK]);
+        let used: BTreeSet<_> = stacks.flatten().copied().collect();
+        for label in used.difference(&known).copied() {
+            if let Some(name) = label.strip_prefix('[').and_then(|l| l.strip_suffix(']')) {
+                labels.add(label, name, None, None);
+                continue;
+            }
+            // A declaration, or a member of an object.
+            let definition = ["function ", "function* ", "\n  ", "\n  async "]
+                .into_iter()
+                .map(|before| format!("{before}{label}("))
+                .find(|definition| script.contains(definition))
+                .unwrap_or_else(|| panic!("{label} is not in {SCRIPT}"));
+            labels.add(
+                label,
+                label,
+                Some(&script_url),
+                Some(script.parameters_of(&definition)),
+            );
+        }
+        labels
+    }
+
+    fn add(
+        &mut self,
+        label: &'static str,
+        name: &str,
+        resource: Option<&str>,
+        position: Option<Position>,
+    ) {
+        let function = Function {
+            name: name.to_owned(),
+            resource: resource.map(str::to_owned),
+            position,
+        };
+        let before = self.0.insert(function, label);
+        assert_eq!(before, None, "the same function as {label}");
+    }
+
+    /// Its label, or all that is known of a function that the table does not name.
+    fn of(&self, frame: &Frame, trace: &Trace) -> String {
+        let function = Function {
+            name: frame.name.clone(),
+            resource: frame.resource_id.map(|id| trace.resources[id].clone()),
+            position: frame.position(),
+        };
+        match self.0.get(&function) {
+            Some(label) => (*label).to_owned(),
+            None => format!("{function:?}"),
+        }
+    }
+}
+
+/// How many times each stack occurs, the most frequent first.
+fn counted<'a>(stacks: impl Iterator<Item = &'a [String]>) -> Vec<(usize, String)> {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for stack in stacks {
+        *counts.entry(stack.join(" > ")).or_default() += 1;
+    }
+    let mut counts: Vec<_> = counts
+        .into_iter()
+        .map(|(stack, count)| (count, stack))
+        .collect();
+    counts.sort_by_key(|(count, _)| Reverse(*count));
+    counts
+}
+
+/// What is wrong with the samples of a kind.
+fn faults(kind: &str, stacks: &Stacks, labels: &Labels, result: &Value) -> Vec<String> {
+    let trace = Trace::read(&result["trace"]);
+    let time = |name: &str| result[name].as_f64().expect("is a time");
+    let of_sample = |sample: &Sample| -> Vec<String> {
+        let frames = sample.stack_id.map_or_else(Vec::new, |id| trace.stack(id));
+        frames
+            .into_iter()
+            .map(|frame| labels.of(frame, &trace))
+            .collect()
+    };
+    let mut faults = Vec::new();
+
+    let all: Vec<_> = trace.samples.iter().map(of_sample).collect();
+    let may_not_be = all
+        .iter()
+        .map(Vec::as_slice)
+        .filter(|stack| !stacks.may_be(stack));
+    for (count, stack) in counted(may_not_be) {
+        faults.push(format!(
+            "false in {count} of {} samples: {stack}",
+            all.len()
+        ));
+    }
+
+    let samples: Vec<_> = trace.samples_between(time("hot"), time("end")).collect();
+    let hot: Vec<_> = samples
+        .iter()
+        .filter(|sample| sample.stack_id.is_some())
+        .map(|sample| of_sample(sample))
+        .collect();
+    for expected in &stacks.must {
+        let count = hot.iter().filter(|stack| *stack == expected).count();
+        if hot.is_empty() || count * 100 < hot.len() * LEAST_SHARE {
+            let most = counted(hot.iter().map(Vec::as_slice));
+            let most: Vec<_> = most
+                .iter()
+                .take(3)
+                .map(|(count, stack)| format!("{count} {stack}"))
+                .collect();
+            faults.push(format!(
+                "in {count} of {} samples only: {} (but {})",
+                hot.len(),
+                expected.join(" > "),
+                most.join("; ")
+            ));
+        }
+    }
+    let called = ["(test)", "drive", kind];
+    if stacks.must.iter().all(|stack| stack.starts_with(&called)) {
+        // The test does nothing else in this time.
+        let is_inside = |stack: &&Vec<String>| {
+            stack
+                .get(..called.len())
+                .is_some_and(|start| start == called)
+        };
+        let inside = hot.iter().filter(is_inside).count();
+        for (count, share, what) in [
+            (hot.len(), 95, "have a stack"),
+            (inside, LEAST_SHARE_INSIDE, "are in it"),
+        ] {
+            if count * 100 < samples.len() * share {
+                faults.push(format!("{count} of {} samples only {what}", samples.len()));
+            }
+        }
+    }
+    faults
+}
+
+/// Checks all kinds in one tier. The built-ins of the kinds in `without_trace` leave none there.
+fn check_kinds(tier: &str, preferences: &[&str], without_trace: &[&'static str]) {
+    let site = Site::allowing().serve();
+    let mut visit = site.visit("/stack-kinds.html");
+    for preference in preferences {
+        visit = visit.preference(preference);
+    }
+    let result = visit.run();
+    let mut kinds = kinds();
+    for kind in without_trace {
+        let stacks = kinds.get_mut(kind).expect("a kind of the table");
+        stacks.may.append(&mut stacks.must);
+        stacks.must.push(vec!["(test)", "drive", kind]);
+    }
+    let streamed_url = result["streamedURL"].as_str().expect("is a URL");
+    let labels = Labels::new(&kinds, &site, streamed_url);
+    let results = result["results"].as_object().expect("an object");
+    let run: BTreeSet<_> = results.keys().map(String::as_str).collect();
+    assert_eq!(run, kinds.keys().copied().collect());
+    let faults: Vec<_> = kinds
+        .iter()
+        .flat_map(|(kind, stacks)| {
+            let faults = faults(kind, stacks, &labels, &results[*kind]);
+            faults
+                .into_iter()
+                .map(move |fault| format!("{kind}: {fault}"))
+        })
+        .collect();
+    assert!(faults.is_empty(), "in {tier}:\n{}", faults.join("\n"));
+}
+
+#[test]
+fn every_kind_has_its_stacks_in_the_interpreter() {
+    check_kinds(
+        "the interpreter",
+        &["js_baseline_interpreter_enabled=false"],
+        // It overwrites the object that it gets a property of.
+        &["getInnerHTML"],
+    );
+}
+
+#[test]
+fn every_kind_has_its_stacks_in_the_baseline_interpreter() {
+    check_kinds(
+        "the Baseline interpreter",
+        &["js_baseline_jit_enabled=false"],
+        &[],
+    );
+}
+
+#[test]
+fn every_kind_has_its_stacks_in_baseline() {
+    check_kinds("Baseline", &["js_ion_enabled=false"], &[]);
+}
+
+/// Each kind begins in the interpreter and is compiled twice while it is being called.
+#[test]
+fn every_kind_has_its_stacks_in_ion() {
+    check_kinds("Ion", &[], &[]);
+}

@@ -1,0 +1,35 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+"use strict";
+
+// Without the harness: Servo fails to measure one of the objects that it makes.
+
+// The sizes that about:memory would show for the profiler, in bytes.
+async function profilerMemory() {
+  const processes = JSON.parse(await navigator.servo.reportMemory());
+  const reports = processes.flatMap(({ reports }) => reports);
+  return reports.filter(({ path }) => path.includes("js-profiler")).map(({ size }) => size);
+}
+
+function work(milliseconds) {
+  const end = performance.now() + milliseconds;
+  while (performance.now() < end) { /* until then */ }
+}
+
+async function measure() {
+  const before = await profilerMemory();
+  const profiler = new Profiler({ sampleInterval: 1, maxBufferSize: 1_000_000 });
+  work(100);
+  const early = await profilerMemory();
+  work(2000);
+  const late = await profilerMemory();
+  await profiler.stop();
+  return { before, early, late, after: await profilerMemory() };
+}
+
+measure()
+  .catch(error => ({ error: String(error) }))
+  .then(result => fetch("/result", { method: "POST", body: JSON.stringify(result) }))
+  .then(() => window.close());
