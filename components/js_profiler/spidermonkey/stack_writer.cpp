@@ -298,7 +298,7 @@ static JSObject* CalledObject(InterpreterRegs& regs) {
   }
 }
 
-void StackWriter::appendInterpreterFrames(InterpreterActivation* activation) {
+void StackWriter::appendInterpreterFrames(InterpreterActivation* activation, bool enteringJit) {
   InterpreterFrame* frame = activation->current();
   StrobeFramePlace place = {};
   if (!frame->runningInJit()) {
@@ -308,8 +308,7 @@ void StackWriter::appendInterpreterFrames(InterpreterActivation* activation) {
     }
   }
   for (; frame && !full(); frame = frame->prev()) {
-    // A frame that runs in JIT code is among the frames of the JIT activation above.
-    if (!frame->runningInJit()) {
+    if (!frame->runningInJit() || (enteringJit && frame == activation->current())) {
       place.address = reinterpret_cast<uintptr_t>(frame);
       appendScript(frame->script(), place);
     }

@@ -52,8 +52,11 @@ class StackWriter {
   void appendInlinedFunctions(const js::jit::IonEntry& entry, const void* address, JS::Realm* realm,
                               const StrobeFramePlace& place);
 
-  // The frames of the C++ interpreter, with the built-in that the youngest of them calls.
-  void appendInterpreterFrames(js::InterpreterActivation* activation);
+  // The frames of the C++ interpreter, with the built-in that the youngest of them calls. One that goes
+  // on in JIT code is left out unless `enteringJit`, since it is among the frames of JIT code.
+  void appendInterpreterFrames(js::InterpreterActivation* activation, bool enteringJit = false);
+
+  size_t length() const { return stack_->frames_length; }
 
  private:
   StrobeFrame* append(const StrobeFrame& frame);

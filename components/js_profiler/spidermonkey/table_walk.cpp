@@ -365,11 +365,12 @@ bool JitWalk::isInWrapperOf(uintptr_t exit, uintptr_t pc) const {
   if (!stack_.contains(exit - FooterSize, FooterSize) || !stack_.holdsFrame(exit)) {
     return false;
   }
-  jit::ExitFooterFrame* footer = reinterpret_cast<jit::ExitFrameLayout*>(exit)->footer();
-  if (footer->type() != jit::ExitFrameType::VMFunction || footer->functionId() >= jit::VMFunctionId::Count) {
+  // A number that may be anything, where there is no exit frame.
+  uintptr_t id = stack_.word(exit - FooterSize) - uintptr_t(jit::ExitFrameType::VMFunction);
+  if (id >= uintptr_t(jit::VMFunctionId::Count)) {
     return false;
   }
-  auto wrapper = reinterpret_cast<uintptr_t>(cx_->runtime()->jitRuntime()->getVMWrapper(footer->functionId()).value);
+  auto wrapper = reinterpret_cast<uintptr_t>(cx_->runtime()->jitRuntime()->getVMWrapper(jit::VMFunctionId(id)).value);
   return pc >= wrapper && pc - wrapper < MaxSize;
 }
 
@@ -934,11 +935,14 @@ StrobeWalk strobe_walk_table(JSContext* cx, const StrobeStopped* stopped, Strobe
   }
 
   bool youngest = true;
+  // A frame of the interpreter is marked as running in JIT code a moment before and after it does.
+  bool enteringJit = false;
   uintptr_t low = stopped->sp;
   for (Activation* activation = cx->activation(); activation && !writer.full(); activation = activation->prev()) {
     if (activation->isInterpreter()) {
       if (!youngest || IsInitialised(activation->asInterpreter())) {
-        writer.appendInterpreterFrames(activation->asInterpreter());
+        writer.appendInterpreterFrames(activation->asInterpreter(), enteringJit);
+        enteringJit = false;
       }
     } else {
       // Frames are younger than their activation, which is an object in the C++ frame that entered JIT
@@ -948,6 +952,7 @@ StrobeWalk strobe_walk_table(JSContext* cx, const StrobeStopped* stopped, Strobe
         stack->contradiction = "the activations are out of order";
         return STROBE_WALK_INCONSISTENT;
       }
+      size_t before = writer.length();
       JitWalk walk(cx, writer, activation->asJit(), StackMemory(low, high), stopped->stack_high);
       Walked result =
           youngest ? walk.fromRegisters({stopped->pc, stopped->sp, stopped->fp, true}) : walk.fromExit();
@@ -956,6 +961,7 @@ StrobeWalk strobe_walk_table(JSContext* cx, const StrobeStopped* stopped, Strobe
         return STROBE_WALK_INCONSISTENT;
       }
       low = high;
+      enteringJit = youngest && writer.length() == before;
     }
     youngest = false;
   }
