@@ -181,6 +181,11 @@ Callee CheckCallee(uintptr_t token) {
   return callee;
 }
 
+// mov rbp, rsp, in either encoding.
+bool IsMoveOfStackPointerToFramePointer(const uint8_t* code) {
+  return code[0] == 0x48 && ((code[1] == 0x8B && code[2] == 0xEC) || (code[1] == 0x89 && code[2] == 0xE5));
+}
+
 // What a frame knows of its caller.
 struct Link {
   uintptr_t callerFrame;
@@ -269,7 +274,7 @@ class JitWalk {
                                                                   : 0;
   }
   bool isCodeOf(JSScript* script, uintptr_t pc) const;
-  bool isInWrapperOf(uintptr_t exit, uintptr_t pc) const;
+  bool isOnWrapperFrame(uintptr_t pc) const;
   bool isJitFrame(uintptr_t fp) const;
   bool exitFrameIsPlausible(uintptr_t exit) const;
 
@@ -356,22 +361,19 @@ bool JitWalk::exitFrameIsPlausible(uintptr_t exit) const {
   }
 }
 
-// Whether `pc` is in the wrapper of the VM function that the exit frame says it is for. An old exit
-// frame may stand where there is a function's frame now.
-bool JitWalk::isInWrapperOf(uintptr_t exit, uintptr_t pc) const {
-  // More than the longest wrapper.
-  constexpr uintptr_t MaxSize = 512;
-  constexpr size_t FooterSize = jit::ExitFooterFrame::Size();
-  if (!stack_.contains(exit - FooterSize, FooterSize) || !stack_.holdsFrame(exit)) {
+// Whether `pc` is in the wrapper of a VM function, where fp is the frame of the wrapper: an exit frame,
+// which looks like a function's if the first argument is a function.
+bool JitWalk::isOnWrapperFrame(uintptr_t pc) const {
+  // All were made one after the other. The last one is left out: where it ends is not known.
+  const jit::JitRuntime* runtime = cx_->runtime()->jitRuntime();
+  auto first = reinterpret_cast<uintptr_t>(runtime->getVMWrapper(jit::VMFunctionId(0)).value);
+  auto last = jit::VMFunctionId(size_t(jit::VMFunctionId::Count) - 1);
+  if (pc < first || pc >= reinterpret_cast<uintptr_t>(runtime->getVMWrapper(last).value)) {
     return false;
   }
-  // A number that may be anything, where there is no exit frame.
-  uintptr_t id = stack_.word(exit - FooterSize) - uintptr_t(jit::ExitFrameType::VMFunction);
-  if (id >= uintptr_t(jit::VMFunctionId::Count)) {
-    return false;
-  }
-  auto wrapper = reinterpret_cast<uintptr_t>(cx_->runtime()->jitRuntime()->getVMWrapper(jit::VMFunctionId(id)).value);
-  return pc >= wrapper && pc - wrapper < MaxSize;
+  // In its first two instructions and at its last one the caller's frame is at fp.
+  const auto* code = reinterpret_cast<const uint8_t*>(pc);
+  return !(code[0] == 0x55 || code[0] == 0xC2 || IsMoveOfStackPointerToFramePointer(code));
 }
 
 Walked JitWalk::fromExit() {
@@ -400,6 +402,13 @@ Walked JitWalk::fromRegisters(Position position) {
   for (int hop = 0; hop < MaxHops; hop++) {
     auto* pc = reinterpret_cast<void*>(position.pc);
     if (AddressIsInExecutableMemory(pc)) {
+      const auto* code = static_cast<const uint8_t*>(pc);
+      if (position.leaf && code[0] == 0xFF && code[1] == 0x25 && stack_.contains(position.sp) &&
+          AddressIsInExecutableMemory(reinterpret_cast<void*>(stack_.word(position.sp)))) {
+        // A jump through the table of far calls, where the return address has been pushed.
+        position = {stack_.word(position.sp), position.sp + sizeof(uintptr_t), position.fp, false};
+        continue;
+      }
       if (wasm::LookupCodeBlock(pc)) {
         return position.leaf ? fromWasmRegisters(position) : fromWasm(position.pc, position.fp);
       }
@@ -455,7 +464,7 @@ bool JitWalk::returnToJitAtStackPointer(Position& position) const {
   // At the first and the last instruction of a function the return address is at sp; after the frame
   // pointer is pushed, above that.
   bool atEnd = code[0] == 0x55 || code[0] == 0xC3;
-  bool pushed = code[0] == 0x48 && code[1] == 0x89 && code[2] == 0xE5;
+  bool pushed = IsMoveOfStackPointerToFramePointer(code);
   if (atEnd) {
     return returnAt(position.sp);
   }
@@ -533,15 +542,14 @@ JitWalk::Found JitWalk::inJit(const Position& position, Walked* result) {
     return Found::Frame;
   }
 
-  // An exit frame of a call through a wrapper, while fp is still the wrapper's.
-  uintptr_t exit = jsExitFP();
-  if (!entry && exit && position.fp == exit && isInWrapperOf(exit, position.pc)) {
+  if (!entry && isOnWrapperFrame(position.pc)) {
     if (!position.leaf) {
-      emitExitCallee(exit);
+      emitExitCallee(position.fp);
     }
-    *result = emitFrom(exit);
+    *result = emitFrom(position.fp);
     return Found::Frame;
   }
+  uintptr_t exit = jsExitFP();
   // One of a native function, which stands between the frame and the C++ code.
   if (!position.leaf && exit >= position.sp && exit < position.fp && stack_.holdsFrame(exit) &&
       stack_.word(exit) == position.fp) {
@@ -620,7 +628,7 @@ bool JitWalk::inWindow(const Position& position, const JitcodeGlobalEntry* entry
   uintptr_t frame;
   if (code[0] == 0x55 || code[0] == 0xC3) {
     frame = position.sp - sizeof(uintptr_t);
-  } else if (code[0] == 0x48 && ((code[1] == 0x8B && code[2] == 0xEC) || (code[1] == 0x89 && code[2] == 0xE5))) {
+  } else if (IsMoveOfStackPointerToFramePointer(code)) {
     if (!stack_.contains(position.sp) || stack_.word(position.sp) != position.fp) {
       return false;
     }
