@@ -485,9 +485,7 @@ mod tests {
     fn a_thread_that_has_ended_is_an_error() {
         let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let thread = thread::spawn(|| Thread::current().unwrap()).join().unwrap();
-        assert!(matches!(
-            thread.while_stopped(|_| ()),
-            Err(StopError::Signal(_))
-        ));
+        // The kernel may still be taking it down: then it is there, and never stops.
+        assert!(thread.while_stopped(|_| ()).is_err());
     }
 }

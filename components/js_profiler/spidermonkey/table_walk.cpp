@@ -414,10 +414,10 @@ Walked JitWalk::fromRegisters(Position position) {
       }
       Walked result;
       // What was left behind on the stack by calls that have returned may look like a chain. An exit
-      // frame is the better guess: at worst it leaves out what is younger.
+      // frame that is younger than what it leads to is the better guess.
       uintptr_t exit = jsExitFP();
       trusted_ = !position.guessed;
-      if (position.guessed && exit && exitFrameIsPlausible(exit)) {
+      if (position.guessed && exit && exit < position.fp && exitFrameIsPlausible(exit)) {
         emitExitCallee(exit);
         return emitFrom(exit);
       }
