@@ -186,7 +186,6 @@ void StackWriter::appendNative(const char* name, JS::Realm* realm, const StrobeF
   }
   // Apart from those with a function, whose second number is that of a prefix.
   frame->function.source_start = mozilla::HashString(name);
-  frame->function.line = 0;
   frame->function.source_id = 1;
 }
 

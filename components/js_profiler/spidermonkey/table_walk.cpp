@@ -70,12 +70,10 @@ using namespace js;
 using jit::AddressIsInExecutableMemory;
 using jit::CalleeToken;
 using jit::CalleeTokenMask;
-using jit::CalleeTokenTag;
 using jit::FrameDescriptor;
 using jit::FrameType;
 using jit::JitActivation;
 using jit::JitcodeGlobalEntry;
-using jit::JitcodeGlobalTable;
 using strobe::CalleeOffset;
 using strobe::DescriptorOffset;
 using strobe::ReturnAddressOffset;
@@ -211,7 +209,6 @@ bool IsIonCode(JSScript* script, uintptr_t pc) {
 
 enum class Walked { Done, Inconsistent };
 
-
 // Walks the frames of one JIT activation.
 class JitWalk {
   JSContext* cx_;
@@ -230,7 +227,12 @@ class JitWalk {
  public:
   JitWalk(JSContext* cx, StackWriter& writer, JitActivation* activation, const StackMemory& stack,
           uintptr_t threadStackHigh)
-      : cx_(cx), writer_(writer), activation_(activation), stack_(stack), threadStackHigh_(threadStackHigh), tablesUsable_(cx->isProfilerSamplingEnabled()) {}
+      : cx_(cx),
+        writer_(writer),
+        activation_(activation),
+        stack_(stack),
+        threadStackHigh_(threadStackHigh),
+        tablesUsable_(cx->isProfilerSamplingEnabled()) {}
 
   // What is wrong, after a result of Inconsistent.
   const char* contradiction() const { return contradiction_; }
@@ -242,14 +244,13 @@ class JitWalk {
   Walked fromExit();
 
  private:
-  JitcodeGlobalTable* table() const { return cx_->runtime()->jitRuntime()->getJitcodeGlobalTable(); }
-
   // The entry of JIT code that has one. Entries may outlive their code.
   JitcodeGlobalEntry* lookup(uintptr_t pc) const {
     if (!tablesUsable_) {
       return nullptr;
     }
-    JitcodeGlobalEntry* entry = table()->lookup(reinterpret_cast<void*>(pc));
+    auto* table = cx_->runtime()->jitRuntime()->getJitcodeGlobalTable();
+    JitcodeGlobalEntry* entry = table->lookup(reinterpret_cast<void*>(pc));
     return entry && entry->hasJitcode() ? entry : nullptr;
   }
 
@@ -266,6 +267,9 @@ class JitWalk {
     contradiction_ = what;
     return Walked::Inconsistent;
   }
+
+  // Whether a chain of frames that has come to `fp` is among those that are older than the activation.
+  bool hasLeftActivation(uintptr_t fp) const { return fp >= stack_.high() && fp < threadStackHigh_; }
 
   bool linkOf(uintptr_t fp, Link* link) const;
   Callee functionFrameAt(uintptr_t fp) const;
@@ -290,6 +294,11 @@ class JitWalk {
   Walked emitFrom(uintptr_t fp) {
     Link link;
     return linkOf(fp, &link) ? emitFrom(link) : contradict("a frame is not linked to its caller");
+  }
+  // An exit frame's built-in, if it is for one, and all older frames.
+  Walked emitFromExit(uintptr_t exit) {
+    emitExitCallee(exit);
+    return emitFrom(exit);
   }
   void emitFunction(uintptr_t fp, JSScript* script, uintptr_t pc, bool leaf, uintptr_t returnAddress);
   void emitExitCallee(uintptr_t exit);
@@ -389,8 +398,7 @@ Walked JitWalk::fromExit() {
     // It has called nothing yet.
     return Walked::Done;
   }
-  emitExitCallee(exit);
-  return emitFrom(exit);
+  return emitFromExit(exit);
 }
 
 Walked JitWalk::fromRegisters(Position position) {
@@ -418,8 +426,7 @@ Walked JitWalk::fromRegisters(Position position) {
       uintptr_t exit = jsExitFP();
       trusted_ = !position.guessed;
       if (position.guessed && exit && exit < position.fp && exitFrameIsPlausible(exit)) {
-        emitExitCallee(exit);
-        return emitFrom(exit);
+        return emitFromExit(exit);
       }
       switch (inJit(position, &result)) {
         case Found::Frame:
@@ -436,11 +443,9 @@ Walked JitWalk::fromRegisters(Position position) {
       uintptr_t exit = jsExitFP();
       if (exit && exitFrameIsPlausible(exit)) {
         trusted_ = false;
-        emitExitCallee(exit);
-        return emitFrom(exit);
+        return emitFromExit(exit);
       }
-      bool leftActivation = position.fp >= stack_.high() && position.fp < threadStackHigh_;
-      return leftActivation ? Walked::Done : contradict("the chain of native frames is broken");
+      return hasLeftActivation(position.fp) ? Walked::Done : contradict("the chain of native frames is broken");
     }
   }
   return contradict("the chain of native frames does not end");
@@ -498,8 +503,7 @@ bool JitWalk::nextNative(Position& position) const {
     }
   }
   if (!stack_.contains(position.fp, 2 * sizeof(uintptr_t))) {
-    bool leftActivation = position.fp >= stack_.high() && position.fp < threadStackHigh_;
-    return !leftActivation && resumeChain(position);
+    return !hasLeftActivation(position.fp) && resumeChain(position);
   }
   uintptr_t caller = stack_.word(position.fp);
   uintptr_t returnAddress = stack_.word(position.fp + ReturnAddressOffset);
@@ -585,10 +589,7 @@ JitWalk::Found JitWalk::inJit(const Position& position, Walked* result) {
       *result = contradict("the engine is changing the table of what is inlined");
       return Found::Frame;
     }
-    if (entry && entry->isIonIC()) {
-      pc = reinterpret_cast<uintptr_t>(entry->asIonIC().rejoinAddr());
-      leaf = false;
-    } else if (!entry) {
+    if (!entry) {
       // A stub that runs on the function's frame: where in the function it was called says what is
       // inlined there.
       constexpr int MaxWords = 64;
@@ -649,8 +650,7 @@ bool JitWalk::inWindow(const Position& position, const JitcodeGlobalEntry* entry
   if (callee.kind != Callee::Kind::Script) {
     return false;
   }
-  if ((entry->isIon() && !entry->asIon().getScriptKey(0).matches(callee.script)) ||
-      (entry->isBaseline() && !entry->asBaseline().scriptKey().matches(callee.script))) {
+  if (!isCodeOf(callee.script, position.pc)) {
     return false;
   }
   StrobeFramePlace place = {frame, returnAddress, stack_.word(frame + CalleeOffset)};
