@@ -99,18 +99,10 @@ bool ReadSafely(uintptr_t address, T* to) {
   return ReadSafely(address, to, sizeof(T));
 }
 
-// Whether `address` follows a call instruction of JIT code.
-bool IsReturnAddressIntoJit(uintptr_t address) {
-  constexpr size_t Longest = 7;
-  if (!AddressIsInExecutableMemory(reinterpret_cast<void*>(address - Longest)) ||
-      !AddressIsInExecutableMemory(reinterpret_cast<void*>(address))) {
-    return false;
-  }
-  uint8_t code[Longest];
-  if (!ReadSafely(address - Longest, code, Longest)) {
-    return false;
-  }
-  const uint8_t* end = code + Longest;
+constexpr size_t LongestCall = 7;
+
+// Whether the `LongestCall` bytes before `end` end in a call instruction.
+bool IsAfterCall(const uint8_t* end) {
   if (end[-5] == 0xE8) {
     return true;
   }
@@ -119,8 +111,22 @@ bool IsReturnAddressIntoJit(uintptr_t address) {
   return isCall(2) || isCall(3) || isCall(4) || isCall(6) || isCall(7);
 }
 
+// Whether `address` follows a call instruction of JIT code.
+bool IsReturnAddressIntoJit(uintptr_t address) {
+  uint8_t code[LongestCall];
+  return AddressIsInExecutableMemory(reinterpret_cast<void*>(address - LongestCall)) &&
+         AddressIsInExecutableMemory(reinterpret_cast<void*>(address)) &&
+         ReadSafely(address - LongestCall, code, LongestCall) && IsAfterCall(code + LongestCall);
+}
+
 bool IsInProgram(uintptr_t address) {
   return address >= reinterpret_cast<uintptr_t>(&__executable_start) && address < reinterpret_cast<uintptr_t>(&etext);
+}
+
+// Whether `address` follows a call instruction of the program's. Its constants stand before its code.
+bool IsReturnAddressIntoProgram(uintptr_t address) {
+  return IsInProgram(address - LongestCall) && IsInProgram(address) &&
+         IsAfterCall(reinterpret_cast<const uint8_t*>(address));
 }
 
 // What a word that should be a callee token turns out to be, without trusting it.
@@ -161,7 +167,10 @@ Callee CheckCallee(uintptr_t token) {
       }
       auto* function = reinterpret_cast<JSFunction*>(cell);
       if (function->hasBaseScript()) {
-        callee.script = ScriptOfCalleeToken(CalleeToken(token));
+        // A function that is garbage may have outlived its script.
+        if (IsScript(reinterpret_cast<uintptr_t>(function->baseScript()))) {
+          callee.script = ScriptOfCalleeToken(CalleeToken(token));
+        }
         callee.kind = callee.script ? Callee::Kind::Script : Callee::Kind::None;
       } else if (function->isNativeFun() && function->hasJitEntry()) {
         callee.native = function;
@@ -501,6 +510,11 @@ bool JitWalk::nextNative(Position& position) const {
     if (returnToJitAtStackPointer(position)) {
       return true;
     }
+    // A library may use the frame pointer for anything, once it has saved its caller's. Then what it
+    // points at may be frames that calls which have returned left behind in a buffer.
+    position.guessed = !IsInProgram(position.pc) &&
+                       !AddressIsInExecutableMemory(reinterpret_cast<void*>(position.pc)) &&
+                       !(stack_.contains(position.sp) && IsReturnAddressIntoProgram(stack_.word(position.sp)));
   }
   if (!stack_.contains(position.fp, 2 * sizeof(uintptr_t))) {
     return !hasLeftActivation(position.fp) && resumeChain(position);
@@ -508,7 +522,7 @@ bool JitWalk::nextNative(Position& position) const {
   uintptr_t caller = stack_.word(position.fp);
   uintptr_t returnAddress = stack_.word(position.fp + ReturnAddressOffset);
   bool intoJit = AddressIsInExecutableMemory(reinterpret_cast<void*>(returnAddress));
-  if (caller <= position.fp || !(intoJit || IsInProgram(returnAddress))) {
+  if (caller <= position.fp || !(intoJit || IsReturnAddressIntoProgram(returnAddress))) {
     return resumeChain(position);
   }
   position.pc = returnAddress;
@@ -528,7 +542,7 @@ bool JitWalk::resumeChain(Position& position) const {
     }
     uintptr_t returnAddress = stack_.word(at + sizeof(uintptr_t));
     bool fromJit = IsReturnAddressIntoJit(returnAddress) && isJitFrame(fp);
-    if (fromJit || (IsInProgram(returnAddress) && stack_.word(fp) > fp)) {
+    if (fromJit || (IsReturnAddressIntoProgram(returnAddress) && stack_.word(fp) > fp)) {
       position.pc = returnAddress;
       position.sp = at + DescriptorOffset;
       position.fp = fp;
