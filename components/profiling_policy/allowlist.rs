@@ -2,26 +2,28 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-use url::{Origin, Url};
+use profiling_policy_traits::Allowlist;
+use servo_url::{ImmutableOrigin, ServoUrl};
 
-/// <https://w3c.github.io/webappsec-permissions-policy/#allowlists>
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) enum Allowlist {
-    /// The special value `*`.
-    EveryOrigin,
-    Origins(Vec<Origin>),
+/// <https://w3c.github.io/webappsec-permissions-policy/#matches>
+///
+/// An opaque origin is matched by `*` alone. It is same origin with itself, so that 'self' would match
+/// it, but a sandboxed document counts as cross-origin.
+pub(crate) fn matches(allowlist: &Allowlist, origin: &ImmutableOrigin) -> bool {
+    match allowlist {
+        Allowlist::EveryOrigin => true,
+        Allowlist::Origins(origins) => origin.is_tuple() && origins.contains(origin),
+    }
 }
 
-impl Allowlist {
-    /// <https://w3c.github.io/webappsec-permissions-policy/#matches>
-    ///
-    /// An opaque origin is matched by `*` alone. It is same origin with itself, so that 'self'
-    /// would match it, but a sandboxed document counts as cross-origin.
-    pub(crate) fn matches(&self, origin: &Origin) -> bool {
-        match self {
-            Self::EveryOrigin => true,
-            Self::Origins(origins) => origin.is_tuple() && origins.contains(origin),
-        }
+/// The origins that both match.
+pub(crate) fn intersection(first: Allowlist, second: &Allowlist) -> Allowlist {
+    match first {
+        Allowlist::EveryOrigin => second.clone(),
+        Allowlist::Origins(mut origins) => {
+            origins.retain(|origin| matches(second, origin));
+            Allowlist::Origins(origins)
+        },
     }
 }
 
@@ -33,9 +35,8 @@ impl Allowlist {
 ///
 /// A wildcard such as `https://*.example.com` is a URL whose origin is no document's: it matches
 /// nothing.
-pub(crate) fn origin_of(element: &str) -> Option<Origin> {
-    let origin = Url::parse(element).ok()?.origin();
-    origin.is_tuple().then_some(origin)
+pub(crate) fn origin_of(element: &str) -> Option<ImmutableOrigin> {
+    Some(ServoUrl::parse(element).ok()?.origin()).filter(ImmutableOrigin::is_tuple)
 }
 
 #[cfg(test)]
@@ -53,18 +54,18 @@ mod tests {
             ("https://www.example.com", false),
             ("https://*.example.com", false),
         ];
-        for (element, matches) in cases {
+        for (element, expected) in cases {
             let allowlist = Allowlist::Origins(vec![origin_of(element).unwrap()]);
             let origin = origin_of("https://example.com").unwrap();
-            assert_eq!(allowlist.matches(&origin), matches, "{element}");
+            assert_eq!(matches(&allowlist, &origin), expected, "{element}");
         }
     }
 
     #[test]
     fn an_opaque_origin_matches_star_alone() {
-        let opaque = Origin::new_opaque();
-        assert!(Allowlist::EveryOrigin.matches(&opaque));
-        assert!(!Allowlist::Origins(vec![opaque.clone()]).matches(&opaque));
+        let opaque = ImmutableOrigin::new_opaque();
+        assert!(matches(&Allowlist::EveryOrigin, &opaque));
+        assert!(!matches(&Allowlist::Origins(vec![opaque.clone()]), &opaque));
     }
 
     #[test]
@@ -72,5 +73,33 @@ mod tests {
         for element in ["", "example.com", "'none'", "data:text/html,x", "file:///x"] {
             assert_eq!(origin_of(element), None, "{element}");
         }
+    }
+
+    #[test]
+    fn an_intersection_is_matched_by_what_both_match() {
+        let origins = |urls: &[&str]| {
+            Allowlist::Origins(urls.iter().map(|url| origin_of(url).unwrap()).collect())
+        };
+        let (a, b, c) = (
+            "https://a.example",
+            "https://b.example",
+            "https://c.example",
+        );
+        assert_eq!(
+            intersection(origins(&[a, b]), &origins(&[b, c])),
+            origins(&[b])
+        );
+        assert_eq!(
+            intersection(Allowlist::EveryOrigin, &origins(&[a])),
+            origins(&[a])
+        );
+        assert_eq!(
+            intersection(origins(&[a]), &Allowlist::EveryOrigin),
+            origins(&[a])
+        );
+        assert_eq!(
+            intersection(Allowlist::EveryOrigin, &Allowlist::EveryOrigin),
+            Allowlist::EveryOrigin
+        );
     }
 }

@@ -4,9 +4,10 @@
 
 //! <https://wicg.github.io/document-policy/#algo-parse-document-policy>
 
+use profiling_policy_traits::{Declaration, ProfilingMode};
 use sfv::{BareItem, Dictionary, Item, ListEntry, Parser};
 
-use crate::{Declaration, JS_PROFILING, ProfilingMode};
+use crate::JS_PROFILING;
 
 /// The enum configuration point. Any value enables, and wins over the boolean one.
 const JS_PROFILING_MODE: &str = "js-profiling-mode";

@@ -2,32 +2,64 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The header that Permissions-Policy replaced, in its own grammar:
-//! `js-profiling 'self' https://a.example; camera 'none'`.
+//! The header that Permissions-Policy replaced, and the `allow` attribute of iframe elements, which
+//! kept its grammar: `js-profiling 'self' https://a.example; camera 'none'`.
 //! <https://www.w3.org/TR/2019/WD-feature-policy-1-20190416/#algo-parse-header>
+//! <https://w3c.github.io/webappsec-permissions-policy/#iframe-allow-attribute>
 
-use url::Origin;
+use profiling_policy_traits::{Allowlist, Declaration};
+use servo_url::ImmutableOrigin;
 
-use crate::allowlist::{Allowlist, origin_of};
-use crate::{Declaration, JS_PROFILING};
+use crate::JS_PROFILING;
+use crate::allowlist::{intersection, origin_of};
 
-/// What `Feature-Policy: value` says to a document of `origin`.
+/// What `Feature-Policy: value` says, sent with a document of `origin`.
 ///
 /// Commas separate policies, semicolons the declarations in one. Where a feature is declared more
 /// than once the draft has the first policy win, but in one policy the last declaration, and
 /// Chromium the first of all (<https://github.com/w3c/webappsec-permissions-policy/issues/148>).
 /// Here all must enable it, so that an explicit denial wins whoever reads it.
-pub(crate) fn declaration(value: &[u8], origin: &Origin) -> Declaration {
-    let allowlists: Vec<_> = String::from_utf8_lossy(value)
-        .split([',', ';'])
-        .filter_map(|serialized_declaration| declared_allowlist(serialized_declaration, origin))
-        .collect();
-    Declaration::from_allowlists(&allowlists, origin)
+pub(crate) fn declaration(value: &[u8], origin: &ImmutableOrigin) -> Declaration {
+    combined(
+        String::from_utf8_lossy(value)
+            .split([',', ';'])
+            .filter_map(targets)
+            .map(|targets| allowlist(&targets, origin, None)),
+    )
 }
 
-/// <https://w3c.github.io/webappsec-permissions-policy/#algo-parse-policy-directive>, step 2, of
-/// a header: there is no target origin.
-fn declared_allowlist(serialized_declaration: &str, origin: &Origin) -> Option<Allowlist> {
+/// What the `allow` attribute of an element says to the document in it.
+/// <https://w3c.github.io/webappsec-permissions-policy/#algo-process-policy-attributes>
+///
+/// `container` is the origin of the element's document and `target` the element's declared origin.
+/// `js-profiling 'none'` is told apart from a list that a document is not on.
+pub(crate) fn allow_declaration(
+    value: &str,
+    container: &ImmutableOrigin,
+    target: &ImmutableOrigin,
+) -> Declaration {
+    let directives: Vec<_> = value.split(';').filter_map(targets).collect();
+    let is_none = |targets: &Vec<&str>| matches!(targets[..], [target] if target.eq_ignore_ascii_case("'none'"));
+    if directives.iter().any(is_none) {
+        return Declaration::Disabled;
+    }
+    combined(
+        directives
+            .iter()
+            .map(|targets| allowlist(targets, container, Some(target))),
+    )
+}
+
+fn combined(allowlists: impl Iterator<Item = Allowlist>) -> Declaration {
+    match allowlists.reduce(|all, allowlist| intersection(all, &allowlist)) {
+        Some(allowlist) => Declaration::For(allowlist),
+        None => Declaration::Absent,
+    }
+}
+
+/// The target list of a declaration of ours.
+/// <https://w3c.github.io/webappsec-permissions-policy/#algo-parse-policy-directive>, step 2.
+fn targets(serialized_declaration: &str) -> Option<Vec<&str>> {
     // Step 2.1. Let tokens be the result of splitting serialized-declaration on ASCII whitespace.
     let mut tokens = serialized_declaration.split_ascii_whitespace();
     // Steps 2.2–2.5. Let feature-name be the first element of tokens. If feature-name does not
@@ -36,101 +68,197 @@ fn declared_allowlist(serialized_declaration: &str, origin: &Origin) -> Option<A
         return None;
     }
     // Step 2.6. Let targetlist be the remaining elements, if any, of tokens.
-    let targetlist: Vec<_> = tokens.collect();
+    Some(tokens.collect())
+}
 
+fn allowlist(
+    targetlist: &[&str],
+    container_origin: &ImmutableOrigin,
+    target_origin: Option<&ImmutableOrigin>,
+) -> Allowlist {
     // Step 2.8. If any element of targetlist is the string "*", set allowlist to the special
     // value *.
     if targetlist.contains(&"*") {
-        return Some(Allowlist::EveryOrigin);
+        return Allowlist::EveryOrigin;
     }
-    // Step 2.9.2 speaks of an empty targetlist only where there is a target origin. A bare name in
-    // a header stands for 'self', as in Chromium.
+    // Step 2.9.2. If targetlist is empty and target origin is given, append target origin to
+    // allowlist. A bare name in a header stands for 'self', as in Chromium.
     if targetlist.is_empty() {
-        return Some(Allowlist::Origins(vec![origin.clone()]));
+        return Allowlist::Origins(vec![target_origin.unwrap_or(container_origin).clone()]);
     }
     // Step 2.9.3. For each element in targetlist: if element is an ASCII case-insensitive match
-    // for "'self'", let result be container origin; otherwise, let result be the result of
-    // executing the URL parser on element.
-    // 'none' and 'src' are no URLs and add nothing.
-    let origins = targetlist.into_iter().filter_map(|element| {
-        if element.eq_ignore_ascii_case("'self'") {
-            Some(origin.clone())
-        } else {
-            origin_of(element)
-        }
+    // for "'self'", let result be container origin; if target origin is given and element is an
+    // ASCII case-insensitive match for "'src'", let result be target origin; otherwise, let result be
+    // the result of executing the URL parser on element.
+    // 'none' is no URL and adds nothing.
+    let origins = targetlist.iter().filter_map(|element| match target_origin {
+        _ if element.eq_ignore_ascii_case("'self'") => Some(container_origin.clone()),
+        Some(target_origin) if element.eq_ignore_ascii_case("'src'") => Some(target_origin.clone()),
+        _ => origin_of(element),
     });
-    Some(Allowlist::Origins(origins.collect()))
+    Allowlist::Origins(origins.collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ProfilingMode;
+    use crate::allowlist::matches;
 
-    const ENABLED: Declaration = Declaration::Enabled(ProfilingMode::Lazy);
+    fn example_com() -> ImmutableOrigin {
+        origin_of("https://example.com").unwrap()
+    }
+
+    /// Whether a document of the origin is on the list; `None` if there is no list.
+    fn enables(declaration: &Declaration, origin: &ImmutableOrigin) -> Option<bool> {
+        match declaration {
+            Declaration::For(allowlist) => Some(matches(allowlist, origin)),
+            Declaration::Absent => None,
+            declaration => panic!("{declaration:?}"),
+        }
+    }
 
     #[test]
     fn declarations() {
         let cases = [
-            ("js-profiling 'self'", ENABLED),
-            ("js-profiling 'SELF'", ENABLED),
-            ("js-profiling *", ENABLED),
-            ("js-profiling", ENABLED),
-            ("js-profiling;", ENABLED),
-            ("js-profiling https://example.com", ENABLED),
-            ("js-profiling https://a.example 'self'", ENABLED),
-            ("js-profiling 'none' *", ENABLED),
-            ("\tjs-profiling \t 'self' ", ENABLED),
+            ("js-profiling 'self'", Some(true)),
+            ("js-profiling 'SELF'", Some(true)),
+            ("js-profiling *", Some(true)),
+            ("js-profiling", Some(true)),
+            ("js-profiling;", Some(true)),
+            ("js-profiling https://example.com", Some(true)),
+            ("js-profiling https://a.example 'self'", Some(true)),
+            ("js-profiling 'none' *", Some(true)),
+            ("\tjs-profiling \t 'self' ", Some(true)),
             (
                 "camera 'none'; js-profiling 'self' https://a.example; usb",
-                ENABLED,
+                Some(true),
             ),
-            ("camera 'none',, ;js-profiling 'self'", ENABLED),
-            ("js-profiling 'none'", Declaration::Disabled),
-            ("js-profiling https://a.example", Declaration::Disabled),
+            ("camera 'none',, ;js-profiling 'self'", Some(true)),
+            ("js-profiling 'none'", Some(false)),
+            ("js-profiling https://a.example", Some(false)),
             // 'src' belongs to the allow attribute; the others are Permissions-Policy's.
-            ("js-profiling 'src'", Declaration::Disabled),
-            ("js-profiling self", Declaration::Disabled),
-            ("js-profiling (self)", Declaration::Disabled),
-            (
-                "js-profiling \"https://example.com\"",
-                Declaration::Disabled,
-            ),
-            ("js-profiling=(self)", Declaration::Absent),
-            ("JS-Profiling 'self'", Declaration::Absent),
-            ("camera js-profiling 'self'", Declaration::Absent),
-            ("", Declaration::Absent),
+            ("js-profiling 'src'", Some(false)),
+            ("js-profiling self", Some(false)),
+            ("js-profiling (self)", Some(false)),
+            ("js-profiling \"https://example.com\"", Some(false)),
+            ("js-profiling=(self)", None),
+            ("JS-Profiling 'self'", None),
+            ("camera js-profiling 'self'", None),
+            ("", None),
         ];
-        let origin = origin_of("https://example.com").unwrap();
         for (value, expected) in cases {
-            assert_eq!(declaration(value.as_bytes(), &origin), expected, "{value}");
+            let declaration = declaration(value.as_bytes(), &example_com());
+            assert_eq!(enables(&declaration, &example_com()), expected, "{value}");
         }
     }
 
     #[test]
     fn of_two_declarations_both_must_enable() {
-        let origin = origin_of("https://example.com").unwrap();
         for separator in [';', ','] {
             for (first, second, expected) in [
-                ("'self'", "*", ENABLED),
-                ("'self'", "'none'", Declaration::Disabled),
-                ("'none'", "'self'", Declaration::Disabled),
+                ("'self'", "*", true),
+                ("'self'", "'none'", false),
+                ("'none'", "'self'", false),
             ] {
                 let value = format!("js-profiling {first}{separator} js-profiling {second}");
-                assert_eq!(declaration(value.as_bytes(), &origin), expected, "{value}");
+                let declaration = declaration(value.as_bytes(), &example_com());
+                assert_eq!(
+                    enables(&declaration, &example_com()),
+                    Some(expected),
+                    "{value}"
+                );
             }
         }
     }
 
     #[test]
     fn an_opaque_origin_matches_star_alone() {
-        let opaque = Origin::new_opaque();
+        let opaque = ImmutableOrigin::new_opaque();
         for (value, expected) in [
-            ("js-profiling *", ENABLED),
-            ("js-profiling", Declaration::Disabled),
-            ("js-profiling 'self'", Declaration::Disabled),
+            ("js-profiling *", true),
+            ("js-profiling", false),
+            ("js-profiling 'self'", false),
         ] {
-            assert_eq!(declaration(value.as_bytes(), &opaque), expected, "{value}");
+            let declaration = declaration(value.as_bytes(), &opaque);
+            assert_eq!(enables(&declaration, &opaque), Some(expected), "{value}");
+        }
+    }
+
+    #[test]
+    fn attributes() {
+        let target = origin_of("https://inside.example").unwrap();
+        // To the element's own document, to the one that it declares, to a third.
+        let cases = [
+            ("js-profiling", Some([false, true, false])),
+            ("js-profiling;", Some([false, true, false])),
+            ("js-profiling 'src'", Some([false, true, false])),
+            ("js-profiling 'SRC'", Some([false, true, false])),
+            ("js-profiling 'self'", Some([true, false, false])),
+            ("js-profiling 'self' 'src'", Some([true, true, false])),
+            ("js-profiling *", Some([true, true, true])),
+            (
+                "js-profiling https://third.example",
+                Some([false, false, true]),
+            ),
+            ("js-profiling 'none' 'src'", Some([false, true, false])),
+            ("camera; js-profiling; usb *", Some([false, true, false])),
+            (
+                "js-profiling *; js-profiling 'self'",
+                Some([true, false, false]),
+            ),
+            // A comma separates nothing in an attribute: "js-profiling," is another name.
+            ("js-profiling, camera", None),
+            ("js-profiling camera", Some([false, false, false])),
+            ("camera", None),
+            ("", None),
+        ];
+        let origins = [
+            example_com(),
+            target.clone(),
+            origin_of("https://third.example").unwrap(),
+        ];
+        for (value, expected) in cases {
+            let declaration = allow_declaration(value, &example_com(), &target);
+            let enabled = origins
+                .each_ref()
+                .map(|origin| enables(&declaration, origin));
+            assert_eq!(
+                enabled,
+                match expected {
+                    Some(expected) => expected.map(Some),
+                    None => [None; 3],
+                },
+                "{value}"
+            );
+        }
+    }
+
+    #[test]
+    fn none_in_an_attribute_is_a_denial() {
+        for value in [
+            "js-profiling 'none'",
+            "js-profiling 'NONE'",
+            "camera; js-profiling 'none'",
+            "js-profiling *; js-profiling 'none'",
+        ] {
+            assert_eq!(
+                allow_declaration(value, &example_com(), &example_com()),
+                Declaration::Disabled,
+                "{value}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_sandboxed_frame_needs_star() {
+        let opaque = ImmutableOrigin::new_opaque();
+        for (value, expected) in [
+            ("js-profiling", false),
+            ("js-profiling 'src'", false),
+            ("js-profiling *", true),
+        ] {
+            let declaration = allow_declaration(value, &example_com(), &opaque);
+            assert_eq!(enables(&declaration, &opaque), Some(expected), "{value}");
         }
     }
 }

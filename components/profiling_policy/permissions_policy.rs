@@ -6,21 +6,23 @@
 
 use std::slice;
 
+use profiling_policy_traits::{Allowlist, Declaration};
+use servo_url::ImmutableOrigin;
 use sfv::{BareItem, Dictionary, Item, ListEntry, Parser};
-use url::Origin;
 
-use crate::allowlist::{Allowlist, origin_of};
-use crate::{Declaration, JS_PROFILING};
+use crate::JS_PROFILING;
+use crate::allowlist::origin_of;
 
-/// What `Permissions-Policy: value` says to a document of `origin`.
-pub(crate) fn declaration(value: &[u8], origin: &Origin) -> Declaration {
+/// What `Permissions-Policy: value` says, sent with a document of `origin`.
+pub(crate) fn declaration(value: &[u8], origin: &ImmutableOrigin) -> Declaration {
     match declared_allowlist(value, origin) {
-        Ok(allowlist) => Declaration::from_allowlists(allowlist.as_slice(), origin),
+        Ok(Some(allowlist)) => Declaration::For(allowlist),
+        Ok(None) => Declaration::Absent,
         Err(reason) => Declaration::Malformed(reason),
     }
 }
 
-fn declared_allowlist(value: &[u8], origin: &Origin) -> Result<Option<Allowlist>, String> {
+fn declared_allowlist(value: &[u8], origin: &ImmutableOrigin) -> Result<Option<Allowlist>, String> {
     // Step 1. Let parsed header be the result of executing get a structured field value given
     // "Permissions-Policy" and "dictionary" from response's header list.
     // Step 2. If parsed header is null, abort these steps.
@@ -70,55 +72,61 @@ fn is_allowlist_value(item: &Item) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ProfilingMode;
-
-    const ENABLED: Declaration = Declaration::Enabled(ProfilingMode::Lazy);
+    use crate::allowlist::matches;
 
     fn at_example_com(value: &str) -> Declaration {
         declaration(value.as_bytes(), &origin_of("https://example.com").unwrap())
     }
 
+    /// Whether a document of the origin that sends the header is on its list; `None` if it has none.
+    fn enables(declaration: &Declaration, origin: &ImmutableOrigin) -> Option<bool> {
+        match declaration {
+            Declaration::For(allowlist) => Some(matches(allowlist, origin)),
+            Declaration::Absent => None,
+            declaration => panic!("{declaration:?}"),
+        }
+    }
+
     #[test]
     fn declarations() {
         let cases = [
-            ("js-profiling=(self)", ENABLED),
-            ("js-profiling=self", ENABLED),
-            ("js-profiling=*", ENABLED),
-            ("js-profiling=(*)", ENABLED),
-            ("js-profiling=(\"https://a.example\" *)", ENABLED),
-            ("js-profiling=(\"https://a.example\" self)", ENABLED),
+            ("js-profiling=(self)", Some(true)),
+            ("js-profiling=self", Some(true)),
+            ("js-profiling=*", Some(true)),
+            ("js-profiling=(*)", Some(true)),
+            ("js-profiling=(\"https://a.example\" *)", Some(true)),
+            ("js-profiling=(\"https://a.example\" self)", Some(true)),
             (
                 "js-profiling=(\"https://a.example\" \"https://example.com\")",
-                ENABLED,
+                Some(true),
             ),
-            ("js-profiling=\"https://example.com\"", ENABLED),
-            ("js-profiling=(self);report-to=x", ENABLED),
-            ("camera=(), js-profiling=(self), x=1", ENABLED),
-            ("js-profiling=()", Declaration::Disabled),
-            (
-                "js-profiling=(\"https://a.example\")",
-                Declaration::Disabled,
-            ),
-            ("js-profiling=\"https://a.example\"", Declaration::Disabled),
+            ("js-profiling=\"https://example.com\"", Some(true)),
+            ("js-profiling=(self);report-to=x", Some(true)),
+            ("camera=(), js-profiling=(self), x=1", Some(true)),
+            ("js-profiling=()", Some(false)),
+            ("js-profiling=(\"https://a.example\")", Some(false)),
+            ("js-profiling=\"https://a.example\"", Some(false)),
             // Inside an inner list, what is no allowlist value is left out.
-            ("js-profiling=(none)", Declaration::Disabled),
+            ("js-profiling=(none)", Some(false)),
             (
                 "js-profiling=(\"self\" \"*\" SELF https://example.com 1 ?1)",
-                Declaration::Disabled,
+                Some(false),
             ),
-            ("js-profiling=(1 self)", ENABLED),
-            ("", Declaration::Absent),
-            ("camera=(self)", Declaration::Absent),
-            ("js-profiling-x=(self)", Declaration::Absent),
+            ("js-profiling=(1 self)", Some(true)),
+            ("", None),
+            ("camera=(self)", None),
+            ("js-profiling-x=(self)", None),
             // RFC 9651, 4.2.2: of two members of one name the last counts.
-            ("js-profiling=(), js-profiling=(self)", ENABLED),
-            (
-                "js-profiling=(self), js-profiling=()",
-                Declaration::Disabled,
-            ),
+            ("js-profiling=(), js-profiling=(self)", Some(true)),
+            ("js-profiling=(self), js-profiling=()", Some(false)),
         ];
         for (value, expected) in cases {
-            assert_eq!(at_example_com(value), expected, "{value}");
+            let origin = origin_of("https://example.com").unwrap();
+            assert_eq!(
+                enables(&at_example_com(value), &origin),
+                expected,
+                "{value}"
+            );
         }
     }
 
@@ -159,11 +167,10 @@ mod tests {
 
     #[test]
     fn an_opaque_origin_matches_star_alone() {
-        let opaque = Origin::new_opaque();
-        assert_eq!(
-            declaration(b"js-profiling=(self)", &opaque),
-            Declaration::Disabled
-        );
-        assert_eq!(declaration(b"js-profiling=*", &opaque), ENABLED);
+        let opaque = ImmutableOrigin::new_opaque();
+        for (value, expected) in [("js-profiling=(self)", false), ("js-profiling=*", true)] {
+            let declaration = declaration(value.as_bytes(), &opaque);
+            assert_eq!(enables(&declaration, &opaque), Some(expected), "{value}");
+        }
     }
 }

@@ -1,0 +1,103 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! What a developer is told of a refusal.
+
+use std::fmt::Write;
+
+use profiling_policy_traits::{Declaration, Declared, ProfilingPolicy};
+use servo_url::ImmutableOrigin;
+
+use crate::decision::{Environment, denials};
+
+/// The header that allows every document or worker, if nothing forbids.
+const SUFFICES: &str = "Document-Policy: js-profiling";
+
+/// Longer URLs, origins and header values are cut in the message.
+const SHOWN: usize = 200;
+
+/// As many denials of embedding documents are told: frames may be nested to any depth.
+const DENIALS_TOLD: usize = 5;
+
+/// Why the environment at `url` may not profile: the headers that were seen, what forbids, and what
+/// to send. One line of text for the console, of at most 4,100 characters.
+pub fn refusal(
+    policy: &ProfilingPolicy,
+    origin: &ImmutableOrigin,
+    url: &str,
+    environment: Environment,
+) -> String {
+    let mut message = format!("JS profiling is disabled for {}: ", cut(url));
+    let denials: Vec<_> = denials(&policy.headers, &policy.embedders, origin).collect();
+    if policy.headers.is_empty() && denials.is_empty() {
+        message.push_str("no policy header was seen. ");
+    }
+    for header in &policy.headers {
+        let said = match &header.declaration {
+            Declaration::Absent => "does not name js-profiling".to_owned(),
+            Declaration::Malformed(reason) => format!("is ignored: {reason}"),
+            _ if denials.iter().any(|(denial, _)| *denial == header) => {
+                format!("forbids it to {}", ascii(origin))
+            },
+            _ if environment == Environment::Worker => {
+                "is for documents, not for workers".to_owned()
+            },
+            _ => "allows it, but the document's frame does not".to_owned(),
+        };
+        let _ = write!(message, "{} {said}. ", shown(header));
+    }
+    let mut of_embedders = denials
+        .iter()
+        .filter_map(|(denial, embedder)| Some((denial, (*embedder)?)));
+    for (denial, embedder) in of_embedders.by_ref().take(DENIALS_TOLD) {
+        let _ = write!(
+            message,
+            "{} of the embedding document of {} forbids it. ",
+            shown(denial),
+            ascii(&embedder.origin)
+        );
+    }
+    match of_embedders.count() {
+        0 => {},
+        more => {
+            let _ = write!(message, "So do {more} more of embedding documents. ");
+        },
+    }
+    if denials.is_empty() {
+        let _ = write!(message, "To allow it, send \"{SUFFICES}\" with it.");
+    } else {
+        let _ = write!(
+            message,
+            "To allow it, take away what forbids it and send \"{SUFFICES}\" with it."
+        );
+    }
+    message
+}
+
+/// A header as it is written; an attribute likewise.
+fn shown(declared: &Declared) -> String {
+    format!("\"{}: {}\"", declared.name, cut(&declared.value))
+}
+
+fn ascii(origin: &ImmutableOrigin) -> String {
+    match origin.is_tuple() {
+        true => cut(&origin.ascii_serialization()),
+        false => "an opaque origin".to_owned(),
+    }
+}
+
+/// The beginning of a text, on one line.
+fn cut(text: &str) -> String {
+    let is_break = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
+    let mut characters = text.chars();
+    let mut beginning: String = characters
+        .by_ref()
+        .take(SHOWN)
+        .map(|c| if is_break(c) { ' ' } else { c })
+        .collect();
+    if characters.next().is_some() {
+        beginning.push('…');
+    }
+    beginning
+}
