@@ -15,9 +15,11 @@ use js_profiler_traits::{SessionId, Trace};
 use log::warn;
 use malloc_size_of::MallocSizeOf;
 use servo_base::cross_process_instant::CrossProcessInstant;
+use servo_base::id::BrowsingContextId;
 
 use crate::sampling_thread::{Membership, Message};
 use crate::spidermonkey::EngineMode;
+use crate::work::MarkerFilter;
 
 /// At most this many sessions run at once on one event loop.
 const MAX_SESSIONS: usize = 100;
@@ -29,6 +31,8 @@ pub struct SessionOptions {
     pub sample_interval: Duration,
     /// How many samples the buffer holds. Nothing is allocated for them beforehand.
     pub max_buffer_size: u32,
+    /// Which markers its samples may have.
+    pub markers: MarkerFilter,
 }
 
 /// Why a session could not start.
@@ -97,13 +101,23 @@ impl EventLoop {
         }
     }
 
+    /// Makes the engine ready for the first session. Without this, what is inlined in code that was
+    /// compiled earlier shows only when it is compiled again.
+    pub fn prepare(&self) {
+        if let Some(mode) = &*self.state.mode.borrow() {
+            mode.prepare();
+        }
+    }
+
     /// Starts a session that samples the realm which the context is in.
     ///
-    /// `on_full` is called, on the sampling thread, when a sample finds the buffer full; the session
-    /// takes no more samples then, and waits to be stopped.
+    /// [`crate::force_sample`] finds the session by `browsing_context`, the one whose document has the
+    /// realm. `on_full` is called, on the sampling thread, when a sample finds the buffer full; the
+    /// session takes no more samples then, and waits to be stopped.
     pub fn start(
         &self,
         options: SessionOptions,
+        browsing_context: Option<BrowsingContextId>,
         on_full: impl FnOnce() + Send + 'static,
     ) -> Result<Session, StartError> {
         static NEXT_SESSION: AtomicU64 = AtomicU64::new(1);
@@ -132,8 +146,8 @@ impl EventLoop {
             group: membership.group,
             session: id,
             realm,
-            interval: options.sample_interval,
-            max_buffer_size: options.max_buffer_size,
+            browsing_context,
+            options,
             on_full: Box::new(on_full),
         });
         Ok(Session {

@@ -8,10 +8,12 @@
 use std::collections::BTreeMap;
 use std::ffi::CStr;
 
+use js_profiler_traits::activity::{Activity, SharedActivity};
 use js_profiler_traits::{GroupId, SessionId};
 use log::{debug, warn};
 use malloc_size_of_derive::MallocSizeOf;
 use servo_base::cross_process_instant::CrossProcessInstant;
+use servo_base::id::BrowsingContextId;
 
 use crate::comparison::Comparison;
 use crate::function_table::{FunctionId, FunctionTable};
@@ -19,6 +21,7 @@ use crate::session::{Outcome, SampledSession, Stack};
 use crate::spidermonkey::{FramePlace, SampledContext, StackBuffer, Walk};
 use crate::suspend::{StopError, Thread};
 use crate::ticks;
+use crate::work::Work;
 
 #[derive(MallocSizeOf)]
 pub struct Group {
@@ -27,6 +30,8 @@ pub struct Group {
     thread: Thread,
     #[ignore_malloc_size_of = "Holds nothing"]
     context: SampledContext,
+    #[ignore_malloc_size_of = "One word"]
+    activity: SharedActivity,
     sessions: Vec<SampledSession>,
     functions: FunctionTable,
     last: LastStack,
@@ -56,11 +61,17 @@ impl LastStack {
 }
 
 impl Group {
-    pub fn new(id: GroupId, thread: Thread, context: SampledContext) -> Self {
+    pub fn new(
+        id: GroupId,
+        thread: Thread,
+        context: SampledContext,
+        activity: SharedActivity,
+    ) -> Self {
         Self {
             id,
             thread,
             context,
+            activity,
             sessions: Vec::new(),
             functions: FunctionTable::default(),
             last: LastStack::default(),
@@ -124,27 +135,61 @@ impl Group {
         if !any_due {
             return;
         }
-        let (time, outcome) = self.walk(buffer);
+        self.sample(buffer, SampledSession::is_due);
+    }
+
+    /// Takes one sample, between ticks, for all running sessions of a browsing context. Returns how many
+    /// of them have none.
+    pub fn force_sample(
+        &mut self,
+        browsing_context: BrowsingContextId,
+        buffer: &mut StackBuffer,
+    ) -> usize {
+        let is_wanted = |session: &SampledSession| session.is_running_in(browsing_context);
+        if !self.sessions.iter().any(is_wanted) {
+            return 0;
+        }
+        self.sample(buffer, is_wanted)
+    }
+
+    /// Takes one sample for all sessions that are wanted. Returns how many of them have none.
+    fn sample(
+        &mut self,
+        buffer: &mut StackBuffer,
+        is_wanted: impl Fn(&SampledSession) -> bool,
+    ) -> usize {
+        let (time, outcome, activity) = self.walk(buffer);
+        let functions = self.functions.functions();
         let stack = Stack {
             functions: &self.last.functions,
             truncated: self.last.truncated,
         };
+        let leaf = stack.functions.last();
+        let leaf_realm = leaf.map(|id| functions[id.index()].realm);
+        let work = Work::of_sample(outcome, activity, leaf_realm);
+        let mut failed = 0;
         for session in &mut self.sessions {
-            if session.is_due() {
-                session.take_sample(time, outcome, stack, self.functions.functions());
+            if is_wanted(session) && !session.take_sample(time, outcome, work, stack, functions) {
+                failed += 1;
             }
         }
+        failed
     }
 
     /// Stops the thread and walks its stack; the last stack is then what is known of it.
-    fn walk(&mut self, buffer: &mut StackBuffer) -> (CrossProcessInstant, Outcome) {
+    fn walk(&mut self, buffer: &mut StackBuffer) -> (CrossProcessInstant, Outcome, Activity) {
         // A thread that runs no JavaScript need not be stopped to know that.
         if self.context.is_idle() {
             self.last.truncate(0);
-            return (CrossProcessInstant::now(), Outcome::Idle);
+            return (
+                CrossProcessInstant::now(),
+                Outcome::Idle,
+                self.activity.get(),
+            );
         }
         buffer.clear();
         let (context, places) = (self.context, &self.last.places);
+        let activity = &self.activity;
         let comparison = &mut self.comparison;
         let stopped = self.thread.while_stopped(|stopped| {
             let walk = context.walk(stopped, buffer);
@@ -155,15 +200,19 @@ impl Group {
                 Walk::Stack | Walk::Idle => 0,
                 Walk::Collecting | Walk::Unwalkable(_) => context.count_kept(stopped, places),
             };
-            (CrossProcessInstant::now(), walk, kept)
+            (CrossProcessInstant::now(), walk, kept, activity.get())
         });
-        let (time, walk, kept) = match stopped {
+        let (time, walk, kept, activity) = match stopped {
             Ok(stopped) => stopped,
             Err(error) => {
                 if let StopError::Signal(error) = error {
                     warn!("{:?}: cannot stop the thread: {error}", self.id);
                 }
-                return (CrossProcessInstant::now(), Outcome::Missed);
+                return (
+                    CrossProcessInstant::now(),
+                    Outcome::Missed,
+                    Activity::default(),
+                );
             },
         };
         if let Some(comparison) = &mut self.comparison {
@@ -184,7 +233,7 @@ impl Group {
                 Outcome::Unwalkable
             },
         };
-        (time, outcome)
+        (time, outcome, activity)
     }
 
     /// Makes what is in `buffer` the last stack. False if the text of a new function did not fit.

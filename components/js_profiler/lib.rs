@@ -19,6 +19,7 @@
 const _: Option<&str> = option_env!("STROBE_CHECKOUT");
 
 mod comparison;
+mod compressed_trace;
 mod event_loop;
 mod function_table;
 mod group;
@@ -29,6 +30,10 @@ mod spidermonkey;
 mod suspend;
 mod ticks;
 mod trace_builder;
+mod work;
 
+pub use compressed_trace::compress;
 pub use event_loop::{EventLoop, Session, SessionOptions, StartError};
+pub use sampling_thread::force_sample;
 pub use spidermonkey::{EngineMode, Walker};
+pub use work::MarkerFilter;

@@ -9,14 +9,17 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
+use js_profiler_traits::activity::SharedActivity;
 use js_profiler_traits::{GroupId, RealmId, SessionId, Trace, preferences};
 use log::debug;
 use malloc_size_of::MallocSizeOf;
 use servo_base::cross_process_instant::CrossProcessInstant;
+use servo_base::id::BrowsingContextId;
 
+use crate::event_loop::SessionOptions;
 use crate::group::Group;
 use crate::session::{OnFull, SampledSession};
 use crate::spidermonkey::{SampledContext, StackBuffer};
@@ -35,6 +38,7 @@ pub enum Message {
         group: GroupId,
         thread: Thread,
         context: SampledContext,
+        activity: SharedActivity,
     },
     /// When the answer comes, the group's thread is never stopped again.
     Leave { group: GroupId, left: Sender<()> },
@@ -42,9 +46,9 @@ pub enum Message {
         group: GroupId,
         session: SessionId,
         realm: RealmId,
-        /// A multiple of the base interval.
-        interval: Duration,
-        max_buffer_size: u32,
+        browsing_context: Option<BrowsingContextId>,
+        /// The interval is a multiple of the base interval.
+        options: SessionOptions,
         on_full: OnFull,
     },
     SetPaused {
@@ -57,6 +61,12 @@ pub enum Message {
         session: SessionId,
         time: CrossProcessInstant,
         on_trace: OnTrace,
+    },
+    /// Takes a sample between ticks for every running session of a browsing context. The answer is how
+    /// many of these sessions have none, because their thread could not be sampled.
+    ForceSample {
+        browsing_context: BrowsingContextId,
+        taken: Sender<usize>,
     },
     /// Measures the memory of a group.
     Measure { group: GroupId, measure: Measure },
@@ -77,6 +87,30 @@ static RUNNING: Mutex<Option<Running>> = Mutex::new(None);
 
 fn running() -> MutexGuard<'static, Option<Running>> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Takes a sample, at once and whatever their intervals say, for every running session that was started
+/// for `browsing_context` in this process, and returns when it is taken. For the Force Sample command:
+/// <https://wicg.github.io/js-self-profiling/#force-sample>.
+///
+/// It may be called from any thread. The thread that is sampled need not answer: it may be running
+/// JavaScript, and that is what the sample shows. The error is the number of sessions that have no
+/// sample: their thread did not stop, or its stack could not be walked.
+pub fn force_sample(browsing_context: BrowsingContextId) -> Result<(), usize> {
+    let Some(sender) = running().as_ref().map(|thread| thread.sender.clone()) else {
+        // Without a sampling thread there is no session.
+        return Ok(());
+    };
+    let (taken, when_taken) = crossbeam_channel::bounded(1);
+    let _ = sender.send(Message::ForceSample {
+        browsing_context,
+        taken,
+    });
+    // An error means that the thread has ended, and with it the last session.
+    match when_taken.recv() {
+        Ok(0) | Err(_) => Ok(()),
+        Ok(failed) => Err(failed),
+    }
 }
 
 /// A group's place at the sampling thread. Leaving, by dropping it, waits until the group's thread is
@@ -122,6 +156,7 @@ impl Membership {
             group,
             thread,
             context,
+            activity: SharedActivity::of_this_thread(),
         });
         Ok(membership)
     }
@@ -210,7 +245,10 @@ impl SamplingThread {
                 group,
                 thread,
                 context,
-            } => self.groups.push(Group::new(group, thread, context)),
+                activity,
+            } => self
+                .groups
+                .push(Group::new(group, thread, context, activity)),
             Message::Leave { group, left } => {
                 self.groups.retain(|other| other.id != group);
                 let _ = left.send(());
@@ -219,18 +257,19 @@ impl SamplingThread {
                 group,
                 session,
                 realm,
-                interval,
-                max_buffer_size,
+                browsing_context,
+                options,
                 on_full,
             } => {
                 let current_tick = self.ticks.at(Instant::now());
-                let interval = self.ticks.in_base_intervals(interval);
+                let interval = self.ticks.in_base_intervals(options.sample_interval);
                 if let Some(group) = self.group(group) {
                     group.add(SampledSession::new(
                         session,
                         realm,
+                        browsing_context,
                         interval,
-                        max_buffer_size,
+                        options,
                         on_full,
                         current_tick,
                     ));
@@ -258,6 +297,15 @@ impl SamplingThread {
                     debug!("{:?}: {:?}", id, trace.counts);
                     on_trace(trace);
                 }
+            },
+            Message::ForceSample {
+                browsing_context,
+                taken,
+            } => {
+                let groups = self.groups.iter_mut();
+                let failed =
+                    groups.map(|group| group.force_sample(browsing_context, &mut self.buffer));
+                let _ = taken.send(failed.sum());
             },
             Message::Measure { group, measure } => {
                 if let Some(group) = self.group(group) {

@@ -6,15 +6,18 @@
 
 use std::num::NonZeroU32;
 
-use js_profiler_traits::{Frame, Marker, RealmId, SessionId, Trace};
+use js_profiler_traits::{Frame, RealmId, SessionId, Trace};
 use malloc_size_of_derive::MallocSizeOf;
 use rustc_hash::FxHashMap;
 use servo_base::cross_process_instant::CrossProcessInstant;
+use servo_base::id::BrowsingContextId;
 
+use crate::event_loop::SessionOptions;
 use crate::function_table::{Function, FunctionId};
 use crate::spidermonkey::FrameKind;
 use crate::ticks;
 use crate::trace_builder::TraceBuilder;
+use crate::work::{MarkerFilter, Work};
 
 /// Called once when the sample buffer is full, on the sampling thread.
 pub type OnFull = Box<dyn FnOnce() + Send>;
@@ -47,9 +50,11 @@ pub struct Stack<'a> {
 pub struct SampledSession {
     pub id: SessionId,
     realm: RealmId,
+    browsing_context: Option<BrowsingContextId>,
     /// In base intervals.
     interval: NonZeroU32,
     max_buffer_size: usize,
+    markers: MarkerFilter,
     #[ignore_malloc_size_of = "A few ids"]
     on_full: Option<OnFull>,
     paused: bool,
@@ -67,16 +72,19 @@ impl SampledSession {
     pub fn new(
         id: SessionId,
         realm: RealmId,
+        browsing_context: Option<BrowsingContextId>,
         interval: NonZeroU32,
-        max_buffer_size: u32,
+        options: SessionOptions,
         on_full: OnFull,
         current_tick: u64,
     ) -> Self {
         Self {
             id,
             realm,
+            browsing_context,
             interval,
-            max_buffer_size: max_buffer_size as usize,
+            max_buffer_size: options.max_buffer_size as usize,
+            markers: options.markers,
             on_full: Some(on_full),
             paused: false,
             last_tick: current_tick,
@@ -125,24 +133,29 @@ impl SampledSession {
         self.due
     }
 
+    pub fn is_running_in(&self, browsing_context: BrowsingContextId) -> bool {
+        self.is_running() && self.browsing_context == Some(browsing_context)
+    }
+
     /// <https://wicg.github.io/js-self-profiling/#dfn-take-a-sample>
     ///
-    /// `functions` is the group's table.
+    /// `functions` is the group's table. False if there is nothing to take a sample of.
     pub fn take_sample(
         &mut self,
         time: CrossProcessInstant,
         outcome: Outcome,
+        work: Option<Work>,
         stack: Stack<'_>,
         functions: &[Function],
-    ) {
+    ) -> bool {
         if outcome == Outcome::Missed {
             self.builder.counts().missed += 1;
-            return;
+            return false;
         }
         // A sample without a stack would say that no JavaScript was running.
         if outcome == Outcome::Unwalkable && stack.functions.is_empty() {
             self.builder.counts().unwalkable += 1;
-            return;
+            return false;
         }
         // Step 1. If the length of ProfilerTrace.samples is greater than or equal to the sample buffer
         // size limit associated with the profiling session, fire a new event of type samplebufferfull
@@ -151,7 +164,7 @@ impl SampledSession {
             if let Some(on_full) = self.on_full.take() {
                 on_full();
             }
-            return;
+            return true;
         }
         let counts = self.builder.counts();
         counts.unwalkable += u64::from(outcome == Outcome::Unwalkable);
@@ -164,14 +177,15 @@ impl SampledSession {
             counts.truncated += u64::from(stack.truncated);
             self.stack_id(stack.functions, functions)
         };
-        let marker = (outcome == Outcome::Collecting).then_some(Marker::Gc);
         // Step 2. Let sample be a new ProfilerSample.
         // Step 3. Set the ProfilerSample.timestamp property of sample to the current high resolution
         // time relative to the profiling session's time origin.
         // Step 5. Set the ProfilerSample.stackId property of sample to the result of the get a stack
         // ID algorithm on stack.
         // Step 6. Add sample to the ProfilerTrace.samples associated with the session's ProfilerTrace.
+        let marker = self.markers.marker(work, self.realm);
         self.builder.sample(time, stack_id, marker);
+        true
     }
 
     /// <https://wicg.github.io/js-self-profiling/#dfn-get-a-stack-id>
@@ -248,6 +262,11 @@ impl SampledSession {
 mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    use js_profiler_traits::Marker;
+    use js_profiler_traits::activity::Activity;
+    use servo_base::id::{Index, PipelineNamespaceId};
 
     use super::*;
 
@@ -274,13 +293,20 @@ mod tests {
         }
     }
 
-    fn take(session: &mut SampledSession, outcome: Outcome, stack: &[u32], table: &[Function]) {
+    fn take(
+        session: &mut SampledSession,
+        outcome: Outcome,
+        stack: &[u32],
+        table: &[Function],
+    ) -> bool {
         let functions: Vec<_> = stack.iter().copied().map(FunctionId).collect();
         let stack = Stack {
             functions: &functions,
             truncated: false,
         };
-        session.take_sample(CrossProcessInstant::now(), outcome, stack, table);
+        let leaf = functions.last().map(|id| table[id.index()].realm);
+        let work = Work::of_sample(outcome, Activity::default(), leaf);
+        session.take_sample(CrossProcessInstant::now(), outcome, work, stack, table)
     }
 
     /// The names on the stack of a sample, from the root to the leaf.
@@ -365,8 +391,15 @@ mod tests {
             })
         };
         let interval = NonZeroU32::new(interval).unwrap();
-        let session =
-            SampledSession::new(SessionId(1), OURS, interval, max_buffer_size, on_full, 0);
+        let options = SessionOptions {
+            sample_interval: Duration::from_millis(1),
+            max_buffer_size,
+            markers: MarkerFilter {
+                document: None,
+                isolated: true,
+            },
+        };
+        let session = SampledSession::new(SessionId(1), OURS, None, interval, options, on_full, 0);
         (session, full)
     }
 
@@ -427,6 +460,29 @@ mod tests {
         take(&mut session, Outcome::Missed, &[], &[]);
         assert_eq!(session.builder.counts().missed, 4);
         assert_eq!(session.builder.sample_count(), 0);
+    }
+
+    #[test]
+    fn a_sample_is_forced_of_running_sessions_of_the_browsing_context_alone() {
+        let [context, other] = [1, 2].map(|index| BrowsingContextId {
+            namespace_id: PipelineNamespaceId(1),
+            index: Index::new(index).unwrap(),
+        });
+        let (mut session, _) = session(10, 1);
+        assert!(!session.is_running_in(context));
+        session.browsing_context = Some(context);
+        assert!(session.is_running_in(context) && !session.is_running_in(other));
+        session.set_paused(true, 5);
+        assert!(!session.is_running_in(context));
+        session.set_paused(false, 6);
+        // Its ticks stay where they are.
+        assert!(take(&mut session, Outcome::Idle, &[], &[]));
+        assert_eq!(session.next_tick(), Some(10));
+        assert!(!take(&mut session, Outcome::Missed, &[], &[]));
+        assert!(!take(&mut session, Outcome::Unwalkable, &[], &[]));
+        // The next one finds the buffer full.
+        assert!(take(&mut session, Outcome::Idle, &[], &[]));
+        assert!(!session.is_running_in(context));
     }
 
     #[test]

@@ -24,11 +24,14 @@ bool strobe_is_idle(JSContext* cx) { return !cx->activation(); }
 
 uint64_t strobe_current_realm(JSContext* cx) { return reinterpret_cast<uintptr_t>(cx->realm()); }
 
+void strobe_prepare_table(JSContext* cx) { cx->runtime()->geckoProfiler().jitcodeTables = true; }
+
 void strobe_set_table_enabled(JSContext* cx, bool enabled) {
-  GeckoProfilerRuntime& profiler = cx->runtime()->geckoProfiler();
-  profiler.domCallsNameCallee = enabled;
-  // Code that is compiled between two sessions would have no tables for the second.
-  profiler.jitcodeTables = profiler.jitcodeTables || enabled;
+  cx->runtime()->geckoProfiler().domCallsNameCallee = enabled;
+  // Tables stay: code that is compiled between two sessions would have none for the second.
+  if (enabled) {
+    strobe_prepare_table(cx);
+  }
 }
 
 ProfilingStack* strobe_install_stock(JSContext* cx) {

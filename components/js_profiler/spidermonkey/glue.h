@@ -133,6 +133,8 @@ bool strobe_has_table_mode();
 // well, but a function that is inlined there is charged to the one it is inlined into, until the engine
 // compiles that again.
 void strobe_set_table_enabled(JSContext* cx, bool enabled);
+// Compiles from now on as if it were on; of what runs, nothing changes.
+void strobe_prepare_table(JSContext* cx);
 
 // The engine's stock profiling mode, on the context's thread. The profiling stack must stay installed
 // for as long as script may be running: frames that were entered with it pop themselves from it. Null

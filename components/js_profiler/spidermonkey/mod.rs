@@ -133,6 +133,7 @@ unsafe extern "C" {
         length: usize,
     ) -> usize;
     #[cfg(target_arch = "x86_64")]
+    fn strobe_prepare_table(cx: *mut JSContext);
     fn strobe_set_table_enabled(cx: *mut JSContext, enabled: bool);
     fn strobe_install_stock(cx: *mut JSContext) -> *mut c_void;
     fn strobe_set_stock_enabled(cx: *mut JSContext, enabled: bool);
@@ -452,6 +453,16 @@ impl EngineMode {
         }
         self.enabled = enabled;
         true
+    }
+
+    /// Has code compiled from now on described for the walk, which costs it nothing. The stock mode
+    /// has nothing to prepare.
+    pub fn prepare(&self) {
+        #[cfg(target_arch = "x86_64")]
+        if self.walker.is_table() {
+            // SAFETY: we are on the context's thread.
+            unsafe { strobe_prepare_table(self.cx.as_ptr()) };
+        }
     }
 
     fn set_stock_enabled(&mut self, enabled: bool) -> bool {

@@ -2,19 +2,20 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! What the sampling component and its clients say to each other: ids, options, the trace, counts
-//! and preferences. The implementation is in the `js_profiler` crate.
+//! What the sampling component and its clients say to each other: ids, options, what a thread is
+//! doing, the trace, counts and preferences. The implementation is in the `js_profiler` crate.
 
 #![deny(unsafe_code)]
 
 // Built anew in every checkout: see the generated .cargo/config.toml.
 const _: Option<&str> = option_env!("STROBE_CHECKOUT");
 
+pub mod activity;
 mod ids;
 mod options;
 pub mod preferences;
 mod trace;
 
-pub use ids::{GroupId, RealmId, SessionId};
+pub use ids::{DocumentId, GroupId, RealmId, SessionId};
 pub use options::{IntervalError, supported_interval};
 pub use trace::{Frame, Marker, Sample, SampleCounts, Stack, Trace};

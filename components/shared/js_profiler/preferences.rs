@@ -23,6 +23,7 @@ enum Kind {
 }
 
 static ALLOW: Preference = Preference::new("js_profiling_allow", 0, Kind::Bool);
+static ALL_MARKERS: Preference = Preference::new("js_profiling_all_markers", 0, Kind::Bool);
 static COMPARE_WALKERS: Preference = Preference::new("js_profiling_compare_walkers", 0, Kind::Bool);
 static BASE_INTERVAL: Preference = Preference::new(
     "js_profiling_base_interval_us",
@@ -36,8 +37,9 @@ static MAX_STACK_DEPTH: Preference = Preference::new(
 );
 static STOCK_WALKER: Preference = Preference::new("js_profiling_stock_walker", 0, Kind::Bool);
 
-static ALL: [&Preference; 5] = [
+static ALL: [&Preference; 6] = [
     &ALLOW,
+    &ALL_MARKERS,
     &BASE_INTERVAL,
     &COMPARE_WALKERS,
     &MAX_STACK_DEPTH,
@@ -48,6 +50,12 @@ static ALL: [&Preference; 5] = [
 /// people without control of headers. Off by default.
 pub fn js_profiling_allow() -> bool {
     ALLOW.get() != 0
+}
+
+/// `js_profiling_all_markers`: whether every document and worker sees all markers, as if it were cross-origin
+/// isolated, for people who trust the pages that they open. Off by default.
+pub fn all_markers() -> bool {
+    ALL_MARKERS.get() != 0
 }
 
 /// `js_profiling_base_interval_us`: the base interval, in microseconds; supported sample intervals are

@@ -54,15 +54,49 @@ pub struct Sample {
     pub time: CrossProcessInstant,
     /// Index of the leaf's stack in [`Trace::stacks`]; absent where none may be shown.
     pub stack_id: Option<u32>,
-    /// What the thread was doing beside running the stack.
+    /// What the thread was doing; absent if it was idle, and where it may not be shown.
     pub marker: Option<Marker>,
 }
 
-/// What the engine or the browser was doing when a sample was taken.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, MallocSizeOf, PartialEq, Serialize)]
+/// What the browser was doing when a sample was taken: `ProfilerMarker` of
+/// <https://github.com/WICG/js-self-profiling/blob/main/markers.md>.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, MallocSizeOf, PartialEq, Serialize)]
 pub enum Marker {
+    /// Compiling or running script.
+    Script,
     /// Collecting garbage. The stack is what is still there of the last one before.
     Gc,
+    /// Matching selectors and computing style.
+    Style,
+    /// Building boxes and fragments.
+    Layout,
+    /// Building what is painted: stacking contexts and display lists.
+    Paint,
+    /// Anything else, such as parsing or handling a message.
+    Other,
+}
+
+impl Marker {
+    pub const ALL: [Self; 6] = [
+        Self::Script,
+        Self::Gc,
+        Self::Style,
+        Self::Layout,
+        Self::Paint,
+        Self::Other,
+    ];
+
+    /// The value of the enumeration that pages see.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Script => "script",
+            Self::Gc => "gc",
+            Self::Style => "style",
+            Self::Layout => "layout",
+            Self::Paint => "paint",
+            Self::Other => "other",
+        }
+    }
 }
 
 /// How a session's ticks went.

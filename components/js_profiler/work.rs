@@ -1,0 +1,218 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! What an event loop was doing when it was sampled, for whom, and which session may know:
+//! <https://github.com/WICG/js-self-profiling/blob/main/markers.md>.
+
+use js_profiler_traits::activity::Activity;
+use js_profiler_traits::{DocumentId, Marker, RealmId};
+use malloc_size_of_derive::MallocSizeOf;
+
+use crate::session::Outcome;
+
+/// Whom work is for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Beneficiary {
+    Document(DocumentId),
+    /// Script is known by its realm.
+    Realm(RealmId),
+    /// The whole event loop.
+    Everybody,
+    Unknown,
+}
+
+/// What an event loop was doing: all of it, whoever may know.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Work {
+    pub marker: Marker,
+    pub done_for: Beneficiary,
+}
+
+impl Work {
+    /// What a sample says of the work. None if the event loop was idle.
+    ///
+    /// Of what is nested the innermost counts. A collection of garbage interrupts anything. Style, layout
+    /// and paint run no script, so where script is on the stack it has called for them; any other work
+    /// runs script in its course. `leaf` is the realm of the innermost function on the stack.
+    pub fn of_sample(outcome: Outcome, activity: Activity, leaf: Option<RealmId>) -> Option<Self> {
+        let work = |marker, done_for| Some(Self { marker, done_for });
+        let document = activity
+            .document
+            .map_or(Beneficiary::Unknown, Beneficiary::Document);
+        if activity.collecting || outcome == Outcome::Collecting {
+            return work(Marker::Gc, Beneficiary::Everybody);
+        }
+        match activity.marker {
+            Some(marker @ (Marker::Style | Marker::Layout | Marker::Paint)) => {
+                work(marker, document)
+            },
+            _ if outcome == Outcome::Stack => work(
+                Marker::Script,
+                leaf.map_or(Beneficiary::Unknown, Beneficiary::Realm),
+            ),
+            // What is left of the last stack does not say which function came after it.
+            _ if outcome == Outcome::Unwalkable => work(Marker::Script, Beneficiary::Unknown),
+            Some(marker) => work(marker, document),
+            None => None,
+        }
+    }
+}
+
+/// Which markers the samples of a session may have: those of work that is done for it.
+#[derive(Clone, Copy, Debug, Eq, MallocSizeOf, PartialEq)]
+pub struct MarkerFilter {
+    /// The session's document; none if it is not known.
+    pub document: Option<DocumentId>,
+    /// Whether it is cross-origin isolated. If not, it may only know what it could also see otherwise,
+    /// which is style and layout.
+    pub isolated: bool,
+}
+
+impl MarkerFilter {
+    /// The marker that a session of `realm` has for a sample of this work.
+    pub fn marker(self, work: Option<Work>, realm: RealmId) -> Option<Marker> {
+        let Work { marker, done_for } = work?;
+        let is_ours = match done_for {
+            Beneficiary::Document(document) => self.document == Some(document),
+            Beneficiary::Realm(leaf) => leaf == realm,
+            Beneficiary::Everybody => true,
+            Beneficiary::Unknown => false,
+        };
+        let may_know = self.isolated || matches!(marker, Marker::Style | Marker::Layout);
+        (is_ours && may_know).then_some(marker)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::marker::PhantomData;
+    use std::num::NonZeroU32;
+
+    use servo_base::id::{Index, PipelineId, PipelineNamespaceId};
+
+    use super::*;
+
+    const REALM: RealmId = RealmId(1);
+    const OTHER_REALM: RealmId = RealmId(2);
+    const SAMPLED: [Outcome; 4] = [
+        Outcome::Stack,
+        Outcome::Idle,
+        Outcome::Collecting,
+        Outcome::Unwalkable,
+    ];
+
+    fn document(index: u32) -> DocumentId {
+        let pipeline = PipelineId {
+            namespace_id: PipelineNamespaceId(2),
+            index: Index(NonZeroU32::new(index).unwrap(), PhantomData),
+        };
+        DocumentId::of_pipeline(pipeline).unwrap()
+    }
+
+    fn activity(marker: Option<Marker>, document: Option<DocumentId>) -> Activity {
+        Activity {
+            marker,
+            document,
+            collecting: false,
+        }
+    }
+
+    /// What an isolated session of the first document, and one that is not, get.
+    fn shown(outcome: Outcome, activity: Activity, leaf: RealmId) -> [Option<Marker>; 2] {
+        let work = Work::of_sample(outcome, activity, Some(leaf));
+        [true, false].map(|isolated| {
+            let filter = MarkerFilter {
+                document: Some(document(1)),
+                isolated,
+            };
+            filter.marker(work, REALM)
+        })
+    }
+
+    #[test]
+    fn the_innermost_work_counts() {
+        use Marker::{Gc, Layout, Other, Paint, Script, Style};
+        use Outcome::{Collecting, Idle, Stack, Unwalkable};
+        let marker = |outcome, entered| {
+            let activity = activity(entered, Some(document(1)));
+            Work::of_sample(outcome, activity, Some(REALM)).map(|work| work.marker)
+        };
+        for entered in [Style, Layout, Paint].map(Some) {
+            // Script on the stack has called for it, and waits.
+            for outcome in [Stack, Unwalkable, Idle] {
+                assert_eq!(marker(outcome, entered), entered);
+            }
+        }
+        for entered in [None, Some(Other), Some(Script)] {
+            for outcome in [Stack, Unwalkable] {
+                assert_eq!(marker(outcome, entered), Some(Script));
+            }
+            assert_eq!(marker(Idle, entered), entered);
+        }
+        for entered in Marker::ALL.map(Some).into_iter().chain([None]) {
+            assert_eq!(marker(Collecting, entered), Some(Gc));
+            for outcome in SAMPLED {
+                let collecting = Activity {
+                    collecting: true,
+                    ..activity(entered, Some(document(1)))
+                };
+                let work = Work::of_sample(outcome, collecting, Some(REALM));
+                assert_eq!(work.map(|work| work.marker), Some(Gc));
+            }
+        }
+    }
+
+    #[test]
+    fn without_isolation_style_and_layout_alone_are_told() {
+        for marker in Marker::ALL {
+            let told = matches!(marker, Marker::Style | Marker::Layout).then_some(marker);
+            let activity = activity(Some(marker), Some(document(1)));
+            let shown = shown(Outcome::Idle, activity, REALM);
+            assert_eq!(shown, [Some(marker), told]);
+        }
+        let idle = activity(None, None);
+        assert_eq!(shown(Outcome::Idle, idle, REALM), [None, None]);
+        let script = Some(Marker::Script);
+        assert_eq!(shown(Outcome::Stack, idle, REALM), [script, None]);
+        let collected = Some(Marker::Gc);
+        assert_eq!(shown(Outcome::Collecting, idle, REALM), [collected, None]);
+    }
+
+    #[test]
+    fn work_for_another_document_is_told_to_nobody() {
+        for marker in Marker::ALL {
+            for other in [Some(document(2)), None] {
+                for outcome in [Outcome::Stack, Outcome::Idle, Outcome::Unwalkable] {
+                    let activity = activity(Some(marker), other);
+                    let shown = shown(outcome, activity, OTHER_REALM);
+                    assert_eq!(shown, [None, None], "{marker:?} {outcome:?}");
+                }
+            }
+        }
+        // Nor to a session whose own document is not known.
+        let unknown = MarkerFilter {
+            document: None,
+            isolated: true,
+        };
+        for document in [Some(document(1)), None] {
+            let activity = activity(Some(Marker::Layout), document);
+            let work = Work::of_sample(Outcome::Idle, activity, None);
+            assert_eq!(unknown.marker(work, REALM), None);
+        }
+    }
+
+    #[test]
+    fn script_is_told_to_the_realm_of_its_innermost_function() {
+        // Whatever the event loop had begun, and for whom.
+        for begun in [None, Some(Marker::Other)] {
+            for document in [document(1), document(2)].map(Some) {
+                let activity = activity(begun, document);
+                let script = Some(Marker::Script);
+                assert_eq!(shown(Outcome::Stack, activity, REALM), [script, None]);
+                assert_eq!(shown(Outcome::Stack, activity, OTHER_REALM), [None, None]);
+                assert_eq!(shown(Outcome::Unwalkable, activity, REALM), [None, None]);
+            }
+        }
+    }
+}
