@@ -10,10 +10,11 @@ use std::{io, thread};
 
 use crossbeam_channel::{RecvTimeoutError, Sender, bounded};
 use euclid::Scale;
+use servo::user_contents::UserStyleSheet;
 use servo::{
     CreateNewWebViewRequest, Cursor, DeviceIndependentPixel, DeviceIntPoint, DeviceIntSize,
     DevicePixel, EventLoopWaker, Opts, Preferences, RenderingContext, ScreenGeometry, Servo,
-    ServoBuilder, WebView, WebViewBuilder, WebViewId,
+    ServoBuilder, UserContentManager, WebView, WebViewBuilder, WebViewId,
 };
 use url::Url;
 
@@ -23,6 +24,7 @@ use crate::load_error;
 use crate::page_delegate::{EngineDelegate, Event, Events, PageDelegate};
 use crate::screenshot::Screenshot;
 use crate::termination::Termination;
+use crate::webdriver::{self, Request, WebDriver};
 use crate::{FAILURE, crash, report};
 
 /// What a page is drawn on: a window, or memory.
@@ -43,6 +45,10 @@ pub trait Surface: 'static {
     fn resize_to(&self, webview: &WebView, outer_size: DeviceIntSize);
     /// The page asks that its window be at this place of the screen, in device pixels.
     fn move_to(&self, _position: DeviceIntPoint) {}
+    /// Makes the page as large as the screen has room for.
+    fn maximize(&self) {}
+    /// Gives the page the keys that are pressed from now on.
+    fn focus(&self) {}
     fn title_changed(&self, _title: Option<&str>) {}
     fn cursor_changed(&self, _cursor: Cursor) {}
     fn fullscreen_changed(&self, _fullscreen: bool) {}
@@ -82,6 +88,11 @@ pub struct Browser<S> {
     events: Rc<Events>,
     termination: Termination,
     exit_after: Option<ExitAfter>,
+    hard_fail: bool,
+    /// The user's style sheets, which every page has.
+    user_contents: Rc<UserContentManager>,
+    /// If the browser is driven from outside.
+    webdriver: Option<WebDriver>,
     screenshot: Option<Screenshot>,
     /// When the pages of the command line were opened.
     start: Instant,
@@ -99,6 +110,9 @@ impl<S: Surface> Browser<S> {
     ) -> Result<Self, String> {
         let termination = Termination::watch(waker.clone())
             .map_err(|error| format!("cannot watch for signals: {error}"))?;
+        if let Some(port) = command_line.webdriver {
+            webdriver::check_port(port)?;
+        }
         // Before Servo: where no surface can be had, there is nothing to shut down.
         let surfaces = command_line
             .urls
@@ -108,16 +122,23 @@ impl<S: Surface> Browser<S> {
 
         let servo = ServoBuilder::default()
             .opts(Opts {
-                // A page that crashes is ours to report, and the other pages go on.
+                // A page that crashes is ours to report.
                 hard_fail: false,
+                certificate_path: command_line.certificate_path,
+                ignore_certificate_errors: command_line.ignore_certificate_errors,
                 ..Opts::default()
             })
-            .preferences(preferences)
-            .event_loop_waker(waker)
+            .preferences(preferences.clone())
+            .event_loop_waker(waker.clone())
             .build();
         servo.setup_logging();
         let events = Rc::new(Events::default());
         servo.set_delegate(Rc::new(EngineDelegate(events.clone())));
+        let user_contents = Rc::new(UserContentManager::new(&servo));
+        for stylesheet in command_line.user_stylesheets {
+            let stylesheet = UserStyleSheet::new(stylesheet.source, stylesheet.url);
+            user_contents.add_stylesheet(Rc::new(stylesheet));
+        }
 
         let mut browser = Self {
             pages: Vec::new(),
@@ -125,6 +146,9 @@ impl<S: Surface> Browser<S> {
             events,
             termination,
             exit_after: command_line.exit_after,
+            hard_fail: command_line.hard_fail,
+            user_contents,
+            webdriver: None,
             screenshot: None,
             start: Instant::now(),
             status: 0,
@@ -137,6 +161,9 @@ impl<S: Surface> Browser<S> {
         browser.screenshot = command_line
             .screenshot
             .map(|file| Screenshot::new(browser.pages[0].webview.id(), file));
+        browser.webdriver = command_line
+            .webdriver
+            .map(|port| WebDriver::start(port, waker, preferences));
         Ok(browser)
     }
 
@@ -158,6 +185,24 @@ impl<S: Surface> Browser<S> {
                 Event::PageRequested(request) => {
                     self.open_requested_page(request, &mut open_surface);
                 },
+                Event::DialogOpened {
+                    webview,
+                    control,
+                    dialog,
+                } => match &mut self.webdriver {
+                    Some(webdriver) => webdriver.dialog_opened(webview, control, dialog),
+                    // There is nobody to answer, and the page waits.
+                    None => dialog.dismiss(),
+                },
+                Event::DialogGone(control) => {
+                    self.with_webdriver(|webdriver| webdriver.dialog_gone(control));
+                },
+                Event::InputEventHandled(event) => {
+                    self.with_webdriver(|webdriver| webdriver.input_event_handled(event));
+                },
+                Event::Traversed(traversal) => {
+                    self.with_webdriver(|webdriver| webdriver.traversed(traversal));
+                },
                 Event::OutputFailed(error) => {
                     // A reader that has seen enough, such as `head`, is no failure.
                     if error.kind() != io::ErrorKind::BrokenPipe {
@@ -173,6 +218,7 @@ impl<S: Surface> Browser<S> {
             }
         }
         self.finish_checks();
+        ending |= self.obey_webdriver(&mut open_surface);
 
         let now = Instant::now();
         let next_frame = self.draw_due_frames(now);
@@ -189,9 +235,10 @@ impl<S: Surface> Browser<S> {
         self.pages.iter().find(|page| predicate(&page.surface))
     }
 
-    /// Closes a page. The run ends with the last one.
+    /// Closes a page. The run ends with the last one, unless the browser is driven from outside.
     pub fn close(&mut self, webview: WebViewId) {
         self.pages.retain(|page| page.webview.id() != webview);
+        self.with_webdriver(|webdriver| webdriver.page_lost(webview));
         self.with_screenshot(|screenshot| screenshot.page_lost(webview, "its page was closed"));
     }
 
@@ -207,19 +254,57 @@ impl<S: Surface> Browser<S> {
             pages,
             servo,
             events,
+            user_contents,
+            webdriver,
             status,
             ..
         } = self;
         let _watchdog = ShutdownWatchdog::start();
-        // Pages and requests for pages hold on to Servo. When nothing does any more it shuts down,
-        // and is gone when the drop returns.
+        // Pages, requests for pages and style sheets hold on to Servo. When nothing does any more it
+        // shuts down, and is gone when the drop returns.
         drop(pages);
         drop(events.take());
+        drop(user_contents);
+        // A page whose dialog is open waits for the answer.
+        drop(webdriver);
         drop(servo);
         status
     }
 
-    fn add_page(&mut self, builder: WebViewBuilder, surface: S, load: Load) {
+    /// Does what WebDriver commands ask for. True if the browser is to end.
+    fn obey_webdriver(&mut self, mut open_surface: impl FnMut() -> Result<S, String>) -> bool {
+        loop {
+            let Some(webdriver) = &mut self.webdriver else {
+                return false;
+            };
+            match webdriver.next_request(&self.servo, &self.pages) {
+                Some(Request::Open(page)) => match open_surface() {
+                    Ok(surface) => {
+                        let builder = WebViewBuilder::new(&self.servo, surface.rendering_context());
+                        let id = self.add_page(builder, surface, Load::Done);
+                        self.with_webdriver(|webdriver| webdriver.page_opened(page, id));
+                    },
+                    Err(message) => {
+                        self.fail(&format!("cannot open a page for WebDriver: {message}"));
+                    },
+                },
+                Some(Request::Close(webview, closed)) => {
+                    self.close(webview);
+                    closed();
+                },
+                Some(Request::End) => return true,
+                None => return false,
+            }
+        }
+    }
+
+    fn with_webdriver(&mut self, act: impl FnOnce(&mut WebDriver)) {
+        if let Some(webdriver) = &mut self.webdriver {
+            act(webdriver);
+        }
+    }
+
+    fn add_page(&mut self, builder: WebViewBuilder, surface: S, load: Load) -> WebViewId {
         let surface = Rc::new(surface);
         let delegate = PageDelegate {
             events: self.events.clone(),
@@ -227,13 +312,16 @@ impl<S: Surface> Browser<S> {
         };
         let webview = builder
             .hidpi_scale_factor(surface.hidpi_scale_factor())
+            .user_content_manager(self.user_contents.clone())
             .delegate(Rc::new(delegate))
             .build();
+        let id = webview.id();
         self.pages.push(Page {
             webview,
             surface,
             load,
         });
+        id
     }
 
     fn open_requested_page(
@@ -258,6 +346,7 @@ impl<S: Surface> Browser<S> {
     }
 
     fn page_loaded(&mut self, webview: WebViewId) {
+        self.with_webdriver(|webdriver| webdriver.page_loaded(webview));
         let Some(page) = self.page_mut(webview) else {
             return;
         };
@@ -298,6 +387,9 @@ impl<S: Surface> Browser<S> {
         for (webview, url, reason) in failed {
             self.fail(&format!("cannot load {url}: {reason}"));
             self.page_lost(webview, "its page could not be loaded");
+            if !S::INTERACTIVE && self.webdriver.is_none() {
+                self.close(webview);
+            }
         }
     }
 
@@ -314,18 +406,22 @@ impl<S: Surface> Browser<S> {
         if let Some(backtrace) = backtrace.filter(|_| crash::backtraces_wanted()) {
             eprintln!("{backtrace}");
         }
+        if self.hard_fail {
+            crash::exit_at_once();
+        }
+        self.with_webdriver(|webdriver| webdriver.page_lost(webview));
         self.page_lost(webview, "its page crashed");
+        if !S::INTERACTIVE {
+            self.close(webview);
+        }
     }
 
-    /// There is nothing more to be had from a page. A person may read what Servo shows instead, and
+    /// There is nothing more to be had from a page. Who sees it may read what Servo shows instead, and
     /// load it again.
     fn page_lost(&mut self, webview: WebViewId, why: &str) {
         self.with_screenshot(|screenshot| screenshot.page_lost(webview, why));
         if let Some(page) = self.page_mut(webview) {
             page.load = Load::Done;
-        }
-        if !S::INTERACTIVE {
-            self.close(webview);
         }
     }
 
@@ -348,7 +444,7 @@ impl<S: Surface> Browser<S> {
     }
 
     fn is_over(&self, now: Instant) -> bool {
-        if self.pages.is_empty() {
+        if self.pages.is_empty() && self.webdriver.is_none() {
             return true;
         }
         match self.exit_after {

@@ -5,6 +5,7 @@
 //! The command line: what to open, and when to end.
 
 use std::ffi::OsString;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -31,8 +32,26 @@ pub struct CommandLine {
     pub preferences: Vec<(String, String)>,
     /// The user agent instead of Servo's.
     pub user_agent: Option<String>,
-    /// The pages to open; at least one.
+    /// The port of this machine on which to listen for WebDriver commands.
+    pub webdriver: Option<u16>,
+    /// Whether the process ends at the first page that crashes.
+    pub hard_fail: bool,
+    /// A file of certificates in PEM that are trusted instead of the usual ones.
+    pub certificate_path: Option<String>,
+    /// Whether certificates are not looked at.
+    pub ignore_certificate_errors: bool,
+    /// Which every page has beside its own.
+    pub user_stylesheets: Vec<StyleSheet>,
+    /// The pages to open; at least one, unless WebDriver may open one.
     pub urls: Vec<Url>,
+}
+
+/// A style sheet of the user.
+#[derive(Debug, PartialEq)]
+pub struct StyleSheet {
+    /// Where it comes from.
+    pub url: Url,
+    pub source: String,
 }
 
 /// When to end although pages are open.
@@ -66,7 +85,11 @@ marked. Dialogs are printed too, and dismissed.
 Preferences are Servo's, by the names of its `Preferences`, and js_profiling_allow=true, which
 lets every top-level page profile itself whatever its headers say.
 
-The browser ends when its last page is closed, after --exit-after, and on SIGINT and SIGTERM.
+The file that HOST_FILE in the environment names is asked for addresses first, and is written like
+/etc/hosts.
+
+The browser ends when its last page is closed (not with --webdriver), after --exit-after, and on
+SIGINT and SIGTERM.
 Exit status: 0 if all went well; 1 if a page crashed or could not be loaded, or its screenshot
 could not be taken; 2 if the command line is wrong.";
 
@@ -93,25 +116,48 @@ impl CommandLine {
 
         let urls = matches
             .remove_many::<OsString>("URL")
-            .expect("clap requires one")
+            .into_iter()
+            .flatten()
             .map(|argument| url_argument::resolve(&argument, working_directory))
             .collect::<Result<_, _>>()?;
         let screenshot = matches
             .remove_one::<PathBuf>("screenshot")
             .map(|file| screenshot_file(&file, working_directory))
             .transpose()?;
+        let certificate_path = matches
+            .remove_one::<PathBuf>("certificate-path")
+            .map(|file| certificate_file(&file, working_directory))
+            .transpose()?;
+        let user_stylesheets = matches
+            .remove_many::<PathBuf>("user-stylesheet")
+            .into_iter()
+            .flatten()
+            .map(|file| stylesheet(&file, working_directory))
+            .collect::<Result<_, _>>()?;
+        let exit_after = matches.remove_one("exit-after");
+        let webdriver = matches.remove_one("webdriver");
+        if webdriver.is_some() && exit_after == Some(ExitAfter::Load) {
+            return Err(
+                "--webdriver and --exit-after load: a session has loads of its own".to_owned(),
+            );
+        }
         Ok(Parsed::Run(Self {
             headless: matches.get_flag("headless"),
             window_size: matches
                 .remove_one("window-size")
                 .expect("clap has a default"),
             screenshot,
-            exit_after: matches.remove_one("exit-after"),
+            exit_after,
             preferences: matches
                 .remove_many("pref")
                 .map(Iterator::collect)
                 .unwrap_or_default(),
             user_agent: matches.remove_one("user-agent"),
+            webdriver,
+            hard_fail: matches.get_flag("hard-fail"),
+            certificate_path,
+            ignore_certificate_errors: matches.get_flag("ignore-certificate-errors"),
+            user_stylesheets,
             urls,
         }))
     }
@@ -161,14 +207,50 @@ fn command() -> Command {
         )
         .arg(
             Arg::new("user-agent")
+                .short('u')
                 .long("user-agent")
                 .value_name("UA")
                 .value_parser(preferences::user_agent)
                 .help("Call the browser this in requests"),
         )
         .arg(
+            Arg::new("webdriver")
+                .long("webdriver")
+                .value_name("PORT")
+                .value_parser(value_parser!(u16).range(1..))
+                .conflicts_with("screenshot")
+                .help("Listen for WebDriver commands on this port, from this machine alone"),
+        )
+        .arg(
+            Arg::new("hard-fail")
+                .long("hard-fail")
+                .action(ArgAction::SetTrue)
+                .help("End at once when a page crashes"),
+        )
+        .arg(
+            Arg::new("certificate-path")
+                .long("certificate-path")
+                .value_name("FILE")
+                .value_parser(value_parser!(PathBuf))
+                .help("Trust the certificates in this PEM file, and no others"),
+        )
+        .arg(
+            Arg::new("ignore-certificate-errors")
+                .long("ignore-certificate-errors")
+                .action(ArgAction::SetTrue)
+                .help("Trust every certificate"),
+        )
+        .arg(
+            Arg::new("user-stylesheet")
+                .long("user-stylesheet")
+                .value_name("FILE")
+                .action(ArgAction::Append)
+                .value_parser(value_parser!(PathBuf))
+                .help("Give every page this style sheet; may be repeated"),
+        )
+        .arg(
             Arg::new("URL")
-                .required(true)
+                .required_unless_present("webdriver")
                 .num_args(1..)
                 .value_parser(value_parser!(OsString))
                 .help("Pages to open: http, https, file and data URLs, or paths of files"),
@@ -252,6 +334,35 @@ fn screenshot_file(file: &Path, working_directory: &Path) -> Result<PathBuf, Str
     Err(format!("--screenshot: {} {complaint}", file.display()))
 }
 
+/// Servo would pass over a file without certificates, and trust the usual ones.
+fn certificate_file(file: &Path, working_directory: &Path) -> Result<String, String> {
+    let name = file.display();
+    let complain = |complaint: &str| format!("--certificate-path: {name} {complaint}");
+    let file = working_directory.join(file);
+    let content =
+        fs::read(&file).map_err(|error| format!("--certificate-path: {name}: {error}"))?;
+    let mark = b"-----BEGIN CERTIFICATE-----";
+    if !content.windows(mark.len()).any(|text| text == mark) {
+        return Err(complain("holds no certificate in PEM"));
+    }
+    file.into_os_string()
+        .into_string()
+        .map_err(|_| complain("is in a path that is not Unicode"))
+}
+
+fn stylesheet(file: &Path, working_directory: &Path) -> Result<StyleSheet, String> {
+    let path = working_directory.join(file);
+    let source = fs::read_to_string(&path)
+        .map_err(|error| format!("--user-stylesheet: {}: {error}", file.display()))?;
+    let url = Url::from_file_path(&path).map_err(|()| {
+        format!(
+            "--user-stylesheet: {} is not an absolute path",
+            path.display()
+        )
+    })?;
+    Ok(StyleSheet { url, source })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -279,6 +390,11 @@ mod tests {
                 exit_after: None,
                 preferences: vec![],
                 user_agent: None,
+                webdriver: None,
+                hard_fail: false,
+                certificate_path: None,
+                ignore_certificate_errors: false,
+                user_stylesheets: vec![],
                 urls: vec![Url::parse("about:blank").unwrap()],
             }
         );
@@ -301,6 +417,8 @@ mod tests {
                 "--pref=fonts_default=a=b",
                 "--user-agent",
                 "Test/1.0 (x)",
+                "--hard-fail",
+                "--ignore-certificate-errors",
             ]),
             CommandLine {
                 headless: true,
@@ -312,12 +430,102 @@ mod tests {
                     ("fonts_default".to_owned(), "a=b".to_owned()),
                 ],
                 user_agent: Some("Test/1.0 (x)".to_owned()),
+                webdriver: None,
+                hard_fail: true,
+                certificate_path: None,
+                ignore_certificate_errors: true,
+                user_stylesheets: vec![],
                 urls: vec![
                     Url::parse("http://a.test/").unwrap(),
                     Url::parse("http://b.test/").unwrap(),
                 ],
             }
         );
+    }
+
+    /// A file of its own for a test, which is gone at the end.
+    struct File(PathBuf);
+
+    impl File {
+        fn new(name: &str, content: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("strobe-{}-{name}", std::process::id()));
+            fs::write(&path, content).unwrap();
+            Self(path)
+        }
+
+        fn path(&self) -> &str {
+            self.0.to_str().unwrap()
+        }
+    }
+
+    impl Drop for File {
+        fn drop(&mut self) {
+            let _ = fs::remove_file(&self.0);
+        }
+    }
+
+    #[test]
+    fn what_a_conformance_run_passes_is_understood() {
+        let certificates = File::new("ca.pem", "-----BEGIN CERTIFICATE-----\n");
+        let stylesheets =
+            [("a.css", "p {}"), ("b.css", "b {}")].map(|(name, content)| File::new(name, content));
+        // In the order of wptrunner.
+        let command_line = run(&[
+            "--webdriver=4444",
+            "--hard-fail",
+            "-u",
+            "Servo/wptrunner",
+            "--ignore-certificate-errors",
+            "--window-size",
+            "800x600",
+            "about:blank",
+            "--certificate-path",
+            certificates.path(),
+            "--pref",
+            "js_ion_enabled=true",
+            "--user-stylesheet",
+            stylesheets[0].path(),
+            "--user-stylesheet",
+            stylesheets[1].path(),
+            "--headless",
+        ]);
+        assert_eq!(
+            command_line,
+            CommandLine {
+                headless: true,
+                window_size: PhysicalSize::new(800, 600),
+                screenshot: None,
+                exit_after: None,
+                preferences: vec![("js_ion_enabled".to_owned(), "true".to_owned())],
+                user_agent: Some("Servo/wptrunner".to_owned()),
+                webdriver: Some(4444),
+                hard_fail: true,
+                certificate_path: Some(certificates.path().to_owned()),
+                ignore_certificate_errors: true,
+                user_stylesheets: [(&stylesheets[0], "p {}"), (&stylesheets[1], "b {}")]
+                    .map(|(file, source)| StyleSheet {
+                        url: Url::from_file_path(&file.0).unwrap(),
+                        source: source.to_owned(),
+                    })
+                    .into(),
+                urls: vec![Url::parse("about:blank").unwrap()],
+            }
+        );
+    }
+
+    #[test]
+    fn webdriver_needs_no_page() {
+        let command_line = run(&["--webdriver", "4444"]);
+        assert_eq!(command_line.webdriver, Some(4444));
+        assert!(command_line.urls.is_empty());
+    }
+
+    #[test]
+    fn a_file_without_certificates_is_refused() {
+        let file = File::new("empty.pem", "nothing");
+        let message = parse(&["--certificate-path", file.path(), "about:blank"]).unwrap_err();
+        assert!(message.contains(file.path()), "{message}");
+        assert!(message.contains("no certificate"), "{message}");
     }
 
     #[test]
@@ -341,7 +549,13 @@ mod tests {
             "--screenshot",
             "--exit-after",
             "--pref",
-            "--user-agent",
+            "-u, --user-agent",
+            "--webdriver",
+            "--hard-fail",
+            "--certificate-path",
+            "--ignore-certificate-errors",
+            "--user-stylesheet",
+            "HOST_FILE",
             "URL",
         ] {
             assert!(help.contains(option), "{option} is not in {help}");
@@ -389,6 +603,30 @@ mod tests {
                 "ASCII",
             ),
             (&["about:blank", "--pref"], "--pref", "value is required"),
+            (&["--webdriver"], "--webdriver", "value is required"),
+            (&["--webdriver=0"], "'0'", "1..=65535"),
+            (&["--webdriver=65536"], "'65536'", "65535"),
+            (&["--webdriver=about:blank"], "'about:blank'", "--webdriver"),
+            (
+                &["--webdriver=1", "--screenshot", "a.png", "about:blank"],
+                "--webdriver",
+                "--screenshot",
+            ),
+            (
+                &["--webdriver=1", "--exit-after=load"],
+                "--webdriver",
+                "--exit-after",
+            ),
+            (
+                &["--certificate-path", "/no/such.pem", "about:blank"],
+                "/no/such.pem",
+                "No such file",
+            ),
+            (
+                &["--user-stylesheet", "/no/such.css", "about:blank"],
+                "/no/such.css",
+                "No such file",
+            ),
             (
                 &["--screenshot", "/", "about:blank"],
                 "--screenshot",

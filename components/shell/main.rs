@@ -25,9 +25,11 @@ mod preferences;
 mod screenshot;
 mod termination;
 mod url_argument;
+mod webdriver;
 mod window;
 
 use std::env;
+use std::fs;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -71,6 +73,11 @@ fn main() -> ExitCode {
         },
     };
 
+    if let Err(message) = check_host_file() {
+        report(&message);
+        return ExitCode::from(BAD_USAGE);
+    }
+
     crash::install_panic_hook();
     // Servo's network code takes whichever provider of cryptography the process has installed.
     rustls::crypto::aws_lc_rs::default_provider()
@@ -88,6 +95,19 @@ fn main() -> ExitCode {
             report(&message);
             ExitCode::from(FAILURE)
         },
+    }
+}
+
+/// Servo asks the file that this variable names for addresses first, and passes over one that it cannot
+/// read.
+fn check_host_file() -> Result<(), String> {
+    const VARIABLE: &str = "HOST_FILE";
+    let Some(file) = env::var_os(VARIABLE) else {
+        return Ok(());
+    };
+    match fs::read_to_string(&file) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(format!("{VARIABLE}: {}: {error}", file.display())),
     }
 }
 

@@ -10,7 +10,8 @@ use std::rc::Rc;
 
 use servo::{
     ConsoleLogLevel, CreateNewWebViewRequest, Cursor, DeviceIntPoint, DeviceIntSize,
-    EmbedderControl, LoadStatus, PermissionRequest, ScreenGeometry, ServoDelegate, ServoError,
+    EmbedderControl, EmbedderControlId, InputEventId, InputEventResult, LoadStatus,
+    PermissionRequest, ScreenGeometry, ServoDelegate, ServoError, SimpleDialog, TraversalId,
     WebView, WebViewDelegate, WebViewId,
 };
 
@@ -34,6 +35,18 @@ pub enum Event {
     },
     /// A page wants another page, as with `window.open()`.
     PageRequested(CreateNewWebViewRequest),
+    /// A page's script waits until the dialog is answered.
+    DialogOpened {
+        webview: WebViewId,
+        control: EmbedderControlId,
+        dialog: SimpleDialog,
+    },
+    /// A dialog need not be answered any more.
+    DialogGone(EmbedderControlId),
+    /// The page has done with an input event.
+    InputEventHandled(InputEventId),
+    /// A page of the history is shown.
+    Traversed(TraversalId),
     /// Standard output takes no more.
     OutputFailed(io::Error),
     /// Servo cannot go on.
@@ -122,13 +135,29 @@ impl<S: Surface> WebViewDelegate for PageDelegate<S> {
         request.deny();
     }
 
-    fn show_embedder_control(&self, _: WebView, control: EmbedderControl) {
-        // There is nobody to answer, and a page waits for the answer to a dialog. The other
-        // controls take "nothing chosen" for an answer, which they get when dropped.
+    fn show_embedder_control(&self, webview: WebView, control: EmbedderControl) {
+        let id = control.id();
+        // The other controls take "nothing chosen" for an answer, which they get when dropped.
         if let EmbedderControl::SimpleDialog(dialog) = control {
             self.events.print(&console::dialog_line(&dialog));
-            dialog.dismiss();
+            self.events.push(Event::DialogOpened {
+                webview: webview.id(),
+                control: id,
+                dialog,
+            });
         }
+    }
+
+    fn hide_embedder_control(&self, _: WebView, control: EmbedderControlId) {
+        self.events.push(Event::DialogGone(control));
+    }
+
+    fn notify_input_event_handled(&self, _: WebView, event: InputEventId, _: InputEventResult) {
+        self.events.push(Event::InputEventHandled(event));
+    }
+
+    fn notify_traversal_complete(&self, _: WebView, traversal: TraversalId) {
+        self.events.push(Event::Traversed(traversal));
     }
 
     fn show_console_message(&self, _: WebView, level: ConsoleLogLevel, message: String) {

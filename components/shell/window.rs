@@ -95,7 +95,7 @@ struct Application {
 enum State {
     /// Windows can be opened only once the event loop runs.
     Starting(Box<(CommandLine, Preferences)>),
-    Running(Browser<WindowSurface>),
+    Running(Box<Browser<WindowSurface>>),
     /// With the exit status, or the reason why no window could be opened.
     Ended(Result<u8, String>),
 }
@@ -157,7 +157,7 @@ impl ApplicationHandler<Wake> for Application {
             || WindowSurface::open(event_loop, size),
         );
         self.state = match started {
-            Ok(browser) => State::Running(browser),
+            Ok(browser) => State::Running(Box::new(browser)),
             Err(message) => {
                 event_loop.exit();
                 State::Ended(Err(message))
@@ -395,6 +395,14 @@ impl Surface for WindowSurface {
     fn move_to(&self, position: DeviceIntPoint) {
         self.window
             .set_outer_position(PhysicalPosition::new(position.x, position.y));
+    }
+
+    fn maximize(&self) {
+        self.window.set_maximized(true);
+    }
+
+    fn focus(&self) {
+        self.window.focus_window();
     }
 
     fn title_changed(&self, title: Option<&str>) {

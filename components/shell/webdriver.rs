@@ -1,0 +1,374 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! The browser as a WebDriver session drives it: <https://w3c.github.io/webdriver/>.
+//!
+//! Servo's WebDriver server has a thread of its own, which takes one command after another and waits for
+//! what it asked of the browser. So whatever it asks is answered, also when a page goes away or a dialog
+//! keeps its script waiting. An answer that is dropped is an error to the server, and what nobody waits
+//! for any more may be sent all the same.
+
+use std::collections::HashMap;
+use std::net::{Ipv4Addr, TcpListener};
+
+use crossbeam_channel::{Receiver, Sender, unbounded};
+use servo::{
+    DeviceIndependentIntRect, EmbedderControlId, EventLoopWaker, GenericSender, InputEventId,
+    JSValue, Preferences, ScreenshotCaptureError, Servo, SimpleDialog, TraversalId,
+    WebDriverCommandMsg, WebDriverJSResult, WebDriverLoadStatus, WebDriverScriptCommand,
+    WebDriverUserPrompt, WebDriverUserPromptAction, WebView, WebViewId, convert_rect_to_css_pixel,
+};
+
+use crate::browser::{Page, Surface};
+
+/// What the browser does for the server and cannot do on a page alone.
+pub enum Request {
+    /// Open a page with about:blank, and give its id to [`WebDriver::page_opened`].
+    Open(NewPage),
+    /// Close a page, and then say so.
+    Close(WebViewId, Box<dyn FnOnce()>),
+    /// Shut down.
+    End,
+}
+
+/// A page that the server waits for.
+pub struct NewPage {
+    opened: Box<dyn FnOnce(WebViewId)>,
+    loaded: Option<GenericSender<WebDriverLoadStatus>>,
+}
+
+/// The server's side of the browser.
+pub struct WebDriver {
+    commands: Receiver<WebDriverCommandMsg>,
+    /// Who waits for the next load of a page to end.
+    loads: HashMap<WebViewId, GenericSender<WebDriverLoadStatus>>,
+    /// Who waits for a step in the history.
+    traversals: HashMap<TraversalId, GenericSender<WebDriverLoadStatus>>,
+    /// Who waits until a page has handled an input event.
+    input_events: HashMap<InputEventId, (WebViewId, Sender<()>)>,
+    /// Who waits for the value of a script.
+    script: Option<GenericSender<WebDriverJSResult>>,
+    /// The dialogs that are open, the newest last.
+    dialogs: Vec<Dialog>,
+    /// The page that the session chose last.
+    selected: Option<WebViewId>,
+}
+
+struct Dialog {
+    page: WebViewId,
+    id: EmbedderControlId,
+    dialog: SimpleDialog,
+}
+
+/// Says what is wrong with `port` if it cannot be listened on: the server itself could only panic.
+pub fn check_port(port: u16) -> Result<(), String> {
+    match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(format!("--webdriver={port}: cannot listen there: {error}")),
+    }
+}
+
+impl WebDriver {
+    /// Starts the server on a port of this machine alone. `waker` is told of every command;
+    /// `preferences` are those that a session goes back to.
+    pub fn start(port: u16, waker: Box<dyn EventLoopWaker>, preferences: Preferences) -> Self {
+        let (sender, commands) = unbounded();
+        webdriver_server::start_server(port, sender, waker, preferences);
+        Self {
+            commands,
+            loads: HashMap::new(),
+            traversals: HashMap::new(),
+            input_events: HashMap::new(),
+            script: None,
+            dialogs: Vec::new(),
+            selected: None,
+        }
+    }
+
+    /// Obeys commands up to the first that changes which pages there are, which is for the caller to do
+    /// before any other. None when there are no more commands.
+    pub fn next_request<S: Surface>(
+        &mut self,
+        servo: &Servo,
+        pages: &[Page<S>],
+    ) -> Option<Request> {
+        loop {
+            let command = self.commands.try_recv().ok()?;
+            if let Some(request) = self.obey(command, servo, pages) {
+                return Some(request);
+            }
+        }
+    }
+
+    fn obey<S: Surface>(
+        &mut self,
+        command: WebDriverCommandMsg,
+        servo: &Servo,
+        pages: &[Page<S>],
+    ) -> Option<Request> {
+        let page_of = |id: WebViewId| pages.iter().find(|page| page.webview.id() == id);
+        match command {
+            WebDriverCommandMsg::Shutdown => return Some(Request::End),
+            WebDriverCommandMsg::NewWindow(_, opened, loaded) => {
+                let opened = Box::new(move |id| drop(opened.send(id)));
+                return Some(Request::Open(NewPage { opened, loaded }));
+            },
+            WebDriverCommandMsg::CloseWebView(id, closed) => {
+                let closed = Box::new(move || drop(closed.send(())));
+                return Some(Request::Close(id, closed));
+            },
+
+            WebDriverCommandMsg::GetAllWebViews(answer) => {
+                let _ = answer.send(pages.iter().map(|page| page.webview.id()).collect());
+            },
+            WebDriverCommandMsg::IsWebViewOpen(id, answer) => {
+                let _ = answer.send(page_of(id).is_some());
+            },
+            WebDriverCommandMsg::GetWebViewSelectedForInteraction(answer) => {
+                let selected = self.selected.and_then(page_of).or(pages.first());
+                let _ = answer.send(selected.map(|page| page.webview.id()));
+            },
+            WebDriverCommandMsg::SelectWebViewForInteraction(id) => {
+                self.selected = Some(id);
+                for page in pages {
+                    page.webview.set_focused(page.webview.id() == id);
+                }
+                if let Some(page) = page_of(id) {
+                    page.surface.focus();
+                }
+            },
+
+            WebDriverCommandMsg::LoadUrl(id, url, loaded) => {
+                if let Some(page) = page_of(id) {
+                    self.close_dialogs(id);
+                    self.loads.insert(id, loaded);
+                    page.webview.load(url);
+                } else {
+                    let _ = loaded.send(WebDriverLoadStatus::NavigationStop);
+                }
+            },
+            WebDriverCommandMsg::Refresh(id, loaded) => {
+                if let Some(page) = page_of(id) {
+                    self.loads.insert(id, loaded);
+                    page.webview.reload();
+                } else {
+                    let _ = loaded.send(WebDriverLoadStatus::NavigationStop);
+                }
+            },
+            WebDriverCommandMsg::GoBack(id, done) => {
+                self.traverse(page_of(id), done, WebView::can_go_back, WebView::go_back);
+            },
+            WebDriverCommandMsg::GoForward(id, done) => {
+                self.traverse(
+                    page_of(id),
+                    done,
+                    WebView::can_go_forward,
+                    WebView::go_forward,
+                );
+            },
+
+            WebDriverCommandMsg::ScriptCommand(_, ref script_command) => {
+                match script_command {
+                    WebDriverScriptCommand::AddLoadStatusSender(id, sender) => {
+                        self.loads.insert(*id, sender.clone());
+                    },
+                    WebDriverScriptCommand::RemoveLoadStatusSender(id) => {
+                        self.loads.remove(id);
+                    },
+                    WebDriverScriptCommand::ExecuteScriptWithCallback(_, value) => {
+                        self.script = Some(value.clone());
+                    },
+                    _ => self.script = None,
+                }
+                servo.execute_webdriver_command(command);
+            },
+            WebDriverCommandMsg::IsBrowsingContextOpen(..)
+            | WebDriverCommandMsg::FocusBrowsingContext(..) => {
+                servo.execute_webdriver_command(command);
+            },
+
+            WebDriverCommandMsg::InputEvent(id, event, handled) => {
+                if let Some(page) = page_of(id) {
+                    let event = page.webview.notify_input_event(event);
+                    if let Some(handled) = handled {
+                        self.input_events.insert(event, (id, handled));
+                    }
+                }
+            },
+            WebDriverCommandMsg::TakeScreenshot(id, rect, answer) => match page_of(id) {
+                Some(page) => {
+                    let rect = rect.map(|rect| rect.to_box2d().into());
+                    page.webview
+                        .take_screenshot(rect, move |image| drop(answer.send(image)));
+                },
+                None => drop(answer.send(Err(ScreenshotCaptureError::WebViewDoesNotExist))),
+            },
+
+            WebDriverCommandMsg::GetWindowRect(id, answer) => {
+                if let Some(page) = page_of(id) {
+                    let _ = answer.send(window_rect(page));
+                }
+            },
+            WebDriverCommandMsg::SetWindowRect(id, rect, answer) => {
+                if let Some(page) = page_of(id) {
+                    let rect = (rect.to_f32() * page.surface.hidpi_scale_factor())
+                        .round()
+                        .to_i32();
+                    page.surface.resize_to(&page.webview, rect.size());
+                    page.surface.move_to(rect.min);
+                    let _ = answer.send(window_rect(page));
+                }
+            },
+            WebDriverCommandMsg::MaximizeWebView(id, answer) => {
+                if let Some(page) = page_of(id) {
+                    page.surface.maximize();
+                    let _ = answer.send(window_rect(page));
+                }
+            },
+            WebDriverCommandMsg::GetViewportSize(id, answer) => {
+                if let Some(page) = page_of(id) {
+                    let size = page.surface.rendering_context().size2d().to_f32();
+                    let _ = answer.send(size / page.surface.hidpi_scale_factor());
+                }
+            },
+
+            WebDriverCommandMsg::CurrentUserPrompt(id, answer) => {
+                let prompt = self.newest_dialog(id).map(|dialog| match dialog {
+                    SimpleDialog::Alert(_) => WebDriverUserPrompt::Alert,
+                    SimpleDialog::Confirm(_) => WebDriverUserPrompt::Confirm,
+                    SimpleDialog::Prompt(_) => WebDriverUserPrompt::Prompt,
+                });
+                let _ = answer.send(prompt);
+            },
+            WebDriverCommandMsg::GetAlertText(id, answer) => {
+                let dialog = self.newest_dialog(id);
+                let _ = answer.send(dialog.map(|dialog| dialog.message().to_owned()).ok_or(()));
+            },
+            WebDriverCommandMsg::SendAlertText(id, text) => {
+                if let Some(SimpleDialog::Prompt(prompt)) = self.newest_dialog(id) {
+                    prompt.set_current_value(&text);
+                }
+            },
+            WebDriverCommandMsg::HandleUserPrompt(id, action, answer) => {
+                let _ = answer.send(self.answer_dialog(id, &action).ok_or(()));
+            },
+
+            WebDriverCommandMsg::ResetAllCookies(done) => {
+                let cleared = move || {
+                    let _ = done.send(());
+                };
+                servo
+                    .site_data_manager()
+                    .clear_cookies(Some(Box::new(cleared)));
+            },
+        }
+        None
+    }
+
+    fn traverse<S>(
+        &mut self,
+        page: Option<&Page<S>>,
+        done: GenericSender<WebDriverLoadStatus>,
+        is_possible: impl Fn(&WebView) -> bool,
+        go: impl Fn(&WebView, usize) -> TraversalId,
+    ) {
+        match page.filter(|page| is_possible(&page.webview)) {
+            Some(page) => {
+                self.traversals.insert(go(&page.webview, 1), done);
+            },
+            None => drop(done.send(WebDriverLoadStatus::Complete)),
+        }
+    }
+
+    fn newest_dialog(&mut self, page: WebViewId) -> Option<&mut SimpleDialog> {
+        let mut dialogs = self.dialogs.iter_mut().rev();
+        let found = dialogs.find(|dialog| dialog.page == page)?;
+        Some(&mut found.dialog)
+    }
+
+    /// Gives the text of the dialog.
+    fn answer_dialog(
+        &mut self,
+        page: WebViewId,
+        action: &WebDriverUserPromptAction,
+    ) -> Option<String> {
+        let index = self
+            .dialogs
+            .iter()
+            .rposition(|dialog| dialog.page == page)?;
+        let text = self.dialogs[index].dialog.message().to_owned();
+        match action {
+            WebDriverUserPromptAction::Accept => self.dialogs.remove(index).dialog.confirm(),
+            WebDriverUserPromptAction::Dismiss => self.dialogs.remove(index).dialog.dismiss(),
+            WebDriverUserPromptAction::Ignore => {},
+        }
+        Some(text)
+    }
+
+    /// Closes the dialogs of a page as if nobody had chosen anything.
+    fn close_dialogs(&mut self, page: WebViewId) {
+        self.dialogs.retain(|dialog| dialog.page != page);
+    }
+
+    /// A page that was asked for is there.
+    pub fn page_opened(&mut self, page: NewPage, id: WebViewId) {
+        if let Some(loaded) = page.loaded {
+            self.loads.insert(id, loaded);
+        }
+        (page.opened)(id);
+    }
+
+    pub fn page_loaded(&mut self, page: WebViewId) {
+        self.load_ended(page, WebDriverLoadStatus::Complete);
+    }
+
+    /// The page crashed or was closed: nothing that was asked of it will be answered any more.
+    pub fn page_lost(&mut self, page: WebViewId) {
+        self.load_ended(page, WebDriverLoadStatus::NavigationStop);
+        self.input_events.retain(|_, (of, _)| *of != page);
+        self.close_dialogs(page);
+    }
+
+    fn load_ended(&mut self, page: WebViewId, status: WebDriverLoadStatus) {
+        if let Some(waiting) = self.loads.remove(&page) {
+            let _ = waiting.send(status);
+        }
+    }
+
+    pub fn traversed(&mut self, traversal: TraversalId) {
+        if let Some(waiting) = self.traversals.remove(&traversal) {
+            let _ = waiting.send(WebDriverLoadStatus::Complete);
+        }
+    }
+
+    pub fn input_event_handled(&mut self, event: InputEventId) {
+        if let Some((_, waiting)) = self.input_events.remove(&event) {
+            let _ = waiting.send(());
+        }
+    }
+
+    /// A page's script waits until the dialog is answered. The session learns of it by its next
+    /// command, and for that the present one must end.
+    pub fn dialog_opened(&mut self, page: WebViewId, id: EmbedderControlId, dialog: SimpleDialog) {
+        if let Some(script) = self.script.take() {
+            let _ = script.send(Ok(JSValue::Null));
+        }
+        self.load_ended(page, WebDriverLoadStatus::Blocked);
+        self.input_events.retain(|_, (of, _)| *of != page);
+        self.dialogs.push(Dialog { page, id, dialog });
+    }
+
+    /// Servo takes a dialog back.
+    pub fn dialog_gone(&mut self, id: EmbedderControlId) {
+        self.dialogs.retain(|dialog| dialog.id != id);
+    }
+}
+
+/// The place of a page's window on the screen, in CSS pixels.
+fn window_rect<S: Surface>(page: &Page<S>) -> DeviceIndependentIntRect {
+    convert_rect_to_css_pixel(
+        page.surface.screen_geometry().window_rect,
+        page.surface.hidpi_scale_factor(),
+    )
+}
