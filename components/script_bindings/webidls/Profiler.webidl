@@ -10,7 +10,8 @@ interface Profiler : EventTarget {
   readonly attribute DOMHighResTimeStamp sampleInterval;
   readonly attribute boolean stopped;
 
-  Promise<ProfilerTrace> stop();
+  // A ProfilerTrace, or for the format "json-gzip" an ArrayBuffer.
+  Promise<object> stop();
 
   attribute EventHandler onsamplebufferfull;
 };
@@ -25,7 +26,13 @@ partial interface Performance {
 dictionary ProfilerInitOptions {
   required DOMHighResTimeStamp sampleInterval;
   required unsigned long maxBufferSize;
+  // The name of the session's PerformanceProfileEntry; "profiler" if there is none.
+  DOMString name;
+  // Of the 2018 draft.
+  ProfilerTraceFormat format = "default";
 };
+
+enum ProfilerTraceFormat { "default", "json-gzip" };
 
 // https://wicg.github.io/js-self-profiling/#the-profilertrace-dictionary
 typedef DOMString ProfilerResource;
@@ -41,7 +48,11 @@ dictionary ProfilerTrace {
 dictionary ProfilerSample {
   required DOMHighResTimeStamp timestamp;
   unsigned long long stackId;
+  ProfilerMarker marker;
 };
+
+// https://github.com/WICG/js-self-profiling/blob/main/markers.md#format-proposal
+enum ProfilerMarker { "script", "gc", "style", "layout", "paint", "other" };
 
 // https://wicg.github.io/js-self-profiling/#the-profilerstack-dictionary
 dictionary ProfilerStack {

@@ -12,6 +12,9 @@ use js::jsapi::JSContext as RawJSContext;
 use js_profiler::{EngineMode, EventLoop, Session, SessionOptions, StartError, Walker};
 use profile_traits::mem::{Report, ReportKind, perform_memory_report};
 use profile_traits::path;
+use servo_base::id::BrowsingContextId;
+
+use super::collections;
 
 thread_local!(static EVENT_LOOP: RefCell<Option<EventLoop>> = const { RefCell::new(None) });
 
@@ -24,6 +27,8 @@ pub(crate) fn enter(cx: *mut RawJSContext) {
     // SAFETY: this is the thread's context, and `leave` is called before it is destroyed.
     let mode = unsafe { EngineMode::new(cx, Walker::preferred()) };
     EVENT_LOOP.with(|event_loop| event_loop.replace(Some(EventLoop::new(mode))));
+    // SAFETY: this is the thread's context.
+    unsafe { collections::follow(cx.as_ptr()) };
 }
 
 /// Called when the thread's last script has returned, before its runtime is destroyed.
@@ -34,12 +39,22 @@ pub(crate) fn leave() {
 /// Starts a session of the realm that the thread's context is in.
 pub(super) fn start(
     options: SessionOptions,
+    browsing_context: Option<BrowsingContextId>,
     on_full: impl FnOnce() + Send + 'static,
 ) -> Result<Session, StartError> {
     EVENT_LOOP.with(|event_loop| match &*event_loop.borrow() {
-        Some(event_loop) => event_loop.start(options, on_full),
+        Some(event_loop) => event_loop.start(options, browsing_context, on_full),
         None => Err(StartError::NoRealm),
     })
+}
+
+/// Makes the engine ready for a profiler, before the code is compiled that it will see.
+pub(super) fn prepare() {
+    EVENT_LOOP.with(|event_loop| {
+        if let Some(event_loop) = &*event_loop.borrow() {
+            event_loop.prepare();
+        }
+    });
 }
 
 /// What the profiler has allocated for this thread, for about:memory.

@@ -7,7 +7,11 @@
 // Upstream allows all warnings of the crate.
 #![warn(warnings)]
 
+mod collections;
 pub(crate) mod event_loop;
+mod markers;
+pub(crate) mod performanceprofileentry;
+pub(crate) mod policy;
 #[expect(clippy::module_inception, reason = "The interface name is Profiler")]
 pub(crate) mod profiler;
 mod profilertrace;

@@ -6,33 +6,41 @@
 
 use std::cell::{Cell, RefCell};
 use std::ffi::CString;
-use std::time::Duration;
+use std::ptr;
 
 use dom_struct::dom_struct;
 use js::context::JSContext;
+use js::jsapi::JSObject;
 use js::realm::CurrentRealm;
 use js::rust::HandleObject;
-use js_profiler::{Session, SessionOptions, StartError};
+use js_profiler::{Session, SessionOptions, StartError, compress};
 use js_profiler_traits::{preferences, supported_interval};
 use script_bindings::cell::DomRefCell;
 use script_bindings::reflector::reflect_dom_object_with_proto;
+use servo_base::cross_process_instant::CrossProcessInstant;
 use stylo_atoms::Atom;
 
 use super::event_loop;
-use super::profilertrace::profiler_trace;
+use super::markers::marker_filter;
+use super::performanceprofileentry::{CapturedTrace, FinishedSession, PerformanceProfileEntry};
 use crate::dom::bindings::codegen::Bindings::PerformanceBinding::DOMHighResTimeStamp;
+use crate::dom::bindings::codegen::Bindings::PerformanceProfileEntryBinding::PerformanceProfileEntryMethods;
 use crate::dom::bindings::codegen::Bindings::ProfilerBinding::{
-    ProfilerInitOptions, ProfilerMethods,
+    ProfilerInitOptions, ProfilerMethods, ProfilerTraceFormat,
 };
 use crate::dom::bindings::error::{Error, Fallible};
 use crate::dom::bindings::inheritance::Castable;
 use crate::dom::bindings::num::Finite;
-use crate::dom::bindings::refcounted::{Trusted, TrustedPromise};
+use crate::dom::bindings::refcounted::Trusted;
 use crate::dom::bindings::reflector::DomGlobal;
-use crate::dom::bindings::root::DomRoot;
+use crate::dom::bindings::root::{DomRoot, MutNullableDom};
+use crate::dom::bindings::str::DOMString;
 use crate::dom::eventtarget::EventTarget;
 use crate::dom::globalscope::GlobalScope;
+use crate::dom::performance::performance::ToDOMHighResTimeStamp;
+use crate::dom::performance::performanceentry::PerformanceEntry;
 use crate::dom::promise::{Promise, RootedPromise, TracedPromise};
+use crate::dom::window::Window;
 
 /// Told to pages that recognise a refusal by its message, as Chromium's.
 const NOT_ALLOWED: &str = "JS profiling is disabled by Document Policy.";
@@ -43,23 +51,67 @@ pub(crate) struct Profiler {
     eventtarget: EventTarget,
     /// Milliseconds.
     sample_interval: f64,
+    /// Of the session's entry in the performance timeline.
+    name: DOMString,
+    format: ProfilerTraceFormat,
+    #[no_trace]
+    start_time: CrossProcessInstant,
+    /// When the session was stopped or its buffer was full, whatever came first.
+    #[no_trace]
+    end_time: Cell<Option<CrossProcessInstant>>,
     stopped: Cell<bool>,
-    /// Until it is stopped, or its global goes away.
+    buffer_full: Cell<bool>,
     #[no_trace]
     #[ignore_malloc_size_of = "A few ids; the sampling thread has the rest"]
-    session: RefCell<Option<Session>>,
+    session: RefCell<SessionState>,
     /// What `stop()` gave the first time it was called.
-    trace: DomRefCell<Option<TracedPromise>>,
+    promise: DomRefCell<Option<TracedPromise>>,
+    /// Has the trace, once it came.
+    entry: MutNullableDom<PerformanceProfileEntry>,
+}
+
+/// The session as its profiler has it.
+#[derive(Default)]
+enum SessionState {
+    /// It did not start, or its global went away: there is no trace.
+    #[default]
+    Gone,
+    /// It was not stopped yet. Its buffer may be full.
+    Started(Session),
+    /// Its trace is on the way, or in the entry.
+    Finished,
+}
+
+impl SessionState {
+    fn started(&self) -> Option<&Session> {
+        match self {
+            Self::Started(session) => Some(session),
+            Self::Gone | Self::Finished => None,
+        }
+    }
+}
+
+/// What a profiler is started with.
+struct StartOptions {
+    session: SessionOptions,
+    name: DOMString,
+    format: ProfilerTraceFormat,
 }
 
 impl Profiler {
-    fn new_inherited(sample_interval: Duration) -> Profiler {
+    fn new_inherited(options: StartOptions) -> Profiler {
         Profiler {
             eventtarget: EventTarget::new_inherited(),
-            sample_interval: sample_interval.as_secs_f64() * 1000.,
+            sample_interval: options.session.sample_interval.as_secs_f64() * 1000.,
+            name: options.name,
+            format: options.format,
+            start_time: CrossProcessInstant::now(),
+            end_time: Cell::new(None),
             stopped: Cell::new(false),
-            session: RefCell::new(None),
-            trace: DomRefCell::new(None),
+            buffer_full: Cell::new(false),
+            session: RefCell::default(),
+            promise: DomRefCell::new(None),
+            entry: MutNullableDom::default(),
         }
     }
 
@@ -68,9 +120,10 @@ impl Profiler {
         cx: &mut JSContext,
         global: &GlobalScope,
         proto: Option<HandleObject>,
-        options: SessionOptions,
+        options: StartOptions,
     ) -> Fallible<DomRoot<Profiler>> {
-        let profiler = Box::new(Profiler::new_inherited(options.sample_interval));
+        let session_options = options.session;
+        let profiler = Box::new(Profiler::new_inherited(options));
         let profiler = reflect_dom_object_with_proto(cx, profiler, global, proto);
         // The sampling thread holds the profiler until the session ends: a page may drop its own
         // reference and wait for the event.
@@ -79,9 +132,14 @@ impl Profiler {
             .task_manager()
             .performance_timeline_task_source()
             .to_sendable();
-        let session = event_loop::start(options, move || {
+        let browsing_context = global
+            .downcast::<Window>()
+            .and_then(Window::undiscarded_window_proxy)
+            .map(|proxy| proxy.browsing_context_id());
+        let session = event_loop::start(session_options, browsing_context, move || {
+            let time = CrossProcessInstant::now();
             task_source.queue(task!(fire_samplebufferfull: move |cx| {
-                trusted_profiler.root().sample_buffer_full(cx);
+                trusted_profiler.root().sample_buffer_full(cx, time);
             }));
         })
         .map_err(|error| match error {
@@ -91,25 +149,100 @@ impl Profiler {
             },
             error => Error::Operation(Some(format!("The profiler could not be started: {error}"))),
         })?;
-        profiler.session.replace(Some(session));
+        profiler.session.replace(SessionState::Started(session));
         global.profiling().add_running(&profiler);
         Ok(profiler)
     }
 
-    /// Fires the event of step 1 of <https://wicg.github.io/js-self-profiling/#dfn-take-a-sample>.
-    fn sample_buffer_full(&self, cx: &mut JSContext) {
+    /// Fires the event of step 1 of <https://wicg.github.io/js-self-profiling/#dfn-take-a-sample>, and
+    /// finishes the session if no listener does: its entry is for those who only observe.
+    fn sample_buffer_full(&self, cx: &mut JSContext, time: CrossProcessInstant) {
         // stop() may have been called while this task was on its way.
-        if let Some(session) = &*self.session.borrow() {
+        if let Some(session) = self.session.borrow().started() {
             session.note_ended();
         }
         self.stopped.set(true);
+        self.buffer_full.set(true);
+        self.end_at(time);
         self.global().profiling().remove_running(self);
         self.upcast::<EventTarget>()
             .fire_event(cx, Atom::from("samplebufferfull"));
+        self.finish(cx);
+    }
+
+    fn end_at(&self, time: CrossProcessInstant) {
+        let first = self.end_time.get().map_or(time, |other| other.min(time));
+        self.end_time.set(Some(first));
+    }
+
+    /// Asks a session that has not finished for its trace, which comes in a task on the performance
+    /// timeline task source. That task is behind the one of the event, if there is one.
+    fn finish(&self, cx: &mut JSContext) {
+        if self.session.borrow().started().is_none() {
+            return;
+        }
+        let SessionState::Started(session) = self.session.replace(SessionState::Finished) else {
+            return;
+        };
+        let global = self.global();
+        let task_source = global
+            .task_manager()
+            .performance_timeline_task_source()
+            .to_sendable();
+        let trusted_profiler = Trusted::new(self);
+        let take_trace = move |sample_count: usize, trace: CapturedTrace| {
+            task_source.queue(task!(take_trace: move |cx| {
+                trusted_profiler.root().take_trace(cx, sample_count, trace);
+            }));
+        };
+        match self.format {
+            ProfilerTraceFormat::Default => session.stop(|trace| {
+                take_trace(trace.samples.len(), CapturedTrace::Default(trace));
+            }),
+            ProfilerTraceFormat::Json_gzip => {
+                let time_origin = global.performance(cx).time_origin();
+                let timestamp = move |time: CrossProcessInstant| {
+                    *(time - time_origin).to_dom_high_res_time_stamp()
+                };
+                session.stop(move |trace| {
+                    let sample_count = trace.samples.len();
+                    compress(trace, timestamp, move |bytes| {
+                        take_trace(sample_count, CapturedTrace::JsonGzip(bytes));
+                    });
+                });
+            },
+        }
+    }
+
+    /// Queues the entry of the finished session, and resolves the promise that `stop()` gave. In this
+    /// order: the page's reaction finds the entry.
+    fn take_trace(&self, cx: &mut JSContext, sample_count: usize, trace: CapturedTrace) {
+        let global = self.global();
+        let session = FinishedSession {
+            name: self.name.clone(),
+            start_time: self.start_time,
+            end_time: self.end_time.get().unwrap_or(self.start_time),
+            sample_interval: self.sample_interval,
+            sample_count: sample_count as u32,
+            buffer_full: self.buffer_full.get(),
+        };
+        let entry = PerformanceProfileEntry::new(cx, &global, session, trace);
+        self.entry.set(Some(&entry));
+        global
+            .performance(cx)
+            .queue_entry(entry.upcast::<PerformanceEntry>());
+        let promise = self
+            .promise
+            .borrow()
+            .as_ref()
+            .map(|promise| promise.root(cx));
+        if let Some(promise) = promise {
+            resolve_with_trace(cx, &promise, &entry);
+        }
     }
 
     pub(super) fn set_paused(&self, paused: bool) {
-        if let Some(session) = &*self.session.borrow() {
+        if let Some(session) = self.session.borrow().started() {
             session.set_paused(paused);
         }
     }
@@ -121,12 +254,28 @@ impl Profiler {
     }
 }
 
+fn resolve_with_trace(cx: &mut JSContext, promise: &Promise, entry: &PerformanceProfileEntry) {
+    rooted!(&in(cx) let mut trace = ptr::null_mut::<JSObject>());
+    match entry.GetTrace(cx, trace.handle_mut()) {
+        Ok(()) => promise.resolve_native(cx, &trace.get()),
+        Err(error) => promise.reject_error(cx, error),
+    }
+}
+
 /// The options with a supported interval, or the RangeError for a negative one.
-fn session_options(options: &ProfilerInitOptions) -> Fallible<SessionOptions> {
+fn start_options(global: &GlobalScope, options: &ProfilerInitOptions) -> Fallible<StartOptions> {
     match supported_interval(*options.sampleInterval, preferences::base_interval()) {
-        Ok(sample_interval) => Ok(SessionOptions {
-            sample_interval,
-            max_buffer_size: options.maxBufferSize,
+        Ok(sample_interval) => Ok(StartOptions {
+            session: SessionOptions {
+                sample_interval,
+                max_buffer_size: options.maxBufferSize,
+                markers: marker_filter(global),
+            },
+            name: options
+                .name
+                .clone()
+                .unwrap_or_else(|| DOMString::from_static("profiler")),
+            format: options.format,
         }),
         Err(error) => Err(Error::Range(
             CString::new(error.to_string()).expect("the message has no NUL"),
@@ -141,8 +290,8 @@ pub(crate) fn profile(
     options: &ProfilerInitOptions,
 ) -> RootedPromise {
     let promise = Promise::new_in_realm(cx);
-    let started = session_options(options).and_then(|options| {
-        if !global.profiling().may_profile(global) {
+    let started = start_options(global, options).and_then(|options| {
+        if !global.profiling().may_profile(cx, global) {
             return Err(Error::Security(Some(NOT_ALLOWED.to_owned())));
         }
         Profiler::start(cx, global, None, options)
@@ -163,10 +312,10 @@ impl ProfilerMethods<crate::DomTypeHolder> for Profiler {
         options: &ProfilerInitOptions,
     ) -> Fallible<DomRoot<Profiler>> {
         // Step 1. If options' sampleInterval is less than 0, throw a RangeError.
-        let options = session_options(options)?;
+        let options = start_options(global, options)?;
         // Step 2. Get the policy value for "js-profiling" in the Document. If the result is false,
         // throw a "NotAllowedError" DOMException.
-        if !global.profiling().may_profile(global) {
+        if !global.profiling().may_profile(cx, global) {
             return Err(Error::NotAllowed(Some(NOT_ALLOWED.to_owned())));
         }
         // Step 3. Create a new profiling session.
@@ -188,35 +337,27 @@ impl ProfilerMethods<crate::DomTypeHolder> for Profiler {
     fn Stop(&self, cx: &mut CurrentRealm) -> RootedPromise {
         // Step 1. If the associated profiling session's state is stopped, return the ProfilerTrace
         // captured by the session.
-        if let Some(trace) = &*self.trace.borrow() {
-            return trace.root(cx);
+        if let Some(promise) = &*self.promise.borrow() {
+            return promise.root(cx);
+        }
+        let promise = Promise::new_in_realm(cx);
+        *self.promise.borrow_mut() = Some(promise.to_traced());
+        if let Some(entry) = self.entry.get() {
+            // The buffer was full.
+            resolve_with_trace(cx, &promise, &entry);
+            return promise;
+        }
+        if let SessionState::Gone = &*self.session.borrow() {
+            let message = "The profiler's document is gone.".to_owned();
+            promise.reject_error(cx, Error::InvalidState(Some(message)));
+            return promise;
         }
         // Step 2. Set the profiling session's state to stopped.
         self.stopped.set(true);
-        let global = self.global();
-        global.profiling().remove_running(self);
-        let promise = Promise::new_in_realm(cx);
-        *self.trace.borrow_mut() = Some(promise.to_traced());
-        let Some(session) = self.session.take() else {
-            promise.reject_error(
-                cx,
-                Error::InvalidState(Some("The profiler's document is gone.".to_owned())),
-            );
-            return promise;
-        };
+        self.end_at(CrossProcessInstant::now());
+        self.global().profiling().remove_running(self);
         // Step 3. Return a ProfilerTrace from the profiling session.
-        let trusted_promise = TrustedPromise::from(&promise);
-        let task_source = global
-            .task_manager()
-            .performance_timeline_task_source()
-            .to_sendable();
-        session.stop(move |trace| {
-            task_source.queue(task!(resolve_with_trace: move |cx| {
-                let promise = trusted_promise.root(cx);
-                let trace = profiler_trace(cx, &promise.global(), trace);
-                promise.resolve_native(cx, &trace);
-            }));
-        });
+        self.finish(cx);
         promise
     }
 

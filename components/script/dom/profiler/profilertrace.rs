@@ -7,6 +7,7 @@
 use js::context::JSContext;
 use js_profiler_traits::Trace;
 
+use super::markers::profiler_marker;
 use crate::dom::bindings::codegen::Bindings::ProfilerBinding::{
     ProfilerFrame, ProfilerSample, ProfilerStack, ProfilerTrace,
 };
@@ -48,6 +49,7 @@ pub(super) fn profiler_trace(
             .map(|sample| ProfilerSample {
                 timestamp: performance.to_dom_high_res_time_stamp(sample.time),
                 stackId: id(sample.stack_id),
+                marker: sample.marker.map(profiler_marker),
             })
             .collect(),
     }

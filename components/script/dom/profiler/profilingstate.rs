@@ -7,14 +7,16 @@
 use std::cell::Cell;
 
 use bitflags::bitflags;
-use http::HeaderMap;
+use js::context::JSContext;
 use js_profiler_traits::preferences;
-use profiling_policy::ProfilingPermission;
+use net_traits::policy_container::PolicyContainer;
+use profiling_policy::{Environment, refusal};
+use profiling_policy_traits::ProfilingPolicy;
 use script_bindings::cell::DomRefCell;
-use servo_url::ImmutableOrigin;
 
 use crate::dom::bindings::inheritance::Castable;
 use crate::dom::bindings::root::{Dom, DomRoot};
+use crate::dom::console::Console;
 use crate::dom::globalscope::GlobalScope;
 use crate::dom::profiler::Profiler;
 use crate::dom::workerglobalscope::WorkerGlobalScope;
@@ -36,7 +38,8 @@ bitflags! {
 #[derive(Default, JSTraceable, MallocSizeOf)]
 #[cfg_attr(crown, crown::unrooted_must_root_lint::must_root)]
 pub(crate) struct ProfilingState {
-    may_profile: Cell<bool>,
+    #[no_trace]
+    policy: DomRefCell<ProfilingPolicy>,
     /// Why sessions are paused, if they are.
     #[no_trace]
     #[ignore_malloc_size_of = "Holds nothing"]
@@ -47,27 +50,39 @@ pub(crate) struct ProfilingState {
 }
 
 impl ProfilingState {
-    /// Takes the permission of a document from its response. Only top-level documents have one.
-    pub(crate) fn set_permission_from_response(
-        &self,
-        headers: Option<&HeaderMap>,
-        origin: &ImmutableOrigin,
-        is_top_level: bool,
-    ) {
-        let declared = || {
-            headers.is_some_and(|headers| {
-                let origin = origin.clone().into_url_origin();
-                ProfilingPermission::from_headers(headers, &origin).is_allowed()
-            })
-        };
-        self.may_profile
-            .set(is_top_level && (preferences::js_profiling_allow() || declared()));
+    pub(super) fn policy(&self) -> ProfilingPolicy {
+        self.policy.borrow().clone()
     }
 
-    /// Whether `global`, whose state this is, may profile. A worker may by preference only.
-    pub(super) fn may_profile(&self, global: &GlobalScope) -> bool {
-        self.may_profile.get()
-            || (preferences::js_profiling_allow() && global.is::<WorkerGlobalScope>())
+    pub(super) fn set_policy(&self, policy: ProfilingPolicy) {
+        *self.policy.borrow_mut() = policy;
+    }
+
+    /// The policy container with this global's profiling policy in it.
+    pub(crate) fn complete(&self, policy_container: PolicyContainer) -> PolicyContainer {
+        PolicyContainer {
+            profiling_policy: self.policy(),
+            ..policy_container
+        }
+    }
+
+    /// Whether `global`, whose state this is, may profile. A refusal is explained on the console.
+    pub(super) fn may_profile(&self, cx: &mut JSContext, global: &GlobalScope) -> bool {
+        if self.policy.borrow().mode.is_some() || preferences::js_profiling_allow() {
+            return true;
+        }
+        let environment = match global.is::<WorkerGlobalScope>() {
+            true => Environment::Worker,
+            false => Environment::Document,
+        };
+        let message = refusal(
+            &self.policy.borrow(),
+            global.origin().immutable(),
+            global.get_url().as_str(),
+            environment,
+        );
+        Console::internal_warn(cx, global, message);
+        false
     }
 
     /// Pauses the sessions of the global for a reason, or takes that reason away.

@@ -1,0 +1,145 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! A finished session in the performance timeline, and the trace as the page gets it.
+
+use dom_struct::dom_struct;
+use js::context::JSContext;
+use js::conversions::ToJSValConvertible;
+use js::jsapi::{Heap, JSObject};
+use js::jsval::UndefinedValue;
+use js::rust::MutableHandleObject;
+use js::typedarray::ArrayBufferU8;
+use js_profiler_traits::Trace;
+use script_bindings::cell::DomRefCell;
+use script_bindings::reflector::reflect_dom_object;
+use servo_base::cross_process_instant::CrossProcessInstant;
+use time::Duration;
+
+use super::profilertrace::profiler_trace;
+use crate::dom::bindings::buffer_source::create_buffer_source;
+use crate::dom::bindings::codegen::Bindings::PerformanceBinding::DOMHighResTimeStamp;
+use crate::dom::bindings::codegen::Bindings::PerformanceProfileEntryBinding::PerformanceProfileEntryMethods;
+use crate::dom::bindings::error::{Error, Fallible};
+use crate::dom::bindings::num::Finite;
+use crate::dom::bindings::reflector::DomGlobal;
+use crate::dom::bindings::root::DomRoot;
+use crate::dom::bindings::str::DOMString;
+use crate::dom::globalscope::GlobalScope;
+use crate::dom::performance::Performance;
+use crate::dom::performance::performanceentry::{EntryType, PerformanceEntry};
+use crate::realms::enter_auto_realm;
+
+/// The trace of a finished session, in the format that the page asked for.
+#[derive(MallocSizeOf)]
+pub(super) enum CapturedTrace {
+    Default(Trace),
+    JsonGzip(Vec<u8>),
+}
+
+/// What an entry says of its session.
+pub(super) struct FinishedSession {
+    pub(super) name: DOMString,
+    pub(super) start_time: CrossProcessInstant,
+    pub(super) end_time: CrossProcessInstant,
+    /// Milliseconds.
+    pub(super) sample_interval: f64,
+    pub(super) sample_count: u32,
+    pub(super) buffer_full: bool,
+}
+
+#[dom_struct]
+pub(crate) struct PerformanceProfileEntry {
+    entry: PerformanceEntry,
+    /// Milliseconds.
+    sample_interval: f64,
+    sample_count: u32,
+    buffer_full: bool,
+    /// Until somebody asks for the trace: an object of it takes several times as much memory.
+    #[no_trace]
+    captured: DomRefCell<Option<CapturedTrace>>,
+    /// From then on.
+    #[ignore_malloc_size_of = "Defined in rust-mozjs"]
+    trace: Heap<*mut JSObject>,
+}
+
+impl PerformanceProfileEntry {
+    pub(super) fn new(
+        cx: &mut JSContext,
+        global: &GlobalScope,
+        session: FinishedSession,
+        trace: CapturedTrace,
+    ) -> DomRoot<PerformanceProfileEntry> {
+        let performance = global.performance(cx);
+        let start_time = coarsened(&performance, session.start_time);
+        let end_time = coarsened(&performance, session.end_time);
+        let entry = PerformanceProfileEntry {
+            entry: PerformanceEntry::new_inherited(
+                session.name,
+                EntryType::Profile,
+                Some(start_time),
+                end_time - start_time,
+            ),
+            sample_interval: session.sample_interval,
+            sample_count: session.sample_count,
+            buffer_full: session.buffer_full,
+            captured: DomRefCell::new(Some(trace)),
+            trace: Heap::default(),
+        };
+        reflect_dom_object(cx, Box::new(entry), global)
+    }
+}
+
+/// The instant that pages are shown for this one: so duration is the difference of what they see.
+fn coarsened(performance: &Performance, instant: CrossProcessInstant) -> CrossProcessInstant {
+    let milliseconds = *performance.to_dom_high_res_time_stamp(instant);
+    performance.time_origin() + Duration::microseconds((milliseconds * 1000.).round() as i64)
+}
+
+impl PerformanceProfileEntryMethods<crate::DomTypeHolder> for PerformanceProfileEntry {
+    /// The interval that the session had, in milliseconds.
+    fn SampleInterval(&self) -> DOMHighResTimeStamp {
+        Finite::wrap(self.sample_interval)
+    }
+
+    /// How many samples the trace has.
+    fn SampleCount(&self) -> u32 {
+        self.sample_count
+    }
+
+    /// Whether the session ended because its sample buffer was full.
+    fn BufferFull(&self) -> bool {
+        self.buffer_full
+    }
+
+    /// The trace: the same object each time.
+    fn GetTrace(&self, cx: &mut JSContext, mut retval: MutableHandleObject) -> Fallible<()> {
+        let captured = self.captured.borrow_mut().take();
+        if let Some(captured) = captured {
+            // An object of the entry's realm, whoever asks.
+            let mut realm = enter_auto_realm(cx, self);
+            let cx = &mut realm.current_realm();
+            match captured {
+                CapturedTrace::Default(trace) => {
+                    let trace = profiler_trace(cx, &self.global(), trace);
+                    rooted!(&in(cx) let mut value = UndefinedValue());
+                    trace.to_jsval(cx, value.handle_mut());
+                    self.trace.set(value.to_object());
+                },
+                CapturedTrace::JsonGzip(bytes) => {
+                    rooted!(&in(cx) let mut buffer = std::ptr::null_mut::<JSObject>());
+                    if create_buffer_source::<ArrayBufferU8>(cx, &bytes, buffer.handle_mut())
+                        .is_err()
+                    {
+                        *self.captured.borrow_mut() = Some(CapturedTrace::JsonGzip(bytes));
+                        return Err(Error::JSFailed);
+                    }
+                    self.trace.set(buffer.get());
+                },
+            }
+        }
+        retval.set(self.trace.get());
+        Ok(())
+    }
+}

@@ -1,0 +1,120 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! How a profiling policy goes from one environment to the next: into a frame with the navigation,
+//! into a document or a worker with its response, and on in its policy container.
+
+use content_security_policy::sandboxing_directive::SandboxingFlagSet;
+use html5ever::local_name;
+use net_traits::Metadata;
+use net_traits::policy_container::PolicyContainer;
+use profiling_policy_traits::{ProfilingMode, ProfilingPolicy};
+use servo_constellation_traits::LoadData;
+use servo_url::ImmutableOrigin;
+
+use super::event_loop;
+use crate::dom::bindings::inheritance::Castable;
+use crate::dom::document::Document;
+use crate::dom::element::Element;
+use crate::dom::globalscope::GlobalScope;
+use crate::dom::html::htmliframeelement::HTMLIFrameElement;
+use crate::dom::node::NodeTraits;
+
+/// Called when the element's frame is navigated, by whomever: what the new document inherits of the
+/// element and its document goes along.
+pub(crate) fn embed(element: &HTMLIFrameElement, load_data: &mut LoadData) {
+    let document = element.owner_document();
+    let parent = element.owner_global().profiling().policy();
+    let allow = element.upcast::<Element>();
+    let allow = allow
+        .has_attribute(&local_name!("allow"))
+        .then(|| String::from(allow.get_string_attribute(&local_name!("allow"))));
+    let declared_origin = declared_origin(element, &document);
+    let policy_container = load_data.policy_container.get_or_insert_default();
+    policy_container.profiling_policy = profiling_policy::for_frame(
+        &policy_container.profiling_policy,
+        &parent,
+        document.origin().immutable(),
+        allow.as_deref().map(|allow| (allow, &declared_origin)),
+    );
+}
+
+/// <https://w3c.github.io/webappsec-permissions-policy/#declared-origin>
+fn declared_origin(element: &HTMLIFrameElement, document: &Document) -> ImmutableOrigin {
+    let sandboxes = |flags: SandboxingFlagSet| {
+        flags.contains(SandboxingFlagSet::SANDBOXED_ORIGIN_BROWSING_CONTEXT_FLAG)
+    };
+    // Step 1. If node's node document's sandboxed origin browsing context flag is set, then return a
+    // unique opaque origin.
+    // Step 2. If node's sandbox attribute is set, and does not contain the allow-same-origin keyword,
+    // then return a unique opaque origin.
+    if sandboxes(document.active_sandboxing_flag_set()) || sandboxes(element.sandboxing_flag_set())
+    {
+        return ImmutableOrigin::new_opaque();
+    }
+    // Step 3. If node's srcdoc attribute is set, then return node's node document's origin.
+    // Step 4. If node's src attribute is set: let url be the result of parsing node's src attribute,
+    // relative to node's node document. If url is not failure, return url's origin.
+    let attributes = element.upcast::<Element>();
+    let src = (!attributes.has_attribute(&local_name!("srcdoc"))
+        && attributes.has_attribute(&local_name!("src")))
+    .then(|| {
+        document.encoding_parse_a_url(&attributes.get_string_attribute(&local_name!("src")).str())
+    });
+    match src {
+        Some(Ok(url)) if !url.matches_about_blank() => url.origin(),
+        // Step 5. Return node's node document's origin.
+        _ => document.origin().immutable().clone(),
+    }
+}
+
+/// Called when a document has been made for a response.
+pub(crate) fn enter_document(
+    document: &Document,
+    metadata: &Metadata,
+    navigation: Option<&PolicyContainer>,
+    is_top_level: bool,
+) {
+    // What a script made of a javascript: URL has the URL of the document before it, but no headers.
+    let headers = metadata
+        .headers
+        .as_deref()
+        .filter(|_| !metadata.final_url.is_local_scheme());
+    let policy = profiling_policy::for_document(
+        headers,
+        document.origin().immutable(),
+        &navigation
+            .map(|container| container.profiling_policy.clone())
+            .unwrap_or_default(),
+        is_top_level,
+    );
+    enter(&document.owner_global(), policy);
+    let policy_container = document.policy_container().clone();
+    document.set_policy_container(policy_container);
+}
+
+/// Called when the response with a worker's script is there. `creator` is the policy container of the
+/// environment that made the worker. Gives the policy for the worker's own container.
+pub(crate) fn enter_worker(
+    global: &GlobalScope,
+    metadata: &Metadata,
+    creator: Option<&PolicyContainer>,
+) -> ProfilingPolicy {
+    let policy = match (&metadata.headers, creator) {
+        (_, Some(creator)) if metadata.final_url.is_local_scheme() => {
+            creator.profiling_policy.clone()
+        },
+        (Some(headers), _) => profiling_policy::for_worker(headers, global.origin().immutable()),
+        (None, _) => ProfilingPolicy::default(),
+    };
+    enter(global, policy.clone());
+    policy
+}
+
+fn enter(global: &GlobalScope, policy: ProfilingPolicy) {
+    if policy.mode == Some(ProfilingMode::Eager) {
+        event_loop::prepare();
+    }
+    global.profiling().set_policy(policy);
+}
