@@ -2,13 +2,20 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""./mach build: the browser."""
+"""./mach build: the browser; and the same shell around Servo as it is published, for comparison."""
 
 import os
+import re
 from pathlib import Path
 
-from . import bootstrap, paths, process, workspace
+from . import bootstrap, paths, process, toolchain, upstream, workspace
+from .errors import MachError
 from .lock import cache_lock
+
+# The crates of ours that the shell itself needs. They know nothing of the engine.
+BASE_CRATES = ("components/shell", "components/shared/js_profiler")
+OWN_PATCH = re.compile(r'^\w+ = \{ path = "(components/[^"]*)" \}$')
+LOCK_PACKAGE = re.compile(r"^\[\[package\]\]\n.*?(?=^\[\[package\]\]\n|\Z)", re.M | re.S)
 
 
 def build(release: bool = False) -> Path:
@@ -22,6 +29,75 @@ def build(release: bool = False) -> Path:
         bootstrap.ensure()
         process.run(command)
     return paths.target_dir() / profile / "strobe"
+
+
+def build_base(release: bool = False) -> Path:
+    """Builds the shell around Servo without our hooks, with SpiderMonkey from source, and returns its binary.
+
+    A workspace of its own, in the cache: Cargo takes configuration from the folders above it, so below the checkout
+    it would find the hooked crates.
+    """
+    folder = paths.cache_dir() / "base"
+    with cache_lock("test-wpt"):
+        bootstrap.ensure()
+        write_base_workspace(folder)
+        print("building Servo without hooks; the first time this takes as long as the first `./mach build`")
+        profile = "release" if release else "debug"
+        command = ["cargo", "build", "-p", "strobe", *(["--release"] if release else [])]
+        environment = {**os.environ, **toolchain.build_environment(), "CARGO_TARGET_DIR": str(folder / "target")}
+        process.run(command, cwd=folder, env=environment)
+    return folder / "target" / profile / "strobe"
+
+
+def write_base_workspace(folder: Path, root: Path = paths.ROOT):
+    """The shell's sources and a workspace of them, where hooked crates come from the registry."""
+    # Files that did not change keep their age, so that Cargo does not build them anew.
+    for crate in BASE_CRATES:
+        _mirror(root / crate, folder / crate)
+    manifest = (root / "Cargo.toml").read_text(encoding="utf-8")
+    members = "".join(f'    "{crate}",\n' for crate in BASE_CRATES)
+    manifest, count = re.subn(r"^members = \[\n.*?^\]\n", f"members = [\n{members}]\n", manifest, flags=re.M | re.S)
+    if count != 1:
+        raise MachError("Cargo.toml: no list of members, which a build without hooks replaces")
+    # Of our own crates the shell needs those alone that are members here.
+    kept = [line for line in manifest.split("\n") if not (match := OWN_PATCH.match(line)) or match[1] in BASE_CRATES]
+    (folder / "Cargo.toml").write_text("\n".join(kept), encoding="utf-8")
+    (folder / "Cargo.lock").write_text(base_lock(root), encoding="utf-8")
+
+
+def base_lock(root: Path = paths.ROOT) -> str:
+    """The workspace's lock file, with hooked crates as upstream's lock file has them.
+
+    Cargo itself takes out what is not needed then.
+    """
+    hooked = {crate.name for crate in upstream.hooked_crates(root / "components", root / "upstream" / "Cargo.lock")}
+
+    def packages(lock: Path) -> tuple[str, dict[tuple[str, str], str]]:
+        text = lock.read_text(encoding="utf-8")
+        found = {}
+        for match in LOCK_PACKAGE.finditer(text):
+            name, version = (re.search(rf'^{key} = "(.*)"$', match[0], re.M)[1] for key in ("name", "version"))
+            found[name, version] = match[0].strip("\n") + "\n"
+        return text.partition("[[package]]")[0], found
+
+    header, ours = packages(root / "Cargo.lock")
+    _, pins = packages(root / "upstream" / "Cargo.lock")
+    for key in ours:
+        if key[0] in hooked and key in pins:
+            ours[key] = pins[key]
+    return header + "\n".join(ours.values())
+
+
+def _mirror(source: Path, target: Path):
+    wanted = {file.relative_to(source) for file in source.rglob("*") if file.is_file()}
+    for file in target.rglob("*"):
+        if file.is_file() and file.relative_to(target) not in wanted:
+            file.unlink()
+    for file in wanted:
+        content = (source / file).read_bytes()
+        if not (target / file).exists() or (target / file).read_bytes() != content:
+            (target / file).parent.mkdir(parents=True, exist_ok=True)
+            (target / file).write_bytes(content)
 
 
 def build_tests(names: list[str]):

@@ -6,6 +6,7 @@
 
 import argparse
 import math
+import re
 import signal
 import sys
 from pathlib import Path
@@ -18,6 +19,9 @@ Two commands do everything on a fresh Debian or Ubuntu machine, set-up included:
   ./mach run     a demo page that profiles itself, and what the profile says
   ./mach test    every test
 `./mach COMMAND --help` explains a command."""
+
+# What the runner of web-platform-tests takes for its log.
+RUNNER_LOG = re.compile(r"--log-[a-z-]+(=|$)")
 
 
 def main(arguments: list[str]) -> int:
@@ -58,6 +62,15 @@ def _parse(arguments: list[str]) -> tuple[argparse.Namespace, list[str]]:
         parser.print_help(sys.stderr)
         raise SystemExit(2)
     options, unknown = parser.parse_known_args(arguments)
+    if options.command == "test-wpt":
+        options.log = [argument for argument in unknown if RUNNER_LOG.match(argument)]
+        # argparse takes positional arguments from one place only.
+        options.paths += [argument for argument in unknown if not argument.startswith("-")]
+        unknown = [argument for argument in unknown if argument not in (*options.log, *options.paths)]
+        if options.base_binary and not options.compare_base:
+            options.parser.error("--base-binary is for --compare-base")
+        if options.compare_base and (options.log or options.repeat != 1):
+            options.parser.error("--compare-base takes neither --repeat nor --log")
     if unknown:
         hint = "; arguments for the browser stand after `--`" if options.command == "run" else ""
         options.parser.error(f"unknown arguments: {' '.join(unknown)}{hint}")
@@ -105,10 +118,40 @@ def make_parser() -> argparse.ArgumentParser:
     )
     add_release(run)
     run.add_argument("url", metavar="URL", nargs="?", help="http, https, file or data URL, or a path")
-    add("test", "run all tests", "test-tidy, test-unit and test-browser; the last line counts what passed and failed.")
+    add(
+        "test",
+        "run all tests",
+        "test-tidy, test-unit, test-browser and, where WPT_DIR names a checkout, test-wpt; the last line counts what "
+        "passed and failed.",
+    )
     add("test-unit", "run the tests of mach and of our crates")
     test_browser = add("test-browser", "build the browser and run the tests that start it")
     test_browser.add_argument("filter", metavar="FILTER", nargs="?", help="only tests with this in their name")
+    test_wpt = add(
+        "test-wpt",
+        "build the browser and run web-platform-tests in it",
+        "By the upstream runner, unmodified, of the checkout that WPT_DIR names, or else of a clone of the folders "
+        "needed, which is made in the cache. Ends with totals per directory and fails if anything is not as "
+        "tests/wpt/meta expects. Options --log-NAME=FILE are the runner's, such as --log-raw=FILE.",
+        usage="mach test-wpt [-h] [--release] [--repeat N] [--log-NAME=FILE ...] [--compare-base] [PATH ...]",
+    )
+    add_release(test_wpt)
+    test_wpt.add_argument(
+        "paths",
+        metavar="PATH",
+        nargs="*",
+        help="a file or folder of the checkout, or below tests/wpt/tests (default: js-self-profiling "
+        "performance-timeline user-timing hr-time tests/wpt/tests)",
+    )
+    test_wpt.add_argument("--repeat", metavar="N", type=_count, default=1, help="run everything N times (default: 1)")
+    test_wpt.add_argument(
+        "--compare-base",
+        action="store_true",
+        help="run the tests on Servo without our hooks, too, which is built first, and print what changed",
+    )
+    test_wpt.add_argument(
+        "--base-binary", metavar="FILE", type=Path, help="for --compare-base, another browser, which is there already"
+    )
     add(
         "test-tidy",
         "check formatting, lints, licence headers and hook files",
@@ -241,6 +284,15 @@ def _test_browser(options, _):
     test.test_browser(options.filter).finish()
 
 
+def _test_wpt(options, _):
+    from . import wpt
+
+    if options.compare_base:
+        wpt.compare_base(options.paths, options.base_binary, options.release)
+    else:
+        wpt.test_wpt(options.paths, options.repeat, options.log, options.release).finish()
+
+
 def _test_tidy(options, _):
     from . import tidy
 
@@ -266,6 +318,7 @@ COMMANDS = {
     "test": _test,
     "test-unit": _test_unit,
     "test-browser": _test_browser,
+    "test-wpt": _test_wpt,
     "test-tidy": _test_tidy,
     "bench": _bench,
     "update-hooks": _update_hooks,

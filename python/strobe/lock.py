@@ -16,9 +16,12 @@ from . import paths
 
 
 @contextmanager
-def cache_lock(purpose: str, report=print):
-    """Holds the cache for `purpose` (the mach command); says who holds it while it waits."""
-    path = paths.cache_dir() / "lock"
+def cache_lock(purpose: str, report=print, name: str = "lock"):
+    """Holds the cache, or what else `name` is the lock of, for `purpose` (the mach command).
+
+    Says who holds it while it waits.
+    """
+    path = paths.cache_dir() / name
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "a+", encoding="utf-8") as file:
         try:

@@ -7,7 +7,7 @@
 import shlex
 import sys
 
-from . import bootstrap, build, paths, process, tidy, workspace
+from . import bootstrap, build, paths, process, tidy, workspace, wpt
 from .errors import MachError
 from .lock import cache_lock
 from .tally import Tally, read_cargo_test, read_unittest
@@ -21,7 +21,10 @@ def test():
         # Without it every suite would fail for the same reason.
         bootstrap.ensure()
     tally = Tally()
-    for name, suite in (("test-tidy", tidy.test_tidy), ("test-unit", test_unit), ("test-browser", test_browser)):
+    suites = {"test-tidy": tidy.test_tidy, "test-unit": test_unit, "test-browser": test_browser}
+    if with_wpt := wpt.available():
+        suites["test-wpt"] = lambda: wpt.test_wpt(list(wpt.FIRST_PATHS))
+    for name, suite in suites.items():
         print(f"\n{name}\n{'=' * len(name)}")
         try:
             result = suite()
@@ -31,6 +34,8 @@ def test():
         print(f"{name}: {result.passed} passed, {len(result.failures)} failed")
         tally.add(result)
     print("\nsummary\n=======")
+    if not with_wpt:
+        print("SKIPPED test-wpt: WPT_DIR names no checkout of web-platform-tests; ./mach test-wpt clones one")
     tally.finish()
 
 

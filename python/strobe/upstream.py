@@ -21,6 +21,7 @@ import re
 import shutil
 import subprocess
 import tarfile
+import tempfile
 import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -126,12 +127,20 @@ def crate_archive(crate: UpstreamCrate, report=print) -> Path:
     archive = _cached_archive(crate)
     if archive is None:
         report("fetching Servo and its dependencies from the crate registry")
-        process.run(["cargo", "fetch", "--locked", "--target", FETCH_TARGET], cwd=crate.lock.parent)
+        _fetch(crate.lock)
         archive = _cached_archive(crate)
     if archive is None:
         raise MachError(f"{crate.name} {crate.version}: not in Cargo's registry cache after `cargo fetch`")
     check_archive(crate, archive)
     return archive
+
+
+def _fetch(lock: Path):
+    """Outside the checkout: its generated configuration, if it is there, speaks of crates that are ours."""
+    with tempfile.TemporaryDirectory() as scratch:
+        package = Path(scratch, lock.parent.name)
+        shutil.copytree(lock.parent, package)
+        process.run(["cargo", "fetch", "--locked", "--target", FETCH_TARGET], cwd=package)
 
 
 def check_archive(crate: UpstreamCrate, archive: Path):

@@ -51,6 +51,11 @@ class DoorTest(unittest.TestCase):
             ("bench", "overhead", "--pairs", "0"): "'0' is not a whole number from 1",
             ("bench", "soak", "--minutes", "-1"): "'-1' is not a number above 0",
             ("bench", "accuracy", "--minutes", "1"): "mach bench accuracy: error: unknown arguments: --minutes 1",
+            ("test-wpt", "--repeat", "0"): "'0' is not a whole number from 1",
+            ("test-wpt", "--logs=x"): "mach test-wpt: error: unknown arguments: --logs=x",
+            ("test-wpt", "--base-binary=x"): "--base-binary is for --compare-base",
+            ("test-wpt", "--compare-base", "--log-raw=x"): "--compare-base takes neither --repeat nor --log",
+            ("build", "--log-raw=x"): "mach build: error: unknown arguments: --log-raw=x",
             ("update-hooks", "script"): "one of the arguments --checkout --from is required",
         }
         for arguments, message in cases.items():
@@ -73,6 +78,15 @@ class DoorTest(unittest.TestCase):
         _, _, (options, _) = self.main("bench", "workers", "--without-profilers", "--release")
         self.assertEqual((options.suite, options.seconds, options.profile), ("workers", 60, False))
         self.assertTrue(options.release)
+
+    def test_test_wpt(self):
+        _, _, (options, _) = self.main("test-wpt")
+        self.assertEqual((options.paths, options.repeat, options.log, options.compare_base), ([], 1, [], False))
+        _, _, (options, _) = self.main("test-wpt", "a", "--repeat=3", "--log-raw=x.log", "b", "--log-mach-verbose")
+        self.assertEqual((options.paths, options.repeat), (["a", "b"], 3))
+        self.assertEqual(options.log, ["--log-raw=x.log", "--log-mach-verbose"])
+        _, _, (options, _) = self.main("test-wpt", "--compare-base", "--base-binary", "servo")
+        self.assertEqual((options.compare_base, str(options.base_binary)), (True, "servo"))
 
     def test_failures(self):
         def fail(*_):
