@@ -9,6 +9,8 @@
 //! to end, and gives the result that the page posted. `tests/pages/harness.js` is the page's side of
 //! it. A trace in a result is read by [`Trace::read`], which checks all that holds of every trace.
 //!
+//! A [`Driver`] drives the browser from outside, as a person would by clicks and keys.
+//!
 //! The tests themselves are in `tests/`, one file for each thing that may break.
 
 #![deny(unsafe_code)]
@@ -20,14 +22,16 @@ mod site;
 mod source;
 mod trace;
 mod visit;
+mod webdriver;
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
-pub use site::{Site, SiteContent, visit_allowed};
+pub use site::{Site, SiteContent, path_with_header, visit_allowed};
 pub use source::{Position, Source};
-pub use trace::{Edges, Frame, Sample, Stack, Trace};
-pub use visit::{BrowserProcess, Visit};
+pub use trace::{Edges, Frame, Marker, Sample, Stack, Trace};
+pub use visit::{BrowserProcess, Visit, run_browser};
+pub use webdriver::{Driver, Failure};
 
 /// The top folder of the repository.
 pub fn repository() -> PathBuf {

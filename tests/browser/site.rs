@@ -14,6 +14,7 @@ use std::thread::{self, JoinHandle};
 
 use serde_json::Value;
 use tiny_http::{Header, Method, Request, Response, Server};
+use url::form_urlencoded;
 
 use crate::Visit;
 
@@ -42,6 +43,7 @@ pub struct SiteContent {
     headers_of_all: Vec<Header>,
     headers: HashMap<String, Vec<Header>>,
     generated: HashMap<String, String>,
+    headers_by_query: bool,
 }
 
 impl SiteContent {
@@ -61,6 +63,12 @@ impl SiteContent {
     /// Adds a file that the test has made.
     pub fn generated(mut self, path: &str, content: String) -> Self {
         self.generated.insert(path.to_owned(), content);
+        self
+    }
+
+    /// Sends the headers that a request's query asks for: see [`path_with_header`].
+    pub fn headers_by_query(mut self) -> Self {
+        self.headers_by_query = true;
         self
     }
 
@@ -88,7 +96,8 @@ impl SiteContent {
 
     fn answer(&self, mut request: Request, events: &Sender<Event>) {
         let url = request.url();
-        let path = url.split_once('?').map_or(url, |(path, _)| path).to_owned();
+        let (path, query) = url.split_once('?').unwrap_or((url, ""));
+        let (path, query) = (path.to_owned(), query.to_owned());
         if let Some(name) = path.strip_prefix(CHECKPOINT) {
             let name = name.to_owned();
             let _ = events.send(Event::Checkpoint { name, request });
@@ -112,6 +121,11 @@ impl SiteContent {
             let headers = self.headers.get(&path).into_iter().flatten();
             for header in headers.chain(&self.headers_of_all) {
                 response.add_header(header.clone());
+            }
+            if self.headers_by_query {
+                for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+                    response.add_header(header(&name, &value));
+                }
             }
             request.respond(response)
         } else {
@@ -138,6 +152,12 @@ impl SiteContent {
     }
 }
 
+/// The path on a site with [`SiteContent::headers_by_query`] where a file is sent with one more header.
+pub fn path_with_header(path: &str, name: &str, value: &str) -> String {
+    let mut query = form_urlencoded::Serializer::for_suffix(format!("{path}?"), path.len() + 1);
+    query.append_pair(name, value).finish()
+}
+
 fn header(name: &str, value: &str) -> Header {
     Header::from_bytes(name, value).unwrap_or_else(|()| panic!("no header: {name}: {value}"))
 }
@@ -152,6 +172,7 @@ fn media_type(path: &str) -> &'static str {
     match Path::new(path).extension().and_then(|name| name.to_str()) {
         Some("html") => "text/html; charset=utf-8",
         Some("js") => "text/javascript; charset=utf-8",
+        Some("json") => "application/json",
         Some("css") => "text/css; charset=utf-8",
         _ => panic!("the media type of {path} is not known here"),
     }

@@ -71,6 +71,19 @@ pub struct Sample {
     /// Milliseconds since the time origin.
     pub timestamp: f64,
     pub stack_id: Option<usize>,
+    pub marker: Option<Marker>,
+}
+
+/// What the browser was doing.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd)]
+#[serde(rename_all = "lowercase")]
+pub enum Marker {
+    Script,
+    Gc,
+    Style,
+    Layout,
+    Paint,
+    Other,
 }
 
 impl Trace {
@@ -362,7 +375,7 @@ mod tests {
                 { "name": "" },
             ],
             "stacks": [{ "frameId": 0 }, { "parentId": 0, "frameId": 1 }, { "parentId": 1, "frameId": 2 }],
-            "samples": [{ "timestamp": 1.5, "stackId": 1 }, { "timestamp": 1.5 }, { "timestamp": 2, "stackId": 2 }],
+            "samples": [{ "timestamp": 1.5, "stackId": 1, "marker": "style" }, { "timestamp": 1.5 }, { "timestamp": 2, "stackId": 2 }],
         })
     }
 
@@ -380,7 +393,9 @@ mod tests {
 
     #[test]
     fn every_broken_invariant_is_found() {
-        let breaks: [(&str, Value); 14] = [
+        let breaks: [(&str, Value); 16] = [
+            ("/samples/0/marker", json!("idle")),
+            ("/samples/0/marker", Value::Null),
             ("/samples/1/timestamp", json!(1.4)),
             ("/samples/0/stackId", json!(3)),
             ("/samples/0/stackId", Value::Null),

@@ -195,12 +195,12 @@ impl<'a> Visit<'a> {
     }
 }
 
-fn one_at_a_time() -> MutexGuard<'static, ()> {
+pub(crate) fn one_at_a_time() -> MutexGuard<'static, ()> {
     // A test that failed has ended its browser.
     ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn binary() -> PathBuf {
+pub(crate) fn binary() -> PathBuf {
     match std::env::var_os(BINARY_VARIABLE) {
         Some(path) => path.into(),
         None => panic!(
@@ -211,16 +211,15 @@ fn binary() -> PathBuf {
 }
 
 /// The running program, and what it has printed.
-struct Browser {
-    child: Child,
+pub(crate) struct Browser {
+    pub(crate) child: Child,
     console: Arc<Mutex<String>>,
     readers: Vec<JoinHandle<()>>,
 }
 
 impl Browser {
     fn start(visit: &Visit) -> Self {
-        let binary = binary();
-        let mut command = Command::new(&binary);
+        let mut command = Command::new(binary());
         command.arg("--headless");
         for preference in &visit.preferences {
             command.args(["--pref", preference]);
@@ -228,22 +227,23 @@ impl Browser {
         if let Some(filter) = &visit.log {
             command.env("RUST_LOG", filter);
         }
+        command.args(&visit.urls);
+        let sender = visit.site.sender.clone();
+        Self::spawn(command, move || {
+            let _ = sender.send(Event::Ended);
+        })
+    }
+
+    pub(crate) fn spawn(mut command: Command, when_ended: impl FnOnce() + Send + 'static) -> Self {
         let mut child = command
-            .args(&visit.urls)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .unwrap_or_else(|error| panic!("cannot start {}: {error}", binary.display()));
+            .unwrap_or_else(|error| panic!("cannot start {:?}: {error}", command.get_program()));
         let console = Arc::new(Mutex::new(String::new()));
         let stdout = child.stdout.take().expect("is piped");
         let stderr = child.stderr.take().expect("is piped");
-        let when_ended = {
-            let sender = visit.site.sender.clone();
-            move || {
-                let _ = sender.send(Event::Ended);
-            }
-        };
         let readers = vec![
             // The pipe is closed when the process has ended.
             collect(stdout, console.clone(), when_ended),
@@ -256,13 +256,13 @@ impl Browser {
         }
     }
 
-    fn kill(mut self) -> (ExitStatus, String) {
+    pub(crate) fn kill(mut self) -> (ExitStatus, String) {
         // An error means that it has ended by itself in the meantime.
         let _ = self.child.kill();
         self.end()
     }
 
-    fn end(mut self) -> (ExitStatus, String) {
+    pub(crate) fn end(mut self) -> (ExitStatus, String) {
         let status = self.child.wait().expect("the browser is our child");
         for reader in self.readers.drain(..) {
             let _ = reader.join();
@@ -282,6 +282,15 @@ impl Drop for Browser {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Runs the browser with these arguments and variables, to its end, and gives its status and what it
+/// printed.
+pub fn run_browser(arguments: &[&str], environment: &[(&str, &str)]) -> (ExitStatus, String) {
+    let _one_at_a_time = one_at_a_time();
+    let mut command = Command::new(binary());
+    command.args(arguments).envs(environment.iter().copied());
+    Browser::spawn(command, || ()).end()
 }
 
 fn collect(

@@ -21,6 +21,11 @@ const ARGUMENTS = {
   "NaN as sampleInterval": [{ ...VALID, sampleInterval: NaN }],
   "infinite sampleInterval": [{ ...VALID, sampleInterval: Infinity }],
   "a symbol as sampleInterval": [{ ...VALID, sampleInterval: Symbol("x") }],
+  "a symbol as maxBufferSize": [{ ...VALID, maxBufferSize: Symbol("x") }],
+  "a big integer as maxBufferSize": [{ ...VALID, maxBufferSize: 10n }],
+  "a symbol as name": [{ ...VALID, name: Symbol("x") }],
+  "an unknown format": [{ ...VALID, format: "object" }],
+  "an unknown format and a negative sampleInterval": [{ ...VALID, format: "json", sampleInterval: -1 }],
   "a throwing getter": [{ ...VALID, get sampleInterval() { throw new EvalError("thrown"); } }],
 };
 

@@ -4,9 +4,10 @@
 
 "use strict";
 
-runTest(() => {
-  const descriptor = name => {
-    const { get, set, value, enumerable } = Object.getOwnPropertyDescriptor(Profiler.prototype, name);
+// Called in a worker, too.
+function exposed() {
+  const descriptor = (prototype, name) => {
+    const { get, set, value, enumerable } = Object.getOwnPropertyDescriptor(prototype, name);
     return {
       get: typeof get, set: typeof set, value: typeof value, enumerable,
       length: value?.length ?? null,
@@ -22,13 +23,30 @@ runTest(() => {
       tag: Profiler.prototype[Symbol.toStringTag],
     },
     members: Object.getOwnPropertyNames(Profiler.prototype).sort(),
-    sampleInterval: descriptor("sampleInterval"),
-    stopped: descriptor("stopped"),
-    stop: descriptor("stop"),
-    onsamplebufferfull: descriptor("onsamplebufferfull"),
+    sampleInterval: descriptor(Profiler.prototype, "sampleInterval"),
+    stopped: descriptor(Profiler.prototype, "stopped"),
+    stop: descriptor(Profiler.prototype, "stop"),
+    onsamplebufferfull: descriptor(Profiler.prototype, "onsamplebufferfull"),
     profile: {
       type: typeof Performance.prototype.profile,
       length: Performance.prototype.profile.length,
+      isOnGlobal: performance.profile === Performance.prototype.profile,
+    },
+    entry: {
+      isPerformanceEntry: Object.getPrototypeOf(PerformanceProfileEntry) === PerformanceEntry
+        && Object.getPrototypeOf(PerformanceProfileEntry.prototype) === PerformanceEntry.prototype,
+      members: Object.getOwnPropertyNames(PerformanceProfileEntry.prototype).sort(),
+      trace: descriptor(PerformanceProfileEntry.prototype, "trace"),
+      toJSON: descriptor(PerformanceProfileEntry.prototype, "toJSON"),
+      isSupported: PerformanceObserver.supportedEntryTypes.includes("profile"),
     },
   };
+}
+
+runTest(async () => {
+  const source = `${exposed}\npostMessage(exposed());`;
+  const worker = new Worker(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
+  const { data } = await event(worker, "message");
+  worker.terminate();
+  return { window: exposed(), worker: data };
 });

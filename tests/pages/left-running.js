@@ -20,8 +20,11 @@ runTest(async () => {
   // One whose event and one whose trace are on their way when the page goes.
   const full = new Profiler({ sampleInterval: 1, maxBufferSize: 3 });
   full.onsamplebufferfull = () => left.stop();
+  new Profiler({ sampleInterval: 1, maxBufferSize: 3, format: "json-gzip" });
+  const zipped = new Profiler({ ...options, format: "json-gzip" });
   firstPageWork();
   new Profiler(options).stop();
+  zipped.stop();
   location.href = "left-running-second.html";
   firstPageWork();
   // The next page reports.

@@ -7,10 +7,10 @@
 // Without the harness: Servo fails to measure one of the objects that it makes.
 
 // The sizes that about:memory would show for the profiler, in bytes.
-async function profilerMemory() {
+async function profilerMemory(isOurs = name => name === "js-profiler") {
   const processes = JSON.parse(await navigator.servo.reportMemory());
   const reports = processes.flatMap(({ reports }) => reports);
-  return reports.filter(({ path }) => path.includes("js-profiler")).map(({ size }) => size);
+  return reports.filter(({ path }) => path.some(isOurs)).map(({ size }) => size);
 }
 
 function work(milliseconds) {
@@ -26,7 +26,15 @@ async function measure() {
   work(2000);
   const late = await profilerMemory();
   await profiler.stop();
-  return { before, early, late, after: await profilerMemory() };
+  const after = await profilerMemory();
+  // Whose trace nobody has looked at.
+  const full = new Profiler({ sampleInterval: 1, maxBufferSize: 500 });
+  await new Promise(resolve => { full.onsamplebufferfull = resolve; });
+  while (performance.getEntriesByType("profile").length < 2) {
+    await new Promise(resolve => setTimeout(resolve, 1));
+  }
+  const entries = await profilerMemory(name => name.startsWith("PerformanceProfileEntry"));
+  return { before, early, late, after, entries };
 }
 
 measure()

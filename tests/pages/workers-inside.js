@@ -31,7 +31,7 @@ async function profile() {
 }
 
 function answerTo(target) {
-  return async () => target.postMessage(await profile());
+  return async () => target.postMessage(await profile().catch(error => error.name));
 }
 
 const kind = location.search.slice(1);

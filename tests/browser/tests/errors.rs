@@ -47,6 +47,12 @@ fn all_but_valid(outcomes: &Outcomes) {
     type_error("NaN as sampleInterval", &[]);
     type_error("infinite sampleInterval", &[]);
     type_error("a symbol as sampleInterval", &[]);
+    type_error("a symbol as maxBufferSize", &[]);
+    type_error("a big integer as maxBufferSize", &[]);
+    type_error("a symbol as name", &[]);
+    type_error("an unknown format", &["object"]);
+    // Web IDL comes before the range.
+    type_error("an unknown format and a negative sampleInterval", &["json"]);
     // What a getter throws comes through.
     outcomes.assert_error(
         "a throwing getter",

@@ -10,6 +10,7 @@ use serde_json::json;
 #[test]
 fn the_interface_is_exposed_whether_or_not_the_page_may_profile() {
     let attribute = |set: &str| json!({ "get": "function", "set": set, "value": "undefined", "enumerable": true, "length": null });
+    let method = json!({ "get": "undefined", "set": "undefined", "value": "function", "enumerable": true, "length": 0 });
     let expected = json!({
         "constructor": {
             "type": "function",
@@ -22,11 +23,17 @@ fn the_interface_is_exposed_whether_or_not_the_page_may_profile() {
         "sampleInterval": attribute("undefined"),
         "stopped": attribute("undefined"),
         "onsamplebufferfull": attribute("function"),
-        "stop": {
-            "get": "undefined", "set": "undefined", "value": "function", "enumerable": true, "length": 0,
+        "stop": method,
+        "profile": { "type": "function", "length": 1, "isOnGlobal": true },
+        "entry": {
+            "isPerformanceEntry": true,
+            "members": ["bufferFull", "constructor", "sampleCount", "sampleInterval", "toJSON", "trace"],
+            "trace": attribute("undefined"),
+            "toJSON": method,
+            "isSupported": true,
         },
-        "profile": { "type": "function", "length": 1 },
     });
+    let expected = json!({ "window": expected, "worker": expected });
     assert_eq!(visit_allowed("/exposure.html"), expected);
     let plain = Site::plain().serve();
     assert_eq!(plain.visit("/exposure.html").run(), expected);
@@ -39,6 +46,72 @@ fn the_interval_is_rounded_down_and_the_attribute_says_so() {
     let expected = [1, 1, 1, 1, 1, 2, 9, 10, 10, 20, 15, 1_000_000_000];
     let expected: Vec<_> = expected.into_iter().map(|ms| json!([ms, ms, ms])).collect();
     assert_eq!(intervals, json!(expected));
+}
+
+#[test]
+fn options_are_converted_as_web_idl_says() {
+    let result = visit_allowed("/conversions.html");
+    // Modulo 2³², without the fraction.
+    let counts = &result["counts"];
+    for (name, expected) in [("two", 2), ("one", 1), ("none", 0)] {
+        let counts = counts[name].as_array().unwrap();
+        assert!(
+            counts.iter().all(|count| *count == expected),
+            "{name}: {counts:?}"
+        );
+    }
+    let large = result["large"].as_array().unwrap();
+    assert!(
+        large.iter().all(|outcome| *outcome == json!([false, true])),
+        "{large:?}"
+    );
+
+    // Members are read in the order of their names, each once, and converted at once.
+    let read = |names: &[&str]| -> Vec<String> {
+        let steps = names
+            .iter()
+            .flat_map(|name| [format!("get {name}"), format!("convert {name}")]);
+        steps.collect()
+    };
+    let all = ["format", "maxBufferSize", "name", "sampleInterval"];
+    let logs = &result["logs"];
+    let assert_log = |members: &str, steps: Vec<String>, end: &[&str]| {
+        let steps: Vec<_> = steps
+            .iter()
+            .map(|step| &**step)
+            .chain(end.iter().copied())
+            .collect();
+        for way in ["constructor", "profile"] {
+            assert_eq!(logs[members][way], json!(steps), "{members}, {way}");
+        }
+    };
+    assert_log("all", read(&all), &["started"]);
+    assert_log("negative", read(&all), &["RangeError"]);
+    assert_log("NaN and negative", read(&all), &["RangeError"]);
+    assert_log(
+        "no maxBufferSize",
+        read(&all[..1]),
+        &["get maxBufferSize", "TypeError"],
+    );
+    assert_log(
+        "no sampleInterval",
+        read(&all[..3]),
+        &["get sampleInterval", "TypeError"],
+    );
+    assert_log(
+        "unknown format, no sampleInterval",
+        read(&all[..1]),
+        &["TypeError"],
+    );
+}
+
+#[test]
+fn setters_of_the_page_see_nothing_of_a_trace_and_take_nothing_from_it() {
+    let result = visit_allowed("/setters.html");
+    assert_eq!(result["seen"], json!([]));
+    let trace = Trace::read(&result["trace"]);
+    trace.assert_sampled(&["work"]);
+    assert!(trace.has_frame("inner"));
 }
 
 #[test]

@@ -7,19 +7,25 @@
 #![deny(unsafe_code)]
 
 mod buffer;
+mod clients;
 mod demo;
 mod errors;
+mod formats;
 mod functions;
 mod generators;
 mod harness;
 mod hidden_frames;
 mod interface;
+mod markers;
 mod memory;
 mod permissions;
+mod policy_matrix;
 mod robustness;
 mod sessions;
 mod shares;
 mod stack_kinds;
 mod stacks;
+mod timeline;
 mod walkers;
+mod webdriver;
 mod workers;

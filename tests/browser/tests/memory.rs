@@ -14,6 +14,8 @@ struct Reports {
     early: Vec<usize>,
     late: Vec<usize>,
     after: Vec<usize>,
+    /// Of the finished sessions in the performance timeline.
+    entries: Vec<usize>,
 }
 
 #[test]
@@ -36,4 +38,9 @@ fn tables_and_samples_are_in_about_memory() {
     let grown = only(&reports.late) - only(&reports.early);
     assert!(grown > 1000 * LEAST_BYTES_PER_SAMPLE, "{reports:?}");
     assert!(only(&reports.after) < only(&reports.early), "{reports:?}");
+    // The one of 500 samples that is no object yet.
+    assert!(
+        only(&reports.entries) > 500 * LEAST_BYTES_PER_SAMPLE,
+        "{reports:?}"
+    );
 }

@@ -82,27 +82,28 @@ fn a_header_that_refuses_outweighs_one_that_allows() {
 }
 
 #[test]
-fn frames_may_not_profile_even_with_the_header_and_workers_by_preference_only() {
-    let site = Site::allowing().serve();
-    let refused = json!({
-        "exposed": "function",
-        "constructor": "NotAllowedError: JS profiling is disabled by Document Policy.",
-        "profile": "SecurityError",
-    });
-    let kinds = ["frame", "allowFrame", "srcdoc", "blob", "blank", "worker"];
-    let mut expected: Value = kinds
-        .into_iter()
-        .map(|kind| (kind.to_owned(), refused.clone()))
-        .collect();
-    assert_eq!(site.visit("/permission-frames.html").run(), expected);
-    expected["worker"] = allowed();
-    expected["worker"]["exposed"] = "function".into();
-    assert_eq!(
-        site.visit("/permission-frames.html")
-            .preference("js_profiling_allow=true")
-            .run(),
-        expected
+fn a_refusal_is_explained_on_the_console() {
+    let site = Site::plain()
+        .header("/permission.html", "Document-Policy", "js-profiling=1")
+        .serve();
+    let (result, console) = site.visit("/permission.html").run_and_listen();
+    assert_eq!(result, refused());
+    let message = format!(
+        "JS profiling is disabled for {}: \"Document-Policy: js-profiling=1\" is ignored: \
+         js-profiling is not a boolean (?1 or ?0). \
+         To allow it, send \"Document-Policy: js-profiling\" with it.",
+        site.url("/permission.html")
     );
+    // The constructor's and profile()'s.
+    assert_eq!(console.matches(&message).count(), 2, "{console}");
+}
+
+#[test]
+fn what_is_allowed_says_nothing_on_the_console() {
+    let site = Site::allowing().serve();
+    let (result, console) = site.visit("/permission.html").run_and_listen();
+    assert_eq!(result, allowed());
+    assert!(!console.contains("JS profiling"), "{console}");
 }
 
 /// A page without a header may profile with the preference and not without it.

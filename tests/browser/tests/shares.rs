@@ -5,6 +5,7 @@
 //! How the samples are shared out among functions.
 
 use browser_tests::{Edges, Sample, Site, Source, Trace, report, visit_allowed};
+use serde_json::Value;
 
 #[test]
 fn samples_of_prime_numbers_end_in_the_functions_that_work() {
@@ -61,7 +62,29 @@ fn samples_of_prime_numbers_end_in_the_functions_that_work() {
 
 #[test]
 fn functions_that_are_inlined_into_a_loop_have_their_true_shares() {
-    let runs = visit_allowed("/inlined.html");
+    assert_true_shares(&visit_allowed("/inlined.html"));
+}
+
+#[test]
+fn eager_profiling_sees_what_was_inlined_before_the_first_profiler() {
+    let runs_with = |mode: &str| {
+        let site = Site::plain()
+            .header(
+                "/inlined.html",
+                "Document-Policy",
+                &format!("js-profiling-mode={mode}"),
+            )
+            .serve();
+        site.visit("/inlined.html?compiled-before").run()
+    };
+    assert_true_shares(&runs_with("eager"));
+    // The engine has not been told to describe its code before.
+    let trace = Trace::read(&runs_with("lazy")[0]["trace"]);
+    trace.assert_sampled(&["loop"]);
+}
+
+/// Of a list of runs of the page inlined.html.
+fn assert_true_shares(runs: &Value) {
     let mut leaves: Vec<String> = Vec::new();
     for run in runs.as_array().expect("a list of runs") {
         let trace = Trace::read(&run["trace"]);

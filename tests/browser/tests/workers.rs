@@ -5,17 +5,21 @@
 //! Profilers in workers: each event loop is a group of its own.
 
 use browser_tests::{Edges, Site, Trace};
+use serde_json::Value;
 
-fn a_worker_sees_its_own_functions(kind: &str) {
-    let site = Site::allowing().serve();
-    let result = site
-        .visit(&format!("/workers.html?kind={kind}"))
-        .preference("js_profiling_allow=true")
+/// The traces of a worker and its page, or how the worker was refused.
+fn traces_with(site: &Site, kind: &str) -> Value {
+    site.visit(&format!("/workers.html?kind={kind}"))
         .preference("dom_sharedworker_enabled=true")
         .preference("dom_serviceworker_enabled=true")
         // Without which Servo has no place to register service workers in.
         .preference("dom_indexeddb_enabled=true")
-        .run();
+        .run()
+}
+
+fn a_worker_sees_its_own_functions(kind: &str) {
+    let site = Site::allowing().serve();
+    let result = traces_with(&site, kind);
 
     let worker = Trace::read(&result["worker"]);
     Edges::parse(
@@ -63,4 +67,17 @@ fn a_shared_worker_sees_its_own_functions() {
 #[test]
 fn a_service_worker_sees_its_own_functions() {
     a_worker_sees_its_own_functions("service");
+}
+
+#[test]
+fn a_worker_whose_response_has_no_header_may_not_profile() {
+    // Its page may.
+    let site = Site::plain()
+        .header("/workers.html", "Document-Policy", "js-profiling")
+        .header("/workers-inside.js", "Permissions-Policy", "js-profiling=*")
+        .serve();
+    for kind in ["dedicated", "nested", "shared", "service"] {
+        let result = traces_with(&site, kind);
+        assert_eq!(result["worker"], "NotAllowedError", "{kind}");
+    }
 }

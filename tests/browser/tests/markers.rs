@@ -1,0 +1,215 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! Markers: what the browser was doing when a sample was taken, and who may know.
+
+use std::collections::BTreeMap;
+
+use browser_tests::{Marker, Sample, Site, Trace, report};
+use serde_json::Value;
+
+/// Each kind of work takes hundreds of ticks; on a busy machine as many come in time.
+const ENOUGH: usize = 20;
+
+/// For people who trust the pages that they open.
+const ALL_MARKERS: &str = "js_profiling_all_markers=true";
+
+/// The traces of kinds of work, as the page has them.
+fn traces(kinds: &[&str], preferences: &[&str]) -> BTreeMap<String, Trace> {
+    let other = Site::plain().serve();
+    let site = Site::allowing().serve();
+    let frame = other.url("/markers-frame.html");
+    let page = format!("/markers.html?kinds={}&other={frame}", kinds.join(","));
+    let visit = preferences
+        .iter()
+        .fold(site.visit(&page), |visit, preference| {
+            visit.preference(preference)
+        });
+    let Value::Object(result) = visit.run() else {
+        panic!("no traces");
+    };
+    let traces: BTreeMap<_, _> = result
+        .into_iter()
+        .map(|(kind, trace)| (kind, Trace::read(&trace)))
+        .collect();
+    for (kind, trace) in &traces {
+        let of_script = markers(trace, |sample| sample.stack_id.is_some());
+        let others = markers(trace, |sample| sample.stack_id.is_none());
+        report(&format!(
+            "markers of {kind} {preferences:?}: {of_script:?} with a stack, {others:?} without"
+        ));
+    }
+    traces
+}
+
+/// How many samples of each marker there are, among those that are counted.
+fn markers(trace: &Trace, is_counted: impl Fn(&Sample) -> bool) -> BTreeMap<Option<Marker>, usize> {
+    let mut counts = BTreeMap::new();
+    for sample in trace.samples.iter().filter(|sample| is_counted(sample)) {
+        *counts.entry(sample.marker).or_default() += 1;
+    }
+    counts
+}
+
+fn is_in(trace: &Trace, sample: &Sample, function: &str) -> bool {
+    trace.labels(sample).contains(&function)
+}
+
+fn assert_only(trace: &Trace, allowed: &[Marker]) {
+    let counts = markers(trace, |_| true);
+    let mut found = counts.keys().flatten();
+    assert!(found.all(|marker| allowed.contains(marker)), "{counts:?}");
+}
+
+#[test]
+fn style_and_layout_are_marked_with_the_stack_of_the_script_that_forces_them() {
+    use Marker::{Layout, Style};
+    let traces = traces(&["style", "layout", "rendering", "script", "garbage"], &[]);
+    for (kind, marker) in [("style", Style), ("layout", Layout)] {
+        let trace = &traces[kind];
+        let function = format!("force{marker:?}");
+        let forced = markers(trace, |sample| is_in(trace, sample, &function));
+        assert!(
+            forced.get(&Some(marker)) > Some(&ENOUGH),
+            "{kind}: {forced:?}"
+        );
+        // What runs between is not marked.
+        let around = markers(trace, |sample| trace.leaf(sample) == Some("repeat"));
+        assert!(around.keys().all(Option::is_none), "{kind}: {around:?}");
+        assert_only(trace, &[Style, Layout]);
+    }
+    // Without script, when the browser renders.
+    let rendering = markers(&traces["rendering"], |sample| sample.stack_id.is_none());
+    assert!(
+        rendering.get(&Some(Layout)) > Some(&ENOUGH),
+        "{rendering:?}"
+    );
+    assert!(rendering.contains_key(&Some(Style)), "{rendering:?}");
+    assert_only(&traces["rendering"], &[Style, Layout]);
+    // What a page that is not cross-origin isolated may not know.
+    for (kind, function) in [("script", "spin"), ("garbage", "makeGarbage")] {
+        let trace = &traces[kind];
+        trace.assert_sampled(&[function]);
+        let inside = markers(trace, |sample| is_in(trace, sample, function));
+        assert!(inside.keys().all(Option::is_none), "{kind}: {inside:?}");
+    }
+}
+
+#[test]
+fn work_for_another_document_is_not_marked() {
+    for preferences in [&[][..], &[ALL_MARKERS]] {
+        let traces = traces(&["frame", "other"], preferences);
+        let frame = &traces["frame"];
+        for function in ["forceStyle", "forceLayout"] {
+            let forced = markers(frame, |sample| {
+                // The page's own function runs, too.
+                is_in(frame, sample, function) && sample.marker != Some(Marker::Script)
+            });
+            assert!(forced.get(&None) > Some(&ENOUGH), "{function}: {forced:?}");
+            assert!(
+                forced
+                    .keys()
+                    .all(|marker| matches!(marker, None | Some(Marker::Gc))),
+                "{function}: {forced:?}"
+            );
+        }
+        for (kind, trace) in &traces {
+            let counts = markers(trace, |sample| sample.stack_id.is_none());
+            assert!(counts.get(&None) > Some(&ENOUGH), "{kind}: {counts:?}");
+            for marker in [Marker::Style, Marker::Layout, Marker::Paint] {
+                assert!(!counts.contains_key(&Some(marker)), "{kind}: {counts:?}");
+            }
+            // Built-ins of the page's own realm, for its promises.
+            let script = counts.get(&Some(Marker::Script)).unwrap_or(&0);
+            assert!(*script < ENOUGH, "{kind}: {counts:?}");
+        }
+    }
+}
+
+#[test]
+fn a_page_that_is_trusted_sees_all_markers() {
+    let traces = traces(
+        &[
+            "style",
+            "layout",
+            "rendering",
+            "script",
+            "garbage",
+            "messages",
+            "idle",
+        ],
+        &[ALL_MARKERS],
+    );
+    let of = |kind: &str, function: &str| {
+        let trace = &traces[kind];
+        markers(trace, |sample| is_in(trace, sample, function))
+    };
+    let forced = of("style", "forceStyle");
+    assert!(
+        forced.get(&Some(Marker::Style)) > Some(&ENOUGH),
+        "{forced:?}"
+    );
+    let forced = of("layout", "forceLayout");
+    assert!(
+        forced.get(&Some(Marker::Layout)) > Some(&ENOUGH),
+        "{forced:?}"
+    );
+    let script = of("script", "spin");
+    assert!(
+        script.get(&Some(Marker::Script)) > Some(&ENOUGH),
+        "{script:?}"
+    );
+    let garbage = of("garbage", "makeGarbage");
+    for marker in [Marker::Script, Marker::Gc] {
+        assert!(garbage.get(&Some(marker)) > Some(&ENOUGH), "{garbage:?}");
+    }
+    let rendering = markers(&traces["rendering"], |sample| sample.stack_id.is_none());
+    for marker in [Marker::Layout, Marker::Paint] {
+        assert!(
+            rendering.contains_key(&Some(marker)),
+            "{marker:?}: {rendering:?}"
+        );
+    }
+    // Without script on the stack the engine says that it collects.
+    let messages = markers(&traces["messages"], |sample| sample.stack_id.is_none());
+    assert!(messages.contains_key(&Some(Marker::Gc)), "{messages:?}");
+    let idle = markers(&traces["idle"], |_| true);
+    assert!(idle.get(&None) > Some(&ENOUGH), "{idle:?}");
+}
+
+#[test]
+fn parsing_is_other_work() {
+    // Not rendered, so that it is parsed and no more.
+    let mut page = "<!DOCTYPE html>
+        <title>Much to parse</title>
+        <script src=harness.js></script>
+        <script src=markers-parsing.js></script>
+        <div hidden>"
+        .to_owned();
+    page.extend((0..12_000).map(|i| format!("<p class=c{i}><b>Paragraph</b> <i>{i}</i>\n")));
+    let site = Site::allowing().generated("/parsing.html", page).serve();
+    let visit = site.visit("/parsing.html").preference(ALL_MARKERS);
+    let trace = Trace::read(&visit.run());
+    let counts = markers(&trace, |sample| sample.stack_id.is_none());
+    report(&format!("markers of parsing: {counts:?}"));
+    assert!(
+        counts.get(&Some(Marker::Other)) > Some(&ENOUGH),
+        "{counts:?}"
+    );
+}
+
+#[test]
+fn a_worker_has_no_style_and_no_layout() {
+    let allow = "js_profiling_allow=true";
+    let trace = &traces(&["worker"], &[allow])["worker"];
+    trace.assert_sampled(&["spin", "makeGarbage"]);
+    assert_only(trace, &[]);
+
+    let trace = &traces(&["worker"], &[allow, ALL_MARKERS])["worker"];
+    assert_only(trace, &[Marker::Script, Marker::Gc, Marker::Other]);
+    let counts = markers(trace, |sample| sample.stack_id.is_some());
+    for marker in [Marker::Script, Marker::Gc] {
+        assert!(counts.get(&Some(marker)) > Some(&ENOUGH), "{counts:?}");
+    }
+}

@@ -1,0 +1,219 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! A WebDriver client: <https://w3c.github.io/webdriver/>.
+
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::process::{Command, ExitStatus};
+use std::sync::MutexGuard;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::visit::{Browser, binary, one_at_a_time};
+
+/// A browser that has not done by then what it should hangs. Nothing takes nearly as long.
+const TIME_BOUND: Duration = Duration::from_secs(60);
+
+/// How often a connection is tried while the browser starts.
+const RETRY_INTERVAL: Duration = Duration::from_millis(20);
+
+/// The key of an element in a command or an answer.
+const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
+
+/// A command that was refused.
+#[derive(Debug, PartialEq)]
+pub struct Failure {
+    /// The status of the response.
+    pub status: u16,
+    /// The error code of the specification.
+    pub error: String,
+    pub message: String,
+}
+
+/// A browser that is driven by a session, until it is dropped or shut down.
+pub struct Driver {
+    /// None when it has been shut down.
+    browser: Option<Browser>,
+    ended: Receiver<()>,
+    port: u16,
+    session: String,
+    _one_at_a_time: MutexGuard<'static, ()>,
+}
+
+impl Driver {
+    /// Starts a browser without a page, and a session in it, for which it opens one.
+    pub fn start(arguments: &[&str]) -> Self {
+        Self::start_with(arguments, &[])
+    }
+
+    /// As [`Driver::start`], with variables in the browser's environment.
+    pub fn start_with(arguments: &[&str], environment: &[(&str, &str)]) -> Self {
+        let one_at_a_time = one_at_a_time();
+        let port = free_port();
+        let mut command = Command::new(binary());
+        command
+            .args(["--headless", &format!("--webdriver={port}")])
+            .args(arguments)
+            .envs(environment.iter().copied());
+        let (sender, ended) = mpsc::channel();
+        let browser = Browser::spawn(command, move || {
+            let _ = sender.send(());
+        });
+        let mut driver = Self {
+            browser: Some(browser),
+            ended,
+            port,
+            session: String::new(),
+            _one_at_a_time: one_at_a_time,
+        };
+        driver.wait_for_server();
+        let session = driver
+            .send("POST", "/session", Some(&json!({ "capabilities": {} })))
+            .unwrap_or_else(|failure| panic!("no session: {failure:?}"));
+        driver.session = session["sessionId"].as_str().expect("an id").to_owned();
+        driver
+    }
+
+    fn wait_for_server(&mut self) {
+        let deadline = Instant::now() + TIME_BOUND;
+        while let Err(error) = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)) {
+            let has_ended = self.ended.try_recv().is_ok();
+            if has_ended || Instant::now() > deadline {
+                let (status, console) = self.browser.take().expect("runs").kill();
+                panic!(
+                    "nobody listens on port {}: {error}, {status}\n{console}",
+                    self.port
+                );
+            }
+            thread::sleep(RETRY_INTERVAL);
+        }
+    }
+
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// A command of the session by its path behind the session's id.
+    pub fn get(&self, path: &str) -> Result<Value, Failure> {
+        self.send("GET", &self.path(path), None)
+    }
+
+    pub fn post(&self, path: &str, parameters: &Value) -> Result<Value, Failure> {
+        self.send("POST", &self.path(path), Some(parameters))
+    }
+
+    pub fn delete(&self, path: &str) -> Result<Value, Failure> {
+        self.send("DELETE", &self.path(path), None)
+    }
+
+    fn path(&self, path: &str) -> String {
+        format!("/session/{}{path}", self.session)
+    }
+
+    /// Loads a page, and returns when it has loaded.
+    pub fn open(&self, url: &str) {
+        self.post("/url", &json!({ "url": url }))
+            .unwrap_or_else(|failure| panic!("{url}: {failure:?}"));
+    }
+
+    /// The value of a function's body; a promise is waited for.
+    pub fn execute(&self, body: &str) -> Value {
+        self.post("/execute/sync", &json!({ "script": body, "args": [] }))
+            .unwrap_or_else(|failure| panic!("{body}: {failure:?}"))
+    }
+
+    /// The path of the commands for the first element that a selector matches.
+    pub fn element(&self, selector: &str) -> String {
+        let parameters = json!({ "using": "css selector", "value": selector });
+        let element = self
+            .post("/element", &parameters)
+            .unwrap_or_else(|failure| panic!("{selector}: {failure:?}"));
+        format!("/element/{}", element[ELEMENT].as_str().expect("an id"))
+    }
+
+    /// Sends a command and gives the value of the answer.
+    ///
+    /// Panics if there is no answer in the form of the specification.
+    pub fn send(
+        &self,
+        method: &str,
+        path: &str,
+        parameters: Option<&Value>,
+    ) -> Result<Value, Failure> {
+        let (status, body) = self
+            .exchange(method, path, parameters)
+            .unwrap_or_else(|error| panic!("{method} {path}: {error}"));
+        let mut answer: Value = serde_json::from_slice(&body).unwrap_or_else(|error| {
+            panic!(
+                "{method} {path}: {error}: {}",
+                String::from_utf8_lossy(&body)
+            )
+        });
+        let value = answer["value"].take();
+        if status == 200 {
+            return Ok(value);
+        }
+        let text = |key: &str| value[key].as_str().expect("is in every error").to_owned();
+        Err(Failure {
+            status,
+            error: text("error"),
+            message: text("message"),
+        })
+    }
+
+    /// One request on a connection of its own.
+    fn exchange(
+        &self,
+        method: &str,
+        path: &str,
+        parameters: Option<&Value>,
+    ) -> io::Result<(u16, Vec<u8>)> {
+        let mut connection = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))?;
+        connection.set_read_timeout(Some(TIME_BOUND))?;
+        let body = parameters.map(Value::to_string).unwrap_or_default();
+        write!(
+            connection,
+            "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nConnection: close\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            self.port,
+            body.len(),
+        )?;
+        let mut response = Vec::new();
+        connection.read_to_end(&mut response)?;
+        let invalid = || io::Error::from(io::ErrorKind::InvalidData);
+        let end = response
+            .windows(4)
+            .position(|bytes| bytes == b"\r\n\r\n")
+            .ok_or_else(invalid)?;
+        let status = String::from_utf8_lossy(&response[..end])
+            .split(' ')
+            .nth(1)
+            .and_then(|status| status.parse().ok())
+            .ok_or_else(invalid)?;
+        Ok((status, response.split_off(end + 4)))
+    }
+
+    /// Shuts the browser down by the command for it, and gives its status and its console.
+    pub fn shut_down(mut self) -> (ExitStatus, String) {
+        let _ = self.delete("/servo/shutdown");
+        let browser = self.browser.take().expect("runs");
+        match self.ended.recv_timeout(TIME_BOUND) {
+            Ok(()) | Err(RecvTimeoutError::Disconnected) => browser.end(),
+            Err(RecvTimeoutError::Timeout) => {
+                let (_, console) = browser.kill();
+                panic!("the browser did not end\n{console}");
+            },
+        }
+    }
+}
+
+/// A port that nobody listens on.
+fn free_port() -> u16 {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port of this machine");
+    listener.local_addr().expect("is bound").port()
+}

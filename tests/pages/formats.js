@@ -1,0 +1,72 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+"use strict";
+
+async function decompressed(bytes) {
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).text();
+}
+
+function inner() {
+  return work(100);
+}
+
+const outer = () => inner() + work(50);
+
+// The order of members in each of an array's objects, each once.
+function orders(objects) {
+  return [...new Set(objects.map(object => Object.keys(object).join()))].sort();
+}
+
+function memberOrders(trace) {
+  const { frames, samples, stacks } = trace;
+  return { trace: orders([trace]), frames: orders(frames), samples: orders(samples), stacks: orders(stacks) };
+}
+
+runTest(async () => {
+  const options = { sampleInterval: 1, maxBufferSize: 100_000 };
+  const zipped = new Profiler({ ...options, format: "json-gzip" });
+  const plain = new Profiler({ ...options, format: "default" });
+  const without = await performance.profile(options);
+  outer();
+  [3, 1, 2].sort((a, b) => { work(10); return a - b; });
+  const promise = zipped.stop();
+  const promises = [promise, plain.stop(), without.stop()];
+  const again = zipped.stop();
+  const [bytes, trace, other] = await Promise.all(promises);
+  const text = await decompressed(bytes);
+  const parsed = JSON.parse(text);
+  const full = new Profiler({ sampleInterval: 1, maxBufferSize: 3, format: "json-gzip", name: "full" });
+  await event(full, "samplebufferfull");
+  while (performance.getEntriesByName("full").length === 0) {
+    await task();
+  }
+  const [entry] = performance.getEntriesByName("full");
+  const rejections = [];
+  for (const format of ["object", "JSON-GZIP", "", null, 1, {}]) {
+    const caught = error => error.name;
+    rejections.push(await performance.profile({ ...options, format }).then(() => "none", caught));
+  }
+  return {
+    isBuffer: Object.prototype.toString.call(bytes),
+    isSame: bytes === await again && bytes === await zipped.stop(),
+    isEntrysTrace: performance.getEntriesByType("profile")
+      .some(({ trace: entryTrace }) => entryTrace === bytes),
+    head: [...new Uint8Array(bytes).slice(0, 3)],
+    text,
+    // The text of the default object, for the same members.
+    isStringified: JSON.stringify(parsed) === text,
+    trace,
+    isOtherPlain: Array.isArray(other.samples),
+    orders: [memberOrders(parsed), memberOrders(trace)],
+    full: {
+      isSame: entry.trace === await full.stop() && entry.trace === entry.toJSON().trace,
+      sampleCount: entry.sampleCount,
+      samples: JSON.parse(await decompressed(entry.trace)).samples.length,
+      json: JSON.parse(JSON.stringify(entry)).trace,
+    },
+    rejections,
+  };
+});

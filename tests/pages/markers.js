@@ -1,0 +1,80 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+"use strict";
+
+async function frameAt(url) {
+  const frame = document.createElement("iframe");
+  frame.src = url;
+  document.body.append(frame);
+  await event(frame, "load");
+  return frame;
+}
+
+function answerOf(frame) {
+  const { port1, port2 } = new MessageChannel();
+  const answer = new Promise(resolve => { port1.onmessage = resolve; });
+  frame.contentWindow.postMessage("work", "*", [port2]);
+  return answer;
+}
+
+// Of each kind of work a trace.
+const KINDS = {
+  style: () => profile(() => repeat(() => forceStyle(document))),
+  layout: () => profile(() => repeat(() => forceLayout(document))),
+  rendering: () => profile(() => render(document)),
+  script: () => profile(() => repeat(spin)),
+  garbage: () => profile(() => repeat(makeGarbage)),
+  idle: () => profile(() => new Promise(resolve => { setTimeout(resolve, TIME); })),
+
+  // Reading a message makes objects without running script.
+  messages: () => profile(async () => {
+    const { port1, port2 } = new MessageChannel();
+    const end = performance.now() + TIME;
+    while (performance.now() < end) {
+      const read = new Promise(resolve => { port1.onmessage = resolve; });
+      port2.postMessage(makeGarbage());
+      await read;
+    }
+  }),
+
+  // For a document that this page may look into.
+  async frame() {
+    const { contentDocument } = await frameAt("markers-frame.html");
+    return profile(async () => {
+      repeat(() => forceStyle(contentDocument));
+      repeat(() => forceLayout(contentDocument));
+      await render(contentDocument);
+    });
+  },
+
+  // By a document of another origin, on the same event loop.
+  async other() {
+    const url = new URLSearchParams(location.search).get("other");
+    const frame = await frameAt(url);
+    return profile(() => answerOf(frame));
+  },
+
+  async worker() {
+    const worker = new Worker("markers-worker.js");
+    worker.onerror = error => report({ error: error.message });
+    const answer = event(worker, "message");
+    worker.postMessage("profile");
+    const { data } = await answer;
+    worker.terminate();
+    return data;
+  },
+};
+
+runTest(async () => {
+  await event(window, "load");
+  fill(document);
+  // So that the first rendering of it all is over.
+  await render(document);
+  const traces = {};
+  for (const kind of new URLSearchParams(location.search).get("kinds").split(",")) {
+    traces[kind] = await KINDS[kind]();
+  }
+  return traces;
+});

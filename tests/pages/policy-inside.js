@@ -1,0 +1,43 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+"use strict";
+
+// Run in a frame, a page or a worker: tells whoever made it whether it may profile, under the name
+// that it was given. Named "nested …", a worker makes another one of the same script and passes on
+// what that says.
+(async () => {
+  const tell = message => {
+    if (typeof window === "undefined") {
+      postMessage(message);
+    } else {
+      parent.postMessage(message, "*");
+    }
+  };
+
+  const nested = /^nested (\S+) (.*)$/s.exec(name);
+  if (nested) {
+    const [, url, innerName] = nested;
+    // A Worker that nothing refers to may be collected before it has said anything.
+    self.worker = new Worker(url, { name: innerName });
+    self.worker.onmessage = ({ data }) => tell({ name, outcome: data.outcome });
+    return;
+  }
+
+  const options = { sampleInterval: 10, maxBufferSize: 10 };
+  let constructed;
+  try {
+    await new Profiler(options).stop();
+    constructed = "allowed";
+  } catch (error) {
+    constructed = error.name;
+  }
+  const profiled = await performance.profile(options).then(
+    async profiler => {
+      await profiler.stop();
+      return "allowed";
+    },
+    error => error.name);
+  tell({ name, outcome: `${constructed}, ${profiled}` });
+})();
