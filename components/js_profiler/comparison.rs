@@ -9,6 +9,8 @@
 
 use std::collections::BTreeMap;
 
+use log::debug;
+
 use crate::spidermonkey::{FrameKind, FunctionKey, SampledContext, StackBuffer, Walk};
 use crate::suspend::Stopped;
 
@@ -26,6 +28,9 @@ pub enum Difference {
     /// The stock walker is told of a function at the end of its prologue, and of its return before its
     /// epilogue; of frames that a bailout makes, after that.
     StockLacksLeaf,
+    /// The same, where the stack without the frames that the stock walker has been told an exception
+    /// leaves is short, and with them so deep that it was cut: what they share is beyond the cut.
+    StockLacksDeepLeaf,
     /// In a stub that it is not told of, such as one that matches a regular expression, the stock
     /// walker goes by the last call it was told of, and takes what was inlined there for running.
     TableLacksLeaf,
@@ -62,12 +67,23 @@ impl Comparison {
     /// Compares what the table walker found of the same stack.
     pub fn compare(&mut self, walk: Walk, stack: &StackBuffer) {
         let difference = match (walk, self.stock_walk) {
+            (Walk::Stack, Walk::Stack) if stack.truncated() && !self.stock.truncated() => {
+                Difference::StockLacksDeepLeaf
+            },
             (Walk::Stack, Walk::Stack) => difference(&scripts(stack), &scripts(&self.stock)),
             (Walk::Stack, _) => Difference::OnlyTableWalked,
             (_, Walk::Stack) => Difference::OnlyStockWalked,
             _ => Difference::NeitherWalked,
         };
         *self.counts.entry(difference).or_default() += 1;
+        if let Difference::TableLacksOthers | Difference::OtherLeaf | Difference::Other = difference
+        {
+            debug!(
+                "{difference:?}: table {}; stock {}",
+                leaves(stack),
+                leaves(&self.stock)
+            );
+        }
     }
 
     /// How often each difference was found since the last call.
@@ -82,6 +98,22 @@ fn scripts(stack: &StackBuffer) -> Vec<FunctionKey> {
         .filter(|frame| matches!(frame.kind(), FrameKind::Script | FrameKind::SelfHosted))
         .map(|frame| frame.key())
         .collect()
+}
+
+/// The frames at the leaf of a stack, for the log.
+fn leaves(stack: &StackBuffer) -> String {
+    const SHOWN: usize = 16;
+    let frames: Vec<_> = stack.frames().collect();
+    let shown = &frames[frames.len().saturating_sub(SHOWN)..];
+    let text = shown.iter().map(|frame| {
+        let (line, column) = frame.position().unwrap_or_default();
+        format!("{}:{line}:{column}", frame.name())
+    });
+    format!(
+        "{} frames, … {}",
+        frames.len(),
+        text.collect::<Vec<_>>().join(" > ")
+    )
 }
 
 fn difference<T: PartialEq>(table: &[T], stock: &[T]) -> Difference {
