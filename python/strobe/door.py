@@ -152,6 +152,19 @@ def make_parser() -> argparse.ArgumentParser:
     test_wpt.add_argument(
         "--base-binary", metavar="FILE", type=Path, help="for --compare-base, another browser, which is there already"
     )
+    fuzz = add(
+        "fuzz",
+        "run parsers on random input",
+        "The targets are the programs of tests/fuzz. An input that makes one fail is saved in target/fuzz/TARGET, and "
+        "ends that target; inputs that reach new code are kept in the cache, for the next time.",
+        usage="mach fuzz [-h] [--seconds N] [--jobs N] [--seed S] [TARGET ...]\n"
+        "       mach fuzz TARGET --replay FILE",
+    )
+    fuzz.add_argument("targets", metavar="TARGET", nargs="*", help="default: all")
+    fuzz.add_argument("--seconds", metavar="N", type=_count, default=60, help="for each target (default: 60)")
+    fuzz.add_argument("--jobs", metavar="N", type=_count, help="targets at once (default: one per processor)")
+    fuzz.add_argument("--seed", metavar="S", type=_count, help="where the random numbers begin (default: anywhere)")
+    fuzz.add_argument("--replay", metavar="FILE", type=Path, help="run one input again")
     add(
         "test-tidy",
         "check formatting, lints, licence headers and hook files",
@@ -293,6 +306,15 @@ def _test_wpt(options, _):
         wpt.test_wpt(options.paths, options.repeat, options.log, options.release).finish()
 
 
+def _fuzz(options, _):
+    from . import fuzz
+
+    if options.replay:
+        fuzz.replay(options.targets, options.replay)
+    else:
+        fuzz.fuzz(options.targets, options.seconds, options.jobs, options.seed)
+
+
 def _test_tidy(options, _):
     from . import tidy
 
@@ -319,6 +341,7 @@ COMMANDS = {
     "test-unit": _test_unit,
     "test-browser": _test_browser,
     "test-wpt": _test_wpt,
+    "fuzz": _fuzz,
     "test-tidy": _test_tidy,
     "bench": _bench,
     "update-hooks": _update_hooks,

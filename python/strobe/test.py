@@ -46,7 +46,8 @@ def test_unit() -> Tally:
         folder = paths.ROOT / "python"
         command = [sys.executable, "-m", "unittest", "discover", "-t", str(folder), "-s", str(folder / "tests")]
         tally.add(_run(command, read_unittest, merge_errors=True))
-        names = workspace.crates(under="components/")
+        # The checks of the fuzz targets run over the committed inputs.
+        names = [*workspace.crates(under="components/"), *workspace.crates(under="tests/fuzz/")]
         command = ["cargo", "test", "--locked", "--no-fail-fast", *workspace.package_arguments(names)]
         tally.add(_run(command, read_cargo_test))
     return tally

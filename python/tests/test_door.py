@@ -79,6 +79,15 @@ class DoorTest(unittest.TestCase):
         self.assertEqual((options.suite, options.seconds, options.profile), ("workers", 60, False))
         self.assertTrue(options.release)
 
+    def test_fuzz(self):
+        _, _, (options, _) = self.main("fuzz")
+        self.assertEqual((options.targets, options.seconds, options.jobs, options.seed), ([], 60, None, None))
+        _, _, (options, _) = self.main("fuzz", "a", "b", "--seconds", "5", "--jobs=2", "--seed", "7")
+        self.assertEqual((options.targets, options.seconds, options.jobs, options.seed), (["a", "b"], 5, 2, 7))
+        _, _, (options, _) = self.main("fuzz", "a", "--replay", "x")
+        self.assertEqual((options.targets, str(options.replay)), (["a"], "x"))
+        self.assertIn("'0' is not a whole number from 1", self.main("fuzz", "--jobs", "0")[1])
+
     def test_test_wpt(self):
         _, _, (options, _) = self.main("test-wpt")
         self.assertEqual((options.paths, options.repeat, options.log, options.compare_base), ([], 1, [], False))
