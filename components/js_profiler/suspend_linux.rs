@@ -189,7 +189,9 @@ fn stand_still(context: *mut libc::c_void) {
         return;
     }
     // SAFETY: the kernel gives a handler installed with SA_SIGINFO the context it interrupted.
-    let registers = registers_of(unsafe { &*context.cast::<libc::ucontext_t>() });
+    let context = unsafe { &*context.cast::<libc::ucontext_t>() };
+    // SAFETY: it is the context of the signal that is being handled.
+    let registers = registers_of(unsafe { before_other_handler(context) }.unwrap_or(context));
     PC.store(registers.pc, Ordering::Relaxed);
     SP.store(registers.sp, Ordering::Relaxed);
     FP.store(registers.fp, Ordering::Relaxed);
@@ -200,6 +202,45 @@ fn stand_still(context: *mut libc::c_void) {
     while WORD.load(Ordering::Acquire) == stopped {
         futex_wait(stopped, None);
     }
+}
+
+/// If what was interrupted is the handler of another signal, on the alternate stack (the engine
+/// handles WebAssembly's traps there): what that one interrupted.
+///
+/// # Safety
+///
+/// `context` must be what the kernel gave to the handler that is running.
+#[cfg(target_arch = "x86_64")]
+unsafe fn before_other_handler(context: &libc::ucontext_t) -> Option<&libc::ucontext_t> {
+    let word = size_of::<usize>();
+    let sp =
+        |context: &libc::ucontext_t| context.uc_mcontext.gregs[libc::REG_RSP as usize] as usize;
+    let alternate =
+        context.uc_stack.ss_sp as usize..context.uc_stack.ss_sp as usize + context.uc_stack.ss_size;
+    if !alternate.contains(&sp(context)) {
+        return None;
+    }
+    // Before each context the kernel puts the address where the handler returns to, which is the C
+    // library's, the same for all.
+    // SAFETY: see above.
+    let restorer = unsafe { ptr::from_ref(context).cast::<usize>().sub(1).read() };
+    let last = alternate
+        .end
+        .checked_sub(word + size_of::<libc::ucontext_t>())?;
+    let first = sp(context).next_multiple_of(word);
+    (first..=last).step_by(word).find_map(|address| {
+        // SAFETY: it is on the alternate stack, which this thread is using.
+        let found = unsafe { (address as *const usize).read() == restorer };
+        // SAFETY: as above; any bytes are a context.
+        let outer = found.then(|| unsafe { &*((address + word) as *const libc::ucontext_t) })?;
+        (!alternate.contains(&sp(outer))).then_some(outer)
+    })
+}
+
+/// Elsewhere such a sample has no stack.
+#[cfg(not(target_arch = "x86_64"))]
+unsafe fn before_other_handler(_: &libc::ucontext_t) -> Option<&libc::ucontext_t> {
+    None
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -423,6 +464,55 @@ mod tests {
                 thread::yield_now();
             }
         }
+    }
+
+    /// Until it is told to end, and says when it has begun.
+    static HANDLING: AtomicU64 = AtomicU64::new(0);
+
+    extern "C" fn handle_long(_: libc::c_int) {
+        HANDLING.store(1, Ordering::Relaxed);
+        while HANDLING.load(Ordering::Relaxed) == 1 {
+            std::hint::spin_loop();
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn a_handler_on_the_alternate_stack_is_looked_through() {
+        let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let (sender, receiver) = mpsc::channel();
+        let handle = thread::spawn(move || {
+            let mut alternate = vec![0_u8; 64 * 1024];
+            // SAFETY: the stack and the action outlive their use, which ends below.
+            unsafe {
+                let mut stack: libc::stack_t = MaybeUninit::zeroed().assume_init();
+                stack.ss_sp = alternate.as_mut_ptr().cast();
+                stack.ss_size = alternate.len();
+                let mut before = MaybeUninit::uninit();
+                assert_eq!(libc::sigaltstack(&stack, before.as_mut_ptr()), 0);
+                let mut action: libc::sigaction = MaybeUninit::zeroed().assume_init();
+                action.sa_sigaction = handle_long as *const () as usize;
+                action.sa_flags = libc::SA_ONSTACK;
+                assert_eq!(libc::sigaction(libc::SIGUSR2, &action, ptr::null_mut()), 0);
+                sender.send(Thread::current().unwrap()).unwrap();
+                libc::raise(libc::SIGUSR2);
+                assert_eq!(libc::sigaltstack(before.as_ptr(), ptr::null_mut()), 0);
+            }
+        });
+        let thread = receiver.recv().unwrap();
+        while HANDLING.load(Ordering::Relaxed) == 0 {
+            thread::yield_now();
+        }
+        for _ in 0..100 {
+            thread
+                .while_stopped(|stopped| {
+                    let bounds = thread.stack.low..thread.stack.high;
+                    assert!(bounds.contains(&stopped.sp), "{stopped:?}");
+                })
+                .unwrap();
+        }
+        HANDLING.store(2, Ordering::Relaxed);
+        handle.join().unwrap();
     }
 
     #[test]

@@ -400,6 +400,10 @@ Walked JitWalk::fromExit() {
     if (!stack_.contains(exit, 2 * sizeof(uintptr_t))) {
       return contradict("the exit frame of WebAssembly is not on the stack");
     }
+    if (activation_->isWasmTrapping()) {
+      // The frame is that of the function that trapped, which has called nothing.
+      return fromWasm(reinterpret_cast<uintptr_t>(activation_->wasmTrapData().unwoundPC), exit);
+    }
     return fromWasm(stack_.word(exit + ReturnAddressOffset), stack_.word(exit));
   }
   uintptr_t exit = jsExitFP();
@@ -414,7 +418,12 @@ Walked JitWalk::fromRegisters(Position position) {
   // More than any chain of C++ frames between two JIT frames.
   constexpr int MaxHops = 512;
   if (activation_->hasWasmExitFP()) {
-    return fromExit();
+    // While a trap is being handled a function is where it trapped, though its frame may have been noted
+    // already.
+    const wasm::CodeRange* range = nullptr;
+    if (!wasm::LookupCodeBlock(reinterpret_cast<void*>(position.pc), &range) || !range->isFunction()) {
+      return fromExit();
+    }
   }
   for (int hop = 0; hop < MaxHops; hop++) {
     auto* pc = reinterpret_cast<void*>(position.pc);
@@ -950,7 +959,7 @@ StrobeWalk strobe_walk_table(JSContext* cx, const StrobeStopped* stopped, Strobe
   if (cx->runtime()->heapState() != JS::HeapState::Idle) {
     return STROBE_WALK_COLLECTING;
   }
-  // The engine's handler of WebAssembly's traps runs on a stack of its own.
+  // A handler of another signal that was not called on the thread's stack.
   if (stopped->sp < stopped->stack_low || stopped->sp >= stopped->stack_high) {
     stack->contradiction = "the thread is on another stack";
     return STROBE_WALK_INCONSISTENT;
