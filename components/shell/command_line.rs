@@ -9,12 +9,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
-use clap::{Arg, ArgAction, Command, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use dpi::PhysicalSize;
+use profile_formats::Format;
 use servo::DeviceIntSize;
 use url::Url;
 
+use crate::convert::Conversion;
 use crate::{preferences, url_argument};
 
 /// What a person asked for.
@@ -68,6 +71,8 @@ pub enum ExitAfter {
 pub enum Parsed {
     /// Open pages.
     Run(CommandLine),
+    /// Convert a profile, without a browser.
+    Convert(Conversion),
     /// Print this, which was asked for, and end.
     Information(String),
 }
@@ -93,6 +98,15 @@ SIGINT and SIGTERM.
 Exit status: 0 if all went well; 1 if a page crashed or could not be loaded, or its screenshot
 could not be taken; 2 if the command line is wrong.";
 
+const AFTER_CONVERT_HELP: &str = "\
+Formats, and names that say them: trace, what Profiler.stop() gives to a page (.trace, .trace.json);
+firefox, for profiler.firefox.com (.firefox.json); speedscope (.speedscope.json); cpuprofile, for
+Chrome's DevTools (.cpuprofile); collapsed, for flame graphs (.collapsed, .folded).
+
+Every function keeps its samples. A trace and a cpuprofile hold one event loop.
+Exit status: 0 if all went well; 1 if a file could not be read or written; 2 if the command line is
+wrong.";
+
 impl CommandLine {
     /// Reads `arguments`, of which the first is the name of the program. Paths are relative to
     /// `working_directory`.
@@ -113,6 +127,9 @@ impl CommandLine {
                 };
             },
         };
+        if let Some((_, matches)) = matches.remove_subcommand() {
+            return conversion(matches, working_directory).map(Parsed::Convert);
+        }
 
         let urls = matches
             .remove_many::<OsString>("URL")
@@ -163,11 +180,78 @@ impl CommandLine {
     }
 }
 
+/// The only subcommand.
+fn convert_command() -> Command {
+    let format = || {
+        let names = Format::ALL.map(Format::as_str);
+        PossibleValuesParser::new(names).try_map(|name| Format::by_name(&name).ok_or("no format"))
+    };
+    Command::new("convert")
+        .about("Convert a profile from one format into another")
+        .after_help(AFTER_CONVERT_HELP)
+        .arg(
+            Arg::new("IN")
+                .required(true)
+                .value_parser(value_parser!(PathBuf))
+                .help("The file to read, compressed by gzip or not, or - for standard input"),
+        )
+        .arg(
+            Arg::new("OUT")
+                .required(true)
+                .value_parser(value_parser!(PathBuf))
+                .help("The file to write, or - for standard output"),
+        )
+        .arg(
+            Arg::new("from")
+                .long("from")
+                .value_name("FORMAT")
+                .value_parser(format())
+                .help(
+                    "The format of IN; recognised by its content, then by its name, unless given",
+                ),
+        )
+        .arg(
+            Arg::new("to")
+                .long("to")
+                .value_name("FORMAT")
+                .value_parser(format())
+                .help("The format of OUT; that of its name unless given"),
+        )
+        .arg(
+            Arg::new("event-loop")
+                .long("event-loop")
+                .value_name("N")
+                .value_parser(value_parser!(usize))
+                .help("Write the event loop of this number alone, counted from 0"),
+        )
+}
+
+fn conversion(mut matches: ArgMatches, working_directory: &Path) -> Result<Conversion, String> {
+    let mut file = |name: &str| {
+        let file: PathBuf = matches.remove_one(name).expect("clap requires it");
+        match file.as_os_str() == "-" {
+            true => file,
+            false => working_directory.join(file),
+        }
+    };
+    let (input, output) = (file("IN"), file("OUT"));
+    Conversion::new(
+        input,
+        output,
+        matches.remove_one("from"),
+        matches.remove_one("to"),
+        matches.remove_one("event-loop"),
+    )
+}
+
 fn command() -> Command {
     Command::new("strobe")
         .about("A browser whose pages can profile their own JavaScript")
         .version(env!("CARGO_PKG_VERSION"))
         .disable_help_subcommand(true)
+        .args_conflicts_with_subcommands(true)
+        .subcommand_negates_reqs(true)
+        .subcommand(convert_command())
         .after_help(AFTER_HELP)
         .arg(
             Arg::new("headless")
@@ -259,7 +343,8 @@ fn command() -> Command {
 
 /// Clap's message on one line, without the usage, which `--help` prints.
 fn one_line(error: &clap::Error) -> String {
-    if error.kind() == ErrorKind::MissingRequiredArgument {
+    let is_missing = error.kind() == ErrorKind::MissingRequiredArgument;
+    if is_missing && error.to_string().contains("<URL>") {
         return "no URL given; try 'strobe --help'".to_owned();
     }
     let text = error.render().to_string();
@@ -273,7 +358,7 @@ fn one_line(error: &clap::Error) -> String {
             continue;
         }
         if !message.is_empty() {
-            message.push_str("; ");
+            message.push_str(if message.ends_with(':') { " " } else { "; " });
         }
         message.push_str(line.strip_prefix("error: ").unwrap_or(line));
     }
@@ -643,6 +728,60 @@ mod tests {
             assert!(message.contains(named), "{arguments:?}: {message}");
             assert!(message.contains(complaint), "{arguments:?}: {message}");
             assert!(!message.contains("Usage"), "{arguments:?}: {message}");
+        }
+    }
+
+    #[test]
+    fn a_conversion_has_two_files_and_formats() {
+        let conversion = |arguments: &[&str]| {
+            let arguments: Vec<_> = ["convert"].iter().chain(arguments).copied().collect();
+            parse(&arguments)
+        };
+        assert_eq!(
+            conversion(&["a.json", "b.cpuprofile"]),
+            Ok(Parsed::Convert(Conversion {
+                input: PathBuf::from("/a.json"),
+                output: PathBuf::from("/b.cpuprofile"),
+                from: None,
+                to: Format::Cpuprofile,
+                event_loop: None,
+            }))
+        );
+        assert_eq!(
+            conversion(&[
+                "--from=trace",
+                "-",
+                "-",
+                "--to",
+                "firefox",
+                "--event-loop",
+                "3"
+            ]),
+            Ok(Parsed::Convert(Conversion {
+                input: PathBuf::from("-"),
+                output: PathBuf::from("-"),
+                from: Some(Format::Trace),
+                to: Format::Firefox,
+                event_loop: Some(3),
+            }))
+        );
+        for (arguments, named, complaint) in [
+            (&["a"][..], "not provided: <OUT>", "required"),
+            (&["a", "b.json"], "/b.json", "--to"),
+            (&["a", "b", "--to", "pprof"], "'pprof'", "speedscope"),
+            (&["a", "b.trace", "--event-loop=x"], "'x'", "invalid digit"),
+            (&["a", "b.trace", "c"], "'c'", "unexpected"),
+        ] {
+            let message = conversion(arguments).unwrap_err();
+            assert!(message.contains(named), "{arguments:?}: {message}");
+            assert!(message.contains(complaint), "{arguments:?}: {message}");
+            assert!(!message.contains("Usage"), "{arguments:?}: {message}");
+        }
+        let Ok(Parsed::Information(help)) = conversion(&["--help"]) else {
+            panic!("no help");
+        };
+        for format in Format::ALL {
+            assert!(help.contains(format.as_str()), "{format} is not in {help}");
         }
     }
 

@@ -15,6 +15,7 @@ const _: Option<&str> = option_env!("STROBE_CHECKOUT");
 mod browser;
 mod command_line;
 mod console;
+mod convert;
 mod crash;
 mod frame_clock;
 mod headless;
@@ -35,8 +36,8 @@ use std::process::ExitCode;
 
 use crate::command_line::{CommandLine, Parsed};
 
-/// The exit status of a run in which something went wrong: a page crashed, could not be loaded, or
-/// a screenshot could not be taken.
+/// The exit status of a run in which something went wrong: a page crashed, could not be loaded, a
+/// screenshot could not be taken, or a profile not be converted.
 const FAILURE: u8 = 1;
 
 /// The exit status of a command line that cannot be followed.
@@ -52,6 +53,15 @@ fn main() -> ExitCode {
     };
     let command_line = match CommandLine::parse(env::args_os(), &working_directory) {
         Ok(Parsed::Run(command_line)) => command_line,
+        Ok(Parsed::Convert(conversion)) => {
+            return match conversion.run() {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(message) => {
+                    report(&message);
+                    ExitCode::from(FAILURE)
+                },
+            };
+        },
         Ok(Parsed::Information(text)) => {
             // Who closes the pipe has seen enough.
             let _ = write!(io::stdout(), "{text}");

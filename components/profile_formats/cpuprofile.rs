@@ -1,0 +1,445 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! Chrome's `.cpuprofile`: the `Profile` of
+//! <https://chromedevtools.github.io/devtools-protocol/tot/Profiler/#type-Profile>, a tree of calls with its
+//! samples.
+//!
+//! It holds one event loop without its name, kind and realms. Times are rounded to whole microseconds on their
+//! clock, each by itself, so that errors do not add up; a function's `hitCount`s are its samples. Of a sample
+//! without stack it holds the activity, as a function at the root; the others' are lost. One without either is
+//! written as idle, for tools put Chrome's `(program)` on the stack before it and count it there. A file says
+//! no interval, nor when its clock was 0.
+//!
+//! Chrome's own files have times that go back now and then: read, the samples are put in order, as DevTools do.
+//! A file without `samples` has those of its `hitCount`s, one after another.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::num::NonZeroU32;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, WriteError};
+use crate::format::{Format, only_event_loop};
+use crate::interval;
+use crate::json::{self, Array};
+use crate::label;
+use crate::recording::{
+    Activity, EventLoop, EventLoopKind, Frame, FrameId, FrameKind, Invalid, LAST_TIME, Recording,
+    Sample, StackId,
+};
+use crate::stackless;
+
+/// The function that all others are called by.
+const ROOT: &str = "(root)";
+const ROOT_ID: u64 = 1;
+
+/// The script of what has none.
+const NO_SCRIPT: &str = "0";
+
+const MICROSECONDS: f64 = 1e3;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Profile {
+    nodes: Vec<Node>,
+    #[serde(default)]
+    start_time: f64,
+    samples: Option<Vec<u64>>,
+    time_deltas: Option<Vec<f64>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Node {
+    id: u64,
+    call_frame: CallFrame,
+    #[serde(default)]
+    hit_count: u64,
+    #[serde(default)]
+    children: Vec<u64>,
+    /// Which some writers have instead of `children`.
+    parent: Option<u64>,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CallFrame<S = String> {
+    function_name: S,
+    /// Not needed where there is a URL.
+    #[serde(skip_deserializing)]
+    script_id: String,
+    #[serde(default)]
+    url: S,
+    /// 0-based; -1 if unknown.
+    #[serde(default = "unknown")]
+    line_number: i64,
+    /// 0-based; -1 if unknown.
+    #[serde(default = "unknown")]
+    column_number: i64,
+}
+
+fn unknown() -> i64 {
+    -1
+}
+
+/// What a sample of a node is.
+#[derive(Clone, Copy)]
+enum Leaf {
+    Stack(Option<StackId>),
+    Stackless(Option<Activity>),
+}
+
+pub fn read(text: &[u8]) -> Result<Recording, Error> {
+    let profile: Profile = json::read(text)?;
+    let mut event_loop = EventLoop::new("", EventLoopKind::Unknown);
+    let numbers = numbers_by_id(&profile.nodes)?;
+    let leaves = read_nodes(&profile.nodes, &numbers, &mut event_loop)?;
+
+    let mut samples = match &profile.samples {
+        Some(samples) => read_samples(samples, &profile, &numbers)?,
+        None => hits(&profile.nodes),
+    };
+    samples.sort_by(|a, b| a.time.total_cmp(&b.time));
+    let interval = interval::estimate([samples.iter().map(|sample| sample.time)]);
+    for sample in samples {
+        let (stack, activity) = match leaves[sample.node] {
+            Leaf::Stack(stack) => (stack, None),
+            Leaf::Stackless(activity) => (None, activity),
+        };
+        let added = event_loop.add_sample(Sample {
+            time: sample.time,
+            weight: sample.weight,
+            stack,
+            activity,
+        });
+        added.map_err(|invalid| Error::new(sample.place(), invalid))?;
+    }
+    Ok(Recording::of_one(event_loop, interval, None))
+}
+
+/// A sample of the node with a number.
+struct NodeSample {
+    time: f64,
+    weight: u64,
+    node: usize,
+    /// Its index in the file's samples; absent if it is of a node's hits.
+    index: Option<usize>,
+}
+
+impl NodeSample {
+    fn place(&self) -> String {
+        match self.index {
+            Some(index) => format!("timeDeltas[{index}]"),
+            None => format!("nodes[{}].hitCount", self.node),
+        }
+    }
+}
+
+fn read_samples(
+    ids: &[u64],
+    profile: &Profile,
+    numbers: &HashMap<u64, usize>,
+) -> Result<Vec<NodeSample>, Error> {
+    let deltas = match &profile.time_deltas {
+        Some(deltas) if deltas.len() == ids.len() => &**deltas,
+        Some(deltas) => {
+            let problem = format!("{} of {} samples", deltas.len(), ids.len());
+            return Err(Error::new("timeDeltas", problem));
+        },
+        None => return Err(Error::of_file("it has samples and no timeDeltas")),
+    };
+    let mut microseconds = profile.start_time;
+    let mut samples = Vec::with_capacity(ids.len());
+    for (index, (id, delta)) in ids.iter().zip(deltas).enumerate() {
+        microseconds += delta;
+        samples.push(NodeSample {
+            time: microseconds / MICROSECONDS,
+            weight: 1,
+            node: number_of(*id, numbers, || format!("samples[{index}]"))?,
+            index: Some(index),
+        });
+    }
+    Ok(samples)
+}
+
+fn hits(nodes: &[Node]) -> Vec<NodeSample> {
+    let mut before: u64 = 0;
+    let nodes = nodes
+        .iter()
+        .enumerate()
+        .filter(|(_, node)| node.hit_count > 0);
+    nodes
+        .map(|(number, node)| {
+            let time = (before as f64 * interval::DEFAULT).min(LAST_TIME);
+            // What is too heavy is refused later.
+            before = before.saturating_add(node.hit_count);
+            NodeSample {
+                time,
+                weight: node.hit_count,
+                node: number,
+                index: None,
+            }
+        })
+        .collect()
+}
+
+fn numbers_by_id(nodes: &[Node]) -> Result<HashMap<u64, usize>, Error> {
+    let mut numbers = HashMap::with_capacity(nodes.len());
+    for (number, node) in nodes.iter().enumerate() {
+        if numbers.insert(node.id, number).is_some() {
+            let problem = format!("{} is the id of another node too", node.id);
+            return Err(Error::new(format!("nodes[{number}].id"), problem));
+        }
+    }
+    Ok(numbers)
+}
+
+fn number_of(
+    id: u64,
+    numbers: &HashMap<u64, usize>,
+    place: impl FnOnce() -> String,
+) -> Result<usize, Error> {
+    let number = numbers.get(&id).copied();
+    number.ok_or_else(|| Error::new(place(), format!("{id} is the id of no node")))
+}
+
+/// What each node is, by its number.
+fn read_nodes(
+    nodes: &[Node],
+    numbers: &HashMap<u64, usize>,
+    event_loop: &mut EventLoop,
+) -> Result<Vec<Leaf>, Error> {
+    let parents = parents(nodes, numbers)?;
+    let mut children = vec![Vec::new(); nodes.len()];
+    let mut next = Vec::new();
+    for (number, parent) in parents.iter().enumerate().rev() {
+        match parent {
+            Some(parent) => children[*parent].push(number),
+            None => next.push(number),
+        }
+    }
+
+    let mut leaves: Vec<Option<Leaf>> = vec![None; nodes.len()];
+    while let Some(number) = next.pop() {
+        let node = &nodes[number];
+        let place = || format!("nodes[{number}]");
+        let caller = match parents[number].and_then(|parent| leaves[parent]) {
+            Some(Leaf::Stack(stack)) => stack,
+            _ => None,
+        };
+        let call_frame = &node.call_frame;
+        let is_alone = caller.is_none() && children[number].is_empty() && call_frame.url.is_empty();
+        let stackless = stackless::activity(&call_frame.function_name).filter(|_| is_alone);
+        let leaf = match stackless {
+            _ if parents[number].is_none() && call_frame.function_name == ROOT => Leaf::Stack(None),
+            Some(activity) => Leaf::Stackless(activity),
+            None => {
+                let frame = add_frame(event_loop, call_frame, &place)?;
+                let stack = event_loop.add_stack(caller, frame);
+                Leaf::Stack(Some(stack.map_err(|invalid| Error::new(place(), invalid))?))
+            },
+        };
+        leaves[number] = Some(leaf);
+        next.extend(&children[number]);
+    }
+    // What is not reached from a node without a caller has itself among its callers.
+    let found = leaves.iter().position(Option::is_none);
+    if let Some(number) = found {
+        let problem = "the node is among its own callers, or called by one that is";
+        return Err(Error::new(format!("nodes[{number}]"), problem));
+    }
+    Ok(leaves.into_iter().flatten().collect())
+}
+
+/// The number of each node's caller.
+fn parents(nodes: &[Node], numbers: &HashMap<u64, usize>) -> Result<Vec<Option<usize>>, Error> {
+    let mut parents = vec![None; nodes.len()];
+    for (number, node) in nodes.iter().enumerate() {
+        if let Some(id) = node.parent {
+            let parent = number_of(id, numbers, || format!("nodes[{number}].parent"))?;
+            parents[number] = Some(parent);
+        }
+    }
+    for (number, node) in nodes.iter().enumerate() {
+        for (index, id) in node.children.iter().enumerate() {
+            let place = || format!("nodes[{number}].children[{index}]");
+            let child = number_of(*id, numbers, place)?;
+            if parents[child]
+                .replace(number)
+                .is_some_and(|other| other != number)
+            {
+                return Err(Error::new(place(), format!("{id} has two callers")));
+            }
+        }
+    }
+    Ok(parents)
+}
+
+fn add_frame(
+    event_loop: &mut EventLoop,
+    call_frame: &CallFrame,
+    place: &impl Fn() -> String,
+) -> Result<FrameId, Error> {
+    let position = |number: i64, member: &str| {
+        let one_based = number
+            .checked_add(1)
+            .and_then(|number| u32::try_from(number).ok());
+        let problem = || format!("{number} is not a number from -1 on that a file can have");
+        let error = || Error::new(format!("{}.callFrame.{member}", place()), problem());
+        one_based.map(NonZeroU32::new).ok_or_else(error)
+    };
+    let line = position(call_frame.line_number, "lineNumber")?;
+    let column = position(call_frame.column_number, "columnNumber")?;
+    let mut add = || -> Result<FrameId, Invalid> {
+        let resource = event_loop.add_resource(&call_frame.url)?;
+        event_loop.add_frame(Frame {
+            name: label::read_name(&call_frame.function_name),
+            kind: match resource {
+                Some(_) => FrameKind::Script,
+                None => FrameKind::Unknown,
+            },
+            resource,
+            line,
+            column,
+            realm: None,
+        })
+    };
+    add().map_err(|invalid| Error::new(place(), invalid))
+}
+
+pub fn write(recording: &Recording, writer: impl Write) -> Result<(), WriteError> {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Profile<N, S, D> {
+        nodes: N,
+        start_time: i64,
+        end_time: i64,
+        samples: S,
+        time_deltas: D,
+    }
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Node<'a> {
+        id: u64,
+        call_frame: CallFrame<&'a str>,
+        hit_count: u64,
+        #[serde(skip_serializing_if = "<[u64]>::is_empty")]
+        children: &'a [u64],
+    }
+
+    let event_loop = only_event_loop(recording, Format::Cpuprofile)?;
+    let interval = recording.interval;
+    // The root, the stacks, and what stands for one.
+    let id_of_stack = |stack: StackId| ROOT_ID + 1 + stack.index() as u64;
+    let mut stackless: Vec<Option<Activity>> = Vec::new();
+    let mut ids = Vec::with_capacity(event_loop.samples().len());
+    for sample in event_loop.samples() {
+        ids.push(match sample.stack {
+            Some(stack) => id_of_stack(stack),
+            None => {
+                let activity = sample.activity.or(Some(Activity::Idle));
+                let number = stackless.iter().position(|other| *other == activity);
+                let number = number.unwrap_or_else(|| {
+                    stackless.push(activity);
+                    stackless.len() - 1
+                });
+                ROOT_ID + 1 + (event_loop.stacks().len() + number) as u64
+            },
+        });
+    }
+    let count = 1 + event_loop.stacks().len() + stackless.len();
+    let mut hits = vec![0; count];
+    for (id, sample) in ids.iter().zip(event_loop.samples()) {
+        hits[(id - ROOT_ID) as usize] += sample.weight;
+    }
+    let mut children = vec![Vec::new(); count];
+    for (id, stack) in event_loop.stack_ids().zip(event_loop.stacks()) {
+        let parent = stack.parent.map_or(ROOT_ID, id_of_stack);
+        children[(parent - ROOT_ID) as usize].push(id_of_stack(id));
+    }
+    let first_stackless = ROOT_ID + 1 + event_loop.stacks().len() as u64;
+    children[0].extend((0..stackless.len() as u64).map(|number| first_stackless + number));
+
+    let names: Vec<_> = event_loop
+        .frames()
+        .map(|frame| match &*frame.name {
+            "" => String::new(),
+            name => label::write_name(name),
+        })
+        .collect();
+    let call_frame_of = |frame: FrameId| {
+        let name = &*names[frame.index()];
+        let frame = event_loop.frame(frame);
+        let position =
+            |number: Option<NonZeroU32>| number.map_or(-1, |number| i64::from(number.get()) - 1);
+        CallFrame {
+            function_name: name,
+            script_id: match frame.resource {
+                Some(resource) => (resource.index() + 1).to_string(),
+                None => NO_SCRIPT.to_owned(),
+            },
+            url: event_loop.resource_of(frame).unwrap_or_default(),
+            line_number: position(frame.line),
+            column_number: position(frame.column),
+        }
+    };
+    let call_frames = || {
+        let root = std::iter::once(without_place(ROOT));
+        let stacks = event_loop.stacks().map(|stack| call_frame_of(stack.frame));
+        let stackless = stackless
+            .iter()
+            .map(|activity| without_place(stackless::name(*activity)));
+        root.chain(stacks).chain(stackless)
+    };
+    let nodes = || {
+        call_frames().enumerate().map(|(index, call_frame)| Node {
+            id: ROOT_ID + index as u64,
+            call_frame,
+            hit_count: hits[index],
+            children: &children[index],
+        })
+    };
+
+    let microseconds = |milliseconds: f64| (milliseconds * MICROSECONDS).round() as i64;
+    let times = || {
+        event_loop
+            .single_samples(interval)
+            .map(|sample| microseconds(sample.time))
+    };
+    let start = times().next().unwrap_or_default();
+    let end = times()
+        .last()
+        .map_or(start, |last| last.saturating_add(microseconds(interval)));
+    let profile = Profile {
+        nodes: Array(nodes),
+        start_time: start,
+        end_time: end,
+        samples: Array(|| {
+            let weights = event_loop.samples().iter().map(|sample| sample.weight);
+            ids.iter()
+                .zip(weights)
+                .flat_map(|(id, weight)| (0..weight).map(move |_| id))
+        }),
+        time_deltas: Array(|| {
+            times().scan(start, |last, time| {
+                let delta = time - *last;
+                *last = time;
+                Some(delta)
+            })
+        }),
+    };
+    Ok(serde_json::to_writer(writer, &profile)?)
+}
+
+fn without_place(name: &str) -> CallFrame<&str> {
+    CallFrame {
+        function_name: name,
+        script_id: NO_SCRIPT.to_owned(),
+        url: "",
+        line_number: unknown(),
+        column_number: unknown(),
+    }
+}

@@ -1,0 +1,90 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! What is wrong with a file, and where.
+
+use std::fmt;
+use std::io;
+
+/// Why a file could not be read.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Error {
+    /// A path into the JSON text, as in `samples[3].stackId`, or a line; empty for the file as a whole.
+    place: String,
+    problem: String,
+}
+
+impl Error {
+    pub(crate) fn new(place: impl Into<String>, problem: impl fmt::Display) -> Self {
+        Self {
+            place: place.into(),
+            problem: problem.to_string(),
+        }
+    }
+
+    /// Of the file as a whole.
+    pub(crate) fn of_file(problem: impl fmt::Display) -> Self {
+        Self::new("", problem)
+    }
+
+    /// An index that points past the end of its table.
+    pub(crate) fn out_of_range(
+        place: impl Into<String>,
+        index: u64,
+        table: &str,
+        length: usize,
+    ) -> Self {
+        Self::new(
+            place,
+            format!("{index} is not an index of {table}, which has {length}"),
+        )
+    }
+
+    pub fn place(&self) -> &str {
+        &self.place
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.place.is_empty() {
+            write!(formatter, "{}: ", self.place)?;
+        }
+        formatter.write_str(&self.problem)
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// Why a recording could not be written.
+#[derive(Debug)]
+pub enum WriteError {
+    Io(io::Error),
+    /// The format cannot hold it; nothing has been written.
+    Unfit(String),
+}
+
+impl fmt::Display for WriteError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(error) => error.fmt(formatter),
+            Self::Unfit(why) => formatter.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for WriteError {}
+
+impl From<io::Error> for WriteError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl From<serde_json::Error> for WriteError {
+    /// What is written has no maps with odd keys; only the writer fails.
+    fn from(error: serde_json::Error) -> Self {
+        Self::Io(error.into())
+    }
+}

@@ -1,0 +1,776 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! The Firefox Profiler's processed format, version 55,
+//! <https://github.com/firefox-devtools/profiler/blob/main/docs-developer/processed-profile-format.md>.
+//!
+//! It holds everything but realms, and where a process has no id or a recording no time origin, it gets one.
+//! Times and the interval are rounded to whole nanoseconds. A function is in the form that `label.rs` has, for
+//! the writer's frames are labels; whether it is JavaScript says what kind of frame it is. The leaf's category is
+//! the activity, and a stretch of samples with one activity is a marker. A sample that has an activity and no stack
+//! has a frame of that name.
+//!
+//! Read are files up to that version, those of Firefox as well; of them native functions have their name only.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::num::NonZeroU32;
+
+use fxprof_processed_profile::{
+    CategoryColor, CategoryHandle, CategoryPairHandle, CpuDelta, Frame as WrittenFrame, FrameFlags,
+    FrameHandle, FrameInfo, MarkerFieldFlags, MarkerFieldFormat, MarkerTiming, Profile,
+    ReferenceTimestamp, SamplingInterval, StackHandle, StaticSchemaMarker, StaticSchemaMarkerField,
+    StringHandle, ThreadHandle, Timestamp,
+};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::error::{Error, WriteError};
+use crate::interval;
+use crate::json;
+use crate::label::{self, Label};
+use crate::recording::{
+    Activity, EventLoop, EventLoopKind, Frame, FrameId, FrameKind, Process, Recording, Sample,
+    Stack, StackId,
+};
+use crate::stackless;
+
+const NEWEST_VERSION: u32 = 55;
+
+const NANOSECONDS: f64 = 1e6;
+
+/// The category of frames whose activity was not recorded, and of callers.
+const JAVASCRIPT: &str = "JavaScript";
+/// The subcategory of a leaf that was recorded as running.
+const RUNNING: &str = "Running";
+const OTHER_WORK: &str = "Other work";
+
+/// Categories by Firefox's names, where it has one, and its colours.
+const CATEGORIES: [(Activity, &str, CategoryColor); 6] = [
+    (Activity::Idle, "Idle", CategoryColor::Transparent),
+    (Activity::Gc, "GC / CC", CategoryColor::Orange),
+    (Activity::Style, "Style", CategoryColor::LightBlue),
+    (Activity::Layout, "Layout", CategoryColor::Purple),
+    (Activity::Paint, "Graphics", CategoryColor::Green),
+    (Activity::Other, OTHER_WORK, CategoryColor::DarkGray),
+];
+
+/// How the writer tells frames apart.
+const KINDS: [(FrameKind, FrameFlags); 4] = [
+    (FrameKind::Script, FrameFlags::IS_JS),
+    (FrameKind::BuiltIn, FrameFlags::IS_RELEVANT_FOR_JS),
+    (
+        FrameKind::Unknown,
+        FrameFlags::IS_JS.union(FrameFlags::IS_RELEVANT_FOR_JS),
+    ),
+    (FrameKind::Native, FrameFlags::empty()),
+];
+
+const EVENT_LOOP: &str = "EventLoop";
+const DOCUMENT: &str = "Document";
+const PAGE: &str = "page";
+const WORKER: &str = "worker";
+
+#[derive(Deserialize)]
+struct Head {
+    meta: Meta,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Meta {
+    preprocessed_profile_version: u32,
+    #[serde(default)]
+    interval: f64,
+    #[serde(default)]
+    start_time: f64,
+    #[serde(default)]
+    categories: Vec<Category>,
+}
+
+#[derive(Deserialize)]
+struct Category {
+    name: String,
+    #[serde(default)]
+    subcategories: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Threads {
+    threads: Vec<Thread>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Thread {
+    #[serde(default)]
+    name: String,
+    process_name: Option<String>,
+    process_shutdown_time: Option<f64>,
+    #[serde(default)]
+    pid: Value,
+    samples: Samples,
+    stack_table: StackTable,
+    frame_table: FrameTable,
+    func_table: FuncTable,
+    string_array: Vec<String>,
+    #[serde(default)]
+    markers: Markers,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Samples {
+    stack: Vec<Option<u32>>,
+    time: Option<Vec<f64>>,
+    time_deltas: Option<Vec<f64>>,
+    weight: Option<Vec<f64>>,
+    weight_type: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct StackTable {
+    prefix: Vec<Option<u32>>,
+    frame: Vec<u32>,
+}
+
+#[derive(Deserialize)]
+struct FrameTable {
+    func: Vec<u32>,
+    #[serde(default)]
+    category: Vec<Option<u32>>,
+    #[serde(default)]
+    subcategory: Vec<Option<u32>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct FuncTable {
+    name: Vec<u32>,
+    #[serde(default, rename = "isJS")]
+    is_js: Vec<bool>,
+    #[serde(default, rename = "relevantForJS")]
+    relevant_for_js: Vec<bool>,
+    #[serde(default)]
+    file_name: Vec<Option<u32>>,
+    #[serde(default)]
+    line_number: Vec<Option<u32>>,
+    #[serde(default)]
+    column_number: Vec<Option<u32>>,
+}
+
+#[derive(Default, Deserialize)]
+struct Markers {
+    #[serde(default)]
+    data: Vec<Value>,
+}
+
+pub fn read(text: &[u8]) -> Result<Recording, Error> {
+    let Head { meta } = json::read(text)?;
+    let version = meta.preprocessed_profile_version;
+    if version > NEWEST_VERSION {
+        let problem =
+            format!("{version} is newer than {NEWEST_VERSION}, the newest version that is read");
+        return Err(Error::new("meta.preprocessedProfileVersion", problem));
+    }
+    let Threads { threads } = json::read(text)?;
+
+    let mut processes: Vec<Process> = Vec::new();
+    let mut by_pid: HashMap<String, usize> = HashMap::new();
+    for (index, thread) in threads.iter().enumerate() {
+        let place = format!("threads[{index}]");
+        let event_loop = read_thread(thread, &meta, &place)?;
+        let pid = match &thread.pid {
+            Value::String(pid) => pid.clone(),
+            other => other.to_string(),
+        };
+        let process = *by_pid.entry(pid.clone()).or_insert_with(|| {
+            processes.push(Process {
+                name: thread.process_name.clone().unwrap_or_default(),
+                pid: pid.parse().ok(),
+                ended: thread.process_shutdown_time,
+                event_loops: Vec::new(),
+            });
+            processes.len() - 1
+        });
+        processes[process].event_loops.push(event_loop);
+    }
+    let mut recording = Recording {
+        time_origin: (meta.start_time > 0.).then_some(meta.start_time),
+        interval: meta.interval,
+        processes,
+    };
+    recording.interval = match meta.interval {
+        0. => {
+            let series = recording
+                .event_loops()
+                .map(|event_loop| event_loop.samples().iter().map(|sample| sample.time));
+            interval::estimate(series)
+        },
+        interval => interval::checked(interval, "meta.interval")?,
+    };
+    Ok(recording)
+}
+
+fn read_thread(thread: &Thread, meta: &Meta, place: &str) -> Result<EventLoop, Error> {
+    let mut event_loop = EventLoop::new(&*thread.name, read_kind(thread, place)?);
+    let stacks = read_stacks(thread, meta, &mut event_loop, place)?;
+    let samples = &thread.samples;
+    let times = times(samples, place)?;
+    let count = samples.stack.len();
+    let column = |name: &str| format!("{place}.samples.{name}");
+    if times.len() != count {
+        return Err(different_length(column("time"), times.len(), count));
+    }
+    if let Some(weights) = &samples.weight
+        && weights.len() != count
+    {
+        return Err(different_length(column("weight"), weights.len(), count));
+    }
+    if let Some(other) = samples
+        .weight_type
+        .as_ref()
+        .filter(|other| *other != "samples")
+    {
+        let problem = format!("{other:?} is not read, only \"samples\"");
+        return Err(Error::new(column("weightType"), problem));
+    }
+    for (index, stack) in samples.stack.iter().enumerate() {
+        let weight = samples.weight.as_ref().map_or(1., |weights| weights[index]);
+        if weight < 1. || weight.fract() != 0. {
+            let problem = format!("{weight} is not a number of samples");
+            return Err(Error::new(
+                format!("{}[{index}]", column("weight")),
+                problem,
+            ));
+        }
+        let (stack, activity) = match stack {
+            None => (None, None),
+            Some(id) => *stacks.get(*id as usize).ok_or_else(|| {
+                let place = format!("{}[{index}]", column("stack"));
+                Error::out_of_range(place, (*id).into(), "stackTable", stacks.len())
+            })?,
+        };
+        let added = event_loop.add_sample(Sample {
+            time: times[index],
+            // Saturates; what is too heavy is refused.
+            weight: weight as u64,
+            stack,
+            activity,
+        });
+        added.map_err(|invalid| Error::new(format!("{}[{index}]", column("time")), invalid))?;
+    }
+    Ok(event_loop)
+}
+
+/// In milliseconds, whole nanoseconds.
+fn times(samples: &Samples, place: &str) -> Result<Vec<f64>, Error> {
+    let whole = |time: f64| (time * NANOSECONDS).round() / NANOSECONDS;
+    match (&samples.time, &samples.time_deltas) {
+        (Some(times), _) => Ok(times.clone()),
+        (None, Some(deltas)) => {
+            let mut time = 0.;
+            let times = deltas.iter().map(|delta| {
+                time += delta;
+                whole(time)
+            });
+            Ok(times.collect())
+        },
+        (None, None) => Err(Error::new(
+            format!("{place}.samples"),
+            "neither time nor timeDeltas",
+        )),
+    }
+}
+
+/// A sample's stack and activity.
+type Leaf = (Option<StackId>, Option<Activity>);
+
+/// What each entry of the stack table is to a sample.
+fn read_stacks(
+    thread: &Thread,
+    meta: &Meta,
+    event_loop: &mut EventLoop,
+    place: &str,
+) -> Result<Vec<Leaf>, Error> {
+    let Thread {
+        stack_table,
+        frame_table,
+        func_table,
+        ..
+    } = thread;
+    let count = stack_table.frame.len();
+    if stack_table.prefix.len() != count {
+        let place = format!("{place}.stackTable.prefix");
+        return Err(different_length(place, stack_table.prefix.len(), count));
+    }
+    let mut frames: Vec<Option<FrameId>> = vec![None; func_table.name.len()];
+    let mut stacks: Vec<Leaf> = Vec::with_capacity(count);
+    for (index, (prefix, frame)) in stack_table
+        .prefix
+        .iter()
+        .zip(&stack_table.frame)
+        .enumerate()
+    {
+        let parent = match prefix {
+            None => None,
+            Some(prefix) => {
+                let parent = stacks.get(*prefix as usize).ok_or_else(|| {
+                    let problem = format!("{prefix} is not the index of a stack before this one");
+                    Error::new(format!("{place}.stackTable.prefix[{index}]"), problem)
+                })?;
+                parent.0
+            },
+        };
+        let frame = *frame as usize;
+        let func = *frame_table.func.get(frame).ok_or_else(|| {
+            let place = format!("{place}.stackTable.frame[{index}]");
+            Error::out_of_range(place, frame as u64, "frameTable", frame_table.func.len())
+        })? as usize;
+        if func >= frames.len() {
+            let place = format!("{place}.frameTable.func[{frame}]");
+            return Err(Error::out_of_range(
+                place,
+                func as u64,
+                "funcTable",
+                frames.len(),
+            ));
+        }
+        let name = string(thread, func_table.name[func], || {
+            format!("{place}.funcTable.name[{func}]")
+        })?;
+        let flags = func_table.flags(func);
+        if prefix.is_none()
+            && flags.is_empty()
+            && let Some(activity) = stackless::activity(name)
+        {
+            stacks.push((None, activity));
+            continue;
+        }
+        let func_place = || format!("{place}.funcTable.name[{func}]");
+        let id = match frames[func] {
+            Some(id) => id,
+            None => *frames[func].insert(read_func(thread, func, name, event_loop, place)?),
+        };
+        let stack = event_loop.add_stack(parent, id);
+        let stack = stack.map_err(|invalid| Error::new(func_place(), invalid))?;
+        stacks.push((Some(stack), activity_of(frame_table, frame, meta)));
+    }
+    Ok(stacks)
+}
+
+impl FuncTable {
+    fn flags(&self, func: usize) -> FrameFlags {
+        let has = |column: &[bool]| column.get(func).copied().unwrap_or_default();
+        let mut flags = FrameFlags::empty();
+        flags.set(FrameFlags::IS_JS, has(&self.is_js));
+        flags.set(FrameFlags::IS_RELEVANT_FOR_JS, has(&self.relevant_for_js));
+        flags
+    }
+}
+
+fn read_func(
+    thread: &Thread,
+    func: usize,
+    name: &str,
+    event_loop: &mut EventLoop,
+    place: &str,
+) -> Result<FrameId, Error> {
+    let table = &thread.func_table;
+    let number = |column: &[Option<u32>]| column.get(func).copied().flatten();
+    let label = match number(&table.file_name) {
+        None => label::read(name),
+        Some(file_name) => {
+            let file_name = string(thread, file_name, || {
+                format!("{place}.funcTable.fileName[{func}]")
+            })?;
+            Label {
+                name: label::read_name(name),
+                resource: Some(file_name.to_owned()),
+                line: number(&table.line_number).and_then(NonZeroU32::new),
+                column: number(&table.column_number).and_then(NonZeroU32::new),
+            }
+        },
+    };
+    let flags = table.flags(func);
+    let kind = KINDS.iter().find(|(_, other)| *other == flags);
+    let add = |event_loop: &mut EventLoop| {
+        let resource = event_loop.add_resource(&label.resource.unwrap_or_default())?;
+        event_loop.add_frame(Frame {
+            name: label.name,
+            kind: kind.map_or(FrameKind::Unknown, |(kind, _)| *kind),
+            resource,
+            line: label.line,
+            column: label.column,
+            realm: None,
+        })
+    };
+    add(event_loop)
+        .map_err(|invalid| Error::new(format!("{place}.funcTable.name[{func}]"), invalid))
+}
+
+fn activity_of(frames: &FrameTable, frame: usize, meta: &Meta) -> Option<Activity> {
+    let index = |column: &[Option<u32>]| column.get(frame).copied().flatten();
+    let category = meta.categories.get(index(&frames.category)? as usize)?;
+    if category.name == JAVASCRIPT {
+        let subcategory = category
+            .subcategories
+            .get(index(&frames.subcategory)? as usize)?;
+        return (subcategory == RUNNING).then_some(Activity::Script);
+    }
+    let entry = CATEGORIES
+        .iter()
+        .find(|(_, name, _)| *name == category.name);
+    entry.map(|(activity, ..)| *activity)
+}
+
+fn read_kind(thread: &Thread, place: &str) -> Result<EventLoopKind, Error> {
+    let mut kind = EventLoopKind::Unknown;
+    for (index, marker) in thread.markers.data.iter().enumerate() {
+        let place = |member: &str| format!("{place}.markers.data[{index}].{member}");
+        match marker["type"].as_str() {
+            Some(EVENT_LOOP) => {
+                let string_index = marker["kind"]
+                    .as_u64()
+                    .and_then(|index| u32::try_from(index).ok());
+                let string_index = string_index
+                    .ok_or_else(|| Error::new(place("kind"), "not an index of stringArray"))?;
+                kind = match string(thread, string_index, || place("kind"))? {
+                    PAGE => EventLoopKind::Page {
+                        documents: Vec::new(),
+                    },
+                    WORKER => EventLoopKind::Worker,
+                    other => {
+                        let problem = format!("{other:?} is neither {PAGE:?} nor {WORKER:?}");
+                        return Err(Error::new(place("kind"), problem));
+                    },
+                };
+            },
+            Some(DOCUMENT) => {
+                if let EventLoopKind::Page { documents } = &mut kind {
+                    documents.extend(marker["url"].as_str().map(str::to_owned));
+                }
+            },
+            _ => {},
+        }
+    }
+    Ok(kind)
+}
+
+fn string(thread: &Thread, index: u32, place: impl FnOnce() -> String) -> Result<&str, Error> {
+    let strings = &thread.string_array;
+    let string = strings.get(index as usize).map(String::as_str);
+    string.ok_or_else(|| Error::out_of_range(place(), index.into(), "stringArray", strings.len()))
+}
+
+fn different_length(place: String, length: usize, of: usize) -> Error {
+    Error::new(place, format!("{length} entries for {of}"))
+}
+
+/// A page or a worker.
+struct EventLoopMarker {
+    kind: StringHandle,
+}
+
+impl StaticSchemaMarker for EventLoopMarker {
+    const UNIQUE_MARKER_TYPE_NAME: &'static str = EVENT_LOOP;
+    const DESCRIPTION: Option<&'static str> = Some("What the event loop is there for");
+    const TABLE_LABEL: Option<&'static str> = Some("{marker.data.kind}");
+    const FIELDS: &'static [StaticSchemaMarkerField] = &[StaticSchemaMarkerField {
+        key: "kind",
+        label: "Kind",
+        format: MarkerFieldFormat::String,
+        flags: MarkerFieldFlags::SEARCHABLE,
+    }];
+
+    fn name(&self, profile: &mut Profile) -> StringHandle {
+        profile.intern_string("Event loop")
+    }
+
+    fn category(&self, _: &mut Profile) -> CategoryHandle {
+        CategoryHandle::OTHER
+    }
+
+    fn string_field_value(&self, _: u32) -> StringHandle {
+        self.kind
+    }
+
+    fn number_field_value(&self, _: u32) -> f64 {
+        unreachable!("no field is a number")
+    }
+}
+
+/// A document of a page's event loop.
+struct DocumentMarker {
+    url: StringHandle,
+}
+
+impl StaticSchemaMarker for DocumentMarker {
+    const UNIQUE_MARKER_TYPE_NAME: &'static str = DOCUMENT;
+    const DESCRIPTION: Option<&'static str> = Some("A document of the event loop");
+    const TABLE_LABEL: Option<&'static str> = Some("{marker.data.url}");
+    const FIELDS: &'static [StaticSchemaMarkerField] = &[StaticSchemaMarkerField {
+        key: "url",
+        label: "URL",
+        format: MarkerFieldFormat::Url,
+        flags: MarkerFieldFlags::SEARCHABLE,
+    }];
+
+    fn name(&self, profile: &mut Profile) -> StringHandle {
+        profile.intern_string("Document")
+    }
+
+    fn category(&self, _: &mut Profile) -> CategoryHandle {
+        CategoryHandle::OTHER
+    }
+
+    fn string_field_value(&self, _: u32) -> StringHandle {
+        self.url
+    }
+
+    fn number_field_value(&self, _: u32) -> f64 {
+        unreachable!("no field is a number")
+    }
+}
+
+/// A stretch of samples with one activity.
+struct ActivityMarker {
+    name: StringHandle,
+    category: CategoryHandle,
+}
+
+impl StaticSchemaMarker for ActivityMarker {
+    const UNIQUE_MARKER_TYPE_NAME: &'static str = "Activity";
+    const DESCRIPTION: Option<&'static str> =
+        Some("A stretch of samples that found the event loop at the same work");
+    const FIELDS: &'static [StaticSchemaMarkerField] = &[];
+
+    fn name(&self, _: &mut Profile) -> StringHandle {
+        self.name
+    }
+
+    fn category(&self, _: &mut Profile) -> CategoryHandle {
+        self.category
+    }
+
+    fn string_field_value(&self, _: u32) -> StringHandle {
+        unreachable!("there are no fields")
+    }
+
+    fn number_field_value(&self, _: u32) -> f64 {
+        unreachable!("there are no fields")
+    }
+}
+
+/// Handles of [`CATEGORIES`].
+struct Categories {
+    javascript: CategoryPairHandle,
+    running: CategoryPairHandle,
+    others: Vec<(Activity, &'static str, CategoryHandle)>,
+}
+
+impl Categories {
+    fn add(profile: &mut Profile) -> Self {
+        let javascript = profile.add_category(JAVASCRIPT, CategoryColor::Yellow);
+        let running = profile.add_subcategory(javascript, RUNNING);
+        let others = CATEGORIES
+            .iter()
+            .map(|(activity, name, color)| (*activity, *name, profile.add_category(name, *color)))
+            .collect();
+        Self {
+            javascript: javascript.into(),
+            running,
+            others,
+        }
+    }
+
+    fn of(&self, activity: Option<Activity>) -> CategoryPairHandle {
+        match activity {
+            None => self.javascript,
+            Some(Activity::Script) => self.running,
+            Some(activity) => {
+                let entry = self.others.iter().find(|(other, ..)| *other == activity);
+                entry.map_or(self.javascript, |(.., category)| (*category).into())
+            },
+        }
+    }
+}
+
+pub fn write(recording: &Recording, writer: impl Write) -> Result<(), WriteError> {
+    let interval = SamplingInterval::from_nanos(nanoseconds(recording.interval));
+    let time_origin =
+        ReferenceTimestamp::from_millis_since_unix_epoch(recording.time_origin.unwrap_or_default());
+    let mut profile = Profile::new("Strobe", time_origin, interval);
+    profile.set_symbolicated(true);
+    let categories = Categories::add(&mut profile);
+    let start = Timestamp::from_nanos_since_reference(0);
+    let mut tid = 0;
+    for (index, process) in recording.processes.iter().enumerate() {
+        let pid = process.pid.unwrap_or(index as u32 + 1);
+        let handle = profile.add_process(&process.name, pid, start);
+        if let Some(ended) = process.ended {
+            profile.set_process_end_time(handle, timestamp(ended));
+        }
+        for event_loop in &process.event_loops {
+            tid += 1;
+            // A main thread would be shown under its process' name.
+            let thread = profile.add_thread(handle, tid, start, false);
+            profile.set_thread_name(thread, &event_loop.name);
+            profile.set_thread_show_markers_in_timeline(thread, true);
+            profile.add_initial_visible_thread(thread);
+            if tid == 1 {
+                profile.add_initial_selected_thread(thread);
+            }
+            write_kind(&mut profile, thread, &event_loop.kind);
+            write_samples(
+                &mut profile,
+                thread,
+                event_loop,
+                recording.interval,
+                &categories,
+            );
+            write_activities(
+                &mut profile,
+                thread,
+                event_loop,
+                recording.interval,
+                &categories,
+            );
+        }
+    }
+    Ok(serde_json::to_writer(writer, &profile)?)
+}
+
+fn nanoseconds(milliseconds: f64) -> u64 {
+    (milliseconds * NANOSECONDS).round() as u64
+}
+
+fn timestamp(milliseconds: f64) -> Timestamp {
+    Timestamp::from_nanos_since_reference(nanoseconds(milliseconds))
+}
+
+fn write_kind(profile: &mut Profile, thread: ThreadHandle, kind: &EventLoopKind) {
+    let (kind, documents) = match kind {
+        EventLoopKind::Unknown => return,
+        EventLoopKind::Page { documents } => (PAGE, &**documents),
+        EventLoopKind::Worker => (WORKER, &[][..]),
+    };
+    let timing = MarkerTiming::Instant(Timestamp::from_nanos_since_reference(0));
+    let kind = profile.intern_string(kind);
+    profile.add_marker(thread, timing.clone(), EventLoopMarker { kind });
+    for url in documents {
+        let url = profile.intern_string(url);
+        profile.add_marker(thread, timing.clone(), DocumentMarker { url });
+    }
+}
+
+fn write_samples(
+    profile: &mut Profile,
+    thread: ThreadHandle,
+    event_loop: &EventLoop,
+    interval: f64,
+    categories: &Categories,
+) {
+    let labels: Vec<_> = event_loop
+        .frames()
+        .map(|frame| {
+            let flags = KINDS.iter().find(|(kind, _)| *kind == frame.kind);
+            let flags = flags.map_or(FrameFlags::empty(), |(_, flags)| *flags);
+            let text = label::write(event_loop, frame);
+            (profile.intern_string(&text), flags)
+        })
+        .collect();
+    let intern_frame = |profile: &mut Profile, frame: FrameId, activity| -> FrameHandle {
+        let (label, flags) = labels[frame.index()];
+        profile.intern_frame(
+            thread,
+            FrameInfo {
+                frame: WrittenFrame::Label(label),
+                category_pair: categories.of(activity),
+                flags,
+            },
+        )
+    };
+    let mut stacks: Vec<StackHandle> = Vec::with_capacity(event_loop.stacks().len());
+    for stack in event_loop.stacks() {
+        let frame = intern_frame(profile, stack.frame, None);
+        let parent = stack.parent.map(|parent| stacks[parent.index()]);
+        stacks.push(profile.intern_stack(thread, parent, frame));
+    }
+
+    let mut last = 0.;
+    for sample in event_loop.samples() {
+        let stack = match (sample.stack, sample.activity) {
+            (None, None) => None,
+            (None, activity) => {
+                let label = profile.intern_string(stackless::name(activity));
+                let frame = FrameInfo {
+                    frame: WrittenFrame::Label(label),
+                    category_pair: categories.of(activity),
+                    flags: FrameFlags::empty(),
+                };
+                let frame = profile.intern_frame(thread, frame);
+                Some(profile.intern_stack(thread, None, frame))
+            },
+            (Some(stack), None) => Some(stacks[stack.index()]),
+            (Some(stack), activity) => {
+                let Stack { parent, frame } = event_loop.stack(stack);
+                let frame = intern_frame(profile, frame, activity);
+                let parent = parent.map(|parent| stacks[parent.index()]);
+                Some(profile.intern_stack(thread, parent, frame))
+            },
+        };
+        // The height of the graph of activity.
+        let is_busy = sample.stack.is_some()
+            || sample
+                .activity
+                .is_some_and(|activity| activity != Activity::Idle);
+        let busy = match is_busy {
+            true => (sample.time - last).min(sample.weight as f64 * interval),
+            false => 0.,
+        };
+        last = sample.time;
+        let mut busy = CpuDelta::from_nanos(nanoseconds(busy));
+        let mut weight = sample.weight;
+        while weight > 0 {
+            // As much as the format's writer takes at once.
+            let part = i32::try_from(weight).unwrap_or(i32::MAX);
+            profile.add_sample(thread, timestamp(sample.time), stack, busy, part);
+            busy = CpuDelta::ZERO;
+            weight -= u64::from(part.unsigned_abs());
+        }
+    }
+}
+
+fn write_activities(
+    profile: &mut Profile,
+    thread: ThreadHandle,
+    event_loop: &EventLoop,
+    interval: f64,
+    categories: &Categories,
+) {
+    let samples = event_loop.samples();
+    let mut first = 0;
+    for stretch in samples.chunk_by(|one, next| one.activity == next.activity) {
+        let start = stretch[0];
+        let last = stretch[stretch.len() - 1];
+        first += stretch.len();
+        let entry = categories
+            .others
+            .iter()
+            .find(|(activity, ..)| Some(*activity) == start.activity);
+        let Some((_, name, category)) = entry.filter(|(activity, ..)| *activity != Activity::Idle)
+        else {
+            continue;
+        };
+        let end = last.time + last.weight as f64 * interval;
+        let end = samples.get(first).map_or(end, |next| end.min(next.time));
+        let marker = ActivityMarker {
+            name: profile.intern_string(name),
+            category: *category,
+        };
+        let timing = MarkerTiming::Interval(timestamp(start.time), timestamp(end));
+        profile.add_marker(thread, timing, marker);
+    }
+}

@@ -1,0 +1,111 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! From the bytes of a file to a recording.
+
+use std::io::Read;
+use std::path::Path;
+
+use flate2::read::MultiGzDecoder;
+
+use crate::error::Error;
+use crate::format::Format;
+use crate::recording::Recording;
+
+/// A longer text is not read, so that a small compressed file cannot fill the memory.
+pub const MAX_TEXT_BYTES: u64 = 1 << 30;
+
+/// <https://www.rfc-editor.org/rfc/rfc1952#page-6>
+const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b];
+
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// Reads a file's content, compressed by gzip or not. The format is the one given, or that of which the
+/// content looks, or that of which the name does.
+pub fn read(
+    content: &[u8],
+    file: Option<&Path>,
+    format: Option<Format>,
+) -> Result<(Recording, Format), Error> {
+    read_bounded(content, file, format, MAX_TEXT_BYTES)
+}
+
+fn read_bounded(
+    content: &[u8],
+    file: Option<&Path>,
+    format: Option<Format>,
+    max_text_bytes: u64,
+) -> Result<(Recording, Format), Error> {
+    let decompressed;
+    let text = if content.starts_with(GZIP_MAGIC) {
+        decompressed = decompress(content, max_text_bytes)?;
+        &*decompressed
+    } else {
+        content
+    };
+    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+    let format = format
+        .or_else(|| Format::by_content(text))
+        .or_else(|| Format::by_file_name(file?))
+        .ok_or_else(|| Error::of_file(unknown_format(text)))?;
+    Ok((format.read(text)?, format))
+}
+
+fn decompress(content: &[u8], max_text_bytes: u64) -> Result<Vec<u8>, Error> {
+    let mut text = Vec::new();
+    MultiGzDecoder::new(content)
+        .take(max_text_bytes + 1)
+        .read_to_end(&mut text)
+        .map_err(|error| Error::of_file(format!("not a sound gzip file: {error}")))?;
+    if text.len() as u64 > max_text_bytes {
+        return Err(Error::of_file(format!(
+            "decompressed it is longer than {max_text_bytes} bytes"
+        )));
+    }
+    Ok(text)
+}
+
+/// A text that ends too early, or is not JSON where it seems to be, is the likelier cause.
+fn unknown_format(text: &[u8]) -> String {
+    let names: Vec<_> = Format::ALL.into_iter().map(Format::as_str).collect();
+    let names = names.join(", ");
+    if text.trim_ascii().is_empty() {
+        return "the file is empty".to_owned();
+    }
+    if text.trim_ascii_start().starts_with(b"{")
+        && let Err(error) = serde_json::from_slice::<serde::de::IgnoredAny>(text)
+    {
+        return format!("not JSON: {error}");
+    }
+    format!("it looks like none of the formats {names}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
+    use super::*;
+
+    fn compressed(text: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(text).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    #[test]
+    fn a_compressed_file_is_read_up_to_a_bound() {
+        let content = compressed(b"a;b 3\n");
+        let (recording, format) = read(&content, None, None).unwrap();
+        assert_eq!(format, Format::Collapsed);
+        assert_eq!(recording.event_loops().next().unwrap().weight(), 3);
+        assert!(read_bounded(&content, None, None, 6).is_ok());
+        let error = read_bounded(&content, None, None, 5).unwrap_err();
+        assert!(error.to_string().contains("longer than 5 bytes"), "{error}");
+        let error = read(&content[..content.len() - 9], None, None).unwrap_err();
+        assert!(error.to_string().contains("gzip"), "{error}");
+    }
+}

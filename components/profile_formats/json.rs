@@ -1,0 +1,51 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! What the readers and writers of JSON share.
+
+use serde::de::DeserializeOwned;
+use serde::{Serialize, Serializer};
+
+use crate::error::Error;
+
+/// Reads a text that holds one value. An error's place is its path in the text.
+pub fn read<T: DeserializeOwned>(text: &[u8]) -> Result<T, Error> {
+    let mut deserializer = serde_json::Deserializer::from_slice(text);
+    let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
+        let place = match error.path().to_string() {
+            path if path == "." => String::new(),
+            path => path,
+        };
+        Error::new(place, error.into_inner())
+    })?;
+    deserializer.end().map_err(Error::of_file)?;
+    Ok(value)
+}
+
+/// An array that is made while it is written.
+pub struct Array<F>(pub F);
+
+impl<F, I> Serialize for Array<F>
+where
+    F: Fn() -> I,
+    I: Iterator<Item: Serialize>,
+{
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq((self.0)())
+    }
+}
+
+/// Whole numbers without a fraction, as JavaScript writes them.
+pub fn number<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    if number.fract() == 0. && number.abs() < 1e15 {
+        serializer.serialize_i64(*number as i64)
+    } else {
+        serializer.serialize_f64(*number)
+    }
+}
+
+/// [`number`] as an element of an array.
+#[derive(Serialize)]
+#[serde(transparent)]
+pub struct Number(#[serde(serialize_with = "number")] pub f64);

@@ -1,0 +1,287 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! A function as one piece of text, for formats that have nothing else: `name (url:line:column)`, or
+//! what of it is known.
+//!
+//! A text is read as the function that it was written for, whatever its name and URL. What would be taken
+//! for something else is written as in a URL: `;` and ends of lines, which end a frame or a stack; a `(`
+//! at the beginning of a name, for `(anonymous)` and `(idle)` are no names; a `)` at the end of a name
+//! without a place; a `(` in a URL; a `:` that makes a port look like a line; and a `%` before one of these
+//! codes.
+
+use std::num::NonZeroU32;
+
+use crate::recording::{EventLoop, Frame};
+
+/// An anonymous function or top-level script.
+const ANONYMOUS: &str = "(anonymous)";
+
+/// What stands for a character behind a `%`.
+const CODES: [(char, &str); 8] = [
+    (';', "3B"),
+    ('\n', "0A"),
+    ('\r', "0D"),
+    ('%', "25"),
+    ('(', "28"),
+    (')', "29"),
+    (':', "3A"),
+    ('[', "5B"),
+];
+
+/// What a text says of a function.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Label {
+    pub name: String,
+    pub resource: Option<String>,
+    pub line: Option<NonZeroU32>,
+    pub column: Option<NonZeroU32>,
+}
+
+pub fn write(event_loop: &EventLoop, frame: &Frame) -> String {
+    write_parts(
+        &frame.name,
+        event_loop.resource_of(frame),
+        frame.line,
+        frame.column,
+    )
+}
+
+fn write_parts(
+    name: &str,
+    resource: Option<&str>,
+    line: Option<NonZeroU32>,
+    column: Option<NonZeroU32>,
+) -> String {
+    let mut text = write_name(name);
+    if resource.is_none() && line.is_none() {
+        if !name.is_empty() && text.ends_with(')') {
+            text.pop();
+            text.push_str(&code_of(')'));
+        }
+        return text;
+    }
+    let mut place = escape(resource.unwrap_or_default(), |character| character == '(');
+    if column.is_none()
+        && let Some((before, number)) = split_number(&place)
+    {
+        place = format!("{before}{}{number}", code_of(':'));
+    }
+    text.push_str(" (");
+    text.push_str(&place);
+    for number in [line, column].into_iter().flatten() {
+        text.push_str(&format!(":{number}"));
+    }
+    text.push(')');
+    text
+}
+
+pub fn read(text: &str) -> Label {
+    if let Some((name, place)) = text
+        .strip_suffix(')')
+        .and_then(|text| text.rsplit_once(" ("))
+    {
+        let (place, numbers) = match split_number(place) {
+            None => (place, [None, None]),
+            Some((before, last)) => match split_number(before) {
+                None => (before, [Some(last), None]),
+                Some((before, line)) => (before, [Some(line), Some(last)]),
+            },
+        };
+        return Label {
+            name: read_name(name),
+            resource: Some(unescape(place)).filter(|place| !place.is_empty()),
+            line: numbers[0],
+            column: numbers[1],
+        };
+    }
+    Label {
+        name: read_name(text),
+        ..Label::default()
+    }
+}
+
+/// A function's name alone, for formats that have room for the rest.
+pub fn write_name(name: &str) -> String {
+    if name.is_empty() {
+        return ANONYMOUS.to_owned();
+    }
+    let text = escape(name, |_| false);
+    match text.strip_prefix('(') {
+        Some(rest) => format!("{}{rest}", code_of('(')),
+        None => text,
+    }
+}
+
+pub fn read_name(text: &str) -> String {
+    if text == ANONYMOUS {
+        return String::new();
+    }
+    unescape(text)
+}
+
+/// The first character of a text as a code, where it would mean something else.
+pub fn escape_first(text: &str) -> String {
+    let mut characters = text.chars();
+    match characters.next() {
+        Some(first) => format!("{}{}", code_of(first), characters.as_str()),
+        None => String::new(),
+    }
+}
+
+fn code_of(character: char) -> String {
+    let entry = CODES.iter().find(|(other, _)| *other == character);
+    let code = entry.expect("only characters with a code are asked for").1;
+    format!("%{code}")
+}
+
+fn escape(text: &str, also: impl Fn(char) -> bool) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for (at, character) in text.char_indices() {
+        let is_code = || character_of_code(&text[at..]).is_some();
+        match character {
+            ';' | '\n' | '\r' => escaped.push_str(&code_of(character)),
+            '%' if is_code() => escaped.push_str(&code_of('%')),
+            _ if also(character) => escaped.push_str(&code_of(character)),
+            _ => escaped.push(character),
+        }
+    }
+    escaped
+}
+
+fn unescape(text: &str) -> String {
+    let mut unescaped = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('%') {
+        unescaped.push_str(&rest[..at]);
+        rest = &rest[at..];
+        match character_of_code(rest) {
+            Some(character) => {
+                unescaped.push(character);
+                rest = &rest[3..];
+            },
+            None => {
+                unescaped.push('%');
+                rest = &rest[1..];
+            },
+        }
+    }
+    unescaped + rest
+}
+
+/// The character whose code a text begins with.
+fn character_of_code(text: &str) -> Option<char> {
+    let text = text.strip_prefix('%')?;
+    let entry = CODES.iter().find(|(_, code)| text.starts_with(code));
+    entry.map(|(character, _)| *character)
+}
+
+/// Without a `:` and a line or column behind it.
+fn split_number(text: &str) -> Option<(&str, NonZeroU32)> {
+    let (before, digits) = text.rsplit_once(':')?;
+    let number: NonZeroU32 = digits.parse().ok()?;
+    // As it would be written.
+    (number.to_string() == digits).then_some((before, number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn label(name: &str, resource: Option<&str>, line: u32, column: u32) -> Label {
+        Label {
+            name: name.to_owned(),
+            resource: resource.map(str::to_owned),
+            line: NonZeroU32::new(line),
+            column: NonZeroU32::new(column),
+        }
+    }
+
+    fn write_label(label: &Label) -> String {
+        write_parts(
+            &label.name,
+            label.resource.as_deref(),
+            label.line,
+            label.column,
+        )
+    }
+
+    #[test]
+    fn a_function_is_a_name_and_a_place() {
+        for (name, resource, line, column, text) in [
+            (
+                "f",
+                Some("https://a.test/b.js"),
+                3,
+                14,
+                "f (https://a.test/b.js:3:14)",
+            ),
+            (
+                "",
+                Some("https://a.test/b.js"),
+                3,
+                14,
+                "(anonymous) (https://a.test/b.js:3:14)",
+            ),
+            (
+                "wasm-function[3]",
+                Some("https://a.test/m.wasm"),
+                0,
+                0,
+                "wasm-function[3] (https://a.test/m.wasm)",
+            ),
+            ("sort", None, 0, 0, "sort"),
+            ("", None, 0, 0, "(anonymous)"),
+            ("f", Some("b.py"), 3, 0, "f (b.py:3)"),
+        ] {
+            let label = label(name, resource, line, column);
+            assert_eq!(write_label(&label), text);
+            assert_eq!(read(text), label);
+        }
+    }
+
+    #[test]
+    fn every_function_is_read_as_it_was() {
+        let names = [
+            "",
+            "f",
+            "(idle)",
+            "(anonymous)",
+            "(",
+            ")",
+            "a (b:1:2)",
+            "a;b\n\rc",
+            "%3B",
+            "%253B",
+            "%",
+            "%%",
+            "[x]",
+            "get a",
+            " ",
+            "a ",
+            "ü%28",
+            "x)",
+        ];
+        let resources = [
+            None,
+            Some("https://a.test:8080"),
+            Some("https://a.test:8080/a (b)/c;d.js?e%20f%3B"),
+            Some("12"),
+            Some(":12"),
+            Some("a:1:2"),
+            Some(" ("),
+            Some("a:012"),
+        ];
+        for name in names {
+            for resource in resources {
+                for (line, column) in [(0, 0), (7, 0), (7, 8)] {
+                    let label = label(name, resource, line, column);
+                    let text = write_label(&label);
+                    assert_eq!(read(&text), label, "{text}");
+                    assert!(!text.contains([';', '\n', '\r']), "{text}");
+                }
+            }
+        }
+    }
+}

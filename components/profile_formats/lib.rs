@@ -1,0 +1,41 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! What a profile is, and the formats in which others write and read it.
+//!
+//! [`Recording`] is the model: several processes with several event loops on one clock. Each format is in
+//! a file of its own that says what of the model it holds, and what is lost. What all of them keep is
+//! how many samples each function has, by itself and with its callees.
+//!
+//! Files come from anywhere: whatever is in them, reading gives a recording whose tables are sound or an
+//! [`Error`] that names the place, and takes memory in proportion to the file.
+
+#![deny(unsafe_code)]
+
+// Built anew in every checkout: see the generated .cargo/config.toml.
+const _: Option<&str> = option_env!("STROBE_CHECKOUT");
+
+mod collapsed;
+mod cpuprofile;
+mod error;
+mod firefox;
+mod format;
+mod input;
+mod interval;
+mod json;
+mod label;
+mod recording;
+mod speedscope;
+mod stackless;
+mod totals;
+mod web_trace;
+
+pub use crate::error::{Error, WriteError};
+pub use crate::format::Format;
+pub use crate::input::{MAX_TEXT_BYTES, read};
+pub use crate::recording::{
+    Activity, EventLoop, EventLoopKind, Frame, FrameId, FrameKind, Invalid, MAX_STACK_DEPTH,
+    Process, Realm, RealmId, Recording, ResourceId, Sample, Stack, StackId,
+};
+pub use crate::totals::{Function, FunctionTotals, Totals};

@@ -1,0 +1,470 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! The model of a recording.
+//!
+//! The tables of an event loop are interned as they grow, and can be asked for nothing that is not there:
+//! an id is given by the table itself. A sample takes 24 bytes and a stack 8 beside its hash.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::num::NonZeroU32;
+
+use indexmap::IndexSet;
+
+/// Stacks of more frames are refused. An engine's own stack ends long before; a trie of as many
+/// frames as a file has would make the text of one stack as long as the file, for every sample.
+pub const MAX_STACK_DEPTH: u32 = 10_000;
+
+/// Milliseconds, three hundred years: what a clock may show.
+pub(crate) const LAST_TIME: f64 = 1e13;
+
+/// Sums of weights stay below it, and so are exact in a number of JSON.
+const MAX_WEIGHT: u64 = 1 << 53;
+
+/// Processes and their event loops, on one clock.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recording {
+    /// Milliseconds since the Unix epoch when the clock of the samples showed 0; unless unknown.
+    pub time_origin: Option<f64>,
+    /// Milliseconds from one sample of an event loop to the next; more than 0. Where a file says nothing of
+    /// it, it is the median of what lies between its samples.
+    pub interval: f64,
+    pub processes: Vec<Process>,
+}
+
+impl Recording {
+    /// Of one event loop, as most formats have it.
+    pub fn of_one(event_loop: EventLoop, interval: f64, time_origin: Option<f64>) -> Self {
+        Self {
+            time_origin,
+            interval,
+            processes: vec![Process {
+                event_loops: vec![event_loop],
+                ..Process::default()
+            }],
+        }
+    }
+
+    pub fn event_loops(&self) -> impl Iterator<Item = &EventLoop> {
+        self.processes
+            .iter()
+            .flat_map(|process| &process.event_loops)
+    }
+
+    /// A name for each event loop that no other has: its process' where there are several, and its own.
+    pub(crate) fn distinct_names(&self) -> Vec<String> {
+        let is_several = self.processes.len() > 1;
+        let mut names = IndexSet::new();
+        let mut numbers: HashMap<String, u64> = HashMap::new();
+        for process in &self.processes {
+            for event_loop in &process.event_loops {
+                let name = match is_several && !process.name.is_empty() {
+                    true => format!("{} / {}", process.name, event_loop.name),
+                    false => event_loop.name.clone(),
+                };
+                let number = numbers.entry(name.clone()).or_default();
+                loop {
+                    *number += 1;
+                    let distinct = match *number {
+                        1 => name.clone(),
+                        number => format!("{name} ({number})"),
+                    };
+                    if names.insert(distinct) {
+                        break;
+                    }
+                }
+            }
+        }
+        names.into_iter().collect()
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Process {
+    /// Empty if unknown.
+    pub name: String,
+    pub pid: Option<u32>,
+    /// When it ended, if it did while the recording went on: milliseconds on the clock of the samples.
+    pub ended: Option<f64>,
+    pub event_loops: Vec<EventLoop>,
+}
+
+/// What an event loop is there for.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub enum EventLoopKind {
+    /// Documents that share an agent; their URLs.
+    Page {
+        documents: Vec<String>,
+    },
+    Worker,
+    /// The file does not say.
+    #[default]
+    Unknown,
+}
+
+/// A script thread or a worker: its tables and its samples.
+#[derive(Clone, Debug, Default)]
+pub struct EventLoop {
+    /// Empty if unknown.
+    pub name: String,
+    pub kind: EventLoopKind,
+    resources: IndexSet<String>,
+    realms: IndexSet<Realm>,
+    frames: IndexSet<Frame>,
+    stacks: IndexSet<Stack>,
+    depths: Vec<u32>,
+    samples: Vec<Sample>,
+    weight: u64,
+}
+
+/// A global and what belongs to it.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct Realm {
+    /// The URL of the document or of the worker's script.
+    pub url: String,
+    /// Serialised; absent if it is opaque.
+    pub origin: Option<String>,
+}
+
+/// A function, or the top level of a script.
+#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
+pub struct Frame {
+    /// The function's own name; empty for an anonymous function and for top-level script.
+    pub name: String,
+    pub kind: FrameKind,
+    /// The script in which it is defined; absent for what is defined in none with a URL.
+    pub resource: Option<ResourceId>,
+    /// 1-based line of the definition.
+    pub line: Option<NonZeroU32>,
+    /// 1-based column of the definition, in UTF-16 code units; absent if the line is.
+    pub column: Option<NonZeroU32>,
+    /// The realm whose function it is, where that was recorded.
+    pub realm: Option<RealmId>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub enum FrameKind {
+    /// A function of a script.
+    Script,
+    /// A function of the engine or of the DOM that script called.
+    BuiltIn,
+    /// Neither: code that is not there for JavaScript.
+    Native,
+    /// The file does not say. Of a page's own trace nobody can say it: a frame without a script is a
+    /// built-in or was made by `eval`.
+    #[default]
+    Unknown,
+}
+
+/// A caller's stack and a callee.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct Stack {
+    /// The caller's; absent at the root. It is before this one in the table.
+    pub parent: Option<StackId>,
+    pub frame: FrameId,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample {
+    /// Milliseconds on the recording's clock.
+    pub time: f64,
+    /// How many samples it stands for: 1, unless the file had added equal ones up.
+    pub weight: u64,
+    /// The leaf's; absent if no function was running or none may be shown.
+    pub stack: Option<StackId>,
+    /// Absent if it was not recorded.
+    pub activity: Option<Activity>,
+}
+
+// 100,000 samples of each of 8 event loops are 19 MB.
+const _: () = assert!(size_of::<Sample>() == 24);
+const _: () = assert!(size_of::<Stack>() == 8);
+
+/// What the event loop was doing.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Activity {
+    /// Waiting for something to do.
+    Idle,
+    /// Compiling or running script.
+    Script,
+    /// Collecting garbage.
+    Gc,
+    /// Matching selectors and computing style.
+    Style,
+    /// Building boxes and fragments.
+    Layout,
+    /// Building what is painted.
+    Paint,
+    /// Anything else, such as parsing or handling a message.
+    Other,
+}
+
+impl Activity {
+    pub const ALL: [Self; 7] = [
+        Self::Idle,
+        Self::Script,
+        Self::Gc,
+        Self::Style,
+        Self::Layout,
+        Self::Paint,
+        Self::Other,
+    ];
+}
+
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct ResourceId(u32);
+
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct RealmId(u32);
+
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct FrameId(u32);
+
+/// One more than the index, so that an absent one takes no room.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct StackId(NonZeroU32);
+
+macro_rules! index {
+    ($($id:ident)*) => {$(
+        impl $id {
+            /// The place in its table.
+            pub fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+    )*};
+}
+index!(ResourceId RealmId FrameId);
+
+impl StackId {
+    fn new(index: usize) -> Option<Self> {
+        let number = u32::try_from(index).ok()?.checked_add(1)?;
+        NonZeroU32::new(number).map(Self)
+    }
+
+    /// The place in its table.
+    pub fn index(self) -> usize {
+        self.0.get() as usize - 1
+    }
+}
+
+/// What an event loop does not take.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Invalid {
+    /// Times do not go back.
+    Backwards {
+        time: f64,
+        last: f64,
+    },
+    /// Not a number of milliseconds from 0 on.
+    Time(f64),
+    NoWeight,
+    TooHeavy,
+    TooDeep,
+    /// A table has as many entries as ids.
+    Full,
+}
+
+impl fmt::Display for Invalid {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Backwards { time, last } => {
+                write!(
+                    formatter,
+                    "{time} ms is before {last} ms, the sample before it"
+                )
+            },
+            Self::Time(time) => write!(formatter, "{time} ms is not between 0 and {LAST_TIME} ms"),
+            Self::NoWeight => formatter.write_str("a sample that stands for none"),
+            Self::TooHeavy => write!(formatter, "more than {MAX_WEIGHT} samples in all"),
+            Self::TooDeep => write!(formatter, "a stack of more than {MAX_STACK_DEPTH} frames"),
+            Self::Full => write!(formatter, "more than {} entries", u32::MAX),
+        }
+    }
+}
+
+impl EventLoop {
+    pub fn new(name: impl Into<String>, kind: EventLoopKind) -> Self {
+        Self {
+            name: name.into(),
+            kind,
+            ..Self::default()
+        }
+    }
+
+    /// None for the empty URL, which names no script.
+    pub fn add_resource(&mut self, url: &str) -> Result<Option<ResourceId>, Invalid> {
+        if url.is_empty() {
+            return Ok(None);
+        }
+        let index = match self.resources.get_index_of(url) {
+            Some(index) => index,
+            None => self.resources.insert_full(url.to_owned()).0,
+        };
+        id(index).map(|id| Some(ResourceId(id)))
+    }
+
+    pub fn add_realm(&mut self, realm: Realm) -> Result<RealmId, Invalid> {
+        id(self.realms.insert_full(realm).0).map(RealmId)
+    }
+
+    /// `frame`'s ids are this event loop's.
+    pub fn add_frame(&mut self, mut frame: Frame) -> Result<FrameId, Invalid> {
+        debug_assert!(
+            frame
+                .resource
+                .is_none_or(|id| id.index() < self.resources.len())
+        );
+        debug_assert!(frame.realm.is_none_or(|id| id.index() < self.realms.len()));
+        if frame.line.is_none() {
+            frame.column = None;
+        }
+        id(self.frames.insert_full(frame).0).map(FrameId)
+    }
+
+    /// The ids are this event loop's.
+    pub fn add_stack(
+        &mut self,
+        parent: Option<StackId>,
+        frame: FrameId,
+    ) -> Result<StackId, Invalid> {
+        debug_assert!(frame.index() < self.frames.len());
+        let depth = 1 + parent.map_or(0, |parent| self.depths[parent.index()]);
+        if depth > MAX_STACK_DEPTH {
+            return Err(Invalid::TooDeep);
+        }
+        let (index, is_new) = self.stacks.insert_full(Stack { parent, frame });
+        if is_new {
+            self.depths.push(depth);
+        }
+        StackId::new(index).ok_or(Invalid::Full)
+    }
+
+    /// The stack is this event loop's, and the time not before that of the last sample.
+    pub fn add_sample(&mut self, sample: Sample) -> Result<(), Invalid> {
+        debug_assert!(sample.stack.is_none_or(|id| id.index() < self.stacks.len()));
+        if !(0. ..=LAST_TIME).contains(&sample.time) {
+            return Err(Invalid::Time(sample.time));
+        }
+        if let Some(last) = self.samples.last()
+            && sample.time < last.time
+        {
+            return Err(Invalid::Backwards {
+                time: sample.time,
+                last: last.time,
+            });
+        }
+        if sample.weight == 0 {
+            return Err(Invalid::NoWeight);
+        }
+        self.weight = self
+            .weight
+            .checked_add(sample.weight)
+            .filter(|weight| *weight <= MAX_WEIGHT)
+            .ok_or(Invalid::TooHeavy)?;
+        self.samples.push(sample);
+        Ok(())
+    }
+
+    pub fn resources(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.resources.iter().map(String::as_str)
+    }
+
+    pub fn realms(&self) -> impl ExactSizeIterator<Item = &Realm> {
+        self.realms.iter()
+    }
+
+    pub fn frames(&self) -> impl ExactSizeIterator<Item = &Frame> {
+        self.frames.iter()
+    }
+
+    /// A parent is before its children.
+    pub fn stacks(&self) -> impl ExactSizeIterator<Item = &Stack> + DoubleEndedIterator {
+        self.stacks.iter()
+    }
+
+    /// In the order of [`Self::stacks`].
+    pub fn stack_ids(&self) -> impl Iterator<Item = StackId> + use<> {
+        (0..self.stacks.len()).filter_map(StackId::new)
+    }
+
+    /// Samples with a weight of 1: each as often as its weight says, an interval apart as far as the
+    /// next one allows.
+    pub(crate) fn single_samples(&self, interval: f64) -> impl Iterator<Item = Sample> {
+        self.samples
+            .iter()
+            .enumerate()
+            .flat_map(move |(index, sample)| {
+                let next = self.samples.get(index + 1);
+                let last = next.map_or(f64::INFINITY, |next| next.time);
+                (0..sample.weight).map(move |number| Sample {
+                    time: (sample.time + number as f64 * interval).min(last),
+                    weight: 1,
+                    ..*sample
+                })
+            })
+    }
+
+    /// In the order of time.
+    pub fn samples(&self) -> &[Sample] {
+        &self.samples
+    }
+
+    pub fn resource(&self, id: ResourceId) -> &str {
+        &self.resources[id.index()]
+    }
+
+    /// The URL of the script in which a frame is defined.
+    pub fn resource_of(&self, frame: &Frame) -> Option<&str> {
+        frame.resource.map(|id| self.resource(id))
+    }
+
+    pub fn realm(&self, id: RealmId) -> &Realm {
+        &self.realms[id.index()]
+    }
+
+    pub fn frame(&self, id: FrameId) -> &Frame {
+        &self.frames[id.index()]
+    }
+
+    pub fn stack(&self, id: StackId) -> Stack {
+        self.stacks[id.index()]
+    }
+
+    /// The frames of a stack, from the root to the leaf.
+    pub fn frames_of(&self, stack: Option<StackId>) -> Vec<FrameId> {
+        let mut frames = Vec::with_capacity(stack.map_or(0, |id| self.depths[id.index()] as usize));
+        let mut next = stack;
+        while let Some(id) = next {
+            let stack = self.stack(id);
+            frames.push(stack.frame);
+            next = stack.parent;
+        }
+        frames.reverse();
+        frames
+    }
+
+    /// How many samples it has, each by its weight.
+    pub fn weight(&self) -> u64 {
+        self.weight
+    }
+}
+
+/// The order of the tables counts, for ids refer to it.
+impl PartialEq for EventLoop {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+            && self.kind == other.kind
+            && self.resources.iter().eq(&other.resources)
+            && self.realms.iter().eq(&other.realms)
+            && self.frames.iter().eq(&other.frames)
+            && self.stacks.iter().eq(&other.stacks)
+            && self.samples == other.samples
+    }
+}
+
+fn id(index: usize) -> Result<u32, Invalid> {
+    u32::try_from(index).map_err(|_| Invalid::Full)
+}

@@ -1,0 +1,364 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! speedscope's own format, <https://github.com/jlfwong/speedscope/wiki/Importing-from-custom-sources>:
+//! functions that all event loops share, and for each event loop its samples, each with a weight.
+//!
+//! What is written is sampled profiles in milliseconds. A sample's weight is the interval times the samples it
+//! stands for, so that a function's time in speedscope is its samples times the interval; what lies between
+//! samples that were missed is closed up. The member `sampleInterval`, in milliseconds, is ours.
+//!
+//! Read are sampled profiles of any unit of time, and those without unit, which count. A weight stands for so many
+//! samples as it has intervals, rounded to the nearest number but at least one; without a `sampleInterval` the
+//! smallest weight is taken for it. A weight of 0 stands for nothing.
+//!
+//! Of a sample without stack it holds the activity, as a function of that name; the others' are lost, and so
+//! are processes, the kinds of event loops and frames, and realms.
+
+use std::io::Write;
+use std::num::NonZeroU32;
+
+use indexmap::IndexSet;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, WriteError};
+use crate::interval;
+use crate::json::{self, Array, Number};
+use crate::label;
+use crate::recording::{
+    EventLoop, EventLoopKind, Frame, FrameId, FrameKind, Process, Recording, Sample,
+};
+use crate::stackless;
+
+const SCHEMA: &str = "https://www.speedscope.app/file-format-schema.json";
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct File {
+    shared: Shared,
+    profiles: Vec<Profile>,
+    sample_interval: Option<f64>,
+}
+
+#[derive(Deserialize)]
+struct Shared {
+    frames: Vec<SharedFrame>,
+}
+
+#[derive(Clone, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
+struct SharedFrame {
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    col: Option<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Profile {
+    #[serde(rename = "type")]
+    kind: ProfileType,
+    #[serde(default)]
+    name: String,
+    unit: Unit,
+    #[serde(default)]
+    start_value: f64,
+    #[serde(default)]
+    samples: Vec<Vec<u32>>,
+    #[serde(default)]
+    weights: Vec<f64>,
+}
+
+#[derive(Deserialize, PartialEq)]
+#[serde(rename_all = "lowercase")]
+enum ProfileType {
+    Sampled,
+    Evented,
+}
+
+#[derive(Clone, Copy, Deserialize, PartialEq)]
+#[serde(rename_all = "lowercase")]
+enum Unit {
+    None,
+    Nanoseconds,
+    Microseconds,
+    Milliseconds,
+    Seconds,
+    Bytes,
+}
+
+impl Unit {
+    /// In milliseconds. Without a unit each is a sample.
+    fn milliseconds(self) -> Option<f64> {
+        match self {
+            Self::None => Some(interval::DEFAULT),
+            Self::Nanoseconds => Some(1e-6),
+            Self::Microseconds => Some(1e-3),
+            Self::Milliseconds => Some(1.),
+            Self::Seconds => Some(1e3),
+            Self::Bytes => None,
+        }
+    }
+}
+
+pub fn read(text: &[u8]) -> Result<Recording, Error> {
+    let file: File = json::read(text)?;
+    for (index, profile) in file.profiles.iter().enumerate() {
+        check(profile, &format!("profiles[{index}]"))?;
+    }
+    let interval = match file.sample_interval {
+        Some(interval) => interval::checked(interval, "sampleInterval")?,
+        None => interval::checked(smallest_weight(&file.profiles), "profiles")?,
+    };
+
+    let mut event_loops = Vec::with_capacity(file.profiles.len());
+    for (index, profile) in file.profiles.into_iter().enumerate() {
+        let place = format!("profiles[{index}]");
+        event_loops.push(read_profile(
+            profile,
+            &file.shared.frames,
+            interval,
+            &place,
+        )?);
+    }
+    Ok(Recording {
+        time_origin: None,
+        interval,
+        processes: vec![Process {
+            event_loops,
+            ..Process::default()
+        }],
+    })
+}
+
+fn check(profile: &Profile, place: &str) -> Result<(), Error> {
+    if profile.kind == ProfileType::Evented {
+        let problem = "profiles of events are not read, only those of samples";
+        return Err(Error::new(format!("{place}.type"), problem));
+    }
+    if profile.unit == Unit::Bytes {
+        let problem = "bytes are not a time";
+        return Err(Error::new(format!("{place}.unit"), problem));
+    }
+    if profile.weights.len() != profile.samples.len() {
+        let (weights, samples) = (profile.weights.len(), profile.samples.len());
+        let problem = format!("{weights} weights of {samples} samples");
+        return Err(Error::new(format!("{place}.weights"), problem));
+    }
+    let negative = profile.weights.iter().position(|weight| *weight < 0.);
+    if let Some(index) = negative {
+        let problem = format!("{} is less than 0", profile.weights[index]);
+        return Err(Error::new(format!("{place}.weights[{index}]"), problem));
+    }
+    Ok(())
+}
+
+fn smallest_weight(profiles: &[Profile]) -> f64 {
+    // A count is exact as it is.
+    if profiles.iter().all(|profile| profile.unit == Unit::None) {
+        return interval::DEFAULT;
+    }
+    profiles
+        .iter()
+        .flat_map(|profile| {
+            let milliseconds = profile.unit.milliseconds().unwrap_or_default();
+            profile
+                .weights
+                .iter()
+                .map(move |weight| weight * milliseconds)
+        })
+        .filter(|weight| *weight > 0.)
+        .min_by(f64::total_cmp)
+        .unwrap_or(interval::DEFAULT)
+}
+
+fn read_profile(
+    profile: Profile,
+    shared: &[SharedFrame],
+    interval: f64,
+    place: &str,
+) -> Result<EventLoop, Error> {
+    let milliseconds = profile.unit.milliseconds().unwrap_or_default();
+    let mut event_loop = EventLoop::new(profile.name, EventLoopKind::Unknown);
+    let mut frames: Vec<Option<FrameId>> = vec![None; shared.len()];
+    let mut passed = 0.;
+    for (index, (sample, weight)) in profile.samples.iter().zip(&profile.weights).enumerate() {
+        let place_of_sample = || format!("{place}.samples[{index}]");
+        let duration = weight * milliseconds;
+        let time = profile.start_value * milliseconds + passed;
+        passed += duration;
+        if duration == 0. {
+            continue;
+        }
+        // Saturates; what is too heavy is refused below.
+        let weight = (duration / interval).round().max(1.) as u64;
+        let mut read = Sample {
+            time,
+            weight,
+            stack: None,
+            activity: None,
+        };
+        let alone = match **sample {
+            [only] => shared
+                .get(only as usize)
+                .filter(|frame| frame.file.is_none()),
+            _ => None,
+        };
+        if let Some(activity) = alone.and_then(|frame| stackless::activity(&frame.name)) {
+            read.activity = activity;
+        } else {
+            for (depth, id) in sample.iter().enumerate() {
+                let place = || format!("{place}.samples[{index}][{depth}]");
+                let id = *id as usize;
+                let shared_frame = shared.get(id).ok_or_else(|| {
+                    Error::out_of_range(place(), id as u64, "shared.frames", shared.len())
+                })?;
+                let frame = match frames[id] {
+                    Some(frame) => frame,
+                    None => *frames[id].insert(
+                        add_frame(&mut event_loop, shared_frame)
+                            .map_err(|invalid| Error::new(place(), invalid))?,
+                    ),
+                };
+                let stack = event_loop.add_stack(read.stack, frame);
+                read.stack = Some(stack.map_err(|invalid| Error::new(place(), invalid))?);
+            }
+        }
+        event_loop
+            .add_sample(read)
+            .map_err(|invalid| Error::new(place_of_sample(), invalid))?;
+    }
+    Ok(event_loop)
+}
+
+fn add_frame(
+    event_loop: &mut EventLoop,
+    shared: &SharedFrame,
+) -> Result<FrameId, crate::recording::Invalid> {
+    let resource = event_loop.add_resource(shared.file.as_deref().unwrap_or_default())?;
+    event_loop.add_frame(Frame {
+        name: label::read_name(&shared.name),
+        kind: FrameKind::Unknown,
+        resource,
+        line: shared.line.and_then(NonZeroU32::new),
+        column: shared.col.and_then(NonZeroU32::new),
+        realm: None,
+    })
+}
+
+pub fn write(recording: &Recording, writer: impl Write) -> Result<(), WriteError> {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct File<F, P> {
+        #[serde(rename = "$schema")]
+        schema: &'static str,
+        exporter: &'static str,
+        active_profile_index: u32,
+        #[serde(serialize_with = "json::number")]
+        sample_interval: f64,
+        shared: Shared<F>,
+        profiles: P,
+    }
+    #[derive(Serialize)]
+    struct Shared<F> {
+        frames: F,
+    }
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Profile<S, W> {
+        #[serde(rename = "type")]
+        kind: &'static str,
+        name: String,
+        unit: &'static str,
+        #[serde(serialize_with = "json::number")]
+        start_value: f64,
+        #[serde(serialize_with = "json::number")]
+        end_value: f64,
+        samples: S,
+        weights: W,
+    }
+
+    let mut shared = IndexSet::new();
+    // For each event loop the places of its frames, and of what stands for a stack.
+    let mut places = Vec::new();
+    for event_loop in recording.event_loops() {
+        let frames: Vec<usize> = event_loop
+            .frames()
+            .map(|frame| shared.insert_full(shared_frame(event_loop, frame)).0)
+            .collect();
+        for sample in event_loop.samples() {
+            if sample.stack.is_none() && sample.activity.is_some() {
+                shared.insert(stackless_frame(sample));
+            }
+        }
+        places.push(frames);
+    }
+
+    let interval = recording.interval;
+    let names = recording.distinct_names();
+    let profiles = || {
+        let event_loops = recording.event_loops().zip(&names).zip(&places);
+        event_loops.map(|((event_loop, name), frames)| {
+            let samples = event_loop.samples();
+            let start = samples.first().map_or(0., |sample| sample.time);
+            let shared = &shared;
+            Profile {
+                kind: "sampled",
+                name: name.clone(),
+                unit: "milliseconds",
+                start_value: start,
+                end_value: start + event_loop.weight() as f64 * interval,
+                samples: Array(move || {
+                    samples.iter().map(move |sample| -> Vec<usize> {
+                        if sample.stack.is_none() && sample.activity.is_some() {
+                            return shared
+                                .get_index_of(&stackless_frame(sample))
+                                .into_iter()
+                                .collect();
+                        }
+                        let stack = event_loop.frames_of(sample.stack);
+                        stack.iter().map(|frame| frames[frame.index()]).collect()
+                    })
+                }),
+                weights: Array(move || {
+                    samples
+                        .iter()
+                        .map(move |sample| Number(sample.weight as f64 * interval))
+                }),
+            }
+        })
+    };
+    let file = File {
+        schema: SCHEMA,
+        exporter: "Strobe",
+        active_profile_index: 0,
+        sample_interval: interval,
+        shared: Shared {
+            frames: Array(|| shared.iter()),
+        },
+        profiles: Array(profiles),
+    };
+    Ok(serde_json::to_writer(writer, &file)?)
+}
+
+fn shared_frame(event_loop: &EventLoop, frame: &Frame) -> SharedFrame {
+    SharedFrame {
+        name: label::write_name(&frame.name),
+        file: event_loop.resource_of(frame).map(str::to_owned),
+        line: frame.line.map(NonZeroU32::get),
+        col: frame.column.map(NonZeroU32::get),
+    }
+}
+
+fn stackless_frame(sample: &Sample) -> SharedFrame {
+    SharedFrame {
+        name: stackless::name(sample.activity).to_owned(),
+        file: None,
+        line: None,
+        col: None,
+    }
+}

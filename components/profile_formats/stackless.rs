@@ -1,0 +1,31 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! What stands for a stack where none was: formats without activities show them as functions at the root,
+//! by the names that Chrome gives them where it has any.
+
+use crate::recording::Activity;
+
+const NAMES: [(Option<Activity>, &str); 8] = [
+    (None, "(program)"),
+    (Some(Activity::Idle), "(idle)"),
+    (Some(Activity::Script), "(script)"),
+    (Some(Activity::Gc), "(garbage collector)"),
+    (Some(Activity::Style), "(style)"),
+    (Some(Activity::Layout), "(layout)"),
+    (Some(Activity::Paint), "(paint)"),
+    (Some(Activity::Other), "(other)"),
+];
+
+/// The name for a sample without a stack.
+pub fn name(activity: Option<Activity>) -> &'static str {
+    let entry = NAMES.iter().find(|(other, _)| *other == activity);
+    entry.expect("every activity has a name").1
+}
+
+/// What a sample was, whose whole stack has this name; none if it is a function.
+pub fn activity(name: &str) -> Option<Option<Activity>> {
+    let entry = NAMES.iter().find(|(_, other)| *other == name);
+    entry.map(|(activity, _)| *activity)
+}

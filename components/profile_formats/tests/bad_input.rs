@@ -1,0 +1,514 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! What is wrong with a file is said with its place, and nothing in a file makes reading fail otherwise.
+
+use std::path::Path;
+
+use profile_formats::{Format, read};
+
+fn error(format: Format, text: &str) -> String {
+    match read(text.as_bytes(), None, Some(format)) {
+        Ok(_) => panic!("{format} {text}: read"),
+        Err(error) => error.to_string(),
+    }
+}
+
+fn trace(frames: &str, stacks: &str, samples: &str) -> String {
+    format!(
+        r#"{{"resources":["https://a.test/a.js"],"frames":[{frames}],"stacks":[{stacks}],"samples":[{samples}]}}"#
+    )
+}
+
+#[test]
+fn traces() {
+    let frame = r#"{"name":"f","resourceId":0,"line":1,"column":1}"#;
+    let stack = r#"{"frameId":0}"#;
+    for (text, place, problem) in [
+        ("", "", "EOF"),
+        ("[]", "", "expected struct Trace"),
+        ("{}", "", "missing field"),
+        (r#"{"frames":{}}"#, "frames: ", "expected a sequence"),
+        (
+            &trace(r#"{"name":1}"#, "", ""),
+            "frames[0].name: ",
+            "expected a string",
+        ),
+        (
+            &trace(r#"{"name":"f","line":-1}"#, "", ""),
+            "frames[0].line: ",
+            "u32",
+        ),
+        (
+            &trace(r#"{"name":"f","resourceId":1}"#, "", ""),
+            "frames[0].resourceId: ",
+            "1 is not an index of resources, which has 1",
+        ),
+        (
+            &trace(frame, r#"{"frameId":1}"#, ""),
+            "stacks[0].frameId: ",
+            "1 is not an index of frames",
+        ),
+        (
+            &trace(frame, r#"{"frameId":0,"parentId":0}"#, ""),
+            "stacks[0].parentId: ",
+            "0 is not the index of a stack before",
+        ),
+        (
+            &trace(
+                frame,
+                r#"{"frameId":0},{"frameId":0,"parentId":4294967295}"#,
+                "",
+            ),
+            "stacks[1].parentId: ",
+            "before",
+        ),
+        (
+            &trace(frame, stack, r#"{"timestamp":1,"stackId":1}"#),
+            "samples[0].stackId: ",
+            "1 is not an index of stacks",
+        ),
+        (
+            &trace(frame, stack, r#"{"timestamp":2},{"timestamp":1}"#),
+            "samples[1].timestamp: ",
+            "1 ms is before 2 ms",
+        ),
+        (
+            &trace(frame, stack, r#"{"timestamp":-1}"#),
+            "samples[0].timestamp: ",
+            "-1 ms is not between",
+        ),
+        (
+            &trace(frame, stack, r#"{"timestamp":1e300}"#),
+            "samples[0].timestamp: ",
+            "is not between",
+        ),
+        (
+            &trace(frame, stack, r#"{"timestamp":1e999}"#),
+            "samples[0].timestamp: ",
+            "out of range",
+        ),
+        (
+            &trace(frame, stack, r#"{"timestamp":1,"marker":"x"}"#),
+            "samples[0].marker: ",
+            "unknown variant `x`",
+        ),
+        (&(trace(frame, stack, "") + "x"), "", "trailing"),
+    ] {
+        let error = error(Format::Trace, text);
+        assert!(error.starts_with(place), "{text}: {error}");
+        assert!(error.contains(problem), "{text}: {error}");
+    }
+}
+
+fn cpuprofile(nodes: &str, samples: &str) -> String {
+    format!(r#"{{"nodes":[{nodes}],"startTime":0,"endTime":9{samples}}}"#)
+}
+
+#[test]
+fn cpuprofiles() {
+    let node = |id: u64, rest: &str| {
+        format!(
+            r#"{{"id":{id},"callFrame":{{"functionName":"f","url":"","lineNumber":-1,"columnNumber":-1}}{rest}}}"#
+        )
+    };
+    let line = node(1, "").replace("\"lineNumber\":-1", "\"lineNumber\":-2");
+    for (text, place, problem) in [
+        (
+            cpuprofile(&line, ""),
+            "nodes[0].callFrame.lineNumber: ",
+            "-2",
+        ),
+        (
+            cpuprofile(&format!("{},{}", node(1, ""), node(1, "")), ""),
+            "nodes[1].id: ",
+            "another node",
+        ),
+        (
+            cpuprofile(&node(1, r#","children":[7]"#), ""),
+            "nodes[0].children[0]: ",
+            "7 is the id of no node",
+        ),
+        (
+            cpuprofile(&node(1, r#","children":[1]"#), ""),
+            "nodes[0]: ",
+            "its own callers",
+        ),
+        (
+            cpuprofile(&node(1, r#","parent":1"#), ""),
+            "nodes[0]: ",
+            "its own callers",
+        ),
+        (
+            cpuprofile(
+                &format!(
+                    "{},{}",
+                    node(1, r#","children":[2]"#),
+                    node(2, r#","children":[1]"#)
+                ),
+                "",
+            ),
+            "nodes[0]: ",
+            "its own callers",
+        ),
+        (
+            cpuprofile(
+                &[
+                    node(1, r#","children":[3]"#),
+                    node(2, r#","children":[3]"#),
+                    node(3, ""),
+                ]
+                .join(","),
+                "",
+            ),
+            "nodes[1].children[0]: ",
+            "two callers",
+        ),
+        (
+            cpuprofile(&node(1, ""), r#","samples":[2],"timeDeltas":[1]"#),
+            "samples[0]: ",
+            "2 is the id of no node",
+        ),
+        (
+            cpuprofile(&node(1, ""), r#","samples":[1,1],"timeDeltas":[1]"#),
+            "timeDeltas: ",
+            "1 of 2 samples",
+        ),
+        (
+            cpuprofile(&node(1, ""), r#","samples":[1]"#),
+            "",
+            "no timeDeltas",
+        ),
+        (
+            cpuprofile(&node(1, ""), r#","samples":[1],"timeDeltas":[-1]"#),
+            "timeDeltas[0]: ",
+            "is not between",
+        ),
+        (
+            cpuprofile(&node(1, r#","hitCount":18446744073709551615"#), ""),
+            "nodes[0].hitCount: ",
+            "in all",
+        ),
+        (
+            cpuprofile(&node(1, "").replace("functionName", "name"), ""),
+            "nodes[0].callFrame",
+            "functionName",
+        ),
+    ] {
+        let error = error(Format::Cpuprofile, &text);
+        assert!(error.starts_with(place), "{text}: {error}");
+        assert!(error.contains(problem), "{text}: {error}");
+    }
+}
+
+#[test]
+fn chromes_times_that_go_back_are_put_in_order() {
+    let nodes = r#"{"id":1,"callFrame":{"functionName":"(root)"},"children":[2]},{"id":2,"callFrame":{"functionName":"f"}}"#;
+    let text = cpuprofile(
+        nodes,
+        r#","samples":[2,1,2],"timeDeltas":[1000,5000,-2000]"#,
+    );
+    let (recording, _) = read(text.as_bytes(), None, None).unwrap();
+    let event_loop = recording.event_loops().next().unwrap();
+    let samples: Vec<_> = event_loop
+        .samples()
+        .iter()
+        .map(|sample| (sample.time, sample.stack.is_some()))
+        .collect();
+    assert_eq!(samples, [(1., true), (4., true), (6., false)]);
+}
+
+fn speedscope(profile: &str) -> String {
+    format!(r#"{{"shared":{{"frames":[{{"name":"f"}}]}},"profiles":[{{{profile}}}]}}"#)
+}
+
+#[test]
+fn speedscope_files() {
+    for (profile, place, problem) in [
+        (
+            r#""type":"x","unit":"none""#,
+            "profiles[0].type: ",
+            "unknown variant",
+        ),
+        (
+            r#""type":"evented","unit":"none""#,
+            "profiles[0].type: ",
+            "events",
+        ),
+        (
+            r#""type":"sampled","unit":"bytes""#,
+            "profiles[0].unit: ",
+            "bytes",
+        ),
+        (
+            r#""type":"sampled","unit":"none","samples":[[0]]"#,
+            "profiles[0].weights: ",
+            "0 weights of 1",
+        ),
+        (
+            r#""type":"sampled","unit":"none","samples":[[1]],"weights":[1]"#,
+            "profiles[0].samples[0][0]: ",
+            "1 is not an index",
+        ),
+        (
+            r#""type":"sampled","unit":"none","samples":[[0]],"weights":[-1]"#,
+            "profiles[0].weights[0]: ",
+            "less than 0",
+        ),
+        (
+            r#""type":"sampled","unit":"none","samples":[[0]],"weights":[1e300]"#,
+            "profiles[0].samples[0]: ",
+            "in all",
+        ),
+        (
+            r#""type":"sampled","unit":"seconds","samples":[[0]],"weights":[1e308]"#,
+            "profiles: ",
+            "interval",
+        ),
+        (
+            r#""type":"sampled","unit":"none","startValue":-1,"samples":[[0]],"weights":[1]"#,
+            "profiles[0].samples[0]: ",
+            "-1 ms",
+        ),
+    ] {
+        let text = speedscope(profile);
+        let error = error(Format::Speedscope, &text);
+        assert!(error.starts_with(place), "{text}: {error}");
+        assert!(error.contains(problem), "{text}: {error}");
+    }
+    let text = r#"{"shared":{"frames":[]},"profiles":[],"sampleInterval":0}"#;
+    assert!(error(Format::Speedscope, text).starts_with("sampleInterval: "));
+}
+
+#[test]
+fn weights_of_others_count_in_the_smallest_of_them() {
+    let text = speedscope(
+        r#""type":"sampled","unit":"seconds","samples":[[0],[],[0]],"weights":[0.02,0.0101,0.01]"#,
+    );
+    let (recording, _) = read(text.as_bytes(), None, None).unwrap();
+    assert_eq!(recording.interval, 10.);
+    let event_loop = recording.event_loops().next().unwrap();
+    let weights: Vec<_> = event_loop
+        .samples()
+        .iter()
+        .map(|sample| sample.weight)
+        .collect();
+    assert_eq!(weights, [2, 1, 1]);
+}
+
+#[test]
+fn collapsed_stacks() {
+    for (text, place, problem) in [
+        ("a;b 1\nc\n", "line 2: ", "no space"),
+        ("a;b 1\n\na 1.5\n", "line 3: ", "\"1.5\" is not a number"),
+        ("a -1\n", "line 1: ", "\"-1\""),
+        (" 1\n", "line 1: ", "no stack"),
+        ("a 99999999999999999999\n", "line 1: ", "not a number"),
+        ("a 9007199254740992\na 1\n", "line 2: ", "in all"),
+    ] {
+        let error = error(Format::Collapsed, text);
+        assert!(error.starts_with(place), "{text}: {error}");
+        assert!(error.contains(problem), "{text}: {error}");
+    }
+    let error = read(b"a 1\n\xff 1\n", None, None).unwrap_err();
+    assert_eq!(error.place(), "line 2");
+    let deep = "f;".repeat(10_001) + "g 1";
+    assert!(self::error(Format::Collapsed, &deep).contains("10000 frames"));
+}
+
+#[test]
+fn roots_in_brackets_are_event_loops_where_all_are() {
+    let names = |text: &str| {
+        let (recording, _) = read(text.as_bytes(), None, None).unwrap();
+        let event_loops = recording.event_loops();
+        let names: Vec<_> = event_loops
+            .map(|event_loop| event_loop.name.clone())
+            .collect();
+        names
+    };
+    assert_eq!(names("[a];f 1\n[b];f 1\n[a];g 2\n"), ["a", "b"]);
+    assert_eq!(names("[unknown];f 1\nmain;f 1\n"), [""]);
+    assert_eq!(names("[unknown] 1\n"), [""]);
+}
+
+#[test]
+fn a_count_takes_no_room_until_it_is_written_out() {
+    let (recording, _) = read(b"a 9007199254740992\r\n", None, None).unwrap();
+    assert_eq!(recording.event_loops().next().unwrap().samples().len(), 1);
+    for format in [Format::Trace, Format::Cpuprofile] {
+        let mut text = Vec::new();
+        let error = format.write(&recording, &mut text).unwrap_err();
+        assert!(error.to_string().contains("9007199254740992"), "{error}");
+        assert!(text.is_empty());
+    }
+}
+
+fn firefox(thread: &str) -> String {
+    format!(
+        r#"{{"meta":{{"preprocessedProfileVersion":55,"interval":1}},"threads":[{{{thread}}}]}}"#
+    )
+}
+
+#[test]
+fn firefox_profiles() {
+    let tables = |samples: &str, prefix: &str, frame: &str, func: &str, name: &str| {
+        firefox(&format!(
+            r#""samples":{{{samples}}},"stackTable":{{"prefix":[{prefix}],"frame":[{frame}]}},"frameTable":{{"func":[{func}]}},"funcTable":{{"name":[{name}]}},"stringArray":["f"]"#
+        ))
+    };
+    for (text, place, problem) in [
+        (
+            r#"{"meta":{"preprocessedProfileVersion":56},"threads":[]}"#.to_owned(),
+            "meta.preprocessedProfileVersion: ",
+            "56 is newer than 55",
+        ),
+        (
+            r#"{"meta":{},"threads":[]}"#.to_owned(),
+            "meta",
+            "preprocessedProfileVersion",
+        ),
+        (firefox(r#""samples":{}"#), "threads[0].samples", "stack"),
+        (
+            tables(r#""stack":[]"#, "", "", "", ""),
+            "threads[0].samples: ",
+            "timeDeltas",
+        ),
+        (
+            tables(r#""stack":[null],"time":[]"#, "", "", "", ""),
+            "threads[0].samples.time: ",
+            "0 entries for 1",
+        ),
+        (
+            tables(r#""stack":[0],"time":[1]"#, "", "", "", ""),
+            "threads[0].samples.stack[0]: ",
+            "stackTable, which has 0",
+        ),
+        (
+            tables(r#""stack":[null,null],"timeDeltas":[1,-1]"#, "", "", "", ""),
+            "threads[0].samples.time[1]: ",
+            "before",
+        ),
+        (
+            tables(r#""stack":[null],"time":[1],"weight":[0]"#, "", "", "", ""),
+            "threads[0].samples.weight[0]: ",
+            "0",
+        ),
+        (
+            tables(r#""stack":[null],"time":[1],"weight":[-3]"#, "", "", "", ""),
+            "threads[0].samples.weight[0]: ",
+            "-3",
+        ),
+        (
+            tables(
+                r#""stack":[],"time":[],"weightType":"bytes""#,
+                "",
+                "",
+                "",
+                "",
+            ),
+            "threads[0].samples.weightType: ",
+            "bytes",
+        ),
+        (
+            tables(r#""stack":[],"time":[]"#, "0", "0", "0", "0"),
+            "threads[0].stackTable.prefix[0]: ",
+            "before",
+        ),
+        (
+            tables(r#""stack":[],"time":[]"#, "", "0", "0", "0"),
+            "threads[0].stackTable.prefix: ",
+            "0 entries for 1",
+        ),
+        (
+            tables(r#""stack":[],"time":[]"#, "null", "1", "0", "0"),
+            "threads[0].stackTable.frame[0]: ",
+            "frameTable",
+        ),
+        (
+            tables(r#""stack":[],"time":[]"#, "null", "0", "1", "0"),
+            "threads[0].frameTable.func[0]: ",
+            "funcTable",
+        ),
+        (
+            tables(r#""stack":[],"time":[]"#, "null", "0", "0", "1"),
+            "threads[0].funcTable.name[0]: ",
+            "stringArray",
+        ),
+    ] {
+        let error = error(Format::Firefox, &text);
+        assert!(error.starts_with(place), "{text}: {error}");
+        assert!(error.contains(problem), "{text}: {error}");
+    }
+}
+
+#[test]
+fn what_a_file_is_comes_from_its_text_and_then_from_its_name() {
+    let format = |text: &str, name: &str| {
+        let result = read(text.as_bytes(), Some(Path::new(name)), None);
+        result
+            .map(|(_, format)| format)
+            .map_err(|error| error.to_string())
+    };
+    let trace = trace("", "", "");
+    assert_eq!(format(&trace, "a.cpuprofile"), Ok(Format::Trace));
+    assert_eq!(format(&format!("\u{feff} {trace}"), "a"), Ok(Format::Trace));
+    // The name says whose error it is.
+    let broken = format(r#"{"nodes":[]"#, "a.cpuprofile").unwrap_err();
+    assert!(broken.contains("EOF"), "{broken}");
+    assert_eq!(format("", "a.folded"), Ok(Format::Collapsed));
+    for (text, problem) in [
+        ("", "empty"),
+        (" \n", "empty"),
+        ("{", "not JSON: EOF"),
+        (
+            "{}",
+            "none of the formats trace, firefox, speedscope, cpuprofile, collapsed",
+        ),
+        ("hello", "none of the formats"),
+    ] {
+        let error = format(text, "a.json").unwrap_err();
+        assert!(error.contains(problem), "{text:?}: {error}");
+    }
+}
+
+#[test]
+fn names_of_files_say_their_format() {
+    for (name, format) in [
+        ("a.cpuprofile", Some(Format::Cpuprofile)),
+        ("a.b.SPEEDSCOPE.json", Some(Format::Speedscope)),
+        ("a.speedscope", Some(Format::Speedscope)),
+        ("a.firefox.json.gz", Some(Format::Firefox)),
+        ("dir.cpuprofile/a.trace.json", Some(Format::Trace)),
+        ("a.folded", Some(Format::Collapsed)),
+        ("a.collapsed", Some(Format::Collapsed)),
+        ("a.json", None),
+        ("trace", None),
+        ("..", None),
+    ] {
+        assert_eq!(Format::by_file_name(Path::new(name)), format, "{name}");
+    }
+}
+
+/// Texts that differ from a good one in a byte, or end early.
+#[test]
+fn broken_files_are_read_or_refused() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    for file in folder.read_dir().unwrap() {
+        let file = file.unwrap().path();
+        let format = Format::by_file_name(&file).unwrap();
+        let text = std::fs::read(&file).unwrap();
+        for at in (0..text.len()).step_by(7) {
+            let _ = read(&text[..at], None, Some(format));
+            for byte in *b"09-}]\"" {
+                let mut broken = text.clone();
+                broken[at] = byte;
+                if let Ok((recording, _)) = read(&broken, None, Some(format)) {
+                    for format in Format::ALL {
+                        let _ = format.write(&recording, std::io::sink());
+                    }
+                }
+            }
+        }
+    }
+}

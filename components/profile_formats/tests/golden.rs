@@ -1,0 +1,170 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! One small recording as each format has it. `UPDATE_GOLDEN=1` writes the files anew.
+
+use std::fs;
+use std::num::NonZeroU32;
+use std::path::Path;
+
+use profile_formats::{
+    Activity, EventLoop, EventLoopKind, Format, Frame, FrameKind, Process, Realm, Recording,
+    Sample, Totals, read,
+};
+
+/// `main` calls `work`, which calls `sort`; style, layout and idle time between.
+fn page() -> EventLoop {
+    let url = "https://a.test/".to_owned();
+    let mut event_loop = EventLoop::new(
+        "a.test",
+        EventLoopKind::Page {
+            documents: vec![url.clone()],
+        },
+    );
+    let origin = Some("https://a.test".to_owned());
+    let realm = Some(event_loop.add_realm(Realm { url, origin }).unwrap());
+    let script = event_loop.add_resource("https://a.test/work.js").unwrap();
+    let mut frame = |name: &str, kind, line, column| {
+        let frame = Frame {
+            name: name.to_owned(),
+            kind,
+            resource: script.filter(|_| line > 0),
+            line: NonZeroU32::new(line),
+            column: NonZeroU32::new(column),
+            realm,
+        };
+        event_loop.add_frame(frame).unwrap()
+    };
+    let main = frame("", FrameKind::Script, 1, 1);
+    let work = frame("work", FrameKind::Script, 12, 14);
+    let sort = frame("sort", FrameKind::BuiltIn, 0, 0);
+    let in_main = event_loop.add_stack(None, main).unwrap();
+    let in_work = event_loop.add_stack(Some(in_main), work).unwrap();
+    let in_sort = event_loop.add_stack(Some(in_work), sort).unwrap();
+    let samples = [
+        (None, Some(Activity::Idle)),
+        (Some(in_main), Some(Activity::Script)),
+        (Some(in_work), Some(Activity::Script)),
+        (Some(in_sort), Some(Activity::Gc)),
+        (Some(in_sort), None),
+        (Some(in_work), Some(Activity::Layout)),
+        (None, Some(Activity::Layout)),
+        (None, None),
+    ];
+    for (number, (stack, activity)) in samples.into_iter().enumerate() {
+        event_loop
+            .add_sample(Sample {
+                time: 100.25 + number as f64 * 0.5,
+                weight: 1,
+                stack,
+                activity,
+            })
+            .unwrap();
+    }
+    event_loop
+}
+
+fn worker() -> EventLoop {
+    let mut event_loop = EventLoop::new("worker.js", EventLoopKind::Worker);
+    let resource = event_loop.add_resource("https://a.test/worker.js").unwrap();
+    let frame = Frame {
+        name: "onmessage".to_owned(),
+        kind: FrameKind::Script,
+        resource,
+        line: NonZeroU32::new(3),
+        column: NonZeroU32::new(20),
+        realm: None,
+    };
+    let frame = event_loop.add_frame(frame).unwrap();
+    let stack = event_loop.add_stack(None, frame).unwrap();
+    for time in [100.5, 101., 103.] {
+        event_loop
+            .add_sample(Sample {
+                time,
+                weight: 1,
+                stack: Some(stack),
+                activity: Some(Activity::Script),
+            })
+            .unwrap();
+    }
+    event_loop
+}
+
+fn recording(format: Format) -> Recording {
+    let mut event_loops = vec![page(), worker()];
+    if format.holds_one_event_loop() {
+        event_loops.pop();
+    }
+    Recording {
+        time_origin: Some(1_700_000_000_000.),
+        interval: 0.5,
+        processes: vec![Process {
+            name: "content".to_owned(),
+            pid: Some(42),
+            ended: Some(104.),
+            event_loops,
+        }],
+    }
+}
+
+fn check(format: Format, file: &str) {
+    let recording = recording(format);
+    let mut text = Vec::new();
+    format.write(&recording, &mut text).unwrap();
+    let mut text = String::from_utf8(text).unwrap();
+    if let Ok(value) = serde_json::from_str::<serde_json::Value>(&text) {
+        text = serde_json::to_string_pretty(&value).unwrap() + "\n";
+    }
+    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/golden")
+        .join(file);
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        fs::write(&file, &text).unwrap();
+    }
+    let golden = fs::read_to_string(&file).unwrap();
+    assert_eq!(text, golden, "{}", file.display());
+
+    let (read, recognised) = read(golden.as_bytes(), None, None).unwrap();
+    assert_eq!(recognised, format);
+    assert_eq!(Totals::of(&read), Totals::of(&recording));
+}
+
+#[test]
+fn trace() {
+    check(Format::Trace, "page.trace.json");
+}
+
+#[test]
+fn firefox() {
+    check(Format::Firefox, "page_and_worker.firefox.json");
+}
+
+#[test]
+fn speedscope() {
+    check(Format::Speedscope, "page_and_worker.speedscope.json");
+}
+
+#[test]
+fn cpuprofile() {
+    check(Format::Cpuprofile, "page.cpuprofile");
+}
+
+#[test]
+fn collapsed() {
+    check(Format::Collapsed, "page_and_worker.collapsed");
+}
+
+#[test]
+fn functions_are_counted_once_in_a_sample() {
+    let (recording, _) = read(b"a;b;a 2\na 3\nb;a 1\n(idle) 4\n", None, None).unwrap();
+    let totals = Totals::of(&recording);
+    let mut functions: Vec<_> = totals
+        .functions
+        .iter()
+        .map(|(function, totals)| (function.name, totals.itself, totals.total))
+        .collect();
+    functions.sort_unstable();
+    assert_eq!(functions, [("a", 6, 6), ("b", 0, 3)]);
+    assert_eq!((totals.samples, totals.with_stack), (10, 6));
+}

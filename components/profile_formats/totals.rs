@@ -1,0 +1,131 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! How many samples each function has.
+
+use std::collections::HashMap;
+use std::num::NonZeroU32;
+
+use crate::recording::{EventLoop, Recording};
+
+/// What makes two frames the same function in every format.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct Function<'a> {
+    pub name: &'a str,
+    pub resource: Option<&'a str>,
+    pub line: Option<NonZeroU32>,
+    pub column: Option<NonZeroU32>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct FunctionTotals {
+    /// Samples in which it was the leaf.
+    pub itself: u64,
+    /// Samples in which it was on the stack, once each.
+    pub total: u64,
+}
+
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Totals<'a> {
+    pub samples: u64,
+    pub with_stack: u64,
+    pub functions: HashMap<Function<'a>, FunctionTotals>,
+}
+
+impl<'a> Totals<'a> {
+    /// Over all event loops.
+    pub fn of(recording: &'a Recording) -> Self {
+        let mut totals = Self::default();
+        for event_loop in recording.event_loops() {
+            totals.add(event_loop);
+        }
+        totals
+    }
+
+    fn add(&mut self, event_loop: &'a EventLoop) {
+        let mut itself = vec![0; event_loop.stacks().len()];
+        for sample in event_loop.samples() {
+            self.samples += sample.weight;
+            if let Some(stack) = sample.stack {
+                self.with_stack += sample.weight;
+                itself[stack.index()] += sample.weight;
+            }
+        }
+        // Children stand behind their parents.
+        let mut total = itself.clone();
+        for (index, stack) in event_loop.stacks().enumerate().rev() {
+            if let Some(parent) = stack.parent {
+                total[parent.index()] += total[index];
+            }
+        }
+
+        // Different frames may be one function: of two realms, or of two kinds.
+        let mut numbers = HashMap::new();
+        let functions: Vec<_> = event_loop
+            .frames()
+            .map(|frame| Function {
+                name: &frame.name,
+                resource: event_loop.resource_of(frame),
+                line: frame.line,
+                column: frame.column,
+            })
+            .collect();
+        let numbers: Vec<usize> = functions
+            .iter()
+            .map(|function| {
+                let next = numbers.len();
+                *numbers.entry(*function).or_insert(next)
+            })
+            .collect();
+
+        // Of a function that calls itself only the outermost call counts.
+        let outermost = outermost(event_loop, &numbers);
+        for (index, stack) in event_loop.stacks().enumerate() {
+            let totals = self
+                .functions
+                .entry(functions[stack.frame.index()])
+                .or_default();
+            totals.itself += itself[index];
+            if outermost[index] {
+                totals.total += total[index];
+            }
+        }
+        self.functions.retain(|_, totals| totals.total > 0);
+    }
+}
+
+/// Whether no caller of each stack's leaf is the same function, by its number.
+fn outermost(event_loop: &EventLoop, numbers: &[usize]) -> Vec<bool> {
+    let stacks: Vec<_> = event_loop.stacks().copied().collect();
+    // The children of a stack: the first one, and from each the next.
+    let mut first_child = vec![None; stacks.len()];
+    let mut sibling = vec![None; stacks.len()];
+    let mut first_root = None;
+    for (index, stack) in stacks.iter().enumerate().rev() {
+        let first = match stack.parent {
+            Some(parent) => &mut first_child[parent.index()],
+            None => &mut first_root,
+        };
+        sibling[index] = first.replace(index);
+    }
+    let mut running = vec![0_u32; numbers.len()];
+    let mut outermost = vec![false; stacks.len()];
+    let mut next = first_root;
+    while let Some(index) = next {
+        let calls = &mut running[numbers[stacks[index].frame.index()]];
+        outermost[index] = *calls == 0;
+        *calls += 1;
+        next = first_child[index];
+        // Back up to where there is one more.
+        let mut at = Some(index);
+        while next.is_none()
+            && let Some(index) = at
+        {
+            running[numbers[stacks[index].frame.index()]] -= 1;
+            next = sibling[index];
+            at = stacks[index].parent.map(|parent| parent.index());
+        }
+    }
+    outermost
+}

@@ -1,0 +1,232 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! The trace of a web page: the JSON text of what `Profiler.stop()` gives,
+//! <https://wicg.github.io/js-self-profiling/#the-profilertrace-dictionary> with the markers of
+//! <https://github.com/WICG/js-self-profiling/blob/main/markers.md>.
+//!
+//! It holds one event loop without its name, kind and realms. It does not tell an idle event loop from
+//! one whose work may not be shown, nor a built-in from a function that `eval` made, and says neither the
+//! interval nor when its clock was 0.
+
+use std::io::Write;
+use std::num::NonZeroU32;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, WriteError};
+use crate::format::{Format, only_event_loop};
+use crate::interval;
+use crate::json::{self, Array};
+use crate::recording::{Activity, EventLoop, EventLoopKind, Frame, FrameKind, Recording, Sample};
+
+/// Members in the order in which `JSON.stringify()` writes those of a dictionary.
+#[derive(Deserialize)]
+struct Trace {
+    frames: Vec<TraceFrame>,
+    resources: Vec<String>,
+    samples: Vec<TraceSample>,
+    stacks: Vec<TraceStack>,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TraceFrame<S = String> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    column: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u32>,
+    name: S,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resource_id: Option<u32>,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TraceSample {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    marker: Option<Marker>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stack_id: Option<u32>,
+    #[serde(serialize_with = "json::number")]
+    timestamp: f64,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TraceStack {
+    frame_id: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent_id: Option<u32>,
+}
+
+#[derive(Clone, Copy, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Marker {
+    Gc,
+    Layout,
+    Other,
+    Paint,
+    Script,
+    Style,
+}
+
+impl From<Marker> for Activity {
+    fn from(marker: Marker) -> Self {
+        match marker {
+            Marker::Gc => Self::Gc,
+            Marker::Layout => Self::Layout,
+            Marker::Other => Self::Other,
+            Marker::Paint => Self::Paint,
+            Marker::Script => Self::Script,
+            Marker::Style => Self::Style,
+        }
+    }
+}
+
+impl Marker {
+    fn of(activity: Activity) -> Option<Self> {
+        match activity {
+            Activity::Idle => None,
+            Activity::Gc => Some(Self::Gc),
+            Activity::Layout => Some(Self::Layout),
+            Activity::Other => Some(Self::Other),
+            Activity::Paint => Some(Self::Paint),
+            Activity::Script => Some(Self::Script),
+            Activity::Style => Some(Self::Style),
+        }
+    }
+}
+
+pub fn read(text: &[u8]) -> Result<Recording, Error> {
+    let trace: Trace = json::read(text)?;
+    let mut event_loop = EventLoop::new("", EventLoopKind::Unknown);
+
+    let mut resources = Vec::with_capacity(trace.resources.len());
+    for (index, url) in trace.resources.iter().enumerate() {
+        let added = event_loop.add_resource(url);
+        resources
+            .push(added.map_err(|invalid| Error::new(format!("resources[{index}]"), invalid))?);
+    }
+
+    let mut frames = Vec::with_capacity(trace.frames.len());
+    for (index, frame) in trace.frames.into_iter().enumerate() {
+        let resource = match frame.resource_id {
+            Some(id) => *get(
+                &resources,
+                id,
+                || format!("frames[{index}].resourceId"),
+                "resources",
+            )?,
+            None => None,
+        };
+        let frame = Frame {
+            name: frame.name,
+            kind: match resource {
+                Some(_) => FrameKind::Script,
+                None => FrameKind::Unknown,
+            },
+            resource,
+            line: frame.line.and_then(NonZeroU32::new),
+            column: frame.column.and_then(NonZeroU32::new),
+            realm: None,
+        };
+        let added = event_loop.add_frame(frame);
+        frames.push(added.map_err(|invalid| Error::new(format!("frames[{index}]"), invalid))?);
+    }
+
+    let mut stacks = Vec::with_capacity(trace.stacks.len());
+    for (index, stack) in trace.stacks.iter().enumerate() {
+        let parent = match stack.parent_id {
+            None => None,
+            // Those before this one.
+            Some(id) => Some(*stacks.get(id as usize).ok_or_else(|| {
+                let problem = format!("{id} is not the index of a stack before this one");
+                Error::new(format!("stacks[{index}].parentId"), problem)
+            })?),
+        };
+        let frame = *get(
+            &frames,
+            stack.frame_id,
+            || format!("stacks[{index}].frameId"),
+            "frames",
+        )?;
+        let added = event_loop.add_stack(parent, frame);
+        stacks.push(added.map_err(|invalid| Error::new(format!("stacks[{index}]"), invalid))?);
+    }
+
+    for (index, sample) in trace.samples.iter().enumerate() {
+        let stack = match sample.stack_id {
+            Some(id) => Some(*get(
+                &stacks,
+                id,
+                || format!("samples[{index}].stackId"),
+                "stacks",
+            )?),
+            None => None,
+        };
+        event_loop
+            .add_sample(Sample {
+                time: sample.timestamp,
+                weight: 1,
+                stack,
+                activity: sample.marker.map(Activity::from),
+            })
+            .map_err(|invalid| Error::new(format!("samples[{index}].timestamp"), invalid))?;
+    }
+
+    let interval = interval::estimate([trace.samples.iter().map(|sample| sample.timestamp)]);
+    Ok(Recording::of_one(event_loop, interval, None))
+}
+
+fn get<'a, T>(
+    table: &'a [T],
+    id: u32,
+    place: impl FnOnce() -> String,
+    name: &str,
+) -> Result<&'a T, Error> {
+    table
+        .get(id as usize)
+        .ok_or_else(|| Error::out_of_range(place(), id.into(), name, table.len()))
+}
+
+pub fn write(recording: &Recording, writer: impl Write) -> Result<(), WriteError> {
+    #[derive(Serialize)]
+    struct Trace<F, R, S, T> {
+        frames: F,
+        resources: R,
+        samples: S,
+        stacks: T,
+    }
+
+    let event_loop = only_event_loop(recording, Format::Trace)?;
+    let id = |index: usize| index as u32;
+    let trace = Trace {
+        frames: Array(|| {
+            event_loop.frames().map(|frame| TraceFrame {
+                column: frame.column.map(NonZeroU32::get),
+                line: frame.line.map(NonZeroU32::get),
+                name: &*frame.name,
+                resource_id: frame.resource.map(|resource| id(resource.index())),
+            })
+        }),
+        resources: Array(|| event_loop.resources()),
+        samples: Array(|| {
+            event_loop
+                .single_samples(recording.interval)
+                .map(|sample| TraceSample {
+                    marker: sample.activity.and_then(Marker::of),
+                    stack_id: sample.stack.map(|stack| id(stack.index())),
+                    timestamp: sample.time,
+                })
+        }),
+        stacks: Array(|| {
+            event_loop.stacks().map(|stack| TraceStack {
+                frame_id: id(stack.frame.index()),
+                parent_id: stack.parent.map(|parent| id(parent.index())),
+            })
+        }),
+    };
+    Ok(serde_json::to_writer(writer, &trace)?)
+}

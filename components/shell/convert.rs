@@ -1,0 +1,253 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! `strobe convert`: a profile from one format into another, without a browser.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+use profile_formats::{Format, MAX_TEXT_BYTES, Recording, WriteError};
+
+/// Standard input or output instead of a file.
+const STANDARD_STREAM: &str = "-";
+
+/// What to convert.
+#[derive(Debug, PartialEq)]
+pub struct Conversion {
+    pub input: PathBuf,
+    pub output: PathBuf,
+    /// That of the input; recognised unless it is given.
+    pub from: Option<Format>,
+    pub to: Format,
+    /// The only one to write, counted from 0 over all processes.
+    pub event_loop: Option<usize>,
+}
+
+impl Conversion {
+    /// The format to write is that of the output's name unless it is given.
+    pub fn new(
+        input: PathBuf,
+        output: PathBuf,
+        from: Option<Format>,
+        to: Option<Format>,
+        event_loop: Option<usize>,
+    ) -> Result<Self, String> {
+        let is_compressed = output
+            .extension()
+            .is_some_and(|extension| extension == "gz");
+        if is_compressed {
+            return Err(format!(
+                "{}: nothing is written compressed",
+                output.display()
+            ));
+        }
+        let to = to
+            .or_else(|| Format::by_file_name(&output))
+            .ok_or_else(|| {
+                let names: Vec<_> = Format::ALL.into_iter().map(Format::as_str).collect();
+                let name = output.display();
+                format!(
+                    "{name}: the name says no format; pass --to and one of {}",
+                    names.join(", ")
+                )
+            })?;
+        Ok(Self {
+            input,
+            output,
+            from,
+            to,
+            event_loop,
+        })
+    }
+
+    /// The error is one line that names the file, and the place in it.
+    pub fn run(&self) -> Result<(), String> {
+        let at_input =
+            |problem: &dyn std::fmt::Display| format!("{}: {problem}", self.input.display());
+        let at_output =
+            |problem: &dyn std::fmt::Display| format!("{}: {problem}", self.output.display());
+        let content = read_content(&self.input).map_err(|error| at_input(&error))?;
+        let (mut recording, _) = profile_formats::read(&content, Some(&self.input), self.from)
+            .map_err(|error| at_input(&error))?;
+        if let Some(index) = self.event_loop {
+            recording = only(recording, index).map_err(|problem| at_input(&problem))?;
+        }
+        let written = if self.output == OsStr::new(STANDARD_STREAM) {
+            write(self.to, &recording, io::stdout().lock())
+        } else {
+            write(self.to, &recording, LateFile::new(&self.output))
+        };
+        match written {
+            Ok(()) => Ok(()),
+            Err(WriteError::Io(error)) => Err(at_output(&error)),
+            Err(WriteError::Unfit(why)) if recording.event_loops().count() > 1 => {
+                Err(at_input(&format!("{why}; pass --event-loop")))
+            },
+            Err(WriteError::Unfit(why)) => Err(at_input(&why)),
+        }
+    }
+}
+
+fn read_content(input: &Path) -> io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    let reader: &mut dyn Read = match input == OsStr::new(STANDARD_STREAM) {
+        true => &mut io::stdin().lock(),
+        false => &mut File::open(input)?,
+    };
+    reader.take(MAX_TEXT_BYTES + 1).read_to_end(&mut content)?;
+    if content.len() as u64 > MAX_TEXT_BYTES {
+        let problem = format!("longer than {MAX_TEXT_BYTES} bytes");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, problem));
+    }
+    Ok(content)
+}
+
+/// A recording of one of its event loops.
+fn only(mut recording: Recording, index: usize) -> Result<Recording, String> {
+    let count = recording.event_loops().count();
+    let mut number = 0;
+    for process in &mut recording.processes {
+        process.event_loops.retain(|_| {
+            number += 1;
+            number - 1 == index
+        });
+    }
+    recording
+        .processes
+        .retain(|process| !process.event_loops.is_empty());
+    match recording.processes.is_empty() {
+        true => Err(format!(
+            "--event-loop {index}: there are {count}, counted from 0"
+        )),
+        false => Ok(recording),
+    }
+}
+
+fn write(format: Format, recording: &Recording, writer: impl Write) -> Result<(), WriteError> {
+    let mut writer = BufWriter::new(writer);
+    format.write(recording, &mut writer)?;
+    Ok(writer.flush()?)
+}
+
+/// A file that is not touched before there is something to write, which may be the input.
+struct LateFile<'a> {
+    path: &'a Path,
+    file: Option<File>,
+}
+
+impl<'a> LateFile<'a> {
+    fn new(path: &'a Path) -> Self {
+        Self { path, file: None }
+    }
+
+    fn open(&mut self) -> io::Result<&mut File> {
+        match &mut self.file {
+            Some(file) => Ok(file),
+            file => Ok(file.insert(File::create(self.path)?)),
+        }
+    }
+}
+
+impl Write for LateFile<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.open()?.write(bytes)
+    }
+
+    /// Of nothing there is an empty file.
+    fn flush(&mut self) -> io::Result<()> {
+        self.open()?.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// A folder of its own for a test, which is gone at the end.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("strobe-{}-{name}", std::process::id()));
+            fs::create_dir(&path).unwrap();
+            Self(path)
+        }
+
+        fn convert(
+            &self,
+            input: &str,
+            output: &str,
+            event_loop: Option<usize>,
+        ) -> Result<String, String> {
+            let output = self.0.join(output);
+            Conversion::new(self.0.join(input), output.clone(), None, None, event_loop)?.run()?;
+            Ok(fs::read_to_string(output).unwrap())
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn a_file_becomes_another() {
+        let folder = Folder::new("convert");
+        fs::write(folder.0.join("a.folded"), "f;g 2\nf 1\n").unwrap();
+        folder.convert("a.folded", "b.cpuprofile", None).unwrap();
+        let back = folder.convert("b.cpuprofile", "c.collapsed", None).unwrap();
+        assert_eq!(back, "f 1\nf;g 2\n");
+    }
+
+    #[test]
+    fn one_of_several_event_loops_is_chosen() {
+        let folder = Folder::new("choose");
+        fs::write(folder.0.join("a.folded"), "[main];f 2\n[worker];g 1\n").unwrap();
+        let error = folder.convert("a.folded", "b.trace", None).unwrap_err();
+        assert!(
+            error.contains("a.folded: the format trace holds one event loop"),
+            "{error}"
+        );
+        assert!(error.contains("1 \"worker\"; pass --event-loop"), "{error}");
+        assert!(!folder.0.join("b.trace").exists());
+        let trace = folder.convert("a.folded", "b.trace", Some(1)).unwrap();
+        assert!(
+            trace.contains("\"g\"") && !trace.contains("\"f\""),
+            "{trace}"
+        );
+        let error = folder.convert("a.folded", "b.trace", Some(2)).unwrap_err();
+        assert!(
+            error.ends_with("--event-loop 2: there are 2, counted from 0"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn an_error_names_the_file_and_the_place() {
+        let folder = Folder::new("errors");
+        fs::write(folder.0.join("a.folded"), "f 1\nf x\n").unwrap();
+        fs::write(folder.0.join("b.folded"), "f 1\n").unwrap();
+        for (input, output, parts) in [
+            ("none", "b.trace", &["none: ", "No such file"][..]),
+            ("a.folded", "b.trace", &["a.folded: line 2: "]),
+            ("b.folded", "no/b.trace", &["b.trace: ", "No such file"]),
+            ("b.folded", "b.json", &["b.json: ", "--to"]),
+            (
+                "b.folded",
+                "b.trace.json.gz",
+                &["b.trace.json.gz: ", "compressed"],
+            ),
+        ] {
+            let error = folder.convert(input, output, None).unwrap_err();
+            for part in parts {
+                assert!(error.contains(part), "{error}");
+            }
+        }
+    }
+}
