@@ -113,7 +113,10 @@ fn check(format: Format, file: &str) {
     let mut text = Vec::new();
     format.write(&recording, &mut text).unwrap();
     let mut text = String::from_utf8(text).unwrap();
-    if let Ok(value) = serde_json::from_str::<serde_json::Value>(&text) {
+    // None of a format that is no JSON. Whether members keep their order depends on what else is built
+    // with serde_json, so that values are compared.
+    let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).ok();
+    if let Some(value) = value(&text) {
         text = serde_json::to_string_pretty(&value).unwrap() + "\n";
     }
     let file = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -123,7 +126,10 @@ fn check(format: Format, file: &str) {
         fs::write(&file, &text).unwrap();
     }
     let golden = fs::read_to_string(&file).unwrap();
-    assert_eq!(text, golden, "{}", file.display());
+    match value(&golden) {
+        Some(golden) => assert_eq!(value(&text), Some(golden), "{}", file.display()),
+        None => assert_eq!(text, golden, "{}", file.display()),
+    }
 
     let (read, recognised) = read(golden.as_bytes(), None, None).unwrap();
     assert_eq!(recognised, format);
