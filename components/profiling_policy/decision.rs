@@ -36,8 +36,8 @@ pub(crate) fn decide(
         _ => None,
     });
     declared_mode.or_else(|| {
-        let enabled = environment == Environment::Document
-            && is_feature_enabled(headers, embedders, origin, origin);
+        let enabled =
+            environment == Environment::Document && is_feature_enabled(headers, embedders, origin);
         // The two allowlist headers name no mode.
         enabled.then_some(ProfilingMode::Lazy)
     })
@@ -77,15 +77,14 @@ pub(crate) fn denials<'a>(
 
 /// <https://w3c.github.io/webappsec-permissions-policy/#algo-is-feature-enabled>
 ///
-/// Whether `js-profiling` is enabled for `origin` in a document of `document_origin`.
+/// Whether `js-profiling` is enabled in a document for its own origin.
 fn is_feature_enabled(
     headers: &[Declared],
     embedders: &[Embedder],
-    document_origin: &ImmutableOrigin,
     origin: &ImmutableOrigin,
 ) -> bool {
     // Step 2. If policy's inherited policy for feature is "Disabled", return "Disabled".
-    inherited_policy(embedders, document_origin) && is_declared_for(headers, origin)
+    inherited_policy(embedders, origin) && is_declared_for(headers, origin)
 }
 
 /// The steps of "Is feature enabled in document for origin?" that follow the inherited policy.

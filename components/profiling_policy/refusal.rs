@@ -64,14 +64,11 @@ pub fn refusal(
             let _ = write!(message, "So do {more} more of embedding documents. ");
         },
     }
-    if denials.is_empty() {
-        let _ = write!(message, "To allow it, send \"{SUFFICES}\" with it.");
-    } else {
-        let _ = write!(
-            message,
-            "To allow it, take away what forbids it and send \"{SUFFICES}\" with it."
-        );
-    }
+    let first = match denials.is_empty() {
+        true => "",
+        false => "take away what forbids it and ",
+    };
+    let _ = write!(message, "To allow it, {first}send \"{SUFFICES}\" with it.");
     message
 }
 

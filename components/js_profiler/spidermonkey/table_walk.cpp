@@ -26,12 +26,15 @@
 //  - stub        an inline cache or a trampoline runs on its caller's frame, or on one of its own
 //                without a callee, which the descriptor tells.
 //  - native      in C++ and Rust, which are compiled with frame pointers, the chain of frames leads to
-//                JIT code. Libraries without frame pointers either leave fp alone, or the chain is
-//                taken up again at the first pair on the stack that looks like one.
+//                JIT code. A library without frame pointers leaves fp alone or uses it for anything, so
+//                that what it leads to is a guess, and is checked; or the chain is taken up again at the
+//                first pair on the stack that looks like one.
 //  - bailout     an Ion frame is being replaced: the thunk runs on the Ion frame, and the tail has the
 //                Baseline frames linked before it calls. Between the two sp has left the frames that
 //                fp leads to for a few instructions: the callee token decides.
 //  - exception   the handler's stub runs on the frame that threw.
+//  - trap        a function of WebAssembly that traps is at its registers until the engine's handler has
+//                noted its frame. The handler runs on another stack; suspend_linux.rs looks through it.
 //  - OSR         Ion code runs on in the Baseline frame, whose links are the same.
 //
 // Anything that contradicts itself is counted as inconsistent, and no stack is given. Memory is read
@@ -147,9 +150,9 @@ bool IsFunction(uintptr_t cell) {
 }
 
 bool IsScript(uintptr_t cell) {
-  // Used on the sampling thread alone.
+  // Used on the sampling thread alone. Of the arena only the header is read.
   alignas(gc::Arena) static uint8_t arena[sizeof(gc::Arena)];
-  return cell % gc::CellAlignBytes == 0 && ReadSafely(cell & ~(gc::ArenaSize - 1), arena, sizeof(arena)) &&
+  return cell % gc::CellAlignBytes == 0 && ReadSafely(cell & ~(gc::ArenaSize - 1), arena, gc::ArenaHeaderSize) &&
          reinterpret_cast<gc::Arena*>(arena)->getAllocKind() == gc::AllocKind::SCRIPT;
 }
 

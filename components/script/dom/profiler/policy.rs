@@ -6,7 +6,7 @@
 //! into a document or a worker with its response, and on in its policy container.
 
 use content_security_policy::sandboxing_directive::SandboxingFlagSet;
-use html5ever::local_name;
+use html5ever::{LocalName, local_name};
 use net_traits::Metadata;
 use net_traits::policy_container::PolicyContainer;
 use profiling_policy_traits::{ProfilingMode, ProfilingPolicy};
@@ -26,10 +26,7 @@ use crate::dom::node::NodeTraits;
 pub(crate) fn embed(element: &HTMLIFrameElement, load_data: &mut LoadData) {
     let document = element.owner_document();
     let parent = element.owner_global().profiling().policy();
-    let allow = element.upcast::<Element>();
-    let allow = allow
-        .has_attribute(&local_name!("allow"))
-        .then(|| String::from(allow.get_string_attribute(&local_name!("allow"))));
+    let allow = attribute(element, &local_name!("allow"));
     let declared_origin = declared_origin(element, &document);
     let policy_container = load_data.policy_container.get_or_insert_default();
     policy_container.profiling_policy = profiling_policy::for_frame(
@@ -38,6 +35,13 @@ pub(crate) fn embed(element: &HTMLIFrameElement, load_data: &mut LoadData) {
         document.origin().immutable(),
         allow.as_deref().map(|allow| (allow, &declared_origin)),
     );
+}
+
+fn attribute(element: &HTMLIFrameElement, name: &LocalName) -> Option<String> {
+    let element = element.upcast::<Element>();
+    element
+        .has_attribute(name)
+        .then(|| String::from(element.get_string_attribute(name)))
 }
 
 /// <https://w3c.github.io/webappsec-permissions-policy/#declared-origin>
@@ -53,20 +57,18 @@ fn declared_origin(element: &HTMLIFrameElement, document: &Document) -> Immutabl
     {
         return ImmutableOrigin::new_opaque();
     }
+    let own_origin = || document.origin().immutable().clone();
     // Step 3. If node's srcdoc attribute is set, then return node's node document's origin.
+    if attribute(element, &local_name!("srcdoc")).is_some() {
+        return own_origin();
+    }
     // Step 4. If node's src attribute is set: let url be the result of parsing node's src attribute,
     // relative to node's node document. If url is not failure, return url's origin.
-    let attributes = element.upcast::<Element>();
-    let src = (!attributes.has_attribute(&local_name!("srcdoc"))
-        && attributes.has_attribute(&local_name!("src")))
-    .then(|| {
-        document.encoding_parse_a_url(&attributes.get_string_attribute(&local_name!("src")).str())
-    });
-    match src {
-        Some(Ok(url)) if !url.matches_about_blank() => url.origin(),
+    attribute(element, &local_name!("src"))
+        .and_then(|src| document.encoding_parse_a_url(&src).ok())
+        .filter(|url| !url.matches_about_blank())
         // Step 5. Return node's node document's origin.
-        _ => document.origin().immutable().clone(),
-    }
+        .map_or_else(own_origin, |url| url.origin())
 }
 
 /// Called when a document has been made for a response.
@@ -81,12 +83,11 @@ pub(crate) fn enter_document(
         .headers
         .as_deref()
         .filter(|_| !metadata.final_url.is_local_scheme());
+    let nothing = ProfilingPolicy::default();
     let policy = profiling_policy::for_document(
         headers,
         document.origin().immutable(),
-        &navigation
-            .map(|container| container.profiling_policy.clone())
-            .unwrap_or_default(),
+        navigation.map_or(&nothing, |container| &container.profiling_policy),
         is_top_level,
     );
     enter(&document.owner_global(), policy);
