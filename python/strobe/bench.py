@@ -35,7 +35,7 @@ def bench(options: argparse.Namespace):
     elif options.suite == "accuracy":
         accuracy(binary, saved, options.seconds)
     elif options.suite == "workers":
-        workers(binary, saved, options.seconds, options.profile)
+        workers(binary, saved, options.seconds)
 
 
 def overhead(binary: Path, pairs: int, saved: Path):

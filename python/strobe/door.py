@@ -217,14 +217,11 @@ def make_parser() -> argparse.ArgumentParser:
     workers = add_suite(
         "workers",
         "32 workers with a profiler each, started and terminated at random",
-        "Fails if the browser crashes or hangs, or holds more threads, files or memory at the end than at the start.",
+        "Fails if the browser crashes or hangs, or holds more threads or files at the end than at the start, or has "
+        "grown by more memory than without profilers.",
     )
-    workers.add_argument("--seconds", metavar="N", type=_amount, default=60.0, help="how long (default: 60)")
     workers.add_argument(
-        "--without-profilers",
-        dest="profile",
-        action="store_false",
-        help="the same without any profiler: what the browser itself does not give back",
+        "--seconds", metavar="N", type=_amount, default=60.0, help="how long with and how long without (default: 60)"
     )
     hooks = add(
         "update-hooks",

@@ -285,27 +285,36 @@ class AccuracyTest(unittest.TestCase):
 
 
 class WorkersTest(unittest.TestCase):
+    START = ProcessSize(20, 200_000, 90)
+
+    def leaks(self, control: ProcessSize, end: ProcessSize) -> list[str]:
+        return workers.leaks({"start": self.START, "end": control}, {"start": self.START, "end": end})
+
     def test_leaks(self):
-        start = ProcessSize(20, 200_000, 90)
-        self.assertEqual(workers.leaks(start, start), [])
-        self.assertEqual(workers.leaks(start, ProcessSize(19, 220_000, 89)), [])
+        start = self.START
+        self.assertEqual(self.leaks(start, start), [])
+        self.assertEqual(self.leaks(start, ProcessSize(19, 209_000, 89)), [])
+        self.assertEqual(self.leaks(ProcessSize(25, 220_000, 90), ProcessSize(20, 230_000, 90)), [])
         self.assertEqual(
-            workers.leaks(start, ProcessSize(22, 240_000, 91)),
+            self.leaks(ProcessSize(20, 220_000, 90), ProcessSize(22, 240_000, 91)),
             [
                 "22 threads at the end, 20 at the start",
                 "91 files at the end, 90 at the start",
-                "memory at the end is 120 % of that at the start",
+                "memory has grown by 20 %, and by 10 % without profilers",
             ],
         )
 
     def test_the_tables(self):
         page = {"samples": 100, "stacks": 90, "right": 89}
         sums = {**page, "workersStarted": 50, "terminated": 49, "started": 80, "finished": 60}
-        size = ProcessSize(20, 200_000, 90)
-        measured = Measurement({"page": page, "workers": sums}, sizes={"start": size, "end": size})
-        text, missed = workers.report(measured)
+        sizes = {"start": self.START, "end": self.START}
+        measured = Measurement({"page": page, "workers": sums}, sizes=sizes)
+        none = {name: 0 for name in page}
+        control = Measurement({"page": none, "workers": {**sums, **none}}, sizes=sizes)
+        text, missed = workers.report(control, measured)
         self.assertEqual(missed, [])
         self.assertIn("page             100          90             89", text.split("\n"))
         sums["stacks"] = 0
-        self.assertEqual(workers.report(measured)[1], ["no worker gave a trace with a stack"])
-        self.assertEqual(workers.report(measured, profile=False)[1], [])
+        self.assertEqual(workers.report(control, measured)[1], ["no worker gave a trace with a stack"])
+        control.failure = "the browser ended"
+        self.assertIn("the browser ended", workers.report(control, measured)[1])

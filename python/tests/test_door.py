@@ -75,8 +75,8 @@ class DoorTest(unittest.TestCase):
         _, _, (options, _) = self.main("bench", "soak", "--minutes", "0.5", "--walker", "stock")
         self.assertEqual((options.suite, options.minutes, options.walker), ("soak", 0.5, "stock"))
         self.assertFalse(options.release)
-        _, _, (options, _) = self.main("bench", "workers", "--without-profilers", "--release")
-        self.assertEqual((options.suite, options.seconds, options.profile), ("workers", 60, False))
+        _, _, (options, _) = self.main("bench", "workers", "--release")
+        self.assertEqual((options.suite, options.seconds), ("workers", 60))
         self.assertTrue(options.release)
 
     def test_fuzz(self):

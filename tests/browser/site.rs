@@ -6,14 +6,24 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{
+    ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue,
+};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
 use serde_json::Value;
-use tiny_http::{Header, Method, Request, Response, Server};
+use tokio::net::TcpListener;
+use tokio::runtime::{self, Runtime};
+use tokio::sync::oneshot;
 use url::form_urlencoded;
 
 use crate::Visit;
@@ -29,7 +39,10 @@ pub(crate) enum Event {
     /// The page posted something.
     Posted { path: String, body: Vec<u8> },
     /// The page waits for the test's answer.
-    Checkpoint { name: String, request: Request },
+    Checkpoint {
+        name: String,
+        answer: oneshot::Sender<Value>,
+    },
     /// The page asked for what is not there.
     NotFound(String),
     /// The browser has ended.
@@ -40,8 +53,8 @@ pub(crate) enum Event {
 #[derive(Default)]
 pub struct SiteContent {
     folder: PathBuf,
-    headers_of_all: Vec<Header>,
-    headers: HashMap<String, Vec<Header>>,
+    headers_of_all: Vec<(HeaderName, HeaderValue)>,
+    headers: HashMap<String, Vec<(HeaderName, HeaderValue)>>,
     generated: HashMap<String, String>,
     headers_by_query: bool,
 }
@@ -74,67 +87,74 @@ impl SiteContent {
 
     /// Serves it from now on, on a port of its own: two sites are of two origins.
     pub fn serve(self) -> Site {
-        let server = Arc::new(Server::http("127.0.0.1:0").expect("a port of this machine"));
-        let address = server.server_addr().to_ip().expect("an IP address");
+        let runtime = runtime::Builder::new_current_thread()
+            .enable_io()
+            .build()
+            .expect("a runtime");
+        let listener = runtime
+            .block_on(TcpListener::bind("127.0.0.1:0"))
+            .expect("a port of this machine");
+        let address = listener.local_addr().expect("an IP address");
         let (sender, events) = mpsc::channel();
+        let (stop, stopped) = oneshot::channel();
         let thread = thread::spawn({
-            let (server, sender) = (server.clone(), sender.clone());
-            move || {
-                for request in server.incoming_requests() {
-                    self.answer(request, &sender);
-                }
-            }
+            let sender = sender.clone();
+            move || serve(runtime, listener, Arc::new(self), sender, stopped)
         });
         Site {
             origin: format!("http://{address}"),
-            server,
+            stop: Some(stop),
             thread: Some(thread),
             sender,
             events,
         }
     }
 
-    fn answer(&self, mut request: Request, events: &Sender<Event>) {
-        let url = request.url();
-        let (path, query) = url.split_once('?').unwrap_or((url, ""));
-        let (path, query) = (path.to_owned(), query.to_owned());
+    async fn answer(
+        &self,
+        request: Request<Incoming>,
+        events: Sender<Event>,
+    ) -> Result<Response<Full<Bytes>>, hyper::Error> {
+        let path = request.uri().path().to_owned();
+        let query = request.uri().query().unwrap_or_default().to_owned();
+        let mut response = Response::new(Full::default());
         if let Some(name) = path.strip_prefix(CHECKPOINT) {
-            let name = name.to_owned();
-            let _ = events.send(Event::Checkpoint { name, request });
-            return;
-        }
-        // A browser that is killed no longer wants its answer: errors of the connection are its own.
-        let _ = if *request.method() == Method::Post {
-            let mut body = Vec::new();
-            match request.as_reader().read_to_end(&mut body) {
-                // First the answer: the page closes itself when it has it.
-                Ok(_) => {
-                    let _ = events.send(Event::Posted { path, body });
-                    request.respond(Response::empty(204))
-                },
-                Err(error) => Err(error),
-            }
+            let (answer, answered) = oneshot::channel();
+            let _ = events.send(Event::Checkpoint {
+                name: name.to_owned(),
+                answer,
+            });
+            // A page of any origin may read it. An error means that the test is over.
+            let answer = answered.await.unwrap_or_default();
+            *response.body_mut() = answer.to_string().into();
+            let anyone = HeaderValue::from_static("*");
+            response
+                .headers_mut()
+                .insert(ACCESS_CONTROL_ALLOW_ORIGIN, anyone);
+        } else if *request.method() == Method::POST {
+            let body = request.into_body().collect().await?.to_bytes().to_vec();
+            // First this: the page closes itself when it has the answer.
+            let _ = events.send(Event::Posted { path, body });
+            *response.status_mut() = StatusCode::NO_CONTENT;
         } else if let Some(content) = self.content(&path) {
-            let mut response = Response::from_data(content);
-            response.add_header(header("Content-Type", media_type(&path)));
-            response.add_header(header("Cache-Control", "no-store"));
-            let headers = self.headers.get(&path).into_iter().flatten();
-            for header in headers.chain(&self.headers_of_all) {
-                response.add_header(header.clone());
-            }
+            *response.body_mut() = content.into();
+            let headers = response.headers_mut();
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type(&path)));
+            headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+            let of_path = self.headers.get(&path).into_iter().flatten();
+            headers.extend(of_path.chain(&self.headers_of_all).cloned());
             if self.headers_by_query {
-                for (name, value) in form_urlencoded::parse(query.as_bytes()) {
-                    response.add_header(header(&name, &value));
-                }
+                let by_query = form_urlencoded::parse(query.as_bytes());
+                headers.extend(by_query.map(|(name, value)| header(&name, &value)));
             }
-            request.respond(response)
         } else {
             // Every browser asks for this one.
             if path != "/favicon.ico" {
                 let _ = events.send(Event::NotFound(path));
             }
-            request.respond(Response::empty(404))
-        };
+            *response.status_mut() = StatusCode::NOT_FOUND;
+        }
+        Ok(response)
     }
 
     fn content(&self, path: &str) -> Option<Vec<u8>> {
@@ -158,14 +178,41 @@ pub fn path_with_header(path: &str, name: &str, value: &str) -> String {
     query.append_pair(name, value).finish()
 }
 
-fn header(name: &str, value: &str) -> Header {
-    Header::from_bytes(name, value).unwrap_or_else(|()| panic!("no header: {name}: {value}"))
+fn header(name: &str, value: &str) -> (HeaderName, HeaderValue) {
+    match (name.parse(), value.parse()) {
+        (Ok(name), Ok(value)) => (name, value),
+        _ => panic!("no header: {name}: {value}"),
+    }
 }
 
-/// The answer to a page at a checkpoint, which a page of any origin may read.
-pub(crate) fn checkpoint_response(answer: &Value) -> Response<impl Read + use<>> {
-    Response::from_string(answer.to_string())
-        .with_header(header("Access-Control-Allow-Origin", "*"))
+/// Serves until told to stop, with as many connections as are asked for.
+fn serve(
+    runtime: Runtime,
+    listener: TcpListener,
+    content: Arc<SiteContent>,
+    events: Sender<Event>,
+    stopped: oneshot::Receiver<()>,
+) {
+    let accept = async {
+        loop {
+            let Ok((stream, _)) = listener.accept().await else {
+                continue;
+            };
+            let (content, events) = (content.clone(), events.clone());
+            let service = service_fn(move |request| {
+                let (content, events) = (content.clone(), events.clone());
+                async move { content.answer(request, events).await }
+            });
+            // A browser that is killed no longer wants its answer: errors of a connection are its own.
+            tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
+        }
+    };
+    runtime.block_on(async {
+        tokio::select! {
+            () = accept => {},
+            _ = stopped => {},
+        }
+    });
 }
 
 fn media_type(path: &str) -> &'static str {
@@ -181,7 +228,7 @@ fn media_type(path: &str) -> &'static str {
 /// A web site that is being served, until it is dropped.
 pub struct Site {
     origin: String,
-    server: Arc<Server>,
+    stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
     pub(crate) sender: Sender<Event>,
     pub(crate) events: Receiver<Event>,
@@ -229,7 +276,7 @@ impl Site {
 
 impl Drop for Site {
     fn drop(&mut self) {
-        self.server.unblock();
+        self.stop.take();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }

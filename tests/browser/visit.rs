@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::site::{Event, Site, checkpoint_response};
+use crate::site::{Event, Site};
 
 /// Names the browser's program.
 const BINARY_VARIABLE: &str = "STROBE_BINARY";
@@ -171,9 +171,9 @@ impl<'a> Visit<'a> {
                 Ok(Event::Posted { path, .. }) => {
                     return Err(format!("the page posted to {path}"));
                 },
-                Ok(Event::Checkpoint { name, request }) => {
-                    let answer = (self.checkpoint)(&name, &process);
-                    let _ = request.respond(checkpoint_response(&answer));
+                Ok(Event::Checkpoint { name, answer }) => {
+                    // An error means that the page has gone away.
+                    let _ = answer.send((self.checkpoint)(&name, &process));
                 },
                 Ok(Event::NotFound(path)) => {
                     return Err(format!("the page asked for {path}, which is not there"));

@@ -8,20 +8,17 @@
 
 const AT_ONCE = 8;
 
-// A URL of its own: of many requests at once for one URL, Servo sometimes never sends one.
-let uses = 0;
-function ownURL(url) {
-  const own = new URL(url, location.href);
-  own.searchParams.append("Use", ++uses);
-  return own.href;
+// Documents and workers without a URL of their own have no base for another.
+function absolute(url) {
+  return new URL(url, location.href).href;
 }
 
 function pageText() {
-  return `<!DOCTYPE html><script src="${ownURL("policy-inside.js")}"></script>`;
+  return `<!DOCTYPE html><script src="${absolute("policy-inside.js")}"></script>`;
 }
 
 function workerText() {
-  return `importScripts(${JSON.stringify(ownURL("policy-inside.js"))})`;
+  return `importScripts(${JSON.stringify(absolute("policy-inside.js"))})`;
 }
 
 function blobURL(content, type) {
@@ -74,11 +71,11 @@ async function worker(url, name) {
 const kinds = {
   "top level": () => {
     const itself = document.createElement("script");
-    itself.src = ownURL("policy-inside.js");
+    itself.src = absolute("policy-inside.js");
     document.documentElement.append(itself);
     return said("");
   },
-  frame: ({ name, url, attributes }) => frame(name, { ...attributes, src: ownURL(url) }),
+  frame: ({ name, url, attributes }) => frame(name, { ...attributes, src: absolute(url) }),
   "srcdoc frame": ({ name, attributes }) => frame(name, { ...attributes, srcdoc: pageText() }),
   "blob frame": ({ name, attributes }) =>
     frame(name, { ...attributes, src: blobURL(pageText(), "text/html") }),
@@ -86,17 +83,17 @@ const kinds = {
     frame(name, { ...attributes, src: `data:text/html,${pageText()}` }),
   "blank frame": ({ name, attributes }) => frame(name, attributes, ({ contentDocument }) => {
     const inside = contentDocument.createElement("script");
-    inside.src = ownURL("policy-inside.js");
+    inside.src = absolute("policy-inside.js");
     contentDocument.documentElement.append(inside);
   }),
   // Navigated by its document, and not by the element.
   "frame navigated from inside": ({ name, url, attributes }) =>
-    frame(name, attributes, ({ contentWindow }) => { contentWindow.location = ownURL(url); }),
-  worker: ({ name, url }) => worker(ownURL(url), name),
+    frame(name, attributes, ({ contentWindow }) => { contentWindow.location = absolute(url); }),
+  worker: ({ name, url }) => worker(absolute(url), name),
   "blob worker": ({ name }) => worker(workerBlobURL(), name),
   "data worker": ({ name }) => worker(`data:text/javascript,${encodeURIComponent(workerText())}`, name),
-  "worker in a blob worker": ({ name, url }) => worker(workerBlobURL(), nestedName(ownURL(url), name)),
-  "blob worker in a worker": ({ name, url }) => worker(ownURL(url), nestedName(workerBlobURL(), name)),
+  "worker in a blob worker": ({ name, url }) => worker(workerBlobURL(), nestedName(absolute(url), name)),
+  "blob worker in a worker": ({ name, url }) => worker(absolute(url), nestedName(workerBlobURL(), name)),
   "blob worker in a blob worker": ({ name }) =>
     worker(workerBlobURL(), nestedName(workerBlobURL(), name)),
 };
