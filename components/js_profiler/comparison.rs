@@ -50,7 +50,7 @@ pub struct Comparison {
 
 impl Comparison {
     /// For a context that is in both modes.
-    pub fn wanted(context: SampledContext) -> Option<Self> {
+    pub fn wanted(context: &SampledContext) -> Option<Self> {
         context.walks_both_ways().then(|| Self {
             stock: StackBuffer::new(),
             stock_walk: Walk::Idle,
@@ -59,7 +59,7 @@ impl Comparison {
     }
 
     /// Walks the stack of a stopped thread by the stock walker.
-    pub fn walk(&mut self, context: SampledContext, stopped: &Stopped) {
+    pub fn walk(&mut self, context: &SampledContext, stopped: &Stopped) {
         self.stock.clear();
         self.stock_walk = context.walk_stock(stopped, &mut self.stock);
     }

@@ -8,16 +8,21 @@ use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::io;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use js_profiler_traits::{SessionId, Trace};
+use crossbeam_channel::Sender;
+use js_profiler_traits::recording::{Description, Realm};
+use js_profiler_traits::{GroupId, RealmId, SessionId, Trace};
 use log::warn;
 use malloc_size_of::MallocSizeOf;
 use servo_base::cross_process_instant::CrossProcessInstant;
 use servo_base::id::BrowsingContextId;
 
-use crate::sampling_thread::{Membership, Message};
+use crate::description::SharedDescription;
+use crate::registry;
+use crate::sampling_thread::Message;
 use crate::spidermonkey::EngineMode;
 use crate::work::MarkerFilter;
 
@@ -71,15 +76,17 @@ impl std::error::Error for StartError {}
 /// An event loop that can be sampled. It must be dropped before its JavaScript context is destroyed,
 /// and after the last script has returned.
 ///
-/// Until the first session nothing is done but to remember the context: an event loop that never
-/// profiles costs nothing.
+/// Until the first session or a recording nothing is done but to remember context and thread: an event loop
+/// that is never sampled costs nothing.
 pub struct EventLoop {
     state: Rc<State>,
+    description: Arc<SharedDescription>,
 }
 
 struct State {
-    /// From the first session on.
-    membership: RefCell<Option<Membership>>,
+    group: GroupId,
+    /// Where messages go, from the first session on.
+    sender: RefCell<Option<Sender<Message>>>,
     /// Until the event loop ends: what remains of its sessions then finds nobody.
     mode: RefCell<Option<EngineMode>>,
     /// Sessions that have not ended.
@@ -91,14 +98,22 @@ struct State {
 impl EventLoop {
     /// The event loop of the calling thread.
     pub fn new(mode: EngineMode) -> Self {
+        let (group, description) = registry::register(mode.context());
         Self {
+            description,
             state: Rc::new(State {
-                membership: RefCell::new(None),
+                group,
+                sender: RefCell::new(None),
                 mode: RefCell::new(Some(mode)),
                 sessions: Cell::new(0),
                 running: Cell::new(0),
             }),
         }
+    }
+
+    #[cfg(test)]
+    pub fn group(&self) -> GroupId {
+        self.state.group
     }
 
     /// Makes the engine ready for the first session. Without this, what is inlined in code that was
@@ -129,21 +144,19 @@ impl EventLoop {
         let mut mode = state.mode.borrow_mut();
         let mode = mode.as_mut().ok_or(StartError::NoRealm)?;
         let realm = mode.current_realm().ok_or(StartError::NoRealm)?;
-        let mut membership = state.membership.borrow_mut();
-        let membership = match &mut *membership {
-            Some(membership) => membership,
-            none => {
-                none.insert(Membership::join(mode.context()).map_err(StartError::SamplingThread)?)
-            },
-        };
+        if state.sender.borrow().is_none() {
+            let sender =
+                registry::join_for_sessions(state.group).map_err(StartError::SamplingThread)?;
+            state.sender.replace(Some(sender));
+        }
         if !mode.set_enabled(true) {
             return Err(StartError::OutOfMemory);
         }
         state.sessions.set(state.sessions.get() + 1);
         state.running.set(state.running.get() + 1);
         let id = SessionId(NEXT_SESSION.fetch_add(1, Ordering::Relaxed));
-        membership.send(Message::Start {
-            group: membership.group,
+        state.send(|group| Message::Start {
+            group,
             session: id,
             realm,
             browsing_context,
@@ -161,35 +174,66 @@ impl EventLoop {
 
 impl EventLoop {
     /// Measures what the sampling thread has allocated for this event loop: tables of functions, and
-    /// sessions with their traces. `measure` is called on the sampling thread. In bytes.
+    /// sessions with their traces, and a recording. `measure` is called on the sampling thread. In bytes.
     pub fn measure(
         &self,
         measure: impl FnOnce(&dyn MallocSizeOf) -> usize + Send + 'static,
     ) -> usize {
         let (sender, receiver) = crossbeam_channel::bounded(1);
-        self.state.send(|membership| Message::Measure {
-            group: membership.group,
-            measure: Box::new(move |group| {
-                let _ = sender.send(measure(group));
-            }),
-        });
+        let group = self.state.group;
+        // It may be recorded and have no sessions.
+        registry::send(
+            group,
+            Message::Measure {
+                group,
+                measure: Box::new(move |group| {
+                    let _ = sender.send(measure(group));
+                }),
+            },
+        );
         // An error means that there is no group, and so nothing allocated.
         receiver.recv().unwrap_or(0)
+    }
+}
+
+impl EventLoop {
+    /// Says what the event loop is there for.
+    pub fn describe(&self, description: Description) {
+        registry::describe(self.state.group, &self.description, |described| {
+            described.event_loop = description;
+        });
+    }
+
+    /// Says whose a realm is. What was said of it before, or of one that was at its place, is forgotten.
+    pub fn describe_realm(&self, id: RealmId, realm: Realm) {
+        self.description.change(|described| {
+            described.realms.insert(id, realm);
+        });
+    }
+
+    /// The realm goes away.
+    pub fn forget_realm(&self, id: RealmId) {
+        self.description.change(|described| {
+            described.realms.remove(&id);
+        });
     }
 }
 
 impl Drop for EventLoop {
     fn drop(&mut self) {
         // In this order: the thread is not sampled any more when the engine's mode goes.
-        self.state.membership.take();
+        registry::unregister(self.state.group);
+        self.state.sender.take();
         self.state.mode.take();
     }
 }
 
 impl State {
-    fn send(&self, message: impl FnOnce(&Membership) -> Message) {
-        if let Some(membership) = &*self.membership.borrow() {
-            membership.send(message(membership));
+    fn send(&self, message: impl FnOnce(GroupId) -> Message) {
+        if let Some(sender) = &*self.sender.borrow() {
+            // If the sampling thread has panicked, its message is in the log, and there is nothing to
+            // sample with.
+            let _ = sender.send(message(self.group));
         }
     }
 
@@ -237,8 +281,8 @@ impl Session {
         } else {
             self.state.add_running();
         }
-        self.state.send(|membership| Message::SetPaused {
-            group: membership.group,
+        self.state.send(|group| Message::SetPaused {
+            group,
             session: self.id,
             paused,
         });
@@ -260,8 +304,8 @@ impl Session {
     /// sampling thread.
     pub fn stop(self, on_trace: impl FnOnce(Trace) + Send + 'static) {
         let time = CrossProcessInstant::now();
-        self.state.send(|membership| Message::Stop {
-            group: membership.group,
+        self.state.send(|group| Message::Stop {
+            group,
             session: self.id,
             time,
             on_trace: Box::new(on_trace),
@@ -272,8 +316,8 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        self.state.send(|membership| Message::Discard {
-            group: membership.group,
+        self.state.send(|group| Message::Discard {
+            group,
             session: self.id,
         });
         self.note_ended();

@@ -3,7 +3,7 @@
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
 //! A profiler group as the sampling thread has it: an event loop's thread and JavaScript context, its
-//! sessions, and the functions that were seen on its stacks.
+//! sessions and its recording, and the functions that were seen on its stacks.
 
 use std::collections::BTreeMap;
 use std::ffi::CStr;
@@ -17,6 +17,7 @@ use servo_base::id::BrowsingContextId;
 
 use crate::comparison::Comparison;
 use crate::function_table::{FunctionId, FunctionTable};
+use crate::recording::GroupRecording;
 use crate::session::{Outcome, SampledSession, Stack};
 use crate::spidermonkey::{FramePlace, SampledContext, StackBuffer, Walk};
 use crate::suspend::{StopError, Thread};
@@ -26,13 +27,15 @@ use crate::work::Work;
 #[derive(MallocSizeOf)]
 pub struct Group {
     pub id: GroupId,
+    /// None if it cannot be stopped.
     #[ignore_malloc_size_of = "Holds nothing"]
-    thread: Thread,
+    thread: Option<Thread>,
     #[ignore_malloc_size_of = "Holds nothing"]
     context: SampledContext,
     #[ignore_malloc_size_of = "One word"]
     activity: SharedActivity,
     sessions: Vec<SampledSession>,
+    recording: Option<GroupRecording>,
     functions: FunctionTable,
     last: LastStack,
     /// If each stack is walked both ways.
@@ -63,19 +66,20 @@ impl LastStack {
 impl Group {
     pub fn new(
         id: GroupId,
-        thread: Thread,
+        thread: Option<Thread>,
         context: SampledContext,
         activity: SharedActivity,
     ) -> Self {
         Self {
             id,
             thread,
-            context,
             activity,
             sessions: Vec::new(),
+            recording: None,
             functions: FunctionTable::default(),
             last: LastStack::default(),
-            comparison: Comparison::wanted(context),
+            comparison: Comparison::wanted(&context),
+            context,
             unwalkable: BTreeMap::new(),
         }
     }
@@ -88,20 +92,44 @@ impl Group {
     pub fn remove(&mut self, id: SessionId) -> Option<SampledSession> {
         let index = self.sessions.iter().position(|session| session.id == id)?;
         let session = self.sessions.swap_remove(index);
-        if self.sessions.is_empty() {
-            // Nobody refers to the functions any more.
-            self.functions = FunctionTable::default();
-            self.last = LastStack::default();
-            if !self.unwalkable.is_empty() {
-                debug!("{:?}: unwalkable: {:?}", self.id, self.unwalkable);
-                self.unwalkable.clear();
-            }
-            if let Some(comparison) = &mut self.comparison {
-                debug!("{:?}: compared: {:?}", self.id, comparison.take());
-            }
-        }
+        self.rest();
         self.log_interval();
         Some(session)
+    }
+
+    /// Forgets what is of no use until there is a session or a recording again.
+    fn rest(&mut self) {
+        if !self.sessions.is_empty() || self.recording.is_some() {
+            return;
+        }
+        // Nobody refers to the functions any more.
+        self.functions = FunctionTable::default();
+        self.last = LastStack::default();
+        if !self.unwalkable.is_empty() {
+            debug!("{:?}: unwalkable: {:?}", self.id, self.unwalkable);
+            self.unwalkable.clear();
+        }
+        if let Some(comparison) = &mut self.comparison {
+            debug!("{:?}: compared: {:?}", self.id, comparison.take());
+        }
+    }
+
+    /// Begins a recording. One that goes on ends.
+    pub fn record(&mut self, recording: GroupRecording) {
+        self.end_recording();
+        self.recording = Some(recording);
+    }
+
+    /// What the recording has is reported.
+    pub fn end_recording(&mut self) {
+        if let Some(recording) = self.recording.take() {
+            recording.finish(self.functions.functions());
+            self.rest();
+        }
+    }
+
+    pub fn sessions(&self) -> &[SampledSession] {
+        &self.sessions
     }
 
     pub fn session(&mut self, id: SessionId) -> Option<&mut SampledSession> {
@@ -118,24 +146,30 @@ impl Group {
         );
     }
 
-    /// The next tick at which any session takes a sample.
+    /// The next tick at which any session or the recording takes a sample.
     pub fn next_tick(&self) -> Option<u64> {
         self.sessions
             .iter()
             .filter_map(SampledSession::next_tick)
+            .chain(self.recording.as_ref().map(GroupRecording::next_tick))
             .min()
     }
 
-    /// Takes one sample for all sessions that are due at `tick`.
+    /// Takes one sample for all who are due at `tick`.
     pub fn tick(&mut self, tick: u64, buffer: &mut StackBuffer) {
-        let mut any_due = false;
+        let mut any_session_due = false;
         for session in &mut self.sessions {
-            any_due |= session.advance(tick);
+            any_session_due |= session.advance(tick);
         }
-        if !any_due {
-            return;
+        let recording_due = self
+            .recording
+            .as_mut()
+            .is_some_and(|recording| recording.advance(tick));
+        if any_session_due {
+            self.sample(buffer, SampledSession::is_due, recording_due);
+        } else if recording_due {
+            self.sample_for_recording(buffer);
         }
-        self.sample(buffer, SampledSession::is_due);
     }
 
     /// Takes one sample, between ticks, for all running sessions of a browsing context. Returns how many
@@ -149,16 +183,39 @@ impl Group {
         if !self.sessions.iter().any(is_wanted) {
             return 0;
         }
-        self.sample(buffer, is_wanted)
+        self.sample(buffer, is_wanted, false)
     }
 
-    /// Takes one sample for all sessions that are wanted. Returns how many of them have none.
+    /// Takes one sample for the recording alone.
+    fn sample_for_recording(&mut self, buffer: &mut StackBuffer) {
+        let has_stacks = self.recording.as_ref().map(GroupRecording::has_stacks);
+        if has_stacks == Some(true) {
+            self.sample(buffer, |_| false, true);
+            return;
+        }
+        let outcome = match self.context.is_idle() {
+            true => Outcome::Idle,
+            // JavaScript is running; nothing is known of its stack.
+            false => Outcome::Unwalkable,
+        };
+        let (time, activity) = (CrossProcessInstant::now(), self.activity.get());
+        let work = Work::of_sample(outcome, activity, None);
+        if let Some(recording) = &mut self.recording {
+            recording.take_sample(time, outcome, work, Stack::default(), &[]);
+        }
+    }
+
+    /// Takes one sample for all sessions that are wanted, and for the recording if it is due. Returns how
+    /// many of the sessions have none.
     fn sample(
         &mut self,
         buffer: &mut StackBuffer,
         is_wanted: impl Fn(&SampledSession) -> bool,
+        recording_due: bool,
     ) -> usize {
-        let (time, outcome, activity) = self.walk(buffer);
+        // The engine is in its stock mode for sessions alone.
+        let is_compared = self.sessions.iter().any(&is_wanted);
+        let (time, outcome, activity) = self.walk(buffer, is_compared);
         let functions = self.functions.functions();
         let stack = Stack {
             functions: &self.last.functions,
@@ -173,11 +230,18 @@ impl Group {
                 failed += 1;
             }
         }
+        if let Some(recording) = self.recording.as_mut().filter(|_| recording_due) {
+            recording.take_sample(time, outcome, work, stack, functions);
+        }
         failed
     }
 
     /// Stops the thread and walks its stack; the last stack is then what is known of it.
-    fn walk(&mut self, buffer: &mut StackBuffer) -> (CrossProcessInstant, Outcome, Activity) {
+    fn walk(
+        &mut self,
+        buffer: &mut StackBuffer,
+        is_compared: bool,
+    ) -> (CrossProcessInstant, Outcome, Activity) {
         // A thread that runs no JavaScript need not be stopped to know that.
         if self.context.is_idle() {
             self.last.truncate(0);
@@ -187,13 +251,21 @@ impl Group {
                 self.activity.get(),
             );
         }
+        let missed = (
+            CrossProcessInstant::now(),
+            Outcome::Missed,
+            Activity::default(),
+        );
+        let Some(thread) = &self.thread else {
+            return missed;
+        };
         buffer.clear();
-        let (context, places) = (self.context, &self.last.places);
+        let (context, places) = (&self.context, &self.last.places);
         let activity = &self.activity;
-        let comparison = &mut self.comparison;
-        let stopped = self.thread.while_stopped(|stopped| {
+        let mut comparison = self.comparison.as_mut().filter(|_| is_compared);
+        let stopped = thread.while_stopped(|stopped| {
             let walk = context.walk(stopped, buffer);
-            if let Some(comparison) = comparison {
+            if let Some(comparison) = &mut comparison {
                 comparison.walk(context, stopped);
             }
             let kept = match walk {
@@ -208,14 +280,10 @@ impl Group {
                 if let StopError::Signal(error) = error {
                     warn!("{:?}: cannot stop the thread: {error}", self.id);
                 }
-                return (
-                    CrossProcessInstant::now(),
-                    Outcome::Missed,
-                    Activity::default(),
-                );
+                return missed;
             },
         };
-        if let Some(comparison) = &mut self.comparison {
+        if let Some(comparison) = comparison {
             comparison.compare(walk, buffer);
         }
         self.last.truncate(kept);

@@ -5,10 +5,12 @@
 //! The sampling component: one sampling thread per process takes samples of the JavaScript that the
 //! event loops of the process run.
 //!
-//! An event loop (a script thread or a worker) joins as a *profiler group* by [`EventLoop::join`]
-//! and leaves by dropping it. A group owns *sessions*, one for each running `Profiler` object. The
-//! sampling thread stops an event loop's thread by a signal, walks its stack into a buffer made
-//! beforehand, lets it run on, and then gives the sample to the sessions that are due.
+//! An event loop (a script thread or a worker) registers by [`EventLoop::new`] and leaves by dropping it.
+//! With its first session, or while it is recorded, it is a *profiler group* at the sampling thread. A
+//! group owns *sessions*, one for each running `Profiler` object, and at most one *recording*, which people
+//! who work on the engine start from outside ([`serve`]). The sampling thread stops an event loop's thread
+//! by a signal, walks its stack into a buffer made beforehand, lets it run on, and then gives the sample to
+//! those who are due.
 //!
 //! This crate knows SpiderMonkey and threads, and nothing of documents, promises or origins. Unsafe
 //! code is in `spidermonkey` and `suspend_linux` alone.
@@ -20,9 +22,13 @@ const _: Option<&str> = option_env!("STROBE_CHECKOUT");
 
 mod comparison;
 mod compressed_trace;
+mod description;
 mod event_loop;
 mod function_table;
 mod group;
+mod recorded_process;
+mod recording;
+mod registry;
 mod sampling_thread;
 mod session;
 mod spidermonkey;
@@ -34,6 +40,7 @@ mod work;
 
 pub use compressed_trace::compress;
 pub use event_loop::{EventLoop, Session, SessionOptions, StartError};
+pub use recorded_process::{end_recording, serve};
 pub use sampling_thread::force_sample;
 pub use spidermonkey::{EngineMode, Walker};
 pub use work::MarkerFilter;

@@ -3,24 +3,25 @@
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
 //! The sampling thread: one per process, which all groups share. It sleeps until the next tick of any
-//! session, and while there is no session, until there is one.
+//! session or recording, and while there is none, until there is one.
 
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use js_profiler_traits::activity::SharedActivity;
-use js_profiler_traits::{GroupId, RealmId, SessionId, Trace, preferences};
+use js_profiler_traits::{GroupId, RealmId, SampleCounts, SessionId, Trace, preferences};
 use log::debug;
 use malloc_size_of::MallocSizeOf;
+use profile_traits::mem::perform_memory_report;
 use servo_base::cross_process_instant::CrossProcessInstant;
 use servo_base::id::BrowsingContextId;
 
 use crate::event_loop::SessionOptions;
 use crate::group::Group;
+use crate::recording::{GroupRecording, GroupRecordingOptions};
 use crate::session::{OnFull, SampledSession};
 use crate::spidermonkey::{SampledContext, StackBuffer};
 use crate::suspend::{self, Thread};
@@ -36,7 +37,8 @@ pub type Measure = Box<dyn FnOnce(&dyn MallocSizeOf) + Send>;
 pub enum Message {
     Join {
         group: GroupId,
-        thread: Thread,
+        /// None if it cannot be stopped.
+        thread: Option<Thread>,
         context: SampledContext,
         activity: SharedActivity,
     },
@@ -70,10 +72,33 @@ pub enum Message {
     },
     /// Measures the memory of a group.
     Measure { group: GroupId, measure: Measure },
+    /// Begins the recording of a group.
+    Record {
+        group: GroupId,
+        recording: Box<GroupRecordingOptions>,
+    },
+    /// When the answer comes, all that the group's recording has is reported.
+    EndRecording { group: GroupId, ended: Sender<()> },
+    /// Asks how all groups are.
+    Status(Sender<Vec<GroupStatus>>),
     /// Ends the session without a trace.
     Discard { group: GroupId, session: SessionId },
     /// Ends the thread: the last group has left.
     End,
+}
+
+/// How a group is.
+pub struct GroupStatus {
+    pub group: GroupId,
+    pub sessions: Vec<SampledSessionStatus>,
+    /// In bytes.
+    pub memory: usize,
+}
+
+pub struct SampledSessionStatus {
+    pub realm: RealmId,
+    pub interval: Duration,
+    pub counts: SampleCounts,
 }
 
 /// The sampling thread, while there are groups.
@@ -113,19 +138,45 @@ pub fn force_sample(browsing_context: BrowsingContextId) -> Result<(), usize> {
     }
 }
 
-/// A group's place at the sampling thread. Leaving, by dropping it, waits until the group's thread is
-/// not stopped any more; with the last group the sampling thread ends.
+/// Asks how all groups are. Those that nobody samples are not among them.
+pub fn status() -> Vec<GroupStatus> {
+    let Some(sender) = running().as_ref().map(|thread| thread.sender.clone()) else {
+        return Vec::new();
+    };
+    let (answer, when_answered) = crossbeam_channel::bounded(1);
+    let _ = sender.send(Message::Status(answer));
+    // An error means that the thread has ended, and with it the last group.
+    when_answered.recv().unwrap_or_default()
+}
+
+#[cfg(test)]
+pub fn is_running() -> bool {
+    running().is_some()
+}
+
+/// A group's place at the sampling thread. With the last group the sampling thread ends.
 pub struct Membership {
     pub group: GroupId,
     sender: Sender<Message>,
 }
 
+/// Waits, when it is dropped, until the group's thread is not stopped any more.
+#[must_use = "leaving is waited for when this is dropped"]
+pub struct Leaving {
+    sender: Sender<Message>,
+    when_left: Receiver<()>,
+    is_member: bool,
+}
+
 impl Membership {
-    /// Joins as a new group, with the calling thread; the first one starts the sampling thread.
-    pub fn join(context: SampledContext) -> io::Result<Self> {
-        static NEXT_GROUP: AtomicU64 = AtomicU64::new(1);
-        let thread = Thread::current()?;
-        let group = GroupId(NEXT_GROUP.fetch_add(1, Ordering::Relaxed));
+    /// Joins as a new group; the first one starts the sampling thread.
+    pub fn join(
+        group: GroupId,
+        thread: Option<Thread>,
+        context: SampledContext,
+        activity: SharedActivity,
+    ) -> io::Result<Self> {
+        Thread::prepare()?;
         let mut running = running();
         if running.is_none() {
             let (sender, receiver) = crossbeam_channel::unbounded();
@@ -156,26 +207,53 @@ impl Membership {
             group,
             thread,
             context,
-            activity: SharedActivity::of_this_thread(),
+            activity,
         });
         Ok(membership)
+    }
+
+    pub fn sender(&self) -> &Sender<Message> {
+        &self.sender
     }
 
     pub fn send(&self, message: Message) {
         // If the thread has panicked, its message is in the log, and there is nothing to sample with.
         let _ = self.sender.send(message);
     }
+
+    /// What is sent after this finds the group gone.
+    pub fn leave(self) -> Leaving {
+        Leaving {
+            when_left: leave(self.group, &self.sender),
+            sender: self.sender,
+            is_member: true,
+        }
+    }
 }
 
-impl Drop for Membership {
+/// Waits until a group is gone that is on its way out, if it still is.
+pub fn leave_again(group: GroupId) -> Option<Leaving> {
+    let sender = running().as_ref().map(|thread| thread.sender.clone())?;
+    Some(Leaving {
+        when_left: leave(group, &sender),
+        sender,
+        is_member: false,
+    })
+}
+
+fn leave(group: GroupId, sender: &Sender<Message>) -> Receiver<()> {
+    let (left, when_left) = crossbeam_channel::bounded(1);
+    let _ = sender.send(Message::Leave { group, left });
+    when_left
+}
+
+impl Drop for Leaving {
     fn drop(&mut self) {
-        let (left, when_left) = crossbeam_channel::bounded(1);
-        self.send(Message::Leave {
-            group: self.group,
-            left,
-        });
         // An error means that the thread is gone, and so stops nobody.
-        let _ = when_left.recv();
+        let _ = self.when_left.recv();
+        if !self.is_member {
+            return;
+        }
         let mut running = running();
         let Some(thread) = running.as_mut() else {
             return;
@@ -184,7 +262,7 @@ impl Drop for Membership {
         if thread.groups == 0
             && let Some(thread) = running.take()
         {
-            self.send(Message::End);
+            let _ = self.sender.send(Message::End);
             let _ = thread.handle.join();
         }
     }
@@ -238,6 +316,21 @@ impl SamplingThread {
         self.groups.iter_mut().find(|group| group.id == id)
     }
 
+    fn status_of(&self, group: &Group) -> GroupStatus {
+        let mut memory = 0;
+        perform_memory_report(|ops| memory = group.size_of(ops));
+        let sessions = group.sessions().iter().map(|session| SampledSessionStatus {
+            realm: session.realm(),
+            interval: self.ticks.duration(session.sample_interval()),
+            counts: session.counts(),
+        });
+        GroupStatus {
+            group: group.id,
+            sessions: sessions.collect(),
+            memory,
+        }
+    }
+
     fn handle(&mut self, message: Message) {
         match message {
             Message::End => unreachable!("ends the loop"),
@@ -250,7 +343,9 @@ impl SamplingThread {
                 .groups
                 .push(Group::new(group, thread, context, activity)),
             Message::Leave { group, left } => {
-                self.groups.retain(|other| other.id != group);
+                if let Some(index) = self.groups.iter().position(|other| other.id == group) {
+                    self.groups.swap_remove(index).end_recording();
+                }
                 let _ = left.send(());
             },
             Message::Start {
@@ -311,6 +406,28 @@ impl SamplingThread {
                 if let Some(group) = self.group(group) {
                     measure(group);
                 }
+            },
+            Message::Record { group, recording } => {
+                let current_tick = self.ticks.at(Instant::now());
+                let interval = self.ticks.in_base_intervals(recording.interval);
+                if let Some(group) = self.group(group) {
+                    group.record(GroupRecording::new(
+                        group.id,
+                        *recording,
+                        interval,
+                        current_tick,
+                    ));
+                }
+            },
+            Message::EndRecording { group, ended } => {
+                if let Some(group) = self.group(group) {
+                    group.end_recording();
+                }
+                let _ = ended.send(());
+            },
+            Message::Status(answer) => {
+                let status = self.groups.iter().map(|group| self.status_of(group));
+                let _ = answer.send(status.collect());
             },
             Message::Discard { group, session } => {
                 if let Some(group) = self.group(group) {

@@ -6,7 +6,7 @@
 
 use std::num::NonZeroU32;
 
-use js_profiler_traits::{Frame, RealmId, SessionId, Trace};
+use js_profiler_traits::{Frame, RealmId, SampleCounts, SessionId, Trace};
 use malloc_size_of_derive::MallocSizeOf;
 use rustc_hash::FxHashMap;
 use servo_base::cross_process_instant::CrossProcessInstant;
@@ -105,6 +105,19 @@ impl SampledSession {
         self.last_tick = current_tick;
     }
 
+    pub fn realm(&self) -> RealmId {
+        self.realm
+    }
+
+    /// In base intervals, whether or not it takes samples.
+    pub fn sample_interval(&self) -> NonZeroU32 {
+        self.interval
+    }
+
+    pub fn counts(&self) -> SampleCounts {
+        self.builder.counts()
+    }
+
     /// In base intervals; none if it takes no more samples.
     pub fn interval(&self) -> Option<NonZeroU32> {
         self.is_running().then_some(self.interval)
@@ -123,7 +136,7 @@ impl SampledSession {
         if self.is_running() {
             let due = ticks::multiples_between(self.last_tick, tick, self.interval);
             self.last_tick = tick;
-            self.builder.counts().missed += due.saturating_sub(1);
+            self.builder.counts_mut().missed += due.saturating_sub(1);
             self.due = due > 0;
         }
         self.due
@@ -149,12 +162,12 @@ impl SampledSession {
         functions: &[Function],
     ) -> bool {
         if outcome == Outcome::Missed {
-            self.builder.counts().missed += 1;
+            self.builder.counts_mut().missed += 1;
             return false;
         }
         // A sample without a stack would say that no JavaScript was running.
         if outcome == Outcome::Unwalkable && stack.functions.is_empty() {
-            self.builder.counts().unwalkable += 1;
+            self.builder.counts_mut().unwalkable += 1;
             return false;
         }
         // Step 1. If the length of ProfilerTrace.samples is greater than or equal to the sample buffer
@@ -166,7 +179,7 @@ impl SampledSession {
             }
             return true;
         }
-        let counts = self.builder.counts();
+        let counts = self.builder.counts_mut();
         counts.unwalkable += u64::from(outcome == Outcome::Unwalkable);
         counts.collecting += u64::from(outcome == Outcome::Collecting);
         // Step 4. Let stack be the execution context stack associated with the profiling session's

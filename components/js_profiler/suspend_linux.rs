@@ -94,9 +94,9 @@ pub enum StopError {
 }
 
 impl Thread {
-    /// The calling thread, made ready to be stopped.
+    /// The calling thread, which lets itself be stopped from now on. Nothing is installed for it yet.
     pub fn current() -> io::Result<Self> {
-        let signal = install_handler()?;
+        let signal = signal()?;
         // SAFETY: the set is initialised by sigemptyset before it is used.
         unsafe {
             let mut set = MaybeUninit::uninit();
@@ -108,6 +108,11 @@ impl Thread {
             tid: current_tid(),
             stack: current_stack_bounds()?,
         })
+    }
+
+    /// Makes the process ready for threads to be stopped.
+    pub fn prepare() -> io::Result<()> {
+        install_handler().map(|_| ())
     }
 
     /// Stops the thread, calls `walk` with the state it was stopped in, and lets it run on.
@@ -263,16 +268,30 @@ fn registers_of(context: &libc::ucontext_t) -> Registers {
     }
 }
 
-/// Installs the handler, once in a process, for a real-time signal that nobody uses. SIGPROF is
-/// left alone: other samplers install it.
-fn install_handler() -> io::Result<libc::c_int> {
-    static SIGNAL: OnceLock<Result<libc::c_int, i32>> = OnceLock::new();
+/// A real-time signal that nobody uses, the same for all threads. SIGPROF is left alone: other samplers
+/// install it.
+fn signal() -> io::Result<libc::c_int> {
+    static SIGNAL: OnceLock<Option<libc::c_int>> = OnceLock::new();
     SIGNAL
         .get_or_init(|| {
-            let signal = (libc::SIGRTMIN()..=libc::SIGRTMAX())
+            (libc::SIGRTMIN()..=libc::SIGRTMAX())
                 .rev()
                 .find(|&signal| has_default_action(signal))
-                .ok_or(libc::EBUSY)?;
+        })
+        .ok_or_else(|| io::Error::from_raw_os_error(libc::EBUSY))
+}
+
+/// Installs the handler, once in a process.
+fn install_handler() -> io::Result<libc::c_int> {
+    static INSTALLED: OnceLock<Result<libc::c_int, i32>> = OnceLock::new();
+    let raw = |error: io::Error| error.raw_os_error().unwrap_or(libc::EINVAL);
+    INSTALLED
+        .get_or_init(|| {
+            let signal = signal().map_err(raw)?;
+            // Somebody may have come to use it since.
+            if !has_default_action(signal) {
+                return Err(libc::EBUSY);
+            }
             // SAFETY: a zeroed sigaction is a valid one, and the handler is safe in a signal.
             let result = unsafe {
                 let mut action: libc::sigaction = MaybeUninit::zeroed().assume_init();
@@ -282,12 +301,9 @@ fn install_handler() -> io::Result<libc::c_int> {
                 libc::sigfillset(&mut action.sa_mask);
                 libc::sigaction(signal, &action, ptr::null_mut())
             };
-            if result == 0 {
-                Ok(signal)
-            } else {
-                Err(io::Error::last_os_error()
-                    .raw_os_error()
-                    .unwrap_or(libc::EINVAL))
+            match result {
+                0 => Ok(signal),
+                _ => Err(raw(io::Error::last_os_error())),
             }
         })
         .map_err(io::Error::from_raw_os_error)

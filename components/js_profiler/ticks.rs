@@ -34,6 +34,10 @@ impl Ticks {
         self.epoch + Duration::from_nanos(nanoseconds)
     }
 
+    pub fn duration(&self, base_intervals: NonZeroU32) -> Duration {
+        self.base * base_intervals.get()
+    }
+
     /// An interval in base intervals. It must be a multiple of the base.
     pub fn in_base_intervals(&self, interval: Duration) -> NonZeroU32 {
         let multiple = interval.as_nanos() / self.base.as_nanos();

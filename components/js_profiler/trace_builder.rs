@@ -94,7 +94,11 @@ impl TraceBuilder {
         self.trace.samples.len()
     }
 
-    pub fn counts(&mut self) -> &mut SampleCounts {
+    pub fn counts(&self) -> SampleCounts {
+        self.trace.counts
+    }
+
+    pub fn counts_mut(&mut self) -> &mut SampleCounts {
         &mut self.trace.counts
     }
 

@@ -30,8 +30,8 @@ pub fn read(text: &[u8]) -> Result<Recording, Error> {
             .split_once(';')
             .is_some_and(|(root, _)| event_loop_name(root).is_some())
     });
-    // In the order in which they come.
-    let mut event_loops: Vec<EventLoop> = Vec::new();
+    // In the order in which they come, each with the functions that it has by their texts.
+    let mut event_loops: Vec<(EventLoop, HashMap<&str, FrameId>)> = Vec::new();
     let mut by_name: HashMap<String, usize> = HashMap::new();
     for line in lines {
         let (name, stack) = match line.stack.split_once(';') {
@@ -41,12 +41,15 @@ pub fn read(text: &[u8]) -> Result<Recording, Error> {
             _ => (String::new(), line.stack),
         };
         let number = *by_name.entry(name.clone()).or_insert_with(|| {
-            event_loops.push(EventLoop::new(name, EventLoopKind::Unknown));
+            let event_loop = EventLoop::new(name, EventLoopKind::Unknown);
+            event_loops.push((event_loop, HashMap::new()));
             event_loops.len() - 1
         });
-        add(&mut event_loops[number], stack, line.count)
+        let (event_loop, frames) = &mut event_loops[number];
+        add(event_loop, frames, stack, line.count)
             .map_err(|invalid| Error::new(line.place(), invalid))?;
     }
+    let mut event_loops: Vec<_> = event_loops.into_iter().map(|(one, _)| one).collect();
     if event_loops.is_empty() {
         event_loops.push(EventLoop::default());
     }
@@ -109,7 +112,12 @@ fn lines(text: &[u8]) -> Result<Vec<Line<'_>>, Error> {
 }
 
 /// Adds a line's samples behind those that are there.
-fn add(event_loop: &mut EventLoop, stack: &str, count: u64) -> Result<(), Invalid> {
+fn add<'a>(
+    event_loop: &mut EventLoop,
+    frames: &mut HashMap<&'a str, FrameId>,
+    stack: &'a str,
+    count: u64,
+) -> Result<(), Invalid> {
     let mut sample = Sample {
         time: (event_loop.weight() as f64 * interval::DEFAULT).min(LAST_TIME),
         weight: count,
@@ -120,25 +128,30 @@ fn add(event_loop: &mut EventLoop, stack: &str, count: u64) -> Result<(), Invali
         sample.activity = activity;
     } else {
         for text in stack.split(';') {
-            let Label {
-                name,
-                resource,
-                line,
-                column,
-            } = label::read(text);
-            let resource = event_loop.add_resource(&resource.unwrap_or_default())?;
-            let frame = event_loop.add_frame(Frame {
-                name,
-                kind: FrameKind::Unknown,
-                resource,
-                line,
-                column,
-                realm: None,
-            })?;
+            let frame = match frames.get(text) {
+                Some(frame) => *frame,
+                None => {
+                    let frame = add_frame(event_loop, label::read(text))?;
+                    frames.insert(text, frame);
+                    frame
+                },
+            };
             sample.stack = Some(event_loop.add_stack(sample.stack, frame)?);
         }
     }
     event_loop.add_sample(sample)
+}
+
+fn add_frame(event_loop: &mut EventLoop, label: Label) -> Result<FrameId, Invalid> {
+    let resource = event_loop.add_resource(&label.resource.unwrap_or_default())?;
+    event_loop.add_frame(Frame {
+        name: label.name,
+        kind: FrameKind::Unknown,
+        resource,
+        line: label.line,
+        column: label.column,
+        realm: None,
+    })
 }
 
 /// The name of the event loop that a root stands for.

@@ -40,10 +40,14 @@ const NEWEST_VERSION: u32 = 55;
 
 const NANOSECONDS: f64 = 1e6;
 
-/// The category of frames whose activity was not recorded, and of callers.
+/// The category of functions whose activity was not recorded, of callers, and of a leaf that was running.
 const JAVASCRIPT: &str = "JavaScript";
-/// The subcategory of a leaf that was recorded as running.
+/// Its subcategories: a leaf that was recorded as running; what the engine or the DOM has; and both.
 const RUNNING: &str = "Running";
+const BUILT_IN: &str = "Built-in";
+const RUNNING_BUILT_IN: &str = "Running built-in";
+/// What a stretch of it is called.
+const SCRIPT: &str = "Script";
 const OTHER_WORK: &str = "Other work";
 
 /// Categories by Firefox's names, where it has one, and its colours.
@@ -73,6 +77,13 @@ const PAGE: &str = "page";
 const WORKER: &str = "worker";
 
 #[derive(Deserialize)]
+struct File {
+    meta: Meta,
+    threads: Vec<Thread>,
+}
+
+/// What files of any version have.
+#[derive(Deserialize)]
 struct Head {
     meta: Meta,
 }
@@ -94,11 +105,6 @@ struct Category {
     name: String,
     #[serde(default)]
     subcategories: Vec<String>,
-}
-
-#[derive(Deserialize)]
-struct Threads {
-    threads: Vec<Thread>,
 }
 
 #[derive(Deserialize)]
@@ -163,18 +169,27 @@ struct FuncTable {
 #[derive(Default, Deserialize)]
 struct Markers {
     #[serde(default)]
-    data: Vec<Value>,
+    data: Vec<Option<MarkerData>>,
+}
+
+/// The members that markers of ours have. Those of others are of any type.
+#[derive(Deserialize)]
+struct MarkerData {
+    #[serde(default, rename = "type")]
+    marker_type: Value,
+    #[serde(default)]
+    kind: Value,
+    #[serde(default)]
+    url: Value,
 }
 
 pub fn read(text: &[u8]) -> Result<Recording, Error> {
-    let Head { meta } = json::read(text)?;
-    let version = meta.preprocessed_profile_version;
-    if version > NEWEST_VERSION {
-        let problem =
-            format!("{version} is newer than {NEWEST_VERSION}, the newest version that is read");
-        return Err(Error::new("meta.preprocessedProfileVersion", problem));
-    }
-    let Threads { threads } = json::read(text)?;
+    let File { meta, threads } = json::read(text).map_err(|error| {
+        // That it is of a newer version is the likelier cause.
+        let checked = json::read(text).and_then(|Head { meta }| check_version(&meta));
+        checked.err().unwrap_or(error)
+    })?;
+    check_version(&meta)?;
 
     let mut processes: Vec<Process> = Vec::new();
     let mut by_pid: HashMap<String, usize> = HashMap::new();
@@ -211,6 +226,16 @@ pub fn read(text: &[u8]) -> Result<Recording, Error> {
         interval => interval::checked(interval, "meta.interval")?,
     };
     Ok(recording)
+}
+
+fn check_version(meta: &Meta) -> Result<(), Error> {
+    let version = meta.preprocessed_profile_version;
+    if version <= NEWEST_VERSION {
+        return Ok(());
+    }
+    let problem =
+        format!("{version} is newer than {NEWEST_VERSION}, the newest version that is read");
+    Err(Error::new("meta.preprocessedProfileVersion", problem))
 }
 
 fn read_thread(thread: &Thread, meta: &Meta, place: &str) -> Result<EventLoop, Error> {
@@ -417,7 +442,8 @@ fn activity_of(frames: &FrameTable, frame: usize, meta: &Meta) -> Option<Activit
         let subcategory = category
             .subcategories
             .get(index(&frames.subcategory)? as usize)?;
-        return (subcategory == RUNNING).then_some(Activity::Script);
+        let is_running = subcategory == RUNNING || subcategory == RUNNING_BUILT_IN;
+        return is_running.then_some(Activity::Script);
     }
     let entry = CATEGORIES
         .iter()
@@ -428,10 +454,12 @@ fn activity_of(frames: &FrameTable, frame: usize, meta: &Meta) -> Option<Activit
 fn read_kind(thread: &Thread, place: &str) -> Result<EventLoopKind, Error> {
     let mut kind = EventLoopKind::Unknown;
     for (index, marker) in thread.markers.data.iter().enumerate() {
+        let Some(marker) = marker else { continue };
         let place = |member: &str| format!("{place}.markers.data[{index}].{member}");
-        match marker["type"].as_str() {
+        match marker.marker_type.as_str() {
             Some(EVENT_LOOP) => {
-                let string_index = marker["kind"]
+                let string_index = marker
+                    .kind
                     .as_u64()
                     .and_then(|index| u32::try_from(index).ok());
                 let string_index = string_index
@@ -449,7 +477,7 @@ fn read_kind(thread: &Thread, place: &str) -> Result<EventLoopKind, Error> {
             },
             Some(DOCUMENT) => {
                 if let EventLoopKind::Page { documents } = &mut kind {
-                    documents.extend(marker["url"].as_str().map(str::to_owned));
+                    documents.extend(marker.url.as_str().map(str::to_owned));
                 }
             },
             _ => {},
@@ -563,35 +591,56 @@ impl StaticSchemaMarker for ActivityMarker {
     }
 }
 
-/// Handles of [`CATEGORIES`].
+/// Handles of the categories.
 struct Categories {
-    javascript: CategoryPairHandle,
+    javascript: CategoryHandle,
     running: CategoryPairHandle,
+    built_in: CategoryPairHandle,
+    running_built_in: CategoryPairHandle,
     others: Vec<(Activity, &'static str, CategoryHandle)>,
 }
 
 impl Categories {
     fn add(profile: &mut Profile) -> Self {
         let javascript = profile.add_category(JAVASCRIPT, CategoryColor::Yellow);
-        let running = profile.add_subcategory(javascript, RUNNING);
-        let others = CATEGORIES
-            .iter()
-            .map(|(activity, name, color)| (*activity, *name, profile.add_category(name, *color)))
-            .collect();
         Self {
-            javascript: javascript.into(),
-            running,
-            others,
+            javascript,
+            running: profile.add_subcategory(javascript, RUNNING),
+            built_in: profile.add_subcategory(javascript, BUILT_IN),
+            running_built_in: profile.add_subcategory(javascript, RUNNING_BUILT_IN),
+            others: CATEGORIES
+                .iter()
+                .map(|(activity, name, color)| {
+                    (*activity, *name, profile.add_category(name, *color))
+                })
+                .collect(),
         }
     }
 
-    fn of(&self, activity: Option<Activity>) -> CategoryPairHandle {
-        match activity {
-            None => self.javascript,
-            Some(Activity::Script) => self.running,
-            Some(activity) => {
+    /// That of a function, which as the leaf has the sample's activity.
+    fn of(&self, kind: FrameKind, activity: Option<Activity>) -> CategoryPairHandle {
+        match (activity, kind) {
+            (None, FrameKind::BuiltIn) => self.built_in,
+            (None, _) => self.javascript.into(),
+            (Some(Activity::Script), FrameKind::BuiltIn) => self.running_built_in,
+            (Some(Activity::Script), _) => self.running,
+            (Some(activity), _) => {
                 let entry = self.others.iter().find(|(other, ..)| *other == activity);
-                entry.map_or(self.javascript, |(.., category)| (*category).into())
+                entry
+                    .map_or(self.javascript, |(.., category)| *category)
+                    .into()
+            },
+        }
+    }
+
+    /// The name and category of a stretch, of one that is to be seen.
+    fn of_stretch(&self, activity: Option<Activity>) -> Option<(&'static str, CategoryHandle)> {
+        match activity? {
+            Activity::Idle => None,
+            Activity::Script => Some((SCRIPT, self.javascript)),
+            activity => {
+                let entry = self.others.iter().find(|(other, ..)| *other == activity)?;
+                Some((entry.1, entry.2))
             },
         }
     }
@@ -618,6 +667,9 @@ pub fn write(recording: &Recording, writer: impl Write) -> Result<(), WriteError
             let thread = profile.add_thread(handle, tid, start, false);
             profile.set_thread_name(thread, &event_loop.name);
             profile.set_thread_show_markers_in_timeline(thread, true);
+            if let Some(ended) = process.ended {
+                profile.set_thread_end_time(thread, timestamp(ended));
+            }
             profile.add_initial_visible_thread(thread);
             if tid == 1 {
                 profile.add_initial_selected_thread(thread);
@@ -678,16 +730,16 @@ fn write_samples(
             let flags = KINDS.iter().find(|(kind, _)| *kind == frame.kind);
             let flags = flags.map_or(FrameFlags::empty(), |(_, flags)| *flags);
             let text = label::write(event_loop, frame);
-            (profile.intern_string(&text), flags)
+            (profile.intern_string(&text), flags, frame.kind)
         })
         .collect();
     let intern_frame = |profile: &mut Profile, frame: FrameId, activity| -> FrameHandle {
-        let (label, flags) = labels[frame.index()];
+        let (label, flags, kind) = labels[frame.index()];
         profile.intern_frame(
             thread,
             FrameInfo {
                 frame: WrittenFrame::Label(label),
-                category_pair: categories.of(activity),
+                category_pair: categories.of(kind, activity),
                 flags,
             },
         )
@@ -707,7 +759,7 @@ fn write_samples(
                 let label = profile.intern_string(stackless::name(activity));
                 let frame = FrameInfo {
                     frame: WrittenFrame::Label(label),
-                    category_pair: categories.of(activity),
+                    category_pair: categories.of(FrameKind::Native, activity),
                     flags: FrameFlags::empty(),
                 };
                 let frame = profile.intern_frame(thread, frame);
@@ -756,19 +808,14 @@ fn write_activities(
         let start = stretch[0];
         let last = stretch[stretch.len() - 1];
         first += stretch.len();
-        let entry = categories
-            .others
-            .iter()
-            .find(|(activity, ..)| Some(*activity) == start.activity);
-        let Some((_, name, category)) = entry.filter(|(activity, ..)| *activity != Activity::Idle)
-        else {
+        let Some((name, category)) = categories.of_stretch(start.activity) else {
             continue;
         };
         let end = last.time + last.weight as f64 * interval;
         let end = samples.get(first).map_or(end, |next| end.min(next.time));
         let marker = ActivityMarker {
             name: profile.intern_string(name),
-            category: *category,
+            category,
         };
         let timing = MarkerTiming::Interval(timestamp(start.time), timestamp(end));
         profile.add_marker(thread, timing, marker);

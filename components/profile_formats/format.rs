@@ -8,12 +8,11 @@ use std::fmt;
 use std::io::Write;
 use std::path::Path;
 
-use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 
 use crate::error::{Error, WriteError};
 use crate::recording::{EventLoop, Recording};
-use crate::{collapsed, cpuprofile, firefox, speedscope, web_trace};
+use crate::{collapsed, cpuprofile, firefox, html, speedscope, web_trace};
 
 /// A file format for profiles.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -27,15 +26,18 @@ pub enum Format {
     Cpuprofile,
     /// Flame graph tools' lines of stacks and counts.
     Collapsed,
+    /// A page that shows the recording in any browser.
+    Html,
 }
 
 impl Format {
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Trace,
         Self::Firefox,
         Self::Speedscope,
         Self::Cpuprofile,
         Self::Collapsed,
+        Self::Html,
     ];
 
     /// As it is called on the command line.
@@ -46,6 +48,7 @@ impl Format {
             Self::Speedscope => "speedscope",
             Self::Cpuprofile => "cpuprofile",
             Self::Collapsed => "collapsed",
+            Self::Html => "html",
         }
     }
 
@@ -67,6 +70,7 @@ impl Format {
             "speedscope" => Some(Self::Speedscope),
             "collapsed" | "folded" => Some(Self::Collapsed),
             "firefox" => Some(Self::Firefox),
+            "html" | "htm" => Some(Self::Html),
             "trace" => Some(Self::Trace),
             _ => None,
         }
@@ -75,22 +79,10 @@ impl Format {
     /// What a file's text says.
     pub fn by_content(text: &[u8]) -> Option<Self> {
         if text.trim_ascii_start().starts_with(b"{") {
-            let mut deserializer = serde_json::Deserializer::from_slice(text);
-            let Members(members) = Members::deserialize(&mut deserializer).ok()?;
-            let has = |names: &[&str]| {
-                names
-                    .iter()
-                    .all(|name| members.iter().any(|member| member == name))
-            };
-            let marks: [(&[&str], Self); 5] = [
-                (&["frames", "stacks", "samples", "resources"], Self::Trace),
-                (&["meta", "threads"], Self::Firefox),
-                (&["shared", "profiles"], Self::Speedscope),
-                (&["nodes", "startTime"], Self::Cpuprofile),
-                (&["nodes", "samples"], Self::Cpuprofile),
-            ];
-            let mark = marks.into_iter().find(|(names, _)| has(names));
-            return mark.map(|(_, format)| format);
+            return by_members(text);
+        }
+        if html::is_page(text) {
+            return Some(Self::Html);
         }
         let line = text
             .split(|byte| *byte == b'\n')
@@ -109,6 +101,7 @@ impl Format {
             Self::Speedscope => speedscope::read(text),
             Self::Cpuprofile => cpuprofile::read(text),
             Self::Collapsed => collapsed::read(text),
+            Self::Html => html::read(text),
         }
     }
 
@@ -125,6 +118,7 @@ impl Format {
             Self::Speedscope => speedscope::write(recording, writer),
             Self::Cpuprofile => cpuprofile::write(recording, writer),
             Self::Collapsed => collapsed::write(recording, writer),
+            Self::Html => html::write(recording, writer),
         }
     }
 }
@@ -172,29 +166,47 @@ pub fn only_event_loop(recording: &Recording, format: Format) -> Result<&EventLo
     Ok(event_loop)
 }
 
-/// The names of an object's members, without their values.
-struct Members(Vec<String>);
+/// What the names of an object's members say. What comes after them is not looked at.
+fn by_members(text: &[u8]) -> Option<Format> {
+    const MARKS: [(&[&str], Format); 5] = [
+        (&["frames", "stacks", "samples", "resources"], Format::Trace),
+        (&["meta", "threads"], Format::Firefox),
+        (&["shared", "profiles"], Format::Speedscope),
+        (&["nodes", "startTime"], Format::Cpuprofile),
+        (&["nodes", "samples"], Format::Cpuprofile),
+    ];
+    let mut names = Vec::new();
+    let mut found = None;
+    let mut deserializer = serde_json::Deserializer::from_slice(text);
+    let result = deserializer.deserialize_map(Members(|name| {
+        names.push(name);
+        let has = |mark: &&str| names.iter().any(|name| name == mark);
+        let mark = MARKS.iter().find(|(mark, _)| mark.iter().all(has));
+        found = mark.map(|(_, format)| *format);
+        found.is_some()
+    }));
+    // An error ends the reading once something is found; another says that it is no object.
+    let _ = result;
+    found
+}
 
-impl<'de> Deserialize<'de> for Members {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct MembersVisitor;
+/// Gives the names of an object's members to a function until it has enough.
+struct Members<F>(F);
 
-        impl<'de> Visitor<'de> for MembersVisitor {
-            type Value = Members;
+impl<'de, F: FnMut(String) -> bool> Visitor<'de> for Members<F> {
+    type Value = ();
 
-            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("an object")
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
+        while let Some(name) = map.next_key()? {
+            if (self.0)(name) {
+                return Err(A::Error::custom("enough"));
             }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
-                let mut names = Vec::new();
-                while let Some((name, IgnoredAny)) = map.next_entry()? {
-                    names.push(name);
-                }
-                Ok(Members(names))
-            }
+            map.next_value::<IgnoredAny>()?;
         }
-
-        deserializer.deserialize_map(MembersVisitor)
+        Ok(())
     }
 }

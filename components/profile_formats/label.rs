@@ -18,8 +18,8 @@ use crate::recording::{EventLoop, Frame};
 /// An anonymous function or top-level script.
 const ANONYMOUS: &str = "(anonymous)";
 
-/// What stands for a character behind a `%`.
-const CODES: [(char, &str); 8] = [
+/// What stands for a character behind a `%`. Of ends of lines these are all that JavaScript knows.
+const CODES: [(char, &str); 10] = [
     (';', "3B"),
     ('\n', "0A"),
     ('\r', "0D"),
@@ -28,6 +28,8 @@ const CODES: [(char, &str); 8] = [
     (')', "29"),
     (':', "3A"),
     ('[', "5B"),
+    ('\u{2028}', "E2%80%A8"),
+    ('\u{2029}', "E2%80%A9"),
 ];
 
 /// What a text says of a function.
@@ -141,7 +143,7 @@ fn escape(text: &str, also: impl Fn(char) -> bool) -> String {
     for (at, character) in text.char_indices() {
         let is_code = || character_of_code(&text[at..]).is_some();
         match character {
-            ';' | '\n' | '\r' => escaped.push_str(&code_of(character)),
+            ';' | '\n' | '\r' | '\u{2028}' | '\u{2029}' => escaped.push_str(&code_of(character)),
             '%' if is_code() => escaped.push_str(&code_of('%')),
             _ if also(character) => escaped.push_str(&code_of(character)),
             _ => escaped.push(character),
@@ -157,9 +159,9 @@ fn unescape(text: &str) -> String {
         unescaped.push_str(&rest[..at]);
         rest = &rest[at..];
         match character_of_code(rest) {
-            Some(character) => {
+            Some((character, code)) => {
                 unescaped.push(character);
-                rest = &rest[3..];
+                rest = &rest[1 + code.len()..];
             },
             None => {
                 unescaped.push('%');
@@ -170,11 +172,11 @@ fn unescape(text: &str) -> String {
     unescaped + rest
 }
 
-/// The character whose code a text begins with.
-fn character_of_code(text: &str) -> Option<char> {
+/// The character whose code a text begins with, and what of the code is behind the `%`.
+fn character_of_code(text: &str) -> Option<(char, &'static str)> {
     let text = text.strip_prefix('%')?;
     let entry = CODES.iter().find(|(_, code)| text.starts_with(code));
-    entry.map(|(character, _)| *character)
+    entry.copied()
 }
 
 /// Without a `:` and a line or column behind it.
@@ -261,6 +263,7 @@ mod tests {
             " ",
             "a ",
             "ü%28",
+            "\u{2028}%E2%80%A8%",
             "x)",
         ];
         let resources = [
@@ -279,7 +282,7 @@ mod tests {
                     let label = label(name, resource, line, column);
                     let text = write_label(&label);
                     assert_eq!(read(&text), label, "{text}");
-                    assert!(!text.contains([';', '\n', '\r']), "{text}");
+                    assert!(!text.contains([';', '\n', '\r', '\u{2028}']), "{text}");
                 }
             }
         }

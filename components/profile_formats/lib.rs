@@ -21,6 +21,7 @@ mod cpuprofile;
 mod error;
 mod firefox;
 mod format;
+mod html;
 mod input;
 mod interval;
 mod json;
@@ -29,6 +30,8 @@ mod recording;
 mod speedscope;
 mod stackless;
 mod totals;
+mod viewer;
+mod viewer_data;
 mod web_trace;
 
 pub use crate::error::{Error, WriteError};
@@ -39,3 +42,5 @@ pub use crate::recording::{
     Process, Realm, RealmId, Recording, ResourceId, Sample, Stack, StackId,
 };
 pub use crate::totals::{Function, FunctionTotals, Totals};
+pub use crate::viewer::viewer_page;
+pub use crate::viewer_data::write as write_viewer_data;

@@ -7,7 +7,7 @@
 //!
 //! What is written is sampled profiles in milliseconds. A sample's weight is the interval times the samples it
 //! stands for, so that a function's time in speedscope is its samples times the interval; what lies between
-//! samples that were missed is closed up. The member `sampleInterval`, in milliseconds, is ours.
+//! samples that were missed is closed up, and samples in a row with one stack are one. The member `sampleInterval`, in milliseconds, is ours.
 //!
 //! Read are sampled profiles of any unit of time, and those without unit, which count. A weight stands for so many
 //! samples as it has intervals, rounded to the nearest number but at least one; without a `sampleInterval` the
@@ -27,7 +27,7 @@ use crate::interval;
 use crate::json::{self, Array, Number};
 use crate::label;
 use crate::recording::{
-    EventLoop, EventLoopKind, Frame, FrameId, FrameKind, Process, Recording, Sample,
+    EventLoop, EventLoopKind, Frame, FrameId, FrameKind, Process, Recording, Sample, StackId,
 };
 use crate::stackless;
 
@@ -186,6 +186,9 @@ fn read_profile(
     let mut event_loop = EventLoop::new(profile.name, EventLoopKind::Unknown);
     let mut frames: Vec<Option<FrameId>> = vec![None; shared.len()];
     let mut passed = 0.;
+    // The sample before and its stacks, from the root: what is above where two part is the same.
+    let mut last: &[u32] = &[];
+    let mut stacks: Vec<StackId> = Vec::new();
     for (index, (sample, weight)) in profile.samples.iter().zip(&profile.weights).enumerate() {
         let place_of_sample = || format!("{place}.samples[{index}]");
         let duration = weight * milliseconds;
@@ -211,7 +214,10 @@ fn read_profile(
         if let Some(activity) = alone.and_then(|frame| stackless::activity(&frame.name)) {
             read.activity = activity;
         } else {
-            for (depth, id) in sample.iter().enumerate() {
+            let common = sample.iter().zip(last).take_while(|(id, last)| id == last);
+            stacks.truncate(common.count());
+            last = sample;
+            for (depth, id) in sample.iter().enumerate().skip(stacks.len()) {
                 let place = || format!("{place}.samples[{index}][{depth}]");
                 let id = *id as usize;
                 let shared_frame = shared.get(id).ok_or_else(|| {
@@ -224,9 +230,10 @@ fn read_profile(
                             .map_err(|invalid| Error::new(place(), invalid))?,
                     ),
                 };
-                let stack = event_loop.add_stack(read.stack, frame);
-                read.stack = Some(stack.map_err(|invalid| Error::new(place(), invalid))?);
+                let stack = event_loop.add_stack(stacks.last().copied(), frame);
+                stacks.push(stack.map_err(|invalid| Error::new(place(), invalid))?);
             }
+            read.stack = stacks.last().copied();
         }
         event_loop
             .add_sample(read)
@@ -313,7 +320,7 @@ pub fn write(recording: &Recording, writer: impl Write) -> Result<(), WriteError
                 start_value: start,
                 end_value: start + event_loop.weight() as f64 * interval,
                 samples: Array(move || {
-                    samples.iter().map(move |sample| -> Vec<usize> {
+                    stretches(samples).map(move |(sample, _)| -> Vec<usize> {
                         if sample.stack.is_none() && sample.activity.is_some() {
                             return shared
                                 .get_index_of(&stackless_frame(sample))
@@ -325,9 +332,7 @@ pub fn write(recording: &Recording, writer: impl Write) -> Result<(), WriteError
                     })
                 }),
                 weights: Array(move || {
-                    samples
-                        .iter()
-                        .map(move |sample| Number(sample.weight as f64 * interval))
+                    stretches(samples).map(move |(_, weight)| Number(weight as f64 * interval))
                 }),
             }
         })
@@ -343,6 +348,17 @@ pub fn write(recording: &Recording, writer: impl Write) -> Result<(), WriteError
         profiles: Array(profiles),
     };
     Ok(serde_json::to_writer(writer, &file)?)
+}
+
+/// The first of samples in a row that are written alike, and the weight of all.
+fn stretches(samples: &[Sample]) -> impl Iterator<Item = (&Sample, u64)> {
+    let is_alike = |one: &Sample, next: &Sample| {
+        one.stack == next.stack && (one.stack.is_some() || one.activity == next.activity)
+    };
+    samples.chunk_by(is_alike).map(|stretch| {
+        let weight = stretch.iter().map(|sample| sample.weight).sum();
+        (&stretch[0], weight)
+    })
 }
 
 fn shared_frame(event_loop: &EventLoop, frame: &Frame) -> SharedFrame {

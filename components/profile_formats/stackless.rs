@@ -2,15 +2,18 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! What stands for a stack where none was: formats without activities show them as functions at the root,
-//! by the names that Chrome gives them where it has any.
+//! What stands for a stack where none was: formats without activities show them as functions at the root.
+//! Names are Chrome's where it has any, but for garbage collection: tools put a `(garbage collector)` on the
+//! stack of the sample before it, and count it there.
 
 use crate::recording::Activity;
 
-const NAMES: [(Option<Activity>, &str); 8] = [
+/// The first of an activity's is written.
+const NAMES: [(Option<Activity>, &str); 9] = [
     (None, "(program)"),
     (Some(Activity::Idle), "(idle)"),
     (Some(Activity::Script), "(script)"),
+    (Some(Activity::Gc), "(gc)"),
     (Some(Activity::Gc), "(garbage collector)"),
     (Some(Activity::Style), "(style)"),
     (Some(Activity::Layout), "(layout)"),

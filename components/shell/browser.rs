@@ -10,32 +10,41 @@ use std::{io, thread};
 
 use crossbeam_channel::{RecvTimeoutError, Sender, bounded};
 use euclid::Scale;
+use profile_recorder::Recorder;
+use servo::protocol_handler::ProtocolRegistry;
 use servo::user_contents::UserStyleSheet;
 use servo::{
-    CreateNewWebViewRequest, Cursor, DeviceIndependentPixel, DeviceIntPoint, DeviceIntSize,
-    DevicePixel, EventLoopWaker, Opts, Preferences, RenderingContext, ScreenGeometry, Servo,
-    ServoBuilder, UserContentManager, WebView, WebViewBuilder, WebViewId,
+    AuthenticationRequest, CreateNewWebViewRequest, Cursor, DeviceIndependentPixel, DeviceIntPoint,
+    DeviceIntSize, DevicePixel, EmbedderControl, EmbedderControlId, EventLoopWaker, Opts,
+    Preferences, RenderingContext, ScreenGeometry, Servo, ServoBuilder, SimpleDialog, Theme,
+    UserContentManager, WebView, WebViewBuilder, WebViewId,
 };
 use url::Url;
 
+use crate::about_profiling::{Endpoints, ProfilingServer};
 use crate::command_line::{CommandLine, ExitAfter};
 use crate::frame_clock::FrameClock;
 use crate::load_error;
 use crate::page_delegate::{EngineDelegate, Event, Events, PageDelegate};
+use crate::profile::{self, ProfileRecording};
 use crate::screenshot::Screenshot;
 use crate::termination::Termination;
 use crate::webdriver::{self, Request, WebDriver};
 use crate::{FAILURE, crash, report};
 
-/// What a page is drawn on: a window, or memory.
+/// What a page is drawn on: a tab of a window, or memory.
 pub trait Surface: 'static {
     /// Whether a person sees the page. Where nobody does, a page that is lost is closed.
     const INTERACTIVE: bool;
 
-    /// Of this surface alone, so that each page has its own size and is seen as a whole.
+    /// Pages that share one are all of its size, and the surface sees to it that one is seen at a time.
     fn rendering_context(&self) -> Rc<dyn RenderingContext>;
     /// Device pixels per logical pixel.
     fn hidpi_scale_factor(&self) -> Scale<f32, DeviceIndependentPixel, DevicePixel>;
+    /// The theme of the page, if there is anything to go by.
+    fn theme(&self) -> Option<Theme> {
+        None
+    }
     fn screen_geometry(&self) -> ScreenGeometry;
     /// Says when the page is drawn.
     fn frame_clock(&self) -> &FrameClock;
@@ -47,11 +56,26 @@ pub trait Surface: 'static {
     fn move_to(&self, _position: DeviceIntPoint) {}
     /// Makes the page as large as the screen has room for.
     fn maximize(&self) {}
-    /// Gives the page the keys that are pressed from now on.
-    fn focus(&self) {}
-    fn title_changed(&self, _title: Option<&str>) {}
+    /// Shows the page to the person, and gives it the keys that are pressed from now on.
+    fn focus(&self, _webview: &WebView) {}
+    /// The page is there. `in_front` says whether it is to be looked at now.
+    fn added(&self, _webview: &WebView, _in_front: bool) {}
+    /// Something of the page has changed that is shown around it: its title, history, load or the like.
+    fn page_changed(&self, _webview: &WebView) {}
+    fn url_changed(&self, _url: &Url) {}
+    fn favicon_changed(&self, _webview: &WebView) {}
     fn cursor_changed(&self, _cursor: Cursor) {}
     fn fullscreen_changed(&self, _fullscreen: bool) {}
+    /// The page's script waits until somebody answers; where there is nobody, the dialog is dismissed.
+    fn show_dialog(&self, _webview: &WebView, _id: EmbedderControlId, dialog: SimpleDialog) {
+        dialog.dismiss();
+    }
+    /// Shows any control but a dialog. Dropped, it takes that for "nothing chosen".
+    fn show_control(&self, _control: EmbedderControl) {}
+    /// A dialog or control need not be answered any more.
+    fn hide_control(&self, _id: EmbedderControlId) {}
+    /// Asks for a name and a password. Dropped, the request goes on without.
+    fn sign_in(&self, _request: AuthenticationRequest) {}
 }
 
 /// A page and its surface.
@@ -89,11 +113,18 @@ pub struct Browser<S> {
     termination: Termination,
     exit_after: Option<ExitAfter>,
     hard_fail: bool,
+    /// The theme of all pages, if one was asked for.
+    theme: Option<Theme>,
     /// The user's style sheets, which every page has.
     user_contents: Rc<UserContentManager>,
     /// If the browser is driven from outside.
     webdriver: Option<WebDriver>,
     screenshot: Option<Screenshot>,
+    profiling_server: ProfilingServer,
+    /// Whether the purpose of this run is a recording.
+    is_for_profile: bool,
+    /// That recording, as long as it goes on.
+    profile: Option<ProfileRecording>,
     /// When the pages of the command line were opened.
     start: Instant,
     /// The exit status so far.
@@ -105,6 +136,7 @@ impl<S: Surface> Browser<S> {
     pub fn start(
         command_line: CommandLine,
         preferences: Preferences,
+        recorder: Recorder,
         waker: Box<dyn EventLoopWaker>,
         mut open_surface: impl FnMut() -> Result<S, String>,
     ) -> Result<Self, String> {
@@ -120,15 +152,26 @@ impl<S: Surface> Browser<S> {
             .map(|_| open_surface())
             .collect::<Result<Vec<_>, _>>()?;
 
+        // The load of the page is recorded, too.
+        let profile = command_line
+            .profile
+            .map(|options| ProfileRecording::start(options, recorder.clone()))
+            .transpose()?;
+
+        let mut protocols = ProtocolRegistry::default();
+        let profiling_server = ProfilingServer::start(recorder, &mut protocols);
         let servo = ServoBuilder::default()
             .opts(Opts {
                 // A page that crashes is ours to report.
                 hard_fail: false,
+                multiprocess: command_line.multiprocess,
+                sandbox: command_line.sandbox,
                 certificate_path: command_line.certificate_path,
                 ignore_certificate_errors: command_line.ignore_certificate_errors,
                 ..Opts::default()
             })
             .preferences(preferences.clone())
+            .protocol_registry(protocols)
             .event_loop_waker(waker.clone())
             .build();
         servo.setup_logging();
@@ -147,16 +190,21 @@ impl<S: Surface> Browser<S> {
             termination,
             exit_after: command_line.exit_after,
             hard_fail: command_line.hard_fail,
+            theme: command_line.theme,
             user_contents,
             webdriver: None,
             screenshot: None,
+            profiling_server,
+            is_for_profile: profile.is_some(),
+            profile,
             start: Instant::now(),
             status: 0,
         };
         for (url, surface) in command_line.urls.into_iter().zip(surfaces) {
             let builder =
                 WebViewBuilder::new(&browser.servo, surface.rendering_context()).url(url.clone());
-            browser.add_page(builder, surface, Load::Started(url));
+            let in_front = browser.pages.is_empty();
+            browser.add_page(builder, surface, Load::Started(url), in_front);
         }
         browser.screenshot = command_line
             .screenshot
@@ -191,8 +239,10 @@ impl<S: Surface> Browser<S> {
                     dialog,
                 } => match &mut self.webdriver {
                     Some(webdriver) => webdriver.dialog_opened(webview, control, dialog),
-                    // There is nobody to answer, and the page waits.
-                    None => dialog.dismiss(),
+                    None => match self.page_mut(webview) {
+                        Some(page) => page.surface.show_dialog(&page.webview, control, dialog),
+                        None => dialog.dismiss(),
+                    },
                 },
                 Event::DialogGone(control) => {
                     self.with_webdriver(|webdriver| webdriver.dialog_gone(control));
@@ -213,6 +263,7 @@ impl<S: Surface> Browser<S> {
                 Event::EngineLost => {
                     // Shutting down would wait for it for ever.
                     report("the engine stopped unexpectedly");
+                    self.finish_profile();
                     crash::exit_at_once();
                 },
             }
@@ -224,20 +275,40 @@ impl<S: Surface> Browser<S> {
         let next_frame = self.draw_due_frames(now);
         // Behind the drawing, in which Servo hands the picture over.
         self.with_screenshot(Screenshot::finish);
+        ending |= self.profile_is_over(now);
         if ending || self.is_over(now) {
             return Next::End;
         }
-        Next::Wait(next_frame.into_iter().chain(self.deadline()).min())
+        let next_of_profile = self.profile.as_ref().and_then(ProfileRecording::next_time);
+        let times = next_frame.into_iter().chain(self.deadline());
+        Next::Wait(times.chain(next_of_profile).min())
     }
 
-    /// The page on the surface that satisfies `predicate`.
-    pub fn page_on(&self, predicate: impl Fn(&S) -> bool) -> Option<&Page<S>> {
-        self.pages.iter().find(|page| predicate(&page.surface))
+    /// The pages in the order in which they were opened.
+    pub fn pages(&self) -> &[Page<S>] {
+        &self.pages
+    }
+
+    /// Opens a page that a person asked for.
+    pub fn open(&mut self, url: Url, surface: S) {
+        let builder = WebViewBuilder::new(&self.servo, surface.rendering_context()).url(url);
+        self.add_page(builder, surface, Load::Done, true);
+    }
+
+    /// The server of about:profiling.
+    pub fn profiling(&self) -> &Endpoints {
+        self.profiling_server.endpoints()
+    }
+
+    /// Forgets what was cached of pages.
+    pub fn clear_cache(&self) {
+        self.servo.network_manager().clear_cache();
     }
 
     /// Closes a page. The run ends with the last one, unless the browser is driven from outside.
     pub fn close(&mut self, webview: WebViewId) {
         self.pages.retain(|page| page.webview.id() != webview);
+        self.profiling_server.page_closed(webview);
         self.with_webdriver(|webdriver| webdriver.page_lost(webview));
         self.with_screenshot(|screenshot| screenshot.page_lost(webview, "its page was closed"));
     }
@@ -250,6 +321,7 @@ impl<S: Surface> Browser<S> {
         self.with_screenshot(|screenshot| {
             screenshot.abandon("the browser ended before its page was drawn")
         });
+        self.finish_profile();
         let Self {
             pages,
             servo,
@@ -281,7 +353,9 @@ impl<S: Surface> Browser<S> {
                 Some(Request::Open(page)) => match open_surface() {
                     Ok(surface) => {
                         let builder = WebViewBuilder::new(&self.servo, surface.rendering_context());
-                        let id = self.add_page(builder, surface, Load::Done);
+                        // A session goes to a new page by a command of its own.
+                        let in_front = self.pages.is_empty();
+                        let id = self.add_page(builder, surface, Load::Done, in_front);
                         self.with_webdriver(|webdriver| webdriver.page_opened(page, id));
                     },
                     Err(message) => {
@@ -304,7 +378,13 @@ impl<S: Surface> Browser<S> {
         }
     }
 
-    fn add_page(&mut self, builder: WebViewBuilder, surface: S, load: Load) -> WebViewId {
+    fn add_page(
+        &mut self,
+        builder: WebViewBuilder,
+        surface: S,
+        load: Load,
+        in_front: bool,
+    ) -> WebViewId {
         let surface = Rc::new(surface);
         let delegate = PageDelegate {
             events: self.events.clone(),
@@ -315,6 +395,10 @@ impl<S: Surface> Browser<S> {
             .user_content_manager(self.user_contents.clone())
             .delegate(Rc::new(delegate))
             .build();
+        if let Some(theme) = self.theme.or(surface.theme()) {
+            webview.notify_theme_change(theme);
+        }
+        surface.added(&webview, in_front);
         let id = webview.id();
         self.pages.push(Page {
             webview,
@@ -332,7 +416,7 @@ impl<S: Surface> Browser<S> {
         match open_surface() {
             Ok(surface) => {
                 let builder = request.builder(surface.rendering_context());
-                self.add_page(builder, surface, Load::Done);
+                self.add_page(builder, surface, Load::Done, true);
             },
             // The request is refused as it is dropped.
             Err(message) => self.fail(&format!("cannot open a page for a page: {message}")),
@@ -407,6 +491,7 @@ impl<S: Surface> Browser<S> {
             eprintln!("{backtrace}");
         }
         if self.hard_fail {
+            self.finish_profile();
             crash::exit_at_once();
         }
         self.with_webdriver(|webdriver| webdriver.page_lost(webview));
@@ -420,6 +505,14 @@ impl<S: Surface> Browser<S> {
     /// load it again.
     fn page_lost(&mut self, webview: WebViewId, why: &str) {
         self.with_screenshot(|screenshot| screenshot.page_lost(webview, why));
+        // Of its first page; there is nothing more to record.
+        if self
+            .pages
+            .first()
+            .is_some_and(|page| page.webview.id() == webview)
+        {
+            self.finish_profile();
+        }
         if let Some(page) = self.page_mut(webview) {
             page.load = Load::Done;
         }
@@ -434,6 +527,30 @@ impl<S: Surface> Browser<S> {
 
     fn with_screenshot(&mut self, act: impl FnOnce(&mut Screenshot) -> Result<(), String>) {
         if let Some(Err(message)) = self.screenshot.as_mut().map(act) {
+            self.fail(&message);
+        }
+    }
+
+    /// Lets the recording do what is due. True if it was the purpose of the run, and is over.
+    fn profile_is_over(&mut self, now: Instant) -> bool {
+        let Some(profile) = &mut self.profile else {
+            return self.is_for_profile;
+        };
+        let page = self.pages.first();
+        let is_loaded = page.is_some_and(|page| matches!(page.load, Load::Done));
+        match profile.step(page.map(|page| &page.webview), is_loaded, now) {
+            profile::Next::GoOn => false,
+            profile::Next::End => true,
+            profile::Next::Fail(message) => {
+                self.fail(&message);
+                true
+            },
+        }
+    }
+
+    /// Ends the recording, and writes what there is.
+    fn finish_profile(&mut self) {
+        if let Some(Err(message)) = self.profile.take().map(ProfileRecording::finish) {
             self.fail(&message);
         }
     }

@@ -10,14 +10,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use dpi::PhysicalSize;
 use profile_formats::Format;
-use servo::DeviceIntSize;
+use servo::{DeviceIntSize, Theme};
 use url::Url;
 
 use crate::convert::Conversion;
+use crate::profile::ProfileOptions;
 use crate::{preferences, url_argument};
 
 /// What a person asked for.
@@ -43,8 +44,16 @@ pub struct CommandLine {
     pub certificate_path: Option<String>,
     /// Whether certificates are not looked at.
     pub ignore_certificate_errors: bool,
+    /// The theme of pages, instead of the desktop's.
+    pub theme: Option<Theme>,
     /// Which every page has beside its own.
     pub user_stylesheets: Vec<StyleSheet>,
+    /// Whether pages of different sites are in different processes.
+    pub multiprocess: bool,
+    /// Whether those processes may do little beside.
+    pub sandbox: bool,
+    /// What to record, of the only page.
+    pub profile: Option<ProfileOptions>,
     /// The pages to open; at least one, unless WebDriver may open one.
     pub urls: Vec<Url>,
 }
@@ -70,7 +79,7 @@ pub enum ExitAfter {
 #[derive(Debug, PartialEq)]
 pub enum Parsed {
     /// Open pages.
-    Run(CommandLine),
+    Run(Box<CommandLine>),
     /// Convert a profile, without a browser.
     Convert(Conversion),
     /// Print this, which was asked for, and end.
@@ -85,13 +94,16 @@ const DEFAULT_WINDOW_SIZE: &str = "1024x740";
 /// Lines as `--help` shows them.
 const AFTER_HELP: &str = "\
 Console messages of the pages go to standard output, one line each; errors and warnings are
-marked. Dialogs are printed too, and dismissed.
+marked. Dialogs are printed too, and dismissed where there is no window.
 
 Preferences are Servo's, by the names of its `Preferences`, and js_profiling_allow=true, which
 lets every top-level page profile itself whatever its headers say.
 
 The file that HOST_FILE in the environment names is asked for addresses first, and is written like
 /etc/hosts.
+
+about:profiling records what the pages do, and shows it; no page can open it. `strobe profile` records
+one page.
 
 The browser ends when its last page is closed (not with --webdriver), after --exit-after, and on
 SIGINT and SIGTERM.
@@ -101,7 +113,8 @@ could not be taken; 2 if the command line is wrong.";
 const AFTER_CONVERT_HELP: &str = "\
 Formats, and names that say them: trace, what Profiler.stop() gives to a page (.trace, .trace.json);
 firefox, for profiler.firefox.com (.firefox.json); speedscope (.speedscope.json); cpuprofile, for
-Chrome's DevTools (.cpuprofile); collapsed, for flame graphs (.collapsed, .folded).
+Chrome's DevTools (.cpuprofile); collapsed, for flame graphs (.collapsed, .folded); html, a page
+that shows the profile in any browser (.html).
 
 Every function keeps its samples. A trace and a cpuprofile hold one event loop.
 Exit status: 0 if all went well; 1 if a file could not be read or written; 2 if the command line is
@@ -127,8 +140,24 @@ impl CommandLine {
                 };
             },
         };
-        if let Some((_, matches)) = matches.remove_subcommand() {
-            return conversion(matches, working_directory).map(Parsed::Convert);
+        let mut profile = None;
+        let (mut screenshot, mut webdriver) = (None, None);
+        let exit_after;
+        match matches.remove_subcommand() {
+            Some((name, matches)) if name == "convert" => {
+                return conversion(matches, working_directory).map(Parsed::Convert);
+            },
+            Some((_, mut of_profile)) => {
+                let (options, end) = ProfileOptions::of(&mut of_profile, working_directory)?;
+                profile = Some(options);
+                exit_after = end;
+                matches = of_profile;
+            },
+            None => {
+                screenshot = matches.remove_one::<PathBuf>("screenshot");
+                webdriver = matches.remove_one("webdriver");
+                exit_after = matches.remove_one("exit-after");
+            },
         }
 
         let urls = matches
@@ -137,8 +166,7 @@ impl CommandLine {
             .flatten()
             .map(|argument| url_argument::resolve(&argument, working_directory))
             .collect::<Result<_, _>>()?;
-        let screenshot = matches
-            .remove_one::<PathBuf>("screenshot")
+        let screenshot = screenshot
             .map(|file| screenshot_file(&file, working_directory))
             .transpose()?;
         let certificate_path = matches
@@ -151,14 +179,12 @@ impl CommandLine {
             .flatten()
             .map(|file| stylesheet(&file, working_directory))
             .collect::<Result<_, _>>()?;
-        let exit_after = matches.remove_one("exit-after");
-        let webdriver = matches.remove_one("webdriver");
         if webdriver.is_some() && exit_after == Some(ExitAfter::Load) {
             return Err(
                 "--webdriver and --exit-after load: a session has loads of its own".to_owned(),
             );
         }
-        Ok(Parsed::Run(Self {
+        Ok(Parsed::Run(Box::new(Self {
             headless: matches.get_flag("headless"),
             window_size: matches
                 .remove_one("window-size")
@@ -174,13 +200,16 @@ impl CommandLine {
             hard_fail: matches.get_flag("hard-fail"),
             certificate_path,
             ignore_certificate_errors: matches.get_flag("ignore-certificate-errors"),
+            theme: matches.remove_one("theme"),
             user_stylesheets,
+            multiprocess: matches.get_flag("multiprocess"),
+            sandbox: matches.get_flag("sandbox"),
+            profile,
             urls,
-        }))
+        })))
     }
 }
 
-/// The only subcommand.
 fn convert_command() -> Command {
     let format = || {
         let names = Format::ALL.map(Format::as_str);
@@ -252,21 +281,11 @@ fn command() -> Command {
         .args_conflicts_with_subcommands(true)
         .subcommand_negates_reqs(true)
         .subcommand(convert_command())
+        .subcommand(ProfileOptions::command(
+            shared_arguments().into_iter().chain([page_argument()]),
+        ))
         .after_help(AFTER_HELP)
-        .arg(
-            Arg::new("headless")
-                .long("headless")
-                .action(ArgAction::SetTrue)
-                .help("Open no window; so it is anyway where there is no display"),
-        )
-        .arg(
-            Arg::new("window-size")
-                .long("window-size")
-                .value_name("WxH")
-                .value_parser(window_size)
-                .default_value(DEFAULT_WINDOW_SIZE)
-                .help("The size of a page in pixels"),
-        )
+        .args(shared_arguments())
         .arg(
             Arg::new("screenshot")
                 .long("screenshot")
@@ -282,22 +301,6 @@ fn command() -> Command {
                 .help("End when all pages have loaded, or after so many seconds"),
         )
         .arg(
-            Arg::new("pref")
-                .long("pref")
-                .value_name("NAME=VALUE")
-                .action(ArgAction::Append)
-                .value_parser(preference)
-                .help("Set a preference; may be repeated"),
-        )
-        .arg(
-            Arg::new("user-agent")
-                .short('u')
-                .long("user-agent")
-                .value_name("UA")
-                .value_parser(preferences::user_agent)
-                .help("Call the browser this in requests"),
-        )
-        .arg(
             Arg::new("webdriver")
                 .long("webdriver")
                 .value_name("PORT")
@@ -306,45 +309,96 @@ fn command() -> Command {
                 .help("Listen for WebDriver commands on this port, from this machine alone"),
         )
         .arg(
-            Arg::new("hard-fail")
-                .long("hard-fail")
-                .action(ArgAction::SetTrue)
-                .help("End at once when a page crashes"),
-        )
-        .arg(
-            Arg::new("certificate-path")
-                .long("certificate-path")
-                .value_name("FILE")
-                .value_parser(value_parser!(PathBuf))
-                .help("Trust the certificates in this PEM file, and no others"),
-        )
-        .arg(
-            Arg::new("ignore-certificate-errors")
-                .long("ignore-certificate-errors")
-                .action(ArgAction::SetTrue)
-                .help("Trust every certificate"),
-        )
-        .arg(
-            Arg::new("user-stylesheet")
-                .long("user-stylesheet")
-                .value_name("FILE")
-                .action(ArgAction::Append)
-                .value_parser(value_parser!(PathBuf))
-                .help("Give every page this style sheet; may be repeated"),
-        )
-        .arg(
-            Arg::new("URL")
+            page_argument()
+                .required(false)
                 .required_unless_present("webdriver")
                 .num_args(1..)
-                .value_parser(value_parser!(OsString))
                 .help("Pages to open: http, https, file and data URLs, or paths of files"),
         )
 }
 
+fn page_argument() -> Arg {
+    Arg::new("URL")
+        .required(true)
+        .value_parser(value_parser!(OsString))
+        .help("The page: an http, https, file or data URL, or the path of a file")
+}
+
+/// The options of the browser, whatever it is started for.
+fn shared_arguments() -> [Arg; 11] {
+    [
+        Arg::new("headless")
+            .long("headless")
+            .action(ArgAction::SetTrue)
+            .help("Open no window; so it is anyway where there is no display"),
+        Arg::new("window-size")
+            .long("window-size")
+            .value_name("WxH")
+            .value_parser(window_size)
+            .default_value(DEFAULT_WINDOW_SIZE)
+            .help("The size of a page in pixels"),
+        Arg::new("theme")
+            .long("theme")
+            .value_name("light|dark")
+            .value_parser(PossibleValuesParser::new(["light", "dark"]).map(|name| {
+                match name.as_str() {
+                    "dark" => Theme::Dark,
+                    _ => Theme::Light,
+                }
+            }))
+            .help("The theme of the window and its pages, instead of the desktop's"),
+        Arg::new("pref")
+            .long("pref")
+            .value_name("NAME=VALUE")
+            .action(ArgAction::Append)
+            .value_parser(preference)
+            .help("Set a preference; may be repeated"),
+        Arg::new("user-agent")
+            .short('u')
+            .long("user-agent")
+            .value_name("UA")
+            .value_parser(preferences::user_agent)
+            .help("Call the browser this in requests"),
+        Arg::new("multiprocess")
+            .long("multiprocess")
+            .action(ArgAction::SetTrue)
+            .help("Run pages of different sites in processes of their own"),
+        Arg::new("sandbox")
+            .long("sandbox")
+            .action(ArgAction::SetTrue)
+            .requires("multiprocess")
+            .help("Let these processes do little beside"),
+        Arg::new("hard-fail")
+            .long("hard-fail")
+            .action(ArgAction::SetTrue)
+            .help("End at once when a page crashes"),
+        Arg::new("certificate-path")
+            .long("certificate-path")
+            .value_name("FILE")
+            .value_parser(value_parser!(PathBuf))
+            .help("Trust the certificates in this PEM file, and no others"),
+        Arg::new("ignore-certificate-errors")
+            .long("ignore-certificate-errors")
+            .action(ArgAction::SetTrue)
+            .help("Trust every certificate"),
+        Arg::new("user-stylesheet")
+            .long("user-stylesheet")
+            .value_name("FILE")
+            .action(ArgAction::Append)
+            .value_parser(value_parser!(PathBuf))
+            .help("Give every page this style sheet; may be repeated"),
+    ]
+}
+
 /// Clap's message on one line, without the usage, which `--help` prints.
 fn one_line(error: &clap::Error) -> String {
-    let is_missing = error.kind() == ErrorKind::MissingRequiredArgument;
-    if is_missing && error.to_string().contains("<URL>") {
+    let is_url_missing = error.kind() == ErrorKind::MissingRequiredArgument
+        && matches!(
+            error.get(ContextKind::InvalidArg),
+            Some(ContextValue::Strings(arguments))
+                if arguments.iter().any(|argument| argument.starts_with("<URL>"))
+        );
+    if is_url_missing {
         return "no URL given; try 'strobe --help'".to_owned();
     }
     let text = error.render().to_string();
@@ -450,7 +504,10 @@ fn stylesheet(file: &Path, working_directory: &Path) -> Result<StyleSheet, Strin
 
 #[cfg(test)]
 mod tests {
+    use profile_recorder::EventLoops;
+
     use super::*;
+    use crate::profile::Output;
 
     fn parse(arguments: &[&str]) -> Result<Parsed, String> {
         let arguments = ["strobe"].iter().chain(arguments).map(OsString::from);
@@ -459,7 +516,7 @@ mod tests {
 
     fn run(arguments: &[&str]) -> CommandLine {
         match parse(arguments) {
-            Ok(Parsed::Run(command_line)) => command_line,
+            Ok(Parsed::Run(command_line)) => *command_line,
             other => panic!("{arguments:?}: {other:?}"),
         }
     }
@@ -479,7 +536,11 @@ mod tests {
                 hard_fail: false,
                 certificate_path: None,
                 ignore_certificate_errors: false,
+                theme: None,
                 user_stylesheets: vec![],
+                multiprocess: false,
+                sandbox: false,
+                profile: None,
                 urls: vec![Url::parse("about:blank").unwrap()],
             }
         );
@@ -504,6 +565,7 @@ mod tests {
                 "Test/1.0 (x)",
                 "--hard-fail",
                 "--ignore-certificate-errors",
+                "--theme=dark",
             ]),
             CommandLine {
                 headless: true,
@@ -519,7 +581,11 @@ mod tests {
                 hard_fail: true,
                 certificate_path: None,
                 ignore_certificate_errors: true,
+                theme: Some(Theme::Dark),
                 user_stylesheets: vec![],
+                multiprocess: false,
+                sandbox: false,
+                profile: None,
                 urls: vec![
                     Url::parse("http://a.test/").unwrap(),
                     Url::parse("http://b.test/").unwrap(),
@@ -587,12 +653,16 @@ mod tests {
                 hard_fail: true,
                 certificate_path: Some(certificates.path().to_owned()),
                 ignore_certificate_errors: true,
+                theme: None,
                 user_stylesheets: [(&stylesheets[0], "p {}"), (&stylesheets[1], "b {}")]
                     .map(|(file, source)| StyleSheet {
                         url: Url::from_file_path(&file.0).unwrap(),
                         source: source.to_owned(),
                     })
                     .into(),
+                multiprocess: false,
+                sandbox: false,
+                profile: None,
                 urls: vec![Url::parse("about:blank").unwrap()],
             }
         );
@@ -728,6 +798,129 @@ mod tests {
             assert!(message.contains(named), "{arguments:?}: {message}");
             assert!(message.contains(complaint), "{arguments:?}: {message}");
             assert!(!message.contains("Usage"), "{arguments:?}: {message}");
+        }
+    }
+
+    fn profile(arguments: &[&str]) -> Result<Parsed, String> {
+        let arguments: Vec<_> = ["profile"].iter().chain(arguments).copied().collect();
+        parse(&arguments)
+    }
+
+    #[test]
+    fn a_page_is_profiled() {
+        let with = |arguments: &[&str]| match profile(arguments) {
+            Ok(Parsed::Run(command_line)) => {
+                let profile = command_line.profile.clone().expect("it is a profile");
+                (command_line, profile)
+            },
+            other => panic!("{arguments:?}: {other:?}"),
+        };
+        let (command_line, options) = with(&["http://a.test/"]);
+        assert_eq!(
+            command_line.exit_after,
+            Some(ExitAfter::Elapsed(Duration::from_secs(10)))
+        );
+        assert_eq!(command_line.urls, [Url::parse("http://a.test/").unwrap()]);
+        assert_eq!(
+            options,
+            ProfileOptions {
+                interval: Duration::from_millis(1),
+                event_loops: EventLoops::All,
+                until_js: None,
+                keep_last: None,
+                long_tasks: None,
+                format: Format::Firefox,
+                output: Output::NewFile(PathBuf::from("/")),
+                top: 10,
+            }
+        );
+
+        let (command_line, options) = with(&[
+            "--interval=0.5",
+            "--until-js",
+            "-x > 3",
+            "http://a.test/",
+            "--event-loops",
+            "main",
+            "--long-tasks=50",
+            "--keep-last=2.5",
+            "--top=3",
+            "-o",
+            "/a.html",
+            "--headless",
+            "--multiprocess",
+            "--pref",
+            "js_ion_enabled=false",
+        ]);
+        assert_eq!(command_line.exit_after, None);
+        assert!(command_line.headless && command_line.multiprocess && !command_line.sandbox);
+        assert_eq!(command_line.preferences.len(), 1);
+        assert_eq!(
+            options,
+            ProfileOptions {
+                interval: Duration::from_micros(500),
+                event_loops: EventLoops::Main,
+                until_js: Some("-x > 3".to_owned()),
+                keep_last: Some(Duration::from_millis(2500)),
+                long_tasks: Some(Duration::from_millis(50)),
+                format: Format::Html,
+                output: Output::File(PathBuf::from("/a.html")),
+                top: 3,
+            }
+        );
+
+        let ends = |arguments: &[&str]| {
+            let arguments = [arguments, &["http://a.test/"]].concat();
+            with(&arguments).0.exit_after
+        };
+        assert_eq!(ends(&["--until-load"]), Some(ExitAfter::Load));
+        assert_eq!(ends(&["--keep-last=5"]), None, "until it is stopped");
+        let quarter = Some(ExitAfter::Elapsed(Duration::from_millis(250)));
+        assert_eq!(ends(&["--keep-last=5", "--duration=0.25"]), quarter);
+    }
+
+    #[test]
+    fn a_wrong_profile_is_refused() {
+        for (arguments, named, complaint) in [
+            (&["--top=3"][..], "URL", "no URL"),
+            (&["a.test", "b.test"], "'b.test'", "unexpected"),
+            (&["--interval=0", "x:"], "'0'", "above 0"),
+            (&["--duration=-1", "x:"], "'-1'", "seconds"),
+            (&["--long-tasks=x", "x:"], "'x'", "milliseconds"),
+            (&["--keep-last=NaN", "x:"], "'NaN'", "seconds"),
+            (
+                &["--duration=1", "--until-load", "x:"],
+                "--duration",
+                "--until-load",
+            ),
+            (&["--event-loops=some", "x:"], "'some'", "main"),
+            (&["--format=pprof", "x:"], "'pprof'", "speedscope"),
+            (&["-o", "a.json", "x:"], "/a.json", "--format"),
+            (
+                &["-o", "/no/such/a.html", "x:"],
+                "/no/such/a.html",
+                "not there",
+            ),
+            (&["--webdriver=1", "x:"], "--webdriver", "unexpected"),
+            (&["--sandbox", "about:blank"], "--multiprocess", "required"),
+            (&["gopher://x/"], "gopher", "scheme"),
+        ] {
+            let message = profile(arguments).expect_err("a wrong command line");
+            assert!(message.contains(named), "{arguments:?}: {message}");
+            assert!(message.contains(complaint), "{arguments:?}: {message}");
+            assert!(!message.contains("Usage"), "{arguments:?}: {message}");
+        }
+        let Ok(Parsed::Information(help)) = profile(&["--help"]) else {
+            panic!("no help");
+        };
+        for part in [
+            "--until-js",
+            "--multiprocess",
+            "--keep-last",
+            "10 seconds",
+            "URL",
+        ] {
+            assert!(help.contains(part), "{part} is not in {help}");
         }
     }
 

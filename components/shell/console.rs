@@ -6,6 +6,7 @@
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use servo::{ConsoleLogLevel, SimpleDialog};
 
@@ -55,11 +56,41 @@ pub fn on_one_line(message: &str) -> String {
     line
 }
 
+/// Whether standard output is for something else than what pages say.
+static IS_DIVERTED: AtomicBool = AtomicBool::new(false);
+
+/// Whether the last line of the terminal is one that will be written over.
+static HAS_STATUS: AtomicBool = AtomicBool::new(false);
+
+/// From now on, what pages say goes to standard error.
+pub fn divert_to_standard_error() {
+    IS_DIVERTED.store(true, Ordering::Relaxed);
+}
+
 /// Writes a line to standard output, at once also where that is a pipe or a file.
 pub fn print(line: &str) -> io::Result<()> {
+    clear_status();
+    if IS_DIVERTED.load(Ordering::Relaxed) {
+        return writeln!(io::stderr(), "{line}");
+    }
     let mut output = io::stdout().lock();
     writeln!(output, "{line}")?;
     output.flush()
+}
+
+/// Shows a person at the terminal how far it is, in place of what was shown before.
+pub fn show_status(text: &str) {
+    HAS_STATUS.store(true, Ordering::Relaxed);
+    let mut terminal = io::stderr().lock();
+    // A terminal that is gone shows nothing.
+    let _ = write!(terminal, "\r\x1b[K{text}").and_then(|()| terminal.flush());
+}
+
+/// Makes place for a line.
+pub fn clear_status() {
+    if HAS_STATUS.swap(false, Ordering::Relaxed) {
+        let _ = write!(io::stderr(), "\r\x1b[K");
+    }
 }
 
 #[cfg(test)]

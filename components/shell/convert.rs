@@ -201,7 +201,9 @@ mod tests {
         let folder = Folder::new("convert");
         fs::write(folder.0.join("a.folded"), "f;g 2\nf 1\n").unwrap();
         folder.convert("a.folded", "b.cpuprofile", None).unwrap();
-        let back = folder.convert("b.cpuprofile", "c.collapsed", None).unwrap();
+        let page = folder.convert("b.cpuprofile", "c.html", None).unwrap();
+        assert!(page.starts_with("<!DOCTYPE html>"), "{page}");
+        let back = folder.convert("c.html", "d.collapsed", None).unwrap();
         assert_eq!(back, "f 1\nf;g 2\n");
     }
 

@@ -30,6 +30,11 @@ impl FrameClock {
         }
     }
 
+    /// The least time from one frame to the next.
+    pub fn interval(&self) -> Duration {
+        self.interval
+    }
+
     /// There is something new to draw.
     pub fn want_frame(&self) {
         self.wanted.set(true);

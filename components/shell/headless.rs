@@ -9,6 +9,7 @@ use std::rc::Rc;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use dpi::PhysicalSize;
 use euclid::{Point2D, Scale};
+use profile_recorder::Recorder;
 use servo::{
     DeviceIndependentPixel, DeviceIntRect, DeviceIntSize, DevicePixel, EventLoopWaker, Preferences,
     RenderingContext, ScreenGeometry, SoftwareRenderingContext, WebView,
@@ -20,11 +21,21 @@ use crate::frame_clock::{DEFAULT_FRAME_INTERVAL, FrameClock};
 
 /// Runs the browser without a window. Gives the exit status of the process, or says why there are
 /// no pages.
-pub fn run(command_line: CommandLine, preferences: Preferences) -> Result<u8, String> {
+pub fn run(
+    command_line: CommandLine,
+    preferences: Preferences,
+    recorder: Recorder,
+) -> Result<u8, String> {
     let (waker, woken) = Waker::new();
     let size = command_line.window_size;
     let open_surface = || MemorySurface::new(size);
-    let mut browser = Browser::start(command_line, preferences, Box::new(waker), open_surface)?;
+    let mut browser = Browser::start(
+        command_line,
+        preferences,
+        recorder,
+        Box::new(waker),
+        open_surface,
+    )?;
     loop {
         let waiting = match browser.step(open_surface) {
             Next::End => return Ok(browser.shut_down()),

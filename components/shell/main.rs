@@ -12,9 +12,11 @@
 // Built anew in every checkout: see the generated .cargo/config.toml.
 const _: Option<&str> = option_env!("STROBE_CHECKOUT");
 
+mod about_profiling;
 mod browser;
 mod command_line;
 mod console;
+mod content_process;
 mod convert;
 mod crash;
 mod frame_clock;
@@ -23,6 +25,7 @@ mod keyboard;
 mod load_error;
 mod page_delegate;
 mod preferences;
+mod profile;
 mod screenshot;
 mod termination;
 mod url_argument;
@@ -34,16 +37,23 @@ use std::fs;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use profile_recorder::Recorder;
+
 use crate::command_line::{CommandLine, Parsed};
 
 /// The exit status of a run in which something went wrong: a page crashed, could not be loaded, a
-/// screenshot could not be taken, or a profile not be converted.
+/// screenshot could not be taken, or a profile not be written or converted.
 const FAILURE: u8 = 1;
 
 /// The exit status of a command line that cannot be followed.
 const BAD_USAGE: u8 = 2;
 
 fn main() -> ExitCode {
+    // Servo starts this program anew for pages that are to have a process of their own.
+    if let Some(token) = content_process::token(env::args_os()) {
+        content_process::run(token);
+        return ExitCode::SUCCESS;
+    }
     let working_directory = match env::current_dir() {
         Ok(directory) => directory,
         Err(error) => {
@@ -52,7 +62,7 @@ fn main() -> ExitCode {
         },
     };
     let command_line = match CommandLine::parse(env::args_os(), &working_directory) {
-        Ok(Parsed::Run(command_line)) => command_line,
+        Ok(Parsed::Run(command_line)) => *command_line,
         Ok(Parsed::Convert(conversion)) => {
             return match conversion.run() {
                 Ok(()) => ExitCode::SUCCESS,
@@ -88,16 +98,29 @@ fn main() -> ExitCode {
         return ExitCode::from(BAD_USAGE);
     }
 
+    if command_line.sandbox
+        && let Err(message) = content_process::check_sandbox()
+    {
+        report(&message);
+        return ExitCode::from(BAD_USAGE);
+    }
+
     crash::install_panic_hook();
-    // Servo's network code takes whichever provider of cryptography the process has installed.
-    rustls::crypto::aws_lc_rs::default_provider()
-        .install_default()
-        .expect("nothing has installed a provider before");
+    install_cryptography();
+    let recorder = Recorder::new();
+    if command_line.multiprocess
+        && let Err(error) = recorder.listen()
+    {
+        report(&format!(
+            "--multiprocess: cannot listen to processes: {error}"
+        ));
+        return ExitCode::from(FAILURE);
+    }
 
     let outcome = if command_line.headless || !has_display() {
-        headless::run(command_line, preferences)
+        headless::run(command_line, preferences, recorder)
     } else {
-        window::run(command_line, preferences)
+        window::run(command_line, preferences, recorder)
     };
     match outcome {
         Ok(status) => ExitCode::from(status),
@@ -106,6 +129,13 @@ fn main() -> ExitCode {
             ExitCode::from(FAILURE)
         },
     }
+}
+
+/// Servo's network code takes whichever provider of cryptography the process has installed.
+fn install_cryptography() {
+    rustls::crypto::aws_lc_rs::default_provider()
+        .install_default()
+        .expect("nothing has installed a provider before");
 }
 
 /// Servo asks the file that this variable names for addresses first, and passes over one that it cannot
@@ -133,5 +163,6 @@ fn has_display() -> bool {
 
 /// Tells the person at the terminal what went wrong, on one line.
 fn report(message: &str) {
+    console::clear_status();
     eprintln!("strobe: {}", console::on_one_line(message));
 }

@@ -9,14 +9,15 @@ use std::io;
 use std::rc::Rc;
 
 use servo::{
-    ConsoleLogLevel, CreateNewWebViewRequest, Cursor, DeviceIntPoint, DeviceIntSize,
-    EmbedderControl, EmbedderControlId, InputEventId, InputEventResult, LoadStatus,
-    PermissionRequest, ScreenGeometry, ServoDelegate, ServoError, SimpleDialog, TraversalId,
-    WebView, WebViewDelegate, WebViewId,
+    AuthenticationRequest, ConsoleLogLevel, CreateNewWebViewRequest, Cursor, DeviceIntPoint,
+    DeviceIntSize, EmbedderControl, EmbedderControlId, InputEventId, InputEventResult, LoadStatus,
+    NavigationRequest, PermissionRequest, ScreenGeometry, ServoDelegate, ServoError, SimpleDialog,
+    TraversalId, WebView, WebViewDelegate, WebViewId,
 };
+use url::Url;
 
 use crate::browser::Surface;
-use crate::console;
+use crate::{about_profiling, console};
 
 /// Something that changes which pages there are, or whether the browser goes on.
 ///
@@ -73,8 +74,8 @@ impl Events {
     }
 }
 
-/// The delegate of a page. Requests that are not mentioned here (credentials, files, devices and the like)
-/// are refused by Servo itself when nobody answers them.
+/// The delegate of a page. Requests that are not mentioned here (devices, notifications and the like) are
+/// refused by Servo itself when nobody answers them.
 pub struct PageDelegate<S> {
     pub events: Rc<Events>,
     pub surface: Rc<S>,
@@ -85,11 +86,28 @@ impl<S: Surface> WebViewDelegate for PageDelegate<S> {
         Some(self.surface.screen_geometry())
     }
 
-    fn notify_page_title_changed(&self, _: WebView, title: Option<String>) {
-        self.surface.title_changed(title.as_deref());
+    fn notify_url_changed(&self, _: WebView, url: Url) {
+        self.surface.url_changed(&url);
+    }
+
+    fn notify_page_title_changed(&self, webview: WebView, _: Option<String>) {
+        self.surface.page_changed(&webview);
+    }
+
+    fn notify_status_text_changed(&self, webview: WebView, _: Option<String>) {
+        self.surface.page_changed(&webview);
+    }
+
+    fn notify_history_changed(&self, webview: WebView, _: Vec<Url>, _: usize) {
+        self.surface.page_changed(&webview);
+    }
+
+    fn notify_favicon_changed(&self, webview: WebView) {
+        self.surface.favicon_changed(&webview);
     }
 
     fn notify_load_status_changed(&self, webview: WebView, status: LoadStatus) {
+        self.surface.page_changed(&webview);
         if status == LoadStatus::Complete {
             self.events.push(Event::Loaded(webview.id()));
         }
@@ -131,24 +149,45 @@ impl<S: Surface> WebViewDelegate for PageDelegate<S> {
         self.events.push(Event::PageRequested(request));
     }
 
+    fn request_navigation(&self, webview: WebView, request: NavigationRequest) {
+        let current = webview.url();
+        match about_profiling::may_navigate(current.as_ref(), &request.url) {
+            true => request.allow(),
+            false => {
+                self.events.print(&console::message_line(
+                    &ConsoleLogLevel::Error,
+                    &format!("a page may not open {}", request.url),
+                ));
+                request.deny();
+            },
+        }
+    }
+
     fn request_permission(&self, _: WebView, request: PermissionRequest) {
         request.deny();
     }
 
+    fn request_authentication(&self, _: WebView, request: AuthenticationRequest) {
+        self.surface.sign_in(request);
+    }
+
     fn show_embedder_control(&self, webview: WebView, control: EmbedderControl) {
         let id = control.id();
-        // The other controls take "nothing chosen" for an answer, which they get when dropped.
-        if let EmbedderControl::SimpleDialog(dialog) = control {
-            self.events.print(&console::dialog_line(&dialog));
-            self.events.push(Event::DialogOpened {
-                webview: webview.id(),
-                control: id,
-                dialog,
-            });
+        match control {
+            EmbedderControl::SimpleDialog(dialog) => {
+                self.events.print(&console::dialog_line(&dialog));
+                self.events.push(Event::DialogOpened {
+                    webview: webview.id(),
+                    control: id,
+                    dialog,
+                });
+            },
+            control => self.surface.show_control(control),
         }
     }
 
     fn hide_embedder_control(&self, _: WebView, control: EmbedderControlId) {
+        self.surface.hide_control(control);
         self.events.push(Event::DialogGone(control));
     }
 

@@ -135,7 +135,7 @@ impl WebDriver {
                     page.webview.set_focused(page.webview.id() == id);
                 }
                 if let Some(page) = page_of(id) {
-                    page.surface.focus();
+                    page.surface.focus(&page.webview);
                 }
             },
 

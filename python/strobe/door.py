@@ -20,6 +20,8 @@ Two commands do everything on a fresh Debian or Ubuntu machine, set-up included:
   ./mach test    every test
 `./mach COMMAND --help` explains a command."""
 
+# The options of `profile` that are not for the browser.
+PROFILE_OPTIONS = ("--release", "-h", "--help")
 # What the runner of web-platform-tests takes for its log.
 RUNNER_LOG = re.compile(r"--log-[a-z-]+(=|$)")
 
@@ -52,9 +54,14 @@ def _end(number, _frame):
 
 
 def _parse(arguments: list[str]) -> tuple[argparse.Namespace, list[str]]:
-    """The options, and what stands after `--`, which only `run` takes."""
+    """The options, and what is for the browser: of `run` what stands after `--`, of `profile` all but a few options."""
     parser = make_parser()
     for_browser = []
+    if arguments[:1] == ["profile"]:
+        # All but our own are the browser's, which knows what is an option and what its value.
+        ours = [argument for argument in arguments if argument in PROFILE_OPTIONS]
+        options = parser.parse_args(["profile", *ours])
+        return options, [argument for argument in arguments[1:] if argument not in PROFILE_OPTIONS]
     if "--" in arguments:
         at = arguments.index("--")
         arguments, for_browser = arguments[:at], arguments[at + 1 :]
@@ -118,6 +125,19 @@ def make_parser() -> argparse.ArgumentParser:
     )
     add_release(run)
     run.add_argument("url", metavar="URL", nargs="?", help="http, https, file or data URL, or a path")
+    profile = add(
+        "profile",
+        "build the browser and profile a page",
+        "All functions of all origins are recorded from before the page is opened; the table at the end has those "
+        "with the most samples, and the file opens in about:profiling or in the tool of its format. Ctrl-C saves "
+        "what there is.",
+        usage="mach profile [-h] [--release] [OPTION ...] URL",
+        epilog="Options, of which `strobe profile --help` says more: --interval MS, --duration S or --until-load or "
+        "--until-js EXPR, --keep-last S, --long-tasks MS, --event-loops all|main, --format FORMAT, -o FILE, --top N, "
+        "and those of the browser, such as --headless, --window-size WxH, --pref NAME=VALUE and --multiprocess. "
+        "Formats are firefox, speedscope, cpuprofile, collapsed, trace and html.",
+    )
+    add_release(profile)
     add(
         "test",
         "run all tests",
@@ -151,6 +171,16 @@ def make_parser() -> argparse.ArgumentParser:
     )
     test_wpt.add_argument(
         "--base-binary", metavar="FILE", type=Path, help="for --compare-base, another browser, which is there already"
+    )
+    test_formats = add(
+        "test-formats",
+        "have other tools read our profiles",
+        "Recordings are written in each format and read by speedscope and by the model of Chrome's DevTools, which "
+        "come from npm, and by a check of what the Firefox Profiler takes for granted; each function must have its "
+        "samples. Needs Node.js and npm. Not a part of test.",
+    )
+    test_formats.add_argument(
+        "profiles", metavar="PROFILE", nargs="*", type=Path, help="profiles to write (default: random ones)"
     )
     fuzz = add(
         "fuzz",
@@ -276,6 +306,12 @@ def _run(options, for_browser):
     run.run(options.url, for_browser, options.release)
 
 
+def _profile(options, for_browser):
+    from . import profile
+
+    profile.profile(for_browser, options.release)
+
+
 def _test(options, _):
     from . import test
 
@@ -301,6 +337,12 @@ def _test_wpt(options, _):
         wpt.compare_base(options.paths, options.base_binary, options.release)
     else:
         wpt.test_wpt(options.paths, options.repeat, options.log, options.release).finish()
+
+
+def _test_formats(options, _):
+    from . import formats
+
+    formats.test_formats(options.profiles)
 
 
 def _fuzz(options, _):
@@ -334,10 +376,12 @@ COMMANDS = {
     "bootstrap": _bootstrap,
     "build": _build,
     "run": _run,
+    "profile": _profile,
     "test": _test,
     "test-unit": _test_unit,
     "test-browser": _test_browser,
     "test-wpt": _test_wpt,
+    "test-formats": _test_formats,
     "fuzz": _fuzz,
     "test-tidy": _test_tidy,
     "bench": _bench,

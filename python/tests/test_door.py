@@ -71,6 +71,12 @@ class DoorTest(unittest.TestCase):
         _, _, (options, for_browser) = self.main("run")
         self.assertEqual((options.url, options.release, for_browser), (None, False, []))
 
+    def test_profile(self):
+        _, _, (options, for_browser) = self.main("profile", "--interval", "1", "a.html", "--release", "-o", "b.html")
+        self.assertEqual((options.release, for_browser), (True, ["--interval", "1", "a.html", "-o", "b.html"]))
+        _, _, (options, for_browser) = self.main("profile", "--until-js", "--x", "--headless", "a.html")
+        self.assertEqual((options.release, for_browser), (False, ["--until-js", "--x", "--headless", "a.html"]))
+
     def test_bench(self):
         _, _, (options, _) = self.main("bench", "soak", "--minutes", "0.5", "--walker", "stock")
         self.assertEqual((options.suite, options.minutes, options.walker), ("soak", 0.5, "stock"))

@@ -9,7 +9,8 @@
 //! to end, and gives the result that the page posted. `tests/pages/harness.js` is the page's side of
 //! it. A trace in a result is read by [`Trace::read`], which checks all that holds of every trace.
 //!
-//! A [`Driver`] drives the browser from outside, as a person would by clicks and keys.
+//! A [`Driver`] drives the browser from outside, as a person would by clicks and keys. A [`BrowserWindow`]
+//! does have keys and a mouse, on a [`Display`] of its own.
 //!
 //! The tests themselves are in `tests/`, one file for each thing that may break.
 
@@ -18,6 +19,9 @@
 // Built anew in every checkout: see the generated .cargo/config.toml.
 const _: Option<&str> = option_env!("STROBE_CHECKOUT");
 
+mod command;
+mod display;
+mod hosts;
 mod site;
 mod source;
 mod trace;
@@ -27,6 +31,9 @@ mod webdriver;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
+pub use command::{Command, Output, signal};
+pub use display::{BrowserWindow, CHROME_HEIGHT, Display};
+pub use hosts::Hosts;
 pub use site::{Site, SiteContent, path_with_header, visit_allowed};
 pub use source::{Position, Source};
 pub use trace::{Edges, Frame, Marker, Sample, Stack, Trace};

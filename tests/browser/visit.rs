@@ -27,12 +27,16 @@ const TIME_BOUND: Duration = Duration::from_secs(120);
 /// the processor from each other.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// The browser while a page waits at a checkpoint.
+/// The browser while it runs.
 pub struct BrowserProcess {
     id: u32,
 }
 
 impl BrowserProcess {
+    pub(crate) fn of(browser: &Child) -> Self {
+        Self { id: browser.id() }
+    }
+
     /// How many of its threads have this name.
     pub fn threads_named(&self, name: &str) -> usize {
         let threads = fs::read_dir(format!("/proc/{}/task", self.id)).expect("the browser runs");
@@ -160,9 +164,7 @@ impl<'a> Visit<'a> {
     /// Follows what happens until the browser has ended.
     fn attend(&mut self, browser: &Browser) -> Result<Vec<Vec<u8>>, String> {
         let mut results = Vec::new();
-        let process = BrowserProcess {
-            id: browser.child.id(),
-        };
+        let process = BrowserProcess::of(&browser.child);
         let deadline = Instant::now() + self.time_bound;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -256,6 +258,14 @@ impl Browser {
         }
     }
 
+    /// What it has printed so far.
+    pub(crate) fn printed(&self) -> String {
+        self.console
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
     pub(crate) fn kill(mut self) -> (ExitStatus, String) {
         // An error means that it has ended by itself in the meantime.
         let _ = self.child.kill();
@@ -267,11 +277,7 @@ impl Browser {
         for reader in self.readers.drain(..) {
             let _ = reader.join();
         }
-        let console = self
-            .console
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
+        let console = self.printed();
         (status, format!("--- the browser's output\n{console}---"))
     }
 }

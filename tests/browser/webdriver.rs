@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::visit::{Browser, binary, one_at_a_time};
+use crate::display::Display;
+use crate::visit::{Browser, BrowserProcess, binary, one_at_a_time};
 
 /// A browser that has not done by then what it should hangs. Nothing takes nearly as long.
 const TIME_BOUND: Duration = Duration::from_secs(60);
@@ -53,13 +54,29 @@ impl Driver {
 
     /// As [`Driver::start`], with variables in the browser's environment.
     pub fn start_with(arguments: &[&str], environment: &[(&str, &str)]) -> Self {
-        let one_at_a_time = one_at_a_time();
-        let port = free_port();
         let mut command = Command::new(binary());
         command
-            .args(["--headless", &format!("--webdriver={port}")])
+            .arg("--headless")
             .args(arguments)
             .envs(environment.iter().copied());
+        Self::spawn(command)
+    }
+
+    /// As [`Driver::start`], with the pages in a window on `display`.
+    pub fn start_on(display: &Display, arguments: &[&str]) -> Self {
+        let mut command = Command::new(binary());
+        command
+            .args(arguments)
+            .env("DISPLAY", display.name())
+            .env_remove("WAYLAND_DISPLAY")
+            .env("WINIT_X11_SCALE_FACTOR", "1");
+        Self::spawn(command)
+    }
+
+    fn spawn(mut command: Command) -> Self {
+        let one_at_a_time = one_at_a_time();
+        let port = free_port();
+        command.arg(format!("--webdriver={port}"));
         let (sender, ended) = mpsc::channel();
         let browser = Browser::spawn(command, move || {
             let _ = sender.send(());
@@ -92,6 +109,11 @@ impl Driver {
             }
             thread::sleep(RETRY_INTERVAL);
         }
+    }
+
+    pub fn process(&self) -> BrowserProcess {
+        let browser = self.browser.as_ref().expect("it has not been shut down");
+        BrowserProcess::of(&browser.child)
     }
 
     pub fn port(&self) -> u16 {

@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-// What the engine does for a walk while there are sessions.
+// What the engine does for a walk while there are sessions or a recording.
 //
 // In the *table mode* code is compiled with tables of what is inlined where, and without anything
 // that runs; the walk goes by the registers (table_walk.cpp). In the *stock mode*, the engine's own,
@@ -24,10 +24,15 @@ bool strobe_is_idle(JSContext* cx) { return !cx->activation(); }
 
 uint64_t strobe_current_realm(JSContext* cx) { return reinterpret_cast<uintptr_t>(cx->realm()); }
 
-void strobe_prepare_table(JSContext* cx) { cx->runtime()->geckoProfiler().jitcodeTables = true; }
+void strobe_prepare_table(JSContext* cx) {
+  // Read once for each compilation: either value is right for one that begins at this moment.
+  cx->runtime()->geckoProfiler().jitcodeTables = true;
+}
 
 void strobe_set_table_enabled(JSContext* cx, bool enabled) {
-  cx->runtime()->geckoProfiler().domCallsNameCallee = enabled;
+  // The context's thread reads it where it compiles a call, and may do so at this moment: either value
+  // is right, for a call that is compiled a moment earlier or later.
+  __atomic_store_n(&cx->runtime()->geckoProfiler().domCallsNameCallee, enabled, __ATOMIC_RELAXED);
   // Tables stay: code that is compiled between two sessions would have none for the second.
   if (enabled) {
     strobe_prepare_table(cx);

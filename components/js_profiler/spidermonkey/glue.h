@@ -129,11 +129,11 @@ size_t strobe_count_kept(JSContext* cx, const StrobeStopped* stopped, const Stro
 // Whether the table mode can be used: only on x86-64, and where the system lets a process ask for its
 // own memory.
 bool strobe_has_table_mode();
-// The table mode, on the context's thread. Code that was compiled before it was first on is walked as
+// The table mode. Any thread may switch it while the context is alive, one at a time. Code that was compiled before it was first on is walked as
 // well, but a function that is inlined there is charged to the one it is inlined into, until the engine
 // compiles that again.
 void strobe_set_table_enabled(JSContext* cx, bool enabled);
-// Compiles from now on as if it were on; of what runs, nothing changes.
+// Compiles from now on as if it were on; of what runs, nothing changes. Any thread may call this.
 void strobe_prepare_table(JSContext* cx);
 
 // The engine's stock profiling mode, on the context's thread. The profiling stack must stay installed

@@ -10,6 +10,7 @@
 
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use js_profiler_traits::{RealmId, preferences};
 use malloc_size_of_derive::MallocSizeOf;
@@ -132,7 +133,6 @@ unsafe extern "C" {
         places: *const FramePlace,
         length: usize,
     ) -> usize;
-    #[cfg(target_arch = "x86_64")]
     fn strobe_prepare_table(cx: *mut JSContext);
     fn strobe_set_table_enabled(cx: *mut JSContext, enabled: bool);
     fn strobe_install_stock(cx: *mut JSContext) -> *mut c_void;
@@ -307,32 +307,76 @@ impl Walker {
         }
     }
 
-    #[cfg(target_arch = "x86_64")]
-    fn is_table(self) -> bool {
-        self != Self::Stock
+    fn is_stock_alone(self) -> bool {
+        self == Self::Stock
     }
 }
 
-/// An event loop's JavaScript context, as the sampling thread sees it.
-#[derive(Clone, Copy)]
+/// Who needs the table mode of a context. It is on while anybody does.
+#[derive(Clone, Copy, Default)]
+struct TableUsers {
+    sessions: bool,
+    recording: bool,
+}
+
+/// An event loop's JavaScript context, as other threads see it.
+#[derive(Clone)]
 pub struct SampledContext {
     cx: NonNull<JSContext>,
     walker: Walker,
+    table_users: Arc<Mutex<TableUsers>>,
 }
 
 // SAFETY: other threads only ask `is_idle`, which reads one word, and what takes a `Stopped`, which
-// says that the context's own thread stands still. A group leaves before its context is destroyed.
+// says that the context's own thread stands still; or they switch the table mode, which the glue lets
+// any thread do. A group leaves before its context is destroyed.
 unsafe impl Send for SampledContext {}
 
 impl SampledContext {
+    /// Why a recording, which begins without the context's thread, has no stacks of it, in one sentence.
+    pub fn why_without_stacks(&self) -> Option<&'static str> {
+        self.walker.is_stock_alone().then_some(
+            "Stacks are walked by the engine's stock profiling mode, which only the event loop itself \
+             can switch on.",
+        )
+    }
+
+    /// Has code compiled from now on described for the walk, which costs it nothing. The stock mode
+    /// has nothing to prepare. Must be called while the context is alive.
+    pub fn prepare(&self) {
+        if !self.walker.is_stock_alone() {
+            // SAFETY: the context is alive; any thread may call this.
+            unsafe { strobe_prepare_table(self.cx.as_ptr()) };
+        }
+    }
+
+    /// Says whether a recording needs the table mode. Must be called while the context is alive.
+    pub fn set_recorded(&self, recorded: bool) {
+        if !self.walker.is_stock_alone() {
+            self.set_table_users(|users| users.recording = recorded);
+        }
+    }
+
+    fn set_table_users(&self, change: impl FnOnce(&mut TableUsers)) {
+        // The lock is held while the mode is switched: it must not be left as a user had it who is none
+        // any more.
+        let mut users = self
+            .table_users
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        change(&mut users);
+        // SAFETY: the context is alive; any thread may call this.
+        unsafe { strobe_set_table_enabled(self.cx.as_ptr(), users.sessions || users.recording) };
+    }
+
     /// Whether no JavaScript is on the context's stack.
-    pub fn is_idle(self) -> bool {
+    pub fn is_idle(&self) -> bool {
         // SAFETY: the context is alive, because its group has not left; see the glue for the race.
         unsafe { strobe_is_idle(self.cx.as_ptr()) }
     }
 
     /// Whether both [`SampledContext::walk`] and [`SampledContext::walk_stock`] may be used.
-    pub fn walks_both_ways(self) -> bool {
+    pub fn walks_both_ways(&self) -> bool {
         #[cfg(target_arch = "x86_64")]
         if self.walker == Walker::Both {
             return true;
@@ -341,7 +385,7 @@ impl SampledContext {
     }
 
     /// Walks the stack into `buffer`. `stopped` must be the context's own thread.
-    pub fn walk(self, stopped: &Stopped, buffer: &mut StackBuffer) -> Walk {
+    pub fn walk(&self, stopped: &Stopped, buffer: &mut StackBuffer) -> Walk {
         let walk = match self.walker {
             #[cfg(target_arch = "x86_64")]
             Walker::Table | Walker::Both => strobe_walk_table,
@@ -351,12 +395,12 @@ impl SampledContext {
     }
 
     /// Walks the stack by the stock walker, where the engine is in both modes.
-    pub fn walk_stock(self, stopped: &Stopped, buffer: &mut StackBuffer) -> Walk {
+    pub fn walk_stock(&self, stopped: &Stopped, buffer: &mut StackBuffer) -> Walk {
         self.walk_with(strobe_walk_stock, stopped, buffer)
     }
 
     fn walk_with(
-        self,
+        &self,
         walk: unsafe extern "C" fn(*mut JSContext, *const Stopped, *mut GlueStack) -> GlueWalk,
         stopped: &Stopped,
         buffer: &mut StackBuffer,
@@ -395,18 +439,19 @@ impl SampledContext {
 
     /// How many of the frames at `places`, which are from the root to the leaf, are still on the stack,
     /// counted from the root. `stopped` must be the context's own thread.
-    pub fn count_kept(self, stopped: &Stopped, places: &[FramePlace]) -> usize {
+    pub fn count_kept(&self, stopped: &Stopped, places: &[FramePlace]) -> usize {
         // SAFETY: as for `walk`.
         unsafe { strobe_count_kept(self.cx.as_ptr(), stopped, places.as_ptr(), places.len()) }
     }
 }
 
-/// What the engine does for a walker on one context: nothing until there is a session.
+/// What the engine does for a walker on one context: nothing until there is a session or a recording.
 ///
 /// Stays on the context's thread.
 pub struct EngineMode {
     cx: NonNull<JSContext>,
     walker: Walker,
+    table_users: Arc<Mutex<TableUsers>>,
     profiling_stack: Option<NonNull<c_void>>,
     enabled: bool,
 }
@@ -419,6 +464,7 @@ impl EngineMode {
         Self {
             cx,
             walker,
+            table_users: Arc::default(),
             profiling_stack: None,
             enabled: false,
         }
@@ -428,6 +474,7 @@ impl EngineMode {
         SampledContext {
             cx: self.cx,
             walker: self.walker,
+            table_users: self.table_users.clone(),
         }
     }
 
@@ -446,23 +493,17 @@ impl EngineMode {
         if self.walker.is_stock() && !self.set_stock_enabled(enabled) {
             return false;
         }
-        #[cfg(target_arch = "x86_64")]
-        if self.walker.is_table() {
-            // SAFETY: we are on the context's thread.
-            unsafe { strobe_set_table_enabled(self.cx.as_ptr(), enabled) };
+        if !self.walker.is_stock_alone() {
+            self.context()
+                .set_table_users(|users| users.sessions = enabled);
         }
         self.enabled = enabled;
         true
     }
 
-    /// Has code compiled from now on described for the walk, which costs it nothing. The stock mode
-    /// has nothing to prepare.
+    /// See [`SampledContext::prepare`].
     pub fn prepare(&self) {
-        #[cfg(target_arch = "x86_64")]
-        if self.walker.is_table() {
-            // SAFETY: we are on the context's thread.
-            unsafe { strobe_prepare_table(self.cx.as_ptr()) };
-        }
+        self.context().prepare();
     }
 
     fn set_stock_enabled(&mut self, enabled: bool) -> bool {
@@ -485,6 +526,58 @@ impl Drop for EngineMode {
             // SAFETY: we are on the context's thread; an event loop drops this when it has left its
             // last script.
             unsafe { strobe_uninstall_stock(self.cx.as_ptr(), profiling_stack.as_ptr()) };
+        }
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use std::sync::LazyLock;
+
+    use mozjs_sys::jsapi::glue::JS_Init;
+    use mozjs_sys::jsapi::{JS_DestroyContext, JS_NewContext, JS_ShutDown};
+
+    use super::*;
+
+    /// A context of the thread that made it, which runs no script.
+    pub struct TestContext(NonNull<JSContext>);
+
+    impl TestContext {
+        pub fn new() -> Self {
+            // SAFETY: once in the process, before all contexts, which are gone when it ends.
+            static ENGINE: LazyLock<bool> =
+                LazyLock::new(|| unsafe { JS_Init() && libc::atexit(shut_down) == 0 });
+            assert!(*ENGINE);
+            const HEAP_SIZE: u32 = 32 * 1024 * 1024;
+            // SAFETY: the engine is there.
+            let cx = unsafe { JS_NewContext(HEAP_SIZE, std::ptr::null_mut()) };
+            Self(NonNull::new(cx).unwrap())
+        }
+
+        /// It must be gone before the context is.
+        pub fn mode(&self, walker: Walker) -> EngineMode {
+            // SAFETY: it is this thread's, and stays on it.
+            unsafe { EngineMode::new(self.0, walker) }
+        }
+    }
+
+    extern "C" fn shut_down() {
+        // SAFETY: see above.
+        unsafe { JS_ShutDown() };
+    }
+
+    impl Drop for TestContext {
+        fn drop(&mut self) {
+            // SAFETY: it is this thread's.
+            unsafe { JS_DestroyContext(self.0.as_ptr()) };
+        }
+    }
+
+    impl SampledContext {
+        /// What the users of the table mode say.
+        pub fn is_table_enabled(&self) -> bool {
+            let users = *self.table_users.lock().unwrap();
+            users.sessions || users.recording
         }
     }
 }

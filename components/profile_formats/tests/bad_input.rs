@@ -442,6 +442,157 @@ fn firefox_profiles() {
     }
 }
 
+/// A page with one event loop, of tables with one entry each except as given.
+fn page(members: &[(&str, &str)]) -> String {
+    let mut event_loop = serde_json::json!({
+        "name": "a", "kind": "page", "documents": [],
+        "resources": ["https://a.test/a.js"],
+        "realms": [{ "url": "https://a.test/", "origin": null }],
+        "frames": {
+            "name": ["f"], "kind": [0], "resource": [0], "line": [1], "column": [1], "realm": [0]
+        },
+        "stacks": { "parent": [-1], "frame": [0] },
+        "samples": { "time": [1000], "stack": [0], "activity": [1] },
+    });
+    for (path, value) in members {
+        let (parent, name) = path.rsplit_once('/').unwrap();
+        let value = serde_json::from_str(value).unwrap();
+        event_loop.pointer_mut(parent).unwrap()[name] = value;
+    }
+    page_of(&format!(
+        r#"{{"version":1,"interval":1,"timeOrigin":null,"processes":[{{"name":"","pid":null,"ended":null,"eventLoops":[{event_loop}]}}]}}"#
+    ))
+}
+
+fn page_of(data: &str) -> String {
+    format!(
+        r#"<!DOCTYPE html><body><script type="application/json" id="recording">{data}</script></body>"#
+    )
+}
+
+#[test]
+fn pages() {
+    assert!(read(page(&[]).as_bytes(), None, None).is_ok());
+    for (members, place, problem) in [
+        (&[("/kind", r#""x""#)][..], "kind: ", "unknown variant `x`"),
+        (&[("/name", "1")], "name: ", "expected a string"),
+        (
+            &[("/frames/kind", "[]")],
+            "frames.kind: ",
+            "0 entries for 1",
+        ),
+        (
+            &[("/frames/kind", "[4]")],
+            "frames.kind[0]: ",
+            "4 is no kind",
+        ),
+        (
+            &[("/frames/resource", "[1]")],
+            "frames.resource[0]: ",
+            "1 is neither -1 nor an index of resources, which has 1",
+        ),
+        (
+            &[("/frames/resource", "[-2]")],
+            "frames.resource[0]: ",
+            "-2 is neither",
+        ),
+        (&[("/frames/line", "[-1]")], "frames.line[0]: ", "u32"),
+        (&[("/frames/line", "[1,2]")], "frames.line: ", "2 entries"),
+        (&[("/frames/column", "[]")], "frames.column: ", "0 entries"),
+        (&[("/frames/realm", "[1]")], "frames.realm[0]: ", "realms"),
+        (
+            &[("/frames/name", "[]")],
+            "frames.kind: ",
+            "1 entries for 0",
+        ),
+        (
+            &[("/stacks/parent", "[0]")],
+            "stacks.parent[0]: ",
+            "0 is not the index of a stack before",
+        ),
+        (
+            &[("/stacks/parent", "[-2]")],
+            "stacks.parent[0]: ",
+            "-2 is not the index",
+        ),
+        (&[("/stacks/parent", "[]")], "stacks.parent: ", "0 entries"),
+        (
+            &[("/stacks/frame", "[1]")],
+            "stacks.frame[0]: ",
+            "frames, which has 1",
+        ),
+        (
+            &[("/stacks/frame", "[-1]")],
+            "stacks.frame[0]: ",
+            "without a frame",
+        ),
+        (
+            &[("/samples/stack", "[1]")],
+            "samples.stack[0]: ",
+            "stacks, which has 1",
+        ),
+        (&[("/samples/stack", "[]")], "samples.stack: ", "0 entries"),
+        (
+            &[("/samples/activity", "[7]")],
+            "samples.activity[0]: ",
+            "7 is no activity",
+        ),
+        (
+            &[("/samples/activity", "[]")],
+            "samples.activity: ",
+            "0 entries",
+        ),
+        (&[("/samples/time", "[-1]")], "samples.time[0]: ", "u64"),
+        (&[("/samples/time", "[1.5]")], "samples.time[0]: ", "u64"),
+        (
+            &[("/samples/time", "[18446744073709551615]")],
+            "samples.time[0]: ",
+            "is not between",
+        ),
+        (
+            &[("/samples/weight", "[1,1]")],
+            "samples.weight: ",
+            "2 entries",
+        ),
+        (
+            &[("/samples/weight", "[0]")],
+            "samples.weight[0]: ",
+            "stands for none",
+        ),
+    ] {
+        let error = error(Format::Html, &page(members));
+        let place = format!("processes[0].eventLoops[0].{place}");
+        assert!(error.starts_with(&place), "{members:?}: {error}");
+        assert!(error.contains(problem), "{members:?}: {error}");
+    }
+    for (text, place, problem) in [
+        ("<p>hello".to_owned(), "", "a page without a recording"),
+        (
+            r#"<script type="application/json" id="recording">{}"#.to_owned(),
+            "",
+            "ends within its recording",
+        ),
+        (page_of(""), "", "EOF"),
+        (page_of("{}"), "", "missing field `version`"),
+        (page_of(r#"{"version":2}"#), "version: ", "2 is not 1"),
+        (page_of(r#"{"version":1}"#), "", "missing field"),
+        (
+            page_of(r#"{"version":1,"interval":0,"processes":[]}"#),
+            "interval: ",
+            "0 ms is not between",
+        ),
+        (
+            page_of(r#"{"version":1,"interval":1,"processes":[{"name":"","pid":-1}]}"#),
+            "processes[0].pid: ",
+            "u32",
+        ),
+    ] {
+        let error = error(Format::Html, &text);
+        assert!(error.starts_with(place), "{text}: {error}");
+        assert!(error.contains(problem), "{text}: {error}");
+    }
+}
+
 #[test]
 fn what_a_file_is_comes_from_its_text_and_then_from_its_name() {
     let format = |text: &str, name: &str| {
@@ -463,9 +614,10 @@ fn what_a_file_is_comes_from_its_text_and_then_from_its_name() {
         ("{", "not JSON: EOF"),
         (
             "{}",
-            "none of the formats trace, firefox, speedscope, cpuprofile, collapsed",
+            "none of the formats trace, firefox, speedscope, cpuprofile, collapsed, html",
         ),
         ("hello", "none of the formats"),
+        ("<!DOCTYPE html><p>hello", "none of the formats"),
     ] {
         let error = format(text, "a.json").unwrap_err();
         assert!(error.contains(problem), "{text:?}: {error}");
@@ -482,6 +634,8 @@ fn names_of_files_say_their_format() {
         ("dir.cpuprofile/a.trace.json", Some(Format::Trace)),
         ("a.folded", Some(Format::Collapsed)),
         ("a.collapsed", Some(Format::Collapsed)),
+        ("a.html", Some(Format::Html)),
+        ("a.HTM", Some(Format::Html)),
         ("a.json", None),
         ("trace", None),
         ("..", None),

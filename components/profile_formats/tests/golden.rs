@@ -113,6 +113,9 @@ fn check(format: Format, file: &str) {
     let mut text = Vec::new();
     format.write(&recording, &mut text).unwrap();
     let mut text = String::from_utf8(text).unwrap();
+    if format == Format::Html {
+        text = element_of_data(&text);
+    }
     // None of a format that is no JSON. Whether members keep their order depends on what else is built
     // with serde_json, so that values are compared.
     let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).ok();
@@ -160,6 +163,24 @@ fn cpuprofile() {
 fn collapsed() {
     check(Format::Collapsed, "page_and_worker.collapsed");
 }
+
+#[test]
+fn html() {
+    check(Format::Html, "page_and_worker.html");
+}
+
+/// A page of nothing but what a recording makes of it.
+fn element_of_data(page: &str) -> String {
+    let start = page.find(r#"<script type="application/json""#).unwrap();
+    let end = page[start..].find("</script>").unwrap();
+    let data = &page[start..start + end];
+    format!("<!DOCTYPE html>\n{LICENCE}\n{data}</script>\n")
+}
+
+const LICENCE: &str = "\
+<!-- This Source Code Form is subject to the terms of the Mozilla Public
+   - License, v. 2.0. If a copy of the MPL was not distributed with this
+   - file, You can obtain one at https://mozilla.org/MPL/2.0/. -->";
 
 #[test]
 fn functions_are_counted_once_in_a_sample() {

@@ -3,7 +3,7 @@
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
 //! What the sampling component and its clients say to each other: ids, options, what a thread is
-//! doing, the trace, counts and preferences. The implementation is in the `js_profiler` crate.
+//! doing, the trace, recordings, counts and preferences. The implementation is in the `js_profiler` crate.
 
 #![deny(unsafe_code)]
 
@@ -14,6 +14,7 @@ pub mod activity;
 mod ids;
 mod options;
 pub mod preferences;
+pub mod recording;
 mod trace;
 
 pub use ids::{DocumentId, GroupId, RealmId, SessionId};

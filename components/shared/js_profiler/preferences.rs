@@ -113,6 +113,17 @@ pub fn set(name: &str, value: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// All preferences by name, with the values that they have in this process, as [`set`] takes them.
+pub fn all() -> Vec<(String, String)> {
+    let text = |preference: &Preference| match preference.kind {
+        Kind::Bool => (preference.get() != 0).to_string(),
+        Kind::Number(_) => preference.get().to_string(),
+    };
+    ALL.iter()
+        .map(|preference| (preference.name.to_owned(), text(preference)))
+        .collect()
+}
+
 impl Preference {
     const fn new(name: &'static str, default: u32, kind: Kind) -> Self {
         Self {
@@ -135,6 +146,8 @@ mod tests {
     fn a_preference_is_set_by_name_and_bad_input_is_named() {
         assert_eq!(set("js_profiling_allow", "true"), Ok(()));
         assert!(js_profiling_allow());
+        let expected = ("js_profiling_allow".to_owned(), "true".to_owned());
+        assert!(all().contains(&expected));
         assert_eq!(
             set("js_profiling_allow", "yes"),
             Err("preference js_profiling_allow takes true or false, not 'yes'".to_owned())
@@ -150,6 +163,8 @@ mod tests {
         assert_eq!(base_interval(), Duration::from_millis(1));
         assert_eq!(set("js_profiling_base_interval_us", "200"), Ok(()));
         assert_eq!(base_interval(), Duration::from_micros(200));
+        let expected = ("js_profiling_base_interval_us".to_owned(), "200".to_owned());
+        assert!(all().contains(&expected));
         for bad in ["0", "99", "-1", "1.5", "1ms", ""] {
             assert_eq!(
                 set("js_profiling_base_interval_us", bad),

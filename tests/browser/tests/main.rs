@@ -2,10 +2,12 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! What a page sees of the JS Self-Profiling API. Run by `./mach test-browser`.
+//! What a page sees of the JS Self-Profiling API, and what a person sees of the profiler. Run by `./mach test-browser`.
 
 #![deny(unsafe_code)]
 
+mod about_profiling;
+mod about_profiling_access;
 mod buffer;
 mod clients;
 mod demo;
@@ -20,12 +22,16 @@ mod markers;
 mod memory;
 mod permissions;
 mod policy_matrix;
+mod profile;
+mod recording;
 mod robustness;
 mod sessions;
 mod shares;
 mod stack_kinds;
 mod stacks;
 mod timeline;
+mod viewer;
 mod walkers;
 mod webdriver;
+mod window;
 mod workers;

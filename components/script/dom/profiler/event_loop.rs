@@ -10,6 +10,8 @@ use std::ptr::NonNull;
 
 use js::jsapi::JSContext as RawJSContext;
 use js_profiler::{EngineMode, EventLoop, Session, SessionOptions, StartError, Walker};
+use js_profiler_traits::RealmId;
+use js_profiler_traits::recording::{Description, Realm};
 use profile_traits::mem::{Report, ReportKind, perform_memory_report};
 use profile_traits::path;
 use servo_base::id::BrowsingContextId;
@@ -50,9 +52,28 @@ pub(super) fn start(
 
 /// Makes the engine ready for a profiler, before the code is compiled that it will see.
 pub(super) fn prepare() {
+    with_event_loop(EventLoop::prepare);
+}
+
+/// Says what this thread's event loop is there for.
+pub(super) fn describe(description: Description) {
+    with_event_loop(|event_loop| event_loop.describe(description));
+}
+
+/// Says whose a realm of this thread is.
+pub(super) fn describe_realm(id: RealmId, realm: Realm) {
+    with_event_loop(|event_loop| event_loop.describe_realm(id, realm));
+}
+
+pub(super) fn forget_realm(id: RealmId) {
+    with_event_loop(|event_loop| event_loop.forget_realm(id));
+}
+
+/// Does nothing after the thread's runtime has gone.
+fn with_event_loop(call: impl FnOnce(&EventLoop)) {
     EVENT_LOOP.with(|event_loop| {
         if let Some(event_loop) = &*event_loop.borrow() {
-            event_loop.prepare();
+            call(event_loop);
         }
     });
 }

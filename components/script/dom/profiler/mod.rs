@@ -8,6 +8,7 @@
 #![warn(warnings)]
 
 mod collections;
+mod description;
 pub(crate) mod event_loop;
 mod markers;
 pub(crate) mod performanceprofileentry;

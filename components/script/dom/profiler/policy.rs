@@ -13,7 +13,7 @@ use profiling_policy_traits::{ProfilingMode, ProfilingPolicy};
 use servo_constellation_traits::LoadData;
 use servo_url::ImmutableOrigin;
 
-use super::event_loop;
+use super::{description, event_loop};
 use crate::dom::bindings::inheritance::Castable;
 use crate::dom::document::Document;
 use crate::dom::element::Element;
@@ -91,6 +91,8 @@ pub(crate) fn enter_document(
         is_top_level,
     );
     enter(&document.owner_global(), policy);
+    let realm = description::enter_document(document, is_top_level);
+    document.owner_global().profiling().set_realm(realm);
     let policy_container = document.policy_container().clone();
     document.set_policy_container(policy_container);
 }
@@ -110,6 +112,7 @@ pub(crate) fn enter_worker(
         (None, _) => ProfilingPolicy::default(),
     };
     enter(global, policy.clone());
+    description::enter_worker(global, &metadata.final_url);
     policy
 }
 

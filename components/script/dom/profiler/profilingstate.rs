@@ -8,12 +8,13 @@ use std::cell::Cell;
 
 use bitflags::bitflags;
 use js::context::JSContext;
-use js_profiler_traits::preferences;
+use js_profiler_traits::{RealmId, preferences};
 use net_traits::policy_container::PolicyContainer;
 use profiling_policy::{Environment, refusal};
 use profiling_policy_traits::ProfilingPolicy;
 use script_bindings::cell::DomRefCell;
 
+use super::description;
 use crate::dom::bindings::inheritance::Castable;
 use crate::dom::bindings::root::{Dom, DomRoot};
 use crate::dom::console::Console;
@@ -44,6 +45,9 @@ pub(crate) struct ProfilingState {
     #[no_trace]
     #[ignore_malloc_size_of = "Holds nothing"]
     paused: Cell<PausedBy>,
+    /// The global's, if it is a window that has had a document.
+    #[no_trace]
+    realm: Cell<Option<RealmId>>,
     /// Those with a session. A profiler that the page has lost its last reference to goes on until
     /// its buffer is full, since the event may have a listener.
     running: DomRefCell<Vec<Dom<Profiler>>>,
@@ -52,6 +56,10 @@ pub(crate) struct ProfilingState {
 impl ProfilingState {
     pub(super) fn policy(&self) -> ProfilingPolicy {
         self.policy.borrow().clone()
+    }
+
+    pub(super) fn set_realm(&self, realm: Option<RealmId>) {
+        self.realm.set(realm);
     }
 
     pub(super) fn set_policy(&self, policy: ProfilingPolicy) {
@@ -93,6 +101,9 @@ impl ProfilingState {
         for profiler in self.running.borrow().iter() {
             profiler.set_paused(!reasons.is_empty());
         }
+        if let Some(realm) = self.realm.get() {
+            description::set_active(realm, !reasons.contains(PausedBy::INACTIVE));
+        }
     }
 
     pub(super) fn add_running(&self, profiler: &Profiler) {
@@ -116,6 +127,9 @@ impl ProfilingState {
             .collect();
         for profiler in running {
             profiler.end_session();
+        }
+        if let Some(realm) = self.realm.take() {
+            description::leave_document(realm);
         }
     }
 }

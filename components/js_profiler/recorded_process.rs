@@ -1,0 +1,54 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! This process as the recorder sees it, which may be in another one.
+
+use crossbeam_channel::Sender;
+use js_profiler_traits::preferences;
+use js_profiler_traits::recording::{Report, Request};
+use log::warn;
+
+use crate::registry;
+
+/// Does what is asked, and returns when it is done. It may be called from any thread but those of event
+/// loops; reports come from this one and from the sampling thread, which never waits for `reports` to have
+/// room: it must be unbounded.
+pub fn serve(request: Request, reports: &Sender<Report>) {
+    match request {
+        Request::SetPreferences(preferences) => {
+            for (name, value) in preferences {
+                if let Err(error) = preferences::set(&name, &value) {
+                    warn!("{error}");
+                }
+            }
+        },
+        Request::Prepare => registry::prepare(),
+        Request::Start(options) => registry::start_recording(options, reports.clone()),
+        Request::EndEventLoop { recording, group } => registry::end_event_loop(recording, group),
+        Request::Stop(recording) => {
+            registry::stop_recording(Some(recording));
+            report(reports, Report::Stopped(recording));
+        },
+        Request::Status { number } => {
+            let event_loops = registry::status();
+            report(
+                reports,
+                Report::Status {
+                    number,
+                    event_loops,
+                },
+            );
+        },
+    }
+}
+
+/// Ends the recording that goes on, if any: there is nobody to report to.
+pub fn end_recording() {
+    registry::stop_recording(None);
+}
+
+fn report(reports: &Sender<Report>, report: Report) {
+    // An error means that nobody wants to know any more.
+    let _ = reports.send(report);
+}

@@ -1,0 +1,738 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! The event loops of this process, with what it takes to sample them from outside: a recording begins
+//! and ends without them.
+//!
+//! The lock is held for moments alone: event loops take it when they begin and end, and when they are
+//! described. The sampling thread never takes it.
+
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crossbeam_channel::{Receiver, Sender};
+use js_profiler_traits::activity::SharedActivity;
+use js_profiler_traits::recording::{
+    EventLoopStatus, RecordingId, RecordingOptions, Report, SessionStatus, recording_interval,
+};
+use js_profiler_traits::{GroupId, preferences};
+use log::warn;
+
+use crate::description::{Described, SharedDescription};
+use crate::recording::GroupRecordingOptions;
+use crate::sampling_thread::{self, Leaving, Membership, Message};
+use crate::spidermonkey::SampledContext;
+use crate::suspend::Thread;
+
+static REGISTRY: Mutex<Registry> = Mutex::new(Registry {
+    event_loops: Vec::new(),
+    prepared: false,
+    recording: None,
+});
+
+struct Registry {
+    event_loops: Vec<Registered>,
+    /// Whether somebody means to record.
+    prepared: bool,
+    recording: Option<Recording>,
+}
+
+struct Registered {
+    group: GroupId,
+    /// The error says why the thread cannot be stopped.
+    thread: Result<Thread, String>,
+    context: SampledContext,
+    activity: SharedActivity,
+    description: Arc<SharedDescription>,
+    /// While it has sessions, or had, or is recorded.
+    membership: Option<Membership>,
+    /// Whether it has or had sessions: then it stays a member until it ends.
+    has_had_sessions: bool,
+    /// Whether it is among those of the recording.
+    recorded: bool,
+}
+
+/// The recording that goes on.
+struct Recording {
+    options: RecordingOptions,
+    reports: Sender<Report>,
+    /// The first group that began after it.
+    first_new_group: GroupId,
+    /// Those that take no more samples.
+    ended: Vec<GroupId>,
+}
+
+static NEXT_GROUP: AtomicU64 = AtomicU64::new(1);
+
+fn registry() -> MutexGuard<'static, Registry> {
+    REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Registers the event loop of the calling thread. Nothing is sampled yet, unless a recording wants it.
+pub fn register(context: SampledContext) -> (GroupId, Arc<SharedDescription>) {
+    let thread = Thread::current().map_err(|error| error.to_string());
+    let description = Arc::new(SharedDescription::of_this_thread());
+    let mut registry = registry();
+    // Under the lock, so that groups begin in the order of their numbers.
+    let group = GroupId(NEXT_GROUP.fetch_add(1, Ordering::Relaxed));
+    if registry.prepared {
+        context.prepare();
+    }
+    registry.event_loops.push(Registered {
+        group,
+        thread,
+        context,
+        activity: SharedActivity::of_this_thread(),
+        description: description.clone(),
+        membership: None,
+        has_had_sessions: false,
+        recorded: false,
+    });
+    registry.record_if_wanted(group);
+    (group, description)
+}
+
+/// When it returns, the event loop is not sampled any more.
+pub fn unregister(group: GroupId) {
+    let registered = {
+        let mut registry = registry();
+        let event_loops = &mut registry.event_loops;
+        let index = event_loops.iter().position(|other| other.group == group);
+        index.map(|index| event_loops.swap_remove(index))
+    };
+    let leaving = match registered.and_then(|registered| registered.membership) {
+        Some(membership) => Some(membership.leave()),
+        // A recording that ends at this moment may not have waited for it yet.
+        None => sampling_thread::leave_again(group),
+    };
+    drop(leaving);
+}
+
+/// Has the event loop sampled for as long as it lives. Gives where messages go.
+pub fn join_for_sessions(group: GroupId) -> io::Result<Sender<Message>> {
+    let mut registry = registry();
+    let registered = registry
+        .event_loop(group)
+        .ok_or_else(|| io::Error::other("the event loop has ended"))?;
+    if let Err(error) = &registered.thread {
+        return Err(io::Error::other(error.clone()));
+    }
+    let sender = registered.join()?.sender().clone();
+    registered.has_had_sessions = true;
+    Ok(sender)
+}
+
+/// Sends a message if the event loop is a group of the sampling thread.
+pub fn send(group: GroupId, message: Message) {
+    let mut registry = registry();
+    let registered = registry.event_loop(group);
+    if let Some(membership) = registered.and_then(|one| one.membership.as_ref()) {
+        membership.send(message);
+    }
+}
+
+/// Changes what is known of an event loop, on its own thread.
+pub fn describe(
+    group: GroupId,
+    description: &SharedDescription,
+    change: impl FnOnce(&mut Described),
+) {
+    description.change(change);
+    // As a page's or a worker's it may be wanted.
+    registry().record_if_wanted(group);
+}
+
+/// Has all event loops, those to come as well, compile so that a later recording sees every function.
+pub fn prepare() {
+    let mut registry = registry();
+    registry.prepared = true;
+    // Under the lock they do not end.
+    for event_loop in &registry.event_loops {
+        event_loop.context.prepare();
+    }
+}
+
+/// Starts a recording. One that goes on ends.
+pub fn start_recording(options: RecordingOptions, reports: Sender<Report>) {
+    stop_recording(None);
+    let mut registry = registry();
+    let first_new_group = GroupId(NEXT_GROUP.load(Ordering::Relaxed));
+    registry.recording = Some(Recording {
+        options,
+        reports,
+        first_new_group,
+        ended: Vec::new(),
+    });
+    let groups: Vec<_> = registry.event_loops.iter().map(|one| one.group).collect();
+    for group in groups {
+        registry.record_if_wanted(group);
+    }
+}
+
+/// Ends the recording, if it is this one or any is meant, and returns when all is reported.
+pub fn stop_recording(id: Option<RecordingId>) {
+    let mut ends = Vec::new();
+    {
+        let mut registry = registry();
+        let is_meant = |recording: &mut Recording| id.is_none_or(|id| recording.options.id == id);
+        if registry.recording.take_if(is_meant).is_none() {
+            return;
+        }
+        for event_loop in &mut registry.event_loops {
+            ends.extend(event_loop.end_recording());
+        }
+    }
+    // Without the lock: the sampling thread may be waiting for a thread that waits for the lock.
+    drop(ends);
+}
+
+/// Ends the recording of one event loop, and returns when all is reported.
+pub fn end_event_loop(id: RecordingId, group: GroupId) {
+    let end = {
+        let mut registry = registry();
+        match &mut registry.recording {
+            Some(recording) if recording.options.id == id => recording.ended.push(group),
+            _ => return,
+        }
+        registry
+            .event_loop(group)
+            .and_then(Registered::end_recording)
+    };
+    drop(end);
+}
+
+/// How all event loops of the process are.
+pub fn status() -> Vec<EventLoopStatus> {
+    let groups = sampling_thread::status();
+    let registry = registry();
+    let status_of = |event_loop: &Registered| {
+        let described = event_loop.description.lock();
+        let group = groups.iter().find(|other| other.group == event_loop.group);
+        let sessions = group.map_or(&[][..], |group| &group.sessions);
+        EventLoopStatus {
+            group: event_loop.group,
+            description: described.event_loop.clone(),
+            without_stacks: event_loop.why_without_stacks(),
+            sessions: sessions
+                .iter()
+                .map(|session| SessionStatus {
+                    interval: session.interval,
+                    counts: session.counts,
+                    realm: described.realms.get(&session.realm).cloned(),
+                })
+                .collect(),
+            memory: group.map_or(0, |group| group.memory as u64),
+        }
+    };
+    registry.event_loops.iter().map(status_of).collect()
+}
+
+/// The end of an event loop's recording, which is waited for when this is dropped.
+enum Ending {
+    Leaving {
+        _leaving: Leaving,
+    },
+    /// It has sessions.
+    Staying {
+        when_ended: Receiver<()>,
+    },
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        if let Self::Staying { when_ended } = self {
+            // An error means that the sampling thread is gone.
+            let _ = when_ended.recv();
+        }
+    }
+}
+
+impl Registry {
+    fn event_loop(&mut self, group: GroupId) -> Option<&mut Registered> {
+        self.event_loops
+            .iter_mut()
+            .find(|event_loop| event_loop.group == group)
+    }
+
+    /// Begins the recording of an event loop if it is not recorded and the recording includes it.
+    fn record_if_wanted(&mut self, group: GroupId) {
+        let Some(recording) = &self.recording else {
+            return;
+        };
+        let event_loops = &mut self.event_loops;
+        let Some(event_loop) = event_loops.iter_mut().find(|other| other.group == group) else {
+            return;
+        };
+        let kind = event_loop.description.lock().event_loop.kind;
+        let is_new = group.0 >= recording.first_new_group.0;
+        let includes = recording.options.event_loops.includes(group, kind, is_new);
+        if !event_loop.recorded && includes && !recording.ended.contains(&group) {
+            event_loop.record(recording);
+        }
+    }
+}
+
+impl Registered {
+    fn join(&mut self) -> io::Result<&Membership> {
+        let membership = match self.membership.take() {
+            Some(membership) => membership,
+            None => Membership::join(
+                self.group,
+                self.thread.as_ref().ok().copied(),
+                self.context.clone(),
+                self.activity.clone(),
+            )?,
+        };
+        Ok(self.membership.insert(membership))
+    }
+
+    fn why_without_stacks(&self) -> Option<String> {
+        match &self.thread {
+            Err(error) => Some(format!(
+                "The event loop's thread cannot be stopped: {error}."
+            )),
+            Ok(_) => self.context.why_without_stacks().map(str::to_owned),
+        }
+    }
+
+    fn record(&mut self, recording: &Recording) {
+        let without_stacks = self.why_without_stacks();
+        let options = GroupRecordingOptions {
+            id: recording.options.id,
+            interval: recording_interval(recording.options.interval, preferences::base_interval()),
+            without_stacks,
+            description: self.description.clone(),
+            reports: recording.reports.clone(),
+        };
+        let group = self.group;
+        if let Some(why) = &options.without_stacks {
+            warn!("{group:?} is recorded without stacks. {why}");
+        }
+        // Before the first sample, so that what it finds was compiled with the tables as far as can be.
+        self.context.set_recorded(true);
+        match self.join() {
+            Ok(membership) => {
+                membership.send(Message::Record {
+                    group,
+                    recording: Box::new(options),
+                });
+                self.recorded = true;
+            },
+            Err(error) => {
+                self.context.set_recorded(false);
+                warn!("{group:?} cannot be recorded: the sampling thread cannot be used: {error}");
+            },
+        }
+    }
+
+    fn end_recording(&mut self) -> Option<Ending> {
+        if !self.recorded {
+            return None;
+        }
+        self.recorded = false;
+        self.context.set_recorded(false);
+        if !self.has_had_sessions {
+            let _leaving = self.membership.take()?.leave();
+            return Some(Ending::Leaving { _leaving });
+        }
+        let (ended, when_ended) = crossbeam_channel::bounded(1);
+        self.membership.as_ref()?.send(Message::EndRecording {
+            group: self.group,
+            ended,
+        });
+        Some(Ending::Staying { when_ended })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::thread::{self, JoinHandle};
+    use std::time::Duration;
+
+    use js_profiler_traits::Marker;
+    use js_profiler_traits::activity::enter;
+    use js_profiler_traits::recording::{
+        Chunk, Description, EventLoopKind, Realm, Request, Selection,
+    };
+
+    use super::*;
+    use crate::spidermonkey::tests::TestContext;
+    use crate::spidermonkey::{EngineMode, Walker};
+    use crate::{EventLoop, serve};
+
+    /// There is one registry in a process.
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+    type Call = Box<dyn FnOnce(&EventLoop) + Send>;
+
+    /// An event loop on a thread of its own, which runs no script.
+    struct Loop {
+        group: GroupId,
+        calls: Option<Sender<Call>>,
+        handle: Option<JoinHandle<()>>,
+    }
+
+    impl Loop {
+        fn begin(walker: Walker) -> Self {
+            let (calls, to_call) = crossbeam_channel::unbounded::<Call>();
+            let (begun, when_begun) = crossbeam_channel::bounded(1);
+            let handle = thread::Builder::new()
+                .name("TestLoop".to_owned())
+                .spawn(move || {
+                    let context = TestContext::new();
+                    let event_loop = EventLoop::new(context.mode(walker));
+                    begun.send(event_loop.group()).unwrap();
+                    for call in to_call {
+                        call(&event_loop);
+                    }
+                })
+                .unwrap();
+            Self {
+                group: when_begun.recv().unwrap(),
+                calls: Some(calls),
+                handle: Some(handle),
+            }
+        }
+
+        /// Calls on its thread, and waits for that.
+        fn call(&self, call: impl FnOnce(&EventLoop) + Send + 'static) {
+            let (done, when_done) = crossbeam_channel::bounded(1);
+            let call: Call = Box::new(move |event_loop| {
+                call(event_loop);
+                done.send(()).unwrap();
+            });
+            self.calls.as_ref().unwrap().send(call).unwrap();
+            when_done.recv().unwrap();
+        }
+
+        fn describe(&self, kind: EventLoopKind) {
+            self.call(move |event_loop| {
+                event_loop.describe(Description {
+                    kind,
+                    ..Description::default()
+                });
+            });
+        }
+    }
+
+    impl Drop for Loop {
+        fn drop(&mut self) {
+            drop(self.calls.take());
+            self.handle.take().unwrap().join().unwrap();
+        }
+    }
+
+    /// This process' recorder.
+    struct Recorder {
+        sender: Sender<Report>,
+        reports: Receiver<Report>,
+    }
+
+    impl Recorder {
+        fn start(number: u64, event_loops: Selection) -> Self {
+            let (sender, reports) = crossbeam_channel::unbounded();
+            let recorder = Self { sender, reports };
+            recorder.serve(Request::Start(RecordingOptions {
+                id: RecordingId(number),
+                interval: Duration::from_millis(1),
+                event_loops,
+            }));
+            recorder
+        }
+
+        fn serve(&self, request: Request) {
+            serve(request, &self.sender);
+        }
+
+        fn chunk(&self) -> Chunk {
+            match self.reports.recv().unwrap() {
+                Report::Chunk(chunk) => *chunk,
+                report => panic!("{report:?}"),
+            }
+        }
+
+        /// Waits until all of these have reported samples anew, and no other has.
+        fn wait_for_samples_of(&self, loops: &[&Loop]) {
+            while self.reports.try_recv().is_ok() {}
+            let mut awaited: BTreeSet<_> = loops.iter().map(|one| one.group.0).collect();
+            let all = awaited.clone();
+            while !awaited.is_empty() {
+                let chunk = self.chunk();
+                assert!(all.contains(&chunk.group.0), "{:?}", chunk.group);
+                if !chunk.samples.is_empty() {
+                    awaited.remove(&chunk.group.0);
+                }
+            }
+        }
+
+        fn stop(&self, number: u64) -> Vec<Chunk> {
+            self.serve(Request::Stop(RecordingId(number)));
+            let mut chunks = Vec::new();
+            loop {
+                match self.reports.recv().unwrap() {
+                    Report::Chunk(chunk) => chunks.push(*chunk),
+                    Report::Stopped(id) => {
+                        assert_eq!(id, RecordingId(number));
+                        assert!(self.reports.is_empty(), "nothing comes after it");
+                        return chunks;
+                    },
+                    report @ Report::Status { .. } => panic!("{report:?}"),
+                }
+            }
+        }
+    }
+
+    fn is_sampling() -> bool {
+        sampling_thread::is_running()
+    }
+
+    #[test]
+    fn a_recording_has_event_loops_that_know_nothing_of_it_and_lets_them_go() {
+        let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = Loop::begin(Walker::preferred());
+        let second = Loop::begin(Walker::preferred());
+        assert!(!is_sampling(), "no one is sampled for nothing");
+
+        let recorder = Recorder::start(1, Selection::All);
+        recorder.wait_for_samples_of(&[&first, &second]);
+        let third = Loop::begin(Walker::preferred());
+        recorder.wait_for_samples_of(&[&first, &second, &third]);
+        let gone = second.group;
+        drop(second);
+        recorder.wait_for_samples_of(&[&first, &third]);
+
+        let last: BTreeSet<_> = recorder.stop(1).iter().map(|chunk| chunk.group.0).collect();
+        assert_eq!(last, BTreeSet::from([first.group.0, third.group.0]));
+        assert!(!last.contains(&gone.0));
+        assert!(
+            !is_sampling(),
+            "with the last group the sampling thread ends"
+        );
+        drop(first);
+        assert!(!is_sampling());
+
+        let recorder = Recorder::start(2, Selection::All);
+        recorder.wait_for_samples_of(&[&third]);
+        drop(third);
+        assert!(!is_sampling(), "the last group has left by itself");
+        recorder.stop(2);
+    }
+
+    #[test]
+    fn an_event_loop_that_ends_has_reported_all() {
+        let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let event_loop = Loop::begin(Walker::preferred());
+        let recorder = Recorder::start(1, Selection::All);
+        recorder.wait_for_samples_of(&[&event_loop]);
+        drop(event_loop);
+        let mut taken = 0;
+        while let Ok(Report::Chunk(chunk)) = recorder.reports.try_recv() {
+            taken = chunk.counts.taken;
+        }
+        assert_ne!(
+            taken, 0,
+            "the last chunk is there when the event loop has ended"
+        );
+        assert!(recorder.stop(1).is_empty());
+    }
+
+    #[test]
+    fn sessions_and_a_recording_do_not_end_each_other() {
+        let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let event_loop = Loop::begin(Walker::preferred());
+        let group = event_loop.group;
+        let recorder = Recorder::start(1, Selection::All);
+        join_for_sessions(group).unwrap();
+        join_for_sessions(group).unwrap();
+        recorder.wait_for_samples_of(&[&event_loop]);
+        assert_eq!(recorder.stop(1).len(), 1);
+        assert!(is_sampling(), "sessions go on");
+        let recorder = Recorder::start(2, Selection::All);
+        recorder.wait_for_samples_of(&[&event_loop]);
+        recorder.stop(2);
+        assert!(is_sampling());
+        drop(event_loop);
+        assert!(!is_sampling());
+        assert!(join_for_sessions(group).is_err());
+    }
+
+    #[test]
+    fn the_engines_mode_is_on_while_anybody_needs_it() {
+        let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let context = TestContext::new();
+        let mut mode = context.mode(Walker::preferred());
+        let sampled = mode.context();
+        let is_on = |mode: &EngineMode| mode.context().is_table_enabled();
+        assert!(!is_on(&mode));
+        sampled.set_recorded(true);
+        assert!(is_on(&mode));
+        mode.set_enabled(true);
+        mode.set_enabled(false);
+        assert!(is_on(&mode), "the recording goes on");
+        mode.set_enabled(true);
+        sampled.set_recorded(false);
+        assert!(is_on(&mode), "the session goes on");
+        mode.set_enabled(false);
+        assert!(!is_on(&mode));
+    }
+
+    #[test]
+    fn those_are_recorded_that_were_chosen() {
+        let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let page = Loop::begin(Walker::preferred());
+        page.describe(EventLoopKind::Page);
+        let worker = Loop::begin(Walker::preferred());
+        worker.describe(EventLoopKind::Worker);
+
+        let recorder = Recorder::start(1, Selection::Main);
+        recorder.wait_for_samples_of(&[&page]);
+        let new = Loop::begin(Walker::preferred());
+        recorder.wait_for_samples_of(&[&page]);
+        // Only now is it known to be one.
+        new.describe(EventLoopKind::Page);
+        recorder.wait_for_samples_of(&[&page, &new]);
+        recorder.stop(1);
+
+        let these = |new_ones| Selection::These {
+            groups: vec![worker.group],
+            new_ones,
+        };
+        let recorder = Recorder::start(2, these(false));
+        let another = Loop::begin(Walker::preferred());
+        recorder.wait_for_samples_of(&[&worker]);
+        recorder.stop(2);
+        let recorder = Recorder::start(3, these(true));
+        let newest = Loop::begin(Walker::preferred());
+        recorder.wait_for_samples_of(&[&worker, &newest]);
+        // What goes on for another recording is not for this one.
+        recorder.serve(Request::Stop(RecordingId(2)));
+        assert_eq!(
+            recorder
+                .reports
+                .iter()
+                .find(|one| matches!(one, Report::Stopped(_))),
+            Some(Report::Stopped(RecordingId(2)))
+        );
+        recorder.wait_for_samples_of(&[&worker, &newest]);
+        let end = |group| {
+            recorder.serve(Request::EndEventLoop {
+                recording: RecordingId(3),
+                group,
+            });
+        };
+        end(newest.group);
+        newest.describe(EventLoopKind::Page);
+        recorder.wait_for_samples_of(&[&worker]);
+        end(worker.group);
+        assert!(!is_sampling());
+        recorder.stop(3);
+        drop(another);
+    }
+
+    #[test]
+    fn a_new_recording_ends_the_one_before() {
+        let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let event_loop = Loop::begin(Walker::preferred());
+        let first = Recorder::start(1, Selection::All);
+        first.wait_for_samples_of(&[&event_loop]);
+        let second = Recorder::start(2, Selection::All);
+        while first.reports.try_recv().is_ok() {}
+        second.wait_for_samples_of(&[&event_loop]);
+        assert!(first.reports.is_empty());
+        crate::end_recording();
+        assert!(!is_sampling());
+    }
+
+    #[test]
+    fn samples_say_what_an_event_loop_is_doing() {
+        let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        for walker in [Walker::preferred(), Walker::Stock] {
+            let event_loop = Loop::begin(walker);
+            let recorder = Recorder::start(1, Selection::All);
+            recorder.wait_for_samples_of(&[&event_loop]);
+            let (begun, when_begun) = crossbeam_channel::bounded(1);
+            let (end, when_to_end) = crossbeam_channel::bounded::<()>(1);
+            let call: Call = Box::new(move |_| {
+                let _layout = enter(Marker::Layout, None);
+                begun.send(()).unwrap();
+                when_to_end.recv().unwrap();
+            });
+            event_loop.calls.as_ref().unwrap().send(call).unwrap();
+            when_begun.recv().unwrap();
+            let is_layout = |chunk: &Chunk| {
+                let mut activities = chunk.samples.iter().map(|sample| sample.activity);
+                activities.any(|activity| activity == Some(Marker::Layout))
+            };
+            while !is_layout(&recorder.chunk()) {}
+            end.send(()).unwrap();
+            let is_idle = |chunk: &Chunk| {
+                let mut samples = chunk.samples.iter();
+                samples.any(|sample| sample.activity.is_none() && sample.stack.is_none())
+            };
+            while !is_idle(&recorder.chunk()) {}
+            recorder.stop(1);
+        }
+    }
+
+    #[test]
+    fn without_its_own_walker_an_event_loop_has_no_stacks_and_it_is_said_why() {
+        let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let event_loop = Loop::begin(Walker::Stock);
+        let recorder = Recorder::start(1, Selection::All);
+        let why = recorder.chunk().without_stacks.unwrap();
+        assert!(why.contains("stock profiling mode"), "{why}");
+        let [status] = &status()[..] else {
+            panic!("one event loop");
+        };
+        assert_eq!(status.without_stacks, Some(why));
+        recorder.stop(1);
+        drop(event_loop);
+    }
+
+    #[test]
+    fn the_status_is_of_all_event_loops() {
+        let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = Loop::begin(Walker::preferred());
+        let second = Loop::begin(Walker::preferred());
+        second.describe(EventLoopKind::Worker);
+        second.call(|event_loop| {
+            let realm = Realm {
+                url: "https://a.example/".to_owned(),
+                origin: None,
+            };
+            event_loop.describe_realm(js_profiler_traits::RealmId(1), realm);
+        });
+        let recorder = Recorder::start(
+            1,
+            Selection::These {
+                groups: vec![second.group],
+                new_ones: false,
+            },
+        );
+        recorder.wait_for_samples_of(&[&second]);
+        recorder.serve(Request::Status { number: 7 });
+        let status = recorder.reports.iter().find_map(|report| match report {
+            Report::Status {
+                number: 7,
+                event_loops,
+            } => Some(event_loops),
+            _ => None,
+        });
+        let status = status.unwrap();
+        let of = |event_loop: &Loop| {
+            status
+                .iter()
+                .find(|status| status.group == event_loop.group)
+                .unwrap()
+        };
+        assert_eq!(status.len(), 2);
+        assert_eq!(of(&first).description.name, "TestLoop");
+        assert_eq!(of(&first).memory, 0, "nothing is done for it");
+        assert_eq!(of(&second).description.kind, EventLoopKind::Worker);
+        assert_ne!(of(&second).memory, 0);
+        recorder.stop(1);
+    }
+}

@@ -1,0 +1,41 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! Makes the list of the files that the viewer's page names, which the compiler then takes in: one that is
+//! not there is its error.
+
+use std::env;
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+const PAGE: &str = "about-profiling.html";
+
+fn main() {
+    let variable = |name| env::var(name).expect("Cargo sets it");
+    let folder = Path::new(&variable("CARGO_MANIFEST_DIR")).join("../../resources/about-profiling");
+    let file = |name: &str| {
+        let file = folder.join(name);
+        file.to_str().expect("a path that is text").to_owned()
+    };
+    println!("cargo::rerun-if-changed={}", file(PAGE));
+    let page = fs::read_to_string(file(PAGE)).unwrap_or_else(|error| panic!("{PAGE}: {error}"));
+
+    let mut list = format!("const PAGE: &str = include_str!({:?});\n", file(PAGE));
+    list += "const RESOURCES: &[(&str, &str)] = &[\n";
+    for name in page.lines().filter_map(name) {
+        writeln!(list, "({name:?}, include_str!({:?})),", file(name)).expect("it is in memory");
+    }
+    list += "];\n";
+    let list_file = Path::new(&variable("OUT_DIR")).join("viewer_resources.rs");
+    fs::write(&list_file, list).unwrap_or_else(|error| panic!("{}: {error}", list_file.display()));
+}
+
+/// The file that a line of the page stands for, as `viewer.rs` has it.
+fn name(line: &str) -> Option<&str> {
+    let line = line.trim_ascii();
+    let between = |start: &str, end: &str| line.strip_prefix(start)?.strip_suffix(end);
+    between(r#"<link rel="stylesheet" href=""#, r#"">"#)
+        .or_else(|| between(r#"<script src=""#, r#""></script>"#))
+}

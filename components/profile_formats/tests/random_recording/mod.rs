@@ -1,0 +1,156 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! Recordings of anything that a recording can hold.
+
+mod random;
+
+use std::num::NonZeroU32;
+
+use profile_formats::{
+    Activity, EventLoop, EventLoopKind, Frame, FrameKind, Process, Realm, Recording, Sample,
+};
+
+use self::random::Random;
+
+/// Which a format might take for something else.
+const NAMES: [&str; 26] = [
+    "",
+    "f",
+    "g",
+    "get size",
+    "[Symbol.iterator]",
+    "(idle)",
+    "(anonymous)",
+    "(program)",
+    "(root)",
+    "(layout)",
+    "a (b:1:2)",
+    "a;b",
+    "a b 12",
+    "a\nb",
+    "\r",
+    "%3B",
+    "%25",
+    "ü𝒳",
+    "\"\\",
+    "[x]",
+    "x)",
+    " ",
+    "</script><!--<b>",
+    "\u{2028}\0",
+    "__proto__",
+    "(gc)",
+];
+
+const URLS: [&str; 6] = [
+    "https://a.test/a.js",
+    "https://a.test:8080/",
+    "https://a.test:8080",
+    "data:text/html,a (b);c:1:2",
+    "wasm:1",
+    "%28",
+];
+
+fn frame(random: &mut Random, event_loop: &mut EventLoop) -> Frame {
+    let number = |random: &mut Random| NonZeroU32::new(random.below(4) as u32);
+    let url = if random.once_in(3) {
+        ""
+    } else {
+        random.of(&URLS)
+    };
+    let resource = event_loop.add_resource(url).unwrap();
+    let realm = Realm {
+        url: "https://a.test/".to_owned(),
+        origin: random.once_in(2).then(|| "https://a.test".to_owned()),
+    };
+    let kinds = [
+        FrameKind::Script,
+        FrameKind::BuiltIn,
+        FrameKind::Native,
+        FrameKind::Unknown,
+    ];
+    Frame {
+        name: (*random.of(&NAMES)).to_owned(),
+        kind: *random.of(&kinds),
+        resource,
+        line: number(random),
+        column: number(random),
+        realm: random
+            .once_in(2)
+            .then(|| event_loop.add_realm(realm).unwrap()),
+    }
+}
+
+fn event_loop(random: &mut Random, name: &str, with_weights: bool, interval: f64) -> EventLoop {
+    let kinds = [
+        EventLoopKind::Unknown,
+        EventLoopKind::Worker,
+        EventLoopKind::Page {
+            documents: vec!["https://a.test/".to_owned(), "about:blank".to_owned()],
+        },
+    ];
+    let mut event_loop = EventLoop::new(name, random.of(&kinds).clone());
+    let mut frames = Vec::new();
+    for _ in 0..1 + random.below(12) {
+        let frame = frame(random, &mut event_loop);
+        frames.push(event_loop.add_frame(frame).unwrap());
+    }
+    let mut stacks = vec![None];
+    for _ in 0..random.below(30) {
+        let parent = *random.of(&stacks);
+        let frame = *random.of(&frames);
+        stacks.push(Some(event_loop.add_stack(parent, frame).unwrap()));
+    }
+    let mut time = random.below(1000) as f64 / 8.;
+    for _ in 0..random.below(200) {
+        let activity = match random.once_in(2) {
+            true => Some(*random.of(&Activity::ALL)),
+            false => None,
+        };
+        let weight = match with_weights {
+            true => 1 + random.below(5) as u64,
+            false => 1,
+        };
+        event_loop
+            .add_sample(Sample {
+                time,
+                weight,
+                stack: *random.of(&stacks),
+                activity,
+            })
+            .unwrap();
+        // Some are missed, some come at once.
+        time += interval * weight as f64 * *random.of(&[1., 1., 1., 1.25, 0., 7.]);
+        // Pages see no finer times.
+        time = (time * 1e3).round() / 1e3;
+    }
+    event_loop
+}
+
+pub fn recording(seed: u64, event_loops: usize) -> Recording {
+    let mut random = Random(seed);
+    let interval = *random.of(&[1., 0.1, 0.25, 3.7, 50.]);
+    let with_weights = random.once_in(3);
+    let mut processes: Vec<Process> = Vec::new();
+    for number in 0..event_loops {
+        // Names that are there twice, and none.
+        let name = *random.of(&["main", "worker", "", "[a] (b);c\n"]);
+        let event_loop = event_loop(&mut random, name, with_weights, interval);
+        if number == 0 || random.once_in(3) {
+            processes.push(Process {
+                name: format!("process {number}"),
+                pid: Some(100 + number as u32),
+                ended: random.once_in(3).then_some(1e6),
+                event_loops: Vec::new(),
+            });
+        }
+        processes.last_mut().unwrap().event_loops.push(event_loop);
+    }
+    Recording {
+        time_origin: Some(1_700_000_000_000.),
+        interval,
+        processes,
+    }
+}

@@ -1,0 +1,501 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! The data of the viewer that is `resources/about-profiling/`, version 1: JSON, in which a table is an
+//! object of columns, for these are shorter than rows and quicker to read.
+//!
+//! It holds everything. Times of samples are rounded to whole microseconds on their clock, each by itself,
+//! so that errors do not add up.
+//!
+//! | member | |
+//! |---|---|
+//! | `version` | 1 |
+//! | `interval` | ms |
+//! | `timeOrigin` | ms since the Unix epoch, or null |
+//! | `processes[]` | `name`, `pid` (or null), `ended` (ms on the clock of the samples, or null), `eventLoops` |
+//! | `eventLoops[]` | `name`, `kind` (`"page"`, `"worker"`, `"unknown"`), `documents[]`, and the tables |
+//! | `resources[]` | a URL |
+//! | `realms[]` | `url`, `origin` (null if it is opaque) |
+//! | `frames` | `name[]`, `kind[]` (0 script, 1 built-in, 2 native, 3 unknown), `resource[]`, `line[]`, `column[]`, `realm[]` |
+//! | `stacks` | `parent[]`, which is before its children, and `frame[]` |
+//! | `samples` | `time[]` (µs since the sample before, the first since 0), `weight[]` (left out if all are 1), `stack[]`, `activity[]` (0 idle, 1 script, 2 gc, 3 style, 4 layout, 5 paint, 6 other) |
+//!
+//! Resources, realms, parents, frames and stacks are indices. An id or an activity that is absent is -1; a
+//! line or column, 0.
+
+use std::io::Write;
+use std::num::NonZeroU32;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, WriteError};
+use crate::interval;
+use crate::json::{self, Array};
+use crate::recording::{
+    Activity, EventLoop, EventLoopKind, Frame, FrameId, FrameKind, Invalid, Process, Realm,
+    RealmId, Recording, ResourceId, Sample, StackId,
+};
+
+const VERSION: u64 = 1;
+
+const ABSENT: i64 = -1;
+
+const MICROSECONDS: f64 = 1e3;
+
+/// By their numbers.
+const KINDS: [FrameKind; 4] = [
+    FrameKind::Script,
+    FrameKind::BuiltIn,
+    FrameKind::Native,
+    FrameKind::Unknown,
+];
+
+/// By their numbers.
+const ACTIVITIES: [Activity; 7] = [
+    Activity::Idle,
+    Activity::Script,
+    Activity::Gc,
+    Activity::Style,
+    Activity::Layout,
+    Activity::Paint,
+    Activity::Other,
+];
+
+#[derive(Deserialize)]
+struct Head {
+    version: u64,
+}
+
+/// `P` is the type of the processes, which are read into tables and written from iterators.
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Data<P> {
+    version: u64,
+    #[serde(serialize_with = "json::number")]
+    interval: f64,
+    time_origin: Option<f64>,
+    processes: P,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ProcessData<S, E> {
+    name: S,
+    pid: Option<u32>,
+    ended: Option<f64>,
+    event_loops: E,
+}
+
+#[derive(Deserialize, Serialize)]
+struct EventLoopData<S, N, U, R, F, T, M> {
+    name: S,
+    kind: Kind,
+    documents: N,
+    resources: U,
+    realms: R,
+    frames: F,
+    stacks: T,
+    samples: M,
+}
+
+#[derive(Clone, Copy, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    Page,
+    Worker,
+    Unknown,
+}
+
+#[derive(Deserialize, Serialize)]
+struct RealmData<S> {
+    url: S,
+    origin: Option<S>,
+}
+
+#[derive(Deserialize, Serialize)]
+struct Frames<N, K, R, L, C, M> {
+    name: N,
+    kind: K,
+    resource: R,
+    line: L,
+    column: C,
+    realm: M,
+}
+
+#[derive(Deserialize, Serialize)]
+struct Stacks<P, F> {
+    parent: P,
+    frame: F,
+}
+
+#[derive(Deserialize, Serialize)]
+struct Samples<T, W, S, A> {
+    time: T,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    weight: Option<W>,
+    stack: S,
+    activity: A,
+}
+
+type ReadFrames = Frames<Vec<String>, Vec<u64>, Vec<i64>, Vec<u32>, Vec<u32>, Vec<i64>>;
+type ReadStacks = Stacks<Vec<i64>, Vec<i64>>;
+type ReadSamples = Samples<Vec<u64>, Vec<u64>, Vec<i64>, Vec<i64>>;
+type ReadEventLoop = EventLoopData<
+    String,
+    Vec<String>,
+    Vec<String>,
+    Vec<RealmData<String>>,
+    ReadFrames,
+    ReadStacks,
+    ReadSamples,
+>;
+type ReadProcess = ProcessData<String, Vec<ReadEventLoop>>;
+
+pub fn read(text: &[u8]) -> Result<Recording, Error> {
+    let data: Data<Vec<ReadProcess>> = json::read(text).map_err(|error| {
+        // That it is of another version is the likelier cause.
+        let checked = json::read(text).and_then(|Head { version }| check_version(version));
+        checked.err().unwrap_or(error)
+    })?;
+    check_version(data.version)?;
+    let mut processes = Vec::with_capacity(data.processes.len());
+    for (number, process) in data.processes.into_iter().enumerate() {
+        let mut event_loops = Vec::with_capacity(process.event_loops.len());
+        for (index, event_loop) in process.event_loops.into_iter().enumerate() {
+            let place = format!("processes[{number}].eventLoops[{index}]");
+            event_loops.push(read_event_loop(event_loop, &place)?);
+        }
+        processes.push(Process {
+            name: process.name,
+            pid: process.pid,
+            ended: process.ended,
+            event_loops,
+        });
+    }
+    Ok(Recording {
+        time_origin: data.time_origin,
+        interval: interval::checked(data.interval, "interval")?,
+        processes,
+    })
+}
+
+fn check_version(version: u64) -> Result<(), Error> {
+    if version == VERSION {
+        return Ok(());
+    }
+    let problem = format!("{version} is not {VERSION}, the only version that is read");
+    Err(Error::new("version", problem))
+}
+
+fn read_event_loop(data: ReadEventLoop, place: &str) -> Result<EventLoop, Error> {
+    let kind = match data.kind {
+        Kind::Page => EventLoopKind::Page {
+            documents: data.documents,
+        },
+        Kind::Worker => EventLoopKind::Worker,
+        Kind::Unknown => EventLoopKind::Unknown,
+    };
+    let mut event_loop = EventLoop::new(data.name, kind);
+    let resources = added(data.resources, &format!("{place}.resources"), |url| {
+        event_loop.add_resource(&url)
+    })?;
+    let realms = added(data.realms, &format!("{place}.realms"), |realm| {
+        event_loop.add_realm(Realm {
+            url: realm.url,
+            origin: realm.origin,
+        })
+    })?;
+    let frames = read_frames(
+        data.frames,
+        &resources,
+        &realms,
+        &mut event_loop,
+        &format!("{place}.frames"),
+    )?;
+    let stacks = read_stacks(
+        data.stacks,
+        &frames,
+        &mut event_loop,
+        &format!("{place}.stacks"),
+    )?;
+    read_samples(
+        data.samples,
+        &stacks,
+        &mut event_loop,
+        &format!("{place}.samples"),
+    )?;
+    Ok(event_loop)
+}
+
+/// The ids that a table's entries get. Entries that are there twice are one to an event loop.
+fn added<T, I>(
+    entries: Vec<T>,
+    place: &str,
+    mut add: impl FnMut(T) -> Result<I, Invalid>,
+) -> Result<Vec<I>, Error> {
+    let entries = entries.into_iter().enumerate();
+    let ids = entries.map(|(index, entry)| {
+        add(entry).map_err(|invalid| Error::new(format!("{place}[{index}]"), invalid))
+    });
+    ids.collect()
+}
+
+fn read_frames(
+    frames: ReadFrames,
+    resources: &[Option<ResourceId>],
+    realms: &[RealmId],
+    event_loop: &mut EventLoop,
+    place: &str,
+) -> Result<Vec<FrameId>, Error> {
+    let count = frames.name.len();
+    let column = |name: &str| format!("{place}.{name}");
+    check_length(frames.kind.len(), count, || column("kind"))?;
+    check_length(frames.resource.len(), count, || column("resource"))?;
+    check_length(frames.line.len(), count, || column("line"))?;
+    check_length(frames.column.len(), count, || column("column"))?;
+    check_length(frames.realm.len(), count, || column("realm"))?;
+    let mut ids = Vec::with_capacity(count);
+    for (index, name) in frames.name.into_iter().enumerate() {
+        let at = |name: &str| format!("{place}.{name}[{index}]");
+        let kind = frames.kind[index];
+        let kind = usize::try_from(kind)
+            .ok()
+            .and_then(|kind| KINDS.get(kind))
+            .ok_or_else(|| Error::new(at("kind"), format!("{kind} is no kind of frame")))?;
+        let resource = entry(frames.resource[index], resources, "resources", || {
+            at("resource")
+        })?;
+        let realm = entry(frames.realm[index], realms, "realms", || at("realm"))?;
+        let added = event_loop.add_frame(Frame {
+            name,
+            kind: *kind,
+            resource: resource.flatten(),
+            line: NonZeroU32::new(frames.line[index]),
+            column: NonZeroU32::new(frames.column[index]),
+            realm,
+        });
+        ids.push(added.map_err(|invalid| Error::new(at("name"), invalid))?);
+    }
+    Ok(ids)
+}
+
+fn read_stacks(
+    stacks: ReadStacks,
+    frames: &[FrameId],
+    event_loop: &mut EventLoop,
+    place: &str,
+) -> Result<Vec<StackId>, Error> {
+    let count = stacks.frame.len();
+    check_length(stacks.parent.len(), count, || format!("{place}.parent"))?;
+    let mut ids: Vec<StackId> = Vec::with_capacity(count);
+    for (index, (parent, frame)) in stacks.parent.into_iter().zip(stacks.frame).enumerate() {
+        let frame_place = || format!("{place}.frame[{index}]");
+        let frame = entry(frame, frames, "frames", frame_place)?
+            .ok_or_else(|| Error::new(frame_place(), "a stack without a frame"))?;
+        let parent = match parent {
+            ABSENT => None,
+            parent => {
+                let before = usize::try_from(parent)
+                    .ok()
+                    .and_then(|parent| ids.get(parent));
+                let before = before.ok_or_else(|| {
+                    let problem = format!("{parent} is not the index of a stack before this one");
+                    Error::new(format!("{place}.parent[{index}]"), problem)
+                })?;
+                Some(*before)
+            },
+        };
+        let added = event_loop.add_stack(parent, frame);
+        ids.push(added.map_err(|invalid| Error::new(frame_place(), invalid))?);
+    }
+    Ok(ids)
+}
+
+fn read_samples(
+    samples: ReadSamples,
+    stacks: &[StackId],
+    event_loop: &mut EventLoop,
+    place: &str,
+) -> Result<(), Error> {
+    let count = samples.time.len();
+    check_length(samples.stack.len(), count, || format!("{place}.stack"))?;
+    check_length(samples.activity.len(), count, || {
+        format!("{place}.activity")
+    })?;
+    if let Some(weights) = &samples.weight {
+        check_length(weights.len(), count, || format!("{place}.weight"))?;
+    }
+    let mut microseconds: u64 = 0;
+    for (index, since_last) in samples.time.into_iter().enumerate() {
+        // Saturates; what is too late is refused.
+        microseconds = microseconds.saturating_add(since_last);
+        let at = |name: &str| format!("{place}.{name}[{index}]");
+        let activity = samples.activity[index];
+        let activity = match activity {
+            ABSENT => None,
+            activity => {
+                let known = usize::try_from(activity)
+                    .ok()
+                    .and_then(|activity| ACTIVITIES.get(activity));
+                let problem = || format!("{activity} is no activity");
+                Some(*known.ok_or_else(|| Error::new(at("activity"), problem()))?)
+            },
+        };
+        let weight = samples.weight.as_ref().map_or(1, |weights| weights[index]);
+        let added = event_loop.add_sample(Sample {
+            time: microseconds as f64 / MICROSECONDS,
+            weight,
+            stack: entry(samples.stack[index], stacks, "stacks", || at("stack"))?,
+            activity,
+        });
+        added.map_err(|invalid| {
+            let column = match invalid {
+                Invalid::NoWeight | Invalid::TooHeavy => "weight",
+                _ => "time",
+            };
+            Error::new(at(column), invalid)
+        })?;
+    }
+    Ok(())
+}
+
+/// What an index stands for; none for [`ABSENT`].
+fn entry<T: Copy>(
+    index: i64,
+    table: &[T],
+    name: &str,
+    place: impl FnOnce() -> String,
+) -> Result<Option<T>, Error> {
+    if index == ABSENT {
+        return Ok(None);
+    }
+    let entry = usize::try_from(index)
+        .ok()
+        .and_then(|index| table.get(index));
+    match entry {
+        Some(entry) => Ok(Some(*entry)),
+        None => Err(Error::new(
+            place(),
+            format!(
+                "{index} is neither {ABSENT} nor an index of {name}, which has {}",
+                table.len()
+            ),
+        )),
+    }
+}
+
+fn check_length(length: usize, of: usize, place: impl FnOnce() -> String) -> Result<(), Error> {
+    match length == of {
+        true => Ok(()),
+        false => Err(Error::new(place(), format!("{length} entries for {of}"))),
+    }
+}
+
+/// Writes what the viewer reads.
+pub fn write(recording: &Recording, writer: impl Write) -> Result<(), WriteError> {
+    Ok(serde_json::to_writer(writer, &data(recording))?)
+}
+
+/// A value that is made while it is written.
+pub fn data(recording: &Recording) -> impl Serialize {
+    Data {
+        version: VERSION,
+        interval: recording.interval,
+        time_origin: recording.time_origin,
+        processes: Array(|| {
+            recording.processes.iter().map(|process| ProcessData {
+                name: &*process.name,
+                pid: process.pid,
+                ended: process.ended,
+                event_loops: Array(|| process.event_loops.iter().map(event_loop_data)),
+            })
+        }),
+    }
+}
+
+fn event_loop_data(event_loop: &EventLoop) -> impl Serialize {
+    let (kind, documents) = match &event_loop.kind {
+        EventLoopKind::Page { documents } => (Kind::Page, &**documents),
+        EventLoopKind::Worker => (Kind::Worker, &[][..]),
+        EventLoopKind::Unknown => (Kind::Unknown, &[][..]),
+    };
+    EventLoopData {
+        name: &*event_loop.name,
+        kind,
+        documents,
+        resources: Array(|| event_loop.resources()),
+        realms: Array(|| {
+            event_loop.realms().map(|realm| RealmData {
+                url: &*realm.url,
+                origin: realm.origin.as_deref(),
+            })
+        }),
+        frames: frames_data(event_loop),
+        stacks: Stacks {
+            parent: Array(|| {
+                let parents = event_loop.stacks().map(|stack| stack.parent);
+                parents.map(|parent| index_or_absent(parent.map(StackId::index)))
+            }),
+            frame: Array(|| event_loop.stacks().map(|stack| stack.frame.index())),
+        },
+        samples: samples_data(event_loop),
+    }
+}
+
+fn frames_data(event_loop: &EventLoop) -> impl Serialize {
+    let number = |number: Option<NonZeroU32>| number.map_or(0, NonZeroU32::get);
+    Frames {
+        name: Array(|| event_loop.frames().map(|frame| &*frame.name)),
+        kind: Array(|| {
+            event_loop
+                .frames()
+                .map(|frame| number_of(&KINDS, frame.kind))
+        }),
+        resource: Array(|| {
+            let resources = event_loop.frames().map(|frame| frame.resource);
+            resources.map(|resource| index_or_absent(resource.map(ResourceId::index)))
+        }),
+        line: Array(move || event_loop.frames().map(move |frame| number(frame.line))),
+        column: Array(move || event_loop.frames().map(move |frame| number(frame.column))),
+        realm: Array(|| {
+            let realms = event_loop.frames().map(|frame| frame.realm);
+            realms.map(|realm| index_or_absent(realm.map(RealmId::index)))
+        }),
+    }
+}
+
+fn samples_data(event_loop: &EventLoop) -> impl Serialize {
+    let samples = event_loop.samples();
+    let is_weighted = samples.iter().any(|sample| sample.weight != 1);
+    Samples {
+        time: Array(|| {
+            samples.iter().scan(0, |last, sample| {
+                let microseconds = (sample.time * MICROSECONDS).round() as u64;
+                let since_last = microseconds - *last;
+                *last = microseconds;
+                Some(since_last)
+            })
+        }),
+        weight: is_weighted.then_some(Array(|| samples.iter().map(|sample| sample.weight))),
+        stack: Array(|| {
+            let stacks = samples.iter().map(|sample| sample.stack);
+            stacks.map(|stack| index_or_absent(stack.map(StackId::index)))
+        }),
+        activity: Array(|| {
+            let activities = samples.iter().map(|sample| sample.activity);
+            activities.map(|activity| match activity {
+                Some(activity) => number_of(&ACTIVITIES, activity),
+                None => ABSENT,
+            })
+        }),
+    }
+}
+
+fn index_or_absent(index: Option<usize>) -> i64 {
+    index.map_or(ABSENT, |index| index as i64)
+}
+
+fn number_of<T: PartialEq>(numbers: &[T], entry: T) -> i64 {
+    index_or_absent(numbers.iter().position(|other| *other == entry))
+}

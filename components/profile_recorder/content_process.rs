@@ -1,0 +1,37 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! A content process' side: one thread does what the browser asks, another one sends the reports. So
+//! neither event loops nor the sampling thread ever wait for the browser.
+
+use std::{io, thread};
+
+use crate::connection;
+
+/// Lets the browser record this content process from now on, and takes over the browser's preferences of
+/// the profiler. To be called before the first event loop begins, and before a sandbox is entered.
+pub fn report_to_browser() -> io::Result<()> {
+    let connected = connection::connect()?;
+    let (reports, to_send) = crossbeam_channel::unbounded();
+    js_profiler::serve(connected.first_request()?, &reports);
+    let sender = connected.reports;
+    thread::Builder::new()
+        .name("ProfileReports".to_owned())
+        .spawn(move || {
+            // When the browser has gone, nobody receives them.
+            while let Ok(report) = to_send.recv()
+                && sender.send(report).is_ok()
+            {}
+        })?;
+    let requests = connected.requests;
+    thread::Builder::new()
+        .name("ProfileRequests".to_owned())
+        .spawn(move || {
+            while let Ok(request) = requests.recv() {
+                js_profiler::serve(request, &reports);
+            }
+            js_profiler::end_recording();
+        })?;
+    Ok(())
+}

@@ -1,0 +1,902 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! What is kept of an event loop's recording: the tables as they came, and the samples that are wanted.
+//!
+//! Chunks come from other processes, which run what pages give them: nothing is taken that does not refer
+//! to what is there, or that is at a time when it cannot have been sampled.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::mem;
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use js_profiler_traits::recording::{
+    Chunk, Description, EventLoopKind, Realm, RecordedFrame, RecordedFrameKind,
+};
+use js_profiler_traits::{Marker, SampleCounts, Stack};
+use profile_formats::{
+    Activity, EventLoop, Frame, FrameId, FrameKind, Invalid, MAX_STACK_DEPTH, Sample, StackId,
+};
+use servo_base::cross_process_instant::CrossProcessInstant;
+
+/// Which samples are kept.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wanted {
+    pub max_samples: Option<u64>,
+    pub keep_last: Option<Duration>,
+    pub long_tasks: Option<Duration>,
+}
+
+/// An event loop's recording.
+#[derive(Debug)]
+pub struct Kept {
+    wanted: Wanted,
+    /// The 0 of the recording's clock.
+    start: CrossProcessInstant,
+    description: Description,
+    counts: SampleCounts,
+    /// Newer tables come with newer samples.
+    parts: VecDeque<Part>,
+    /// How many samples there are in all parts.
+    samples: u64,
+    /// Of the last sample that came, kept or not, in milliseconds.
+    last_time: f64,
+    /// The newest samples, while the event loop has been busy for.
+    stretch: Option<Stretch>,
+    /// Whether it takes no more samples.
+    full: bool,
+}
+
+/// Tables and the samples that refer to them.
+#[derive(Debug, Default)]
+struct Part {
+    resources: Vec<String>,
+    realms: Vec<Realm>,
+    frames: Vec<RecordedFrame>,
+    stacks: Vec<Stack>,
+    /// Of each stack.
+    depths: Vec<u32>,
+    samples: VecDeque<KeptSample>,
+    /// How much the tables' texts take, in bytes.
+    text: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct KeptSample {
+    /// In milliseconds.
+    time: f64,
+    /// One more than the stack's index.
+    stack: Option<NonZeroU32>,
+    activity: Option<Marker>,
+}
+
+const _: () = assert!(size_of::<KeptSample>() == 16);
+
+/// The event loop has been busy since its last idle sample.
+#[derive(Clone, Copy, Debug)]
+struct Stretch {
+    since: f64,
+    /// How many of the newest samples are of it.
+    samples: u64,
+    /// Whether it has been long enough.
+    is_long: bool,
+}
+
+/// What a process may not report.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Nonsense {
+    /// An id of something that is not there: what refers to it, and the id.
+    NoSuch(&'static str, u32),
+    /// Neither the beginning of tables nor what follows.
+    NoTables,
+    /// More entries than there are ids.
+    TooMany(&'static str),
+    TooDeep,
+    /// A sample before the one before it. In milliseconds.
+    Backwards {
+        time: f64,
+        last: f64,
+    },
+    /// A sample before the recording began, or in the future.
+    OutOfTime,
+}
+
+impl fmt::Display for Nonsense {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSuch(what, id) => write!(formatter, "{what} {id}, which is not there"),
+            Self::NoTables => formatter.write_str("samples without tables"),
+            Self::TooMany(what) => write!(formatter, "more {what} than there are ids"),
+            Self::TooDeep => write!(formatter, "a stack of more than {MAX_STACK_DEPTH} frames"),
+            Self::Backwards { time, last } => {
+                write!(formatter, "a sample at {time} ms after one at {last} ms")
+            },
+            Self::OutOfTime => {
+                formatter.write_str("a sample from before the recording or from the future")
+            },
+        }
+    }
+}
+
+impl std::error::Error for Nonsense {}
+
+impl Kept {
+    pub fn new(wanted: Wanted, start: CrossProcessInstant) -> Self {
+        Self {
+            wanted,
+            start,
+            description: Description::default(),
+            counts: SampleCounts::default(),
+            parts: VecDeque::new(),
+            samples: 0,
+            last_time: 0.,
+            stretch: None,
+            full: false,
+        }
+    }
+
+    /// Takes what is new, up to the first thing that cannot be.
+    pub fn add(&mut self, chunk: Chunk, now: CrossProcessInstant) -> Result<(), Nonsense> {
+        self.counts = chunk.counts;
+        if let Some(description) = chunk.description {
+            self.description = description;
+        }
+        if self.full {
+            return Ok(());
+        }
+        if chunk.new_tables {
+            self.parts.retain(|part| !part.samples.is_empty());
+            self.parts.push_back(Part::default());
+        }
+        let part = self.parts.back_mut().ok_or(Nonsense::NoTables)?;
+        part.add_tables(chunk.resources, chunk.realms, chunk.frames, chunk.stacks)?;
+        for sample in chunk.samples {
+            let part = self.parts.back().ok_or(Nonsense::NoTables)?;
+            let stack = match sample.stack {
+                Some(id) if id as usize >= part.stacks.len() => {
+                    return Err(Nonsense::NoSuch("a sample of stack", id));
+                },
+                stack => stack.and_then(|id| NonZeroU32::new(id + 1)),
+            };
+            // The clock is the system's, the same for all processes.
+            if !(self.start..=now).contains(&sample.time) {
+                return Err(Nonsense::OutOfTime);
+            }
+            let time = milliseconds(self.start, sample.time);
+            if time < self.last_time {
+                return Err(Nonsense::Backwards {
+                    time,
+                    last: self.last_time,
+                });
+            }
+            self.add_sample(KeptSample {
+                time,
+                stack,
+                activity: sample.activity,
+            });
+            if self.full {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn add_sample(&mut self, sample: KeptSample) {
+        self.last_time = sample.time;
+        if let Some(least) = self.wanted.long_tasks
+            && !self.is_of_long_task(sample, milliseconds_of(least))
+        {
+            return;
+        }
+        if let Some(part) = self.parts.back_mut() {
+            part.samples.push_back(sample);
+            self.samples += 1;
+        }
+        self.forget_old(self.last_time);
+        let Some(max_samples) = self.wanted.max_samples else {
+            return;
+        };
+        if self.wanted.keep_last.is_some() {
+            while self.samples > max_samples {
+                self.forget_first();
+            }
+        } else if self.samples >= max_samples {
+            // What is not known to be of a long task yet may be taken back.
+            self.full = self.stretch.is_none_or(|stretch| stretch.is_long);
+        }
+    }
+
+    /// Follows stretches in which the event loop is busy, and takes the samples of those back that were
+    /// too short. Says whether this sample may be kept: of idle ones it is the one that ends a long
+    /// stretch.
+    fn is_of_long_task(&mut self, sample: KeptSample, least: f64) -> bool {
+        if sample.activity.is_some() {
+            let stretch = self.stretch.get_or_insert(Stretch {
+                since: sample.time,
+                samples: 0,
+                is_long: false,
+            });
+            stretch.samples += 1;
+            stretch.is_long |= sample.time - stretch.since > least;
+            return true;
+        }
+        let Some(stretch) = self.stretch.take() else {
+            return false;
+        };
+        // It was busy until now at the most.
+        let is_long = stretch.is_long || sample.time - stretch.since > least;
+        if !is_long {
+            self.take_back(stretch.samples);
+        }
+        is_long
+    }
+
+    /// Takes the newest samples back.
+    fn take_back(&mut self, samples: u64) {
+        for _ in 0..samples {
+            for part in self.parts.iter_mut().rev() {
+                if part.samples.pop_back().is_some() {
+                    self.samples -= 1;
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Forgets samples that are older than `newest`, a time on the recording's clock, by more than is to
+    /// be kept.
+    pub fn forget_old(&mut self, newest: f64) {
+        let Some(keep_last) = self.wanted.keep_last else {
+            return;
+        };
+        let oldest = newest - milliseconds_of(keep_last);
+        while self.first().is_some_and(|sample| sample.time < oldest) {
+            self.forget_first();
+        }
+    }
+
+    fn first(&self) -> Option<&KeptSample> {
+        self.parts.iter().find_map(|part| part.samples.front())
+    }
+
+    fn forget_first(&mut self) {
+        while let Some(part) = self.parts.front_mut() {
+            if part.samples.pop_front().is_some() {
+                self.samples -= 1;
+                if let Some(stretch) = &mut self.stretch {
+                    // It may be one of them.
+                    stretch.samples = stretch.samples.min(self.samples);
+                }
+                return;
+            }
+            if self.parts.len() == 1 {
+                return;
+            }
+            // Nobody refers to its tables any more.
+            self.parts.pop_front();
+        }
+    }
+
+    pub fn counts(&self) -> SampleCounts {
+        self.counts
+    }
+
+    pub fn samples(&self) -> u64 {
+        self.samples
+    }
+
+    pub fn last_time(&self) -> f64 {
+        self.last_time
+    }
+
+    pub fn is_full(&self) -> bool {
+        self.full
+    }
+
+    /// What it takes, in bytes.
+    pub fn memory(&self) -> u64 {
+        let of_part = |part: &Part| {
+            part.text
+                + vec_bytes(&part.resources)
+                + vec_bytes(&part.realms)
+                + vec_bytes(&part.frames)
+                + vec_bytes(&part.stacks)
+                + vec_bytes(&part.depths)
+                + (part.samples.capacity() * size_of::<KeptSample>()) as u64
+        };
+        self.parts.iter().map(of_part).sum()
+    }
+
+    /// The event loop with what its samples refer to. `newest` is the time up to which the recording goes.
+    pub fn finish(mut self, newest: f64) -> Result<EventLoop, Invalid> {
+        if let Some(stretch) = self.stretch.take()
+            && !stretch.is_long
+        {
+            self.take_back(stretch.samples);
+        }
+        if let Some(max) = self.wanted.max_samples {
+            self.take_back(self.samples.saturating_sub(max));
+        }
+        self.forget_old(newest);
+        let label = self.description.label();
+        let mut event_loop = EventLoop::new(label, kind(self.description));
+        for part in mem::take(&mut self.parts) {
+            part.finish(&mut event_loop)?;
+        }
+        Ok(event_loop)
+    }
+}
+
+impl Part {
+    fn add_tables(
+        &mut self,
+        resources: Vec<String>,
+        realms: Vec<Realm>,
+        frames: Vec<RecordedFrame>,
+        stacks: Vec<Stack>,
+    ) -> Result<(), Nonsense> {
+        let text_of = |realm: &Realm| {
+            let origin = realm.origin.as_ref().map_or(0, String::capacity);
+            realm.url.capacity() + origin
+        };
+        self.text += resources.iter().map(String::capacity).sum::<usize>() as u64;
+        self.text += realms.iter().map(text_of).sum::<usize>() as u64;
+        self.resources.extend(resources);
+        self.realms.extend(realms);
+        for frame in frames {
+            check("a frame of resource", frame.resource, self.resources.len())?;
+            check("a frame of realm", frame.realm, self.realms.len())?;
+            self.text += frame.name.capacity() as u64;
+            self.frames.push(frame);
+        }
+        for stack in stacks {
+            check(
+                "a stack with frame",
+                Some(stack.frame_id),
+                self.frames.len(),
+            )?;
+            check("a stack with parent", stack.parent_id, self.stacks.len())?;
+            let parent_depth = stack.parent_id.map_or(0, |id| self.depths[id as usize]);
+            if parent_depth >= MAX_STACK_DEPTH {
+                return Err(Nonsense::TooDeep);
+            }
+            self.stacks.push(stack);
+            self.depths.push(parent_depth + 1);
+        }
+        for (what, length) in [("frames", self.frames.len()), ("stacks", self.stacks.len())] {
+            // An absent one needs an id, too.
+            if length >= u32::MAX as usize {
+                return Err(Nonsense::TooMany(what));
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self, event_loop: &mut EventLoop) -> Result<(), Invalid> {
+        let mut is_used = vec![false; self.stacks.len()];
+        for sample in &self.samples {
+            if let Some(index) = index(sample.stack) {
+                is_used[index] = true;
+            }
+        }
+        // A parent is before its children.
+        for index in (0..self.stacks.len()).rev() {
+            if let Some(parent) = self.stacks[index].parent_id.filter(|_| is_used[index]) {
+                is_used[parent as usize] = true;
+            }
+        }
+        let mut frames: Vec<Option<FrameId>> = vec![None; self.frames.len()];
+        let mut stacks: Vec<Option<StackId>> = vec![None; self.stacks.len()];
+        for (index, stack) in self.stacks.iter().enumerate() {
+            if !is_used[index] {
+                continue;
+            }
+            let frame = match frames[stack.frame_id as usize] {
+                Some(frame) => frame,
+                None => {
+                    let frame =
+                        self.add_frame(event_loop, &self.frames[stack.frame_id as usize])?;
+                    *frames[stack.frame_id as usize].insert(frame)
+                },
+            };
+            let parent = stack.parent_id.and_then(|parent| stacks[parent as usize]);
+            stacks[index] = Some(event_loop.add_stack(parent, frame)?);
+        }
+        for sample in self.samples {
+            event_loop.add_sample(Sample {
+                time: sample.time,
+                weight: 1,
+                stack: index(sample.stack).and_then(|index| stacks[index]),
+                activity: Some(sample.activity.map_or(Activity::Idle, activity)),
+            })?;
+        }
+        Ok(())
+    }
+
+    fn add_frame(
+        &self,
+        event_loop: &mut EventLoop,
+        frame: &RecordedFrame,
+    ) -> Result<FrameId, Invalid> {
+        let resource = match frame.resource {
+            Some(id) => event_loop.add_resource(&self.resources[id as usize])?,
+            None => None,
+        };
+        let realm = match frame.realm {
+            Some(id) => {
+                let realm = &self.realms[id as usize];
+                Some(event_loop.add_realm(profile_formats::Realm {
+                    url: realm.url.clone(),
+                    origin: realm.origin.clone(),
+                })?)
+            },
+            None => None,
+        };
+        event_loop.add_frame(Frame {
+            name: frame.name.clone(),
+            kind: match frame.kind {
+                RecordedFrameKind::Script => FrameKind::Script,
+                RecordedFrameKind::BuiltIn => FrameKind::BuiltIn,
+            },
+            resource,
+            line: frame.line.and_then(NonZeroU32::new),
+            column: frame.column.and_then(NonZeroU32::new),
+            realm,
+        })
+    }
+}
+
+/// What an event loop is there for, as a recording has it.
+pub fn kind(description: Description) -> profile_formats::EventLoopKind {
+    match description.kind {
+        EventLoopKind::Page => profile_formats::EventLoopKind::Page {
+            documents: description.urls,
+        },
+        EventLoopKind::Worker | EventLoopKind::SharedWorker | EventLoopKind::ServiceWorker => {
+            profile_formats::EventLoopKind::Worker
+        },
+        EventLoopKind::Unknown => profile_formats::EventLoopKind::Unknown,
+    }
+}
+
+fn activity(marker: Marker) -> Activity {
+    match marker {
+        Marker::Script => Activity::Script,
+        Marker::Gc => Activity::Gc,
+        Marker::Style => Activity::Style,
+        Marker::Layout => Activity::Layout,
+        Marker::Paint => Activity::Paint,
+        Marker::Other => Activity::Other,
+    }
+}
+
+fn check(what: &'static str, id: Option<u32>, length: usize) -> Result<(), Nonsense> {
+    match id {
+        Some(id) if id as usize >= length => Err(Nonsense::NoSuch(what, id)),
+        _ => Ok(()),
+    }
+}
+
+fn index(stack: Option<NonZeroU32>) -> Option<usize> {
+    stack.map(|id| id.get() as usize - 1)
+}
+
+fn vec_bytes<T>(vec: &Vec<T>) -> u64 {
+    (vec.capacity() * size_of::<T>()) as u64
+}
+
+/// From the recording's 0 to a moment.
+pub fn milliseconds(start: CrossProcessInstant, time: CrossProcessInstant) -> f64 {
+    (time - start).as_seconds_f64() * 1_000.
+}
+
+fn milliseconds_of(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1_000.
+}
+
+#[cfg(test)]
+mod tests {
+    use js_profiler_traits::GroupId;
+    use js_profiler_traits::recording::{RecordedSample, RecordingId};
+
+    use super::*;
+
+    /// The event loop runs `leaf` below `root` where there is a stack.
+    fn tables(leaf: &str) -> Chunk {
+        let frame = |name: &str, resource, realm| RecordedFrame {
+            name: name.to_owned(),
+            kind: RecordedFrameKind::Script,
+            resource,
+            line: Some(3),
+            column: Some(7),
+            realm,
+        };
+        Chunk {
+            new_tables: true,
+            resources: vec!["https://a.example/a.js".to_owned()],
+            realms: vec![Realm {
+                url: "https://a.example/".to_owned(),
+                origin: Some("https://a.example".to_owned()),
+            }],
+            frames: vec![frame("root", Some(0), Some(0)), frame(leaf, None, None)],
+            stacks: vec![stack(None, 0), stack(Some(0), 1)],
+            ..nothing()
+        }
+    }
+
+    fn stack(parent_id: Option<u32>, frame_id: u32) -> Stack {
+        Stack {
+            parent_id,
+            frame_id,
+        }
+    }
+
+    fn nothing() -> Chunk {
+        Chunk {
+            recording: RecordingId(1),
+            group: GroupId(1),
+            description: None,
+            without_stacks: None,
+            new_tables: false,
+            resources: Vec::new(),
+            realms: Vec::new(),
+            frames: Vec::new(),
+            stacks: Vec::new(),
+            samples: Vec::new(),
+            counts: SampleCounts::default(),
+        }
+    }
+
+    /// The clock of the tests, in milliseconds.
+    fn at(milliseconds: u64) -> CrossProcessInstant {
+        CrossProcessInstant::epoch()
+            + Duration::from_millis(1_000 + milliseconds)
+                .try_into()
+                .unwrap()
+    }
+
+    const END: u64 = 1_000_000;
+
+    fn busy(time: u64, stack: Option<u32>) -> RecordedSample {
+        RecordedSample {
+            time: at(time),
+            stack,
+            activity: Some(Marker::Script),
+        }
+    }
+
+    fn idle(time: u64) -> RecordedSample {
+        RecordedSample {
+            time: at(time),
+            stack: None,
+            activity: None,
+        }
+    }
+
+    fn samples(samples: impl IntoIterator<Item = RecordedSample>) -> Chunk {
+        Chunk {
+            samples: samples.into_iter().collect(),
+            ..nothing()
+        }
+    }
+
+    fn kept(wanted: Wanted) -> Kept {
+        let mut kept = Kept::new(wanted, at(0));
+        kept.add(tables("leaf"), at(END)).unwrap();
+        kept
+    }
+
+    fn times(event_loop: &EventLoop) -> Vec<f64> {
+        event_loop.samples().iter().map(|one| one.time).collect()
+    }
+
+    /// The names on the stack of a sample, from the root to the leaf.
+    fn names(event_loop: &EventLoop, sample: usize) -> Vec<&str> {
+        let frames = event_loop.frames_of(event_loop.samples()[sample].stack);
+        frames
+            .into_iter()
+            .map(|frame| &*event_loop.frame(frame).name)
+            .collect()
+    }
+
+    #[test]
+    fn what_came_in_pieces_is_whole() {
+        let mut kept = kept(Wanted::default());
+        kept.add(
+            Chunk {
+                description: Some(Description {
+                    kind: EventLoopKind::Page,
+                    name: String::new(),
+                    urls: vec!["https://a.example/".to_owned()],
+                }),
+                ..samples([busy(1, Some(1)), idle(2)])
+            },
+            at(END),
+        )
+        .unwrap();
+        kept.add(
+            Chunk {
+                stacks: vec![stack(Some(1), 0)],
+                ..samples([busy(3, Some(2)), busy(4, None)])
+            },
+            at(END),
+        )
+        .unwrap();
+        let event_loop = kept.finish(4.).unwrap();
+        assert_eq!(event_loop.name, "Page https://a.example/");
+        let documents = vec!["https://a.example/".to_owned()];
+        assert_eq!(
+            event_loop.kind,
+            profile_formats::EventLoopKind::Page { documents }
+        );
+        assert_eq!(times(&event_loop), [1., 2., 3., 4.]);
+        assert_eq!(names(&event_loop, 0), ["root", "leaf"]);
+        assert_eq!(names(&event_loop, 2), ["root", "leaf", "root"]);
+        assert!(names(&event_loop, 1).is_empty() && names(&event_loop, 3).is_empty());
+        let activities: Vec<_> = event_loop
+            .samples()
+            .iter()
+            .map(|sample| sample.activity.unwrap())
+            .collect();
+        use Activity::{Idle, Script};
+        assert_eq!(activities, [Script, Idle, Script, Script]);
+        let root = event_loop.frames().next().unwrap();
+        assert_eq!(event_loop.resource_of(root), Some("https://a.example/a.js"));
+        let realm = event_loop.realm(root.realm.unwrap());
+        assert_eq!(realm.origin.as_deref(), Some("https://a.example"));
+        assert_eq!(root.line.map(NonZeroU32::get), Some(3));
+    }
+
+    #[test]
+    fn tables_that_begin_anew_are_not_mixed_up_with_those_before() {
+        let mut kept = kept(Wanted::default());
+        kept.add(samples([busy(1, Some(1))]), at(END)).unwrap();
+        kept.add(tables("other"), at(END)).unwrap();
+        kept.add(samples([busy(2, Some(1))]), at(END)).unwrap();
+        let event_loop = kept.finish(2.).unwrap();
+        assert_eq!(names(&event_loop, 0), ["root", "leaf"]);
+        assert_eq!(names(&event_loop, 1), ["root", "other"]);
+        // What both have is there once.
+        assert_eq!(event_loop.frames().len(), 3);
+        assert_eq!(event_loop.stacks().len(), 3);
+    }
+
+    #[test]
+    fn nonsense_is_refused_and_what_came_before_it_is_kept() {
+        let cases = [
+            (
+                samples([busy(5, Some(2))]),
+                Nonsense::NoSuch("a sample of stack", 2),
+            ),
+            (
+                samples([busy(5, Some(u32::MAX))]),
+                Nonsense::NoSuch("a sample of stack", u32::MAX),
+            ),
+            (
+                Chunk {
+                    stacks: vec![stack(Some(2), 0)],
+                    ..nothing()
+                },
+                Nonsense::NoSuch("a stack with parent", 2),
+            ),
+            (
+                Chunk {
+                    stacks: vec![stack(None, 2)],
+                    ..nothing()
+                },
+                Nonsense::NoSuch("a stack with frame", 2),
+            ),
+            (
+                Chunk {
+                    frames: vec![RecordedFrame {
+                        resource: Some(1),
+                        ..tables("").frames[0].clone()
+                    }],
+                    ..nothing()
+                },
+                Nonsense::NoSuch("a frame of resource", 1),
+            ),
+            (
+                Chunk {
+                    frames: vec![RecordedFrame {
+                        realm: Some(1),
+                        ..tables("").frames[0].clone()
+                    }],
+                    ..nothing()
+                },
+                Nonsense::NoSuch("a frame of realm", 1),
+            ),
+            (
+                samples([busy(6, None), busy(5, None)]),
+                Nonsense::Backwards { time: 5., last: 6. },
+            ),
+            (samples([busy(END + 1, None)]), Nonsense::OutOfTime),
+            (
+                samples([RecordedSample {
+                    time: CrossProcessInstant::epoch(),
+                    ..idle(0)
+                }]),
+                Nonsense::OutOfTime,
+            ),
+            (
+                Chunk {
+                    stacks: (1..MAX_STACK_DEPTH).map(|id| stack(Some(id), 0)).collect(),
+                    ..nothing()
+                },
+                Nonsense::TooDeep,
+            ),
+        ];
+        for (chunk, expected) in cases {
+            let mut kept = kept(Wanted::default());
+            kept.add(samples([busy(4, Some(1))]), at(END)).unwrap();
+            assert_eq!(kept.add(chunk, at(END)), Err(expected.clone()));
+            let event_loop = kept.finish(4.).unwrap();
+            assert_eq!(times(&event_loop)[0], 4., "{expected}");
+            assert_eq!(names(&event_loop, 0), ["root", "leaf"]);
+        }
+        let mut empty = Kept::new(Wanted::default(), at(0));
+        let result = empty.add(samples([idle(1)]), at(END));
+        assert_eq!(result, Err(Nonsense::NoTables));
+    }
+
+    #[test]
+    fn a_full_buffer_takes_no_more() {
+        let mut kept = kept(Wanted {
+            max_samples: Some(3),
+            ..Wanted::default()
+        });
+        kept.add(samples((1..=2).map(idle)), at(END)).unwrap();
+        assert!(!kept.is_full());
+        kept.add(samples((3..=9).map(idle)), at(END)).unwrap();
+        assert!(kept.is_full());
+        kept.add(samples((10..=19).map(idle)), at(END)).unwrap();
+        assert_eq!(kept.samples(), 3);
+        assert_eq!(times(&kept.finish(19.).unwrap()), [1., 2., 3.]);
+    }
+
+    #[test]
+    fn a_flight_recorder_keeps_the_last_samples_alone() {
+        let mut kept = kept(Wanted {
+            keep_last: Some(Duration::from_millis(10)),
+            ..Wanted::default()
+        });
+        for round in 0..1_000 {
+            let first = round * 10;
+            // Every hundredth round with tables of its own.
+            if round % 100 == 99 {
+                kept.add(tables(&format!("leaf {round}")), at(END)).unwrap();
+            }
+            let chunk = samples((first..first + 10).map(|time| busy(time, Some(1))));
+            kept.add(chunk, at(END)).unwrap();
+            assert!(kept.samples() <= 11, "{}", kept.samples());
+            assert!(kept.parts.len() <= 2, "{}", kept.parts.len());
+        }
+        kept.add(
+            Chunk {
+                frames: vec![tables("unused").frames[1].clone()],
+                stacks: vec![stack(None, 2)],
+                ..nothing()
+            },
+            at(END),
+        )
+        .unwrap();
+        // Another event loop's last sample is later.
+        let event_loop = kept.finish(10_004.).unwrap();
+        assert_eq!(
+            times(&event_loop),
+            [9_994., 9_995., 9_996., 9_997., 9_998., 9_999.]
+        );
+        assert_eq!(names(&event_loop, 0), ["root", "leaf 999"]);
+        assert_eq!(event_loop.frames().len(), 2, "only what is used");
+        assert_eq!(event_loop.stacks().len(), 2);
+    }
+
+    #[test]
+    fn a_flight_recorder_with_a_full_buffer_forgets_the_oldest() {
+        let mut kept = kept(Wanted {
+            max_samples: Some(3),
+            keep_last: Some(Duration::from_millis(100)),
+            ..Wanted::default()
+        });
+        kept.add(samples((1..=9).map(idle)), at(END)).unwrap();
+        assert!(!kept.is_full());
+        assert_eq!(times(&kept.finish(9.).unwrap()), [7., 8., 9.]);
+    }
+
+    const LONG: Wanted = Wanted {
+        max_samples: None,
+        keep_last: None,
+        long_tasks: Some(Duration::from_millis(5)),
+    };
+
+    #[test]
+    fn of_long_tasks_all_is_kept_and_of_others_nothing() {
+        let mut kept = kept(LONG);
+        let task = |from: u64, until: u64| (from..until).map(|time| busy(time, Some(1)));
+        // As long as the bound, and then longer, both in pieces.
+        kept.add(samples((0..10).map(idle).chain(task(10, 13))), at(END))
+            .unwrap();
+        kept.add(samples(task(13, 15).chain([idle(15), idle(16)])), at(END))
+            .unwrap();
+        assert_eq!(kept.samples(), 0);
+        kept.add(samples(task(20, 24)), at(END)).unwrap();
+        kept.add(samples(task(24, 26).chain([idle(26), idle(27)])), at(END))
+            .unwrap();
+        // Longer only if it is asked how long the event loop was busy at the most.
+        kept.add(
+            samples([busy(30, None), busy(34, None), idle(36), idle(37)]),
+            at(END),
+        )
+        .unwrap();
+        // Goes on when the recording ends, one for long enough.
+        kept.add(samples(task(40, 47)), at(END)).unwrap();
+        let mut short = kept_of(LONG, samples(task(40, 44)));
+        assert_eq!(short.samples(), 4, "it may become long");
+        short.add(samples([]), at(END)).unwrap();
+        assert!(times(&short.finish(44.).unwrap()).is_empty());
+        let expected: Vec<_> = (20..27)
+            .chain([30, 34, 36])
+            .chain(40..47)
+            .map(f64::from)
+            .collect();
+        assert_eq!(times(&kept.finish(47.).unwrap()), expected);
+    }
+
+    fn kept_of(wanted: Wanted, chunk: Chunk) -> Kept {
+        let mut kept = kept(wanted);
+        kept.add(chunk, at(END)).unwrap();
+        kept
+    }
+
+    #[test]
+    fn short_tasks_take_no_memory_however_many_there_are() {
+        let mut kept = kept(LONG);
+        for round in 0..1_000 {
+            let time = round * 4;
+            kept.add(
+                samples([busy(time, Some(1)), busy(time + 1, None), idle(time + 2)]),
+                at(END),
+            )
+            .unwrap();
+            kept.add(tables("leaf"), at(END)).unwrap();
+            assert_eq!(kept.samples(), 0);
+            assert!(kept.parts.len() <= 2);
+        }
+        assert!(kept.memory() < 10_000, "{}", kept.memory());
+    }
+
+    #[test]
+    fn a_buffer_of_long_tasks_is_full_of_them() {
+        let mut kept = kept(Wanted {
+            max_samples: Some(8),
+            ..LONG
+        });
+        for round in 0..10 {
+            let time = round * 6;
+            let short = (time..time + 5).map(|time| busy(time, None));
+            kept.add(samples(short.chain([idle(time + 5)])), at(END))
+                .unwrap();
+            assert!(!kept.is_full());
+        }
+        kept.add(samples((100..200).map(|time| busy(time, Some(1)))), at(END))
+            .unwrap();
+        assert!(kept.is_full());
+        let expected: Vec<_> = (100..108).map(f64::from).collect();
+        assert_eq!(times(&kept.finish(200.).unwrap()), expected);
+    }
+
+    #[test]
+    fn a_long_task_in_a_flight_recorder_may_be_longer_than_what_it_keeps() {
+        let mut kept = kept(Wanted {
+            keep_last: Some(Duration::from_millis(3)),
+            ..LONG
+        });
+        kept.add(samples((0..20).map(|time| busy(time, None))), at(END))
+            .unwrap();
+        kept.add(samples([idle(20)]), at(END)).unwrap();
+        assert_eq!(times(&kept.finish(20.).unwrap()), [17., 18., 19., 20.]);
+    }
+}

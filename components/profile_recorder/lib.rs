@@ -1,0 +1,29 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! Recordings: samples of the event loops of a browser, in all of its processes, as one
+//! [`profile_formats::Recording`].
+//!
+//! A [`Recorder`] is the browser process' side. It asks the sampling threads of this process and, with
+//! [`Recorder::listen`], of the content processes to sample their event loops, and keeps what they
+//! report. Content processes call [`report_to_browser`].
+
+#![deny(unsafe_code)]
+
+// Built anew in every checkout: see the generated .cargo/config.toml.
+const _: Option<&str> = option_env!("STROBE_CHECKOUT");
+
+mod connection;
+mod content_process;
+mod kept;
+mod options;
+mod recorder;
+mod status;
+#[cfg(test)]
+mod tests;
+
+pub use crate::content_process::report_to_browser;
+pub use crate::options::{EventLoopId, EventLoops, NotAnEventLoopId, Options};
+pub use crate::recorder::{NotRecording, Recorder, StartError};
+pub use crate::status::{EventLoopStatus, ProcessStatus, Progress, SessionStatus, Status};

@@ -1,0 +1,127 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! What is recorded, and how much of it is kept.
+
+use std::fmt;
+use std::num::NonZeroU64;
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::{Serialize, Serializer};
+
+/// What a recording is started with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// Between two samples of an event loop. It is rounded down to a multiple of the base interval, as
+    /// that of a page's session is.
+    pub interval: Duration,
+    pub event_loops: EventLoops,
+    /// Of each event loop: with so many samples it takes no more.
+    pub max_samples: Option<NonZeroU64>,
+    /// Samples that are older than the newest by more than this are forgotten.
+    pub keep_last: Option<Duration>,
+    /// If set, only stretches in which an event loop was busy for longer than this are kept.
+    pub long_tasks: Option<Duration>,
+}
+
+/// Which event loops are recorded.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum EventLoops {
+    /// All, with those that begin while the recording goes on.
+    All,
+    /// Those of documents, not workers; with those that begin while the recording goes on.
+    Main,
+    /// These.
+    These {
+        ids: Vec<EventLoopId>,
+        /// Whether those that begin while the recording goes on are recorded as well.
+        new_ones: bool,
+    },
+}
+
+/// An event loop of the browser. It is written `PID.GROUP`.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct EventLoopId {
+    /// The process' id.
+    pub process: u32,
+    /// The event loop's number among all that the process has had.
+    pub group: u64,
+}
+
+/// A text that is no [`EventLoopId`].
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct NotAnEventLoopId(String);
+
+impl fmt::Display for EventLoopId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}.{}", self.process, self.group)
+    }
+}
+
+impl FromStr for EventLoopId {
+    type Err = NotAnEventLoopId;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let numbers = text.split_once('.').and_then(|(process, group)| {
+            Some(Self {
+                process: process.parse().ok()?,
+                group: group.parse().ok()?,
+            })
+        });
+        numbers
+            // Only what we would write, so that no event loop has two names.
+            .filter(|id| id.to_string() == text)
+            .ok_or_else(|| NotAnEventLoopId(text.to_owned()))
+    }
+}
+
+impl Serialize for EventLoopId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl fmt::Display for NotAnEventLoopId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "'{}' is not an event loop's id: PROCESS.NUMBER",
+            self.0
+        )
+    }
+}
+
+impl std::error::Error for NotAnEventLoopId {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_read_as_it_is_written() {
+        let id = EventLoopId {
+            process: 4711,
+            group: 2,
+        };
+        assert_eq!(id.to_string(), "4711.2");
+        assert_eq!("4711.2".parse(), Ok(id));
+        for bad in [
+            "",
+            ".",
+            "1",
+            "1.",
+            ".1",
+            "1.2.3",
+            "01.2",
+            "+1.2",
+            "1.-2",
+            " 1.2",
+            "4294967296.1",
+        ] {
+            let error = bad.parse::<EventLoopId>().unwrap_err();
+            assert!(error.to_string().contains(&format!("'{bad}'")), "{error}");
+        }
+    }
+}

@@ -1,0 +1,403 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! Recordings of several processes: this program again, whose processes report as they are told to.
+
+use std::env;
+use std::process::{Child, Command, Stdio};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use ipc_channel::TryRecvError;
+use js_profiler_traits::recording::{
+    Chunk, Description, EventLoopKind, EventLoopStatus, RecordedFrame, RecordedFrameKind,
+    RecordedSample, RecordingId, Report, Request, Selection,
+};
+use js_profiler_traits::{GroupId, Marker, SampleCounts, Stack};
+use profile_formats::Recording;
+use servo_base::cross_process_instant::CrossProcessInstant;
+
+use crate::connection::{self, Connected};
+use crate::recorder::Recorder;
+use crate::{EventLoopId, EventLoops, NotRecording, Options, ProcessStatus, StartError, Status};
+
+/// Says what a process of this program is to report.
+const VARIABLE: &str = "STROBE_TEST_PROCESS";
+
+/// A sample again and again.
+const SAMPLES: &str = "samples";
+/// A sample, and then one with a stack that is not there.
+const NONSENSE: &str = "nonsense";
+
+/// The browser's recorder: there is one in a process.
+static RECORDER: LazyLock<Recorder> = LazyLock::new(|| {
+    let recorder = Recorder::new();
+    recorder
+        .listen()
+        .expect("nobody else has this process' address");
+    recorder
+});
+
+fn recorder() -> (&'static Recorder, MutexGuard<'static, ()>) {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    // What a test that failed has left.
+    let _ = RECORDER.stop();
+    (&RECORDER, guard)
+}
+
+struct Process(Child);
+
+impl Process {
+    /// Starts a process, and waits until it has connected.
+    fn start(behaviour: &str) -> Self {
+        let child = Command::new(env::current_exe().unwrap())
+            .args(["--exact", "tests::content_process", "--ignored"])
+            .env(VARIABLE, behaviour)
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let process = Self(child);
+        wait_until(|| process.status().is_some());
+        process
+    }
+
+    fn id(&self) -> u32 {
+        self.0.id()
+    }
+
+    fn status(&self) -> Option<ProcessStatus> {
+        let Status { processes } = RECORDER.status();
+        processes.into_iter().find(|other| other.pid == self.id())
+    }
+
+    fn event_loop(&self) -> EventLoopId {
+        EventLoopId {
+            process: self.id(),
+            group: 7,
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+        wait_until(|| self.status().is_none_or(|status| status.gone));
+    }
+}
+
+fn wait_until(mut is_so: impl FnMut() -> bool) {
+    while !is_so() {
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn options(event_loops: EventLoops) -> Options {
+    Options {
+        interval: Duration::from_millis(1),
+        event_loops,
+        max_samples: None,
+        keep_last: None,
+        long_tasks: None,
+    }
+}
+
+fn samples(recorder: &Recorder) -> u64 {
+    recorder.progress().unwrap().samples
+}
+
+fn wait_for_more_samples(recorder: &Recorder, number: u64) {
+    let awaited = samples(recorder) + number;
+    wait_until(|| samples(recorder) >= awaited);
+}
+
+fn process<'a>(recording: &'a Recording, process: &Process) -> &'a profile_formats::Process {
+    let mut processes = recording.processes.iter();
+    processes
+        .find(|other| other.pid == Some(process.id()))
+        .unwrap()
+}
+
+fn samples_of(process: &profile_formats::Process) -> &[profile_formats::Sample] {
+    let [event_loop] = &process.event_loops[..] else {
+        panic!("{process:?}");
+    };
+    assert_eq!(event_loop.name, "Page https://a.example/");
+    for sample in event_loop.samples() {
+        let [leaf] = event_loop.frames_of(sample.stack)[..] else {
+            panic!("{sample:?}");
+        };
+        assert_eq!(event_loop.frame(leaf).name, "f");
+    }
+    event_loop.samples()
+}
+
+#[test]
+#[ignore = "A process of other tests"]
+fn content_process() {
+    let behaviour = env::var(VARIABLE).expect("other tests run this one");
+    let connected = connection::connect().unwrap();
+    let first = connected.first_request().unwrap();
+    let Request::SetPreferences(preferences) = first else {
+        panic!("{first:?}");
+    };
+    assert_eq!(preferences, js_profiler_traits::preferences::all());
+    let mut recorded = None;
+    loop {
+        let reports = match connected
+            .requests
+            .try_recv_timeout(Duration::from_millis(5))
+        {
+            Ok(request) => answer(request, &mut recorded),
+            Err(TryRecvError::Empty) => recorded.iter_mut().map(Recorded::sample).collect(),
+            Err(_) => return,
+        };
+        for report in reports {
+            if report_or_nonsense(&connected, &behaviour, report).is_none() {
+                return;
+            }
+        }
+    }
+}
+
+fn report_or_nonsense(connected: &Connected, behaviour: &str, report: Report) -> Option<()> {
+    let report = match report {
+        Report::Chunk(mut chunk) if behaviour == NONSENSE && !chunk.new_tables => {
+            chunk.samples[0].stack = Some(1);
+            Report::Chunk(chunk)
+        },
+        report => report,
+    };
+    connected.reports.send(report).ok()
+}
+
+/// The recording of a process.
+struct Recorded {
+    recording: RecordingId,
+    taken: u64,
+}
+
+fn answer(request: Request, recorded: &mut Option<Recorded>) -> Vec<Report> {
+    match request {
+        Request::SetPreferences(_) => panic!("that is the first request"),
+        Request::Prepare => Vec::new(),
+        Request::Start(options) => {
+            let is_wanted = match options.event_loops {
+                Selection::All | Selection::Main => true,
+                Selection::These { groups, .. } => groups.contains(&GroupId(7)),
+            };
+            *recorded = is_wanted.then_some(Recorded {
+                recording: options.id,
+                taken: 0,
+            });
+            recorded.iter_mut().map(Recorded::sample).collect()
+        },
+        Request::EndEventLoop { recording, group } => {
+            assert_eq!(group, GroupId(7));
+            recorded.take_if(|recorded| recorded.recording == recording);
+            Vec::new()
+        },
+        Request::Stop(id) => {
+            recorded.take_if(|recorded| recorded.recording == id);
+            vec![Report::Stopped(id)]
+        },
+        Request::Status { number } => vec![Report::Status {
+            number,
+            event_loops: vec![EventLoopStatus {
+                group: GroupId(7),
+                description: description(),
+                without_stacks: None,
+                sessions: Vec::new(),
+                memory: memory(recorded.is_some()),
+            }],
+        }],
+    }
+}
+
+/// What the event loop takes, more if it is recorded.
+fn memory(is_recorded: bool) -> u64 {
+    1 + u64::from(is_recorded)
+}
+
+fn description() -> Description {
+    Description {
+        kind: EventLoopKind::Page,
+        name: String::new(),
+        urls: vec!["https://a.example/".to_owned()],
+    }
+}
+
+impl Recorded {
+    /// A sample, with the tables if it is the first.
+    fn sample(&mut self) -> Report {
+        let is_first = self.taken == 0;
+        self.taken += 1;
+        Report::Chunk(Box::new(Chunk {
+            recording: self.recording,
+            group: GroupId(7),
+            description: is_first.then(description),
+            without_stacks: None,
+            new_tables: is_first,
+            resources: Vec::new(),
+            realms: Vec::new(),
+            frames: Vec::from_iter(is_first.then(|| RecordedFrame {
+                name: "f".to_owned(),
+                kind: RecordedFrameKind::Script,
+                resource: None,
+                line: None,
+                column: None,
+                realm: None,
+            })),
+            stacks: Vec::from_iter(is_first.then_some(Stack {
+                parent_id: None,
+                frame_id: 0,
+            })),
+            samples: vec![RecordedSample {
+                time: CrossProcessInstant::now(),
+                stack: Some(0),
+                activity: Some(Marker::Script),
+            }],
+            counts: SampleCounts {
+                taken: self.taken,
+                ..SampleCounts::default()
+            },
+        }))
+    }
+}
+
+#[test]
+fn a_process_that_is_killed_leaves_what_it_has_reported_and_all_of_the_others() {
+    let (recorder, _guard) = recorder();
+    let mut processes = [SAMPLES; 4].map(Process::start);
+    recorder.start(options(EventLoops::All)).unwrap();
+    assert_eq!(
+        recorder.start(options(EventLoops::All)),
+        Err(StartError::Recording)
+    );
+    wait_until(|| recorder.progress().unwrap().event_loops == 4);
+    wait_for_more_samples(recorder, 20);
+    processes[1].0.kill().unwrap();
+    wait_until(|| processes[1].status().unwrap().gone);
+    wait_for_more_samples(recorder, 20);
+    assert!(recorder.progress().unwrap().memory > 0);
+    let recording = recorder.stop().unwrap();
+    assert_eq!(recorder.stop(), Err(NotRecording));
+    assert_eq!(recorder.progress(), None);
+
+    assert_eq!(recording.interval, 1.);
+    assert_eq!(recording.processes.len(), 4);
+    let last = |one: &profile_formats::Process| samples_of(one).last().unwrap().time;
+    let killed = process(&recording, &processes[1]);
+    assert!(last(killed) <= killed.ended.unwrap());
+    for alive in [0, 2, 3] {
+        let alive = process(&recording, &processes[alive]);
+        assert_eq!(alive.ended, None);
+        assert!(last(alive) > last(killed));
+        assert!(samples_of(alive)[0].time >= 0.);
+    }
+    assert!(processes[1].status().is_none(), "nothing is left of it");
+    assert!(!processes[2].status().unwrap().gone);
+}
+
+#[test]
+fn a_process_that_reports_nonsense_is_cut_off_and_keeps_what_was_sound() {
+    let (recorder, _guard) = recorder();
+    let (sound, unsound) = (Process::start(SAMPLES), Process::start(NONSENSE));
+    recorder.start(options(EventLoops::All)).unwrap();
+    wait_until(|| unsound.status().unwrap().gone);
+    wait_for_more_samples(recorder, 5);
+    let recording = recorder.stop().unwrap();
+    assert_eq!(samples_of(process(&recording, &unsound)).len(), 1);
+    assert!(process(&recording, &unsound).ended.is_some());
+    assert!(samples_of(process(&recording, &sound)).len() > 5);
+}
+
+#[test]
+fn a_process_that_comes_later_is_recorded_if_new_ones_are_wanted() {
+    let (recorder, _guard) = recorder();
+    let first = Process::start(SAMPLES);
+    let these = |new_ones| EventLoops::These {
+        ids: vec![first.event_loop()],
+        new_ones,
+    };
+    for (event_loops, expected) in [
+        (EventLoops::All, true),
+        (EventLoops::Main, true),
+        (these(true), true),
+        (these(false), false),
+    ] {
+        recorder.start(options(event_loops.clone())).unwrap();
+        let second = Process::start(SAMPLES);
+        if expected {
+            wait_until(|| recorder.progress().unwrap().event_loops == 2);
+        }
+        wait_for_more_samples(recorder, 5);
+        let recording = recorder.stop().unwrap();
+        let pids: Vec<_> = recording.processes.iter().map(|one| one.pid).collect();
+        assert!(pids.contains(&Some(first.id())));
+        let is_recorded = pids.contains(&Some(second.id()));
+        assert_eq!(is_recorded, expected, "{event_loops:?}");
+    }
+}
+
+#[test]
+fn what_is_not_there_cannot_be_recorded() {
+    let (recorder, _guard) = recorder();
+    let process = Process::start(SAMPLES);
+    let these = |ids| {
+        options(EventLoops::These {
+            ids,
+            new_ones: false,
+        })
+    };
+    let missing = EventLoopId {
+        group: 8,
+        ..process.event_loop()
+    };
+    let error = recorder.start(these(vec![process.event_loop(), missing]));
+    assert_eq!(error, Err(StartError::NoSuchEventLoop(missing)));
+    let message = error.unwrap_err().to_string();
+    assert!(message.contains(&missing.to_string()), "{message}");
+    let error = recorder.start(these(Vec::new()));
+    assert_eq!(error, Err(StartError::NothingToRecord));
+    assert_eq!(recorder.progress(), None);
+}
+
+#[test]
+fn an_event_loop_whose_buffer_is_full_is_let_go() {
+    let (recorder, _guard) = recorder();
+    let process = Process::start(SAMPLES);
+    let bounded = Options {
+        max_samples: Some(3.try_into().unwrap()),
+        ..options(EventLoops::All)
+    };
+    recorder.start(bounded).unwrap();
+    wait_until(|| samples(recorder) == 3);
+    wait_until(|| process.status().unwrap().event_loops[0].memory == memory(false));
+    let recording = recorder.stop().unwrap();
+    assert_eq!(samples_of(&recording.processes[0]).len(), 3);
+}
+
+#[test]
+fn the_status_has_this_process_and_the_others() {
+    let (recorder, _guard) = recorder();
+    let process = Process::start(SAMPLES);
+    let status = recorder.status();
+    let [browser, content] = &status.processes[..] else {
+        panic!("{status:?}");
+    };
+    assert_eq!(
+        (&*browser.name, browser.pid),
+        ("Browser", std::process::id())
+    );
+    assert_eq!((&*content.name, content.pid), ("Web content", process.id()));
+    let [event_loop] = &content.event_loops[..] else {
+        panic!("{content:?}");
+    };
+    assert_eq!(event_loop.id, process.event_loop());
+    assert_eq!(event_loop.name, "Page https://a.example/");
+    assert_eq!(event_loop.memory, memory(false));
+}

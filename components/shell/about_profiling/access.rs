@@ -1,0 +1,191 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! Who is given about:profiling, and who may ask its server.
+
+use net_traits::request::{Destination, Origin, RequestMode};
+use servo::ServoUrl;
+use servo::protocol_handler::Request;
+use servo_url::ImmutableOrigin;
+use url::Url;
+
+use super::SCHEME;
+
+/// Whether `url` is that of about:profiling, whatever its query and fragment.
+fn is_profiling_page(url: &Url) -> bool {
+    url.scheme() == "about" && url.path() == "profiling"
+}
+
+/// Whether a page may navigate itself, a page that it opened or one of its frames from `current` to `target`.
+///
+/// Navigations that the person began, in the address bar or on the command line, are none of a page and never
+/// come here. Only about:profiling itself may lead to about:profiling, as when it is reloaded.
+pub fn may_navigate(current: Option<&Url>, target: &Url) -> bool {
+    let is_ours = is_profiling_page(target) || target.scheme() == SCHEME;
+    !is_ours || current.is_some_and(is_profiling_page)
+}
+
+/// Whether the page may be given in answer to this request.
+///
+/// The browser has refused navigations that pages begin, [`may_navigate`]; what is left are navigations of
+/// the person, which Servo makes in the name of an origin of their own. A page's frames, its requests and its
+/// redirects are none of these.
+pub fn may_have_page(request: &Request) -> Result<(), &'static str> {
+    if request.mode != RequestMode::Navigate || request.destination != Destination::Document {
+        return Err("about:profiling can only be opened by itself");
+    }
+    let is_framed = request
+        .client
+        .as_ref()
+        .is_none_or(|client| client.is_nested_browsing_context);
+    if is_framed {
+        return Err("about:profiling cannot be in a frame");
+    }
+    if request.url_list.len() != 1 || request.redirect_count != 0 {
+        return Err("nothing may redirect to about:profiling");
+    }
+    if !has_origin_of_its_own(request) {
+        return Err("only a person can open about:profiling");
+    }
+    Ok(())
+}
+
+/// Whether a request to the server is one as about:profiling makes it: by `fetch()`. Who makes it is for the
+/// token to say.
+pub fn may_have_data(request: &Request) -> bool {
+    matches!(
+        request.mode,
+        RequestMode::CorsMode | RequestMode::SameOrigin
+    ) && request.destination == Destination::None
+        && request.url_list.len() == 1
+        && has_origin_of_its_own(request)
+}
+
+/// Whether the request is not in the name of a web site. The documents of about: pages have an opaque
+/// origin, as have navigations that no document began.
+fn has_origin_of_its_own(request: &Request) -> bool {
+    matches!(request.origin, Origin::Origin(ImmutableOrigin::Opaque(_)))
+}
+
+/// The origin of a request, by which a document is known from the others.
+pub fn origin_of(request: &Request) -> Option<&ImmutableOrigin> {
+    match &request.origin {
+        Origin::Origin(origin) => Some(origin),
+        Origin::Client => None,
+    }
+}
+
+/// Whether the request is for the page, and not for the server's data.
+pub fn is_for_page(url: &ServoUrl) -> bool {
+    is_profiling_page(url.as_url())
+}
+
+#[cfg(test)]
+mod tests {
+    use net_traits::blob_url_store::UrlWithBlobClaim;
+    use net_traits::request::{Referrer, RequestBuilder, RequestClient};
+
+    use super::*;
+
+    fn request(origin: Origin, change: impl FnOnce(RequestBuilder) -> RequestBuilder) -> Request {
+        let url = ServoUrl::parse("about:profiling").unwrap();
+        let url = UrlWithBlobClaim::from_url_without_having_claimed_blob(url);
+        let client = RequestClient {
+            preloaded_resources: Default::default(),
+            policy_container: Default::default(),
+            origin,
+            is_nested_browsing_context: false,
+            insecure_requests_policy: net_traits::request::InsecureRequestsPolicy::DoNotUpgrade,
+            has_trustworthy_ancestor_origin: false,
+        };
+        let builder = RequestBuilder::new(None, url, Referrer::NoReferrer)
+            .mode(RequestMode::Navigate)
+            .destination(Destination::Document)
+            .client(client);
+        let mut request = change(builder).build();
+        request.populate_request_from_client();
+        request
+    }
+
+    fn opaque() -> Origin {
+        Origin::Origin(ImmutableOrigin::new_opaque())
+    }
+
+    fn site() -> Origin {
+        let url = ServoUrl::parse("https://example.test/").unwrap();
+        Origin::Origin(url.origin())
+    }
+
+    #[test]
+    fn only_a_persons_navigation_has_the_page() {
+        assert_eq!(may_have_page(&request(opaque(), |builder| builder)), Ok(()));
+        assert!(may_have_page(&request(site(), |builder| builder)).is_err());
+        for destination in [
+            Destination::None,
+            Destination::IFrame,
+            Destination::Frame,
+            Destination::Embed,
+            Destination::Object,
+            Destination::Script,
+            Destination::Worker,
+        ] {
+            let request = request(opaque(), |builder| builder.destination(destination));
+            assert!(may_have_page(&request).is_err(), "{destination:?}");
+        }
+        for mode in [
+            RequestMode::NoCors,
+            RequestMode::CorsMode,
+            RequestMode::SameOrigin,
+        ] {
+            let request = request(opaque(), |builder| builder.mode(mode.clone()));
+            assert!(may_have_page(&request).is_err(), "{mode:?}");
+        }
+        let mut framed = request(opaque(), |builder| builder);
+        framed.client.as_mut().unwrap().is_nested_browsing_context = true;
+        assert!(may_have_page(&framed).is_err());
+        let mut redirected = request(opaque(), |builder| builder);
+        redirected.url_list.push(redirected.url_list[0].clone());
+        assert!(may_have_page(&redirected).is_err());
+    }
+
+    #[test]
+    fn only_a_fetch_of_no_site_has_data() {
+        let fetch = |origin, mode, destination| {
+            let request = request(origin, |builder| {
+                builder.mode(mode).destination(destination)
+            });
+            may_have_data(&request)
+        };
+        assert!(fetch(opaque(), RequestMode::CorsMode, Destination::None));
+        assert!(!fetch(site(), RequestMode::CorsMode, Destination::None));
+        assert!(!fetch(opaque(), RequestMode::NoCors, Destination::None));
+        assert!(!fetch(
+            opaque(),
+            RequestMode::Navigate,
+            Destination::Document
+        ));
+        assert!(!fetch(opaque(), RequestMode::CorsMode, Destination::Script));
+    }
+
+    #[test]
+    fn only_the_page_itself_leads_to_the_page() {
+        let url = |text| Url::parse(text).unwrap();
+        for target in [
+            "about:profiling",
+            "about:profiling#recorder",
+            "about:profiling?x",
+            "profiling:status",
+        ] {
+            let target = url(target);
+            assert!(!may_navigate(None, &target), "{target}");
+            for current in ["https://example.test/", "about:blank", "data:text/html,x"] {
+                assert!(!may_navigate(Some(&url(current)), &target), "{target}");
+            }
+            assert!(may_navigate(Some(&url("about:profiling#a")), &target));
+        }
+        for target in ["https://profiling/", "about:memory", "about:profiling2"] {
+            assert!(may_navigate(Some(&url("about:blank")), &url(target)));
+        }
+    }
+}

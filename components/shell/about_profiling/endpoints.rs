@@ -1,0 +1,566 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! What about:profiling may ask of its server: the text behind `profiling:`, and the answers, in JSON.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::num::NonZeroU64;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::StatusCode;
+use profile_formats::{
+    EventLoopKind, Format, MAX_TEXT_BYTES, Process, Recording, WriteError, write_viewer_data,
+};
+use profile_recorder::{EventLoopId, EventLoops, Options, Recorder};
+use serde::Serialize;
+use serde_json::json;
+use url::Url;
+
+use super::query::Query;
+use super::recordings::{NamedRecording, Recordings};
+use super::saved_file;
+use super::status::State;
+
+/// The recorder and the recordings, for who may have them.
+pub struct Endpoints {
+    recorder: Recorder,
+    recordings: Recordings,
+}
+
+/// JSON.
+pub struct Answer(pub Vec<u8>);
+
+#[derive(Debug)]
+pub struct Failure {
+    pub status: StatusCode,
+    /// A sentence for the person that says what is wrong, and with what.
+    pub message: String,
+}
+
+impl Failure {
+    pub fn to_json(&self) -> Vec<u8> {
+        json!({ "error": self.message }).to_string().into_bytes()
+    }
+}
+
+/// What was asked cannot be understood.
+impl From<String> for Failure {
+    fn from(message: String) -> Self {
+        Self {
+            status: StatusCode::BAD_REQUEST,
+            message,
+        }
+    }
+}
+
+fn failure(status: StatusCode, message: impl Into<String>) -> Failure {
+    Failure {
+        status,
+        message: message.into(),
+    }
+}
+
+impl Endpoints {
+    pub fn new(recorder: Recorder) -> Self {
+        Self {
+            recorder,
+            recordings: Recordings::default(),
+        }
+    }
+
+    /// Somebody has opened the page, and means to record.
+    pub fn prepare(&self) {
+        self.recorder.prepare();
+    }
+
+    pub fn is_recording(&self) -> bool {
+        self.recorder.progress().is_some()
+    }
+
+    /// Records everything from now on, as a button does that asks nothing.
+    pub fn start_recording(&self) -> Result<(), String> {
+        let options = Options {
+            interval: Duration::from_millis(1),
+            event_loops: EventLoops::All,
+            max_samples: NonZeroU64::new(10_000_000),
+            keep_last: None,
+            long_tasks: None,
+        };
+        self.recorder
+            .start(options)
+            .map_err(|error| error.to_string())
+    }
+
+    /// Gives the recording's id.
+    pub fn stop_recording(&self) -> Result<String, String> {
+        let recording = self.recorder.stop().map_err(|error| error.to_string())?;
+        Ok(self.recordings.add_made(recording))
+    }
+
+    /// Gives the id of the recording in a file.
+    pub fn load_file(&self, file: &Path) -> Result<String, String> {
+        let content = read_file(file).map_err(|error| about_file(file, &error).message)?;
+        self.keep(file, &content, None)
+    }
+
+    /// `body` is read only if it is wanted.
+    pub fn answer(
+        &self,
+        endpoint: &str,
+        mut query: Query,
+        body: impl FnOnce() -> Result<Vec<u8>, String>,
+    ) -> Result<Answer, Failure> {
+        match endpoint {
+            "status" => {
+                query.end()?;
+                to_json(&State::of(&self.recorder, self.recordings.list()))
+            },
+            "start" => {
+                let options = self.options(&mut query)?;
+                query.end()?;
+                self.recorder
+                    .start(options)
+                    .map_err(|error| failure(StatusCode::CONFLICT, error.to_string()))?;
+                to_json(&json!({}))
+            },
+            "stop" => {
+                query.end()?;
+                let recording = self
+                    .stop_recording()
+                    .map_err(|error| failure(StatusCode::CONFLICT, error))?;
+                to_json(&json!({ "recording": recording }))
+            },
+            "recording" => {
+                let kept = self.recording(&mut query)?;
+                query.end()?;
+                let mut data = Vec::new();
+                write_viewer_data(&kept.recording, &mut data).map_err(|error| {
+                    failure(StatusCode::INTERNAL_SERVER_ERROR, error.to_string())
+                })?;
+                Ok(Answer(data))
+            },
+            "load" => to_json(&json!({ "recording": self.load(query, body)? })),
+            "save" => to_json(&json!({ "path": self.save(query)?.to_string_lossy() })),
+            "forget" => {
+                let id = query.require("id")?;
+                query.end()?;
+                match self.recordings.forget(&id) {
+                    true => to_json(&json!({})),
+                    false => Err(no_recording(&id)),
+                }
+            },
+            _ => Err(failure(
+                StatusCode::NOT_FOUND,
+                format!("profiling:{endpoint}: there is no such thing"),
+            )),
+        }
+    }
+
+    fn options(&self, query: &mut Query) -> Result<Options, Failure> {
+        let interval = query
+            .milliseconds("interval")?
+            .ok_or_else(|| "interval is missing".to_owned())?;
+        let event_loops = query.take("eventLoops").unwrap_or_else(|| "all".to_owned());
+        let new_ones = query.flag("newOnes")?;
+        let event_loops = match (&*event_loops, new_ones) {
+            ("all", None | Some(true)) => EventLoops::All,
+            ("main", None | Some(true)) => EventLoops::Main,
+            ("all", Some(false)) => self.present_event_loops(|_| true),
+            ("main", Some(false)) => {
+                self.present_event_loops(|kind| matches!(kind, EventLoopKind::Page { .. }))
+            },
+            (ids, new_ones) => EventLoops::These {
+                ids: ids
+                    .split(',')
+                    .map(|id| {
+                        id.parse::<EventLoopId>()
+                            .map_err(|error| format!("eventLoops: {error}"))
+                    })
+                    .collect::<Result<_, _>>()?,
+                new_ones: new_ones == Some(true),
+            },
+        };
+        Ok(Options {
+            interval,
+            event_loops,
+            max_samples: query.parse::<NonZeroU64>("maxSamples")?,
+            keep_last: query.milliseconds("keepLast")?,
+            long_tasks: query.milliseconds("longTasks")?,
+        })
+    }
+
+    fn present_event_loops(&self, is_wanted: impl Fn(&EventLoopKind) -> bool) -> EventLoops {
+        let processes = self.recorder.status().processes;
+        let ids = processes
+            .iter()
+            .filter(|process| !process.gone)
+            .flat_map(|process| &process.event_loops)
+            .filter(|event_loop| is_wanted(&event_loop.kind))
+            .map(|event_loop| event_loop.id)
+            .collect();
+        EventLoops::These {
+            ids,
+            new_ones: false,
+        }
+    }
+
+    fn recording(&self, query: &mut Query) -> Result<Arc<NamedRecording>, Failure> {
+        let id = query.require("id")?;
+        self.recordings.get(&id).ok_or_else(|| no_recording(&id))
+    }
+
+    /// Gives the recording's id.
+    fn load(
+        &self,
+        mut query: Query,
+        body: impl FnOnce() -> Result<Vec<u8>, String>,
+    ) -> Result<String, Failure> {
+        let format = format(&mut query)?;
+        let (path, name) = (query.take("path"), query.take("name"));
+        query.end()?;
+        let (file, content) = match (path, name) {
+            (Some(path), None) => {
+                let path = typed_path(&path)?;
+                let content = read_file(&path).map_err(|error| about_file(&path, &error))?;
+                (path, content)
+            },
+            (None, Some(name)) => {
+                let content = body().map_err(|complaint| format!("{name}: {complaint}"))?;
+                (PathBuf::from(name), content)
+            },
+            _ => {
+                return Err("a file is loaded by its name or by its path"
+                    .to_owned()
+                    .into());
+            },
+        };
+        Ok(self.keep(&file, &content, format)?)
+    }
+
+    /// Keeps the recording in a file, and gives its id.
+    fn keep(&self, file: &Path, content: &[u8], format: Option<Format>) -> Result<String, String> {
+        let (recording, _) = profile_formats::read(content, Some(file), format)
+            .map_err(|error| format!("{}: {error}", file.display()))?;
+        let name = file.file_name().unwrap_or(file.as_os_str());
+        let name = name.to_string_lossy().into_owned();
+        Ok(self.recordings.add_loaded(name, recording))
+    }
+
+    /// Gives the path of the file that was written.
+    fn save(&self, mut query: Query) -> Result<PathBuf, Failure> {
+        let kept = self.recording(&mut query)?;
+        let format = format(&mut query)?.ok_or_else(|| "format is missing".to_owned())?;
+        let path = query
+            .take("path")
+            .map(|path| typed_path(&path))
+            .transpose()?;
+        let event_loop = query.parse::<usize>("eventLoop")?;
+        query.end()?;
+        let one;
+        let recording = match event_loop {
+            Some(index) => {
+                one = only(&kept.recording, index)?;
+                &one
+            },
+            None => &kept.recording,
+        };
+        let (path, error) = match path {
+            Some(path) => match saved_file::create_new(&path, format, recording) {
+                Ok(()) => return Ok(path),
+                Err(error) => (path, error),
+            },
+            None => {
+                let stem = saved_file::as_file_stem(&kept.name);
+                match saved_file::create_numbered(&downloads()?, &stem, format, recording) {
+                    Ok(path) => return Ok(path),
+                    Err(error) => error,
+                }
+            },
+        };
+        Err(match error {
+            WriteError::Io(error) if error.kind() == io::ErrorKind::AlreadyExists => failure(
+                StatusCode::CONFLICT,
+                format!("{}: there is such a file already", path.display()),
+            ),
+            WriteError::Io(error) => about_file(&path, &error),
+            WriteError::Unfit(why) => failure(StatusCode::UNPROCESSABLE_ENTITY, why),
+        })
+    }
+}
+
+fn to_json(value: &impl Serialize) -> Result<Answer, Failure> {
+    serde_json::to_vec(value)
+        .map(Answer)
+        .map_err(|error| failure(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))
+}
+
+fn no_recording(id: &str) -> Failure {
+    failure(
+        StatusCode::NOT_FOUND,
+        format!("there is no recording {id} any more"),
+    )
+}
+
+fn about_file(path: &Path, error: &io::Error) -> Failure {
+    failure(
+        StatusCode::UNPROCESSABLE_ENTITY,
+        format!("{}: {error}", path.display()),
+    )
+}
+
+fn format(query: &mut Query) -> Result<Option<Format>, Failure> {
+    let Some(name) = query.take("format") else {
+        return Ok(None);
+    };
+    match Format::by_name(&name) {
+        Some(format) => Ok(Some(format)),
+        None => {
+            let names = Format::ALL.map(Format::as_str).join(", ");
+            Err(format!("format={name}: it is none of {names}").into())
+        },
+    }
+}
+
+/// A path as a person types it, or the URL that stands for a file that was dropped.
+fn typed_path(text: &str) -> Result<PathBuf, Failure> {
+    let path = match Url::parse(text) {
+        Ok(url) if url.scheme() == "file" => url
+            .to_file_path()
+            .map_err(|()| format!("{text}: it names no file of this machine"))?,
+        _ => match text.strip_prefix("~/").zip(dirs::home_dir()) {
+            Some((rest, home)) => home.join(rest),
+            None => PathBuf::from(text),
+        },
+    };
+    match path.is_absolute() {
+        true => Ok(path),
+        // Whoever types it need not know where the browser was started.
+        false => Err(format!("{text}: it is not a whole path, from / on").into()),
+    }
+}
+
+fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    File::open(path)?
+        .take(MAX_TEXT_BYTES + 1)
+        .read_to_end(&mut content)?;
+    if content.len() as u64 > MAX_TEXT_BYTES {
+        let problem = format!("longer than {MAX_TEXT_BYTES} bytes");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, problem));
+    }
+    Ok(content)
+}
+
+/// A recording of one of its event loops.
+fn only(recording: &Recording, index: usize) -> Result<Recording, Failure> {
+    let mut event_loops = recording
+        .processes
+        .iter()
+        .flat_map(|process| process.event_loops.iter().map(move |one| (process, one)));
+    let (process, event_loop) = event_loops.nth(index).ok_or_else(|| {
+        let count = recording.event_loops().count();
+        format!("eventLoop={index}: there are {count}, counted from 0")
+    })?;
+    Ok(Recording {
+        processes: vec![Process {
+            name: process.name.clone(),
+            pid: process.pid,
+            ended: process.ended,
+            event_loops: vec![event_loop.clone()],
+        }],
+        ..*recording
+    })
+}
+
+/// Where the person's programs put what is saved.
+fn downloads() -> Result<PathBuf, Failure> {
+    dirs::download_dir()
+        .filter(|folder| folder.is_dir())
+        .or_else(dirs::home_dir)
+        .ok_or_else(|| {
+            failure(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "there is no home folder to save into; give a path",
+            )
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use serde_json::Value;
+
+    use super::*;
+
+    const TEXT: &str = "[main];f;g 2\n[main];f 1\n[worker];h 4\n";
+
+    fn no_body() -> Result<Vec<u8>, String> {
+        Err("no body".to_owned())
+    }
+
+    struct Server {
+        endpoints: Endpoints,
+        folder: PathBuf,
+    }
+
+    impl Server {
+        fn new(name: &str) -> Self {
+            let folder = std::env::temp_dir().join(format!("strobe-{}-{name}", std::process::id()));
+            fs::create_dir(&folder).unwrap();
+            Self {
+                endpoints: Endpoints::new(Recorder::new()),
+                folder,
+            }
+        }
+
+        fn ask(&self, request: &str) -> Result<Value, Failure> {
+            self.ask_with(request, no_body)
+        }
+
+        fn ask_with(
+            &self,
+            request: &str,
+            body: impl FnOnce() -> Result<Vec<u8>, String>,
+        ) -> Result<Value, Failure> {
+            let url = Url::parse(&format!("profiling:{request}")).unwrap();
+            let Answer(json) = self.endpoints.answer(url.path(), Query::of(&url), body)?;
+            Ok(serde_json::from_slice(&json).unwrap())
+        }
+
+        fn refused(&self, request: &str) -> (u16, String) {
+            let failure = self.ask(request).expect_err(request);
+            (failure.status.as_u16(), failure.message)
+        }
+
+        fn load(&self) -> String {
+            let answer = self
+                .ask_with("load?name=some.folded", || Ok(TEXT.into()))
+                .unwrap();
+            answer["recording"].as_str().unwrap().to_owned()
+        }
+    }
+
+    impl Drop for Server {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.folder);
+        }
+    }
+
+    #[test]
+    fn a_loaded_recording_is_listed_shown_and_forgotten() {
+        let server = Server::new("listed");
+        let id = server.load();
+        let status = server.ask("status").unwrap();
+        assert_eq!(
+            status["recordings"],
+            json!([{ "id": id, "name": "some.folded", "samples": 7, "eventLoops": 2 }])
+        );
+        assert_eq!(status["recording"], Value::Null);
+        let data = server.ask(&format!("recording?id={id}")).unwrap();
+        assert_eq!(data["version"], 1);
+        assert_eq!(data["processes"][0]["eventLoops"][1]["name"], "worker");
+        assert_eq!(server.ask(&format!("forget?id={id}")).unwrap(), json!({}));
+        assert_eq!(server.refused(&format!("forget?id={id}")).0, 404);
+        assert_eq!(server.refused(&format!("recording?id={id}")).0, 404);
+        assert_eq!(server.ask("status").unwrap()["recordings"], json!([]));
+    }
+
+    #[test]
+    fn what_is_saved_is_loaded_again() {
+        let server = Server::new("saved");
+        let id = server.load();
+        for format in Format::ALL {
+            let extension = saved_file::extension(format);
+            let path = server.folder.join(format!("a.{extension}"));
+            let one = match format.holds_one_event_loop() {
+                true => "&eventLoop=0",
+                false => "",
+            };
+            let request = format!("save?id={id}&format={format}&path={}{one}", path.display());
+            let saved = server.ask(&request).unwrap();
+            assert_eq!(saved["path"], path.to_str().unwrap());
+            let (status, message) = server.refused(&request);
+            assert_eq!(status, 409, "{message}");
+            assert!(message.contains(path.to_str().unwrap()), "{message}");
+
+            let loaded = server.ask(&format!("load?path=file://{}", path.display()));
+            let loaded = loaded.unwrap()["recording"].as_str().unwrap().to_owned();
+            let listed = server.ask("status").unwrap()["recordings"].take();
+            let listed = listed.as_array().unwrap().last().unwrap().clone();
+            assert_eq!(listed["id"], loaded);
+            let samples = if one.is_empty() { 7 } else { 3 };
+            assert_eq!(listed["samples"], samples, "{format}");
+        }
+    }
+
+    #[test]
+    fn an_error_names_what_and_where() {
+        let server = Server::new("errors");
+        let id = server.load();
+        let folder = server.folder.display().to_string();
+        fs::write(server.folder.join("bad.folded"), "f 1\nf x\n").unwrap();
+        for (request, status, parts) in [
+            ("dance", 404, &["profiling:dance"][..]),
+            ("", 404, &["profiling:"]),
+            ("status?x=1", 400, &["x: "]),
+            ("start", 400, &["interval is missing"]),
+            ("start?interval=0", 400, &["interval=0: "]),
+            ("start?interval=1&eventLoops=7", 400, &["eventLoops", "'7'"]),
+            ("start?interval=1&maxSamples=0", 400, &["maxSamples=0"]),
+            ("start?interval=1&keepLast=x", 400, &["keepLast=x"]),
+            ("start?interval=1&fast=1", 400, &["fast"]),
+            ("stop", 409, &["no recording"]),
+            ("recording", 400, &["id is missing"]),
+            ("recording?id=x", 404, &["recording x"]),
+            ("load", 400, &["name", "path"]),
+            ("load?name=a.json", 400, &["a.json: no body"]),
+            ("load?path=a.json", 400, &["a.json: it is not a whole path"]),
+            (
+                "load?path=FOLDER/none",
+                422,
+                &["FOLDER/none: ", "No such file"],
+            ),
+            (
+                "load?path=FOLDER/bad.folded",
+                400,
+                &["FOLDER/bad.folded: line 2: "],
+            ),
+            (
+                "load?name=a&format=pprof",
+                400,
+                &["format=pprof", "firefox"],
+            ),
+            ("save?id=ID", 400, &["format is missing"]),
+            ("save?id=ID&format=x", 400, &["format=x"]),
+            (
+                "save?id=ID&format=trace&path=FOLDER/a",
+                422,
+                &["one event loop", "worker"],
+            ),
+            (
+                "save?id=ID&format=trace&path=FOLDER/a&eventLoop=2",
+                400,
+                &["eventLoop=2", "there are 2"],
+            ),
+            (
+                "save?id=ID&format=firefox&path=FOLDER/none/a",
+                422,
+                &["FOLDER/none/a: ", "No such file"],
+            ),
+        ] {
+            let request = request.replace("FOLDER", &folder).replace("ID", &id);
+            let (actual, message) = server.refused(&request);
+            assert_eq!(actual, status, "{request}: {message}");
+            for part in parts {
+                let part = part.replace("FOLDER", &folder);
+                assert!(message.contains(&part), "{request}: {message}");
+            }
+        }
+        assert!(!server.folder.join("a").exists());
+    }
+}

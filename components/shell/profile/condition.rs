@@ -1,0 +1,104 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! An expression that a page is asked for until it is true.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use servo::{JSValue, JavaScriptEvaluationError, WebView};
+
+/// From an answer to the next question.
+const INTERVAL: Duration = Duration::from_millis(100);
+
+type Answer = Rc<RefCell<Option<Result<JSValue, JavaScriptEvaluationError>>>>;
+
+pub struct Condition {
+    expression: String,
+    state: State,
+    /// What was thrown last, and told.
+    told: Option<String>,
+}
+
+enum State {
+    Waiting(Instant),
+    Asked(Answer),
+}
+
+/// What is known of a condition.
+#[derive(Debug, PartialEq)]
+pub enum Finding {
+    No,
+    Yes,
+    /// It has thrown something, and may be true later. Told once.
+    Thrown(String),
+    /// It cannot be asked for.
+    Invalid,
+}
+
+impl Condition {
+    pub fn new(expression: String, now: Instant) -> Self {
+        Self {
+            expression,
+            state: State::Waiting(now),
+            told: None,
+        }
+    }
+
+    pub fn expression(&self) -> &str {
+        &self.expression
+    }
+
+    /// Asks the page if it is time to, and takes in its answer if there is one. What a page is asked for while
+    /// it loads need not be there yet; so what it throws counts only after that.
+    pub fn check(&mut self, page: &WebView, is_loaded: bool, now: Instant) -> Finding {
+        let answer = match &self.state {
+            State::Waiting(time) if *time <= now => {
+                let answer = Answer::default();
+                let reply = answer.clone();
+                self.state = State::Asked(answer);
+                page.evaluate_javascript(question(&self.expression), move |result| {
+                    *reply.borrow_mut() = Some(result);
+                });
+                return Finding::No;
+            },
+            State::Waiting(_) => return Finding::No,
+            State::Asked(answer) => match answer.take() {
+                Some(answer) => answer,
+                // Servo wakes the browser when it comes.
+                None => return Finding::No,
+            },
+        };
+        self.state = State::Waiting(now + INTERVAL);
+        match answer {
+            Ok(JSValue::Boolean(true)) => Finding::Yes,
+            Ok(_) => Finding::No,
+            Err(JavaScriptEvaluationError::CompilationFailure) => Finding::Invalid,
+            Err(JavaScriptEvaluationError::EvaluationFailure(info)) => {
+                let message = info.map_or_else(|| "something".to_owned(), |info| info.message);
+                if !is_loaded || self.told.as_ref() == Some(&message) {
+                    return Finding::No;
+                }
+                self.told = Some(message.clone());
+                Finding::Thrown(message)
+            },
+            // The page is being loaded or left.
+            Err(_) => Finding::No,
+        }
+    }
+
+    /// When there is something to do although nobody wakes the browser.
+    pub fn next_time(&self) -> Option<Instant> {
+        match self.state {
+            State::Waiting(time) => Some(time),
+            State::Asked(_) => None,
+        }
+    }
+}
+
+/// A script whose value is true or false; the expression may end in a comment.
+fn question(expression: &str) -> String {
+    format!("Boolean((\n{expression}\n))")
+}

@@ -1,0 +1,15 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! `strobe profile`: a recording from before the page is opened until the run ends, whatever ends it.
+
+mod condition;
+mod options;
+mod output;
+mod recording;
+mod report;
+
+pub use self::options::ProfileOptions;
+pub use self::output::Output;
+pub use self::recording::{Next, ProfileRecording};

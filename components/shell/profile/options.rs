@@ -1,0 +1,212 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! What is recorded, and where it goes.
+
+use std::path::Path;
+use std::time::Duration;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, value_parser};
+use profile_formats::Format;
+use profile_recorder::EventLoops;
+
+use super::Output;
+use crate::command_line::ExitAfter;
+
+const DEFAULT_INTERVAL: &str = "1";
+
+/// Of a recording that nothing else ends.
+const DEFAULT_DURATION: Duration = Duration::from_secs(10);
+
+const DEFAULT_TOP: &str = "10";
+
+const ABOUT: &str = "\
+Profile a page's JavaScript, and what else its event loops do
+
+Every function of every origin is recorded, from before the page is opened; the page needs no header.";
+
+const AFTER_HELP: &str = "\
+The other options are those of `strobe`.
+
+Unless one of --duration, --until-load, --until-js and --keep-last says otherwise, 10 seconds are
+recorded. A recording also ends, and is saved, when its page closes or crashes and on SIGINT (Ctrl-C)
+and SIGTERM.
+
+Names of files that say the format: .firefox.json, for profiler.firefox.com; .speedscope.json;
+.cpuprofile, for Chrome's DevTools; .collapsed or .folded, for flame graphs; .trace.json, what
+Profiler.stop() gives to a page; .html, a page that shows the profile in any browser. A trace and a
+cpuprofile hold one event loop: where several were sampled there is a file for each.
+Without -o it is a new file, strobe-profile and the format's ending, in the working directory. A file
+that -o names is replaced.
+
+The table of functions goes to standard output, and with `-o -` to standard error, as the pages'
+console messages do.
+Exit status: 0 if all went well, after a signal too; 1 if the page crashed or could not be loaded, or
+the profile could not be written; 2 if the command line is wrong.";
+
+/// What a person asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProfileOptions {
+    pub interval: Duration,
+    pub event_loops: EventLoops,
+    /// The recording ends when this expression is true in the page.
+    pub until_js: Option<String>,
+    pub keep_last: Option<Duration>,
+    pub long_tasks: Option<Duration>,
+    pub format: Format,
+    pub output: Output,
+    /// How many functions are listed.
+    pub top: usize,
+}
+
+impl ProfileOptions {
+    /// The subcommand, with the options that it shares with the browser.
+    pub fn command(shared: impl IntoIterator<Item = Arg>) -> Command {
+        Command::new("profile")
+            .about("Profile a page's JavaScript, and what else its event loops do")
+            .long_about(ABOUT)
+            .after_help(AFTER_HELP)
+            .arg(
+                Arg::new("interval")
+                    .long("interval")
+                    .value_name("MS")
+                    .value_parser(milliseconds)
+                    .default_value(DEFAULT_INTERVAL)
+                    .help("Milliseconds from one sample of an event loop to the next"),
+            )
+            .arg(
+                Arg::new("duration")
+                    .long("duration")
+                    .value_name("S")
+                    .value_parser(seconds)
+                    .help("Record for so many seconds (default: 10)"),
+            )
+            .arg(
+                Arg::new("until-load")
+                    .long("until-load")
+                    .action(ArgAction::SetTrue)
+                    .help("Record until the page has loaded"),
+            )
+            .arg(
+                Arg::new("until-js")
+                    .long("until-js")
+                    .value_name("EXPR")
+                    .allow_hyphen_values(true)
+                    .help("Record until this expression is true in the page"),
+            )
+            .group(ArgGroup::new("until").args(["duration", "until-load", "until-js"]))
+            .arg(
+                Arg::new("keep-last")
+                    .long("keep-last")
+                    .value_name("S")
+                    .value_parser(seconds)
+                    .help("Keep the last so many seconds only, and record until stopped"),
+            )
+            .arg(
+                Arg::new("long-tasks")
+                    .long("long-tasks")
+                    .value_name("MS")
+                    .value_parser(milliseconds)
+                    .help(
+                        "Keep only what an event loop did while it was busy for longer than this",
+                    ),
+            )
+            .arg(
+                Arg::new("event-loops")
+                    .long("event-loops")
+                    .value_name("all|main")
+                    .value_parser(["all", "main"])
+                    .hide_possible_values(true)
+                    .default_value("all")
+                    .help("Record all event loops, or those of documents and no workers"),
+            )
+            .arg(
+                Arg::new("format")
+                    .long("format")
+                    .value_name("FORMAT")
+                    .value_parser(
+                        PossibleValuesParser::new(Format::ALL.map(Format::as_str))
+                            .try_map(|name| Format::by_name(&name).ok_or("no format")),
+                    )
+                    .help("The format of the file (default: that of its name, or firefox)"),
+            )
+            .arg(
+                Arg::new("output")
+                    .short('o')
+                    .long("output")
+                    .value_name("FILE")
+                    .value_parser(value_parser!(std::path::PathBuf))
+                    .help("The file to write, or - for standard output"),
+            )
+            .arg(
+                Arg::new("top")
+                    .long("top")
+                    .value_name("N")
+                    .value_parser(value_parser!(usize))
+                    .default_value(DEFAULT_TOP)
+                    .help(
+                        "How many functions are listed, those with the most samples of their own",
+                    ),
+            )
+            .args(shared)
+    }
+
+    /// What the subcommand's arguments say, and when the run ends by itself.
+    pub fn of(
+        matches: &mut ArgMatches,
+        working_directory: &Path,
+    ) -> Result<(Self, Option<ExitAfter>), String> {
+        let keep_last = matches.remove_one("keep-last");
+        let until_js: Option<String> = matches.remove_one("until-js");
+        let exit_after = if let Some(duration) = matches.remove_one("duration") {
+            Some(ExitAfter::Elapsed(duration))
+        } else if matches.get_flag("until-load") {
+            Some(ExitAfter::Load)
+        } else if until_js.is_some() || keep_last.is_some() {
+            None
+        } else {
+            Some(ExitAfter::Elapsed(DEFAULT_DURATION))
+        };
+        let event_loops: String = matches
+            .remove_one("event-loops")
+            .expect("clap has a default");
+        let (output, format) = Output::new(
+            matches.remove_one("output"),
+            matches.remove_one("format"),
+            working_directory,
+        )?;
+        let options = Self {
+            interval: matches.remove_one("interval").expect("clap has a default"),
+            event_loops: match &*event_loops {
+                "main" => EventLoops::Main,
+                _ => EventLoops::All,
+            },
+            until_js,
+            keep_last,
+            long_tasks: matches.remove_one("long-tasks"),
+            format,
+            output,
+            top: matches.remove_one("top").expect("clap has a default"),
+        };
+        Ok((options, exit_after))
+    }
+}
+
+fn milliseconds(value: &str) -> Result<Duration, String> {
+    duration(value, 1000., "milliseconds")
+}
+
+fn seconds(value: &str) -> Result<Duration, String> {
+    duration(value, 1., "seconds")
+}
+
+fn duration(value: &str, per_second: f64, unit: &str) -> Result<Duration, String> {
+    value
+        .parse()
+        .ok()
+        .and_then(|count: f64| Duration::try_from_secs_f64(count / per_second).ok())
+        .filter(|duration| !duration.is_zero())
+        .ok_or_else(|| format!("it must be a number of {unit} above 0"))
+}

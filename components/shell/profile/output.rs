@@ -1,0 +1,355 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! Where a profile goes.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process;
+
+use profile_formats::{EventLoop, Format, Process, Recording, WriteError};
+
+use crate::about_profiling::{create_new, extension, numbered};
+
+/// Standard output instead of a file.
+const STANDARD_OUTPUT: &str = "-";
+
+/// The name of a file of which the person said nothing.
+const DEFAULT_STEM: &str = "strobe-profile";
+
+/// Of a file whose format the person said nothing of either: it holds all that was recorded.
+const DEFAULT_FORMAT: Format = Format::Firefox;
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Output {
+    Stdout,
+    /// This file, whether it is there already or not.
+    File(PathBuf),
+    /// A new one in this folder.
+    NewFile(PathBuf),
+}
+
+/// A file that was written, and the only event loop in it if there are files of others.
+#[derive(Debug, PartialEq)]
+pub struct Written {
+    /// None for standard output.
+    pub file: Option<PathBuf>,
+    pub event_loop: Option<String>,
+}
+
+impl Output {
+    /// Says so before anything is recorded if there is no place for it.
+    pub fn new(
+        file: Option<PathBuf>,
+        format: Option<Format>,
+        working_directory: &Path,
+    ) -> Result<(Self, Format), String> {
+        let Some(file) = file else {
+            let format = format.unwrap_or(DEFAULT_FORMAT);
+            return Ok((Self::NewFile(working_directory.to_owned()), format));
+        };
+        if file == OsStr::new(STANDARD_OUTPUT) {
+            return Ok((Self::Stdout, format.unwrap_or(DEFAULT_FORMAT)));
+        }
+        let path = working_directory.join(&file);
+        let complain = |complaint: &str| Err(format!("-o: {} {complaint}", path.display()));
+        if path.is_dir() || file.as_os_str().as_encoded_bytes().ends_with(b"/") {
+            return complain("is a directory");
+        }
+        if !path.parent().is_some_and(Path::is_dir) {
+            return complain("is in a directory that is not there");
+        }
+        if path.extension() == Some(OsStr::new("gz")) {
+            return complain("would be compressed, and nothing is written so");
+        }
+        match format.or_else(|| Format::by_file_name(&path)) {
+            Some(format) => Ok((Self::File(path), format)),
+            None => complain(&format!(
+                "has a name that says no format; pass --format and one of {}",
+                Format::ALL.map(Format::as_str).join(", ")
+            )),
+        }
+    }
+
+    /// Writes a recording. A format that holds one event loop has a file for each that was sampled, that with
+    /// the most stacks first.
+    ///
+    /// What cannot be written there is written elsewhere if it can be; the error is what to tell the person.
+    pub fn write(&self, format: Format, recording: &Recording) -> Result<Vec<Written>, String> {
+        let event_loops = match format.holds_one_event_loop() {
+            true => sampled(recording),
+            false => Vec::new(),
+        };
+        if event_loops.len() < 2 {
+            let file = self.write_one(0, format, recording)?;
+            return Ok(vec![Written {
+                file,
+                event_loop: None,
+            }]);
+        }
+        let mut written = Vec::new();
+        for (index, (process, event_loop)) in event_loops.iter().enumerate() {
+            // The others have no place behind it.
+            if index > 0 && *self == Self::Stdout {
+                break;
+            }
+            let only = Recording {
+                processes: vec![Process {
+                    name: process.name.clone(),
+                    pid: process.pid,
+                    ended: process.ended,
+                    event_loops: vec![(*event_loop).clone()],
+                }],
+                ..*recording
+            };
+            written.push(Written {
+                file: self.write_one(index, format, &only)?,
+                event_loop: Some(event_loop.name.clone()),
+            });
+        }
+        Ok(written)
+    }
+
+    /// The file that was written, or none for standard output.
+    fn write_one(
+        &self,
+        index: usize,
+        format: Format,
+        recording: &Recording,
+    ) -> Result<Option<PathBuf>, String> {
+        let (place, error) = match self {
+            Self::Stdout => match write(format, recording, io::stdout().lock()) {
+                Ok(()) => return Ok(None),
+                Err(error) => ("standard output".to_owned(), error),
+            },
+            Self::File(path) => {
+                let path = sibling(path, index);
+                match replace(&path, format, recording) {
+                    Ok(()) => return Ok(Some(path)),
+                    Err(error) => (path.display().to_string(), error),
+                }
+            },
+            Self::NewFile(folder) => match write_new(folder, format, recording) {
+                Ok(path) => return Ok(Some(path)),
+                Err((path, error)) => (path.display().to_string(), error),
+            },
+        };
+        // Nobody can record the same again.
+        let elsewhere = write_new(&std::env::temp_dir(), DEFAULT_FORMAT, recording);
+        Err(match elsewhere {
+            Ok(path) => format!(
+                "{place}: {error}; what was recorded is in {}",
+                path.display()
+            ),
+            Err((path, second)) => format!("{place}: {error}; {}: {second}", path.display()),
+        })
+    }
+}
+
+/// Event loops with samples and their processes, that with the most stacks first.
+fn sampled(recording: &Recording) -> Vec<(&Process, &EventLoop)> {
+    let mut sampled: Vec<_> = recording
+        .processes
+        .iter()
+        .flat_map(|process| process.event_loops.iter().map(move |one| (process, one)))
+        .filter(|(_, event_loop)| !event_loop.samples().is_empty())
+        .collect();
+    let stacks = |event_loop: &EventLoop| {
+        let samples = event_loop.samples().iter();
+        let with_stack = samples.filter(|sample| sample.stack.is_some());
+        with_stack.map(|sample| sample.weight).sum::<u64>()
+    };
+    sampled.sort_by_key(|(_, event_loop)| std::cmp::Reverse(stacks(event_loop)));
+    sampled
+}
+
+/// `a.cpuprofile`, `a-2.cpuprofile` and so on.
+fn sibling(path: &Path, index: usize) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    if index == 0 {
+        return path.to_owned();
+    }
+    // An extension such as .trace.json is to stay one.
+    let (stem, extension) = match name.split_once('.') {
+        Some((stem, extension)) if !stem.is_empty() => (stem, format!(".{extension}")),
+        _ => (&*name, String::new()),
+    };
+    path.with_file_name(format!("{stem}-{}{extension}", index + 1))
+}
+
+fn write(format: Format, recording: &Recording, writer: impl Write) -> Result<(), WriteError> {
+    let mut writer = BufWriter::new(writer);
+    format.write(recording, &mut writer)?;
+    Ok(writer.flush()?)
+}
+
+/// Writes a file in place of the one that may be there, which stays as it is if that fails.
+fn replace(path: &Path, format: Format, recording: &Recording) -> Result<(), WriteError> {
+    let is_special = fs::metadata(path).is_ok_and(|metadata| !metadata.is_file());
+    if is_special {
+        // A pipe or a device.
+        return write(format, recording, File::options().write(true).open(path)?);
+    }
+    // A link stays, and leads to the new file.
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let new = path.with_file_name(format!(".{name}.{}.new", process::id()));
+    let written = match File::create_new(&new) {
+        Ok(file) => write(format, recording, file).and_then(|()| Ok(fs::rename(&new, &path)?)),
+        // A folder in which nothing may be made, but a file that may be written.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied && path.exists() => {
+            return write(format, recording, File::create(&path)?);
+        },
+        Err(error) => return Err(error.into()),
+    };
+    if written.is_err() {
+        let _ = fs::remove_file(&new);
+    }
+    written
+}
+
+fn write_new(
+    folder: &Path,
+    format: Format,
+    recording: &Recording,
+) -> Result<PathBuf, (PathBuf, WriteError)> {
+    for path in numbered(folder, DEFAULT_STEM, extension(format)) {
+        match create_new(&path, format, recording) {
+            Ok(()) => return Ok(path),
+            Err(WriteError::Io(error)) if error.kind() == io::ErrorKind::AlreadyExists => {},
+            Err(error) => return Err((path, error)),
+        }
+    }
+    unreachable!("there is always another number")
+}
+
+#[cfg(test)]
+mod tests {
+    use profile_formats::read;
+
+    use super::*;
+
+    /// A folder of its own for a test, which is gone at the end.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("strobe-{}-{name}", process::id()));
+            fs::create_dir(&path).unwrap();
+            Self(path)
+        }
+
+        fn names(&self) -> Vec<String> {
+            let entries = fs::read_dir(&self.0).unwrap();
+            let mut names: Vec<_> = entries
+                .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+                .collect();
+            names.sort();
+            names
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn recording() -> Recording {
+        let text = b"[main];f 2\n[worker];g 3\n[idle];(idle) 1\n";
+        read(text, None, Some(Format::Collapsed)).unwrap().0
+    }
+
+    #[test]
+    fn the_format_is_that_of_the_name_unless_it_is_given() {
+        let folder = Folder::new("output-formats");
+        let of =
+            |file: Option<&str>, format| Output::new(file.map(PathBuf::from), format, &folder.0);
+        let path = |name: &str| folder.0.join(name);
+        assert_eq!(
+            of(None, None),
+            Ok((Output::NewFile(folder.0.clone()), Format::Firefox))
+        );
+        assert_eq!(
+            of(Some("a.html"), None),
+            Ok((Output::File(path("a.html")), Format::Html))
+        );
+        assert_eq!(
+            of(Some("a.html"), Some(Format::Trace)),
+            Ok((Output::File(path("a.html")), Format::Trace))
+        );
+        assert_eq!(of(Some("-"), None), Ok((Output::Stdout, Format::Firefox)));
+        for (file, complaint) in [
+            ("a.json", "--format"),
+            (".", "is a directory"),
+            ("b/", "is a directory"),
+            ("none/a.html", "not there"),
+            ("a.html.gz", "compressed"),
+        ] {
+            let error = of(Some(file), None).unwrap_err();
+            assert!(error.contains(complaint), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_named_file_is_replaced_as_a_whole_and_another_is_new() {
+        let folder = Folder::new("output-files");
+        let path = folder.0.join("a.folded");
+        fs::write(&path, "old").unwrap();
+        let named = Output::File(path.clone());
+        let written = named.write(Format::Collapsed, &recording()).unwrap();
+        assert_eq!(written[0].file.as_ref(), Some(&path));
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.contains("[worker];g 3"), "{text}");
+
+        let unnamed = Output::NewFile(folder.0.clone());
+        for _ in 0..2 {
+            unnamed.write(Format::Collapsed, &recording()).unwrap();
+        }
+        assert_eq!(
+            folder.names(),
+            [
+                "a.folded",
+                "strobe-profile-2.collapsed",
+                "strobe-profile.collapsed"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_format_of_one_event_loop_has_a_file_for_each() {
+        let folder = Folder::new("output-several");
+        let named = Output::File(folder.0.join("a.trace.json"));
+        let written = named.write(Format::Trace, &recording()).unwrap();
+        let names: Vec<_> = written
+            .iter()
+            .map(|written| written.event_loop.as_deref().unwrap())
+            .collect();
+        assert_eq!(names, ["worker", "main", "idle"], "most stacks first");
+        let text = fs::read_to_string(folder.0.join("a-2.trace.json")).unwrap();
+        assert!(text.contains("\"f\"") && !text.contains("\"g\""), "{text}");
+        assert_eq!(
+            folder.names(),
+            ["a-2.trace.json", "a-3.trace.json", "a.trace.json"]
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_not_lost() {
+        let folder = Folder::new("output-lost");
+        let named = Output::File(folder.0.join("none/a.html"));
+        let error = named.write(Format::Html, &recording()).unwrap_err();
+        assert!(error.contains("none/a.html: No such file"), "{error}");
+        let (_, elsewhere) = error.split_once("what was recorded is in ").unwrap();
+        let content = fs::read(elsewhere).unwrap();
+        fs::remove_file(elsewhere).unwrap();
+        let (kept, _) = read(&content, Some(Path::new(elsewhere)), None).unwrap();
+        assert_eq!(
+            kept.event_loops().count(),
+            recording().event_loops().count()
+        );
+    }
+}

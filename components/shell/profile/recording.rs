@@ -1,0 +1,161 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! The recording of a run of the browser.
+
+use std::io::{self, IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+use profile_recorder::{Options, Progress, Recorder};
+use servo::WebView;
+
+use super::ProfileOptions;
+use super::condition::{Condition, Finding};
+use super::output::{Output, Written};
+use super::report::{self, grouped};
+use crate::console;
+
+/// How often a person sees how far it is.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
+
+/// A recording that goes on.
+pub struct ProfileRecording {
+    recorder: Recorder,
+    options: ProfileOptions,
+    /// If it ends when something is true in the page.
+    condition: Option<Condition>,
+    /// When the next progress line is due; never where no person sees it.
+    next_progress: Option<Instant>,
+}
+
+/// What became of the recording.
+#[derive(Debug, PartialEq)]
+pub enum Next {
+    GoOn,
+    /// It is complete.
+    End,
+    /// It ends, and not as was asked for.
+    Fail(String),
+}
+
+impl ProfileRecording {
+    /// Starts to record, before there is a page. The error says why that is not possible.
+    pub fn start(mut options: ProfileOptions, recorder: Recorder) -> Result<Self, String> {
+        if options.output == Output::Stdout {
+            console::divert_to_standard_error();
+        }
+        recorder
+            .start(Options {
+                interval: options.interval,
+                event_loops: options.event_loops.clone(),
+                max_samples: None,
+                keep_last: options.keep_last,
+                long_tasks: options.long_tasks,
+            })
+            .map_err(|error| format!("cannot record: {error}"))?;
+        let now = Instant::now();
+        Ok(Self {
+            recorder,
+            condition: options
+                .until_js
+                .take()
+                .map(|expression| Condition::new(expression, now)),
+            options,
+            next_progress: io::stderr().is_terminal().then_some(now),
+        })
+    }
+
+    /// Does what is due. `page` is the one that is asked for the condition, `is_loaded` whether it is past its
+    /// first load.
+    pub fn step(&mut self, page: Option<&WebView>, is_loaded: bool, now: Instant) -> Next {
+        if self.next_progress.is_some_and(|due| due <= now) {
+            self.next_progress = Some(now + PROGRESS_INTERVAL);
+            if let Some(progress) = self.recorder.progress() {
+                console::show_status(&progress_line(&progress));
+            }
+        }
+        let Some((condition, page)) = self.condition.as_mut().zip(page) else {
+            return Next::GoOn;
+        };
+        match condition.check(page, is_loaded, now) {
+            Finding::No => Next::GoOn,
+            Finding::Yes => Next::End,
+            Finding::Thrown(message) => {
+                crate::report(&format!(
+                    "--until-js {}: not true yet: {message}",
+                    condition.expression()
+                ));
+                Next::GoOn
+            },
+            Finding::Invalid => Next::Fail(format!(
+                "--until-js {}: it is no expression of JavaScript",
+                condition.expression()
+            )),
+        }
+    }
+
+    /// When there is something to do although nobody wakes the browser.
+    pub fn next_time(&self) -> Option<Instant> {
+        let condition = self.condition.as_ref().and_then(Condition::next_time);
+        self.next_progress.into_iter().chain(condition).min()
+    }
+
+    /// Stops, writes what was recorded, and says what it is. The error is what to tell the person.
+    pub fn finish(self) -> Result<(), String> {
+        let progress = self.recorder.progress();
+        let recording = self
+            .recorder
+            .stop()
+            .map_err(|error| format!("nothing to save: {error}; about:profiling has ended it"))?;
+        let written = self.options.output.write(self.options.format, &recording);
+        let mut text = report::report(&recording, progress.as_ref(), self.options.top);
+        for written in written.as_deref().unwrap_or_default() {
+            text += &place(written, self.options.output == Output::Stdout);
+        }
+        console::clear_status();
+        match self.options.output {
+            Output::Stdout => {
+                // Nobody has to read it.
+                let _ = io::stderr().write_all(text.as_bytes());
+            },
+            Output::File(_) | Output::NewFile(_) => match io::stdout().write_all(text.as_bytes()) {
+                // A reader that has seen enough, such as `head`, is no failure.
+                Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                    return Err(format!("standard output: {error}"));
+                },
+                _ => {},
+            },
+        }
+        written.map(|_| ())
+    }
+}
+
+/// Where a profile is.
+fn place(written: &Written, is_first_alone: bool) -> String {
+    let event_loop = written
+        .event_loop
+        .as_ref()
+        .map(|name| format!(" of {}", console::on_one_line(name)))
+        .unwrap_or_default();
+    match &written.file {
+        Some(file) => format!("The profile{event_loop} is in {}\n", file.display()),
+        None if is_first_alone && written.event_loop.is_some() => {
+            format!("The profile{event_loop} alone was written; the format holds one event loop\n")
+        },
+        None => String::new(),
+    }
+}
+
+fn progress_line(progress: &Progress) -> String {
+    let event_loops = match progress.event_loops {
+        1 => "1 event loop".to_owned(),
+        count => format!("{count} event loops"),
+    };
+    format!(
+        "recording: {:.1} s, {} samples of {event_loops}, {:.1} MB (Ctrl-C ends and saves)",
+        progress.elapsed.as_secs_f64(),
+        grouped(progress.samples),
+        progress.memory as f64 / 1e6,
+    )
+}

@@ -1,0 +1,301 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! What a recording says, for a terminal.
+
+use std::cmp::Reverse;
+use std::fmt::Write as _;
+
+use profile_formats::{
+    EventLoop, EventLoopKind, Function, FunctionTotals, Process, Recording, Totals,
+};
+use profile_recorder::Progress;
+use url::Url;
+
+use crate::console;
+
+/// Names and places that are longer do not push the other columns away.
+const MAX_COLUMN: usize = 48;
+
+/// How many samples there are of each event loop, and the `top` functions with the most samples of their own.
+pub fn report(recording: &Recording, progress: Option<&Progress>, top: usize) -> String {
+    let totals = Totals::of(recording);
+    let mut text = summary(recording, &totals, progress);
+    text += &event_loops(recording);
+    text += &functions(&totals, top);
+    text
+}
+
+fn summary(recording: &Recording, totals: &Totals, progress: Option<&Progress>) -> String {
+    let mut text = format!(
+        "{} samples at an interval of {} ms",
+        grouped(totals.samples),
+        recording.interval
+    );
+    if let Some(progress) = progress {
+        let _ = write!(text, " in {:.1} s", progress.elapsed.as_secs_f64());
+    }
+    let _ = write!(text, "; {} with a stack", grouped(totals.with_stack));
+    if let Some(progress) = progress {
+        let _ = write!(
+            text,
+            ", {} missed, {} unwalkable",
+            grouped(progress.missed),
+            grouped(progress.unwalkable)
+        );
+    }
+    text + "\n\n"
+}
+
+fn event_loops(recording: &Recording) -> String {
+    let rows: Vec<_> = recording
+        .processes
+        .iter()
+        .flat_map(|process| process.event_loops.iter().map(move |one| (process, one)))
+        .map(|(process, event_loop)| {
+            let is_several = recording.processes.len() > 1;
+            [
+                grouped(event_loop.weight()),
+                described(process, event_loop, is_several),
+            ]
+        })
+        .collect();
+    if rows.is_empty() {
+        return "No event loop was there.\n\n".to_owned();
+    }
+    table(["samples", "event loop"], [Side::Right, Side::Left], &rows) + "\n"
+}
+
+fn described(process: &Process, event_loop: &EventLoop, is_several: bool) -> String {
+    let mut text = console::on_one_line(&event_loop.name);
+    if let EventLoopKind::Page { documents } = &event_loop.kind {
+        for document in documents {
+            // The name is made of them.
+            if event_loop.name.contains(document) {
+                continue;
+            }
+            let _ = write!(text, " {}", console::on_one_line(document));
+        }
+    }
+    if let Some(pid) = process.pid.filter(|_| is_several) {
+        let _ = write!(text, " (process {pid})");
+    }
+    if let Some(ended) = process.ended {
+        let _ = write!(text, ", which ended at {:.1} s", ended / 1000.);
+    }
+    text
+}
+
+fn functions(totals: &Totals, top: usize) -> String {
+    if totals.functions.is_empty() {
+        return "No function was sampled.\n\n".to_owned();
+    }
+    let mut functions: Vec<(&Function, &FunctionTotals)> = totals.functions.iter().collect();
+    functions
+        .sort_by_key(|(function, totals)| (Reverse((totals.itself, totals.total)), **function));
+    let share = |samples: u64| format!("{:.1}", 100. * samples as f64 / totals.with_stack as f64);
+    let rows: Vec<_> = functions
+        .iter()
+        .take(top)
+        .map(|(function, totals)| {
+            [
+                share(totals.itself),
+                share(totals.total),
+                grouped(totals.itself),
+                grouped(totals.total),
+                name(function),
+                place(function),
+            ]
+        })
+        .collect();
+    let mut text = String::new();
+    if !rows.is_empty() {
+        text += &table(
+            [
+                "self %",
+                "total %",
+                "self",
+                "total",
+                "function",
+                "defined at",
+            ],
+            [
+                Side::Right,
+                Side::Right,
+                Side::Right,
+                Side::Right,
+                Side::Left,
+                Side::Left,
+            ],
+            &rows,
+        );
+    }
+    text += "% of the samples with a stack";
+    match functions.len() - rows.len() {
+        0 => {},
+        1 => text += "; 1 more function is not listed",
+        more => {
+            let _ = write!(
+                text,
+                "; {} more functions are not listed",
+                grouped(more as u64)
+            );
+        },
+    }
+    text + "\n\n"
+}
+
+fn name(function: &Function) -> String {
+    match function.name {
+        "" => "(anonymous)".to_owned(),
+        name => console::on_one_line(name),
+    }
+}
+
+/// The last part of a URL says enough in a table.
+fn place(function: &Function) -> String {
+    let Some(resource) = function.resource else {
+        return "(built-in)".to_owned();
+    };
+    let mut place = Url::parse(resource)
+        .ok()
+        .and_then(|url| {
+            let last = url.path_segments()?.rfind(|part| !part.is_empty());
+            Some(last.or(url.host_str())?.to_owned())
+        })
+        .unwrap_or_else(|| resource.chars().take(MAX_COLUMN).collect());
+    if let Some(line) = function.line {
+        let _ = write!(place, ":{line}");
+        if let Some(column) = function.column {
+            let _ = write!(place, ":{column}");
+        }
+    }
+    console::on_one_line(&place)
+}
+
+#[derive(Clone, Copy)]
+enum Side {
+    Left,
+    Right,
+}
+
+/// Columns with two spaces between them.
+fn table<const N: usize>(head: [&str; N], sides: [Side; N], rows: &[[String; N]]) -> String {
+    let head = head.map(str::to_owned);
+    let widths: [usize; N] = std::array::from_fn(|column| {
+        let cells = rows.iter().chain([&head]).map(|row| &row[column]);
+        cells
+            .map(|cell| cell.chars().count().min(MAX_COLUMN))
+            .max()
+            .unwrap_or(0)
+    });
+    let mut text = String::new();
+    for row in [&head].into_iter().chain(rows) {
+        let mut line = String::new();
+        for (column, cell) in row.iter().enumerate() {
+            let width = widths[column];
+            let _ = match sides[column] {
+                Side::Left => write!(line, "{cell:<width$}  "),
+                Side::Right => write!(line, "{cell:>width$}  "),
+            };
+        }
+        text += line.trim_end();
+        text.push('\n');
+    }
+    text
+}
+
+/// 1234567 as 1,234,567.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use profile_formats::{Format, read};
+
+    use super::*;
+
+    fn recording(text: &str) -> Recording {
+        read(text.as_bytes(), None, Some(Format::Collapsed))
+            .unwrap()
+            .0
+    }
+
+    #[test]
+    fn numbers_are_grouped() {
+        for (number, text) in [
+            (0, "0"),
+            (999, "999"),
+            (1_000, "1,000"),
+            (1_234_567, "1,234,567"),
+        ] {
+            assert_eq!(grouped(number), text);
+        }
+    }
+
+    #[test]
+    fn the_functions_with_the_most_samples_of_their_own_come_first() {
+        let text = report(
+            &recording("[page];a;b 6\n[page];a 3\n[worker];c 1\n[worker];(idle) 10\n"),
+            None,
+            2,
+        );
+        let lines: Vec<_> = text.lines().collect();
+        assert!(lines[0].starts_with("20 samples at "), "{text}");
+        assert!(lines[0].ends_with("; 10 with a stack"), "{text}");
+        assert!(lines.contains(&"      9  page"), "{text}");
+        assert!(lines.contains(&"     11  worker"), "{text}");
+        let head = lines
+            .iter()
+            .position(|line| line.starts_with("self %"))
+            .unwrap();
+        assert_eq!(
+            lines[head..head + 4],
+            [
+                "self %  total %  self  total  function  defined at",
+                "  60.0     60.0     6      6  b         (built-in)",
+                "  30.0     90.0     3      9  a         (built-in)",
+                "% of the samples with a stack; 1 more function is not listed",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_recording_of_nothing_says_so() {
+        let empty = Recording {
+            time_origin: None,
+            interval: 1.,
+            processes: Vec::new(),
+        };
+        let text = report(&empty, None, 5);
+        assert!(text.contains("No event loop was there."), "{text}");
+        assert!(text.contains("No function was sampled."), "{text}");
+    }
+
+    #[test]
+    fn a_place_is_the_end_of_a_url() {
+        let place_in = |resource| {
+            place(&Function {
+                name: "f",
+                resource,
+                line: std::num::NonZeroU32::new(3),
+                column: std::num::NonZeroU32::new(7),
+            })
+        };
+        assert_eq!(place_in(Some("https://a.test/x/y.js?v=1")), "y.js:3:7");
+        assert_eq!(place_in(Some("https://a.test/")), "a.test:3:7");
+        assert_eq!(place_in(Some("self-hosted")), "self-hosted:3:7");
+        assert_eq!(place_in(Some("https://a.test/\u{1b}[2J")), "%1B[2J:3:7");
+        assert_eq!(place_in(None), "(built-in)");
+    }
+}

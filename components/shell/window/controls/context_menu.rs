@@ -1,0 +1,61 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! The menu of a page's right mouse button.
+
+use egui::{Context, Pos2, Rect, Vec2};
+use servo::{ContextMenu, ContextMenuItem};
+
+use super::PageArea;
+use super::menu::{Choice, Item, Line, Menu};
+
+pub struct PageMenu {
+    menu: ContextMenu,
+    state: Menu,
+    pointer: Pos2,
+}
+
+impl PageMenu {
+    pub fn new(menu: ContextMenu, pointer: Pos2) -> Self {
+        Self {
+            menu,
+            pointer,
+            state: Menu::default(),
+        }
+    }
+
+    /// None once it is closed.
+    pub fn show(mut self, context: &Context, page: PageArea) -> Option<Self> {
+        // The page does not know where its frames are, in which the menu may have been asked for.
+        let anchor = Rect::from_min_size(self.pointer, Vec2::ZERO);
+        let lines: Vec<_> = self
+            .menu
+            .items()
+            .iter()
+            .map(|item| match item {
+                ContextMenuItem::Item { label, enabled, .. } => Line::Item(Item {
+                    label,
+                    enabled: *enabled,
+                    checked: false,
+                    indented: false,
+                }),
+                ContextMenuItem::Separator => Line::Separator,
+            })
+            .collect();
+        let choice = self.state.show(context, page, anchor, &lines);
+        let action = match choice {
+            Choice::None => return Some(self),
+            Choice::Dismiss => None,
+            Choice::Line(line) => match self.menu.items()[line] {
+                ContextMenuItem::Item { action, .. } => Some(action),
+                ContextMenuItem::Separator => None,
+            },
+        };
+        match action {
+            Some(action) => self.menu.select(action),
+            None => self.menu.dismiss(),
+        }
+        None
+    }
+}

@@ -1,0 +1,96 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! The frame of a dialog: over the page it belongs to, which is veiled, and never over the toolbar, so
+//! that nothing a page says can pass for what the browser says.
+
+use egui::{
+    Align, Align2, Area, Button, Context, CornerRadius, Frame, Id, Key, Layout, Margin, Modifiers,
+    Order, Response, RichText, Ui,
+};
+
+use super::{PageArea, default_corner};
+use crate::window::theme::palette;
+use crate::window::toolbar;
+
+/// What has become of a dialog.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Answer {
+    None,
+    Accept,
+    Dismiss,
+}
+
+/// The greatest width of what is in a dialog, in points.
+const WIDTH: f32 = 420.;
+
+/// Shows a dialog with a title.
+pub fn show<R>(
+    context: &Context,
+    page: PageArea,
+    title: &str,
+    contents: impl FnOnce(&mut Ui) -> R,
+) -> R {
+    let colours = palette(context);
+    let frame = Frame::window(&context.global_style()).inner_margin(Margin::same(16));
+    let margins = frame.total_margin().sum();
+    let width = WIDTH.min(page.rect.width() - margins.x - 16.).max(120.);
+    context
+        .layer_painter(egui::LayerId::new(Order::Background, Id::new("veil")))
+        .with_clip_rect(page.rect)
+        .rect_filled(page.rect, CornerRadius::ZERO, colours.veil);
+    Area::new(Id::new("dialog"))
+        .order(Order::Middle)
+        .pivot(Align2::CENTER_TOP)
+        .fixed_pos(default_corner(page))
+        .constrain_to(page.rect)
+        .show(context, |ui| {
+            frame
+                .show(ui, |ui| {
+                    ui.set_width(width);
+                    ui.spacing_mut().item_spacing.y = 10.;
+                    ui.add(egui::Label::new(RichText::new(title).strong().size(14.5)).truncate());
+                    contents(ui)
+                })
+                .inner
+        })
+        .inner
+}
+
+/// The buttons at the lower end of a dialog, and the keys that stand for them. Without `dismiss` there is
+/// nothing to choose.
+pub fn buttons(ui: &mut Ui, accept: &str, can_accept: bool, dismiss: Option<&str>) -> Answer {
+    let mut answer = Answer::None;
+    let row = Layout::right_to_left(Align::Center);
+    ui.with_layout(row, |ui| {
+        let colours = palette(ui.ctx());
+        let text = RichText::new(accept).color(match can_accept {
+            true => colours.toolbar,
+            false => colours.disabled,
+        });
+        let mut button = Button::new(text).min_size(egui::vec2(84., 0.));
+        if can_accept {
+            button = button.fill(colours.accent);
+        }
+        let accept = ui.add_enabled(can_accept, button);
+        let dismiss = dismiss.map(|text| ui.add(Button::new(text).min_size(egui::vec2(84., 0.))));
+        if ui.ctx().memory(|memory| memory.focused().is_none()) {
+            accept.request_focus();
+        }
+        let is_on_dismiss = dismiss.as_ref().is_some_and(Response::has_focus);
+        if accept.clicked() || can_accept && !is_on_dismiss && pressed(ui, Key::Enter) {
+            answer = Answer::Accept;
+        } else if dismiss.is_some_and(|button| button.clicked()) || pressed(ui, Key::Escape) {
+            answer = Answer::Dismiss;
+        }
+    });
+    answer
+}
+
+/// Whether a key was pressed that is for the dialog. While an address is being typed no key is: a page
+/// could open a dialog at any moment.
+pub fn pressed(ui: &Ui, key: Key) -> bool {
+    !toolbar::is_editing_address(ui.ctx())
+        && ui.input_mut(|input| input.consume_key(Modifiers::NONE, key))
+}

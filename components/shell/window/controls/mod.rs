@@ -1,0 +1,127 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! What a page asks a person and cannot draw itself: dialogs, menus and pickers, over the page.
+
+mod colour_picker;
+mod context_menu;
+mod dialog;
+mod file_picker;
+mod menu;
+mod message;
+mod select;
+mod sign_in;
+
+use egui::{Context, Pos2, Rect, pos2, vec2};
+use servo::{
+    AuthenticationRequest, DeviceIntRect, EmbedderControl, EmbedderControlId, SimpleDialog,
+};
+
+use colour_picker::ColourPicker;
+use context_menu::PageMenu;
+use file_picker::FileDialog;
+use message::Message;
+use select::Select;
+use sign_in::SignIn;
+
+/// Where a page is in the window.
+#[derive(Clone, Copy)]
+pub struct PageArea {
+    /// In points.
+    pub rect: Rect,
+    /// Device pixels per point.
+    pub scale: f32,
+    /// Points per CSS pixel.
+    pub zoom: f32,
+}
+
+impl PageArea {
+    /// The place in the window, in points, of what a page asks for. Servo 0.7.0 gives CSS pixels of the
+    /// document, though the type says otherwise.
+    pub fn place(&self, rect: DeviceIntRect) -> Rect {
+        let corner = vec2(rect.min.x as f32, rect.min.y as f32) * self.zoom;
+        let size = vec2(rect.width() as f32, rect.height() as f32) * self.zoom;
+        Rect::from_min_size(self.rect.min + corner, size)
+    }
+}
+
+/// What one page asks. Dropped without an answer, each is answered as if nobody had chosen anything.
+#[derive(Default)]
+pub struct Controls {
+    /// The newest last, which is the one that is seen.
+    open: Vec<(Option<EmbedderControlId>, Control)>,
+}
+
+enum Control {
+    Message(Message),
+    Select(Select),
+    ContextMenu(PageMenu),
+    File(FileDialog),
+    Colour(ColourPicker),
+    SignIn(SignIn),
+}
+
+impl Controls {
+    /// While something is asked, the keys and the pointer are not the page's.
+    pub fn is_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    /// A script's dialog. `origin` names the page to the person.
+    pub fn ask(&mut self, id: EmbedderControlId, dialog: SimpleDialog, origin: &str) {
+        let message = Message::new(dialog, origin);
+        self.open.push((Some(id), Control::Message(message)));
+    }
+
+    /// Any control but a script's dialog and an input method. `pointer` is where the mouse is in the
+    /// window, in points.
+    pub fn add(&mut self, control: EmbedderControl, pointer: Pos2) {
+        let id = control.id();
+        let control = match control {
+            EmbedderControl::SelectElement(element) => Control::Select(Select::new(element)),
+            EmbedderControl::ContextMenu(menu) => {
+                Control::ContextMenu(PageMenu::new(menu, pointer))
+            },
+            EmbedderControl::FilePicker(picker) => Control::File(FileDialog::new(picker)),
+            EmbedderControl::ColorPicker(picker) => Control::Colour(ColourPicker::new(picker)),
+            EmbedderControl::SimpleDialog(_) | EmbedderControl::InputMethod(_) => return,
+        };
+        self.open.push((Some(id), control));
+    }
+
+    pub fn sign_in(&mut self, request: AuthenticationRequest) {
+        self.open
+            .push((None, Control::SignIn(SignIn::new(request))));
+    }
+
+    /// The page takes back what it asked.
+    pub fn remove(&mut self, id: EmbedderControlId) {
+        self.open.retain(|(of, _)| *of != Some(id));
+    }
+
+    /// Shows the newest of them over the page.
+    pub fn show(&mut self, context: &Context, page: PageArea) {
+        let Some((id, control)) = self.open.pop() else {
+            return;
+        };
+        let still_open = match control {
+            Control::Message(message) => message.show(context, page).map(Control::Message),
+            Control::Select(select) => select.show(context, page).map(Control::Select),
+            Control::ContextMenu(menu) => menu.show(context, page).map(Control::ContextMenu),
+            Control::File(file) => file.show(context, page).map(Control::File),
+            Control::Colour(picker) => picker.show(context, page).map(Control::Colour),
+            Control::SignIn(sign_in) => sign_in.show(context, page).map(Control::SignIn),
+        };
+        match still_open {
+            Some(control) => self.open.push((id, control)),
+            // What was beneath it is to be seen.
+            None => context.request_repaint(),
+        }
+    }
+}
+
+/// The corner of a page at which a control that has no place of its own stands.
+fn default_corner(page: PageArea) -> Pos2 {
+    pos2(page.rect.center().x, page.rect.min.y + 24.)
+}

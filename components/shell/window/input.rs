@@ -1,0 +1,208 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! Pointer, touch and text events, from the window system's words to Servo's, and cursors back.
+
+use egui::CursorIcon;
+use servo::{
+    CompositionEvent, CompositionState, Cursor, DevicePoint, ImeEvent, MouseButton,
+    MouseButtonAction, TouchEvent, TouchEventType, TouchId, TouchPointerType, WheelDelta,
+    WheelMode,
+};
+use winit::event::{
+    ElementState, Ime, MouseButton as WinitMouseButton, MouseScrollDelta, Touch, TouchPhase,
+};
+
+/// How far a page scrolls for one line of a mouse wheel, in device pixels.
+const LINE_LENGTH: f64 = 76.;
+
+pub fn mouse_button(button: WinitMouseButton) -> MouseButton {
+    match button {
+        WinitMouseButton::Left => MouseButton::Primary,
+        WinitMouseButton::Right => MouseButton::Secondary,
+        WinitMouseButton::Middle => MouseButton::Auxiliary,
+        WinitMouseButton::Back => MouseButton::Back,
+        WinitMouseButton::Forward => MouseButton::Forward,
+        WinitMouseButton::Other(number) => MouseButton::Other(number),
+    }
+}
+
+pub fn mouse_action(state: ElementState) -> MouseButtonAction {
+    match state {
+        ElementState::Pressed => MouseButtonAction::Down,
+        ElementState::Released => MouseButtonAction::Up,
+    }
+}
+
+/// Servo wants pixels whatever the mode says.
+pub fn wheel_delta(delta: MouseScrollDelta) -> WheelDelta {
+    let (x, y, mode) = match delta {
+        MouseScrollDelta::LineDelta(x, y) => (
+            f64::from(x) * LINE_LENGTH,
+            f64::from(y) * LINE_LENGTH,
+            WheelMode::DeltaLine,
+        ),
+        MouseScrollDelta::PixelDelta(delta) => (delta.x, delta.y, WheelMode::DeltaPixel),
+    };
+    WheelDelta { x, y, z: 0., mode }
+}
+
+/// The event that a page gets for `touch` at `point` of the page.
+pub fn touch_event(touch: &Touch, point: DevicePoint) -> TouchEvent {
+    let kind = match touch.phase {
+        TouchPhase::Started => TouchEventType::Down,
+        TouchPhase::Moved => TouchEventType::Move,
+        TouchPhase::Ended => TouchEventType::Up,
+        TouchPhase::Cancelled => TouchEventType::Cancel,
+    };
+    // Only to tell the fingers apart that are down at the same time.
+    let id = TouchId(touch.id as i32);
+    TouchEvent::new(kind, id, point.into(), TouchPointerType::Touch)
+}
+
+/// Whether an input method is composing a text in the page.
+#[derive(Default)]
+pub struct Composition {
+    is_open: bool,
+}
+
+impl Composition {
+    /// The events that a page gets for `event`.
+    pub fn events(&mut self, event: &Ime) -> Vec<ImeEvent> {
+        let composed = |state, text: &str| {
+            ImeEvent::Composition(CompositionEvent {
+                state,
+                data: text.to_owned(),
+            })
+        };
+        let mut events = Vec::new();
+        match event {
+            Ime::Enabled => {},
+            // An empty text takes back what was being composed.
+            Ime::Preedit(text, _) if text.is_empty() && !self.is_open => {},
+            Ime::Preedit(text, _) => {
+                if !self.is_open {
+                    events.push(composed(CompositionState::Start, ""));
+                }
+                events.push(composed(CompositionState::Update, text));
+                self.is_open = true;
+            },
+            Ime::Commit(text) => {
+                if !self.is_open {
+                    events.push(composed(CompositionState::Start, ""));
+                }
+                events.push(composed(CompositionState::End, text));
+                self.is_open = false;
+            },
+            Ime::Disabled => {
+                // The field keeps the focus: it is not as if a keyboard on the screen had been put away.
+                if self.is_open {
+                    events.push(composed(CompositionState::End, ""));
+                    self.is_open = false;
+                }
+            },
+        }
+        events
+    }
+}
+
+/// The cursor that a page asks for.
+pub fn cursor_icon(cursor: Cursor) -> CursorIcon {
+    match cursor {
+        Cursor::None => CursorIcon::None,
+        Cursor::Default => CursorIcon::Default,
+        Cursor::Pointer => CursorIcon::PointingHand,
+        Cursor::ContextMenu => CursorIcon::ContextMenu,
+        Cursor::Help => CursorIcon::Help,
+        Cursor::Progress => CursorIcon::Progress,
+        Cursor::Wait => CursorIcon::Wait,
+        Cursor::Cell => CursorIcon::Cell,
+        Cursor::Crosshair => CursorIcon::Crosshair,
+        Cursor::Text => CursorIcon::Text,
+        Cursor::VerticalText => CursorIcon::VerticalText,
+        Cursor::Alias => CursorIcon::Alias,
+        Cursor::Copy => CursorIcon::Copy,
+        Cursor::Move => CursorIcon::Move,
+        Cursor::NoDrop => CursorIcon::NoDrop,
+        Cursor::NotAllowed => CursorIcon::NotAllowed,
+        Cursor::Grab => CursorIcon::Grab,
+        Cursor::Grabbing => CursorIcon::Grabbing,
+        Cursor::EResize => CursorIcon::ResizeEast,
+        Cursor::NResize => CursorIcon::ResizeNorth,
+        Cursor::NeResize => CursorIcon::ResizeNorthEast,
+        Cursor::NwResize => CursorIcon::ResizeNorthWest,
+        Cursor::SResize => CursorIcon::ResizeSouth,
+        Cursor::SeResize => CursorIcon::ResizeSouthEast,
+        Cursor::SwResize => CursorIcon::ResizeSouthWest,
+        Cursor::WResize => CursorIcon::ResizeWest,
+        Cursor::EwResize => CursorIcon::ResizeHorizontal,
+        Cursor::NsResize => CursorIcon::ResizeVertical,
+        Cursor::NeswResize => CursorIcon::ResizeNeSw,
+        Cursor::NwseResize => CursorIcon::ResizeNwSe,
+        Cursor::ColResize => CursorIcon::ResizeColumn,
+        Cursor::RowResize => CursorIcon::ResizeRow,
+        Cursor::AllScroll => CursorIcon::AllScroll,
+        Cursor::ZoomIn => CursorIcon::ZoomIn,
+        Cursor::ZoomOut => CursorIcon::ZoomOut,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dpi::PhysicalPosition;
+
+    use super::*;
+
+    #[test]
+    fn a_line_of_the_wheel_is_many_pixels() {
+        let delta = wheel_delta(MouseScrollDelta::LineDelta(0., -2.));
+        assert_eq!((delta.x, delta.y), (0., -152.));
+        assert_eq!(delta.mode, WheelMode::DeltaLine);
+        let delta = wheel_delta(MouseScrollDelta::PixelDelta(PhysicalPosition::new(1., 2.)));
+        assert_eq!((delta.x, delta.y), (1., 2.));
+        assert_eq!(delta.mode, WheelMode::DeltaPixel);
+    }
+
+    #[test]
+    fn every_composition_starts_once_and_ends_once() {
+        let mut composition = Composition::default();
+        let mut seen = Vec::new();
+        let preedit = |text: &str| Ime::Preedit(text.to_owned(), None);
+        for event in [
+            Ime::Enabled,
+            preedit(""),
+            preedit("n"),
+            preedit("ni"),
+            preedit(""),
+            Ime::Commit("你".to_owned()),
+            Ime::Commit("é".to_owned()),
+            preedit("h"),
+            Ime::Disabled,
+        ] {
+            for event in composition.events(&event) {
+                seen.push(match event {
+                    ImeEvent::Composition(event) => {
+                        format!("{}:{}", event.state.event_type(), event.data)
+                    },
+                    ImeEvent::Dismissed => "dismissed".to_owned(),
+                });
+            }
+        }
+        assert_eq!(
+            seen,
+            [
+                "compositionstart:",
+                "compositionupdate:n",
+                "compositionupdate:ni",
+                "compositionupdate:",
+                "compositionend:你",
+                "compositionstart:",
+                "compositionend:é",
+                "compositionstart:",
+                "compositionupdate:h",
+                "compositionend:",
+            ]
+        );
+    }
+}

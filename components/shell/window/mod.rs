@@ -1,0 +1,799 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! The browser in a window: tabs, a toolbar, and a page beneath them.
+
+mod action;
+mod address;
+mod browser_window;
+mod chrome;
+mod controls;
+mod icons;
+mod input;
+mod shortcuts;
+mod tab;
+mod tab_strip;
+mod theme;
+mod toolbar;
+mod zoom;
+
+use std::fmt::Display;
+use std::path::{self, Path};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use profile_recorder::Recorder;
+use servo::{
+    DevicePoint, EventLoopWaker, InputEvent, Key, KeyState, LoadStatus, MouseButtonEvent,
+    MouseLeftViewportEvent, MouseMoveEvent, NamedKey, Preferences, WebView, WebViewId, WheelEvent,
+};
+use url::Url;
+use winit::application::ApplicationHandler;
+use winit::event::{
+    ElementState, KeyEvent, MouseButton, MouseScrollDelta, Touch, TouchPhase, WindowEvent,
+};
+use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoop, EventLoopProxy};
+use winit::keyboard::{ModifiersState, PhysicalKey};
+use winit::window::WindowId;
+
+use action::Action;
+use browser_window::BrowserWindow;
+use chrome::Shown;
+use input::Composition;
+use tab::Tab;
+
+use crate::browser::{Browser, Next, Page, Surface};
+use crate::command_line::CommandLine;
+use crate::keyboard::keyboard_event;
+
+const PROFILING: &str = "about:profiling";
+
+/// How often is looked whether something is recorded.
+const RECORDING_INTERVAL: Duration = Duration::from_millis(250);
+
+/// How many closed tabs can be opened again.
+const REMEMBERED_TABS: usize = 25;
+
+/// Runs the browser in a window. Gives the exit status of the process, or says why there is no window.
+pub fn run(
+    command_line: CommandLine,
+    preferences: Preferences,
+    recorder: Recorder,
+) -> Result<u8, String> {
+    let no_window =
+        |message: String| format!("cannot open a window (is --headless wanted?): {message}");
+    let event_loop = EventLoop::with_user_event()
+        .build()
+        .map_err(|error| no_window(window_system_message(&error)))?;
+    let mut application = Application {
+        waker: Waker(event_loop.create_proxy()),
+        state: State::Starting(Box::new((command_line, preferences, recorder))),
+    };
+    event_loop
+        .run_app(&mut application)
+        .map_err(|error| no_window(window_system_message(&error)))?;
+    match application.state {
+        State::Ended(outcome) => outcome.map_err(no_window),
+        State::Starting(_) | State::Running(_) => Ok(0),
+    }
+}
+
+/// What winit says of an error of the window system, without the place in winit's own source.
+fn window_system_message(error: &dyn Display) -> String {
+    let message = error.to_string();
+    message
+        .strip_prefix("os error at ")
+        .and_then(|message| message.split_once(".rs:"))
+        .and_then(|(_, message)| message.split_once(": "))
+        .map_or(message.clone(), |(_, message)| message.to_owned())
+}
+
+/// The message by which other threads wake the event loop.
+#[derive(Debug)]
+struct Wake;
+
+#[derive(Clone)]
+struct Waker(EventLoopProxy<Wake>);
+
+impl EventLoopWaker for Waker {
+    fn clone_box(&self) -> Box<dyn EventLoopWaker> {
+        Box::new(self.clone())
+    }
+
+    fn wake(&self) {
+        // It fails when the loop has ended, and then there is nothing to wake.
+        let _ = self.0.send_event(Wake);
+    }
+}
+
+struct Application {
+    waker: Waker,
+    state: State,
+}
+
+enum State {
+    /// A window can be opened only once the event loop runs.
+    Starting(Box<(CommandLine, Preferences, Recorder)>),
+    Running(Box<Session>),
+    /// With the exit status, or the reason why no window could be opened.
+    Ended(Result<u8, String>),
+}
+
+impl ApplicationHandler<Wake> for Application {
+    fn resumed(&mut self, event_loop: &ActiveEventLoop) {
+        if !matches!(self.state, State::Starting(_)) {
+            return;
+        }
+        let State::Starting(settings) = std::mem::replace(&mut self.state, State::Ended(Ok(0)))
+        else {
+            return;
+        };
+        let (command_line, preferences, recorder) = *settings;
+        let started = Session::start(
+            event_loop,
+            command_line,
+            preferences,
+            recorder,
+            self.waker.clone(),
+        );
+        self.state = match started {
+            Ok(session) => State::Running(Box::new(session)),
+            Err(message) => {
+                event_loop.exit();
+                State::Ended(Err(message))
+            },
+        };
+    }
+
+    fn about_to_wait(&mut self, event_loop: &ActiveEventLoop) {
+        let State::Running(session) = &mut self.state else {
+            return;
+        };
+        match session.step() {
+            Next::Wait(Some(time)) => event_loop.set_control_flow(ControlFlow::WaitUntil(time)),
+            Next::Wait(None) => event_loop.set_control_flow(ControlFlow::Wait),
+            Next::End => event_loop.exit(),
+        }
+    }
+
+    fn exiting(&mut self, _: &ActiveEventLoop) {
+        // While there is still a connection to the display, which windows need to close.
+        if let State::Running(session) = std::mem::replace(&mut self.state, State::Ended(Ok(0))) {
+            let Session {
+                browser, window, ..
+            } = *session;
+            self.state = State::Ended(Ok(browser.shut_down()));
+            drop(window);
+        }
+    }
+
+    fn window_event(&mut self, event_loop: &ActiveEventLoop, _: WindowId, event: WindowEvent) {
+        let State::Running(session) = &mut self.state else {
+            return;
+        };
+        session.handle(event);
+        if session.is_quitting {
+            event_loop.exit();
+        }
+    }
+}
+
+/// The browser while its window is open.
+struct Session {
+    browser: Browser<Tab>,
+    window: Rc<BrowserWindow>,
+    /// The first page of the command line.
+    home: Option<Url>,
+    /// What tabs showed that were closed, the last one last.
+    closed: Vec<Url>,
+    /// Where the tab in front stands among the others.
+    place: usize,
+    /// The person wants the whole screen, whatever the page wants.
+    wants_fullscreen: bool,
+    is_quitting: bool,
+    /// What the button shows, and when it was looked at last.
+    is_recording: bool,
+    watched: Instant,
+    /// The modifier keys that are held.
+    modifiers: ModifiersState,
+    /// Keys whose press was not for the page: their release is not either.
+    kept_keys: Vec<PhysicalKey>,
+    /// Where the pointer was last, in device pixels of the page.
+    pointer: DevicePoint,
+    is_pointer_on_page: bool,
+    /// How many buttons are held that were pressed on the page.
+    buttons_on_page: u32,
+    /// The fingers that went down on the page.
+    fingers_on_page: Vec<u64>,
+    composition: Composition,
+}
+
+impl Session {
+    fn start(
+        event_loop: &ActiveEventLoop,
+        command_line: CommandLine,
+        preferences: Preferences,
+        recorder: Recorder,
+        waker: Waker,
+    ) -> Result<Self, String> {
+        let window = BrowserWindow::open(event_loop, command_line.window_size, command_line.theme)?;
+        let window = Rc::new(window);
+        let home = command_line.urls.first().cloned();
+        let browser = Browser::start(command_line, preferences, recorder, Box::new(waker), || {
+            Ok(Tab::new(window.clone()))
+        })?;
+        Ok(Self {
+            browser,
+            window,
+            home,
+            closed: Vec::new(),
+            place: 0,
+            wants_fullscreen: false,
+            is_quitting: false,
+            is_recording: false,
+            watched: Instant::now(),
+            modifiers: ModifiersState::default(),
+            kept_keys: Vec::new(),
+            pointer: DevicePoint::default(),
+            is_pointer_on_page: false,
+            buttons_on_page: 0,
+            fingers_on_page: Vec::new(),
+            composition: Composition::default(),
+        })
+    }
+
+    fn step(&mut self) -> Next {
+        let window = &self.window;
+        let next = self.browser.step(|| Ok(Tab::new(window.clone())));
+        self.settle();
+        let now = Instant::now();
+        self.watch_recording(now);
+        self.window.request_due_drawing(now);
+        match next {
+            Next::Wait(time) => {
+                Next::Wait(time.into_iter().chain(self.window.next_drawing()).min())
+            },
+            Next::End => Next::End,
+        }
+    }
+
+    /// The page in front.
+    fn page(&self) -> Option<&Page<Tab>> {
+        let selected = self.window.selected();
+        let mut pages = self.browser.pages().iter();
+        pages.find(|page| Some(page.webview.id()) == selected)
+    }
+
+    fn webview(&self) -> Option<&WebView> {
+        self.page().map(|page| &page.webview)
+    }
+
+    /// Whether what a page asks is to be answered before anything else.
+    fn is_asked(&self) -> bool {
+        self.page()
+            .is_some_and(|page| !page.surface.controls().borrow().is_empty())
+    }
+
+    fn tell_page(&self, event: InputEvent) {
+        if let Some(webview) = self.webview() {
+            webview.notify_input_event(event);
+        }
+    }
+
+    /// Makes true of the pages and the window what follows from which tab is in front.
+    fn settle(&mut self) {
+        let pages = self.browser.pages();
+        let selected = self.window.selected();
+        let place = pages
+            .iter()
+            .position(|page| Some(page.webview.id()) == selected);
+        match place {
+            Some(place) => self.place = place,
+            // The tab was closed; the one that moved into its place comes to the front.
+            None => {
+                self.place = self.place.min(pages.len().saturating_sub(1));
+                if let Some(page) = pages.get(self.place) {
+                    self.window.select(page.webview.id());
+                }
+            },
+        }
+        // A page that loses the focus takes back what it asks.
+        let page_has_keyboard =
+            self.window.is_focused() && (self.is_asked() || !self.window.chrome_has_keyboard());
+        let selected = self.window.selected();
+        // Who is hidden first: at no moment are two pages on the same picture.
+        for is_selected in [false, true] {
+            for page in self.browser.pages() {
+                if (Some(page.webview.id()) == selected) != is_selected {
+                    continue;
+                }
+                page.webview.set_focused(is_selected && page_has_keyboard);
+                let is_seen = is_selected && self.window.is_visible();
+                page.surface.show(&page.webview, is_seen);
+            }
+        }
+        let in_front = self.page();
+        let title = in_front.map(tab_strip::title).unwrap_or_default();
+        let page_wants_fullscreen = in_front.is_some_and(|page| page.surface.wants_fullscreen());
+        self.window.set_title(&title);
+        self.window
+            .set_fullscreen(self.wants_fullscreen || page_wants_fullscreen);
+    }
+
+    fn handle(&mut self, event: WindowEvent) {
+        match event {
+            WindowEvent::CloseRequested | WindowEvent::Destroyed => self.is_quitting = true,
+            WindowEvent::RedrawRequested => self.draw(),
+            WindowEvent::Resized(_) => self.window.size_changed(),
+            WindowEvent::ScaleFactorChanged { .. } => {
+                self.window.chrome_event(&event);
+                for page in self.browser.pages() {
+                    let scale = page.surface.hidpi_scale_factor();
+                    page.webview.set_hidpi_scale_factor(scale);
+                }
+                self.window.size_changed();
+            },
+            WindowEvent::Focused(focused) => {
+                self.window.chrome_event(&event);
+                self.window.set_focused(focused);
+                // The window learns nothing of keys that are let go elsewhere.
+                self.kept_keys.clear();
+            },
+            WindowEvent::Occluded(occluded) => self.window.set_occluded(occluded),
+            WindowEvent::ThemeChanged(_) => {
+                self.window.apply_theme();
+                for page in self.browser.pages() {
+                    page.webview.notify_theme_change(self.window.theme());
+                }
+            },
+            WindowEvent::ModifiersChanged(modifiers) => {
+                self.modifiers = modifiers.state();
+                self.window.chrome_event(&event);
+            },
+            WindowEvent::KeyboardInput {
+                event: ref key,
+                // Of keys that were held when the window got the focus: nobody pressed them here.
+                is_synthetic: false,
+                ..
+            } => self.key(key, &event),
+            WindowEvent::Ime(ref ime) => {
+                if self.window.chrome_has_keyboard() || self.is_asked() {
+                    self.window.chrome_event(&event);
+                } else {
+                    for event in self.composition.events(ime) {
+                        self.tell_page(InputEvent::Ime(event));
+                    }
+                }
+            },
+            WindowEvent::CursorMoved { position, .. } => {
+                self.pointer_moved(position.x, position.y, &event);
+            },
+            WindowEvent::CursorLeft { .. } => {
+                self.window.chrome_event(&event);
+                self.pointer_left_page();
+            },
+            WindowEvent::MouseInput { state, button, .. } => {
+                self.mouse_button(state, button, &event);
+            },
+            WindowEvent::MouseWheel { delta, .. } => self.wheel(delta, &event),
+            WindowEvent::PinchGesture { delta, .. } if self.is_pointer_on_page => {
+                if let Some(webview) = self.webview() {
+                    webview.adjust_pinch_zoom(1. + delta as f32, self.pointer);
+                }
+            },
+            WindowEvent::Touch(touch) => self.touch(&touch, &event),
+            WindowEvent::DroppedFile(file) => self.perform(Action::OpenFile(file)),
+            _ => {},
+        }
+    }
+
+    fn draw(&mut self) {
+        let shown = Shown {
+            is_recording: self.is_recording,
+        };
+        let actions = self.window.draw(self.browser.pages(), &shown);
+        for action in actions {
+            self.perform(action);
+        }
+        self.settle();
+    }
+
+    fn key(&mut self, key: &KeyEvent, event: &WindowEvent) {
+        let keyboard = keyboard_event(key, self.modifiers);
+        let is_press = keyboard.event.state == KeyState::Down;
+        let kept = self
+            .kept_keys
+            .iter()
+            .position(|kept| *kept == key.physical_key);
+        if !is_press && let Some(kept) = kept {
+            self.kept_keys.remove(kept);
+            self.window.chrome_event(event);
+            return;
+        }
+        let is_for_page = if let Some(action) = shortcuts::action(&keyboard) {
+            self.perform(action);
+            false
+        } else if self.window.chrome_has_keyboard() || self.is_asked() {
+            self.window.chrome_event(event);
+            false
+        } else if is_press && keyboard.event.key == Key::Named(NamedKey::Escape) {
+            !self.escape()
+        } else {
+            true
+        };
+        if is_for_page {
+            self.tell_page(InputEvent::Keyboard(keyboard));
+        } else if is_press && kept.is_none() {
+            self.kept_keys.push(key.physical_key);
+        }
+    }
+
+    /// Leaves what there is to leave. False if there is nothing, and the key is the page's.
+    fn escape(&mut self) -> bool {
+        let Some(page) = self.page() else {
+            return false;
+        };
+        if page.surface.wants_fullscreen() {
+            page.webview.exit_fullscreen();
+        } else if page.webview.load_status() != LoadStatus::Complete {
+            self.perform(Action::Stop);
+        } else {
+            return false;
+        }
+        true
+    }
+
+    fn pointer_moved(&mut self, x: f64, y: f64, event: &WindowEvent) {
+        let position = self.window.to_points(x, y);
+        self.pointer = self.on_page(x, y);
+        self.window.set_pointer(position);
+        if self.window.is_fullscreen() {
+            let is_near = match self.window.has_chrome() {
+                true => position.y < chrome::HEIGHT + 16. || self.window.is_editing_address(),
+                false => position.y < 2.,
+            };
+            self.window.call_chrome(is_near);
+        }
+        let is_dragging_on_page = self.buttons_on_page > 0;
+        let is_on_page = is_dragging_on_page
+            || self.window.is_page_at(position)
+                && !self.is_asked()
+                && !self.window.context().egui_is_using_pointer();
+        if is_on_page {
+            // The toolbar is told once, that the pointer is no longer over it.
+            if !self.is_pointer_on_page {
+                self.window.chrome_event(event);
+            }
+            self.is_pointer_on_page = true;
+            self.tell_page(InputEvent::MouseMove(MouseMoveEvent::new(
+                self.pointer.into(),
+            )));
+        } else {
+            self.window.chrome_event(event);
+            self.pointer_left_page();
+        }
+    }
+
+    fn pointer_left_page(&mut self) {
+        if std::mem::take(&mut self.is_pointer_on_page) {
+            let left = MouseLeftViewportEvent::default();
+            self.tell_page(InputEvent::MouseLeftViewport(left));
+        }
+    }
+
+    /// A place of the window in device pixels of the page.
+    fn on_page(&self, x: f64, y: f64) -> DevicePoint {
+        let area = self.window.page_area();
+        let corner = area.rect.min * area.scale;
+        DevicePoint::new(x as f32 - corner.x, y as f32 - corner.y)
+    }
+
+    fn mouse_button(&mut self, state: ElementState, button: MouseButton, event: &WindowEvent) {
+        let is_press = state == ElementState::Pressed;
+        let through_history = match button {
+            MouseButton::Back => Some(Action::Back),
+            MouseButton::Forward => Some(Action::Forward),
+            _ => None,
+        };
+        if let Some(action) = through_history {
+            if is_press {
+                self.perform(action);
+            }
+            return;
+        }
+        // A press on the page takes the keys there, and closes what is open above it.
+        self.window.chrome_event(event);
+        let is_for_page = match is_press {
+            true => self.is_pointer_on_page && !self.is_asked(),
+            false => self.buttons_on_page > 0,
+        };
+        if !is_for_page {
+            return;
+        }
+        match is_press {
+            true => {
+                self.window.leave_chrome();
+                self.buttons_on_page += 1;
+            },
+            false => self.buttons_on_page -= 1,
+        }
+        self.tell_page(InputEvent::MouseButton(MouseButtonEvent::new(
+            input::mouse_action(state),
+            input::mouse_button(button),
+            self.pointer.into(),
+        )));
+    }
+
+    fn wheel(&mut self, delta: MouseScrollDelta, event: &WindowEvent) {
+        if !self.is_pointer_on_page || self.is_asked() {
+            self.window.chrome_event(event);
+            return;
+        }
+        let delta = input::wheel_delta(delta);
+        if self.modifiers.control_key() {
+            match delta.y {
+                y if y > 0. => self.perform(Action::ZoomIn),
+                y if y < 0. => self.perform(Action::ZoomOut),
+                _ => {},
+            }
+            return;
+        }
+        let wheel = WheelEvent::new(delta, self.pointer.into());
+        self.tell_page(InputEvent::Wheel(wheel));
+    }
+
+    fn touch(&mut self, touch: &Touch, event: &WindowEvent) {
+        let (x, y) = (touch.location.x, touch.location.y);
+        if touch.phase == TouchPhase::Started
+            && self.window.is_page_at(self.window.to_points(x, y))
+            && !self.is_asked()
+        {
+            self.window.leave_chrome();
+            self.fingers_on_page.push(touch.id);
+        }
+        if !self.fingers_on_page.contains(&touch.id) {
+            self.window.chrome_event(event);
+            return;
+        }
+        if matches!(touch.phase, TouchPhase::Ended | TouchPhase::Cancelled) {
+            self.fingers_on_page.retain(|finger| *finger != touch.id);
+        }
+        let place = self.on_page(x, y);
+        self.tell_page(InputEvent::Touch(input::touch_event(touch, place)));
+    }
+
+    fn perform(&mut self, action: Action) {
+        match action {
+            Action::OpenTab(url) => match url {
+                Some(url) => self.open(url),
+                None => {
+                    self.open(blank());
+                    self.edit_address();
+                },
+            },
+            Action::CloseTab => {
+                if let Some(tab) = self.window.selected() {
+                    self.close(tab);
+                }
+            },
+            Action::CloseThisTab(tab) => self.close(tab),
+            Action::ReopenTab => {
+                if let Some(url) = self.closed.pop() {
+                    self.open(url);
+                }
+            },
+            Action::SelectTab(tab) => self.window.select(tab),
+            Action::SelectTabNumber(number) => self.select_place(number),
+            Action::SelectLastTab => {
+                self.select_place(self.browser.pages().len().saturating_sub(1));
+            },
+            Action::NextTab => self.select_place(self.place_beside(1)),
+            Action::PreviousTab => self.select_place(self.place_beside(-1)),
+            Action::EditAddress => self.edit_address(),
+            Action::ToggleFullscreen => self.toggle_fullscreen(),
+            Action::ToggleRecording => {
+                self.toggle_recording();
+                self.is_recording = self.browser.profiling().is_recording();
+            },
+            Action::OpenProfiling => self.show_profiling(profiling(None)),
+            Action::OpenFile(file) => self.open_file(&file),
+            Action::Quit => self.is_quitting = true,
+            Action::Home => {
+                let home = self.home.clone().unwrap_or_else(blank);
+                self.act_on_page(&Action::Load(home));
+            },
+            of_page => self.act_on_page(&of_page),
+        }
+        self.settle();
+        self.window.redraw_chrome();
+    }
+
+    /// Does what concerns the page in front alone.
+    fn act_on_page(&mut self, action: &Action) {
+        let Some(page) = self.page() else {
+            if let Action::Load(url) = action {
+                self.open(url.clone());
+            }
+            return;
+        };
+        let webview = &page.webview;
+        match action {
+            Action::Back if webview.can_go_back() => {
+                webview.go_back(1);
+            },
+            Action::Forward if webview.can_go_forward() => {
+                webview.go_forward(1);
+            },
+            Action::Reload => webview.reload(),
+            Action::ReloadAll => {
+                self.browser.clear_cache();
+                webview.reload();
+            },
+            // Servo has no other way.
+            Action::Stop => {
+                page.surface.address().borrow_mut().requested = None;
+                webview.evaluate_javascript("window.stop()", |_| ());
+            },
+            Action::Load(url) => {
+                page.surface.address().borrow_mut().requested = Some(url.clone());
+                webview.load(url.clone());
+            },
+            Action::ZoomIn => webview.set_page_zoom(zoom::larger(webview.page_zoom())),
+            Action::ZoomOut => webview.set_page_zoom(zoom::smaller(webview.page_zoom())),
+            Action::ResetZoom => webview.set_page_zoom(1.),
+            _ => {},
+        }
+    }
+
+    fn open(&mut self, url: Url) {
+        self.browser.open(url, Tab::new(self.window.clone()));
+    }
+
+    fn close(&mut self, tab: WebViewId) {
+        let closed = self
+            .browser
+            .pages()
+            .iter()
+            .find(|page| page.webview.id() == tab)
+            .and_then(|page| page.webview.url())
+            .filter(|url| url.as_str() != toolbar::BLANK);
+        if let Some(url) = closed {
+            if self.closed.len() == REMEMBERED_TABS {
+                self.closed.remove(0);
+            }
+            self.closed.push(url);
+        }
+        self.browser.close(tab);
+    }
+
+    fn select_place(&self, place: usize) {
+        if let Some(page) = self.browser.pages().get(place) {
+            self.window.select(page.webview.id());
+        }
+    }
+
+    /// The place so many tabs to the right, or to the left; behind the last tab comes the first.
+    fn place_beside(&self, distance: isize) -> usize {
+        let count = self.browser.pages().len().max(1);
+        (self.place as isize + distance).rem_euclid(count as isize) as usize
+    }
+
+    fn edit_address(&self) {
+        if self.window.is_fullscreen() {
+            self.window.call_chrome(true);
+        }
+        toolbar::edit_address(self.window.context());
+        self.window.redraw_chrome();
+    }
+
+    fn toggle_fullscreen(&mut self) {
+        match self.page() {
+            Some(page) if page.surface.wants_fullscreen() => page.webview.exit_fullscreen(),
+            _ => self.wants_fullscreen = !self.wants_fullscreen,
+        }
+    }
+
+    fn toggle_recording(&mut self) {
+        let server = self.browser.profiling();
+        if !server.is_recording() {
+            if let Err(message) = server.start_recording() {
+                self.window.set_notice(Some(message));
+            }
+            return;
+        }
+        match server.stop_recording() {
+            Ok(recording) => self.show_profiling(profiling(Some(&recording))),
+            Err(message) => self.window.set_notice(Some(message)),
+        }
+    }
+
+    /// Keeps the button in step with recordings that about:profiling starts and stops.
+    fn watch_recording(&mut self, now: Instant) {
+        if now.duration_since(self.watched) < RECORDING_INTERVAL {
+            return;
+        }
+        self.watched = now;
+        let is_recording = self.browser.profiling().is_recording();
+        if std::mem::replace(&mut self.is_recording, is_recording) != is_recording {
+            self.window.redraw_chrome();
+        }
+    }
+
+    /// Shows about:profiling, in its tab if there is one.
+    fn show_profiling(&mut self, url: Url) {
+        let open = self
+            .browser
+            .pages()
+            .iter()
+            .find(|page| page.webview.url().as_ref().is_some_and(is_profiling))
+            .map(|page| (page.webview.clone(), page.webview.id()));
+        match open {
+            Some((webview, tab)) => {
+                if url.fragment().is_some() {
+                    webview.load(url);
+                }
+                self.window.select(tab);
+            },
+            None => self.open(url),
+        }
+    }
+
+    /// A file was dropped onto the window: onto about:profiling a profile, and else a page.
+    fn open_file(&mut self, file: &Path) {
+        let is_profile = self
+            .webview()
+            .and_then(WebView::url)
+            .is_some_and(|url| is_profiling(&url));
+        if is_profile && let Ok(file) = path::absolute(file) {
+            match self.browser.profiling().load_file(&file) {
+                Ok(recording) => self.show_profiling(profiling(Some(&recording))),
+                Err(message) => self.window.set_notice(Some(message)),
+            }
+            return;
+        }
+        let url = path::absolute(file).ok().and_then(|file| {
+            if file.is_dir() {
+                return Url::from_directory_path(file).ok();
+            }
+            Url::from_file_path(file).ok()
+        });
+        match url {
+            Some(url) => self.act_on_page(&Action::Load(url)),
+            None => {
+                let notice = format!("{} cannot be opened.", file.display());
+                self.window.set_notice(Some(notice));
+            },
+        }
+    }
+}
+
+fn blank() -> Url {
+    Url::parse(toolbar::BLANK).expect("is a URL")
+}
+
+/// The address of about:profiling, or of a recording on it.
+fn profiling(recording: Option<&str>) -> Url {
+    let mut url = Url::parse(PROFILING).expect("is a URL");
+    let fragment = recording.map(|recording| format!("recording={recording}"));
+    url.set_fragment(fragment.as_deref());
+    url
+}
+
+fn is_profiling(url: &Url) -> bool {
+    url.scheme() == "about" && url.path() == "profiling"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_window_systems_words_are_kept_without_the_place_in_winit() {
+        assert_eq!(
+            window_system_message(&"os error at /src/linux/mod.rs:788: Failed: no X server"),
+            "Failed: no X server"
+        );
+        assert_eq!(window_system_message(&"not supported"), "not supported");
+    }
+}

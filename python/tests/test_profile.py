@@ -1,0 +1,79 @@
+# This Source Code Form is subject to the terms of the Mozilla Public
+# License, v. 2.0. If a copy of the MPL was not distributed with this
+# file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+from pathlib import Path
+
+from strobe import paths, profile
+from strobe.errors import MachError
+
+
+class ProfileTest(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = Path(scratch.name)
+
+    def browser(self, code: str) -> Path:
+        """A program that is run in place of the browser."""
+        file = self.folder / "strobe"
+        file.write_text(f"#!{sys.executable}\n" + textwrap.dedent(code))
+        file.chmod(0o755)
+        return file
+
+    def test_the_browser_has_the_arguments_and_our_folder(self):
+        browser = self.browser(
+            """
+            import os, pathlib, sys
+            pathlib.Path(__file__).with_name("seen").write_text(repr((sys.argv[1:], os.getcwd())))
+            """
+        )
+        with contextlib.chdir(self.folder):
+            profile.run(browser, ["--interval", "2", "a b.html"])
+        seen = (["profile", "--interval", "2", "a b.html"], os.path.realpath(self.folder))
+        self.assertEqual((self.folder / "seen").read_text(), repr(seen))
+
+    def test_a_browser_that_fails(self):
+        with self.assertRaisesRegex(MachError, "^the browser failed with status 1$"):
+            profile.run(self.browser("raise SystemExit(1)"), [])
+
+    def test_a_browser_that_is_not_there(self):
+        with self.assertRaisesRegex(MachError, "^/nowhere/strobe: cannot be run: No such file or directory"):
+            profile.run(Path("/nowhere/strobe"), [])
+
+    def test_ctrl_c_lets_the_browser_save(self):
+        browser = self.browser(
+            """
+            import signal, sys
+            # Blocked, the signal stays until it is waited for, however early it comes.
+            signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+            # Nobody else ends it: a second signal would.
+            signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+            print("recording", flush=True)
+            signal.sigwait([signal.SIGINT])
+            print("saved", flush=True)
+            """
+        )
+        code = f"from pathlib import Path\nfrom strobe import profile\nprofile.run(Path({str(browser)!r}), [])\n"
+        mach = subprocess.Popen(
+            [sys.executable, "-c", code],
+            cwd=paths.ROOT / "python",
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+            # A shell's background jobs are started with the signal ignored.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        )
+        with mach:
+            self.assertEqual(mach.stdout.readline(), "recording\n")
+            os.killpg(mach.pid, signal.SIGINT)
+            self.assertEqual(mach.stdout.read(), "saved\n")
+        self.assertEqual(mach.returncode, 0)

@@ -1,0 +1,250 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+"use strict";
+
+// The page as a whole: its two views, the tabs of a recording, errors, keys, and where recordings come from.
+strobe.app = (() => {
+  const { state } = strobe;
+  const { byId } = strobe.dom;
+  const root = document.documentElement;
+  const TABS = ["flame-chart", "flame-graph", "call-tree", "bottom-up", "sources"];
+  // CSS pixels: narrower windows have the details below the views, and begin without them.
+  const WIDE = 1000;
+
+  function start() {
+    for (const part of [
+      strobe.timeline, strobe.flameChart, strobe.flameGraph, strobe.callTree, strobe.sourceList, strobe.details,
+      strobe.filters, strobe.save, strobe.open, strobe.splitter, strobe.help,
+    ]) {
+      part.start();
+    }
+    for (const one of document.querySelectorAll(".needs-server")) {
+      one.hidden = !strobe.server.isThere;
+    }
+    root.dataset.server = strobe.server.isThere ? "yes" : "no";
+    byId("show-recorder-label").textContent = strobe.server.isThere ? "Recorder" : "Open";
+    byId("show-recorder").addEventListener("click", () => showView("recorder"));
+    byId("show-recording").addEventListener("click", () => showView("recording"));
+    byId("toggle-details").addEventListener("click", toggleDetails);
+    byId("dismiss-error").addEventListener("click", clearErrors);
+    for (const tab of TABS) {
+      byId(`tab-${tab}`).addEventListener("click", () => showTab(tab));
+    }
+    byId("tabs").addEventListener("keydown", tabKey);
+    state.listeners.push(changed => {
+      if (changed.has("recording")) {
+        byId("save-button").disabled = state.id === null;
+      }
+    });
+    addEventListener("keydown", key);
+    addEventListener("hashchange", openFromAddress);
+    strobe.palette.onChange(() => state.change({}, "theme"));
+    new ResizeObserver(() => state.change({}, "size")).observe(byId("views"));
+    new ResizeObserver(() => state.change({}, "size")).observe(byId("timeline"));
+    setDetails(innerWidth >= WIDE);
+    showTab(state.tab);
+    showView("recorder");
+    strobe.recorder.start();
+    const embedded = byId("recording");
+    if (embedded) {
+      attempt("Open", () => openText(embedded.textContent, embedded.dataset.name || "Recording"));
+    } else {
+      openFromAddress();
+    }
+  }
+
+  // As in about:profiling#recording=1.
+  function openFromAddress() {
+    const parameters = new URLSearchParams(location.hash.slice(1) || location.search.slice(1));
+    const id = parameters.get("recording");
+    if (id && strobe.server.isThere && id !== state.id) {
+      attempt("Open", () => openFromServer(id));
+    }
+  }
+
+  async function attempt(what, action) {
+    try {
+      await action();
+    } catch (error) {
+      fail(`${what}: ${error.message}`);
+    }
+  }
+
+  async function openFromServer(id) {
+    busy("Loading…");
+    try {
+      const text = await strobe.server.recordingText(id);
+      openText(text, await strobe.recorder.nameOf(id), id);
+    } finally {
+      busy("");
+    }
+  }
+
+  // Shows the recording that a text is: viewer data or a web trace, as JSON.
+  function openText(text, name, id = null) {
+    const before = performance.now();
+    delete root.dataset.ready;
+    let data;
+    try {
+      data = JSON.parse(text);
+    } catch (error) {
+      throw new Error(`this is no JSON: ${error.message}`);
+    }
+    const recording = strobe.recording.decode(data, name);
+    const decoded = performance.now();
+    clearErrors();
+    byId("recording-name").textContent = name;
+    byId("show-recording").disabled = false;
+    showView("recording");
+    state.show(recording, id);
+    state.flush();
+    requestAnimationFrame(() => {
+      // What follows the first frame's drawing.
+      setTimeout(() => {
+        root.dataset.decodeMs = Math.round(decoded - before);
+        root.dataset.loadMs = Math.round(performance.now() - before);
+        root.dataset.samples = recording.weight;
+        root.dataset.ready = "";
+      }, 0);
+    });
+  }
+
+  // The recording that is shown may be gone from the server; it stays on the screen, but cannot be saved.
+  function forgotten(id) {
+    if (state.id === id) {
+      state.id = null;
+      byId("save-button").disabled = true;
+    }
+  }
+
+  function view() {
+    return root.dataset.view;
+  }
+
+  function showView(name) {
+    strobe.menu.close();
+    strobe.tip.hide();
+    root.dataset.view = name;
+    byId("recorder").hidden = name !== "recorder";
+    byId("recording-view").hidden = name !== "recording";
+    for (const one of ["recorder", "recording"]) {
+      byId(`show-${one}`).setAttribute("aria-current", one === name ? "page" : "false");
+    }
+    byId("save").hidden = !strobe.server.isThere || name !== "recording";
+    if (name === "recorder") {
+      strobe.recorder.poll();
+    } else {
+      state.change({}, "size");
+    }
+  }
+
+  function showTab(name) {
+    strobe.tip.hide();
+    for (const tab of TABS) {
+      const isShown = tab === name;
+      byId(`tab-${tab}`).setAttribute("aria-selected", isShown);
+      byId(`tab-${tab}`).tabIndex = isShown ? 0 : -1;
+      byId(`panel-${tab}`).hidden = !isShown;
+    }
+    root.dataset.tab = name;
+    state.change({ tab: name }, "tab");
+    if (state.recording && state.selection.func >= 0) {
+      // The details offer the other views.
+      state.change({}, "selection");
+    }
+  }
+
+  function tabKey(event) {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (step) {
+      event.preventDefault();
+      const next = TABS[(TABS.indexOf(state.tab) + step + TABS.length) % TABS.length];
+      showTab(next);
+      byId(`tab-${next}`).focus();
+    }
+  }
+
+  function setDetails(areShown) {
+    byId("details-panel").hidden = !areShown;
+    byId("details-splitter").hidden = !areShown;
+    byId("toggle-details").setAttribute("aria-pressed", areShown);
+    root.classList.toggle("with-details", areShown);
+  }
+
+  function toggleDetails() {
+    setDetails(byId("details-panel").hidden);
+    state.change({}, "size");
+  }
+
+  function key(event) {
+    if (event.key === "Escape") {
+      escape(event);
+      return;
+    }
+    const isTyping = event.target.matches?.("input[type=text], input[type=search], textarea");
+    if (isTyping || event.ctrlKey || event.altKey || event.metaKey || strobe.help.isOpen() || event.defaultPrevented) {
+      return;
+    }
+    if (event.key === "?") {
+      event.preventDefault();
+      strobe.help.open();
+      return;
+    }
+    if (view() !== "recording" || !state.recording) {
+      return;
+    }
+    const tab = TABS[Number(event.key) - 1];
+    if (tab) {
+      event.preventDefault();
+      showTab(tab);
+      focusView();
+    } else if (event.key === "/") {
+      event.preventDefault();
+      byId("search").focus();
+      byId("search").select();
+    } else if (event.key === "d") {
+      event.preventDefault();
+      toggleDetails();
+    }
+  }
+
+  // What takes the keys of a tab.
+  function focusView() {
+    byId(`panel-${state.tab}`).querySelector("[tabindex='0']")?.focus({ preventScroll: true });
+  }
+
+  function escape(event) {
+    if (strobe.help.close() || strobe.menu.close(true)) {
+      event.preventDefault();
+    } else if (event.target.id === "search") {
+      focusView();
+    } else if (state.recording && view() === "recording") {
+      if (state.range) {
+        strobe.timeline.clearRange();
+      } else {
+        state.clearSelection();
+      }
+    }
+  }
+
+  function fail(message) {
+    byId("error-text").textContent = message;
+    byId("error").hidden = false;
+  }
+
+  function clearErrors() {
+    byId("error").hidden = true;
+    byId("error-text").textContent = "";
+  }
+
+  function busy(text) {
+    byId("busy").textContent = text;
+    root.classList.toggle("busy", text !== "");
+  }
+
+  return { start, view, showTab, openFromServer, openText, forgotten, fail, clearErrors, busy };
+})();
+
+strobe.app.start();

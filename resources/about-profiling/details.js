@@ -1,0 +1,167 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+"use strict";
+
+// What there is to know of the selected function, and the way to it in every view. Without one, of the recording.
+strobe.details = (() => {
+  const { state, format } = strobe;
+  const { element, button, byId } = strobe.dom;
+  const MOST_RELATIVES = 30;
+  const VIEWS = [
+    ["flame-chart", "Flame chart"], ["flame-graph", "Flame graph"], ["call-tree", "Call tree"],
+    ["bottom-up", "Bottom-up"], ["sources", "Sources"],
+  ];
+
+  function start() {
+    state.listeners.push(changed => {
+      if (state.recording && ["recording", "totals", "selection", "theme"].some(name => changed.has(name))) {
+        fill();
+        byId("selection-description").textContent = state.description();
+      }
+    });
+  }
+
+  function fill() {
+    const { func } = state.selection;
+    byId("details").replaceChildren(...func < 0 ? recordingFacts() : functionFacts(func));
+  }
+
+  function functionFacts(func) {
+    const { recording, totals, nodes, selection: { node } } = state;
+    const { functions } = recording;
+    const isActivity = functions.isActivity(func);
+    const swatch = element("span", { class: "kind" });
+    swatch.style.backgroundColor = isActivity
+      ? strobe.palette.activityColour(func - functions.count) : functions.colour(func, strobe.palette.scheme());
+    const realms = [...functions.realms[func]].map(id => (id < 0 ? "not recorded" : recording.realms[id].url));
+    const weights = [
+      ["Self", totals.functionSelf[func]], ["Total", totals.functionTotal[func]],
+      ...node >= 0 ? [["This path", totals.total[node]]] : [],
+    ];
+    const about = element("div", { class: "about" },
+      element("h2", { class: "function-name", id: "details-name" },
+        swatch, element("span", { text: functions.labels[func] })),
+      element("p", { class: "function-place", id: "details-place", text: functions.place(func) || placeless(func) }),
+      weightTable(weights),
+      element("div", { class: "show-in", role: "group", "aria-label": "Show in another view" },
+        ...VIEWS.filter(([id]) => id !== state.tab).map(([id, name]) => (
+          button(name, () => strobe.app.showTab(id), { class: "small", "aria-label": `Show in ${name}` })
+        ))),
+      element("dl", { class: "facts" },
+        ...pair("Kind", functions.kindName(func)),
+        ...isActivity ? [] : pair(realms.length > 1 ? "Realms" : "Realm", ...realms)));
+    if (isActivity) {
+      return [about];
+    }
+    return [about, element("div", { class: "about" },
+      relatives("Callers", "callers", strobe.totals.callers(totals, func), func),
+      relatives("Callees", "callees", strobe.totals.callees(totals, func), func),
+      node >= 0 && nodes.parent[node] >= 0 ? pathList(node) : "")];
+  }
+
+  function placeless(func) {
+    const { functions } = state.recording;
+    if (functions.isActivity(func)) {
+      return "samples without a function on the stack";
+    }
+    return functions.kinds[func] === 1 ? "built into the engine or the DOM" : "no source";
+  }
+
+  function pair(name, ...values) {
+    return [element("dt", { text: name }), ...values.map(text => element("dd", { text }))];
+  }
+
+  function weightTable(weights) {
+    const { recording, totals } = state;
+    const cells = weight => [
+      format.count(weight), format.sampledTime(weight * recording.interval, recording.interval),
+      format.percent(weight, totals.shown),
+    ].map(text => element("td", { text }));
+    return element("table", { class: "weights" },
+      element("thead", {}, element("tr", {},
+        element("td"), ...["samples", "ms", "%"].map(text => element("th", { scope: "col", text })))),
+      element("tbody", {}, ...weights.map(([name, weight]) => (
+        element("tr", { data: { name, samples: weight } }, element("th", { scope: "row", text: name }), ...cells(weight))
+      ))));
+  }
+
+  // Functions that call the selected one or are called by it, with their shares of its total.
+  function relatives(title, id, rows, func) {
+    const { recording: { functions }, totals } = state;
+    const whole = totals.functionTotal[func];
+    const items = rows.slice(0, MOST_RELATIVES).map(row => {
+      const share = element("span", { class: "share", text: format.percent(row.weight, whole) });
+      const bar = element("span", { class: "bar" });
+      bar.style.width = `${Math.min(100, (100 * row.weight) / whole)}%`;
+      if (row.func < 0) {
+        return element("li", {}, element("span", { class: "relative root", data: { samples: row.weight } },
+          bar, share, element("span", { class: "name", text: "(root)" })));
+      }
+      const name = functions.labels[row.func];
+      return element("li", {}, element("button", {
+        type: "button", class: "relative", title: functions.place(row.func) || name,
+        data: { name, samples: row.weight }, on: { click: () => state.select(row.func) },
+      }, bar, share, element("span", { class: "name" },
+        name, element("span", { class: "place", text: functions.shortPlace(row.func) }))));
+    });
+    if (rows.length > MOST_RELATIVES) {
+      items.push(element("li", { class: "quiet-text", text: `and ${rows.length - MOST_RELATIVES} more` }));
+    }
+    return element("section", { id },
+      element("h3", { text: title }),
+      items.length ? element("ul", { class: "relatives" }, ...items) : element("p", { class: "quiet-text", text: "none" }));
+  }
+
+  // The selected path, each step of it to be selected.
+  function pathList(node) {
+    const { nodes, recording: { functions } } = state;
+    return element("section", { id: "path" },
+      element("h3", { text: "Call path" }),
+      element("ol", { class: "path" }, ...strobe.callNodes.path(nodes, node).map(step => (
+        element("li", {}, button(functions.labels[nodes.func[step]], () => state.selectNode(step), {
+          class: step === node ? "relative current" : "relative",
+        }))
+      ))));
+  }
+
+  function recordingFacts() {
+    const { recording, totals } = state;
+    const started = recording.timeOrigin === null ? []
+      : pair("Started", new Date(recording.timeOrigin + recording.start).toLocaleString());
+    const shares = strobe.palette.ACTIVITIES.map((activity, i) => {
+      let weight = 0;
+      recording.loops.forEach((loop, l) => {
+        if (state.isLoopShown(l)) {
+          weight += strobe.timeline.activityWeight(l, i, ...strobe.totals.samplesWithin(loop, state.range));
+        }
+      });
+      return { activity, i, weight };
+    }).filter(({ weight }) => weight > 0);
+    const all = shares.reduce((sum, { weight }) => sum + weight, 0);
+    const about = element("div", { class: "about" },
+      element("h2", { class: "function-name", text: recording.name || "This recording" }),
+      element("p", { class: "quiet-text", text: "Select a function in any view to see its callers and callees here." }),
+      element("dl", { class: "facts" },
+        ...started,
+        ...pair("Duration", format.duration(recording.end - recording.start)),
+        ...pair("Interval", format.interval(recording.interval)),
+        ...pair("Samples", format.count(recording.weight)),
+        ...pair("In view", format.count(totals.shown)),
+        ...pair("Processes", String(recording.processes.length)),
+        ...pair("Event loops", String(recording.loops.length)),
+        ...pair("Functions", format.count(recording.functions.count))));
+    const activities = element("div", { class: "about" },
+      element("h3", { text: "What the event loops did" }),
+      element("table", { class: "weights" }, element("tbody", {}, ...shares.map(({ activity, i, weight }) => {
+        const swatch = element("span", { class: "swatch" });
+        swatch.style.backgroundColor = strobe.palette.activityColour(i);
+        return element("tr", {}, element("th", { scope: "row" }, swatch, activity.name),
+          element("td", { text: format.count(weight) }), element("td", { text: format.percent(weight, all) }));
+      }))));
+    return [about, activities];
+  }
+
+  return { start };
+})();

@@ -1,0 +1,42 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+"use strict";
+
+// Elements in one expression. Text goes into text nodes alone, whatever it looks like.
+strobe.dom = (() => {
+  // `attributes`: those of the element; of `class`, `text`, `on` and `data` also the class, the text, listeners by type
+  // and the data set. What is undefined or false is left out.
+  function element(name, attributes = {}, ...children) {
+    const made = document.createElement(name);
+    for (const [key, value] of Object.entries(attributes)) {
+      if (value === undefined || value === false || value === null) {
+        continue;
+      }
+      switch (key) {
+        case "class": made.className = value; break;
+        case "text": made.textContent = value; break;
+        case "on":
+          for (const [type, listener] of Object.entries(value)) {
+            made.addEventListener(type, listener);
+          }
+          break;
+        case "data": Object.assign(made.dataset, value); break;
+        default: made.setAttribute(key, value === true ? "" : value);
+      }
+    }
+    made.append(...children.filter(child => child !== null && child !== undefined && child !== false));
+    return made;
+  }
+
+  function button(text, press, attributes = {}) {
+    return element("button", { type: "button", text, on: { click: press }, ...attributes });
+  }
+
+  function byId(id) {
+    return document.getElementById(id);
+  }
+
+  return { element, button, byId };
+})();

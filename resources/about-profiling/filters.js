@@ -1,0 +1,197 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+"use strict";
+
+// The row above the views: the search, and what is left out.
+strobe.filters = (() => {
+  const { state, format } = strobe;
+  const { element, button, byId } = strobe.dom;
+  const KIND_NAMES = ["Functions of scripts", "Built-in functions", "Native code", "Of unknown kind"];
+  // A person who types is not done after a letter.
+  const TYPING_PAUSE = 120;
+
+  let typing = 0;
+
+  function start() {
+    const search = byId("search");
+    search.addEventListener("input", () => {
+      clearTimeout(typing);
+      typing = setTimeout(applySearch, TYPING_PAUSE);
+    });
+    search.addEventListener("keydown", event => {
+      if (event.key === "Enter") {
+        applySearch();
+        selectHeaviestMatch();
+      } else if (event.key === "Escape" && search.value) {
+        event.stopPropagation();
+        search.value = "";
+        applySearch();
+      }
+    });
+    byId("clear-search").addEventListener("click", () => {
+      search.value = "";
+      applySearch();
+      search.focus();
+    });
+    byId("search-filters").addEventListener("change", event => {
+      state.change({ searchFilters: event.target.checked }, "search");
+    });
+    byId("show-idle").addEventListener("change", event => {
+      state.change({ filters: { ...state.filters, idle: event.target.checked } }, "totals");
+    });
+    byId("clear-range").addEventListener("click", () => strobe.timeline.clearRange());
+    byId("zoom-range").addEventListener("click", () => strobe.timeline.zoomToRange());
+    byId("select-visible").addEventListener("click", () => strobe.timeline.countVisible());
+    byId("reset-filters").addEventListener("click", reset);
+    strobe.menu.attach(byId("kinds-button"), byId("kinds-panel"), fillKinds);
+    strobe.menu.attach(byId("realms-button"), byId("realms-panel"), fillRealms);
+    strobe.menu.attach(byId("origins-button"), byId("origins-panel"), fillOrigins);
+    state.listeners.push(refresh);
+  }
+
+  function applySearch() {
+    clearTimeout(typing);
+    const text = byId("search").value;
+    if (text !== state.search) {
+      state.change({ search: text }, "search");
+    }
+  }
+
+  function selectHeaviestMatch() {
+    state.flush();
+    const { matches, totals } = state;
+    let best = -1;
+    let most = 0;
+    matches?.forEach((isMatch, func) => {
+      if (isMatch && totals.functionTotal[func] > most) {
+        most = totals.functionTotal[func];
+        best = func;
+      }
+    });
+    if (best >= 0) {
+      state.select(best);
+    }
+  }
+
+  function reset() {
+    const { recording } = state;
+    byId("search").value = "";
+    state.change({
+      search: "", range: null,
+      filters: {
+        loops: new Uint8Array(recording.loops.length).fill(1),
+        kinds: (1 << KIND_NAMES.length) - 1,
+        realms: new Uint8Array(recording.realms.length + 1).fill(1),
+        origins: new Map(),
+        idle: false,
+      },
+    }, "tree", "range", "search", "totals");
+  }
+
+  // A list of boxes; `set` gets a function from an entry and whether it was ticked to whether it is now.
+  function fillChoices(panel, title, entries, set) {
+    const boxes = entries.map(entry => {
+      const box = element("input", { type: "checkbox" });
+      box.checked = entry.isOn;
+      box.addEventListener("change", () => set((other, isOn) => (other === entry ? box.checked : isOn)));
+      return box;
+    });
+    const apply = choice => {
+      set(choice);
+      entries.forEach((entry, i) => { boxes[i].checked = choice(entry, boxes[i].checked); });
+    };
+    panel.replaceChildren(
+      element("div", { class: "panel-head" },
+        element("strong", { text: title }),
+        button("All", () => apply(() => true), { class: "small" })),
+      element("ul", { class: "choices" }, ...entries.map((entry, i) => (
+        element("li", { data: { name: entry.name } },
+          element("label", { title: entry.name }, boxes[i], element("span", { text: entry.name })),
+          button("only", () => apply(other => other === entry), { class: "quiet only", "aria-label": `Only ${entry.name}` }))
+      ))));
+  }
+
+  function fillKinds(panel) {
+    const entries = KIND_NAMES.map((name, kind) => ({ name, kind, isOn: (state.filters.kinds >> kind & 1) === 1 }));
+    fillChoices(panel, "Frames", entries, choice => {
+      let kinds = 0;
+      for (const entry of entries) {
+        kinds |= choice(entry, (state.filters.kinds >> entry.kind & 1) === 1) ? 1 << entry.kind : 0;
+      }
+      state.change({ filters: { ...state.filters, kinds } }, "tree");
+    });
+  }
+
+  function fillRealms(panel) {
+    const { recording } = state;
+    const entries = [...recording.realms.map(({ url }, realm) => ({ name: url, realm })),
+      { name: "not recorded", realm: recording.realms.length }];
+    for (const entry of entries) {
+      entry.isOn = state.filters.realms[entry.realm] === 1;
+    }
+    fillChoices(panel, "Realms", entries, choice => {
+      const realms = state.filters.realms.map((isOn, realm) => Number(choice(entries[realm], isOn === 1)));
+      state.change({ filters: { ...state.filters, realms } }, "tree");
+    });
+  }
+
+  function fillOrigins(panel) {
+    const origins = [...new Set(state.recording.realms.map(({ origin }) => origin))];
+    const entries = origins.map(origin => ({
+      name: origin ?? "opaque origins", origin, isOn: state.filters.origins.get(origin) !== false,
+    }));
+    fillChoices(panel, "Origins", entries, choice => {
+      const chosen = new Map(entries.map(entry => (
+        [entry.origin, choice(entry, state.filters.origins.get(entry.origin) !== false)]
+      )));
+      state.change({ filters: { ...state.filters, origins: chosen } }, "tree");
+    });
+  }
+
+  function refresh(changed) {
+    const { recording, filters, totals, range, search } = state;
+    if (!recording || !["recording", "tree", "totals", "range", "search"].some(name => changed.has(name))) {
+      return;
+    }
+    if (changed.has("recording")) {
+      byId("search").value = "";
+      byId("realms-button").disabled = recording.realms.length === 0;
+      byId("origins-button").disabled = recording.realms.length === 0;
+    }
+    byId("clear-search").hidden = !search;
+    byId("search-filters").checked = state.searchFilters;
+    byId("show-idle").checked = filters.idle;
+    const leftOut = (values, one) => {
+      const count = [...values].filter(value => !value).length;
+      return count ? `${one} (−${count})` : one;
+    };
+    setLabel("kinds-button", leftOut(KIND_NAMES.map((_, kind) => filters.kinds >> kind & 1), "Frames"));
+    setLabel("realms-button", leftOut(filters.realms, "Realms"));
+    setLabel("origins-button", leftOut(filters.origins.values(), "Origins"));
+    byId("range").hidden = !range;
+    byId("select-visible").hidden = Boolean(range);
+    if (range) {
+      const zero = state.bounds()[0];
+      byId("range-text").textContent = `${format.duration(range[0] - zero)} – ${format.duration(range[1] - zero)}` +
+        ` (${format.duration(range[1] - range[0])})`;
+    }
+    const shown = byId("shown");
+    shown.textContent = `${format.count(totals.shown)} of ${format.plural(recording.weight, "sample", "samples")}` +
+      ` · ${format.duration(totals.shown * recording.interval)}`;
+    shown.dataset.shown = totals.shown;
+    shown.dataset.all = recording.weight;
+    const isFiltered = search || range || filters.idle || !filters.loops.every(Boolean) || !state.everyRealm()
+      || filters.kinds !== (1 << KIND_NAMES.length) - 1;
+    byId("reset-filters").disabled = !isFiltered;
+  }
+
+  function setLabel(id, text) {
+    const one = byId(id);
+    one.firstElementChild.textContent = text;
+    one.classList.toggle("active", text.includes("(−"));
+  }
+
+  return { start };
+})();

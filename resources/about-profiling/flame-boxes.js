@@ -1,0 +1,213 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+"use strict";
+
+// What the flame chart and the flame graph have in common: boxes of call nodes on a canvas, their colours and names, the
+// one under the mouse, and the scrolling of rows.
+strobe.flameBoxes = (() => {
+  const { palette, state } = strobe;
+  const ROW_HEIGHT = 18;
+  const PADDING = 4;
+  // Names are written into boxes from this width on, in CSS pixels.
+  const NAMED_WIDTH = 24;
+  // Boxes at least this wide have a gap to the next.
+  const GAP_WIDTH = 4;
+  const SCROLL_BAR_WIDTH = 10;
+  const LEAST_THUMB = 24;
+
+  class Boxes {
+    #surface;
+    #count = 0;
+    // Of each box: node, left, top, width.
+    #boxes = new Float64Array(4096);
+
+    constructor(surface) {
+      this.#surface = surface;
+    }
+
+    clear() {
+      this.#count = 0;
+    }
+
+    // A box from `left` to `right` (which are rounded) in the row at `top`; false if it is too narrow to be seen.
+    add(node, left, right, top) {
+      const x = Math.round(left);
+      const width = Math.round(right) - x;
+      if (width < 1) {
+        return false;
+      }
+      const at = this.#count * 4;
+      if (at === this.#boxes.length) {
+        const larger = new Float64Array(at * 2);
+        larger.set(this.#boxes);
+        this.#boxes = larger;
+      }
+      this.#boxes[at] = node;
+      this.#boxes[at + 1] = x;
+      this.#boxes[at + 2] = top;
+      this.#boxes[at + 3] = width;
+      this.#count++;
+      return true;
+    }
+
+    draw() {
+      const surface = this.#surface;
+      const scheme = palette.scheme();
+      const { func } = state.nodes;
+      const { functions } = state.recording;
+      const selected = state.selection;
+      const names = [];
+      const all = this.#boxes;
+      for (let at = 0; at < this.#count * 4; at += 4) {
+        const node = all[at];
+        const x = all[at + 1];
+        const top = all[at + 2];
+        const width = all[at + 3];
+        const id = func[node];
+        let colour, textColour;
+        if (id === selected.func) {
+          [colour, textColour] = [scheme.accent, scheme.onAccent];
+        } else if (state.matches?.[id]) {
+          [colour, textColour] = [scheme.match, palette.ON_MATCH];
+        } else if (state.nodeMatches && !state.nodeMatches[node]) {
+          [colour, textColour] = [scheme.dim, scheme.onDim];
+        } else {
+          [colour, textColour] = [functions.colour(id, scheme), scheme.text];
+        }
+        const gap = width >= GAP_WIDTH ? 1 : 0;
+        surface.rect(colour, x, top, width - gap, ROW_HEIGHT - 1);
+        if (width >= NAMED_WIDTH) {
+          // A box that begins left of the screen has its name on the screen.
+          const from = Math.max(x, 0);
+          const room = Math.min(x + width, surface.width) - from - 2 * PADDING;
+          const name = room < NAMED_WIDTH - 2 * PADDING ? "" : strobe.surface.fit(functions.boxLabels[id], room);
+          if (name) {
+            names.push([name, from + PADDING, top, textColour]);
+          }
+        }
+      }
+      surface.flush();
+      if (selected.node >= 0) {
+        this.#outline(selected.node, scheme);
+      }
+      for (const [name, x, top, colour] of names) {
+        surface.text(name, x, top + ROW_HEIGHT / 2, colour);
+      }
+    }
+
+    #outline(node, scheme) {
+      for (const box of this.list()) {
+        if (box.node === node && box.width >= 8) {
+          this.#surface.outline(scheme.text, box.x, box.y, box.width - 1, box.height);
+        }
+      }
+      this.#surface.flush();
+    }
+
+    // The node under a place on the canvas, or -1.
+    at(x, y) {
+      const all = this.#boxes;
+      for (let at = 0; at < this.#count * 4; at += 4) {
+        const [left, top, width] = [all[at + 1], all[at + 2], all[at + 3]];
+        if (x >= left && x < left + width && y >= top && y < top + ROW_HEIGHT) {
+          return all[at];
+        }
+      }
+      return -1;
+    }
+
+    // All boxes that were drawn: [{ node, x, y, width, height }], on the canvas.
+    list() {
+      return Array.from({ length: this.#count }, (_, i) => {
+        const [node, x, y, width] = this.#boxes.subarray(i * 4, i * 4 + 4);
+        return { node, x, y, width, height: ROW_HEIGHT - 1 };
+      });
+    }
+  }
+
+  // Rows that are higher than the canvas: which part of them is seen, and a bar that says so.
+  class Scroll {
+    top = 0;
+    #content = 0;
+    #view = 0;
+
+    measure(content, view) {
+      this.#content = content;
+      this.#view = view;
+      this.by(0);
+    }
+
+    by(distance) {
+      this.top = Math.round(Math.min(Math.max(0, this.top + distance), Math.max(0, this.#content - this.#view)));
+    }
+
+    // Scrolls no further than needed to show what lies between.
+    reveal(from, to) {
+      if (from < this.top) {
+        this.by(from - this.top);
+      } else if (to > this.top + this.#view) {
+        this.by(to - this.top - this.#view);
+      }
+    }
+
+    isNeeded() {
+      return this.#content > this.#view;
+    }
+
+    thumb() {
+      const length = Math.max(LEAST_THUMB, (this.#view * this.#view) / this.#content);
+      const travel = this.#view - length;
+      return [(this.top / (this.#content - this.#view)) * travel, length, travel];
+    }
+
+    draw(surface, scheme) {
+      if (this.isNeeded()) {
+        const [at, length] = this.thumb();
+        surface.rect(scheme.strong, surface.width - SCROLL_BAR_WIDTH + 3, at + 2, SCROLL_BAR_WIDTH - 5, length - 4);
+        surface.flush();
+      }
+    }
+
+    isOnBar(x, width) {
+      return this.isNeeded() && x >= width - SCROLL_BAR_WIDTH;
+    }
+
+    dragBy(distance) {
+      const [, , travel] = this.thumb();
+      this.by((distance / Math.max(travel, 1)) * (this.#content - this.#view));
+    }
+  }
+
+  // The keys that walk from the selected node: to its caller, its heaviest callee, its siblings.
+  function walk(event) {
+    const { totals, nodes, selection } = state;
+    if (!event.shiftKey || !event.key.startsWith("Arrow")) {
+      return false;
+    }
+    event.preventDefault();
+    const node = selection.node;
+    if (node < 0 || totals.total[node] === 0) {
+      const [first] = strobe.totals.children(totals, -1);
+      if (first !== undefined) {
+        state.selectNode(first);
+      }
+      return true;
+    }
+    const siblings = strobe.totals.children(totals, nodes.parent[node]);
+    const place = siblings.indexOf(node);
+    const next = {
+      ArrowUp: nodes.parent[node],
+      ArrowDown: strobe.totals.children(totals, node)[0],
+      ArrowLeft: siblings[place - 1],
+      ArrowRight: siblings[place + 1],
+    }[event.key];
+    if (next !== undefined && next >= 0) {
+      state.selectNode(next);
+    }
+    return true;
+  }
+
+  return { Boxes, Scroll, walk, ROW_HEIGHT };
+})();

@@ -1,0 +1,357 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+"use strict";
+
+// The flame chart: what ran when, a section for each event loop, a row for each depth of the stack, callers above.
+//
+// Each column of pixels shows the sample that was current at its middle; neighbours that agree are one box. So drawing
+// takes as long for a million samples as for a thousand, and the shares that are seen are the true ones. Columns lie
+// at multiples of their length, so that panning moves the picture and does not make it flicker.
+strobe.flameChart = (() => {
+  const { palette, state, timeWindow } = strobe;
+  const { lowerBound, IDLE, UNKNOWN_ACTIVITY } = strobe.recording;
+  const { Boxes, Scroll, ROW_HEIGHT, walk } = strobe.flameBoxes;
+  const HEADER_HEIGHT = 22;
+  const SECTION_GAP = 8;
+  const RULER_HEIGHT = 20;
+  const SCROLL_STEP = 3 * ROW_HEIGHT;
+
+  let canvas, surface, boxes;
+  const scroll = new Scroll();
+  // { loop, top, rows } of the event loops that are shown.
+  let sections = [];
+
+  function start() {
+    canvas = document.getElementById("flame-chart-canvas");
+    surface = new strobe.surface.Surface(canvas);
+    boxes = new Boxes(surface);
+    strobe.surface.drag(canvas, { start: beginDrag, move: continueDrag, end: endDrag });
+    canvas.addEventListener("wheel", wheel, { passive: false });
+    canvas.addEventListener("mousemove", hover);
+    canvas.addEventListener("mouseleave", () => strobe.tip.hide());
+    canvas.addEventListener("dblclick", zoomToBox);
+    canvas.addEventListener("keydown", key);
+    state.listeners.push(refresh);
+  }
+
+  function refresh(changed) {
+    if (state.recording && state.tab === "flame-chart") {
+      if (changed.has("recording")) {
+        scroll.top = 0;
+      }
+      if ((changed.has("selection") || changed.has("tab")) && !dragging) {
+        revealSelection();
+      }
+      draw();
+    }
+  }
+
+  function measure() {
+    let top = RULER_HEIGHT;
+    sections = [];
+    state.lanes().forEach(l => {
+      if (state.isLoopShown(l)) {
+        const rows = state.nodes.depths[l];
+        sections.push({ l, top, rows });
+        top += HEADER_HEIGHT + rows * ROW_HEIGHT + SECTION_GAP;
+      }
+    });
+    // Of now, which may not be drawn yet.
+    scroll.measure(top, canvas.clientHeight);
+  }
+
+  // Brings the selected function onto the screen, if it is not there: to when it ran, and to its row.
+  function revealSelection() {
+    const { node, func } = state.selection;
+    const height = canvas.clientHeight;
+    if (node < 0 || !height) {
+      return;
+    }
+    if (boxes.list().some(box => box.node === node && box.y >= RULER_HEIGHT && box.y + box.height <= height)) {
+      return;
+    }
+    const found = nearestSample(node) ?? nearestSample(strobe.totals.heaviestNode(state.totals, func));
+    if (!found) {
+      return;
+    }
+    const [from, to] = state.window;
+    if (found.time < from || found.time >= to) {
+      const length = to - from;
+      strobe.timeline.setWindow(timeWindow.within([found.time - length / 2, found.time + length / 2], state.bounds()));
+    }
+    measure();
+    const section = sections.find(({ l }) => l === found.l);
+    const y = section.top + HEADER_HEIGHT + state.nodes.depth[node] * ROW_HEIGHT;
+    scroll.reveal(y - RULER_HEIGHT, y + ROW_HEIGHT);
+  }
+
+  // The sample with a node on its path that is the nearest to the middle of the screen: { l, time }.
+  function nearestSample(node) {
+    if (node < 0) {
+      return null;
+    }
+    const { nodes, recording, range } = state;
+    const below = strobe.timeline.nodesBelow(nodes.func[node]);
+    const middle = (state.window[0] + state.window[1]) / 2;
+    let best = null;
+    for (const l of state.lanes().filter(state.isLoopShown)) {
+      const loop = recording.loops[l];
+      const [first, end] = strobe.totals.samplesWithin(loop, range);
+      for (let i = first; i < end; i++) {
+        const time = loop.sampleTime[i];
+        if (best && Math.abs(time - middle) >= Math.abs(best.time - middle)) {
+          continue;
+        }
+        const leaf = strobe.totals.nodeOfSample(loop, nodes.ofStack[l], i);
+        if (leaf >= 0 && below[leaf] && isOnPath(node, leaf)) {
+          best = { l, time };
+        }
+      }
+    }
+    return best;
+  }
+
+  function isOnPath(node, leaf) {
+    const { parent, depth } = state.nodes;
+    while (leaf >= 0 && depth[leaf] > depth[node]) {
+      leaf = parent[leaf];
+    }
+    return leaf === node;
+  }
+
+  function draw() {
+    if (!surface.begin()) {
+      return;
+    }
+    measure();
+    const scheme = palette.scheme();
+    boxes.clear();
+    for (const section of sections) {
+      const y = section.top - scroll.top;
+      if (y < surface.height && y + HEADER_HEIGHT + section.rows * ROW_HEIGHT > 0) {
+        layOut(section, y + HEADER_HEIGHT);
+      }
+    }
+    boxes.draw();
+    drawHeaders(scheme);
+    drawRange(scheme);
+    surface.rect(scheme.header, 0, 0, surface.width, RULER_HEIGHT);
+    strobe.timeline.drawRuler(surface, scheme, RULER_HEIGHT);
+    surface.flush();
+    scroll.draw(surface, scheme);
+  }
+
+  // The boxes of an event loop whose first row is at y.
+  function layOut({ l, rows }, y) {
+    const loop = state.recording.loops[l];
+    const { parent, depth } = state.nodes;
+    const [from, to] = state.window;
+    const perPixel = (to - from) / surface.width;
+    // The rows that are on the screen.
+    const firstRow = Math.max(0, Math.floor((RULER_HEIGHT - y) / ROW_HEIGHT));
+    const endRow = Math.min(rows, Math.ceil((surface.height - y) / ROW_HEIGHT));
+    // What is open in each row, and from where on.
+    const open = new Int32Array(rows).fill(-1);
+    const since = new Float64Array(rows);
+    let openRows = 0;
+    let last = -1;
+    const firstColumn = Math.floor(from / perPixel);
+    const endColumn = Math.ceil(to / perPixel);
+    const { sampleTime, sampleEnd, sampleStack, sampleActivity, sampleCount } = loop;
+    const ofStack = state.nodes.ofStack[l];
+    const { idle } = state.filters;
+    let index = 0;
+    for (let column = firstColumn; column <= endColumn; column++) {
+      let node = -1;
+      if (column < endColumn) {
+        const time = (column + 0.5) * perPixel;
+        // Behind the sample that was current.
+        if (index < sampleCount && sampleTime[index] <= time) {
+          index = lowerBound(sampleTime, time + 1e-9, index);
+        }
+        if (index > 0 && time < sampleEnd[index - 1]) {
+          const stack = sampleStack[index - 1];
+          const activity = sampleActivity[index - 1];
+          const isIdle = stack < 0 && (activity === IDLE || activity === UNKNOWN_ACTIVITY);
+          node = stack < 0 ? (isIdle && !idle ? -1 : activity) : ofStack[stack];
+        }
+      }
+      if (node === last) {
+        continue;
+      }
+      const x = (column * perPixel - from) / perPixel;
+      // Up to where the two paths meet.
+      let common = node;
+      const rowsNow = node < 0 ? 0 : depth[node] + 1;
+      while (common >= 0 && open[depth[common]] !== common) {
+        common = parent[common];
+      }
+      const kept = common < 0 ? 0 : depth[common] + 1;
+      for (let row = kept; row < openRows; row++) {
+        if (row >= firstRow && row < endRow) {
+          boxes.add(open[row], since[row], x, y + row * ROW_HEIGHT);
+        }
+        open[row] = -1;
+      }
+      for (let at = node; at !== common; at = parent[at]) {
+        open[depth[at]] = at;
+        since[depth[at]] = x;
+      }
+      openRows = rowsNow;
+      last = node;
+    }
+  }
+
+  function drawHeaders(scheme) {
+    const labels = [];
+    const several = state.recording.processes.length > 1;
+    for (const { l, top } of sections) {
+      const y = top - scroll.top;
+      if (y > surface.height || y + HEADER_HEIGHT < RULER_HEIGHT) {
+        continue;
+      }
+      const loop = state.recording.loops[l];
+      const process = state.recording.processes[loop.process];
+      surface.rect(scheme.line, 0, y + HEADER_HEIGHT - 2, surface.width, 1);
+      const ended = process.ended === null ? "" : " · process ended";
+      labels.push([`${several ? `${process.label} · ` : ""}${loop.label}${ended}`, y]);
+      if (process.ended !== null && process.ended < state.window[1]) {
+        const { rows } = sections.find(section => section.l === l);
+        const x = ((process.ended - state.window[0]) / timeWindow.span(state.window)) * surface.width;
+        surface.rect(scheme.text, Math.max(0, Math.round(x)), y + HEADER_HEIGHT, 2, rows * ROW_HEIGHT);
+      }
+    }
+    surface.flush();
+    for (const [label, y] of labels) {
+      surface.text(strobe.surface.fit(label, surface.width - 24), 6, y + HEADER_HEIGHT / 2, scheme.faint);
+    }
+  }
+
+  function drawRange(scheme) {
+    if (!state.range) {
+      return;
+    }
+    const place = time => {
+      const x = ((time - state.window[0]) / timeWindow.span(state.window)) * surface.width;
+      return Math.max(0, Math.min(surface.width, Math.round(x)));
+    };
+    const [left, right] = state.range.map(place);
+    surface.rect(scheme.shade, 0, 0, left, surface.height);
+    surface.rect(scheme.shade, right, 0, surface.width - right, surface.height);
+    surface.flush();
+    surface.rect(scheme.accent, left, 0, 1, surface.height);
+    surface.rect(scheme.accent, Math.max(left, right - 1), 0, 1, surface.height);
+    surface.flush();
+  }
+
+  // Dragging pans, or, with Shift, chooses the time that counts.
+  let dragging = null;
+
+  function beginDrag([x, y], event) {
+    if (!state.recording) {
+      return false;
+    }
+    const onBar = scroll.isOnBar(x, surface.width);
+    dragging = { kind: onBar ? "bar" : event.shiftKey ? "range" : "pan", window: state.window, top: scroll.top, y };
+    return true;
+  }
+
+  function continueDrag([x, y], [fromX, fromY]) {
+    strobe.tip.hide();
+    const { kind, window, top } = dragging;
+    if (kind === "range") {
+      const timeAt = place => Math.min(Math.max(
+        state.window[0] + (place / surface.width) * timeWindow.span(state.window), state.bounds()[0]), state.bounds()[1]);
+      const range = [timeAt(Math.min(x, fromX)), timeAt(Math.max(x, fromX))];
+      if (range[1] > range[0]) {
+        state.change({ range }, "range");
+      }
+      return;
+    }
+    scroll.top = top;
+    if (kind === "bar") {
+      scroll.dragBy(y - fromY);
+      state.change({}, "window");
+      return;
+    }
+    scroll.by(fromY - y);
+    strobe.timeline.setWindow(timeWindow.pan(window, (fromX - x) / surface.width, state.bounds()));
+  }
+
+  function endDrag([x, y], _from, moved) {
+    const { kind } = dragging;
+    if (!moved && kind !== "bar" && y >= RULER_HEIGHT) {
+      const node = boxes.at(x, y);
+      state.selectNode(node);
+    }
+    // The box that was clicked stays where it is.
+    state.flush();
+    dragging = null;
+  }
+
+  function hover(event) {
+    if (!state.recording || event.buttons) {
+      return;
+    }
+    const [x, y] = strobe.surface.mousePlace(canvas, event);
+    const node = y < RULER_HEIGHT ? -1 : boxes.at(x, y);
+    canvas.style.cursor = node < 0 ? "default" : "pointer";
+    if (node < 0) {
+      strobe.tip.hide();
+    } else {
+      strobe.tip.show(event, strobe.tip.linesOf(node));
+    }
+  }
+
+  function wheel(event) {
+    if (!state.recording) {
+      return;
+    }
+    event.preventDefault();
+    strobe.tip.hide();
+    const [x] = strobe.surface.mousePlace(canvas, event);
+    if (event.altKey || scroll.isOnBar(x, surface.width)) {
+      scrollBy(strobe.surface.wheelDistance(event)[1]);
+    } else {
+      strobe.timeline.zoomByWheel(event, x / surface.width);
+    }
+  }
+
+  function scrollBy(distance) {
+    scroll.by(distance);
+    state.change({}, "window");
+  }
+
+  // To the box that is under the mouse.
+  function zoomToBox(event) {
+    const [x, y] = strobe.surface.mousePlace(canvas, event);
+    const box = boxes.list().find(({ x: left, y: top, width, height }) => (
+      x >= left && x < left + width && y >= top && y <= top + height
+    ));
+    if (box) {
+      const [from] = state.window;
+      const perPixel = timeWindow.span(state.window) / surface.width;
+      const length = Math.max(box.width * perPixel, state.leastSpan());
+      const begin = from + box.x * perPixel;
+      strobe.timeline.setWindow(timeWindow.within([begin - length * 0.02, begin + length * 1.02], state.bounds()));
+    }
+  }
+
+  function key(event) {
+    if (!state.recording || walk(event) || strobe.timeline.key(event)) {
+      return;
+    }
+    const distances = {
+      ArrowUp: -SCROLL_STEP, ArrowDown: SCROLL_STEP, PageUp: -surface.height / 2, PageDown: surface.height / 2,
+    };
+    const distance = distances[event.key];
+    if (distance !== undefined && !event.ctrlKey && !event.altKey && !event.metaKey) {
+      event.preventDefault();
+      scrollBy(distance);
+    }
+  }
+
+  return { start, boxes: () => boxes.list(), canvas: () => canvas };
+})();

@@ -1,0 +1,98 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+"use strict";
+
+// Numbers and names as a person reads them.
+strobe.format = (() => {
+  const THIN = "\u202f";
+
+  // 12 345 678: digits in groups of three.
+  function count(number) {
+    return String(Math.round(number)).replace(/\B(?=(\d{3})+$)/g, THIN);
+  }
+
+  // With as many digits as say something.
+  function milliseconds(value) {
+    const size = Math.abs(value);
+    const digits = size === 0 || size >= 100 ? 0 : size >= 10 ? 1 : size >= 0.1 ? 2 : 3;
+    const [whole, rest] = value.toFixed(digits).split(".");
+    const grouped = whole.replace(/\B(?=(\d{3})+$)/g, THIN);
+    return rest ? `${grouped}.${rest}` : grouped;
+  }
+
+  // Milliseconds of samples, which are multiples of the interval: as many digits as tell two of them apart, the same
+  // for all.
+  function sampledTime(value, interval) {
+    const digits = Number.isInteger(interval) ? 0 : interval >= 0.1 ? 1 : 2;
+    const [whole, rest] = value.toFixed(digits).split(".");
+    const grouped = whole.replace(/\B(?=(\d{3})+$)/g, THIN);
+    return rest ? `${grouped}.${rest}` : grouped;
+  }
+
+  // What lies between samples, without zeros that say nothing.
+  function interval(value) {
+    return value >= 1 ? `${Number(value.toFixed(2))} ms` : `${Number((value * 1000).toFixed(0))} µs`;
+  }
+
+  // A length of time in the unit that suits it.
+  function duration(value) {
+    const size = Math.abs(value);
+    if (size >= 60000) {
+      const minutes = Math.floor(value / 60000);
+      return `${minutes} min ${((value - minutes * 60000) / 1000).toFixed(1)} s`;
+    }
+    if (size >= 1000) {
+      return `${(value / 1000).toFixed(size >= 10000 ? 1 : 2)} s`;
+    }
+    if (size >= 1 || size === 0) {
+      return `${milliseconds(value)} ms`;
+    }
+    return `${Math.round(value * 1000)} µs`;
+  }
+
+  // A point of time on a ruler whose marks are `step` ms apart.
+  function timeMark(value, step) {
+    if (step >= 1000) {
+      return `${(value / 1000).toFixed(0)} s`;
+    }
+    if (step >= 100 || value >= 10000) {
+      const digits = Math.max(0, Math.ceil(3 - Math.log10(step)));
+      return `${(value / 1000).toFixed(Math.min(digits, 6))} s`;
+    }
+    const digits = Math.max(0, Math.ceil(-Math.log10(step)));
+    return `${value.toFixed(Math.min(digits, 3))} ms`;
+  }
+
+  function percent(part, whole) {
+    return whole > 0 ? `${((100 * part) / whole).toFixed(1)} %` : "–";
+  }
+
+  function bytes(number) {
+    const units = ["B", "KiB", "MiB", "GiB"];
+    let unit = 0;
+    while (number >= 1024 && unit < units.length - 1) {
+      number /= 1024;
+      unit++;
+    }
+    return `${unit && number < 100 ? number.toFixed(1) : Math.round(number)} ${units[unit]}`;
+  }
+
+  function plural(number, one, many) {
+    return `${count(number)} ${number === 1 ? one : many}`;
+  }
+
+  // The last part of a URL's path, or what there is instead.
+  function fileName(url) {
+    const path = url.replace(/[?#].*$/s, "").replace(/\/+$/, "");
+    const name = path.slice(path.lastIndexOf("/") + 1);
+    return name || url;
+  }
+
+  function place(url, line, column) {
+    return line > 0 ? `${url}:${line}${column > 0 ? `:${column}` : ""}` : url;
+  }
+
+  return { count, milliseconds, sampledTime, interval, duration, timeMark, percent, bytes, plural, fileName, place };
+})();

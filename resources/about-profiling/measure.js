@@ -1,0 +1,112 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+"use strict";
+
+// How fast the page is, measured by itself, and what it shows, for those who read it by program.
+//
+// - `document.documentElement.dataset`: `view` (recorder or recording), `tab`, and of a recording that is drawn `ready`,
+//   `samples`, `loadMs` (from its text to the end of the first frame with it) and `decodeMs`.
+// - `strobe.measure.pan({ frames, part })` pans the flame chart back and forth, a step per frame, and gives a promise of
+//   { frames, seconds, framesPerSecond, medianFrame, worstFrame, drawing: { median, worst } }, times in ms. A frame's time
+//   is what lies between the timestamps of two animation frames; drawing is the script's part of it. The data set
+//   gets the rate as `panRate`.
+// - `strobe.inspect.boxes(name)` gives the boxes of the flame chart or flame graph, of one function or of all: [{ name,
+//   place, node, self, total, x, y, width, height, centre: [x, y] }], x and y in the canvas, the centre in the window.
+// - `strobe.inspect.functions()` gives [{ name, place, self, total }] of all functions that have samples now.
+// - `strobe.inspect.facts()` gives what is shown: tab, samples, shown, range, window, selection and event loops.
+strobe.measure = (() => {
+  const { state, timeWindow } = strobe;
+  const STEP = 0.02;
+
+  function frame() {
+    return new Promise(resolve => {
+      requestAnimationFrame(resolve);
+    });
+  }
+
+  // Panning needs something that is off the screen: a window of `part` of the recording.
+  async function pan({ frames = 120, part = 0.25 } = {}) {
+    strobe.app.showTab("flame-chart");
+    const bounds = state.bounds();
+    const length = timeWindow.span(bounds) * part;
+    strobe.timeline.setWindow([bounds[0], bounds[0] + length]);
+    state.flush();
+    await frame();
+    await frame();
+    const times = [];
+    const drawing = [];
+    let step = STEP;
+    times.push(await frame());
+    for (let i = 0; i < frames; i++) {
+      const before = performance.now();
+      if (state.window[1] >= bounds[1] - length * STEP * 0.5) {
+        step = -STEP;
+      } else if (state.window[0] <= bounds[0] + length * STEP * 0.5) {
+        step = STEP;
+      }
+      strobe.timeline.panBy(step);
+      state.flush();
+      drawing.push(performance.now() - before);
+      times.push(await frame());
+    }
+    const lengths = times.slice(1).map((time, i) => time - times[i]).sort((a, b) => a - b);
+    drawing.sort((a, b) => a - b);
+    const seconds = (times.at(-1) - times[0]) / 1000;
+    const result = {
+      frames, seconds, framesPerSecond: frames / seconds, medianFrame: lengths[frames >> 1], worstFrame: lengths.at(-1),
+      drawing: { median: drawing[frames >> 1], worst: drawing.at(-1) },
+    };
+    document.documentElement.dataset.panRate = result.framesPerSecond.toFixed(1);
+    return result;
+  }
+
+  return { pan };
+})();
+
+strobe.inspect = (() => {
+  const { state } = strobe;
+
+  function boxes(name) {
+    state.flush();
+    const view = { "flame-chart": strobe.flameChart, "flame-graph": strobe.flameGraph }[state.tab];
+    if (!view || !state.recording) {
+      return [];
+    }
+    const { functions } = state.recording;
+    const canvas = view.canvas().getBoundingClientRect();
+    return view.boxes().map(box => {
+      const id = state.nodes.func[box.node];
+      // The middle of the part that is on the screen.
+      const left = Math.max(0, box.x);
+      const right = Math.min(canvas.width, box.x + box.width);
+      return {
+        ...box, name: functions.labels[id], place: functions.place(id),
+        self: state.totals.self[box.node], total: state.totals.total[box.node],
+        centre: [canvas.left + (left + right) / 2, canvas.top + box.y + box.height / 2],
+      };
+    }).filter(box => name === undefined || box.name === name);
+  }
+
+  function functions() {
+    state.flush();
+    const { recording, totals } = state;
+    return [...totals.functionTotal.keys()].filter(id => totals.functionTotal[id] > 0).map(id => ({
+      name: recording.functions.labels[id], place: recording.functions.place(id),
+      self: totals.functionSelf[id], total: totals.functionTotal[id],
+    }));
+  }
+
+  function facts() {
+    state.flush();
+    const { recording, selection, tab, totals, range, window } = state;
+    return recording && {
+      tab, window, range, samples: recording.weight, shown: totals.shown,
+      selection: selection.func < 0 ? null : recording.functions.labels[selection.func],
+      eventLoops: recording.loops.map((loop, l) => ({ name: loop.label, samples: loop.weight, isShown: state.isLoopShown(l) })),
+    };
+  }
+
+  return { boxes, functions, facts };
+})();

@@ -1,0 +1,79 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+"use strict";
+
+// A button with a panel below it, which is open until something else is pressed.
+strobe.menu = (() => {
+  let openMenu = null;
+
+  // `fill` puts the panel's content into it whenever it opens.
+  function attach(button, panel, fill) {
+    button.setAttribute("aria-expanded", "false");
+    button.setAttribute("aria-controls", panel.id);
+    panel.hidden = true;
+    const menu = { button, panel };
+    button.addEventListener("click", () => {
+      if (openMenu === menu) {
+        close();
+      } else {
+        close();
+        fill?.(panel);
+        panel.hidden = false;
+        button.setAttribute("aria-expanded", "true");
+        openMenu = menu;
+        keepOnScreen(panel);
+        focusables(panel)[0]?.focus();
+      }
+    });
+    panel.addEventListener("keydown", event => {
+      if (event.target.matches("input[type=text], textarea") && event.key !== "Escape") {
+        return;
+      }
+      const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+      if (step) {
+        const all = focusables(panel);
+        const at = all.indexOf(document.activeElement);
+        all[(at + step + all.length) % all.length]?.focus();
+        event.preventDefault();
+      }
+    });
+  }
+
+  function keepOnScreen(panel) {
+    panel.style.left = "";
+    const { left, right } = panel.getBoundingClientRect();
+    const over = right - (document.documentElement.clientWidth - 8);
+    if (over > 0) {
+      panel.style.left = `${Math.max(-left + 8, panel.offsetLeft - over)}px`;
+    }
+  }
+
+  function focusables(panel) {
+    return [...panel.querySelectorAll("button, input, textarea")].filter(one => !one.disabled && one.offsetParent !== null);
+  }
+
+  // True if there was an open one.
+  function close(giveFocusBack = false) {
+    if (!openMenu) {
+      return false;
+    }
+    const { button, panel } = openMenu;
+    openMenu = null;
+    panel.hidden = true;
+    button.setAttribute("aria-expanded", "false");
+    if (giveFocusBack) {
+      button.focus();
+    }
+    return true;
+  }
+
+  addEventListener("mousedown", event => {
+    if (openMenu && !openMenu.panel.contains(event.target) && !openMenu.button.contains(event.target)) {
+      close();
+    }
+  }, true);
+
+  return { attach, close };
+})();

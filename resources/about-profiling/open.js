@@ -1,0 +1,101 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+"use strict";
+
+// Opening what was recorded elsewhere: a file, a path, what was dropped or pasted. The browser reads every format; the
+// page on its own reads viewer data and the traces that web pages get.
+strobe.open = (() => {
+  const { byId } = strobe.dom;
+
+  function start() {
+    const { isThere } = strobe.server;
+    byId("open-path-form").hidden = !isThere;
+    byId("open-formats").textContent = isThere
+      ? "Firefox Profiler, speedscope, cpuprofile, collapsed stacks, or the trace that a web page got from Profiler.stop()."
+      : "The trace that a web page got from Profiler.stop(), or viewer data.";
+    byId("open-file").addEventListener("change", event => {
+      const [file] = event.target.files;
+      if (file) {
+        attempt(async () => openText(file.name, await file.text()));
+        event.target.value = "";
+      }
+    });
+    byId("open-path-form").addEventListener("submit", event => {
+      event.preventDefault();
+      const path = byId("open-path").value.trim();
+      if (!path) {
+        strobe.app.fail("Open: the path is empty.");
+        return;
+      }
+      attempt(() => openPath(path));
+    });
+    byId("paste-form").addEventListener("submit", event => {
+      event.preventDefault();
+      const text = byId("paste").value;
+      if (!text.trim()) {
+        strobe.app.fail("Open: nothing was pasted.");
+        return;
+      }
+      attempt(() => openText("pasted", text));
+    });
+    acceptDrops();
+  }
+
+  async function openPath(path) {
+    const { recording } = await strobe.server.loadPath(path);
+    await strobe.app.openFromServer(recording);
+  }
+
+  async function openText(name, text) {
+    if (strobe.server.isThere) {
+      const { recording } = await strobe.server.load(name, text);
+      await strobe.app.openFromServer(recording);
+    } else {
+      strobe.app.openText(text, name === "pasted" ? "Pasted profile" : name);
+    }
+  }
+
+  async function attempt(action) {
+    strobe.app.busy("Opening…");
+    try {
+      await action();
+    } catch (error) {
+      strobe.app.fail(`Open: ${error.message}`);
+    } finally {
+      strobe.app.busy("");
+    }
+  }
+
+  function acceptDrops() {
+    const root = document.documentElement;
+    let depth = 0;
+    const mark = change => {
+      depth = Math.max(0, depth + change);
+      root.classList.toggle("dropping", depth > 0);
+    };
+    addEventListener("dragenter", event => {
+      event.preventDefault();
+      mark(1);
+    });
+    addEventListener("dragover", event => event.preventDefault());
+    addEventListener("dragleave", () => mark(-1));
+    addEventListener("drop", event => {
+      event.preventDefault();
+      depth = 0;
+      mark(0);
+      const file = event.dataTransfer?.files?.[0];
+      const text = event.dataTransfer?.getData("text/plain");
+      if (file) {
+        attempt(async () => openText(file.name, await file.text()));
+      } else if (text && strobe.server.isThere && /^(file:\/\/|\/)\S*$/.test(text.trim())) {
+        attempt(() => openPath(text.trim()));
+      } else if (text) {
+        attempt(() => openText("pasted", text));
+      }
+    });
+  }
+
+  return { start };
+})();

@@ -1,0 +1,122 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+"use strict";
+
+// Every colour that says something, for light and dark. The hues of activities are those of Okabe and Ito, which
+// people who confuse red and green can tell apart, at a lightness that stands out from the ground (3:1 or more). The
+// colours of boxes carry text (4.5:1 or more). The tests hold both to it.
+strobe.palette = (() => {
+  // In the order of their numbers in a recording; the last is what is not known.
+  const ACTIVITIES = [
+    { id: "idle", name: "idle", label: "(idle)", light: "#8b929c", dark: "#6d7580" },
+    { id: "script", name: "script", label: "(script)", light: "#0068a8", dark: "#56b4e9" },
+    { id: "gc", name: "gc", label: "(garbage collection)", light: "#c94f00", dark: "#f0803c" },
+    { id: "style", name: "style", label: "(style)", light: "#a85588", dark: "#de92c0" },
+    { id: "layout", name: "layout", label: "(layout)", light: "#008560", dark: "#2fc39a" },
+    { id: "paint", name: "paint", label: "(paint)", light: "#a87400", dark: "#e8b530" },
+    { id: "other", name: "other", label: "(other work)", light: "#5b5f97", dark: "#a3a7e0" },
+    { id: "unknown", name: "not recorded", label: "(no stack)", light: "#767c85", dark: "#8b939e" },
+  ];
+
+  const LIGHT = {
+    ground: "#ffffff",
+    text: "#1c1f24",
+    faint: "#5c636e",
+    line: "#dfe2e7",
+    strong: "#aeb4be",
+    header: "#f1f3f6",
+    accent: "#1a56c4",
+    onAccent: "#ffffff",
+    match: "#ffd24a",
+    shade: "rgba(240, 242, 245, 0.72)",
+    dim: "#eef0f3",
+    onDim: "#5f6570",
+    selection: "rgba(26, 86, 196, 0.12)",
+    scripts: ["#b3cdef", "#a8dff2", "#a5dfcc", "#d5de96", "#f2e4a6", "#f4bda4", "#f6c6d2", "#cfc3ea"],
+    builtIn: "#d4d8df",
+    native: "#c2c8d1",
+    unknown: "#e2ddd3",
+    activity: "#e6e9ee",
+    rest: "#cfd3da",
+  };
+  const DARK = {
+    ground: "#17191d",
+    text: "#eceef1",
+    faint: "#a3abb6",
+    line: "#2e323a",
+    strong: "#565d69",
+    header: "#20242a",
+    accent: "#86b4ff",
+    onAccent: "#0c1420",
+    match: "#ffd24a",
+    shade: "rgba(16, 18, 21, 0.68)",
+    dim: "#24282e",
+    onDim: "#9098a3",
+    selection: "rgba(134, 180, 255, 0.18)",
+    scripts: ["#2d5180", "#1d5a70", "#1d5f50", "#525a1c", "#63541a", "#733f27", "#70384b", "#4e4175"],
+    builtIn: "#41464f",
+    native: "#333841",
+    unknown: "#49453d",
+    activity: "#2b3037",
+    rest: "#3a3f48",
+  };
+  const ON_MATCH = "#1c1f24";
+  const [BLACK, WHITE] = [0, 255];
+  LIGHT.scripts = LIGHT.scripts.map(colour => [colour, mixed(colour, 0.3, WHITE), mixed(colour, 0.07, BLACK)]);
+  DARK.scripts = DARK.scripts.map(colour => [colour, mixed(colour, 0.06, WHITE), mixed(colour, 0.22, BLACK)]);
+
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+
+  function scheme() {
+    return dark.matches ? DARK : LIGHT;
+  }
+
+  function activityColour(activity) {
+    const entry = ACTIVITIES[activity < 0 ? ACTIVITIES.length - 1 : activity];
+    return dark.matches ? entry.dark : entry.light;
+  }
+
+  // The same script has the same colour wherever it is, in every recording, and its functions have shades of it.
+  function tintOf(url) {
+    return (hashOf(url) >>> 8) % LIGHT.scripts.length;
+  }
+
+  function shadeOf(name, line) {
+    return (hashOf(`${name}:${line}`) >>> 8) % LIGHT.scripts[0].length;
+  }
+
+  function hashOf(text) {
+    let hash = 2166136261;
+    for (let i = 0; i < text.length; i++) {
+      hash = Math.imul(hash ^ text.charCodeAt(i), 16777619);
+    }
+    return hash >>> 0;
+  }
+
+  // A colour with a part of white or of black.
+  function mixed(colour, part, other) {
+    const parts = [1, 3, 5].map(at => Math.round(parseInt(colour.slice(at, at + 2), 16) * (1 - part) + other * part));
+    return `#${parts.map(value => value.toString(16).padStart(2, "0")).join("")}`;
+  }
+
+  // The WCAG's ratio of two colours written as #rrggbb.
+  function contrast(a, b) {
+    const [low, high] = [luminance(a), luminance(b)].sort((x, y) => x - y);
+    return (high + 0.05) / (low + 0.05);
+  }
+
+  function luminance(colour) {
+    const [red, green, blue] = [1, 3, 5].map(at => {
+      const part = parseInt(colour.slice(at, at + 2), 16) / 255;
+      return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  }
+
+  return {
+    ACTIVITIES, LIGHT, DARK, ON_MATCH, scheme, activityColour, tintOf, shadeOf, contrast,
+    onChange: listener => dark.addEventListener("change", listener),
+  };
+})();

@@ -1,0 +1,334 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+"use strict";
+
+// A recording in memory: viewer data (version 1) decoded into typed arrays, with one table of functions, resources and
+// realms for all event loops, so that a function is the same wherever it ran.
+strobe.recording = (() => {
+  const VERSION = 1;
+  const KINDS = ["script", "built-in", "native", "unknown"];
+  const ACTIVITY_COUNT = strobe.palette.ACTIVITIES.length;
+  const UNKNOWN_ACTIVITY = ACTIVITY_COUNT - 1;
+  const IDLE = 0;
+  const ANONYMOUS = "(anonymous)";
+  // A sample stands for the time until the next one, unless that is so far off that samples are missing between.
+  const LONGEST_GAP = 2.5;
+  const KIND_IN_NAME = { page: /^Page /, worker: /^Worker / };
+
+  // Of viewer data, or of a web trace.
+  function decode(data, name = "") {
+    if (strobe.webTrace.isWebTrace(data)) {
+      data = strobe.webTrace.toViewerData(data);
+    }
+    if (!isObject(data) || !("processes" in data)) {
+      throw new Error("this is neither viewer data nor the trace of a web page");
+    }
+    if (data.version !== VERSION) {
+      throw new Error(`version: ${JSON.stringify(data.version)} is not ${VERSION}, which this page reads`);
+    }
+    if (!(Number.isFinite(data.interval) && data.interval > 0)) {
+      throw new Error(`interval: ${JSON.stringify(data.interval)} is no number of milliseconds above 0`);
+    }
+    const functions = new Functions();
+    const resources = new Interner();
+    const realms = new Interner();
+    const recording = {
+      name, interval: data.interval, timeOrigin: data.timeOrigin ?? null,
+      processes: [], loops: [], functions, resources: resources.values, realms: [], realmOrigins: [],
+      start: Infinity, end: -Infinity, weight: 0, sampleCount: 0,
+    };
+    array(data.processes, "processes").forEach((process, p) => {
+      const place = `processes[${p}]`;
+      const index = recording.processes.length;
+      recording.processes.push({
+        index, name: text(process.name, `${place}.name`), pid: process.pid ?? null, ended: process.ended ?? null, loops: [],
+      });
+      array(process.eventLoops, `${place}.eventLoops`).forEach((source, l) => {
+        const tables = { recording, functions, resources, realms };
+        const loop = decodeLoop(source, `${place}.eventLoops[${l}]`, tables);
+        loop.index = recording.loops.length;
+        loop.process = index;
+        recording.processes[index].loops.push(loop.index);
+        recording.loops.push(loop);
+        recording.weight += loop.weight;
+        recording.sampleCount += loop.sampleCount;
+        if (loop.sampleCount) {
+          recording.start = Math.min(recording.start, loop.sampleTime[0]);
+          recording.end = Math.max(recording.end, loop.sampleEnd[loop.sampleCount - 1]);
+        }
+      });
+      const { ended } = recording.processes[index];
+      if (ended !== null) {
+        recording.end = Math.max(recording.end, ended);
+      }
+    });
+    if (!(recording.start <= recording.end)) {
+      recording.start = 0;
+      recording.end = recording.interval;
+    }
+    for (const process of recording.processes) {
+      process.label = process.name || (process.pid === null ? `process ${process.index + 1}` : `process ${process.pid}`);
+    }
+    for (const loop of recording.loops) {
+      loop.label = loopLabel(loop);
+      loop.isIdle = isIdle(loop);
+    }
+    functions.finish(recording.resources);
+    return recording;
+  }
+
+  function decodeLoop(source, place, { recording, functions, resources, realms }) {
+    const ownResources = array(source.resources, `${place}.resources`).map(url => resources.add(url, url));
+    const ownRealms = array(source.realms, `${place}.realms`).map(realm => {
+      const origin = realm.origin ?? null;
+      const id = realms.add(`${origin}\n${realm.url}`, realm);
+      recording.realms[id] ??= { url: realm.url, origin };
+      return id;
+    });
+
+    const frames = source.frames ?? {};
+    const frameCount = array(frames.name, `${place}.frames.name`).length;
+    const own = key => numbers(frames[key], frameCount, `${place}.frames.${key}`);
+    const [kind, resource, line, column, realm] = ["kind", "resource", "line", "column", "realm"].map(own);
+    const frameFunction = new Int32Array(frameCount);
+    const frameKind = new Uint8Array(frameCount);
+    const frameRealm = new Int32Array(frameCount);
+    for (let i = 0; i < frameCount; i++) {
+      const at = key => `${place}.frames.${key}[${i}]`;
+      const resourceId = idIn(resource[i], ownResources.length, () => at("resource"));
+      const realmId = idIn(realm[i], ownRealms.length, () => at("realm"));
+      if (!(kind[i] >= 0 && kind[i] < KINDS.length)) {
+        throw new Error(`${at("kind")}: ${kind[i]} is no kind of frame`);
+      }
+      frameKind[i] = kind[i];
+      frameRealm[i] = realmId < 0 ? -1 : ownRealms[realmId];
+      const global = resourceId < 0 ? -1 : ownResources[resourceId];
+      frameFunction[i] = functions.add(text(frames.name[i], at("name")), kind[i], global, line[i], column[i], frameRealm[i]);
+    }
+
+    const stacks = source.stacks ?? {};
+    const stackCount = array(stacks.frame, `${place}.stacks.frame`).length;
+    const stackParent = Int32Array.from(numbers(stacks.parent, stackCount, `${place}.stacks.parent`));
+    const stackFrame = Int32Array.from(stacks.frame);
+    for (let i = 0; i < stackCount; i++) {
+      if (!(stackParent[i] >= -1 && stackParent[i] < i)) {
+        throw new Error(`${place}.stacks.parent[${i}]: ${stackParent[i]} is not a stack before it`);
+      }
+      if (!(stackFrame[i] >= 0 && stackFrame[i] < frameCount)) {
+        throw new Error(`${place}.stacks.frame[${i}]: ${stacks.frame[i]} is not one of the ${frameCount} frames`);
+      }
+    }
+
+    const samples = source.samples ?? {};
+    const sampleCount = array(samples.time, `${place}.samples.time`).length;
+    const deltas = samples.time;
+    const sampleStack = Int32Array.from(numbers(samples.stack, sampleCount, `${place}.samples.stack`));
+    const activities = numbers(samples.activity, sampleCount, `${place}.samples.activity`);
+    const weights = samples.weight === undefined ? null
+      : Float64Array.from(numbers(samples.weight, sampleCount, `${place}.samples.weight`));
+    const sampleTime = new Float64Array(sampleCount);
+    const sampleEnd = new Float64Array(sampleCount);
+    const sampleActivity = new Uint8Array(sampleCount);
+    let clock = 0;
+    let weight = 0;
+    for (let i = 0; i < sampleCount; i++) {
+      if (!(deltas[i] >= 0 || i === 0)) {
+        throw new Error(`${place}.samples.time[${i}]: ${deltas[i]} goes back in time`);
+      }
+      clock += deltas[i];
+      sampleTime[i] = clock / 1000;
+      if (!(sampleStack[i] >= -1 && sampleStack[i] < stackCount)) {
+        throw new Error(`${place}.samples.stack[${i}]: ${sampleStack[i]} is not one of the ${stackCount} stacks`);
+      }
+      const activity = activities[i];
+      if (!(activity >= -1 && activity < UNKNOWN_ACTIVITY)) {
+        throw new Error(`${place}.samples.activity[${i}]: ${activity} is no activity`);
+      }
+      sampleActivity[i] = activity < 0 ? UNKNOWN_ACTIVITY : activity;
+      weight += weights ? weights[i] : 1;
+    }
+    if (!Number.isFinite(clock)) {
+      throw new Error(`${place}.samples.time: not all of it is numbers`);
+    }
+    for (let i = 0; i < sampleCount; i++) {
+      const length = recording.interval * (weights ? weights[i] : 1);
+      const next = i + 1 < sampleCount ? sampleTime[i + 1] : Infinity;
+      sampleEnd[i] = next - sampleTime[i] <= LONGEST_GAP * length ? next : sampleTime[i] + length;
+    }
+    return {
+      name: text(source.name, `${place}.name`), kind: source.kind ?? "unknown", documents: source.documents ?? [],
+      frameFunction, frameKind, frameRealm, stackParent, stackFrame,
+      sampleCount, sampleTime, sampleEnd, sampleStack, sampleActivity, sampleWeight: weights, weight,
+    };
+  }
+
+  // Whether it did nothing at all.
+  function isIdle({ sampleStack, sampleActivity }) {
+    return sampleStack.every(stack => stack < 0)
+      && sampleActivity.every(activity => activity === IDLE || activity === UNKNOWN_ACTIVITY);
+  }
+
+  function loopLabel(loop) {
+    if (loop.name) {
+      // Without what most have in common: the kind, which stands beside it, and the scheme.
+      const name = loop.name.replace(KIND_IN_NAME[loop.kind] ?? "", "") || loop.name;
+      return name.replace(/\bhttps?:\/\/(?=[^/\s])/, "").replace(/(?<=\w)\/$/, "");
+    }
+    if (loop.documents.length) {
+      return strobe.format.fileName(loop.documents[0]);
+    }
+    return loop.kind === "unknown" ? `event loop ${loop.index + 1}` : `${loop.kind} ${loop.index + 1}`;
+  }
+
+  // The functions of all event loops, by what makes them the same in every format: name and place. After them in the
+  // table are the activities, which stand for samples without a stack.
+  class Functions {
+    names = [];
+    kinds = [];
+    resources = [];
+    lines = [];
+    columns = [];
+    realms = [];
+    #ids = new Map();
+
+    add(name, kind, resource, line, column, realm) {
+      const key = `${resource}:${line}:${column}:${name}`;
+      let id = this.#ids.get(key);
+      if (id === undefined) {
+        id = this.names.length;
+        this.#ids.set(key, id);
+        this.names.push(name);
+        this.kinds.push(kind);
+        this.resources.push(resource);
+        this.lines.push(line);
+        this.columns.push(column);
+        this.realms.push(new Set());
+      }
+      this.realms[id].add(realm);
+      return id;
+    }
+
+    finish(urls) {
+      this.#ids = null;
+      this.urls = urls;
+      // How many are functions.
+      this.count = this.names.length;
+      this.total = this.count + ACTIVITY_COUNT;
+      this.labels = this.names.map(name => name || ANONYMOUS);
+      for (const activity of strobe.palette.ACTIVITIES) {
+        this.labels.push(activity.label);
+        this.names.push(activity.label);
+        this.kinds.push(-1);
+        this.resources.push(-1);
+        this.lines.push(0);
+        this.columns.push(0);
+        this.realms.push(new Set());
+      }
+      this.tints = urls.map(strobe.palette.tintOf);
+      this.shades = this.names.map((name, id) => strobe.palette.shadeOf(name, this.lines[id]));
+      // A page has many functions without a name.
+      this.boxLabels = this.labels.map((label, id) => {
+        const url = this.names[id] ? "" : this.url(id);
+        return url ? `${label} ${strobe.format.place(strobe.format.fileName(url), this.lines[id], 0)}` : label;
+      });
+    }
+
+    isActivity(id) {
+      return id >= this.count;
+    }
+
+    url(id) {
+      return this.resources[id] < 0 ? "" : this.urls[this.resources[id]];
+    }
+
+    // As in file.js:12:3.
+    place(id) {
+      const url = this.url(id);
+      return url && strobe.format.place(url, this.lines[id], this.columns[id]);
+    }
+
+    shortPlace(id) {
+      const url = this.url(id);
+      return url && strobe.format.place(strobe.format.fileName(url), this.lines[id], this.columns[id]);
+    }
+
+    kindName(id) {
+      return this.isActivity(id) ? "no stack" : KINDS[this.kinds[id]];
+    }
+
+    colour(id, scheme) {
+      if (this.isActivity(id)) {
+        return scheme.activity;
+      }
+      switch (this.kinds[id]) {
+        case 1: return scheme.builtIn;
+        case 2: return scheme.native;
+        default: return this.resources[id] < 0 ? scheme.unknown : scheme.scripts[this.tints[this.resources[id]]][this.shades[id]];
+      }
+    }
+  }
+
+  class Interner {
+    values = [];
+    #ids = new Map();
+
+    add(key, value) {
+      let id = this.#ids.get(key);
+      if (id === undefined) {
+        id = this.values.length;
+        this.#ids.set(key, id);
+        this.values.push(value);
+      }
+      return id;
+    }
+  }
+
+  function isObject(value) {
+    return typeof value === "object" && value !== null;
+  }
+
+  function array(value, place) {
+    if (!Array.isArray(value)) {
+      throw new Error(`${place}: there is no list`);
+    }
+    return value;
+  }
+
+  function numbers(value, length, place) {
+    if (!Array.isArray(value) || value.length !== length) {
+      throw new Error(`${place}: there is no list of ${length} numbers`);
+    }
+    return value;
+  }
+
+  function text(value, place) {
+    if (typeof value !== "string") {
+      throw new Error(`${place}: ${JSON.stringify(value) ?? "nothing"} is no text`);
+    }
+    return value;
+  }
+
+  function idIn(id, length, place) {
+    if (!(Number.isInteger(id) && id >= -1 && id < length)) {
+      throw new Error(`${place()}: ${id} is not one of the ${length} there are`);
+    }
+    return id;
+  }
+
+  // The first index from `low` on whose time is at or after `time`.
+  function lowerBound(times, time, low = 0, high = times.length) {
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (times[middle] < time) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low;
+  }
+
+  return { KINDS, IDLE, UNKNOWN_ACTIVITY, ACTIVITY_COUNT, decode, lowerBound };
+})();

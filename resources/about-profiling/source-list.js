@@ -1,0 +1,137 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+"use strict";
+
+// The source list: each script with its functions, and how many samples they have.
+strobe.sourceList = (() => {
+  const { state, format } = strobe;
+  const { TreeGrid, fillWeight, weightColumns, fillFunction } = strobe.treeGrid;
+
+  let grid;
+  let filledFrom = null;
+  let order = { by: "self", ascending: false };
+
+  function start() {
+    grid = new TreeGrid(document.getElementById("sources"), "Sources and their functions", row => {
+      if (row.func >= 0) {
+        state.select(row.func);
+      }
+    });
+    state.listeners.push(refresh);
+  }
+
+  // A row is a resource ({ resource, func: -1 }) or a function of one.
+  function model() {
+    const { totals, nodes, recording: { functions } } = state;
+    const ofResource = new Map();
+    totals.functionTotal.forEach((total, func) => {
+      if (total > 0) {
+        const resource = nodes.resourceOf[func];
+        const row = { resource, func, self: totals.functionSelf[func], total };
+        insert(ofResource, resource, row);
+      }
+    });
+    const rows = [...ofResource.keys()].map(resource => ({
+      resource, func: -1, self: totals.resourceSelf[resource], total: totals.resourceTotal[resource],
+    }));
+    const nameOf = row => (row.func < 0 ? nodes.resourceNames[row.resource] : functions.labels[row.func]);
+    const compare = (a, b) => {
+      const difference = order.by === "name" ? nameOf(a).localeCompare(nameOf(b)) : a[order.by] - b[order.by];
+      return (order.ascending ? difference : -difference) || a.resource - b.resource || a.func - b.func;
+    };
+    rows.sort(compare);
+    for (const list of ofResource.values()) {
+      list.sort(compare);
+    }
+    return {
+      columns: columns(),
+      roots: () => rows,
+      children: row => ofResource.get(row.resource),
+      hasChildren: row => row.func < 0,
+      key: row => (row.func < 0 ? `r${row.resource}` : row.func),
+      fill(row, cells, element) {
+        fillWeight(cells, 0, row.self);
+        fillWeight(cells, 3, row.total);
+        if (row.func >= 0) {
+          strobe.callTree.setFacts(element, row.func, row.self, row.total);
+          cells[6].classList.remove("resource");
+          if (cells[6].dataset.kind !== "function") {
+            cells[6].replaceChildren();
+            cells[6].dataset.kind = "function";
+          }
+          fillFunction(cells[6], row.func);
+        } else {
+          element.dataset.name = nodes.resourceNames[row.resource];
+          element.dataset.place = "";
+          element.dataset.self = row.self;
+          element.dataset.total = row.total;
+          cells[6].dataset.kind = "resource";
+          fillResource(cells[6], nodes.resourceNames[row.resource], ofResource.get(row.resource).length);
+        }
+      },
+    };
+  }
+
+  function insert(map, key, value) {
+    if (!map.has(key)) {
+      map.set(key, []);
+    }
+    map.get(key).push(value);
+  }
+
+  function fillResource(cell, url, functionCount) {
+    const name = document.createElement("span");
+    name.className = "name file";
+    name.textContent = format.fileName(url);
+    const count = document.createElement("span");
+    count.className = "place";
+    count.textContent = format.plural(functionCount, "function", "functions");
+    const where = document.createElement("span");
+    where.className = "place url";
+    where.textContent = url === name.textContent ? "" : url;
+    cell.replaceChildren(name, count, where);
+    cell.parentNode.title = url;
+  }
+
+  function columns() {
+    const sorted = id => (order.by !== id ? undefined : order.ascending ? "ascending" : "descending");
+    const sortBy = id => () => {
+      order = { by: id, ascending: order.by === id ? !order.ascending : id === "name" };
+      filledFrom = null;
+      state.change({}, "size");
+    };
+    const weights = id => weightColumns(id, id === "self" ? "Self" : "Total").map((column, i) => (
+      i === 1 ? { ...column, sort: sortBy(id), sorted: sorted(id) } : column
+    ));
+    return [
+      ...weights("self"), ...weights("total"),
+      { id: "name", title: "Source and function", className: "tree", sort: sortBy("name"), sorted: sorted("name") },
+    ];
+  }
+
+  function refresh(changed) {
+    if (changed.has("recording")) {
+      filledFrom = null;
+    }
+    if (!state.recording || state.tab !== "sources") {
+      return;
+    }
+    const isStale = filledFrom !== state.totals;
+    if (isStale) {
+      grid.setModel(model(), true);
+      filledFrom = state.totals;
+    }
+    const { func } = state.selection;
+    if (func >= 0 && state.totals.functionTotal[func] > 0 && (isStale || changed.has("selection") || changed.has("tab"))) {
+      grid.reveal([`r${state.nodes.resourceOf[func]}`, func]);
+    } else if (func < 0 && changed.has("selection")) {
+      grid.unmark();
+    } else {
+      grid.render();
+    }
+  }
+
+  return { start };
+})();

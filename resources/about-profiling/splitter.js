@@ -1,0 +1,72 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+"use strict";
+
+// The lines between parts of the page, which are moved by the mouse or by arrow keys to make a part larger.
+strobe.splitter = (() => {
+  const { byId } = strobe.dom;
+  const root = document.documentElement;
+  const KEY_STEP = 16;
+  // CSS pixels that each side keeps.
+  const LEAST = 60;
+
+  function start() {
+    attach(byId("timeline-splitter"), {
+      part: byId("lane-list"), isAcross: () => true, direction: 1, variable: () => "--lanes-limit",
+      most: () => innerHeight - 320,
+    });
+    const isBelow = () => getComputedStyle(byId("content")).flexDirection === "column";
+    attach(byId("details-splitter"), {
+      part: byId("details-panel"), isAcross: isBelow, direction: -1,
+      variable: () => (isBelow() ? "--details-height" : "--details-width"),
+      most: () => (isBelow() ? byId("content").clientHeight : byId("content").clientWidth) - 2 * LEAST,
+    });
+  }
+
+  // `part` is what is resized, `direction` is 1 if it lies before the line, `isAcross` whether the line lies across, and
+  // `variable` the CSS variable of the part's size.
+  function attach(line, { part, isAcross, direction, variable, most }) {
+    const size = () => (isAcross() ? part.clientHeight : part.clientWidth);
+    const set = value => {
+      root.style.setProperty(variable(), `${Math.round(Math.max(LEAST, Math.min(value, most())))}px`);
+      line.setAttribute("aria-orientation", isAcross() ? "horizontal" : "vertical");
+      line.setAttribute("aria-valuenow", Math.round(size()));
+      strobe.state.change({}, "size");
+    };
+    line.setAttribute("aria-orientation", isAcross() ? "horizontal" : "vertical");
+    line.addEventListener("mousedown", press => {
+      if (press.button !== 0) {
+        return;
+      }
+      press.preventDefault();
+      line.focus({ preventScroll: true });
+      const before = size();
+      const moving = event => {
+        const distance = isAcross() ? event.clientY - press.clientY : event.clientX - press.clientX;
+        set(before + direction * distance);
+      };
+      const ending = () => {
+        removeEventListener("mousemove", moving, true);
+        removeEventListener("mouseup", ending, true);
+      };
+      addEventListener("mousemove", moving, true);
+      addEventListener("mouseup", ending, true);
+    });
+    line.addEventListener("dblclick", () => {
+      root.style.removeProperty(variable());
+      strobe.state.change({}, "size");
+    });
+    line.addEventListener("keydown", event => {
+      const [less, more] = isAcross() ? ["ArrowUp", "ArrowDown"] : ["ArrowLeft", "ArrowRight"];
+      const step = { [less]: -KEY_STEP, [more]: KEY_STEP }[event.key];
+      if (step) {
+        event.preventDefault();
+        set(size() + direction * step);
+      }
+    });
+  }
+
+  return { start };
+})();

@@ -1,0 +1,214 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+"use strict";
+
+// What is shown of which recording, and what follows from it. Views read it; whoever changes it calls `change`, and all
+// views are told once in the next frame, with the names of what is different: "recording", "tree" (the call nodes),
+// "totals", "lanes" (which event loops have one), "window" (the time that is on the screen), "range" (the time that
+// counts), "search", "selection", "tab", "theme", "size".
+strobe.state = (() => {
+  const { timeWindow } = strobe;
+  const ALL_KINDS = (1 << strobe.recording.KINDS.length) - 1;
+
+  const state = {
+    recording: null,
+    // The server's id of it, if it has one.
+    id: null,
+    filters: null,
+    range: null,
+    window: [0, 1],
+    search: "",
+    // Whether only samples with a match count, or matches are merely marked.
+    searchFilters: true,
+    // A function and, if it is known which, a node of it. -1: none.
+    selection: { func: -1, node: -1 },
+    tab: "flame-chart",
+    // Event loops that did nothing take no room unless somebody wants to see them.
+    idleLoopsAreShown: false,
+    nodes: null,
+    // Uint8Array per function, and per node for its whole path; null without a search.
+    matches: null,
+    nodeMatches: null,
+    totals: null,
+    listeners: [],
+    show, change, flush, bounds, leastSpan, select, selectNode, clearSelection, isLoopShown, lanes, description, everyRealm,
+  };
+  let changed = new Set();
+  let frame = 0;
+
+  // Shows another recording, or none.
+  function show(recording, id = null) {
+    state.recording = recording;
+    state.id = id;
+    state.range = null;
+    state.search = "";
+    state.idleLoopsAreShown = false;
+    state.selection = { func: -1, node: -1 };
+    if (recording) {
+      state.window = bounds();
+      state.filters = {
+        loops: new Uint8Array(recording.loops.length).fill(1),
+        kinds: ALL_KINDS,
+        realms: new Uint8Array(recording.realms.length + 1).fill(1),
+        origins: new Map(),
+        idle: false,
+      };
+    }
+    change({}, "recording", "tree", "totals", "window", "range", "search", "selection");
+  }
+
+  // Sets members of the state; `names` are those of what is different.
+  function change(members, ...names) {
+    Object.assign(state, members);
+    for (const name of names) {
+      changed.add(name);
+    }
+    frame ||= requestAnimationFrame(flush);
+  }
+
+  // Works out what follows, and tells the views.
+  function flush() {
+    if (frame) {
+      cancelAnimationFrame(frame);
+      frame = 0;
+    }
+    const now = changed;
+    changed = new Set();
+    if (state.recording) {
+      derive(now);
+    }
+    for (const listener of state.listeners) {
+      listener(now);
+    }
+  }
+
+  function derive(now) {
+    if (now.has("tree")) {
+      const before = now.has("recording") ? null : state.nodes;
+      state.nodes = strobe.callNodes.build(state.recording, shownFrames());
+      if (before && state.selection.node >= 0) {
+        // The same path, as far as it is still there.
+        state.selection = { func: state.selection.func, node: samePath(before, state.nodes, state.selection.node) };
+        now.add("selection");
+      }
+      now.add("totals");
+    }
+    if (now.has("tree") || now.has("search")) {
+      state.matches = functionMatches();
+      state.nodeMatches = state.matches && strobe.callNodes.matching(state.nodes, state.matches);
+    }
+    if (now.has("search") || now.has("range")) {
+      now.add("totals");
+    }
+    if (now.has("totals")) {
+      state.totals = strobe.totals.compute(state.recording, state.nodes, {
+        loops: state.filters.loops,
+        range: state.range,
+        idle: state.filters.idle,
+        stackless: everyRealm(),
+        nodes: state.searchFilters ? state.nodeMatches : null,
+      });
+    }
+  }
+
+  // A sample without a stack belongs to no realm, so it counts only if no realm is left out.
+  function everyRealm() {
+    return state.filters.realms.every(Boolean) && [...state.filters.origins.values()].every(Boolean);
+  }
+
+  function shownFrames() {
+    const { realms, origins, kinds } = state.filters;
+    const effective = realms.slice();
+    state.recording.realms.forEach((realm, i) => {
+      if (origins.get(realm.origin) === false) {
+        effective[i] = 0;
+      }
+    });
+    return { kinds, realms: effective };
+  }
+
+  function functionMatches() {
+    const text = state.search.trim().toLowerCase();
+    if (!text) {
+      return null;
+    }
+    const { functions } = state.recording;
+    const urlMatches = functions.urls.map(url => url.toLowerCase().includes(text));
+    return Uint8Array.from({ length: functions.total }, (_, id) => {
+      const resource = functions.resources[id];
+      return functions.labels[id].toLowerCase().includes(text) || (resource >= 0 && urlMatches[resource]) ? 1 : 0;
+    });
+  }
+
+  function samePath(before, after, node) {
+    let at = -1;
+    for (const step of strobe.callNodes.path(before, node)) {
+      const id = before.func[step];
+      let child = at < 0 ? after.firstRoot : after.firstChild[at];
+      while (child >= 0 && after.func[child] !== id) {
+        child = after.sibling[child];
+      }
+      if (child >= 0) {
+        at = child;
+      }
+    }
+    return at >= 0 && after.func[at] === before.func[node] ? at : -1;
+  }
+
+  // All of the recording's time.
+  function bounds() {
+    const { start, end } = state.recording;
+    return end > start ? [start, end] : [start, start + state.recording.interval];
+  }
+
+  // As far as it can be zoomed in: a few samples.
+  function leastSpan() {
+    return Math.min(state.recording.interval * 4, timeWindow.span(bounds()));
+  }
+
+  function select(func) {
+    const node = func < 0 ? -1 : strobe.totals.heaviestNode(state.totals, func);
+    change({ selection: { func, node } }, "selection");
+  }
+
+  function selectNode(node) {
+    change({ selection: { func: node < 0 ? -1 : state.nodes.func[node], node } }, "selection");
+  }
+
+  function clearSelection() {
+    change({ selection: { func: -1, node: -1 } }, "selection");
+  }
+
+  function isLoopShown(index) {
+    return state.filters.loops[index] === 1;
+  }
+
+  // The event loops that have a lane, in their order.
+  function lanes() {
+    const { loops } = state.recording;
+    const busy = loops.filter(loop => !loop.isIdle);
+    const idle = loops.filter(loop => loop.isIdle);
+    const all = state.idleLoopsAreShown || !busy.length ? [...busy, ...idle] : busy;
+    return all.map(({ index }) => index);
+  }
+
+  // The selected function in a sentence.
+  function description() {
+    const { selection: { func }, recording, totals } = state;
+    if (func < 0) {
+      return "No function is selected.";
+    }
+    const { format } = strobe;
+    const name = recording.functions.labels[func];
+    const place = recording.functions.shortPlace(func);
+    const part = (what, weight) => (
+      `${what} ${format.plural(weight, "sample", "samples")}, ${format.percent(weight, totals.shown)}`
+    );
+    return `Selected: ${name}${place ? ` in ${place}` : ""}; ${part("self", totals.functionSelf[func])}; ` +
+      `${part("total", totals.functionTotal[func])}.`;
+  }
+
+  return state;
+})();

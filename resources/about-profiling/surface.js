@@ -1,0 +1,200 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+"use strict";
+
+// A canvas as large as its box on the screen, at the screen's resolution, that is drawn anew as a whole. Boxes are
+// collected by colour and filled as one path each: a call of the canvas costs more than a box.
+strobe.surface = (() => {
+  const FONT_SIZE = 11;
+  const FONT_FAMILY = "system-ui, \"Segoe UI\", \"Helvetica Neue\", \"DejaVu Sans\", sans-serif";
+  const FONT = `${FONT_SIZE}px ${FONT_FAMILY}`;
+  const ELLIPSIS = "…";
+
+  // The widths of characters in the font, from 0 to 127; measured once.
+  let widths = null;
+  let widest = 0;
+  let ellipsisWidth = 0;
+
+  function measureFont(context) {
+    context.font = FONT;
+    widths = Float32Array.from({ length: 128 }, (_, code) => (
+      code < 32 ? 0 : context.measureText(String.fromCharCode(code)).width
+    ));
+    widest = context.measureText("漢").width || FONT_SIZE;
+    ellipsisWidth = context.measureText(ELLIPSIS).width;
+  }
+
+  function widthOf(text) {
+    let width = 0;
+    for (let i = 0; i < text.length; i++) {
+      const code = text.charCodeAt(i);
+      width += code < 128 ? widths[code] : text[i] === ELLIPSIS ? ellipsisWidth : widest;
+    }
+    return width;
+  }
+
+  // The text or as much of its beginning as there is room for, with an ellipsis; "" if that says nothing.
+  function fit(text, room) {
+    let width = 0;
+    let kept = 0;
+    for (let i = 0; i < text.length; i++) {
+      const code = text.charCodeAt(i);
+      width += code < 128 ? widths[code] : widest;
+      if (width + ellipsisWidth <= room) {
+        kept = i + 1;
+      }
+      if (width > room) {
+        return kept < 2 ? "" : text.slice(0, kept) + ELLIPSIS;
+      }
+    }
+    return text;
+  }
+
+  // As `fit`, but what is left out is in the middle.
+  function fitMiddle(text, room) {
+    if (widthOf(text) <= room) {
+      return text;
+    }
+    let kept = "";
+    for (let length = 2; length < text.length; length++) {
+      const head = Math.ceil(length / 2);
+      const candidate = text.slice(0, head) + ELLIPSIS + text.slice(text.length - (length - head));
+      if (widthOf(candidate) > room) {
+        break;
+      }
+      kept = candidate;
+    }
+    return kept;
+  }
+
+  class Surface {
+    width = 0;
+    height = 0;
+    #canvas;
+    #context;
+    #batches = new Map();
+
+    constructor(canvas) {
+      this.#canvas = canvas;
+      this.#context = canvas.getContext("2d");
+      if (!widths) {
+        measureFont(this.#context);
+      }
+    }
+
+    // Takes the size of the canvas's box and clears all of it. False if there is nothing to draw on.
+    begin() {
+      const scale = globalThis.devicePixelRatio || 1;
+      const width = this.#canvas.clientWidth;
+      const height = this.#canvas.clientHeight;
+      if (!width || !height) {
+        return false;
+      }
+      const [deviceWidth, deviceHeight] = [Math.round(width * scale), Math.round(height * scale)];
+      if (this.#canvas.width !== deviceWidth || this.#canvas.height !== deviceHeight) {
+        this.#canvas.width = deviceWidth;
+        this.#canvas.height = deviceHeight;
+      }
+      this.width = width;
+      this.height = height;
+      const context = this.#context;
+      // The whole canvas, so that nothing of the last frame has to be kept.
+      context.setTransform(1, 0, 0, 1, 0, 0);
+      context.clearRect(0, 0, deviceWidth, deviceHeight);
+      context.setTransform(scale, 0, 0, scale, 0, 0);
+      context.font = FONT;
+      context.textBaseline = "middle";
+      this.#batches.clear();
+      return true;
+    }
+
+    rect(colour, x, y, width, height) {
+      let batch = this.#batches.get(colour);
+      if (!batch) {
+        batch = [];
+        this.#batches.set(colour, batch);
+      }
+      batch.push(x, y, width, height);
+    }
+
+    // Draws what was collected; what is drawn later lies above.
+    flush() {
+      const context = this.#context;
+      for (const [colour, batch] of this.#batches) {
+        context.fillStyle = colour;
+        if (batch.length === 4) {
+          context.fillRect(batch[0], batch[1], batch[2], batch[3]);
+          continue;
+        }
+        context.beginPath();
+        for (let i = 0; i < batch.length; i += 4) {
+          context.rect(batch[i], batch[i + 1], batch[i + 2], batch[i + 3]);
+        }
+        context.fill();
+      }
+      this.#batches.clear();
+    }
+
+    // A line of text, its middle at y.
+    text(text, x, y, colour) {
+      this.#context.fillStyle = colour;
+      this.#context.fillText(text, x, y);
+    }
+
+    outline(colour, x, y, width, height) {
+      this.rect(colour, x, y, width, 2);
+      this.rect(colour, x, y + height - 2, width, 2);
+      this.rect(colour, x, y, 2, height);
+      this.rect(colour, x + width - 2, y, 2, height);
+    }
+  }
+
+  // The mouse's place on an element.
+  function mousePlace(element, event) {
+    const box = element.getBoundingClientRect();
+    return [event.clientX - box.left, event.clientY - box.top];
+  }
+
+  // Follows a press of the main button until it is let go, wherever that is: `move` and `end` get the place on the
+  // element and whether the mouse has moved further than a click does.
+  function drag(element, { start, move, end }) {
+    const CLICK_DISTANCE = 3;
+    element.addEventListener("mousedown", press => {
+      if (press.button !== 0) {
+        return;
+      }
+      const from = mousePlace(element, press);
+      if (start?.(from, press) === false) {
+        return;
+      }
+      // No selection of text, but the focus.
+      press.preventDefault();
+      element.focus({ preventScroll: true });
+      let moved = false;
+      const moving = event => {
+        const place = mousePlace(element, event);
+        moved ||= Math.hypot(place[0] - from[0], place[1] - from[1]) > CLICK_DISTANCE;
+        if (moved) {
+          move?.(place, from, event);
+        }
+      };
+      const ending = event => {
+        removeEventListener("mousemove", moving, true);
+        removeEventListener("mouseup", ending, true);
+        end?.(mousePlace(element, event), from, moved, event);
+      };
+      addEventListener("mousemove", moving, true);
+      addEventListener("mouseup", ending, true);
+    });
+  }
+
+  // A wheel's turn in pixels, whichever unit it comes in.
+  function wheelDistance(event) {
+    const unit = event.deltaMode === 1 ? 16 : event.deltaMode === 2 ? 400 : 1;
+    return [event.deltaX * unit, event.deltaY * unit];
+  }
+
+  return { Surface, FONT_SIZE, fit, fitMiddle, widthOf, mousePlace, drag, wheelDistance };
+})();

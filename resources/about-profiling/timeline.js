@@ -1,0 +1,653 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+"use strict";
+
+// The time line: what each event loop did when. Above, the whole recording and which part of it is on the screen; below,
+// a ruler and a lane per event loop for that part. Dragging chooses the time that counts.
+strobe.timeline = (() => {
+  const { palette, format, timeWindow } = strobe;
+  const { lowerBound, IDLE, ACTIVITY_COUNT } = strobe.recording;
+  const LANE_HEIGHT = 27;
+  // The most that steps take of it, and what they are multiples of.
+  const ROOM = 22;
+  const STEP = 2;
+  const IDLE_LINE = 2;
+  const RULER_HEIGHT = 20;
+  // CSS pixels; a lane's shares are worked out for each. Wider ones where there are so many samples in a pixel that
+  // nothing is to be seen in narrow ones.
+  const COLUMN_WIDTH = 2;
+  const DENSE_COLUMN_WIDTH = 3;
+  const DENSE = 2;
+  const MARK_DISTANCE = 90;
+  // Of the names of lanes, CSS pixels.
+  const NAME_SIZE = 12;
+  const MORE_SIZE = 10;
+  const LABEL_MARGINS = 46;
+  const LEAST_LABELS = 140;
+  const MOST_LABELS = 340;
+  const MOST_LABELS_PART = 0.3;
+  // What a turn of the wheel by as many pixels does, see `zoomByWheel`.
+  const ZOOM_PER_PIXEL = 0.0022;
+
+  const { state } = strobe;
+  const element = id => document.getElementById(id);
+  let overview, lanes, scroller;
+  let overviewSurface, laneSurface;
+  // Per event loop: how much weight of each activity is before a sample.
+  let sums = [];
+  // The event loops that have a lane.
+  let order = [];
+  let labelledWidth = 0;
+  let isScheduled = false;
+
+  function start() {
+    overview = element("overview");
+    lanes = element("lanes");
+    scroller = element("lane-list");
+    overviewSurface = new strobe.surface.Surface(overview);
+    laneSurface = new strobe.surface.Surface(lanes);
+    scroller.addEventListener("scroll", drawLanesSoon);
+    strobe.surface.drag(lanes, { move: dragRange, end: endRange });
+    lanes.addEventListener("mousemove", showTip);
+    lanes.addEventListener("mouseleave", () => strobe.tip.hide());
+    lanes.addEventListener("wheel", wheel, { passive: false });
+    lanes.addEventListener("dblclick", zoomToRange);
+    lanes.addEventListener("keydown", event => key(event));
+    strobe.surface.drag(overview, { start: moveWindow, move: moveWindow });
+    overview.addEventListener("wheel", wheel, { passive: false });
+    overview.addEventListener("keydown", event => key(event));
+    element("all-loops").addEventListener("click", () => setLoops(() => 1));
+    buildLegend();
+    palette.onChange(buildLegend);
+    state.listeners.push(refresh);
+  }
+
+  function buildLegend() {
+    element("legend").replaceChildren(...palette.ACTIVITIES.map((activity, i) => {
+      const item = document.createElement("li");
+      const swatch = document.createElement("span");
+      swatch.className = "swatch";
+      swatch.style.backgroundColor = palette.activityColour(i);
+      item.append(swatch, activity.name);
+      return item;
+    }));
+  }
+
+  function refresh(changed) {
+    if (!state.recording) {
+      return;
+    }
+    if (changed.has("recording")) {
+      sums = state.recording.loops.map(sumActivities);
+    }
+    const width = element("timeline").clientWidth;
+    if (changed.has("recording") || changed.has("lanes") || (changed.has("size") && width !== labelledWidth)) {
+      labelledWidth = width;
+      order = state.lanes();
+      buildLabels(width);
+    }
+    if (["recording", "size", "theme", "totals"].some(name => changed.has(name))) {
+      markLoops();
+      drawOverview();
+    }
+    if (!(changed.size === 1 && changed.has("tab"))) {
+      placeWindow();
+      drawLanes();
+    }
+  }
+
+  function sumActivities(loop) {
+    const { sampleCount, sampleActivity, sampleWeight } = loop;
+    const Sums = loop.weight < 2 ** 32 ? Uint32Array : Float64Array;
+    const counted = Array.from({ length: ACTIVITY_COUNT }, () => null);
+    for (let i = 0; i < sampleCount; i++) {
+      // Only of those that occur.
+      counted[sampleActivity[i]] ??= new Sums(sampleCount + 1);
+    }
+    counted.forEach((sum, activity) => {
+      if (sum) {
+        let weight = 0;
+        for (let i = 0; i < sampleCount; i++) {
+          if (sampleActivity[i] === activity) {
+            weight += sampleWeight ? sampleWeight[i] : 1;
+          }
+          sum[i + 1] = weight;
+        }
+      }
+    });
+    return counted;
+  }
+
+  // How much of an activity is among an event loop's samples from `first` to before `end`.
+  function activityWeight(l, activity, first, end) {
+    const sum = sums[l][activity];
+    return sum ? sum[end] - sum[first] : 0;
+  }
+
+  // A row per event loop, with a box to leave it out.
+  function buildLabels(width) {
+    const { recording } = state;
+    const widest = Math.max(0, ...order.map(i => Math.max(
+      strobe.surface.widthOf(recording.loops[i].label) * NAME_SIZE, strobe.surface.widthOf(moreOf(i)) * MORE_SIZE)));
+    const column = Math.min(
+      Math.max(Math.ceil(widest / strobe.surface.FONT_SIZE) + LABEL_MARGINS, LEAST_LABELS),
+      Math.max(LEAST_LABELS, Math.min(MOST_LABELS, width * MOST_LABELS_PART)));
+    element("timeline").style.setProperty("--label-width", `${Math.round(column)}px`);
+    scroller.replaceChildren(...order.map(i => {
+      const loop = recording.loops[i];
+      const process = recording.processes[loop.process];
+      const row = document.createElement("div");
+      row.className = "lane";
+      row.dataset.eventLoop = i;
+      row.style.height = `${LANE_HEIGHT}px`;
+      const label = document.createElement("label");
+      const box = document.createElement("input");
+      box.type = "checkbox";
+      box.checked = true;
+      box.addEventListener("change", () => setLoops((shown, l) => (l === i ? Number(box.checked) : shown)));
+      const names = document.createElement("span");
+      names.className = "names";
+      const name = document.createElement("span");
+      name.className = "name";
+      names.append(name);
+      row.classList.toggle("ended", process.ended !== null);
+      const line = document.createElement("span");
+      line.className = "more";
+      names.append(line);
+      fitLabel(name, loop.label, NAME_SIZE, column);
+      fitLabel(line, moreOf(i), MORE_SIZE, column);
+      label.append(box, names);
+      const pid = process.pid === null ? "" : ` (pid ${process.pid})`;
+      label.title = [loop.label, process.label + pid, ...loop.documents].join("\n");
+      const only = document.createElement("button");
+      only.type = "button";
+      only.className = "quiet only";
+      only.textContent = "only";
+      only.setAttribute("aria-label", `Only ${loop.label}`);
+      only.addEventListener("click", () => setLoops((_, l) => Number(l === i)));
+      row.append(label, only);
+      return row;
+    }));
+    const idleCount = recording.loops.filter(loop => loop.isIdle).length;
+    const canFold = idleCount > 0 && idleCount < recording.loops.length;
+    if (canFold) {
+      const fold = document.createElement("button");
+      fold.type = "button";
+      fold.id = "idle-loops";
+      fold.className = "quiet small";
+      fold.setAttribute("aria-expanded", state.idleLoopsAreShown);
+      const count = format.plural(idleCount, "idle event loop", "idle event loops");
+      fold.textContent = `${state.idleLoopsAreShown ? "▾" : "▸"} ${count}`;
+      fold.addEventListener("click", () => {
+        state.change({ idleLoopsAreShown: !state.idleLoopsAreShown }, "lanes");
+        state.flush();
+        element("idle-loops").focus();
+      });
+      scroller.append(fold);
+    }
+    const rows = order.length + (canFold ? 1 : 0);
+    element("timeline").style.setProperty("--lanes-height", `${rows * LANE_HEIGHT + RULER_HEIGHT + 2}px`);
+  }
+
+  // What stands below the name of an event loop.
+  function moreOf(i) {
+    const { loops, processes } = state.recording;
+    const process = processes[loops[i].process];
+    return [
+      ...process.ended === null ? [] : ["ended"],
+      ...processes.length > 1 ? [process.label] : [],
+      loops[i].kind === "unknown" ? format.plural(loops[i].weight, "sample", "samples") : loops[i].kind,
+    ].join(" · ");
+  }
+
+  // Not every engine puts an ellipsis where a text is cut off.
+  function fitLabel(one, text, size, column) {
+    const room = (column - LABEL_MARGINS) * (strobe.surface.FONT_SIZE / size);
+    one.textContent = strobe.surface.fitMiddle(text, room) || text;
+  }
+
+  function setLoops(value) {
+    const { filters } = state;
+    state.change({ filters: { ...filters, loops: filters.loops.map(value) } }, "totals");
+  }
+
+  function markLoops() {
+    for (const row of scroller.querySelectorAll(".lane")) {
+      const isShown = state.isLoopShown(Number(row.dataset.eventLoop));
+      row.classList.toggle("left-out", !isShown);
+      row.querySelector("input").checked = isShown;
+    }
+    element("all-loops").disabled = state.filters.loops.every(Boolean);
+  }
+
+  // How busy all event loops together are, over the whole recording.
+  function drawOverview() {
+    if (!overviewSurface.begin()) {
+      return;
+    }
+    const scheme = palette.scheme();
+    const { width, height } = overviewSurface;
+    const [from, to] = state.bounds();
+    const columns = Math.max(1, Math.floor(width / COLUMN_WIDTH));
+    const busy = new Float64Array(columns);
+    const all = new Float64Array(columns);
+    state.recording.loops.forEach((loop, l) => {
+      if (!state.isLoopShown(l)) {
+        return;
+      }
+      let first = 0;
+      for (let column = 0; column < columns; column++) {
+        const end = lowerBound(loop.sampleTime, from + ((to - from) * (column + 1)) / columns, first);
+        sums[l].forEach((sum, activity) => {
+          if (sum) {
+            const weight = sum[end] - sum[first];
+            all[column] += weight;
+            busy[column] += activity === IDLE ? 0 : weight;
+          }
+        });
+        first = end;
+      }
+    });
+    overviewSurface.rect(scheme.header, 0, 0, width, height);
+    overviewSurface.flush();
+    for (let column = 0; column < columns; column++) {
+      const share = all[column] ? busy[column] / all[column] : 0;
+      if (share > 0) {
+        const tall = Math.max(1, Math.round(share * (height - 2)));
+        overviewSurface.rect(scheme.strong, column * COLUMN_WIDTH, height - tall, COLUMN_WIDTH, tall);
+      }
+    }
+    overviewSurface.flush();
+  }
+
+  // The frame around what is on the screen.
+  function placeWindow() {
+    const [from, to] = state.bounds();
+    const part = time => `${(100 * (time - from)) / (to - from)}%`;
+    const frame = element("overview-window");
+    frame.style.left = part(state.window[0]);
+    frame.style.width = `${(100 * timeWindow.span(state.window)) / (to - from)}%`;
+    frame.hidden = timeWindow.span(state.window) >= to - from;
+    const range = element("overview-range");
+    range.hidden = !state.range;
+    if (state.range) {
+      range.style.left = part(state.range[0]);
+      range.style.width = `${(100 * timeWindow.span(state.range)) / (to - from)}%`;
+    }
+  }
+
+  function drawLanesSoon() {
+    if (!isScheduled) {
+      isScheduled = true;
+      requestAnimationFrame(() => {
+        isScheduled = false;
+        drawLanes();
+      });
+    }
+  }
+
+  function drawLanes() {
+    if (!state.recording || !laneSurface.begin()) {
+      return;
+    }
+    const scheme = palette.scheme();
+    const { width, height } = laneSurface;
+    const top = scroller.scrollTop;
+    const first = Math.max(0, Math.floor(top / LANE_HEIGHT));
+    const last = Math.min(order.length, Math.ceil((top + height - RULER_HEIGHT) / LANE_HEIGHT));
+    for (let lane = first; lane < last; lane++) {
+      drawLane(order[lane], RULER_HEIGHT + lane * LANE_HEIGHT - top, scheme);
+    }
+    laneSurface.flush();
+    drawRange(scheme);
+    // Lanes that are scrolled away reach into the ruler.
+    laneSurface.rect(scheme.header, 0, 0, width, RULER_HEIGHT);
+    drawRuler(laneSurface, scheme, RULER_HEIGHT);
+    laneSurface.flush();
+  }
+
+  // A step for each activity, one above the other, as high as its share of the column's samples.
+  function drawLane(l, y, scheme) {
+    const process = state.recording.processes[state.recording.loops[l].process];
+    const { width } = laneSurface;
+    const [from, to] = state.window;
+    const perPixel = (to - from) / width;
+    const baseline = y + LANE_HEIGHT - 1;
+    laneSurface.rect(scheme.line, 0, baseline, width, 1);
+    if (!state.isLoopShown(l)) {
+      laneSurface.rect(scheme.dim, 0, baseline - ROOM, width, ROOM);
+      return;
+    }
+    // Columns at multiples of their length, so that they look the same wherever they are on the screen.
+    const columnWidth = perPixel > DENSE * state.recording.interval ? DENSE_COLUMN_WIDTH : COLUMN_WIDTH;
+    const columns = { width: columnWidth, length: perPixel * columnWidth, perPixel };
+    columns.first = Math.floor(from / columns.length);
+    columns.end = Math.ceil(to / columns.length);
+    drawSteps(l, baseline, columns);
+    if (process.ended !== null && process.ended < to) {
+      drawEnd(process.ended, baseline, perPixel, scheme);
+    }
+    drawTicks(l, y, columns, scheme);
+  }
+
+  // Neighbours with equal steps are drawn as one.
+  function drawSteps(l, baseline, columns) {
+    const { sampleTime } = state.recording.loops[l];
+    const [from] = state.window;
+    let steps = new Uint8Array(ACTIVITY_COUNT);
+    let last = new Uint8Array(ACTIVITY_COUNT);
+    let lastX = 0;
+    let begin = lowerBound(sampleTime, columns.first * columns.length);
+    for (let column = columns.first; column <= columns.end; column++) {
+      const start = column * columns.length;
+      const x = Math.round((start - from) / columns.perPixel);
+      steps.fill(0);
+      if (column < columns.end) {
+        const end = lowerBound(sampleTime, start + columns.length, begin);
+        fillSteps(steps, l, begin, end, start + columns.length / 2);
+        begin = end;
+      }
+      if (steps.some((tall, activity) => tall !== last[activity])) {
+        let top = baseline;
+        for (let activity = 0; activity < ACTIVITY_COUNT; activity++) {
+          if (last[activity]) {
+            top -= last[activity];
+            laneSurface.rect(palette.activityColour(activity), lastX, top, x - lastX, last[activity]);
+          }
+        }
+        [steps, last] = [last, steps];
+        lastX = x;
+      }
+    }
+  }
+
+  // How high each activity is in a column with the samples from `begin` to before `end`. Idleness is what is left free,
+  // with a line where there is nothing else, to be told from where there are no samples.
+  function fillSteps(steps, l, begin, end, middle) {
+    const { sampleActivity, sampleEnd } = state.recording.loops[l];
+    if (begin === end) {
+      // Within one sample, or between two.
+      if (begin > 0 && sampleEnd[begin - 1] > middle) {
+        const activity = sampleActivity[begin - 1];
+        steps[activity] = activity === IDLE ? IDLE_LINE : ROOM;
+      }
+      return;
+    }
+    let all = 0;
+    for (let activity = 0; activity < ACTIVITY_COUNT; activity++) {
+      all += activityWeight(l, activity, begin, end);
+    }
+    let used = 0;
+    for (let activity = IDLE + 1; activity < ACTIVITY_COUNT; activity++) {
+      const weight = activityWeight(l, activity, begin, end);
+      if (weight > 0) {
+        const tall = Math.max(1, Math.round((weight / all) * (ROOM / STEP))) * STEP;
+        steps[activity] = Math.min(tall, ROOM - used);
+        used += steps[activity];
+      }
+    }
+    if (!used) {
+      steps[IDLE] = IDLE_LINE;
+    }
+  }
+
+  // From where on the process was gone.
+  function drawEnd(time, baseline, perPixel, scheme) {
+    const x = Math.max(0, Math.round((time - state.window[0]) / perPixel));
+    laneSurface.rect(scheme.dim, x, baseline - ROOM, laneSurface.width - x, ROOM);
+    laneSurface.flush();
+    if (time >= state.window[0]) {
+      laneSurface.rect(scheme.text, x, baseline - ROOM, 2, ROOM);
+      laneSurface.flush();
+    }
+    const sentence = `process ended at ${format.duration(time - state.bounds()[0])}`;
+    const text = strobe.surface.fit(sentence, laneSurface.width - x - 16);
+    if (text) {
+      laneSurface.text(text, x + 8, baseline - ROOM / 2, scheme.onDim);
+    }
+  }
+
+  // Where matches of the search, or else the selected function, are.
+  function drawTicks(l, y, columns, scheme) {
+    const marked = markedNodes();
+    if (!marked) {
+      return;
+    }
+    const { sampleTime, sampleStack, sampleActivity } = state.recording.loops[l];
+    const ofStack = state.nodes.ofStack[l];
+    const [from] = state.window;
+    const colour = state.matches ? scheme.text : scheme.accent;
+    let begin = lowerBound(sampleTime, columns.first * columns.length);
+    for (let column = columns.first; column < columns.end; column++) {
+      const start = column * columns.length;
+      const end = lowerBound(sampleTime, start + columns.length, begin);
+      for (let i = begin; i < end; i++) {
+        const stack = sampleStack[i];
+        const node = stack < 0 ? sampleActivity[i] : ofStack[stack];
+        if (node >= 0 && marked[node]) {
+          laneSurface.rect(colour, Math.round((start - from) / columns.perPixel), y + 1, columns.width, 3);
+          break;
+        }
+      }
+      begin = end;
+    }
+  }
+
+  function markedNodes() {
+    if (state.matches) {
+      return state.nodeMatches;
+    }
+    return state.selection.func < 0 ? null : nodesBelow(state.selection.func);
+  }
+
+  let below = { nodes: null, func: -1, result: null };
+
+  // Of each node whether a function is on its path.
+  function nodesBelow(func) {
+    if (below.nodes !== state.nodes || below.func !== func) {
+      const matches = new Uint8Array(state.recording.functions.total);
+      matches[func] = 1;
+      below = { nodes: state.nodes, func, result: strobe.callNodes.matching(state.nodes, matches) };
+    }
+    return below.result;
+  }
+
+  function drawRuler(surface, scheme, height) {
+    const { width } = surface;
+    const [from, to] = state.window;
+    const step = timeWindow.markStep(state.window, width / MARK_DISTANCE);
+    const zero = state.bounds()[0];
+    const relative = [from - zero, to - zero];
+    surface.rect(scheme.line, 0, height - 1, width, 1);
+    const labels = [];
+    for (const mark of timeWindow.marks(relative, step)) {
+      const x = Math.round(((mark - relative[0]) / (to - from)) * width);
+      surface.rect(scheme.strong, x, height - 6, 1, 6);
+      const text = format.timeMark(mark, step);
+      if (x + 4 + strobe.surface.widthOf(text) < width) {
+        labels.push([text, x + 4]);
+      }
+    }
+    surface.flush();
+    for (const [text, x] of labels) {
+      surface.text(text, x, height / 2, scheme.faint);
+    }
+  }
+
+  // Shades what does not count.
+  function drawRange(scheme) {
+    if (!state.range) {
+      return;
+    }
+    const { width, height } = laneSurface;
+    const [from, to] = state.window;
+    const place = time => ((time - from) / (to - from)) * width;
+    const left = Math.max(0, Math.min(width, Math.round(place(state.range[0]))));
+    const right = Math.max(0, Math.min(width, Math.round(place(state.range[1]))));
+    laneSurface.rect(scheme.shade, 0, RULER_HEIGHT, left, height - RULER_HEIGHT);
+    laneSurface.rect(scheme.shade, right, RULER_HEIGHT, width - right, height - RULER_HEIGHT);
+    laneSurface.flush();
+    laneSurface.rect(scheme.accent, left, 0, 1, height);
+    laneSurface.rect(scheme.accent, Math.max(left, right - 1), 0, 1, height);
+    laneSurface.flush();
+  }
+
+  function timeAt(x, width = lanes.clientWidth) {
+    return state.window[0] + (x / width) * timeWindow.span(state.window);
+  }
+
+  function clamped(time) {
+    const [from, to] = state.bounds();
+    return Math.min(Math.max(time, from), to);
+  }
+
+  function dragRange([x], [fromX]) {
+    const ends = [clamped(timeAt(Math.min(x, fromX))), clamped(timeAt(Math.max(x, fromX)))];
+    if (ends[1] > ends[0]) {
+      state.change({ range: ends }, "range");
+    }
+  }
+
+  // A click selects what ran there.
+  function endRange([x, y], _from, moved) {
+    if (moved || !state.recording) {
+      return;
+    }
+    const found = sampleAt(x, y);
+    if (found && found.node >= 0) {
+      state.selectNode(found.node);
+    }
+  }
+
+  function sampleAt(x, y) {
+    const l = order[Math.floor((y - RULER_HEIGHT + scroller.scrollTop) / LANE_HEIGHT)];
+    if (y < RULER_HEIGHT || l === undefined) {
+      return null;
+    }
+    const loop = state.recording.loops[l];
+    const time = timeAt(x);
+    const index = lowerBound(loop.sampleTime, time + 1e-9) - 1;
+    if (index < 0 || loop.sampleEnd[index] < time) {
+      return { l, time, index: -1, node: -1 };
+    }
+    return { l, time, index, node: strobe.totals.nodeOfSample(loop, state.nodes.ofStack[l], index) };
+  }
+
+  function showTip(event) {
+    if (!state.recording || event.buttons) {
+      strobe.tip.hide();
+      return;
+    }
+    const found = sampleAt(...strobe.surface.mousePlace(lanes, event));
+    if (!found) {
+      strobe.tip.hide();
+      return;
+    }
+    const { recording } = state;
+    const loop = recording.loops[found.l];
+    const lines = [`${loop.label} at ${format.duration(found.time - state.bounds()[0])}`];
+    if (found.index < 0) {
+      lines.push("no sample");
+    } else {
+      lines.push(palette.ACTIVITIES[loop.sampleActivity[found.index]].name);
+      if (found.node >= 0) {
+        lines.push(recording.functions.labels[state.nodes.func[found.node]]);
+      }
+    }
+    strobe.tip.show(event, lines);
+  }
+
+  // The wheel zooms; with Shift, or turned sideways, it pans.
+  function wheel(event) {
+    if (!state.recording) {
+      return;
+    }
+    event.preventDefault();
+    const target = event.currentTarget;
+    if (event.altKey) {
+      scroller.scrollTop += strobe.surface.wheelDistance(event)[1];
+      return;
+    }
+    const [x] = strobe.surface.mousePlace(target, event);
+    const anchor = target === overview ? 0.5 : x / target.clientWidth;
+    zoomByWheel(event, anchor);
+  }
+
+  function zoomByWheel(event, anchor) {
+    const [dx, dy] = strobe.surface.wheelDistance(event);
+    if (event.shiftKey || Math.abs(dx) > Math.abs(dy)) {
+      panBy((dx || dy) / 600);
+    } else {
+      zoomBy(Math.exp(dy * ZOOM_PER_PIXEL), anchor);
+    }
+  }
+
+  function zoomBy(factor, anchor = 0.5) {
+    setWindow(timeWindow.zoom(state.window, factor, anchor, state.bounds(), state.leastSpan()));
+  }
+
+  function panBy(part) {
+    setWindow(timeWindow.pan(state.window, part, state.bounds()));
+  }
+
+  function setWindow(window) {
+    state.change({ window }, "window");
+  }
+
+  function moveWindow([x]) {
+    const [from, to] = state.bounds();
+    const length = timeWindow.span(state.window);
+    const middle = from + (x / overview.clientWidth) * (to - from);
+    setWindow(timeWindow.within([middle - length / 2, middle + length / 2], [from, to]));
+  }
+
+  function zoomToRange() {
+    if (state.range) {
+      const length = Math.max(timeWindow.span(state.range), state.leastSpan());
+      setWindow(timeWindow.within([state.range[0], state.range[0] + length], state.bounds()));
+    }
+  }
+
+  function countVisible() {
+    state.change({ range: state.window.slice() }, "range");
+  }
+
+  function clearRange() {
+    state.change({ range: null }, "range");
+  }
+
+  // The keys of everything that lies along time; true if it was one of them.
+  function key(event) {
+    if (event.ctrlKey || event.altKey || event.metaKey) {
+      return false;
+    }
+    const [from, to] = state.bounds();
+    const length = timeWindow.span(state.window);
+    const actions = {
+      ArrowLeft: () => panBy(-0.1),
+      ArrowRight: () => panBy(0.1),
+      "+": () => zoomBy(1 / 1.5),
+      "=": () => zoomBy(1 / 1.5),
+      "-": () => zoomBy(1.5),
+      0: () => setWindow([from, to]),
+      Home: () => setWindow([from, from + length]),
+      End: () => setWindow([to - length, to]),
+      s: countVisible,
+      z: zoomToRange,
+    };
+    const action = actions[event.key];
+    if (!action) {
+      return false;
+    }
+    event.preventDefault();
+    action();
+    return true;
+  }
+
+  return {
+    start, key, panBy, setWindow, zoomToRange, countVisible, clearRange, zoomByWheel, drawRuler, activityWeight,
+    nodesBelow,
+  };
+})();

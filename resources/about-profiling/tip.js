@@ -1,0 +1,55 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+"use strict";
+
+// The few lines beside the mouse that say what lies under it. Everything in them is also in the details, which need no
+// mouse, so they are hidden from screen readers.
+strobe.tip = (() => {
+  const DISTANCE = 14;
+  let box = null;
+
+  function show(event, lines) {
+    box ??= document.getElementById("tip");
+    box.replaceChildren(...lines.map((line, i) => {
+      const row = document.createElement("div");
+      row.className = i === 0 ? "first" : "";
+      row.textContent = line;
+      return row;
+    }));
+    box.hidden = false;
+    const { width, height } = box.getBoundingClientRect();
+    const x = event.clientX + DISTANCE + width > innerWidth ? event.clientX - DISTANCE - width : event.clientX + DISTANCE;
+    const y = event.clientY + DISTANCE + height > innerHeight ? event.clientY - DISTANCE - height : event.clientY + DISTANCE;
+    box.style.left = `${Math.max(2, x)}px`;
+    box.style.top = `${Math.max(2, y)}px`;
+  }
+
+  function hide() {
+    if (box) {
+      box.hidden = true;
+    }
+  }
+
+  // What there is to say of a node.
+  function linesOf(node) {
+    const { recording, totals, nodes } = strobe.state;
+    const { format } = strobe;
+    const id = nodes.func[node];
+    const place = recording.functions.place(id);
+    const weight = (what, number) => (
+      `${what} ${format.duration(number * recording.interval)} · ${format.percent(number, totals.shown)}` +
+      ` · ${format.plural(number, "sample", "samples")}`
+    );
+    return [
+      recording.functions.labels[id],
+      ...place ? [place] : [],
+      weight("here", totals.total[node]),
+      weight("self, everywhere", totals.functionSelf[id]),
+      weight("total, everywhere", totals.functionTotal[id]),
+    ];
+  }
+
+  return { show, hide, linesOf };
+})();

@@ -1,0 +1,227 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+"use strict";
+
+// How many samples each node and each function of a call tree has, of the samples that a filter lets through. Samples
+// are counted by their weights. `self` is what ended there, `total` what went through there.
+strobe.totals = (() => {
+  const { IDLE, UNKNOWN_ACTIVITY, lowerBound } = strobe.recording;
+
+  // The samples of a loop within a range of time: [first, behind the last].
+  function samplesWithin(loop, range) {
+    return range
+      ? [lowerBound(loop.sampleTime, range[0]), lowerBound(loop.sampleTime, range[1])]
+      : [0, loop.sampleCount];
+  }
+
+  // The node of a sample: -1 if nothing of its stack is shown.
+  function nodeOfSample(loop, ofStack, index) {
+    const stack = loop.sampleStack[index];
+    return stack < 0 ? loop.sampleActivity[index] : ofStack[stack];
+  }
+
+  // Of the nodes of activities which are counted, of all others 1.
+  //
+  // An event loop that did nothing has no stack; where activities were not recorded, nothing else says that it was idle.
+  function countedNodes(nodes, filter) {
+    const counted = filter.nodes ? filter.nodes.slice() : new Uint8Array(nodes.count).fill(1);
+    if (!filter.idle) {
+      counted[IDLE] = 0;
+      counted[UNKNOWN_ACTIVITY] = 0;
+    }
+    if (!filter.stackless) {
+      counted.fill(0, 0, strobe.recording.ACTIVITY_COUNT);
+    }
+    return counted;
+  }
+
+  // `filter`: { loops: Uint8Array per event loop, range: [from, to] in ms or null, idle: whether idle samples count,
+  // stackless: whether samples without a stack do, nodes: Uint8Array of the nodes that count, or null for all }.
+  function compute(recording, nodes, filter) {
+    const self = new Float64Array(nodes.count);
+    const counted = countedNodes(nodes, filter);
+    let shown = 0;
+    recording.loops.forEach((loop, l) => {
+      if (!filter.loops[l]) {
+        return;
+      }
+      const ofStack = nodes.ofStack[l];
+      const { sampleStack, sampleActivity, sampleWeight } = loop;
+      const [first, end] = samplesWithin(loop, filter.range);
+      for (let i = first; i < end; i++) {
+        const stack = sampleStack[i];
+        const node = stack < 0 ? sampleActivity[i] : ofStack[stack];
+        if (node >= 0 && counted[node]) {
+          const weight = sampleWeight ? sampleWeight[i] : 1;
+          self[node] += weight;
+          shown += weight;
+        }
+      }
+    });
+    const total = self.slice();
+    for (let node = nodes.count - 1; node >= 0; node--) {
+      const caller = nodes.parent[node];
+      if (caller >= 0) {
+        total[caller] += total[node];
+      }
+    }
+    const { functions } = recording;
+    const functionSelf = new Float64Array(functions.total);
+    const functionTotal = new Float64Array(functions.total);
+    const resourceSelf = new Float64Array(nodes.resourceNames.length);
+    const resourceTotal = new Float64Array(nodes.resourceNames.length);
+    for (let node = 0; node < nodes.count; node++) {
+      const id = nodes.func[node];
+      const resource = nodes.resourceOf[id];
+      functionSelf[id] += self[node];
+      resourceSelf[resource] += self[node];
+      if (nodes.isOutermost[node]) {
+        functionTotal[id] += total[node];
+      }
+      if (nodes.isOutermostOfResource[node]) {
+        resourceTotal[resource] += total[node];
+      }
+    }
+    return {
+      recording, nodes, self, total, shown,
+      functionSelf, functionTotal, resourceSelf, resourceTotal, sortedChildren: new Map(),
+    };
+  }
+
+  // The children of a node (-1: the roots) that have samples, the heaviest first.
+  function children(totals, node) {
+    let result = totals.sortedChildren.get(node);
+    if (!result) {
+      const { nodes, total } = totals;
+      result = [];
+      for (let child = node < 0 ? nodes.firstRoot : nodes.firstChild[node]; child >= 0; child = nodes.sibling[child]) {
+        if (total[child] > 0) {
+          result.push(child);
+        }
+      }
+      // Equal ones stay in the order of their discovery.
+      result.sort((a, b) => total[b] - total[a] || a - b);
+      totals.sortedChildren.set(node, result);
+    }
+    return result;
+  }
+
+  function hasChildren(totals, node) {
+    const { nodes, total } = totals;
+    for (let child = nodes.firstChild[node]; child >= 0; child = nodes.sibling[child]) {
+      if (total[child] > 0) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // The inverted tree: a row is a function and the paths that lead to it from functions that ended samples. Its weight
+  // is the samples of the root function itself that came through the row.
+  function invertedRoots(totals) {
+    const { nodes, self, functionSelf } = totals;
+    const roots = [];
+    for (let id = 0; id < functionSelf.length; id++) {
+      if (functionSelf[id] > 0) {
+        const ends = strobe.callNodes.of(nodes, id).filter(node => self[node] > 0);
+        const weights = Float64Array.from(ends, node => self[node]);
+        roots.push({ func: id, nodes: ends, weights, weight: functionSelf[id] });
+      }
+    }
+    return sortRows(roots);
+  }
+
+  function invertedChildren(totals, row) {
+    const { nodes } = totals;
+    const groups = new Map();
+    row.nodes.forEach((node, i) => {
+      const caller = nodes.parent[node];
+      if (caller < 0) {
+        return;
+      }
+      const id = nodes.func[caller];
+      let group = groups.get(id);
+      if (!group) {
+        group = { func: id, nodes: [], weights: [], weight: 0 };
+        groups.set(id, group);
+      }
+      group.nodes.push(caller);
+      group.weights.push(row.weights[i]);
+      group.weight += row.weights[i];
+    });
+    return sortRows([...groups.values()]);
+  }
+
+  function hasInvertedChildren(totals, row) {
+    return row.nodes.some(node => totals.nodes.parent[node] >= 0);
+  }
+
+  function sortRows(rows) {
+    return rows.sort((a, b) => b.weight - a.weight || a.func - b.func);
+  }
+
+  // Who calls a function and whom it calls: [{ func, weight }], the heaviest first. The weight is that of the samples in
+  // which the one called the other, once each. A function without a caller has none (-1).
+  function callers(totals, id) {
+    const { nodes, total } = totals;
+    return grouped(strobe.callNodes.of(nodes, id), node => {
+      const caller = nodes.parent[node];
+      const from = caller < 0 ? -1 : nodes.func[caller];
+      return calledBefore(nodes, caller, from, id) ? null : [from, total[node]];
+    });
+  }
+
+  function callees(totals, id) {
+    const { nodes, total } = totals;
+    const calls = [];
+    for (const node of strobe.callNodes.of(nodes, id)) {
+      for (let child = nodes.firstChild[node]; child >= 0; child = nodes.sibling[child]) {
+        calls.push(child);
+      }
+    }
+    return grouped(calls, child => {
+      const callee = nodes.func[child];
+      return calledBefore(nodes, nodes.parent[child], id, callee) ? null : [callee, total[child]];
+    });
+  }
+
+  // Whether `from` calls `to` above a node already.
+  function calledBefore(nodes, node, from, to) {
+    for (; node >= 0; node = nodes.parent[node]) {
+      const caller = nodes.parent[node];
+      if (nodes.func[node] === to && (caller < 0 ? -1 : nodes.func[caller]) === from) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  function grouped(items, weigh) {
+    const weights = new Map();
+    for (const item of items) {
+      const weighed = weigh(item);
+      if (weighed && weighed[1] > 0) {
+        weights.set(weighed[0], (weights.get(weighed[0]) ?? 0) + weighed[1]);
+      }
+    }
+    return sortRows([...weights].map(([func, weight]) => ({ func, weight })));
+  }
+
+  // The node of a function with the most samples.
+  function heaviestNode(totals, id) {
+    let best = -1;
+    for (const node of strobe.callNodes.of(totals.nodes, id)) {
+      if (totals.total[node] > 0 && (best < 0 || totals.total[node] > totals.total[best])) {
+        best = node;
+      }
+    }
+    return best;
+  }
+
+  return {
+    samplesWithin, nodeOfSample, compute, children, hasChildren, invertedRoots, invertedChildren, hasInvertedChildren,
+    callers, callees, heaviestNode,
+  };
+})();

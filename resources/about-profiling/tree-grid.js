@@ -1,0 +1,461 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+"use strict";
+
+// A tree as a table of rows, of which only those on the screen are in the document.
+//
+// What is in it comes from a model: { columns: [{ id, title, className }], roots(), children(row), hasChildren(row),
+// key(row), fill(row, cells, element) }, with rows of any kind. Whether a row is open is kept by its path of keys, so it
+// stays so when the rows are made anew.
+strobe.treeGrid = (() => {
+  const ROW_HEIGHT = 22;
+  const INDENT = 14;
+  // Deeper rows are indented no further: their depth is written beside them.
+  const DEEPEST_INDENT = 24;
+  const MARGIN_ROWS = 6;
+  // `*` opens no more rows than this at once.
+  const MOST_OPENED = 5000;
+  // Whoever opens a row opens what follows, as long as there is one way to go on.
+  const LONGEST_CHAIN = 200;
+
+  class TreeGrid {
+    #element;
+    #scroller;
+    #spacer;
+    #header;
+    #nothing;
+    #model = null;
+    #open = new Set();
+    // { row, depth, path, isOpen, hasChildren }
+    #rows = [];
+    #elements = [];
+    #current = -1;
+    #onSelect;
+    #isScheduled = false;
+
+    // `element` is given the role and the rows; `onSelect` is called with a row that a person chose.
+    constructor(element, label, onSelect) {
+      this.#element = element;
+      this.#onSelect = onSelect;
+      element.className = "tree-grid";
+      element.tabIndex = 0;
+      element.setAttribute("role", "treegrid");
+      element.setAttribute("aria-label", label);
+      this.#header = document.createElement("div");
+      this.#header.className = "tree-row tree-header";
+      this.#header.setAttribute("role", "row");
+      this.#scroller = document.createElement("div");
+      this.#scroller.className = "tree-scroller";
+      this.#scroller.setAttribute("role", "rowgroup");
+      this.#spacer = document.createElement("div");
+      this.#spacer.className = "tree-spacer";
+      this.#nothing = document.createElement("p");
+      this.#nothing.className = "quiet-text nothing";
+      this.#nothing.textContent = "No sample passes the filters.";
+      this.#scroller.append(this.#nothing, this.#spacer);
+      element.replaceChildren(this.#header, this.#scroller);
+      this.#scroller.addEventListener("scroll", () => this.#renderSoon());
+      element.addEventListener("keydown", event => this.#key(event));
+      element.addEventListener("mousedown", event => this.#press(event));
+      element.addEventListener("dblclick", event => {
+        const index = this.#indexOf(event.target);
+        if (index >= 0 && !event.target.closest(".twisty")) {
+          this.#toggle(index);
+        }
+      });
+    }
+
+    // Takes another model, whose rows may be those of before with other figures.
+    setModel(model, keepOpen) {
+      const currentPath = this.#rows[this.#current]?.path;
+      this.#model = model;
+      if (!keepOpen) {
+        this.#open.clear();
+      }
+      this.#buildHeader();
+      this.#rows = this.#flatten(model.roots(), 0, "");
+      if (!keepOpen && this.#rows.length) {
+        this.#openChain(0);
+      }
+      this.#current = currentPath === undefined ? -1 : this.#rows.findIndex(({ path }) => path === currentPath);
+      this.#element.setAttribute("aria-rowcount", this.#rows.length + 1);
+      this.render();
+    }
+
+    #buildHeader() {
+      this.#header.replaceChildren(...this.#model.columns.map(column => {
+        const cell = document.createElement("div");
+        cell.setAttribute("role", "columnheader");
+        cell.className = `tree-cell ${column.className}`;
+        if (!column.sort) {
+          cell.textContent = column.title;
+          return cell;
+        }
+        const button = document.createElement("button");
+        button.type = "button";
+        button.className = "sort";
+        button.textContent = column.title;
+        if (column.sorted) {
+          cell.setAttribute("aria-sort", column.sorted);
+          const arrow = document.createElement("span");
+          arrow.className = "arrow";
+          arrow.textContent = column.sorted === "ascending" ? "▴" : "▾";
+          arrow.setAttribute("aria-hidden", "true");
+          button.append(arrow);
+        }
+        button.addEventListener("click", column.sort);
+        cell.append(button);
+        return cell;
+      }));
+    }
+
+    // The rows below and with these, as far as they are open.
+    #flatten(rows, depth, above) {
+      const result = [];
+      const pending = rows.map(row => ({ row, depth, above })).reverse();
+      while (pending.length) {
+        const next = pending.pop();
+        const path = `${next.above}/${this.#model.key(next.row)}`;
+        const hasChildren = this.#model.hasChildren(next.row);
+        const isOpen = hasChildren && this.#open.has(path);
+        result.push({ row: next.row, depth: next.depth, path, hasChildren, isOpen });
+        if (isOpen) {
+          const children = this.#model.children(next.row);
+          for (let i = children.length - 1; i >= 0; i--) {
+            pending.push({ row: children[i], depth: next.depth + 1, above: path });
+          }
+        }
+      }
+      return result;
+    }
+
+    // The rows that are open: [row, …].
+    rows() {
+      return this.#rows.map(({ row }) => row);
+    }
+
+    #setOpen(index, isOpen) {
+      const entry = this.#rows[index];
+      if (!entry.hasChildren || entry.isOpen === isOpen) {
+        return;
+      }
+      entry.isOpen = isOpen;
+      if (isOpen) {
+        this.#open.add(entry.path);
+        const below = this.#flatten(this.#model.children(entry.row), entry.depth + 1, entry.path);
+        this.#rows = [...this.#rows.slice(0, index + 1), ...below, ...this.#rows.slice(index + 1)];
+        this.#current += this.#current > index ? below.length : 0;
+      } else {
+        this.#open.delete(entry.path);
+        let end = index + 1;
+        while (end < this.#rows.length && this.#rows[end].depth > entry.depth) {
+          end++;
+        }
+        this.#rows.splice(index + 1, end - index - 1);
+        if (this.#current > index) {
+          this.#current = this.#current < end ? index : this.#current - (end - index - 1);
+        }
+      }
+      this.#element.setAttribute("aria-rowcount", this.#rows.length + 1);
+    }
+
+    // Opens a row, and its only child, and so on.
+    #openChain(index) {
+      for (let opened = 0; opened < LONGEST_CHAIN; opened++, index++) {
+        if (this.#rows[index].isOpen || !this.#rows[index].hasChildren) {
+          break;
+        }
+        this.#setOpen(index, true);
+        const next = this.#rows[index + 1];
+        const afterNext = this.#rows[index + 2];
+        if (afterNext && afterNext.depth === next.depth) {
+          break;
+        }
+      }
+    }
+
+    #toggle(index) {
+      if (this.#rows[index].isOpen) {
+        this.#setOpen(index, false);
+      } else {
+        this.#openChain(index);
+      }
+      this.render();
+    }
+
+    // Opens all below a row, the upper levels first.
+    #openAll(index) {
+      const { depth } = this.#rows[index];
+      let opened = 0;
+      for (let at = index; at < this.#rows.length && (at === index || this.#rows[at].depth > depth); at++) {
+        if (opened >= MOST_OPENED) {
+          break;
+        }
+        if (this.#rows[at].hasChildren && !this.#rows[at].isOpen) {
+          const before = this.#rows.length;
+          this.#setOpen(at, true);
+          opened += this.#rows.length - before;
+        }
+      }
+      this.render();
+    }
+
+    // Opens the rows on a path of keys and makes the last one current; as far as there are such rows.
+    reveal(keys) {
+      let index = -1;
+      let depth = 0;
+      for (const key of keys) {
+        if (index >= 0) {
+          this.#setOpen(index, true);
+        }
+        let next = index + 1;
+        while (next < this.#rows.length && this.#rows[next].depth >= depth) {
+          if (this.#rows[next].depth === depth && this.#model.key(this.#rows[next].row) === key) {
+            break;
+          }
+          next++;
+        }
+        if (next >= this.#rows.length || this.#rows[next].depth !== depth) {
+          break;
+        }
+        index = next;
+        depth++;
+      }
+      this.#current = depth === keys.length ? index : -1;
+      this.#scrollToCurrent(true);
+      this.render();
+    }
+
+    unmark() {
+      this.#current = -1;
+      this.render();
+    }
+
+    // No further than needed, or, if it is off the screen, to the middle.
+    #scrollToCurrent(toMiddle = false) {
+      if (this.#current < 0) {
+        return;
+      }
+      const top = this.#current * ROW_HEIGHT;
+      const view = this.#scroller.clientHeight;
+      // The scrolled box must be as high as its rows before it can be scrolled there.
+      this.#spacer.style.height = `${this.#rows.length * ROW_HEIGHT}px`;
+      const isAbove = top < this.#scroller.scrollTop;
+      const isBelow = top + ROW_HEIGHT > this.#scroller.scrollTop + view;
+      if (toMiddle && (isAbove || isBelow)) {
+        this.#scroller.scrollTop = top - view / 2;
+      } else if (isAbove) {
+        this.#scroller.scrollTop = top;
+      } else if (isBelow) {
+        this.#scroller.scrollTop = top + ROW_HEIGHT - view;
+      }
+    }
+
+    #renderSoon() {
+      if (!this.#isScheduled) {
+        this.#isScheduled = true;
+        requestAnimationFrame(() => {
+          this.#isScheduled = false;
+          this.render();
+        });
+      }
+    }
+
+    // Puts the rows on the screen into the document; their elements are used again.
+    render() {
+      if (!this.#model || !this.#scroller.clientHeight) {
+        return;
+      }
+      this.#nothing.hidden = this.#rows.length > 0;
+      this.#spacer.style.height = `${this.#rows.length * ROW_HEIGHT}px`;
+      const first = Math.max(0, Math.floor(this.#scroller.scrollTop / ROW_HEIGHT) - MARGIN_ROWS);
+      const seen = Math.ceil(this.#scroller.clientHeight / ROW_HEIGHT) + 2 * MARGIN_ROWS;
+      const end = Math.min(this.#rows.length, first + seen);
+      while (this.#elements.length < end - first) {
+        this.#elements.push(this.#makeRow());
+      }
+      this.#elements.forEach((element, i) => {
+        const index = first + i;
+        if (index < end) {
+          this.#fill(element, index);
+          element.root.hidden = false;
+        } else {
+          // It says nothing more of what it showed last.
+          element.root.hidden = true;
+          element.root.removeAttribute("id");
+          for (const name of Object.keys(element.root.dataset)) {
+            delete element.root.dataset[name];
+          }
+        }
+      });
+      if (this.#current >= first && this.#current < end) {
+        this.#element.setAttribute("aria-activedescendant", this.#rowId(this.#current));
+      } else {
+        this.#element.removeAttribute("aria-activedescendant");
+      }
+    }
+
+    #rowId(index) {
+      return `${this.#element.id}-row-${index}`;
+    }
+
+    #makeRow() {
+      const root = document.createElement("div");
+      root.className = "tree-row";
+      root.setAttribute("role", "row");
+      const cells = this.#model.columns.map(column => {
+        const cell = document.createElement("div");
+        cell.className = `tree-cell ${column.className}`;
+        cell.setAttribute("role", "gridcell");
+        root.append(cell);
+        return cell;
+      });
+      // The last column is the tree's own: twisty, then what the model puts there.
+      const last = cells.at(-1);
+      const twisty = document.createElement("span");
+      twisty.className = "twisty";
+      twisty.setAttribute("aria-hidden", "true");
+      const content = document.createElement("span");
+      content.className = "tree-content";
+      last.append(twisty, content);
+      this.#spacer.append(root);
+      return { root, cells: [...cells.slice(0, -1), content], last, twisty };
+    }
+
+    #fill(element, index) {
+      const { row, depth, hasChildren, isOpen } = this.#rows[index];
+      const { root, cells, last, twisty } = element;
+      root.style.top = `${index * ROW_HEIGHT}px`;
+      root.id = this.#rowId(index);
+      root.dataset.index = index;
+      root.setAttribute("aria-level", depth + 1);
+      root.setAttribute("aria-rowindex", index + 2);
+      if (hasChildren) {
+        root.setAttribute("aria-expanded", isOpen);
+      } else {
+        root.removeAttribute("aria-expanded");
+      }
+      const isCurrent = index === this.#current;
+      root.setAttribute("aria-selected", isCurrent);
+      root.classList.toggle("selected", isCurrent);
+      root.classList.toggle("odd", index % 2 === 1);
+      last.style.paddingLeft = `${Math.min(depth, DEEPEST_INDENT) * INDENT + 4}px`;
+      twisty.textContent = hasChildren ? (isOpen ? "▾" : "▸") : "";
+      this.#model.fill(row, cells, root, depth > DEEPEST_INDENT ? depth : 0);
+    }
+
+    #indexOf(target) {
+      const row = target.closest(".tree-row");
+      return row && row !== this.#header && this.#element.contains(row) ? Number(row.dataset.index) : -1;
+    }
+
+    #press(event) {
+      const index = this.#indexOf(event.target);
+      if (index < 0 || event.button !== 0) {
+        return;
+      }
+      event.preventDefault();
+      this.#element.focus({ preventScroll: true });
+      if (event.target.closest(".twisty")) {
+        this.#toggle(index);
+      } else {
+        this.#choose(index);
+      }
+    }
+
+    #choose(index) {
+      this.#current = index;
+      this.#scrollToCurrent();
+      this.render();
+      this.#onSelect(this.#rows[index].row);
+    }
+
+    #key(event) {
+      if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest(".sort") || !this.#rows.length) {
+        return;
+      }
+      const last = this.#rows.length - 1;
+      const at = this.#current;
+      const entry = this.#rows[at];
+      const page = Math.max(1, Math.floor(this.#scroller.clientHeight / ROW_HEIGHT) - 1);
+      const actions = {
+        ArrowDown: () => this.#choose(Math.min(at + 1, last)),
+        ArrowUp: () => this.#choose(Math.max(at - 1, 0)),
+        PageDown: () => this.#choose(Math.min(at + page, last)),
+        PageUp: () => this.#choose(Math.max(at - page, 0)),
+        Home: () => this.#choose(0),
+        End: () => this.#choose(last),
+        ArrowRight: () => {
+          if (entry?.hasChildren && !entry.isOpen) {
+            this.#toggle(at);
+          } else if (entry?.isOpen) {
+            this.#choose(at + 1);
+          }
+        },
+        ArrowLeft: () => {
+          if (entry?.isOpen) {
+            this.#toggle(at);
+          } else if (entry && entry.depth > 0) {
+            let parent = at;
+            while (this.#rows[parent].depth >= entry.depth) {
+              parent--;
+            }
+            this.#choose(parent);
+          }
+        },
+        Enter: () => entry?.hasChildren && this.#toggle(at),
+        "*": () => entry && this.#openAll(at),
+      };
+      const action = actions[event.key];
+      if (action) {
+        event.preventDefault();
+        event.stopPropagation();
+        action();
+      }
+    }
+  }
+
+  // The figures of a weight as its cells show them: samples, milliseconds and share.
+  function fillWeight(cells, from, weight) {
+    const { recording, totals } = strobe.state;
+    const { format } = strobe;
+    const isNone = !weight;
+    cells[from].textContent = isNone ? "" : format.count(weight);
+    cells[from + 1].textContent = isNone ? "" : format.sampledTime(weight * recording.interval, recording.interval);
+    cells[from + 2].textContent = isNone ? "" : format.percent(weight, totals.shown);
+  }
+
+  // The columns of `fillWeight`.
+  function weightColumns(id, title) {
+    return [
+      { id: `${id}-samples`, title: `${title} #`, className: "number samples" },
+      { id: `${id}-ms`, title: `${title} ms`, className: "number" },
+      { id: `${id}-share`, title: "%", className: "number share" },
+    ];
+  }
+
+  // A function's name and place in a cell.
+  function fillFunction(cell, id, depth = 0) {
+    const { recording: { functions }, matches } = strobe.state;
+    if (!cell.firstChild) {
+      for (const name of ["kind", "depth", "name", "place"]) {
+        const part = document.createElement("span");
+        part.className = name;
+        cell.append(part);
+      }
+    }
+    const [kind, depthPart, name, place] = cell.children;
+    const scheme = strobe.palette.scheme();
+    kind.style.backgroundColor = functions.isActivity(id)
+      ? strobe.palette.activityColour(id - functions.count) : functions.colour(id, scheme);
+    depthPart.textContent = depth ? `↳${depth}` : "";
+    name.textContent = functions.labels[id];
+    name.classList.toggle("match", matches?.[id] === 1);
+    place.textContent = functions.shortPlace(id) || (functions.isActivity(id) ? "" : functions.kindName(id));
+    cell.parentNode.title = [functions.labels[id], functions.place(id)].filter(Boolean).join("\n");
+  }
+
+  return { TreeGrid, fillWeight, weightColumns, fillFunction };
+})();

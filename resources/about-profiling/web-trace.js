@@ -1,0 +1,84 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+"use strict";
+
+// The trace that a page gets from Profiler.stop(), as viewer data. In the browser the server reads it; this is for the
+// page on its own. As there: one event loop without name, kind and realms, and the interval is the median of what
+// lies between samples.
+strobe.webTrace = (() => {
+  const MARKERS = { script: 1, gc: 2, style: 3, layout: 4, paint: 5, other: 6 };
+  const UNKNOWN_KIND = 3;
+  const DEFAULT_INTERVAL = 1;
+
+  function isWebTrace(value) {
+    return ["resources", "frames", "stacks", "samples"].every(key => Array.isArray(value?.[key]));
+  }
+
+  function toViewerData(trace) {
+    const resources = trace.resources.map((url, i) => expect(typeof url === "string", url, `resources[${i}]`, "no text"));
+    const frames = { name: [], kind: [], resource: [], line: [], column: [], realm: [] };
+    trace.frames.forEach((frame, i) => {
+      frames.name.push(expect(typeof frame?.name === "string", frame?.name, `frames[${i}].name`, "no text"));
+      frames.kind.push(UNKNOWN_KIND);
+      frames.resource.push(id(frame.resourceId, resources.length, `frames[${i}].resourceId`));
+      frames.line.push(frame.line ?? 0);
+      frames.column.push(frame.column ?? 0);
+      frames.realm.push(-1);
+    });
+    const stacks = { parent: [], frame: [] };
+    trace.stacks.forEach((stack, i) => {
+      stacks.parent.push(id(stack?.parentId, i, `stacks[${i}].parentId`));
+      const frame = id(stack.frameId, trace.frames.length, `stacks[${i}].frameId`);
+      stacks.frame.push(expect(frame >= 0, frame, `stacks[${i}].frameId`, "missing"));
+    });
+    const samples = { time: [], stack: [], activity: [] };
+    const differences = [];
+    let last = 0;
+    trace.samples.forEach((sample, i) => {
+      const place = `samples[${i}].timestamp`;
+      const time = expect(Number.isFinite(sample?.timestamp), sample?.timestamp, place, "no number");
+      const microseconds = Math.round(time * 1000);
+      expect(microseconds >= last, time, place, "earlier than the sample before");
+      if (i > 0 && microseconds > last) {
+        differences.push(microseconds - last);
+      }
+      samples.time.push(microseconds - last);
+      last = microseconds;
+      samples.stack.push(id(sample.stackId, trace.stacks.length, `samples[${i}].stackId`));
+      const { marker } = sample;
+      if (marker !== undefined && !Object.hasOwn(MARKERS, marker)) {
+        throw new Error(`samples[${i}].marker: ${JSON.stringify(marker)} is not known`);
+      }
+      samples.activity.push(marker === undefined ? -1 : MARKERS[marker]);
+    });
+    differences.sort((a, b) => a - b);
+    return {
+      version: 1,
+      interval: differences.length ? differences[differences.length >> 1] / 1000 : DEFAULT_INTERVAL,
+      timeOrigin: null,
+      processes: [{
+        name: "", pid: null, ended: null,
+        eventLoops: [{ name: "", kind: "unknown", documents: [], resources, realms: [], frames, stacks, samples }],
+      }],
+    };
+  }
+
+  function id(value, length, place) {
+    if (value === undefined) {
+      return -1;
+    }
+    const isThere = Number.isInteger(value) && value >= 0 && value < length;
+    return expect(isThere, value, place, `not one of the ${length} there are`);
+  }
+
+  function expect(condition, value, place, problem) {
+    if (!condition) {
+      throw new Error(`${place}: ${JSON.stringify(value) ?? "nothing"} is ${problem}`);
+    }
+    return value;
+  }
+
+  return { isWebTrace, toViewerData };
+})();

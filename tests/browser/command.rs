@@ -1,0 +1,190 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! The browser as a command that a person waits for.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{self, Child, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use crate::visit::{binary, one_at_a_time};
+
+/// A command that has not ended by then hangs. Nothing takes nearly as long.
+const TIME_BOUND: Duration = Duration::from_secs(120);
+
+/// How often it is looked whether it has ended.
+const INTERVAL: Duration = Duration::from_millis(20);
+
+/// A command that runs.
+pub struct Command {
+    /// None when it has ended.
+    child: Option<Child>,
+    stdout: Option<JoinHandle<Vec<u8>>>,
+    stderr: Arc<Mutex<String>>,
+    stderr_reader: Option<JoinHandle<()>>,
+    _one_at_a_time: MutexGuard<'static, ()>,
+}
+
+/// What became of a command.
+pub struct Output {
+    pub status: ExitStatus,
+    pub stdout: Vec<u8>,
+    pub stderr: String,
+}
+
+impl Command {
+    pub fn start(arguments: &[&str]) -> Self {
+        Self::start_with(arguments, &[])
+    }
+
+    /// As [`Command::start`], with variables in its environment.
+    pub fn start_with(arguments: &[&str], environment: &[(&str, &str)]) -> Self {
+        let one_at_a_time = one_at_a_time();
+        let mut child = process::Command::new(binary())
+            .args(arguments)
+            .envs(environment.iter().copied())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the browser can be started");
+        let stdout = collect(child.stdout.take().expect("is piped"));
+        let stderr = Arc::new(Mutex::new(String::new()));
+        let stderr_reader = follow(child.stderr.take().expect("is piped"), stderr.clone());
+        Self {
+            child: Some(child),
+            stdout: Some(stdout),
+            stderr,
+            stderr_reader: Some(stderr_reader),
+            _one_at_a_time: one_at_a_time,
+        }
+    }
+
+    pub fn id(&self) -> u32 {
+        self.child.as_ref().expect("runs").id()
+    }
+
+    /// Waits until it has printed a text to standard error.
+    pub fn wait_for_error(&mut self, text: &str) {
+        let deadline = Instant::now() + TIME_BOUND;
+        loop {
+            let stderr = text_of(&self.stderr);
+            if stderr.contains(text) {
+                return;
+            }
+            let child = self.child.as_mut().expect("runs");
+            let has_ended = child.try_wait().expect("it is our child").is_some();
+            assert!(
+                !has_ended && Instant::now() < deadline,
+                "{text} is never printed\n{stderr}"
+            );
+            thread::sleep(INTERVAL);
+        }
+    }
+
+    /// Sends it a signal by its name, such as INT.
+    pub fn signal(&self, name: &str) {
+        signal(self.id(), name);
+    }
+
+    /// Waits for its end.
+    pub fn end(mut self) -> Output {
+        let mut child = self.child.take().expect("runs");
+        let deadline = Instant::now() + TIME_BOUND;
+        let (status, has_hung) = loop {
+            match child.try_wait().expect("it is our child") {
+                Some(status) => break (status, false),
+                None if Instant::now() > deadline => {
+                    let _ = child.kill();
+                    break (child.wait().expect("it is our child"), true);
+                },
+                None => thread::sleep(INTERVAL),
+            }
+        };
+        let reader = self.stdout.take().expect("is read once");
+        let stdout = reader.join().expect("reading does not panic");
+        let reader = self.stderr_reader.take().expect("is read once");
+        reader.join().expect("reading does not panic");
+        let stderr = text_of(&self.stderr);
+        assert!(!has_hung, "the browser did not end\n{stderr}");
+        Output {
+            status,
+            stdout,
+            stderr,
+        }
+    }
+}
+
+impl Drop for Command {
+    /// A test that fails leaves no browser behind.
+    fn drop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+impl Output {
+    /// What it printed, as text.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.stdout).into_owned()
+    }
+
+    /// Panics unless all went well.
+    pub fn assert_success(&self) {
+        assert!(
+            self.status.success() && !self.stderr.contains("panicked at"),
+            "{}\n{}\n{}",
+            self.status,
+            self.text(),
+            self.stderr
+        );
+    }
+}
+
+/// Sends a process a signal by its name.
+pub fn signal(process: u32, name: &str) {
+    let status = process::Command::new("kill")
+        .args([&format!("-{name}"), &process.to_string()])
+        .status();
+    assert!(
+        status.is_ok_and(|status| status.success()),
+        "process {process} cannot be sent {name}"
+    );
+}
+
+fn text_of(stderr: &Mutex<String>) -> String {
+    stderr
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .clone()
+}
+
+/// Reads line by line.
+fn follow(output: impl Read + Send + 'static, text: Arc<Mutex<String>>) -> JoinHandle<()> {
+    thread::spawn(move || {
+        let mut output = BufReader::new(output);
+        let mut line = Vec::new();
+        while output
+            .read_until(b'\n', &mut line)
+            .is_ok_and(|length| length > 0)
+        {
+            let mut text = text.lock().unwrap_or_else(PoisonError::into_inner);
+            text.push_str(&String::from_utf8_lossy(&line));
+            line.clear();
+        }
+    })
+}
+
+fn collect(mut output: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
+    thread::spawn(move || {
+        let mut text = Vec::new();
+        // What came before an error is what there is.
+        let _ = output.read_to_end(&mut text);
+        text
+    })
+}

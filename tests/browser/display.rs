@@ -1,0 +1,255 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! The browser in a window, on a display of its own, with hands on its keyboard and mouse.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::MutexGuard;
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::visit::{Browser, binary, one_at_a_time};
+
+/// What has not come by then does not come any more. Nothing here takes nearly as long.
+const TIME_BOUND: Duration = Duration::from_secs(60);
+
+/// How often is looked whether it has come.
+const RETRY_INTERVAL: Duration = Duration::from_millis(20);
+
+/// The height of the tabs and the toolbar above a page, in points.
+pub const CHROME_HEIGHT: i32 = 80;
+
+/// A screen in memory, which is gone when dropped.
+pub struct Display {
+    server: Child,
+    name: String,
+}
+
+impl Display {
+    /// Starts an X server whose only screen has this size.
+    ///
+    /// Panics and says what to install where there is none: what a window does would not be tested.
+    pub fn start(width: u32, height: u32) -> Self {
+        let screen = format!("{width}x{height}x24");
+        let mut server = Command::new("Xvfb")
+            .args(["-displayfd", "1", "-screen", "0", &screen, "-nolisten", "tcp"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap_or_else(|error| {
+                panic!(
+                    "Xvfb, on which windows are tested, cannot be started: {error}; ./mach bootstrap \
+                     installs it (package xvfb)"
+                )
+            });
+        let mut number = String::new();
+        let output = server.stdout.take().expect("is piped");
+        let read = BufReader::new(output).read_line(&mut number);
+        let number = number.trim();
+        assert!(
+            read.is_ok() && !number.is_empty(),
+            "Xvfb has started no display: {:?}",
+            server.wait()
+        );
+        Self {
+            server,
+            name: format!(":{number}"),
+        }
+    }
+
+    /// Its name, as the variable DISPLAY has it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Clicks with the left button at a place of the screen; windows stand in its upper left corner.
+    pub fn click(&self, x: i32, y: i32) {
+        let (x, y) = (x.to_string(), y.to_string());
+        let done = self.xdotool(&["mousemove", &x, &y, "click", "1"]);
+        done.unwrap_or_else(|error| panic!("no click at {x}, {y}: {error}"));
+    }
+
+    /// What `xdotool` prints for a command, or its error.
+    fn xdotool(&self, arguments: &[&str]) -> Result<String, String> {
+        let output = Command::new("xdotool")
+            .args(arguments)
+            .env("DISPLAY", &self.name)
+            .output()
+            .unwrap_or_else(|error| {
+                panic!(
+                    "xdotool, which presses keys and buttons, cannot be started: {error}; ./mach \
+                     bootstrap installs it (package xdotool)"
+                )
+            });
+        match output.status.success() {
+            true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+            false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
+        }
+    }
+}
+
+impl Drop for Display {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
+/// The browser with its window, until it is dropped or has ended.
+pub struct BrowserWindow<'a> {
+    display: &'a Display,
+    /// None when it has ended.
+    browser: Option<Browser>,
+    ended: Receiver<()>,
+    /// The window system's name of the window.
+    window: String,
+    /// How many lines of what the browser printed have been waited for.
+    lines_read: usize,
+    _one_at_a_time: MutexGuard<'static, ()>,
+}
+
+impl<'a> BrowserWindow<'a> {
+    /// Opens a window, and gives it the keyboard.
+    pub fn open(display: &'a Display, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
+        let one_at_a_time = one_at_a_time();
+        let mut command = Command::new(binary());
+        command
+            .args(arguments)
+            .env("DISPLAY", display.name())
+            .env_remove("WAYLAND_DISPLAY")
+            .env_remove("WAYLAND_SOCKET")
+            // A point is a pixel, whatever this machine's fonts are set to.
+            .env("WINIT_X11_SCALE_FACTOR", "1")
+            .envs(environment.iter().copied());
+        let (sender, ended) = mpsc::channel();
+        let browser = Browser::spawn(command, move || {
+            let _ = sender.send(());
+        });
+        let pid = browser.child.id().to_string();
+        let mut window = Self {
+            display,
+            browser: Some(browser),
+            ended,
+            window: String::new(),
+            lines_read: 0,
+            _one_at_a_time: one_at_a_time,
+        };
+        window.window = window.wait("a window", |_| {
+            let found = display.xdotool(&["search", "--onlyvisible", "--pid", &pid]);
+            found.ok()?.lines().next().map(str::to_owned)
+        });
+        window.hands(&["windowfocus", "--sync", &window.window]);
+        window
+    }
+
+    fn hands(&self, arguments: &[&str]) {
+        if let Err(error) = self.display.xdotool(arguments) {
+            panic!("xdotool {}: {error}", arguments.join(" "));
+        }
+    }
+
+    /// Presses and releases keys together, by their names in X, as "ctrl+l".
+    pub fn key(&self, keys: &str) {
+        self.hands(&["key", "--clearmodifiers", keys]);
+    }
+
+    /// Types a text, letter by letter.
+    pub fn write(&self, text: &str) {
+        self.hands(&["type", "--delay", "4", text]);
+    }
+
+    /// Moves the mouse to a place of the window, in device pixels.
+    pub fn point(&self, x: i32, y: i32) {
+        let (x, y) = (x.to_string(), y.to_string());
+        self.hands(&["mousemove", "--window", &self.window, &x, &y]);
+    }
+
+    /// Clicks at a place of the window: button 1 is the left one, 2 the middle one, 3 the right one.
+    pub fn click(&self, button: u32, x: i32, y: i32) {
+        self.point(x, y);
+        self.hands(&["click", &button.to_string()]);
+    }
+
+    /// Makes the window of this size, in device pixels.
+    pub fn resize(&self, width: i32, height: i32) {
+        let (width, height) = (width.to_string(), height.to_string());
+        self.hands(&["windowsize", &self.window, &width, &height]);
+    }
+
+    /// Waits until the window is called this.
+    pub fn wait_for_title(&mut self, title: &str) {
+        let display = self.display;
+        self.wait(&format!("the title '{title}'"), |window| {
+            let name = display.xdotool(&["getwindowname", &window.window]).ok()?;
+            (name.trim_end() == title).then_some(())
+        });
+    }
+
+    /// Waits until the browser prints this line, and goes on behind it.
+    pub fn wait_for_line(&mut self, line: &str) {
+        self.lines_read = self.wait(&format!("the line '{line}'"), |window| {
+            let console = window.console();
+            let found = console
+                .lines()
+                .skip(window.lines_read)
+                .position(|printed| printed == line)?;
+            Some(window.lines_read + found + 1)
+        });
+    }
+
+    /// Does something until the browser prints this line, and goes on behind it: what a page asks comes a
+    /// moment after the click that made it ask.
+    pub fn insist_on_line(&mut self, line: &str, act: impl Fn(&Self)) {
+        let deadline = Instant::now() + TIME_BOUND;
+        while Instant::now() < deadline && !self.lines().iter().any(|printed| printed == line) {
+            act(self);
+        }
+        self.wait_for_line(line);
+    }
+
+    /// Lines that were printed so far and have not been waited for.
+    pub fn lines(&self) -> Vec<String> {
+        let console = self.console();
+        let lines = console.lines().skip(self.lines_read);
+        lines.map(str::to_owned).collect()
+    }
+
+    fn console(&self) -> String {
+        self.browser
+            .as_ref()
+            .map(Browser::printed)
+            .unwrap_or_default()
+    }
+
+    fn wait<R>(&mut self, what: &str, look: impl Fn(&Self) -> Option<R>) -> R {
+        let deadline = Instant::now() + TIME_BOUND;
+        loop {
+            if let Some(found) = look(self) {
+                return found;
+            }
+            let has_ended = self.ended.try_recv().is_ok();
+            if has_ended || Instant::now() > deadline {
+                let title = self.display.xdotool(&["getwindowname", &self.window]);
+                let (status, console) = self.browser.take().expect("runs").kill();
+                panic!("{what} does not come; {status}; the window is called {title:?}\n{console}");
+            }
+            thread::sleep(RETRY_INTERVAL);
+        }
+    }
+
+    /// Waits for the end of the browser, and gives its status and what it printed.
+    pub fn end(mut self) -> (ExitStatus, String) {
+        let browser = self.browser.take().expect("runs");
+        match self.ended.recv_timeout(TIME_BOUND) {
+            Ok(()) => browser.end(),
+            Err(_) => {
+                let (_, console) = browser.kill();
+                panic!("the browser does not end\n{console}");
+            },
+        }
+    }
+}

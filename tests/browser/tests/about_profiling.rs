@@ -1,0 +1,439 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! about:profiling as a person uses it: by clicks and keys.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+use std::{env, fs, process};
+
+use base64::prelude::{BASE64_STANDARD as BASE64, Engine};
+use browser_tests::{Driver, Site, Source, report};
+use serde_json::{Value, json};
+
+/// What has not come by then never will.
+const TIME_BOUND: Duration = Duration::from_secs(60);
+
+/// So many, of all event loops, that a share is sure within a few percentage points.
+const SAMPLES: u64 = 20_000;
+
+const FORMATS: [&str; 6] = [
+    "firefox",
+    "speedscope",
+    "cpuprofile",
+    "collapsed",
+    "trace",
+    "html",
+];
+
+/// At the page about:profiling.
+struct Person<'a>(&'a Driver);
+
+impl Person<'_> {
+    /// Waits until an expression is true in the page.
+    fn wait_until(&self, expression: &str) {
+        let deadline = Instant::now() + TIME_BOUND;
+        while self.0.execute(&format!("return Boolean({expression});")) != true {
+            if Instant::now() > deadline {
+                let error = self.read("document.querySelector('#error-text')?.textContent");
+                panic!("it has not come true that {expression}; the page's error is {error}");
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    fn read(&self, expression: &str) -> Value {
+        self.0.execute(&format!("return {expression};"))
+    }
+
+    fn click(&self, selector: &str) {
+        let element = self.0.element(selector);
+        self.0
+            .post(&format!("{element}/click"), &json!({}))
+            .unwrap_or_else(|failure| panic!("{selector}: {failure:?}"));
+    }
+
+    /// Types into a field, in place of what is there.
+    fn fill(&self, selector: &str, text: &str) {
+        let element = self.0.element(selector);
+        self.0
+            .post(&format!("{element}/clear"), &json!({}))
+            .unwrap();
+        self.0
+            .post(&format!("{element}/value"), &json!({ "text": text }))
+            .unwrap_or_else(|failure| panic!("{selector}: {failure:?}"));
+    }
+
+    /// Presses keys, one after the other, wherever the focus is.
+    fn press(&self, keys: &str) {
+        let actions: Vec<Value> = keys
+            .chars()
+            .flat_map(|key| ["keyDown", "keyUp"].map(|what| json!({ "type": what, "value": key })))
+            .collect();
+        let keyboard = json!({ "type": "key", "id": "keyboard", "actions": actions });
+        self.act(&keyboard);
+    }
+
+    /// Clicks at a place of the window, in CSS pixels.
+    fn click_at(&self, place: &Value) {
+        let [x, y] = [0, 1].map(|axis| place[axis].as_f64().expect("a coordinate").round());
+        self.act(&json!({ "type": "pointer", "id": "mouse", "actions": [
+            { "type": "pointerMove", "x": x, "y": y },
+            { "type": "pointerDown", "button": 0 },
+            { "type": "pointerUp", "button": 0 },
+        ] }));
+    }
+
+    fn act(&self, source: &Value) {
+        self.0
+            .post("/actions", &json!({ "actions": [source] }))
+            .unwrap();
+    }
+
+    fn switch_to(&self, tab: &Value) {
+        let parameters = json!({ "handle": tab });
+        self.0.post("/window", &parameters).unwrap();
+    }
+
+    /// Opens a page in another tab, and comes back when `at_work` is true there.
+    fn open_beside(&self, url: &str, at_work: &str) {
+        let ours = self.0.get("/window").unwrap();
+        let parameters = json!({ "type": "tab" });
+        let tab = self.0.post("/window/new", &parameters).unwrap();
+        self.switch_to(&tab["handle"]);
+        self.0.open(url);
+        self.wait_until(at_work);
+        self.switch_to(&ours);
+    }
+
+    /// Records until there are enough samples, and looks at that.
+    fn record(&self) {
+        self.click("#record");
+        self.wait_until(&format!(
+            "Number(document.querySelector('#progress').dataset.samples) >= {SAMPLES}"
+        ));
+        self.click("#record");
+        self.wait_until("document.documentElement.dataset.ready === ''");
+    }
+
+    /// The samples in which a function was running itself, and on the stack, by name.
+    fn functions(&self) -> BTreeMap<String, (u64, u64)> {
+        let functions = self.read("strobe.inspect.functions()");
+        let functions = functions.as_array().expect("a list").iter();
+        functions
+            .filter(|one| !one["name"].as_str().expect("a name").starts_with('('))
+            .map(|one| {
+                let weight = |key: &str| one[key].as_u64().expect("a number");
+                (
+                    one["name"].as_str().unwrap().to_owned(),
+                    (weight("self"), weight("total")),
+                )
+            })
+            .collect()
+    }
+
+    /// What the rows of a tree or a list say, as they are on the screen: name, own samples and all.
+    fn rows(&self, panel: &str) -> Vec<(String, u64, u64)> {
+        let rows = self.read(&format!(
+            "[...document.querySelectorAll('#{panel} [role=row][data-name]')].map(row => \
+             [row.dataset.name, Number(row.dataset.self), Number(row.dataset.total)])"
+        ));
+        let rows = rows.as_array().expect("a list").iter();
+        rows.map(|row| {
+            let weight = |at: usize| row[at].as_u64().expect("a number");
+            (
+                row[0].as_str().expect("a name").to_owned(),
+                weight(1),
+                weight(2),
+            )
+        })
+        .collect()
+    }
+
+    fn save(&self, format: &str, file: &Path) {
+        self.click("#save-button");
+        self.fill("#save-path", file.to_str().expect("is text"));
+        self.click(&format!("#save-{format}"));
+        self.wait_until("document.querySelector('#save-result').textContent !== 'Saving…'");
+        let said = self.read("document.querySelector('#save-result').textContent");
+        assert_eq!(said, format!("Saved as {}", file.display()), "{format}");
+        self.press("\u{e00c}");
+    }
+
+    fn open(&self, file: &Path) {
+        self.click("#show-recorder");
+        self.0
+            .execute("delete document.documentElement.dataset.ready;");
+        self.fill("#open-path", file.to_str().expect("is text"));
+        self.click("#open-path-button");
+        self.wait_until("document.documentElement.dataset.ready === ''");
+    }
+}
+
+/// A folder of the test's own, which is removed at its end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = env::temp_dir().join(format!("strobe-{name}-{}", process::id()));
+        fs::create_dir_all(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn percent(part: u64, whole: u64) -> f64 {
+    100. * part as f64 / whole as f64
+}
+
+#[test]
+fn a_recording_of_a_busy_page_is_seen_in_every_view() {
+    let site = Site::plain().serve();
+    let driver = Driver::start(&["--window-size", "1200x900"]);
+    driver.open("about:profiling");
+    let person = Person(&driver);
+    // Compiled and inlined by then, but after about:profiling was opened.
+    person.open_beside(&site.url("/busy.html"), "rounds > 300");
+    person.record();
+
+    // Of 70 and 30 of the operations, inlined into the same loop.
+    let functions = person.functions();
+    let (seventy, thirty) = (functions["seventy"].0, functions["thirty"].0);
+    let both = seventy + thirty;
+    report(&format!(
+        "seventy {:.1} %, thirty {:.1} % of {both} samples of theirs",
+        percent(seventy, both),
+        percent(thirty, both)
+    ));
+    assert!(both > 400, "{both} samples");
+    assert!(
+        (60. ..80.).contains(&percent(seventy, both)),
+        "{functions:?}"
+    );
+    let (_, in_turn) = functions["turn"];
+    assert!(in_turn >= both, "turn calls both: {functions:?}");
+
+    let script = site.url("/busy.js");
+    let position = Source::of_page("busy.js").parameters_of("function seventy(");
+
+    // The two pictures have a box for each, and a click on it selects the function everywhere.
+    for tab in ["flame-chart", "flame-graph"] {
+        person.click(&format!("#tab-{tab}"));
+        let boxes = person.read("strobe.inspect.boxes('seventy')");
+        let widest = boxes.as_array().expect("a list").iter().max_by(|a, b| {
+            let width = |one: &Value| one["width"].as_f64().expect("a number");
+            width(a).total_cmp(&width(b))
+        });
+        let widest = widest.unwrap_or_else(|| panic!("{tab}: no box of seventy"));
+        person.click_at(&widest["centre"]);
+        person.wait_until("strobe.inspect.facts().selection === 'seventy'");
+        let details = person.read("document.querySelector('#details-name').textContent");
+        assert_eq!(details, "seventy", "{tab}");
+        let place = person.read("document.querySelector('#details-place').textContent");
+        assert_eq!(
+            place,
+            format!("{script}:{}:{}", position.line, position.column),
+            "{tab}"
+        );
+        person.press("\u{e00c}");
+        person.wait_until("strobe.inspect.facts().selection === null");
+    }
+
+    // The call tree, opened by the keyboard.
+    person.click("#tab-call-tree");
+    let root = person.rows("call-tree");
+    assert!(root.iter().any(|row| row.0 == "turn"), "{root:?}");
+    person.click("#call-tree [role=row][data-name=turn]");
+    person.press("*");
+    let tree = person.rows("call-tree");
+    let path = ["turn", "busy", "loop", "seventy"];
+    let places: Vec<_> = path
+        .iter()
+        .map(|name| tree.iter().position(|row| row.0 == *name))
+        .collect();
+    assert!(
+        places.is_sorted() && places.iter().all(Option::is_some),
+        "{tree:?}"
+    );
+    // Nearly all: while a loop is compiled, a sample may be of another path.
+    let (_, on_path, _) = tree[places[3].unwrap()];
+    assert!(
+        on_path <= seventy && on_path * 10 >= seventy * 9,
+        "{on_path} of {seventy}: {tree:?}"
+    );
+
+    person.click("#tab-bottom-up");
+    let inverted = person.rows("bottom-up");
+    let row = inverted
+        .iter()
+        .find(|row| row.0 == "seventy")
+        .expect("a row");
+    assert_eq!(row.1, seventy, "{inverted:?}");
+
+    person.click("#tab-sources");
+    let sources = person.rows("sources");
+    let row = sources
+        .iter()
+        .find(|row| script.ends_with(&row.0) || row.0.ends_with("/busy.js"));
+    let row = row.unwrap_or_else(|| panic!("no {script} in {sources:?}"));
+    assert!(row.1 >= both, "{sources:?}");
+
+    // Only samples with a match count.
+    person.press("/");
+    person.press("thirty");
+    person.wait_until(&format!(
+        "strobe.inspect.facts().shown === {}",
+        functions["thirty"].1
+    ));
+    let matching = person.functions();
+    assert_eq!(matching["thirty"], functions["thirty"]);
+    assert!(!matching.contains_key("seventy"), "{matching:?}");
+    person.click("#clear-search");
+    person.wait_until(&format!("strobe.inspect.facts().shown >= {in_turn}"));
+
+    // Zooming, and counting only what is on the screen.
+    person.click("#tab-flame-chart");
+    let window = person.read("strobe.inspect.facts().window");
+    let all = person
+        .read("strobe.inspect.facts().shown")
+        .as_u64()
+        .unwrap();
+    driver.execute("document.querySelector('#flame-chart-canvas').focus();");
+    person.press("+++");
+    person.wait_until(&format!(
+        "strobe.inspect.facts().window[1] - strobe.inspect.facts().window[0] < {}",
+        (window[1].as_f64().unwrap() - window[0].as_f64().unwrap()) / 3.
+    ));
+    person.press("s");
+    person.wait_until("strobe.inspect.facts().range !== null");
+    let zoomed = person
+        .read("strobe.inspect.facts().shown")
+        .as_u64()
+        .unwrap();
+    assert!(0 < zoomed && zoomed < all / 2, "{zoomed} of {all}");
+    person.press("\u{e00c}0");
+    person.wait_until("strobe.inspect.facts().range === null");
+    assert_eq!(person.functions(), functions);
+
+    let (status, console) = driver.shut_down();
+    assert!(status.success(), "{status}\n{console}");
+}
+
+#[test]
+fn what_is_saved_in_each_format_is_the_same_when_it_is_opened() {
+    let site = Site::plain().serve();
+    let folder = Folder::new("saved");
+    let driver = Driver::start(&["--window-size", "1200x900"]);
+    driver.open("about:profiling");
+    let person = Person(&driver);
+    // Compiled and inlined by then, but after about:profiling was opened.
+    person.open_beside(&site.url("/busy.html"), "rounds > 300");
+    person.record();
+    // What one event loop did: some formats hold no more.
+    person.click("#lane-list [aria-label^='Only '][aria-label*='/busy.html']");
+    let recorded = person.functions();
+    assert!(recorded["seventy"].0 > 500, "{recorded:?}");
+
+    let file_of = |format: &str| folder.0.join(format!("saved.{format}"));
+    for format in FORMATS {
+        person.save(format, &file_of(format));
+    }
+    for format in FORMATS {
+        person.open(&file_of(format));
+        let opened = person.functions();
+        for name in ["seventy", "thirty", "loop", "turn"] {
+            assert_eq!(opened[name], recorded[name], "{name} in {format}");
+        }
+    }
+    let (status, console) = driver.shut_down();
+    assert!(status.success(), "{status}\n{console}");
+}
+
+#[test]
+fn a_trace_that_a_page_got_is_pasted() {
+    let driver = Driver::start(&["--window-size", "1200x900"]);
+    driver.open("about:profiling");
+    let person = Person(&driver);
+    let trace = r#"{"resources":["https://a.example/a.js"],
+        "frames":[{"name":"outer","resourceId":0,"line":1,"column":15},{"name":"inner","resourceId":0,"line":2,"column":15}],
+        "stacks":[{"frameId":0},{"frameId":1,"parentId":0}],
+        "samples":[{"timestamp":1,"stackId":0},{"timestamp":2,"stackId":1},{"timestamp":3,"stackId":1},{"timestamp":4}]}"#;
+    person.fill(
+        "#paste",
+        &trace.replace("\"timestamp\":2", "\"timestamp\":\"2\""),
+    );
+    person.click("#paste-button");
+    person.wait_until("!document.querySelector('#error').hidden");
+    let error = person.read("document.querySelector('#error-text').textContent");
+    let error = error.as_str().expect("text");
+    assert!(
+        error.contains("samples[1]"),
+        "what is wrong is named: {error}"
+    );
+
+    person.fill("#paste", trace);
+    person.click("#paste-button");
+    person.wait_until("document.documentElement.dataset.ready === ''");
+    assert!(
+        person
+            .read("document.querySelector('#error').hidden")
+            .as_bool()
+            .unwrap()
+    );
+    let functions = person.functions();
+    assert_eq!(functions["outer"], (1, 3));
+    assert_eq!(functions["inner"], (2, 2));
+    let (status, console) = driver.shut_down();
+    assert!(status.success(), "{status}\n{console}");
+}
+
+/// Not a test: writes the pictures of docs/about-profiling.md.
+#[test]
+#[ignore = "writes into docs/"]
+fn pictures() {
+    let site = Site::plain().serve();
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/pictures");
+    fs::create_dir_all(&docs).unwrap_or_else(|error| panic!("{}: {error}", docs.display()));
+    for theme in ["light", "dark"] {
+        for (width, height) in [(800, 700), (1920, 1000)] {
+            let size = format!("{width}x{height}");
+            let driver = Driver::start(&["--window-size", &size, "--theme", theme]);
+            driver.open("about:profiling");
+            let person = Person(&driver);
+            let take = |view: &str| {
+                person.read("new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(resolve)))");
+                let picture = driver.get("/screenshot").unwrap();
+                let picture = BASE64.decode(picture.as_str().expect("text")).unwrap();
+                let file = docs.join(format!("{view}-{theme}-{width}.png"));
+                fs::write(&file, picture)
+                    .unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+            };
+            person.open_beside(&site.url("/catalogue.html"), "document.querySelector('li')");
+            person.record();
+            for view in [
+                "flame-chart",
+                "flame-graph",
+                "call-tree",
+                "bottom-up",
+                "sources",
+            ] {
+                person.click(&format!("#tab-{view}"));
+                if view == "flame-graph" {
+                    let boxes = person.read("strobe.inspect.boxes('byPrice')");
+                    person.click_at(&boxes[0]["centre"]);
+                }
+                take(view);
+            }
+            person.click("#show-recorder");
+            take("recorder");
+        }
+    }
+}

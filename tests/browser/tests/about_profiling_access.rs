@@ -1,0 +1,308 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! What about:profiling keeps to itself.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use browser_tests::{Driver, Hosts, Site};
+use serde_json::{Value, json};
+
+const PAGE: &str = "about:profiling";
+
+/// A token as it looks, and is not.
+const NO_TOKEN: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+
+/// What was asked for comes at once, or the test hangs and fails.
+const BOUND: Duration = Duration::from_secs(60);
+
+/// The token in a document, or null.
+const TOKEN: &str = "return document.querySelector('meta[name=profiling-token]')?.content ?? null;";
+
+fn token(driver: &Driver) -> String {
+    let token = driver.execute(TOKEN);
+    token.as_str().expect("about:profiling has one").to_owned()
+}
+
+/// The status and the text of the answer to a fetch in the page, or null.
+fn fetched(driver: &Driver, url: &str) -> Value {
+    driver.execute(&format!(
+        "return fetch({}).then(
+            async response => [response.status, await response.text()],
+            () => null);",
+        json!(url)
+    ))
+}
+
+fn wait_for(what: &str, is_there: impl Fn() -> bool) {
+    let deadline = Instant::now() + BOUND;
+    while !is_there() {
+        assert!(Instant::now() < deadline, "{what} never comes");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn new_tab(driver: &Driver) {
+    let tab = driver
+        .post("/window/new", &json!({ "type": "tab" }))
+        .unwrap();
+    switch_to(driver, &tab["handle"]);
+}
+
+fn switch_to(driver: &Driver, window: &Value) {
+    driver
+        .post("/window", &json!({ "handle": window }))
+        .unwrap();
+}
+
+#[test]
+fn the_page_asks_its_server_by_its_token() {
+    let driver = Driver::start(&[]);
+    driver.open(PAGE);
+    let first = token(&driver);
+    let status = format!("profiling:status?token={first}");
+    let answer = fetched(&driver, &status);
+    assert_eq!(answer[0], 200, "{answer}");
+    let text: Value = serde_json::from_str(answer[1].as_str().unwrap()).unwrap();
+    assert_eq!(text["recordings"], json!([]));
+    let answer = fetched(&driver, &format!("profiling:dance?token={first}"));
+    assert_eq!(answer[0], 404, "{answer}");
+    assert!(answer[1].as_str().unwrap().contains("dance"), "{answer}");
+
+    // A body of many pieces comes as a whole.
+    let answer = driver.execute(&format!(
+        "const body = 'function;'.repeat(3) + 'leaf 1\\n';
+        return fetch('profiling:load?name=big.folded&token={first}', {{
+            method: 'POST', body: body.repeat(200000),
+        }}).then(response => response.json());"
+    ));
+    assert_eq!(answer, json!({ "recording": "1" }));
+    let answer = fetched(&driver, &status);
+    let text: Value = serde_json::from_str(answer[1].as_str().unwrap()).unwrap();
+    assert_eq!(text["recordings"][0]["samples"], 200_000);
+
+    // Every load has a token of its own.
+    driver.post("/refresh", &json!({})).unwrap();
+    let second = token(&driver);
+    assert_ne!(first, second);
+    let answer = fetched(&driver, &format!("profiling:status?token={second}"));
+    assert_eq!(answer[0], 200, "{answer}");
+    // As when the person follows a link in it.
+    driver.execute("location.reload();");
+    wait_for("a third token", || {
+        let third = driver.execute(TOKEN);
+        third.is_string() && third != json!(second)
+    });
+}
+
+#[test]
+fn a_token_is_worth_nothing_elsewhere() {
+    let (hosts, site) = (Hosts::new(), Site::plain().serve());
+    let url_of = |path: &str| hosts.url(&site, Hosts::NAMES[0], path);
+    let driver = Driver::start_with(&[], &[hosts.variable()]);
+    driver.open(PAGE);
+    let url = format!("profiling:status?token={}", token(&driver));
+    let wrong = format!("profiling:status?token={NO_TOKEN}");
+    assert_eq!(fetched(&driver, &wrong), Value::Null);
+    assert_eq!(fetched(&driver, "profiling:status"), Value::Null);
+    assert_eq!(fetched(&driver, &url)[0], 200);
+    let home = driver.get("/window").unwrap();
+    for elsewhere in [
+        PAGE,
+        &url_of("/intruder.html"),
+        "data:text/html,x",
+        "about:blank",
+        "about:memory",
+    ] {
+        new_tab(&driver);
+        driver.open(elsewhere);
+        assert_eq!(fetched(&driver, &url), Value::Null, "{elsewhere}");
+    }
+    switch_to(&driver, &home);
+    assert_eq!(fetched(&driver, &url)[0], 200);
+}
+
+#[test]
+fn a_page_can_ask_for_none_of_it() {
+    let (hosts, site) = (Hosts::new(), Site::plain().serve());
+    let url_of = |path: &str| hosts.url(&site, Hosts::NAMES[0], path);
+    let driver = Driver::start_with(&[], &[hosts.variable()]);
+    driver.open(PAGE);
+    let stolen = token(&driver);
+    new_tab(&driver);
+    driver.open(&url_of("/intruder.html"));
+    let script = url_of("/busy.js");
+    // The ways themselves are sound.
+    for way in ["fetch", "XMLHttpRequest", "script", "fetch in a worker"] {
+        let way = json!(way);
+        let got = driver.execute(&format!(
+            "return ways[{way}]({}).then(String);",
+            json!(script)
+        ));
+        assert!(got.is_string(), "{way}: {got}");
+    }
+    let count = driver.execute("return Object.keys(ways).length;");
+    for url in [
+        PAGE.to_owned(),
+        "profiling:status".to_owned(),
+        format!("profiling:status?token={NO_TOKEN}"),
+        format!("profiling:status?token={stolen}"),
+        format!("profiling:start?interval=1&token={stolen}"),
+    ] {
+        let got = driver.execute(&format!("return all({});", json!(url)));
+        let got = got.as_object().unwrap();
+        assert_eq!(json!(got.len()), count);
+        for (way, text) in got {
+            assert_eq!(*text, Value::Null, "{way} of {url}");
+        }
+    }
+}
+
+#[test]
+fn a_page_cannot_frame_it() {
+    let (hosts, site) = (Hosts::new(), Site::plain().serve());
+    let url_of = |path: &str| hosts.url(&site, Hosts::NAMES[0], path);
+    let driver = Driver::start_with(&[], &[hosts.variable()]);
+    for page in [&*url_of("/intruder.html"), "data:text/html,x"] {
+        driver.open(page);
+        for url in [PAGE, "about:profiling#x", "profiling:status"] {
+            driver.execute(&format!(
+                "const frame = document.createElement('iframe');
+                frame.src = {};
+                document.body.append(frame);",
+                json!(url)
+            ));
+            driver.post("/frame", &json!({ "id": 0 })).unwrap();
+            wait_for(&format!("what is in the frame of {url} in {page}"), || {
+                let is_there = "return document.title === 'Error loading page'
+                    || document.querySelector('meta[name=profiling-token]') !== null;";
+                driver.execute(is_there) == true
+            });
+            assert_eq!(driver.execute(TOKEN), Value::Null, "{url} in {page}");
+            let text = driver.execute("return document.documentElement.textContent;");
+            let text = text.as_str().unwrap();
+            assert!(!text.contains("recordings"), "{url} in {page}: {text}");
+            driver.post("/frame", &json!({ "id": null })).unwrap();
+            driver.execute("document.querySelector('iframe').remove();");
+        }
+    }
+}
+
+#[test]
+fn a_page_cannot_lead_to_it() {
+    let (hosts, site) = (Hosts::new(), Site::plain().serve());
+    let url_of = |path: &str| hosts.url(&site, Hosts::NAMES[0], path);
+    let driver = Driver::start_with(&[], &[hosts.variable()]);
+    let start = url_of("/intruder.html");
+    driver.open(&start);
+    let first = driver.get("/window").unwrap();
+    let ways = driver.execute("return Object.keys(leading);");
+    for way in ways.as_array().unwrap() {
+        for url in [PAGE, "profiling:status"] {
+            new_tab(&driver);
+            driver.open(&start);
+            driver.execute(&format!("leading[{way}]({});", json!(url)));
+            // Navigations come in the order in which they are begun: when this one has come, that one is refused.
+            let after = url_of("/driven.html");
+            wait_for(&format!("what comes after {way}"), || {
+                driver.execute(&format!(
+                    "if (location.href === {}) location.href = {};",
+                    json!(start),
+                    json!(after)
+                ));
+                driver.get("/url").unwrap() == json!(after)
+            });
+            driver.delete("/window").unwrap();
+            switch_to(&driver, &first);
+        }
+    }
+
+    // Nor a document without an origin, which looks like nobody's navigation.
+    driver.open("data:text/html,<title>x</title>");
+    driver.execute("location.href = 'about:profiling';");
+    let after = url_of("/driven.html");
+    wait_for("what comes after", || {
+        driver.execute(&format!(
+            "if (location.protocol === 'data:') location.href = {};",
+            json!(after)
+        ));
+        driver.get("/url").unwrap() == json!(after)
+    });
+    let (status, console) = driver.shut_down();
+    assert!(status.success(), "{status}\n{console}");
+    let refused = console
+        .matches("error: a page may not open about:profiling")
+        .count();
+    assert!(refused > ways.as_array().unwrap().len(), "{console}");
+}
+
+#[test]
+fn a_page_cannot_open_it_nor_look_into_a_window_that_shows_it() {
+    let (hosts, site) = (Hosts::new(), Site::plain().serve());
+    let url_of = |path: &str| hosts.url(&site, Hosts::NAMES[0], path);
+    let driver = Driver::start_with(&[], &[hosts.variable()]);
+    driver.open(&url_of("/intruder.html"));
+    let opener = driver.get("/window").unwrap();
+    driver.execute("opened = open('about:profiling'); second = open('driven.html');");
+    let windows = || {
+        let handles = driver.get("/window/handles").unwrap();
+        handles.as_array().unwrap().clone()
+    };
+    wait_for("two windows", || windows().len() == 3);
+    for window in windows() {
+        if window != opener {
+            switch_to(&driver, &window);
+            assert_eq!(driver.execute(TOKEN), Value::Null);
+        }
+    }
+
+    // The person opens it in a window that a page had opened.
+    let second = windows()
+        .into_iter()
+        .find(|window| {
+            switch_to(&driver, window);
+            driver.get("/title").unwrap() == "Driven"
+        })
+        .expect("it was opened");
+    driver.open(PAGE);
+    let token = token(&driver);
+    driver.execute("heard = 0; addEventListener('message', () => { heard++; });");
+    switch_to(&driver, &opener);
+    let got = driver.execute(
+        "const attempts = [
+            () => second.document,
+            () => second.fetch,
+            () => second.location.href,
+            () => second.eval('1'),
+            () => second[0],
+        ];
+        return attempts.map(attempt => {
+            try { return String(attempt()); } catch (error) { return error.name; }
+        });",
+    );
+    for result in got.as_array().unwrap() {
+        assert!(
+            ["SecurityError", "undefined"].contains(&result.as_str().unwrap()),
+            "{got}"
+        );
+    }
+    // It says nothing when it is told something.
+    driver.execute(
+        "answers = 0;
+        addEventListener('message', () => { answers++; });
+        for (const message of ['status', { token: null }, { type: 'recording', id: '1' }]) {
+            second.postMessage(message, '*');
+        }",
+    );
+    switch_to(&driver, &second);
+    wait_for("what the page says", || {
+        driver.execute("return heard;") == 3
+    });
+    switch_to(&driver, &opener);
+    assert_eq!(driver.execute("return answers;"), 0);
+    switch_to(&driver, &second);
+    let answer = fetched(&driver, &format!("profiling:status?token={token}"));
+    assert_eq!(answer[0], 200, "{answer}");
+}

@@ -1,0 +1,520 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! `strobe profile`.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use browser_tests::{Command, Driver, Hosts, Output, Site, report, run_browser, signal};
+use profile_formats::{EventLoop, EventLoopKind, Format, Process, Recording, Totals, read};
+use serde_json::json;
+
+/// A folder of its own for a test, which is gone at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("strobe-{}-{name}", std::process::id()));
+        fs::create_dir(&path).unwrap();
+        Self(path)
+    }
+
+    fn file(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_owned()
+    }
+
+    fn is_empty(&self) -> bool {
+        fs::read_dir(&self.0).unwrap().next().is_none()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Pages that nobody allowed to profile.
+fn site() -> Site {
+    Site::plain().serve()
+}
+
+fn profile(arguments: &[&str]) -> Output {
+    Command::start(&profile_arguments(arguments)).end()
+}
+
+fn profile_arguments<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
+    [&["profile", "--headless"], arguments].concat()
+}
+
+fn recording(file: &str) -> Recording {
+    let content = fs::read(file).unwrap_or_else(|error| panic!("{file}: {error}"));
+    read(&content, Some(Path::new(file)), None)
+        .unwrap_or_else(|error| panic!("{file}: {error}"))
+        .0
+}
+
+/// How many samples end in each function, by its name.
+fn leaves(recording: &Recording) -> HashMap<String, u64> {
+    let mut leaves = HashMap::new();
+    for (function, totals) in Totals::of(recording).functions {
+        *leaves.entry(function.name.to_owned()).or_default() += totals.itself;
+    }
+    leaves
+}
+
+/// The number that the command's first line begins with.
+fn told_samples(output: &Output) -> u64 {
+    let text = output.text();
+    let line = text
+        .lines()
+        .find(|line| line.contains(" samples at an interval of "));
+    let number = line.and_then(|line| line.split(' ').next());
+    number
+        .map(|number| number.replace(',', ""))
+        .and_then(|number| number.parse().ok())
+        .unwrap_or_else(|| panic!("{text}\n{}", output.stderr))
+}
+
+/// The functions of the command's table, in order.
+fn told_functions(output: &Output) -> Vec<String> {
+    let text = output.text();
+    let lines = text.lines().skip_while(|line| !line.starts_with("self %"));
+    lines
+        .skip(1)
+        .take_while(|line| !line.starts_with('%'))
+        .map(|line| line.split_whitespace().nth(4).unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn a_busy_page_has_its_functions_in_their_shares() {
+    let (site, folder) = (site(), Folder::new("shares"));
+    let file = folder.file("a.firefox.json");
+    let output = profile(&[
+        "--until-js",
+        "rounds >= 600",
+        "--top=3",
+        "-o",
+        &file,
+        &site.url("/busy.html"),
+    ]);
+    output.assert_success();
+    let recording = recording(&file);
+    let leaves = leaves(&recording);
+    let (seventy, thirty) = (leaves["seventy"], leaves["thirty"]);
+    let share = 100. * seventy as f64 / (seventy + thirty) as f64;
+    report(&format!(
+        "strobe profile: seventy {share:.2} % of {} samples",
+        seventy + thirty
+    ));
+    assert!(seventy + thirty > 500, "{leaves:?}");
+    assert!((share - 70.).abs() <= 3., "{leaves:?}");
+
+    let totals = Totals::of(&recording);
+    assert_eq!(told_samples(&output), totals.samples);
+    let told = told_functions(&output);
+    assert_eq!(told.len(), 3, "{}", output.text());
+    assert_eq!(told[..2], ["seventy", "thirty"], "{}", output.text());
+    assert!(output.text().contains("busy.js:"), "{}", output.text());
+    assert!(
+        output
+            .text()
+            .ends_with(&format!("The profile is in {file}\n"))
+    );
+    // Its caller has their samples, too.
+    let looping = totals
+        .functions
+        .iter()
+        .find(|(function, _)| function.name == "loop")
+        .unwrap();
+    assert!(looping.1.total >= seventy + thirty, "{leaves:?}");
+    assert_eq!(
+        looping.0.resource,
+        Some(&*site.url("/busy.js")),
+        "where it is defined"
+    );
+}
+
+#[test]
+fn each_format_is_written_and_read_back() {
+    let (site, folder) = (site(), Folder::new("formats"));
+    let url = site.url("/busy.html?rounds=100&close");
+    for format in Format::ALL {
+        // Not by its name.
+        let file = folder.file(format.as_str());
+        let output = profile(&["--format", format.as_str(), "-o", &file, &url]);
+        output.assert_success();
+        let content = fs::read(&file).unwrap();
+        let (recording, _) = read(&content, None, Some(format)).unwrap();
+        let totals = Totals::of(&recording);
+        assert_eq!(totals.samples, told_samples(&output), "{format}");
+        let leaves = leaves(&recording);
+        assert!(
+            leaves["seventy"] > 0 && leaves["thirty"] > 0,
+            "{format}: {leaves:?}"
+        );
+    }
+}
+
+#[test]
+fn workers_and_frames_of_other_sites_are_recorded_unless_only_main_is() {
+    let (site, other, folder) = (site(), site(), Folder::new("event-loops"));
+    // Another site, and not only another origin, has an event loop of its own.
+    let frame = other.url("/busy.html").replace("127.0.0.1", "localhost");
+    let url = site.url(&format!("/busy.html?worker&frame={frame}"));
+    let all = folder.file("all.firefox.json");
+    let until = "rounds >= 40 && workerRounds >= 40 && Object.values(frameRounds)[0] >= 40";
+    profile(&["--until-js", until, "-o", &all, &url]).assert_success();
+    let all = recording(&all);
+    let workers = |recording: &Recording| {
+        let event_loops = recording.event_loops();
+        event_loops
+            .filter(|event_loop| event_loop.kind == EventLoopKind::Worker)
+            .count()
+    };
+    let has = |recording: &Recording, name: &str| {
+        let totals = Totals::of(recording);
+        totals
+            .functions
+            .keys()
+            .any(|function| function.name == name)
+    };
+    let scripts_of_frame = |recording: &Recording| {
+        let script = frame.replace("busy.html", "busy.js");
+        let event_loops = recording.event_loops();
+        event_loops
+            .filter(|event_loop| event_loop.resources().any(|resource| resource == script))
+            .count()
+    };
+    assert_eq!(workers(&all), 1);
+    assert!(has(&all, "turnOfWorker") && has(&all, "turn"));
+    assert_eq!(
+        scripts_of_frame(&all),
+        1,
+        "{:?}",
+        all.event_loops().map(|one| &one.name).collect::<Vec<_>>()
+    );
+
+    let main = folder.file("main.firefox.json");
+    profile(&["--event-loops=main", "--until-js", until, "-o", &main, &url]).assert_success();
+    let main = recording(&main);
+    assert_eq!(workers(&main), 0);
+    assert!(has(&main, "turn") && !has(&main, "turnOfWorker"));
+    assert_eq!(scripts_of_frame(&main), 1, "a document is no worker");
+}
+
+#[test]
+fn a_signal_ends_the_recording_and_saves_it() {
+    let (site, folder) = (site(), Folder::new("signals"));
+    for name in ["INT", "TERM"] {
+        let file = folder.file(&format!("{name}.collapsed"));
+        let site = site.url("/busy.html");
+        // It takes a condition to see that the page runs: the browser says so when it throws.
+        let arguments = [
+            "--until-js",
+            "rounds > 40 && document.querySelector('#none').id",
+            "-o",
+            &file,
+            &site,
+        ];
+        let mut command = Command::start(&profile_arguments(&arguments));
+        command.wait_for_error("not true yet");
+        command.signal(name);
+        let output = command.end();
+        output.assert_success();
+        let leaves = leaves(&recording(&file));
+        assert!(leaves["seventy"] > 0, "{leaves:?}");
+    }
+}
+
+#[test]
+fn a_load_ends_the_recording() {
+    let (site, folder) = (site(), Folder::new("load"));
+    let file = folder.file("a.html");
+    let output = profile(&["--until-load", "-o", &file, &site.url("/busy.html")]);
+    output.assert_success();
+    // The page works on for ever.
+    let names = leaves(&recording(&file));
+    assert!(told_samples(&output) > 0, "{}", output.text());
+    assert!(!names.is_empty(), "{}", output.text());
+}
+
+#[test]
+fn standard_output_is_for_the_profile_alone() {
+    let (site, folder) = (site(), Folder::new("stdout"));
+    let output = profile(&[
+        "--format=speedscope",
+        "-o",
+        "-",
+        &site.url("/busy.html?rounds=40&close"),
+    ]);
+    output.assert_success();
+    let (recording, format) = read(&output.stdout, None, None).unwrap();
+    assert_eq!(format, Format::Speedscope);
+    assert!(leaves(&recording)["seventy"] > 0);
+    assert!(
+        output.stderr.contains("samples at an interval"),
+        "{}",
+        output.stderr
+    );
+    assert!(folder.is_empty());
+}
+
+#[test]
+fn what_goes_wrong_is_said_and_what_was_recorded_is_kept() {
+    let (site, folder) = (site(), Folder::new("errors"));
+    let file = folder.file("a.collapsed");
+    let fails = |arguments: &[&str], status: i32, parts: &[&str]| {
+        let output = profile(arguments);
+        assert_eq!(output.status.code(), Some(status), "{}", output.stderr);
+        for part in parts {
+            assert!(output.stderr.contains(part), "{part}: {}", output.stderr);
+        }
+        output
+    };
+    let busy = site.url("/busy.html");
+    fails(&["-o", &file], 2, &["URL"]);
+    fails(&["--interval=0", &busy], 2, &["'0'", "above 0"]);
+    fails(
+        &["-o", &folder.file("none/a.html"), &busy],
+        2,
+        &["none/a.html", "not there"],
+    );
+    fails(
+        &["--duration=1", "--until-load", &busy],
+        2,
+        &["--duration", "--until-load"],
+    );
+    assert!(folder.is_empty());
+
+    let unreachable = "http://127.0.0.1:1/";
+    fails(
+        &["-o", &file, unreachable],
+        1,
+        &["cannot load", unreachable],
+    );
+    // It says what became of it all the same.
+    assert!(Path::new(&file).exists());
+
+    fails(
+        &["--until-js", "rounds >", "-o", &file, &busy],
+        1,
+        &["--until-js rounds >", "no expression"],
+    );
+    // A file that can be opened, and written to only so far.
+    let output = fails(
+        &[
+            "--format=collapsed",
+            "-o",
+            "/dev/full",
+            &site.url("/busy.html?rounds=40&close"),
+        ],
+        1,
+        &["/dev/full: No space left", "what was recorded is in "],
+    );
+    let (_, kept) = output
+        .stderr
+        .split_once("what was recorded is in ")
+        .unwrap();
+    let kept = kept.lines().next().unwrap();
+    let leaves = leaves(&recording(kept));
+    fs::remove_file(kept).unwrap();
+    assert!(leaves["seventy"] > 0, "{leaves:?}");
+}
+
+#[test]
+fn processes_are_recorded_together_and_one_that_dies_until_then() {
+    let folder = Folder::new("processes");
+    let file = folder.file("a.firefox.json");
+    let (hosts, site) = (Hosts::new(), site());
+    let frames: Vec<_> = Hosts::NAMES[1..]
+        .iter()
+        .map(|host| format!("frame={}", hosts.url(&site, host, "/busy.html")))
+        .collect();
+    let url = hosts.url(
+        &site,
+        Hosts::NAMES[0],
+        &format!("/busy.html?{}", frames.join("&")),
+    );
+    // It says so when all work, and is true when one has fallen back behind the others for good.
+    let until = "(() => {
+        const rounds_of_all = [rounds, ...Object.values(frameRounds)].sort((a, b) => a - b);
+        if (window.isTold === undefined && rounds_of_all.length === 4 && rounds_of_all[0] >= 20) {
+            window.isTold = true;
+            throw new Error('all four work');
+        }
+        return window.isTold && rounds_of_all[1] >= rounds_of_all[0] + 200;
+    })()";
+    let arguments = ["--multiprocess", "--until-js", until, "-o", &file, &url];
+    let mut command = Command::start_with(&profile_arguments(&arguments), &[hosts.variable()]);
+    command.wait_for_error("all four work");
+    let processes = content_processes(command.id());
+    assert_eq!(processes.len(), 4, "one for each site");
+    // The newest is not that of the page itself.
+    let killed = *processes.iter().max().unwrap();
+    signal(killed, "KILL");
+    let output = command.end();
+
+    let recording = recording(&file);
+    let totals = Totals::of(&recording);
+    assert_eq!(told_samples(&output), totals.samples);
+    let processes: Vec<_> = recording
+        .processes
+        .iter()
+        .filter(|process| !process.event_loops.is_empty())
+        .collect();
+    assert_eq!(processes.len(), 4, "{}", output.text());
+    let last = |process: &Process| {
+        let samples = process.event_loops.iter().flat_map(EventLoop::samples);
+        samples.map(|sample| sample.time).fold(0., f64::max)
+    };
+    for process in &processes {
+        let is_killed = process.pid == Some(killed);
+        assert_eq!(process.ended.is_some(), is_killed, "{}", output.text());
+        let of_process = Recording {
+            processes: vec![(*process).clone()],
+            ..recording
+        };
+        let leaves = leaves(&of_process);
+        assert!(leaves["seventy"] > 0, "{:?}: {leaves:?}", process.pid);
+        if let Some(ended) = process.ended {
+            assert!(last(process) <= ended, "{ended}");
+            assert!(processes.iter().all(|other| last(other) >= last(process)));
+        }
+    }
+    assert!(
+        output.text().contains("which ended at"),
+        "{}",
+        output.text()
+    );
+}
+
+#[test]
+fn processes_are_browsed_profiled_and_driven() {
+    let (hosts, site) = (Hosts::new(), site());
+    let driver = Driver::start_with(&["--multiprocess"], &[hosts.variable()]);
+    driver.open(&hosts.url(&site, Hosts::NAMES[0], "/driven.html"));
+    driver
+        .post(&format!("{}/click", driver.element("#button")), &json!({}))
+        .unwrap();
+    assert_eq!(driver.execute("return clicks;"), 1);
+    driver.open(&hosts.url(&site, Hosts::NAMES[1], "/busy.html"));
+    let busy = driver.get("/window").unwrap();
+    let tab = driver
+        .post("/window/new", &json!({ "type": "tab" }))
+        .unwrap();
+    driver
+        .post("/window", &json!({ "handle": tab["handle"] }))
+        .unwrap();
+    driver.open("about:profiling");
+    let recording = driver.execute(
+        "const token = document.querySelector('meta[name=profiling-token]').content;
+        async function ask(request) {
+            const response = await fetch(`profiling:${request}token=${token}`);
+            return response.json();
+        }
+        const { processes } = await ask('status?');
+        await ask('start?interval=1&');
+        let samples = 0;
+        while (samples < 200) {
+            await new Promise(resolve => setTimeout(resolve, 20));
+            samples = (await ask('status?')).recording.samples;
+        }
+        const { recording } = await ask('stop?');
+        return { processes, recording: await ask(`recording?id=${recording}&`) };",
+    );
+    // The page that sees everything shares its process with no other.
+    let event_loops = recording["processes"].as_array().unwrap().iter();
+    let ours: Vec<_> = event_loops
+        .flat_map(|process| process["eventLoops"].as_array().unwrap())
+        .filter(|event_loop| {
+            let documents = event_loop["documents"].as_array().unwrap();
+            documents.contains(&json!("about:profiling"))
+        })
+        .collect();
+    assert_eq!(ours.len(), 1, "{recording}");
+    assert_eq!(ours[0]["documents"], json!(["about:profiling"]));
+    let recorded = &recording["recording"]["processes"];
+    let names: Vec<_> = recorded
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|process| process["eventLoops"].as_array().unwrap())
+        .flat_map(|event_loop| event_loop["frames"]["name"].as_array().unwrap())
+        .collect();
+    assert!(names.contains(&&json!("loop")), "{names:?}");
+    driver.post("/window", &json!({ "handle": busy })).unwrap();
+    assert!(driver.execute("return rounds;").as_u64().unwrap() > 0);
+    let (status, console) = driver.shut_down();
+    assert!(status.success(), "{status}\n{console}");
+}
+
+#[test]
+fn processes_end_with_a_browser_that_is_killed() {
+    let folder = Folder::new("orphans");
+    let site = site();
+    let url = site.url("/busy.html");
+    let arguments = [
+        "--multiprocess",
+        "--until-js",
+        "document.querySelector('#none').id",
+        "-o",
+        &folder.file("a.html"),
+        &url,
+    ];
+    let mut command = Command::start(&profile_arguments(&arguments));
+    command.wait_for_error("not true yet");
+    let processes = content_processes(command.id());
+    assert_eq!(processes.len(), 1);
+    command.signal("KILL");
+    let is_there = |process: &u32| {
+        let name = fs::read_to_string(format!("/proc/{process}/cmdline"));
+        name.is_ok_and(|name| name.contains("--content-process"))
+    };
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while processes.iter().any(is_there) && Instant::now() < deadline {
+        thread::sleep(Duration::from_millis(20));
+    }
+    let left: Vec<_> = processes.into_iter().filter(is_there).collect();
+    // They would hold the pipes of its output open.
+    for process in &left {
+        signal(*process, "KILL");
+    }
+    assert!(!command.end().status.success());
+    assert_eq!(left, [0; 0]);
+}
+
+#[test]
+fn a_sandbox_that_cannot_be_had_is_refused() {
+    let (status, console) = run_browser(&["--headless", "--sandbox", "about:blank"], &[]);
+    assert_eq!(status.code(), Some(2), "{console}");
+    assert!(console.contains("--multiprocess"), "{console}");
+    if cfg!(target_os = "linux") {
+        let arguments = ["--headless", "--multiprocess", "--sandbox", "about:blank"];
+        let (status, console) = run_browser(&arguments, &[]);
+        assert_eq!(status.code(), Some(2), "{console}");
+        assert!(console.contains("prlimit64"), "{console}");
+    }
+}
+
+/// The processes for pages of a browser.
+fn content_processes(browser: u32) -> Vec<u32> {
+    let processes = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    processes
+        .filter_map(|process| {
+            let id = process.file_name().to_str()?.parse().ok()?;
+            let stat = fs::read_to_string(process.path().join("stat")).ok()?;
+            // Behind the name, which may hold anything: the state and the parent.
+            let (_, behind_name) = stat.rsplit_once(") ")?;
+            let parent: u32 = behind_name.split(' ').nth(1)?.parse().ok()?;
+            let command = fs::read_to_string(process.path().join("cmdline")).ok()?;
+            (parent == browser && command.contains("--content-process")).then_some(id)
+        })
+        .collect()
+}

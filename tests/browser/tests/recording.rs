@@ -1,0 +1,203 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! What a recording of the engine has of a page, and what it leaves as it was.
+
+use std::collections::HashSet;
+
+use browser_tests::{Command, Driver, Output, Site, Trace};
+use profile_formats::{Activity, EventLoop, EventLoopKind, Format, Frame, Recording, read};
+
+/// Records a page with a script and a frame of another origin until `until` is true in it.
+fn record(site: &Site, other: &Site, query: &str, until: &str) -> (Recording, Output) {
+    let url = site.url(&format!("/recorded.html?other={}{query}", other.origin()));
+    let output = Command::start(&[
+        "profile",
+        "--headless",
+        // What all is recorded of.
+        "--format=html",
+        "-o",
+        "-",
+        "--until-js",
+        until,
+        &url,
+    ])
+    .end();
+    output.assert_success();
+    let (recording, _) = read(&output.stdout, None, Some(Format::Html)).unwrap();
+    (recording, output)
+}
+
+/// The event loop with a function of this name, and the function.
+fn with_function<'a>(recording: &'a Recording, name: &str) -> (&'a EventLoop, &'a Frame) {
+    let mut found = recording.event_loops().filter_map(|event_loop| {
+        let frame = event_loop.frames().find(|frame| frame.name == name)?;
+        Some((event_loop, frame))
+    });
+    let first = found
+        .next()
+        .unwrap_or_else(|| panic!("{name} is not there"));
+    assert!(found.next().is_none(), "{name} is on one event loop");
+    first
+}
+
+/// The names of the functions from the root to the leaf, of each sample.
+fn stacks(event_loop: &EventLoop) -> impl Iterator<Item = Vec<&str>> {
+    event_loop.samples().iter().map(|sample| {
+        let frames = event_loop.frames_of(sample.stack);
+        frames
+            .into_iter()
+            .map(|frame| &*event_loop.frame(frame).name)
+            .collect()
+    })
+}
+
+fn activities(event_loop: &EventLoop) -> HashSet<Activity> {
+    let activities = event_loop.samples().iter();
+    activities.filter_map(|sample| sample.activity).collect()
+}
+
+const UNTIL: &str = "rounds >= 40 && frameRounds >= 20 && workerRounds >= 20";
+
+#[test]
+fn all_realms_scripts_and_workers_are_recorded_with_what_their_event_loops_do() {
+    // The page may not profile at all.
+    let (site, other) = (Site::plain().serve(), Site::plain().serve());
+    let (recording, _) = record(&site, &other, "", UNTIL);
+    let origin_of = |event_loop: &EventLoop, frame: &Frame| {
+        let realm = event_loop.realm(frame.realm.expect("its realm is known"));
+        realm.origin.clone().expect("it is not opaque")
+    };
+
+    let (page, ours) = with_function(&recording, "ourWork");
+    assert_eq!(origin_of(page, ours), site.origin());
+    assert_eq!(page.resource_of(ours), Some(&*site.url("/recorded.js")));
+    let (event_loop, muted) = with_function(&recording, "mutedWork");
+    assert_eq!(origin_of(event_loop, muted), site.origin());
+    let expected = other.url("/recorded-muted.js");
+    assert_eq!(event_loop.resource_of(muted), Some(&*expected));
+    let (event_loop, in_frame) = with_function(&recording, "frameWork");
+    assert_eq!(origin_of(event_loop, in_frame), other.origin());
+    // Of one site, though not of one origin.
+    assert_eq!(event_loop, page);
+    let EventLoopKind::Page { documents } = &page.kind else {
+        panic!("{:?}", page.kind);
+    };
+    assert!(
+        documents[0].starts_with(&site.url("/recorded.html")),
+        "{documents:?}"
+    );
+    assert_eq!(documents[1..], [other.url("/recorded-frame.html")]);
+    assert_eq!(page.name, format!("Page {} (+1)", documents[0]));
+
+    let (worker, in_worker) = with_function(&recording, "workerWork");
+    assert_eq!(origin_of(worker, in_worker), site.origin());
+    assert_eq!(
+        (&*worker.name, &worker.kind),
+        ("Worker sums", &EventLoopKind::Worker)
+    );
+
+    use Activity::{Idle, Layout, Script, Style};
+    let of_page = activities(page);
+    for expected in [Idle, Script, Style, Layout] {
+        assert!(of_page.contains(&expected), "{expected:?}: {of_page:?}");
+    }
+    let of_worker = activities(worker);
+    assert!(
+        of_worker.contains(&Idle) && of_worker.contains(&Script),
+        "{of_worker:?}"
+    );
+    assert!(!of_worker.contains(&Layout), "{of_worker:?}");
+    for event_loop in [page, worker] {
+        for sample in event_loop.samples() {
+            let is_idle = sample.activity == Some(Idle);
+            assert!(!is_idle || sample.stack.is_none(), "{sample:?}");
+        }
+    }
+    // Script that has called for layout waits for it.
+    let mut laid_out = stacks(page).zip(page.samples());
+    assert!(
+        laid_out.any(|(stack, sample)| {
+            sample.activity == Some(Layout) && stack.contains(&"layOut")
+        })
+    );
+}
+
+#[test]
+fn a_pages_own_trace_is_what_it_would_be_and_neither_ends_the_other() {
+    let (site, other) = (Site::allowing().serve(), Site::plain().serve());
+    // The trace goes out with an error that the condition throws once.
+    let until = "(() => {
+        if (trace === null || roundsAfterTrace < 40) {
+            return false;
+        }
+        if (window.isTold === undefined) {
+            window.isTold = true;
+            throw new Error(`TRACE${JSON.stringify(trace)}ECART`);
+        }
+        return true;
+    })()";
+    let (recording, output) = record(&site, &other, "&profile", until);
+
+    let (_, behind) = output
+        .stderr
+        .split_once("TRACE")
+        .expect("the trace is told");
+    let (trace, _) = behind.split_once("ECART").expect("the trace is told whole");
+    let trace = Trace::read(&serde_json::from_str(trace).unwrap());
+    trace.assert_sampled(&["spin"]);
+    for frame in &trace.frames {
+        let is_hidden = ["mutedWork", "frameWork", "workerWork"].contains(&&*frame.name);
+        assert!(!is_hidden, "{frame:?}");
+    }
+    assert!(
+        trace
+            .resources
+            .iter()
+            .all(|one| one.starts_with(site.origin()))
+    );
+    let (page, _) = with_function(&recording, "mutedWork");
+    // Each has its own interval.
+    assert!(
+        page.samples().len() > 3 * trace.samples.len(),
+        "{} and {}",
+        page.samples().len(),
+        trace.samples.len()
+    );
+
+    // The session has ended, and the recording goes on, with the DOM functions that are called.
+    let in_calls = stacks(page).filter(|stack| stack.contains(&"callDom"));
+    let (mut all, mut of_dom) = (0, 0);
+    for stack in in_calls {
+        all += 1;
+        of_dom += u32::from(stack.last() == Some(&"getAttribute"));
+    }
+    assert!(of_dom * 4 > all && all > 0, "{of_dom} of {all}");
+}
+
+#[test]
+fn without_a_recording_there_is_no_sampling_thread() {
+    let site = Site::plain().serve();
+    let driver = Driver::start(&[]);
+    driver.open(&site.url("/busy.html"));
+    let sampling_threads = || driver.process().threads_named("JsSampler");
+    assert_eq!(sampling_threads(), 0);
+    driver.open("about:profiling");
+    let ask = |requests: &str| {
+        driver.execute(&format!(
+            "const token = document.querySelector('meta[name=profiling-token]').content;
+            async function ask(request) {{
+                const response = await fetch(`profiling:${{request}}token=${{token}}`);
+                return response.json();
+            }}
+            {requests}"
+        ))
+    };
+    ask("return ask('start?interval=1&');");
+    assert_eq!(sampling_threads(), 1);
+    ask("return ask('stop?');");
+    assert_eq!(sampling_threads(), 0);
+    let (status, console) = driver.shut_down();
+    assert!(status.success(), "{status}\n{console}");
+}

@@ -1,0 +1,495 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! The about:profiling page by itself: what it works out of a recording, and how it is used by mouse and keys.
+//! The browser's side of it is not here.
+
+use browser_tests::{Driver, Site, report, repository};
+use serde_json::{Value, json};
+
+/// Keys of WebDriver.
+const ENTER: &str = "\u{e007}";
+const ESCAPE: &str = "\u{e00c}";
+const ARROW_UP: &str = "\u{e013}";
+const ARROW_LEFT: &str = "\u{e012}";
+const ARROW_RIGHT: &str = "\u{e014}";
+const ARROW_DOWN: &str = "\u{e015}";
+const SHIFT: char = '\u{e008}';
+
+const PAGE: &str = "/resources/about-profiling/about-profiling.html";
+
+/// Of its eight samples main has all, work six, of which two are its own, sort four, and idle none.
+const TRACE: &str = r#"{
+  "resources": ["https://a.example/app.js", "https://b.example/library.js"],
+  "frames": [
+    { "name": "main", "resourceId": 0, "line": 1, "column": 1 },
+    { "name": "work", "resourceId": 0, "line": 10, "column": 14 },
+    { "name": "sort", "resourceId": 1, "line": 3, "column": 2 }
+  ],
+  "stacks": [{ "frameId": 0 }, { "parentId": 0, "frameId": 1 }, { "parentId": 1, "frameId": 2 }],
+  "samples": [
+    { "timestamp": 10, "stackId": 0 }, { "timestamp": 20, "stackId": 1 }, { "timestamp": 30, "stackId": 2 },
+    { "timestamp": 40, "stackId": 2 }, { "timestamp": 50, "stackId": 2 }, { "timestamp": 60, "stackId": 2 },
+    { "timestamp": 70, "stackId": 1 }, { "timestamp": 80, "stackId": 0 }
+  ]
+}"#;
+
+/// Two processes, one of which ends, with an event loop that does nothing. Of the page's five samples main has all
+/// that are not idle, work three, and sort, which is built in, two; advertise, of another origin, one.
+fn recording() -> String {
+    let no_frames =
+        json!({ "name": [], "kind": [], "resource": [], "line": [], "column": [], "realm": [] });
+    json!({
+        "version": 1, "interval": 1, "timeOrigin": null,
+        "processes": [
+            { "name": "browser", "pid": 1, "ended": null, "eventLoops": [
+                {
+                    "name": "Page https://a.example/shop.html", "kind": "page", "documents": ["https://a.example/shop.html"],
+                    "resources": ["https://a.example/app.js", "https://b.example/ad.js"],
+                    "realms": [
+                        { "url": "https://a.example/shop.html", "origin": "https://a.example" },
+                        { "url": "https://b.example/", "origin": "https://b.example" },
+                    ],
+                    "frames": {
+                        "name": ["main", "work", "sort", "advertise"], "kind": [0, 0, 1, 0], "resource": [0, 0, -1, 1],
+                        "line": [1, 10, 0, 2], "column": [1, 14, 0, 9], "realm": [0, 0, 0, 1],
+                    },
+                    "stacks": { "parent": [-1, 0, 1, 0], "frame": [0, 1, 2, 3] },
+                    "samples": {
+                        "time": [1000, 1000, 1000, 1000, 1000], "stack": [1, 2, 2, 3, -1], "activity": [1, 1, 1, 1, 0],
+                    },
+                },
+                {
+                    "name": "Page about:blank", "kind": "page", "documents": ["about:blank"], "resources": [], "realms": [],
+                    "frames": no_frames, "stacks": { "parent": [], "frame": [] },
+                    "samples": { "time": [1000, 1000], "stack": [-1, -1], "activity": [0, 0] },
+                },
+            ] },
+            { "name": "content", "pid": 2, "ended": 4, "eventLoops": [{
+                "name": "Worker indexer", "kind": "worker", "documents": [], "resources": [], "realms": [],
+                "frames": { "name": ["index"], "kind": [0], "resource": [-1], "line": [0], "column": [0], "realm": [-1] },
+                "stacks": { "parent": [-1], "frame": [0] },
+                "samples": { "time": [1000, 1000], "stack": [0, 0], "activity": [1, 1] },
+            }] },
+        ],
+    })
+    .to_string()
+}
+
+#[test]
+fn what_the_viewer_works_out_is_right() {
+    let site = Site::of(repository()).serve();
+    let checks = site.visit("/tests/pages/viewer-logic.html").run();
+    let checks = checks.as_object().expect("checks by name");
+    let failed: Vec<_> = checks
+        .iter()
+        .filter(|(_, outcome)| *outcome != "passed")
+        .collect();
+    assert!(failed.is_empty(), "{failed:#?}");
+    assert!(checks.len() > 20, "{} checks", checks.len());
+}
+
+/// The page without a server, with the trace pasted into it.
+struct Viewer {
+    driver: Driver,
+    _site: Site,
+}
+
+impl Viewer {
+    fn empty() -> Self {
+        let site = Site::of(repository()).serve();
+        let driver = Driver::start(&["--window-size=1100x800"]);
+        driver.open(&site.url(PAGE));
+        Self {
+            driver,
+            _site: site,
+        }
+    }
+
+    fn with_trace() -> Self {
+        Self::with(TRACE)
+    }
+
+    fn with(text: &str) -> Self {
+        let viewer = Self::empty();
+        viewer.paste(text);
+        viewer.wait_for("document.documentElement.dataset.ready === ''");
+        viewer
+    }
+
+    /// Puts a text into the box for it, as pasting does, and presses the button.
+    fn paste(&self, text: &str) {
+        self.driver.execute(&format!(
+            "document.getElementById('paste').value = {};",
+            json!(text)
+        ));
+        self.click("#paste-button");
+    }
+
+    fn click(&self, selector: &str) {
+        let path = format!("{}/click", self.driver.element(selector));
+        self.driver
+            .post(&path, &json!({}))
+            .unwrap_or_else(|failure| panic!("{selector}: {failure:?}"));
+    }
+
+    /// Types into what has the focus, or into an element.
+    fn keys(&self, keys: &str) {
+        let actions: Vec<_> = keys
+            .chars()
+            .flat_map(|key| ["keyDown", "keyUp"].map(|kind| json!({ "type": kind, "value": key })))
+            .collect();
+        let parameters =
+            json!({ "actions": [{ "type": "key", "id": "keys", "actions": actions }] });
+        self.driver
+            .post("/actions", &parameters)
+            .unwrap_or_else(|failure| panic!("{keys:?}: {failure:?}"));
+    }
+
+    /// Types a key while Shift is held.
+    fn shift(&self, key: &str) {
+        let shift = |kind: &str| json!({ "type": kind, "value": SHIFT });
+        let [down, up] = ["keyDown", "keyUp"].map(|kind| json!({ "type": kind, "value": key }));
+        let actions = [shift("keyDown"), down, up, shift("keyUp")];
+        let parameters =
+            json!({ "actions": [{ "type": "key", "id": "keys", "actions": actions }] });
+        self.driver
+            .post("/actions", &parameters)
+            .unwrap_or_else(|failure| panic!("{key:?}: {failure:?}"));
+    }
+
+    /// Presses the main button of the mouse at the first place, moves it to the others, and lets it go.
+    fn press(&self, places: &[[f64; 2]]) {
+        let go = |[x, y]: [f64; 2]| json!({ "type": "pointerMove", "duration": 0, "origin": "viewport", "x": x.round(), "y": y.round() });
+        let mut actions = vec![go(places[0]), json!({ "type": "pointerDown", "button": 0 })];
+        actions.extend(places[1..].iter().map(|place| go(*place)));
+        actions.push(json!({ "type": "pointerUp", "button": 0 }));
+        let parameters = json!({ "actions": [
+            { "type": "pointer", "id": "mouse", "parameters": { "pointerType": "mouse" }, "actions": actions },
+        ] });
+        self.driver
+            .post("/actions", &parameters)
+            .unwrap_or_else(|failure| panic!("{places:?}: {failure:?}"));
+    }
+
+    fn value(&self, expression: &str) -> Value {
+        self.driver.execute(&format!("return {expression};"))
+    }
+
+    /// Waits, a frame at a time, until an expression is true.
+    fn wait_for(&self, expression: &str) {
+        let is_true = self.driver.execute(&format!(
+            "return (async () => {{
+                for (let frame = 0; frame < 600; frame++) {{
+                    if ({expression}) {{ return true; }}
+                    await new Promise(requestAnimationFrame);
+                }}
+                return false;
+            }})();"
+        ));
+        assert_eq!(is_true, true, "{expression} does not become true");
+    }
+
+    fn facts(&self) -> Value {
+        self.value("strobe.inspect.facts()")
+    }
+
+    /// [name, self, total] of the rows of a tree that are on the screen, in their order.
+    fn rows(&self, tree: &str) -> Value {
+        self.value(&format!(
+            "[...document.querySelectorAll('#{tree} .tree-scroller .tree-row')]
+                .filter(row => !row.hidden)
+                .sort((a, b) => a.dataset.index - b.dataset.index)
+                .map(row => [row.dataset.name, Number(row.dataset.self), Number(row.dataset.total)])"
+        ))
+    }
+
+    fn box_of(&self, name: &str) -> [f64; 2] {
+        let boxes = self.value(&format!("strobe.inspect.boxes({})", json!(name)));
+        let centre = &boxes[0]["centre"];
+        let part = |index: usize| {
+            centre[index]
+                .as_f64()
+                .unwrap_or_else(|| panic!("no box of {name}: {boxes}"))
+        };
+        [part(0), part(1)]
+    }
+}
+
+#[test]
+fn a_pasted_trace_has_its_totals_in_every_view() {
+    let viewer = Viewer::with_trace();
+    let facts = viewer.facts();
+    assert_eq!(facts["samples"], 8);
+    assert_eq!(facts["shown"], 8);
+    viewer.click("#tab-call-tree");
+    viewer.wait_for("document.querySelector('#call-tree [data-name=sort]')");
+    // The only way down is open.
+    assert_eq!(
+        viewer.rows("call-tree"),
+        json!([["main", 2, 8], ["work", 2, 6], ["sort", 4, 4]])
+    );
+    viewer.click("#tab-bottom-up");
+    viewer.wait_for("document.querySelector('#bottom-up [data-name=sort]')");
+    let rows = viewer.rows("bottom-up");
+    assert_eq!(rows[0], json!(["sort", 4, 4]));
+    viewer.click("#tab-sources");
+    viewer.wait_for("document.querySelector('#sources .tree-row[data-name]')");
+    assert_eq!(
+        viewer.rows("sources"),
+        json!([
+            ["https://a.example/app.js", 4, 8],
+            ["https://b.example/library.js", 4, 4]
+        ])
+    );
+    viewer.click("#tab-flame-graph");
+    viewer.wait_for("strobe.inspect.boxes('main').length === 1");
+    let width = |name: &str| {
+        let boxes = viewer.value(&format!("strobe.inspect.boxes({})", json!(name)));
+        boxes[0]["width"].as_f64().expect("a box")
+    };
+    // Boxes begin and end at whole pixels.
+    assert!((width("work") / width("main") - 0.75).abs() < 0.01);
+    assert!((width("sort") / width("main") - 0.5).abs() < 0.01);
+    viewer.click("#tab-flame-chart");
+    viewer.wait_for("strobe.inspect.boxes('sort').length === 1");
+    assert_eq!(viewer.value("strobe.inspect.boxes('work').length"), 1);
+}
+
+#[test]
+fn a_function_selected_in_one_view_is_selected_in_all() {
+    let viewer = Viewer::with_trace();
+    viewer.click("#tab-flame-graph");
+    viewer.wait_for("strobe.inspect.boxes('work').length === 1");
+    viewer.press(&[viewer.box_of("work")]);
+    viewer.wait_for("strobe.inspect.facts().selection === 'work'");
+    assert_eq!(
+        viewer.value("document.getElementById('details-place').textContent"),
+        "https://a.example/app.js:10:14"
+    );
+    assert_eq!(
+        viewer.value("document.getElementById('selection-description').textContent"),
+        "Selected: work in app.js:10:14; self 2 samples, 25.0 %; total 6 samples, 75.0 %."
+    );
+    let relatives = |id: &str| {
+        viewer.value(&format!(
+            "[...document.querySelectorAll('#{id} .relative')]
+                .map(one => [one.dataset.name ?? null, Number(one.dataset.samples)])"
+        ))
+    };
+    assert_eq!(relatives("callers"), json!([["main", 6]]));
+    assert_eq!(relatives("callees"), json!([["sort", 4]]));
+    for (tab, tree) in [
+        ("#tab-call-tree", "call-tree"),
+        ("#tab-bottom-up", "bottom-up"),
+        ("#tab-sources", "sources"),
+    ] {
+        viewer.click(tab);
+        viewer.wait_for(&format!(
+            "document.querySelector('#{tree} .tree-row[aria-selected=true]')?.dataset.name === 'work'"
+        ));
+    }
+    // By keys, from the callee to the caller.
+    viewer.click("#callees button");
+    viewer.wait_for("strobe.inspect.facts().selection === 'sort'");
+    viewer.keys(ESCAPE);
+    viewer.wait_for("strobe.inspect.facts().selection === null");
+}
+
+#[test]
+fn the_search_counts_only_what_matches() {
+    let viewer = Viewer::with_trace();
+    viewer.click("#tab-call-tree");
+    viewer.keys("/");
+    viewer.wait_for("document.activeElement.id === 'search'");
+    viewer.keys(&format!("library{ENTER}"));
+    viewer.wait_for("strobe.inspect.facts().selection === 'sort'");
+    assert_eq!(viewer.facts()["shown"], 4);
+    viewer.wait_for("document.querySelector('#call-tree [data-name=main]')?.dataset.total === '4'");
+    viewer.click("#search-filters");
+    viewer.wait_for("strobe.inspect.facts().shown === 8");
+    viewer.click("#clear-search");
+    viewer.wait_for("!strobe.state.matches");
+}
+
+#[test]
+fn time_is_chosen_by_mouse_and_by_keys() {
+    let viewer = Viewer::with_trace();
+    let lanes = viewer.value(
+        "(({ left, top, width, height }) => [left, top, width, height])(
+            document.getElementById('lanes').getBoundingClientRect())",
+    );
+    let part = |index: usize| lanes[index].as_f64().expect("a number");
+    let at = |share: f64| [part(0) + share * part(2), part(1) + part(3) - 12.0];
+    // The samples at 30 to 60 ms, of 10 to 90.
+    viewer.press(&[at(0.2), at(0.4), at(0.68)]);
+    viewer.wait_for("strobe.inspect.facts().shown === 4");
+    assert_eq!(
+        viewer.value("strobe.inspect.functions().map(({ name, self }) => [name, self])"),
+        json!([["main", 0], ["work", 0], ["sort", 4]])
+    );
+    viewer.keys(ESCAPE);
+    viewer.wait_for("strobe.inspect.facts().shown === 8");
+    viewer.keys("+");
+    viewer.wait_for("strobe.inspect.facts().window[0] > 10");
+    let before = viewer.facts()["window"].clone();
+    viewer.keys(ARROW_LEFT);
+    viewer.wait_for(&format!("strobe.inspect.facts().window[0] < {}", before[0]));
+    viewer.keys("s");
+    viewer.wait_for("strobe.inspect.facts().shown < 8");
+    viewer.keys("0");
+    viewer.wait_for("strobe.inspect.facts().window[0] === 10");
+}
+
+#[test]
+fn everything_is_reached_by_keys() {
+    let viewer = Viewer::with_trace();
+    viewer.keys("3");
+    viewer.wait_for("document.activeElement.id === 'call-tree'");
+    viewer.keys(&ARROW_DOWN.repeat(2));
+    viewer.wait_for("strobe.inspect.facts().selection === 'work'");
+    viewer.keys(ARROW_LEFT);
+    viewer.wait_for(
+        "document.querySelector('#call-tree .selected')?.getAttribute('aria-expanded') === 'false'",
+    );
+    viewer.keys("?");
+    viewer.wait_for("!document.getElementById('help').hidden");
+    viewer.keys(ESCAPE);
+    viewer.wait_for("document.getElementById('help').hidden");
+    let unnamed = viewer.value(
+        "[...document.querySelectorAll('button, input, textarea, canvas, [role=treegrid]')].filter(one =>
+            !(one.getAttribute('aria-label') || one.textContent.trim() || one.labels?.length)).map(one => one.id)",
+    );
+    assert_eq!(unnamed, json!([]));
+    // Along the calls of the flame graph, to the callee and back to the caller.
+    viewer.keys("2");
+    viewer.wait_for("document.activeElement.id === 'flame-graph-canvas'");
+    viewer.keys(ESCAPE);
+    for (key, selected) in [
+        (ARROW_DOWN, "main"),
+        (ARROW_DOWN, "work"),
+        (ARROW_DOWN, "sort"),
+        (ARROW_RIGHT, "sort"),
+        (ARROW_UP, "work"),
+    ] {
+        viewer.shift(key);
+        viewer.wait_for(&format!(
+            "strobe.inspect.facts().selection === '{selected}'"
+        ));
+    }
+}
+
+#[test]
+fn filters_are_chosen_by_clicks() {
+    let viewer = Viewer::with(&recording());
+    let names = || {
+        viewer.value(
+            "Object.fromEntries(strobe.inspect.functions().map(({ name, self }) => [name, self]))",
+        )
+    };
+    assert_eq!(
+        names(),
+        json!({ "main": 0, "work": 1, "sort": 2, "advertise": 1, "index": 2 })
+    );
+    viewer.click("#kinds-button");
+    viewer.click("#kinds-panel [data-name='Built-in functions'] input");
+    // What it called itself is now the caller's own.
+    assert_eq!(
+        names(),
+        json!({ "main": 0, "work": 3, "advertise": 1, "index": 2 })
+    );
+    viewer.click("#origins-button");
+    viewer.click("#origins-panel [data-name='https://b.example'] input");
+    assert_eq!(names(), json!({ "main": 1, "work": 3, "index": 2 }));
+    viewer.click("#realms-button");
+    viewer.click("#realms-panel [data-name='not recorded'] input");
+    assert_eq!(names(), json!({ "main": 1, "work": 3 }));
+    viewer.keys(ESCAPE);
+    viewer.click("#reset-filters");
+    viewer.wait_for("strobe.inspect.facts().shown === 6");
+    viewer.click("#show-idle");
+    viewer.wait_for("strobe.inspect.facts().shown === 9");
+    viewer.click("#show-idle");
+    viewer.click("#lane-list .lane[data-event-loop='0'] input");
+    viewer.wait_for("strobe.inspect.facts().shown === 2");
+    viewer.click("#all-loops");
+    viewer.wait_for("strobe.inspect.facts().shown === 6");
+}
+
+#[test]
+fn idle_event_loops_are_folded_and_ended_processes_marked() {
+    let viewer = Viewer::with(&recording());
+    let lanes = || {
+        viewer.value(
+            "[...document.querySelectorAll('#lane-list .lane')].map(lane =>
+                [lane.querySelector('.name').textContent, lane.querySelector('.more').textContent])",
+        )
+    };
+    let busy = json!([
+        ["a.example/shop.html", "browser · page"],
+        ["indexer", "ended · content · worker"]
+    ]);
+    assert_eq!(lanes(), busy);
+    viewer.click("#idle-loops");
+    assert_eq!(lanes()[2], json!(["about:blank", "browser · page"]));
+    viewer.click("#idle-loops");
+    assert_eq!(lanes(), busy);
+}
+
+/// What the page says of its own speed; it is for the reader, and no more than a plausible number here.
+#[test]
+fn a_large_recording_is_shown_and_panned() {
+    let viewer = Viewer::empty();
+    let samples = viewer.driver.execute(
+        "return new Promise((resolve, reject) => {
+            const script = document.createElement('script');
+            script.src = '/tests/viewer/generate.js';
+            script.onload = () => {
+                const recording = generateRecording();
+                strobe.app.openText(JSON.stringify(recording), 'generated');
+                resolve(recording.processes.flatMap(process => process.eventLoops)
+                    .reduce((sum, { samples }) => sum + samples.time.length, 0));
+            };
+            script.onerror = () => reject(new Error('the generator does not load'));
+            document.head.append(script);
+        });",
+    );
+    viewer.wait_for("document.documentElement.dataset.ready === ''");
+    assert_eq!(viewer.facts()["samples"], samples);
+    assert!(samples.as_u64() >= Some(700_000), "{samples}");
+    let speed = viewer.value("strobe.measure.pan({ frames: 12 })");
+    assert_eq!(speed["frames"], 12);
+    assert!(speed["framesPerSecond"].as_f64() > Some(0.0), "{speed}");
+    let load = viewer.value("document.documentElement.dataset.loadMs");
+    report(&format!(
+        "about:profiling: {samples} samples loaded in {} ms, panned at {:.1} frames a second",
+        load.as_str().expect("a number"),
+        speed["framesPerSecond"].as_f64().expect("a number"),
+    ));
+}
+
+#[test]
+fn what_cannot_be_read_is_said_with_its_place() {
+    let viewer = Viewer::empty();
+    let error = || {
+        viewer.wait_for("!document.getElementById('error').hidden");
+        let text = viewer.value("document.getElementById('error-text').textContent");
+        viewer.click("#dismiss-error");
+        text.as_str().expect("a text").to_owned()
+    };
+    viewer.paste("{");
+    assert!(error().starts_with("Open: this is no JSON: "));
+    viewer.paste("[]");
+    assert_eq!(
+        error(),
+        "Open: this is neither viewer data nor the trace of a web page"
+    );
+    viewer.paste(&TRACE.replace("\"parentId\": 1", "\"parentId\": 7"));
+    assert_eq!(
+        error(),
+        "Open: stacks[2].parentId: 7 is not one of the 2 there are"
+    );
+    // Nothing of it was taken for a recording.
+    assert_eq!(viewer.value("strobe.state.recording"), Value::Null);
+}

@@ -1,0 +1,343 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! The browser as a person has it: in a window, by keys and mouse.
+
+use std::fs;
+
+use browser_tests::{BrowserWindow, CHROME_HEIGHT, Display, Driver, Site};
+use serde_json::json;
+
+/// Where the elements of windowed.html are, in CSS pixels of the page.
+const LINK: i32 = 28;
+const CONFIRM: i32 = 75;
+const PROMPT: i32 = 115;
+const SELECT: i32 = 155;
+const FILE: i32 = 188;
+const TEXT: i32 = 235;
+const OPEN: i32 = 275;
+const ELEMENTS_X: i32 = 35;
+
+/// The middles of the buttons of the toolbar, in points.
+const TOOLBAR_Y: i32 = 59;
+const BACK_X: i32 = 21;
+const RELOAD_X: i32 = 85;
+
+fn page(site: &Site, name: &str) -> String {
+    site.url(&format!("/windowed.html?name={name}"))
+}
+
+/// Types an address over the one that is there.
+fn go(window: &BrowserWindow, address: &str) {
+    window.key("ctrl+l");
+    window.write(address);
+    window.key("Return");
+}
+
+/// Clicks into a page whose pixels are those of the screen.
+fn click(window: &BrowserWindow, button: u32, y: i32) {
+    window.click(button, ELEMENTS_X, CHROME_HEIGHT + y);
+}
+
+#[test]
+fn tabs_the_address_and_the_history() {
+    let site = Site::plain().serve();
+    let display = Display::start(1024, 768);
+    let (a, b, c, d) = (
+        page(&site, "A"),
+        page(&site, "B"),
+        page(&site, "C"),
+        page(&site, "D"),
+    );
+    let mut window = BrowserWindow::open(&display, &["--window-size=800x600", &a, &b], &[]);
+    // Every page has the size that was asked for, and the first is seen.
+    window.wait_for_title("A – Strobe");
+    window.wait_for_line("A: size 800x600 at 1");
+    window.key("ctrl+Next");
+    window.wait_for_title("B – Strobe");
+
+    go(&window, &c);
+    window.wait_for_line("C: loaded");
+    window.wait_for_title("C – Strobe");
+    window.click(1, BACK_X, TOOLBAR_Y);
+    window.wait_for_title("B – Strobe");
+    window.key("alt+Right");
+    window.wait_for_title("C – Strobe");
+    window.key("F5");
+    window.wait_for_line("C: loaded");
+    window.click(1, RELOAD_X, TOOLBAR_Y);
+    window.wait_for_line("C: loaded");
+
+    // What is no address is refused, and stays there to be mended: the letters go behind it.
+    window.key("ctrl+t");
+    window.wait_for_title("New tab – Strobe");
+    window.write("no such");
+    window.key("Return");
+    window.write(" page");
+    window.key("Escape");
+    go(&window, &d.replace("http://", ""));
+    window.wait_for_line("D: loaded");
+    window.wait_for_title("D – Strobe");
+    // From the address field the keys go to the page.
+    window.key("x");
+    window.wait_for_line("D: key x");
+
+    window.key("ctrl+w");
+    window.wait_for_title("C – Strobe");
+    window.key("ctrl+shift+t");
+    window.wait_for_line("D: loaded");
+    window.wait_for_title("D – Strobe");
+    window.key("ctrl+1");
+    window.wait_for_title("A – Strobe");
+    window.key("ctrl+9");
+    window.wait_for_title("D – Strobe");
+    window.key("ctrl+Tab");
+    window.wait_for_title("A – Strobe");
+    window.key("ctrl+shift+Tab");
+    window.wait_for_title("D – Strobe");
+    window.key("ctrl+2");
+    window.wait_for_title("C – Strobe");
+    // The first tab, by the middle button: the other two are there still.
+    window.click(2, 100, 20);
+    window.key("ctrl+1");
+    window.wait_for_title("C – Strobe");
+    // The tab beside it, by the left one.
+    window.click(1, 330, 20);
+    window.wait_for_title("D – Strobe");
+
+    window.key("ctrl+w");
+    window.wait_for_title("C – Strobe");
+    window.key("ctrl+w");
+    let (status, console) = window.end();
+    assert!(status.success(), "{status}\n{console}");
+    assert!(!console.contains("panicked"), "{console}");
+}
+
+#[test]
+fn a_page_has_the_mouse_the_keys_and_the_size_of_its_window() {
+    let site = Site::plain().serve();
+    let display = Display::start(1024, 768);
+    let a = page(&site, "A");
+    let mut window = BrowserWindow::open(&display, &["--window-size=800x600", &a], &[]);
+    window.wait_for_line("A: light");
+    window.wait_for_line("A: loaded");
+
+    window.resize(640, 400 + CHROME_HEIGHT);
+    window.wait_for_line("A: size 640x400 at 1");
+
+    click(&window, 1, TEXT);
+    window.write("Ab1");
+    window.wait_for_line("A: text Ab1");
+    // Through the clipboard, from the page into the address field and back.
+    window.key("ctrl+a");
+    window.key("ctrl+c");
+    window.key("ctrl+l");
+    window.key("ctrl+v");
+    window.key("ctrl+a");
+    window.key("ctrl+c");
+    window.key("Escape");
+    window.key("Escape");
+    click(&window, 1, TEXT);
+    window.key("End");
+    window.key("ctrl+v");
+    window.wait_for_line("A: text Ab1Ab1");
+
+    window.click(4, 400, CHROME_HEIGHT + 200);
+    window.wait_for_line("A: wheel");
+    // The toolbar is not the page's.
+    window.click(1, 400, 10);
+    click(&window, 1, LINK);
+    window.wait_for_line("A: click on link");
+    window.wait_for_title("A-linked – Strobe");
+    let others: Vec<_> = window
+        .lines()
+        .into_iter()
+        .filter(|line| line.contains("click"))
+        .collect();
+    assert!(others.is_empty(), "{others:?}");
+
+    // A page that a page opens is a tab in front.
+    click(&window, 1, OPEN);
+    window.wait_for_title("A-linked-opened – Strobe");
+    window.key("ctrl+w");
+    window.wait_for_title("A-linked – Strobe");
+
+    // Last: a page knows its size before the picture is drawn that clicks go by.
+    window.key("ctrl+plus");
+    window.wait_for_line("A-linked: size 581x363 at 1.100000023841858");
+    window.key("ctrl+minus");
+    window.wait_for_line("A-linked: size 640x400 at 1");
+    window.key("ctrl+minus");
+    window.wait_for_line("A-linked: size 711x444 at 0.8999999761581421");
+    window.key("ctrl+0");
+    window.wait_for_line("A-linked: size 640x400 at 1");
+    window.key("ctrl+q");
+    let (status, console) = window.end();
+    assert!(status.success(), "{status}\n{console}");
+}
+
+#[test]
+fn what_a_page_asks_is_answered_in_the_window() {
+    let site = Site::plain().serve();
+    let display = Display::start(1024, 768);
+    let a = page(&site, "A");
+    let mut window = BrowserWindow::open(&display, &["--window-size=800x600", &a], &[]);
+    window.wait_for_line("A: loaded");
+
+    for (key, answer) in [("Return", "true"), ("Escape", "false")] {
+        click(&window, 1, CONFIRM);
+        window.wait_for_line("confirm: Really?");
+        window.key(key);
+        window.wait_for_line(&format!("A: confirmed {answer}"));
+    }
+    click(&window, 1, PROMPT);
+    window.wait_for_line("prompt: Your name?");
+    window.key("ctrl+a");
+    window.write("Ada");
+    window.key("Return");
+    window.wait_for_line("A: prompted Ada");
+    click(&window, 1, PROMPT);
+    window.wait_for_line("prompt: Your name?");
+    window.key("Escape");
+    window.wait_for_line("A: prompted null");
+
+    click(&window, 1, SELECT);
+    window.insist_on_line("A: selected third", |window| {
+        window.key("End");
+        window.key("Return");
+    });
+
+    let file = std::env::temp_dir().join(format!("strobe-{}-chosen.txt", std::process::id()));
+    fs::write(&file, "content").unwrap();
+    let name = file.file_name().unwrap().to_str().unwrap();
+    click(&window, 1, FILE);
+    window.insist_on_line(&format!("A: file {name}"), |window| {
+        window.key("ctrl+a");
+        window.write(file.to_str().unwrap());
+        window.key("Return");
+    });
+    fs::remove_file(&file).unwrap();
+
+    // Reload is what the last line of a page's own menu says.
+    window.click(3, 500, CHROME_HEIGHT + 300);
+    window.insist_on_line("A: loaded", |window| {
+        window.key("End");
+        window.key("Return");
+    });
+    window.key("ctrl+q");
+    let (status, console) = window.end();
+    assert!(status.success(), "{status}\n{console}");
+}
+
+#[test]
+fn a_point_is_two_pixels_on_a_fine_screen_and_the_theme_is_the_windows() {
+    let site = Site::plain().serve();
+    let display = Display::start(1024, 768);
+    let a = page(&site, "A");
+    let mut window = BrowserWindow::open(
+        &display,
+        &["--window-size=480x300", "--theme=dark", &a],
+        &[("WINIT_X11_SCALE_FACTOR", "2")],
+    );
+    window.wait_for_line("A: size 480x300 at 2");
+    window.wait_for_line("A: dark");
+    window.wait_for_line("A: loaded");
+    window.click(1, 2 * ELEMENTS_X, 2 * (CHROME_HEIGHT + LINK));
+    window.wait_for_line("A: click on link");
+    window.wait_for_title("A-linked – Strobe");
+    window.click(1, 2 * BACK_X, 2 * TOOLBAR_Y);
+    window.wait_for_title("A – Strobe");
+    window.key("ctrl+w");
+    let (status, console) = window.end();
+    assert!(status.success(), "{status}\n{console}");
+}
+
+#[test]
+fn a_session_drives_tabs() {
+    let site = Site::plain().serve();
+    let display = Display::start(1024, 768);
+    let driver = Driver::start_on(&display, &[]);
+    driver.open(&page(&site, "A"));
+    let first = driver.get("/window").unwrap();
+    let second = driver
+        .post("/window/new", &json!({ "type": "tab" }))
+        .unwrap();
+    driver
+        .post("/window", &json!({ "handle": second["handle"] }))
+        .unwrap();
+    driver.open(&page(&site, "B"));
+    assert_eq!(driver.execute("return document.title;"), json!("B"));
+    driver.post("/window", &json!({ "handle": first })).unwrap();
+    assert_eq!(
+        driver.execute(
+            "return new Promise((resolve) => requestAnimationFrame(() => resolve(document.title)));"
+        ),
+        json!("A")
+    );
+    driver
+        .post(&format!("{}/click", driver.element("#link")), &json!({}))
+        .unwrap();
+    assert_eq!(driver.get("/title").unwrap(), "A-linked");
+    assert_eq!(driver.delete("/window").unwrap(), json!([second["handle"]]));
+    let (status, console) = driver.shut_down();
+    assert!(status.success(), "{status}\n{console}");
+}
+
+#[test]
+fn a_button_records_and_shows_what_was_recorded() {
+    let site = Site::plain().serve();
+    let display = Display::start(1100, 900);
+    let driver = Driver::start_on(&display, &["--window-size=800x600"]);
+    driver.open(&page(&site, "A"));
+    let record = (800 - 53, TOOLBAR_Y);
+    display.click(record.0, record.1);
+    for _ in 0..3 {
+        driver.post("/refresh", &json!({})).unwrap();
+    }
+    display.click(record.0, record.1);
+
+    // The recording is shown in a tab of its own.
+    let shown = loop {
+        let handles = driver.get("/window/handles").unwrap();
+        if let Some(handle) = handles.get(1) {
+            break handle.clone();
+        }
+    };
+    driver.post("/window", &json!({ "handle": shown })).unwrap();
+    let address = driver.get("/url").unwrap();
+    assert_eq!(address, "about:profiling#recording=1");
+    let samples = driver.execute(
+        "return new Promise((resolve) => {
+            const look = () => {
+                const { ready, samples } = document.documentElement.dataset;
+                ready === undefined ? setTimeout(look, 20) : resolve(Number(samples));
+            };
+            look();
+        });",
+    );
+    assert!(samples.as_u64() > Some(0), "{samples}");
+
+    // Once more: it comes to the same tab.
+    display.click(record.0, record.1);
+    driver.post("/refresh", &json!({})).unwrap();
+    display.click(record.0, record.1);
+    let ended = driver.execute(
+        "return new Promise((resolve) => {
+            const look = () =>
+                location.hash === '#recording=2' ? resolve(true) : setTimeout(look, 20);
+            look();
+        });",
+    );
+    assert_eq!(ended, true);
+    assert_eq!(
+        driver
+            .get("/window/handles")
+            .unwrap()
+            .as_array()
+            .map(Vec::len),
+        Some(2)
+    );
+    let (status, console) = driver.shut_down();
+    assert!(status.success(), "{status}\n{console}");
+}

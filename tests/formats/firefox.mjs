@@ -1,0 +1,252 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+// What the Firefox Profiler takes for granted of a processed profile, whose front end is in no registry:
+// https://github.com/firefox-devtools/profiler/blob/main/docs-developer/processed-profile-format.md
+
+import { isStackless, readLabel } from "./labels.mjs";
+
+const VERSION = 55;
+
+// https://github.com/firefox-devtools/profiler/blob/main/src/utils/colors.ts
+const COLORS = new Set([
+  "transparent",
+  "lightblue",
+  "red",
+  "lightred",
+  "orange",
+  "blue",
+  "green",
+  "purple",
+  "yellow",
+  "brown",
+  "magenta",
+  "lightgreen",
+  "gray",
+  "grey",
+  "darkgray",
+  "darkgrey",
+]);
+
+const LOCATIONS = new Set([
+  "marker-chart",
+  "marker-table",
+  "timeline-overview",
+  "timeline-memory",
+  "timeline-ipc",
+  "timeline-fileio",
+  "stack-chart",
+]);
+
+const INSTANT = 0;
+const INTERVAL = 1;
+
+/** Throws an Error that says where the profile is not as it must be. */
+export function check(profile) {
+  const { meta, threads } = profile;
+  ensure(meta.preprocessedProfileVersion === VERSION, "meta.preprocessedProfileVersion");
+  for (const name of ["interval", "startTime", "processType", "version"]) {
+    ensure(Number.isFinite(meta[name]), `meta.${name}`);
+  }
+  ensure(meta.interval > 0, "meta.interval");
+  ensure(typeof meta.product === "string", "meta.product");
+  for (const name of ["libs", "pages"]) {
+    ensure(Array.isArray(profile[name]), name);
+  }
+  checkCategories(meta.categories);
+  const schemas = checkSchemas(meta.markerSchema);
+  for (const index of [...(meta.initialVisibleThreads ?? []), ...(meta.initialSelectedThreads ?? [])]) {
+    ensure(index in threads, "meta.initial…Threads");
+  }
+  const tids = threads.map(({ tid }) => tid);
+  ensure(new Set(tids).size === tids.length, "a tid is there twice");
+  threads.forEach((thread, index) => checkThread(thread, meta.categories, schemas, `threads[${index}]`));
+}
+
+function checkCategories(categories) {
+  for (const [index, { name, color, subcategories }] of categories.entries()) {
+    const place = `meta.categories[${index}]`;
+    ensure(typeof name === "string" && name !== "", `${place}.name`);
+    ensure(COLORS.has(color), `${place}.color: ${color}`);
+    // The first is that of what has none.
+    ensure(subcategories[0] === "Other", `${place}.subcategories`);
+  }
+  const names = categories.map(({ name }) => name);
+  ensure(new Set(names).size === names.length, "a category is there twice");
+  // Which the front end looks for.
+  ensure(names.includes("Other") && categories.some(({ color }) => color === "grey"), "meta.categories: no Other");
+}
+
+function checkSchemas(list) {
+  const schemas = new Map();
+  for (const schema of list) {
+    const place = `meta.markerSchema, ${schema.name}`;
+    ensure(!schemas.has(schema.name), `${place}: twice`);
+    ensure(
+      schema.display.every((location) => LOCATIONS.has(location)),
+      `${place}.display`,
+    );
+    for (const { key, label, format } of schema.fields) {
+      ensure(typeof key === "string" && typeof label === "string" && typeof format === "string", `${place}.fields`);
+    }
+    // Labels name fields.
+    for (const label of [schema.tableLabel, schema.chartLabel, schema.tooltipLabel]) {
+      for (const [, key] of (label ?? "").matchAll(/\{marker\.data\.(\w+)\}/g)) {
+        ensure(
+          schema.fields.some((field) => field.key === key),
+          `${place}: ${label}`,
+        );
+      }
+    }
+    schemas.set(schema.name, schema);
+  }
+  return schemas;
+}
+
+function checkThread(thread, categories, schemas, place) {
+  const { samples, stackTable, frameTable, funcTable, resourceTable, nativeSymbols, markers, stringArray } = thread;
+  ensure(typeof thread.pid === "string", `${place}.pid`);
+  ensure(["string", "number"].includes(typeof thread.tid), `${place}.tid`);
+  for (const name of ["name", "processName", "processType"]) {
+    ensure(typeof thread[name] === "string", `${place}.${name}`);
+  }
+  ensure(typeof thread.isMainThread === "boolean", `${place}.isMainThread`);
+  ensure(Array.isArray(thread.pausedRanges), `${place}.pausedRanges`);
+  for (const [start, end] of [
+    ["registerTime", "unregisterTime"],
+    ["processStartupTime", "processShutdownTime"],
+  ]) {
+    ensure(Number.isFinite(thread[start]), `${place}.${start}`);
+    ensure(thread[end] === null || thread[end] >= thread[start], `${place}.${end}`);
+  }
+  ensure(
+    stringArray.every((string) => typeof string === "string"),
+    `${place}.stringArray`,
+  );
+
+  const table = (value, name, columns) => checkColumns(value, columns, `${place}.${name}`);
+  const isString = isIndexOf(stringArray.length);
+  const isWhole = (value) => Number.isInteger(value);
+  const isFlag = (value) => typeof value === "boolean";
+  table(stackTable, "stackTable", {
+    frame: isIndexOf(frameTable.length),
+    prefix: (value, index) => value === null || isIndexOf(index)(value),
+  });
+  table(frameTable, "frameTable", {
+    address: isWhole,
+    inlineDepth: isWhole,
+    category: orNull(isIndexOf(categories.length)),
+    subcategory: orNull((value, index) =>
+      isIndexOf(categories[frameTable.category[index]].subcategories.length)(value),
+    ),
+    func: isIndexOf(funcTable.length),
+    nativeSymbol: orNull(isIndexOf(nativeSymbols.length)),
+    innerWindowID: orNull(isWhole),
+    line: orNull(isWhole),
+    column: orNull(isWhole),
+  });
+  table(funcTable, "funcTable", {
+    name: isString,
+    isJS: isFlag,
+    relevantForJS: isFlag,
+    resource: (value) => value === -1 || isIndexOf(resourceTable.length)(value),
+    fileName: orNull(isString),
+    lineNumber: orNull(isWhole),
+    columnNumber: orNull(isWhole),
+  });
+  table(resourceTable, "resourceTable", { lib: orNull(isWhole), name: isString, host: orNull(isString), type: isWhole });
+  table(nativeSymbols, "nativeSymbols", {});
+  table(samples, "samples", {
+    stack: orNull(isIndexOf(stackTable.length)),
+    timeDeltas: (value) => value >= 0,
+    weight: (value) => Number.isInteger(value) && value > 0,
+    threadCPUDelta: orNull((value) => value >= 0),
+  });
+  ensure(samples.weightType === "samples", `${place}.samples.weightType`);
+  checkMarkers(markers, categories, schemas, isString, `${place}.markers`);
+}
+
+function checkMarkers(markers, categories, schemas, isString, place) {
+  const isTime = orNull((value) => Number.isFinite(value) && value >= 0);
+  checkColumns(
+    markers,
+    {
+      name: isString,
+      category: isIndexOf(categories.length),
+      phase: (value) => value === INSTANT || value === INTERVAL,
+      startTime: isTime,
+      endTime: isTime,
+      data: (value) => schemas.has(value.type),
+    },
+    place,
+  );
+  for (const [index, phase] of markers.phase.entries()) {
+    const [start, end] = [markers.startTime[index], markers.endTime[index]];
+    ensure(start !== null, `${place}.startTime[${index}]`);
+    // The end of an instant is not looked at.
+    ensure(phase === INSTANT || end >= start, `${place}.endTime[${index}]`);
+    const data = markers.data[index];
+    for (const { key, format } of schemas.get(data.type).fields) {
+      const isRight = ["unique-string", "flow-id"].includes(format) ? isString : (value) => typeof value === "string";
+      ensure(isRight(data[key]), `${place}.data[${index}].${key}: ${data[key]} (${format})`);
+    }
+  }
+}
+
+function checkColumns(table, columns, place) {
+  ensure(Number.isInteger(table.length), `${place}.length`);
+  for (const [name, isRight] of Object.entries(columns)) {
+    const column = table[name];
+    ensure(Array.isArray(column), `${place}.${name}`);
+    ensure(column.length === table.length, `${place}.${name} has ${column.length} entries for ${table.length}`);
+    const wrong = column.findIndex((value, index) => !isRight(value, index));
+    ensure(wrong === -1, `${place}.${name}[${wrong}]: ${column[wrong]}`);
+  }
+}
+
+function isIndexOf(length) {
+  return (value) => Number.isInteger(value) && value >= 0 && value < length;
+}
+
+function orNull(isRight) {
+  return (value, index) => value === null || isRight(value, index);
+}
+
+function ensure(isRight, place) {
+  if (!isRight) {
+    throw new Error(place);
+  }
+}
+
+/** A thread's totals, as the front end's call tree counts them. */
+export function totals({ samples, stackTable, frameTable, funcTable, stringArray }) {
+  // Of each stack its functions, once each; the parents' are there before.
+  const keys = funcTable.name.map((name, func) => {
+    const text = stringArray[name];
+    const isFunction = funcTable.isJS[func] || funcTable.relevantForJS[func] || !isStackless(text);
+    return isFunction ? readLabel(text) : null;
+  });
+  const functions = new Map();
+  let all = 0;
+  let withStack = 0;
+  samples.stack.forEach((stack, index) => {
+    const weight = samples.weight[index];
+    all += weight;
+    const onStack = [];
+    for (let at = stack; at !== null; at = stackTable.prefix[at]) {
+      onStack.push(keys[frameTable.func[stackTable.frame[at]]]);
+    }
+    if (onStack.length === 0 || onStack[0] === null) {
+      return;
+    }
+    withStack += weight;
+    for (const key of new Set(onStack)) {
+      const entry = functions.get(key) ?? { itself: 0, total: 0 };
+      entry.total += weight;
+      entry.itself += key === onStack[0] ? weight : 0;
+      functions.set(key, entry);
+    }
+  });
+  return { samples: all, withStack, functions };
+}

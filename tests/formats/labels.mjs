@@ -1,0 +1,54 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+// Functions as text, as components/profile_formats/label.rs writes them, and what stands for no stack.
+
+const CODES = {
+  "%3B": ";",
+  "%0A": "\n",
+  "%0D": "\r",
+  "%25": "%",
+  "%28": "(",
+  "%29": ")",
+  "%3A": ":",
+  "%5B": "[",
+  "%E2%80%A8": "\u2028",
+  "%E2%80%A9": "\u2029",
+};
+
+const STACKLESS = new Set(["(program)", "(idle)", "(script)", "(gc)", "(style)", "(layout)", "(paint)", "(other)"]);
+
+export function isStackless(name) {
+  return STACKLESS.has(name);
+}
+
+/** What makes two functions one: the key of all maps. */
+export function functionKey({ name, resource = "", line = 0, column = 0 }) {
+  return JSON.stringify([name, resource, line, line === 0 ? 0 : column]);
+}
+
+export function readName(text) {
+  return text === "(anonymous)" ? "" : unescape(text);
+}
+
+/** The key of a function from `name (url:line:column)`. */
+export function readLabel(text) {
+  const at = text.endsWith(")") ? text.lastIndexOf(" (") : -1;
+  if (at === -1) {
+    return functionKey({ name: readName(text) });
+  }
+  const [name, place] = [text.slice(0, at), text.slice(at + 2, -1)];
+  const numbers = /^(.*?)(?::([1-9][0-9]*))?(?::([1-9][0-9]*))?$/su.exec(place);
+  const [, resource, line, column] = numbers;
+  return functionKey({
+    name: readName(name),
+    resource: unescape(resource),
+    line: Number(line ?? 0),
+    column: Number(column ?? 0),
+  });
+}
+
+function unescape(text) {
+  return text.replace(new RegExp(Object.keys(CODES).join("|"), "g"), (code) => CODES[code]);
+}

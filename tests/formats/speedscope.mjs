@@ -1,0 +1,52 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+// speedscope's own importer, taken out of the application, which the package holds as a bundle.
+
+import { readFileSync, readdirSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+
+import { JSDOM, VirtualConsole } from "jsdom";
+
+const IMPORTER = "importProfileGroupFromText";
+
+const manifest = createRequire(import.meta.url).resolve("speedscope/package.json");
+const folder = join(dirname(manifest), "dist", "release");
+
+export const { version } = JSON.parse(readFileSync(manifest, "utf8"));
+
+/** Gives a function from a file's name and text to speedscope's profiles, or null if it takes it for none. */
+export async function loadImporter() {
+  const bundle = readdirSync(folder).find((name) => /^speedscope-.*\.js$/.test(name));
+  // It draws with WebGL, which is not there, and says so.
+  const { window } = new JSDOM("<!DOCTYPE html><body><div></div></body>", {
+    pretendToBeVisual: true,
+    runScripts: "outside-only",
+    url: "http://localhost/",
+    virtualConsole: new VirtualConsole(),
+  });
+  // What jsdom has not.
+  Object.assign(window, { TextDecoder, TextEncoder });
+  window.matchMedia = () => ({ matches: false, addListener() {}, removeListener() {} });
+  // The bundle's modules have their exported names, as properties that it defines.
+  let importers = null;
+  const { defineProperty } = window.Object;
+  window.Object.defineProperty = (target, name, descriptor) => {
+    if (name === IMPORTER) {
+      importers = target;
+    }
+    return defineProperty(target, name, descriptor);
+  };
+  window.eval(readFileSync(join(folder, bundle), "utf8"));
+  // The importers are a module that the application loads when it has started.
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  if (!importers) {
+    throw new Error(`speedscope ${version} has no ${IMPORTER}`);
+  }
+  return async (name, text) => {
+    const group = await importers[IMPORTER](name, text);
+    return group && group.profiles;
+  };
+}

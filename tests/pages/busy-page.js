@@ -1,0 +1,42 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+"use strict";
+
+// How many rounds there are, and then the page closes if it is told to.
+const parameters = new URLSearchParams(location.search);
+const lastRound = Number(parameters.get("rounds") ?? Infinity);
+
+// How many rounds the page's worker has done.
+var workerRounds = 0;
+
+if (parameters.has("worker")) {
+  const worker = new Worker("busy-worker.js");
+  worker.onmessage = ({ data }) => { workerRounds = data; };
+}
+
+// Of other origins, if their addresses are.
+for (const address of parameters.getAll("frame")) {
+  const frame = document.createElement("iframe");
+  frame.src = address;
+  document.documentElement.append(frame);
+}
+
+// How many rounds the frames have done, by their origins.
+var frameRounds = {};
+addEventListener("message", ({ data, origin }) => { frameRounds[origin] = data; });
+
+function turn() {
+  busy();
+  if (parent !== window) {
+    parent.postMessage(rounds, "*");
+  }
+  if (rounds < lastRound) {
+    setTimeout(turn);
+  } else if (parameters.has("close")) {
+    close();
+  }
+}
+
+turn();

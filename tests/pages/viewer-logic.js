@@ -1,0 +1,449 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+"use strict";
+
+// What about:profiling works out of a recording, on one that is small enough to count by hand and on a generated one
+// against a count that knows nothing of trees. Gives { name of the check: "passed" or what is wrong }.
+
+const PAGE = "https://a.example/";
+const OTHER_PAGE = "https://b.example/";
+
+// Stacks of the page:   0 main   1 main work   2 main work sort   3 main work work   4 main other   5 (anonymous)
+// and of the worker:    0 work   1 work sort
+const SMALL = {
+  version: 1, interval: 2, timeOrigin: null,
+  processes: [
+    { name: "browser", pid: 7, ended: null, eventLoops: [{
+      name: "page", kind: "page", documents: [PAGE],
+      resources: [`${PAGE}a.js`, `${OTHER_PAGE}b.js`],
+      realms: [{ url: PAGE, origin: "https://a.example" }, { url: OTHER_PAGE, origin: "https://b.example" }],
+      frames: {
+        name: ["main", "work", "sort", "other", ""], kind: [0, 0, 1, 0, 0], resource: [0, 0, -1, 1, 1],
+        line: [1, 10, 0, 3, 7], column: [1, 5, 0, 1, 2], realm: [0, 0, 0, 1, 1],
+      },
+      stacks: { parent: [-1, 0, 1, 1, 0, -1], frame: [0, 1, 2, 1, 3, 4] },
+      samples: {
+        time: [10000, 2000, 2000, 2000, 2000, 2000, 2000, 2000, 2000, 2000],
+        stack: [0, 1, 2, 2, 3, 4, 5, -1, -1, -1],
+        activity: [1, 1, 1, 1, 2, 1, 1, 0, 4, 0],
+      },
+    }] },
+    { name: "content", pid: 8, ended: 20, eventLoops: [{
+      name: "worker", kind: "worker", documents: [],
+      resources: [`${PAGE}a.js`], realms: [{ url: PAGE, origin: "https://a.example" }],
+      frames: {
+        name: ["sort", "work"], kind: [1, 0], resource: [-1, 0], line: [0, 10], column: [0, 5], realm: [-1, 0],
+      },
+      stacks: { parent: [-1, 0], frame: [1, 0] },
+      samples: { time: [12000, 2000, 2000], weight: [3, 2, 1], stack: [0, 1, -1], activity: [1, 1, -1] },
+    }] },
+  ],
+};
+
+const checks = {
+  "a recording is decoded on one clock"() {
+    const recording = decodeSmall();
+    same([recording.start, recording.end, recording.weight, recording.sampleCount], [10, 30, 16, 13]);
+    same([...recording.loops[1].sampleTime], [12, 14, 16]);
+    // A sample stands for its weight, and for no longer than until the next.
+    same([...recording.loops[1].sampleEnd], [14, 16, 18]);
+    same(recording.functions.labels.slice(0, recording.functions.count), ["main", "work", "sort", "other", "(anonymous)"]);
+    same(recording.processes.map(({ label, ended }) => [label, ended]), [["browser", null], ["content", 20]]);
+    same(recording.functions.place(1), `${PAGE}a.js:10:5`);
+    same([...recording.functions.realms[2]], [0, -1]);
+  },
+
+  "samples are counted once, in each tree"() {
+    const { totals } = shown({ idle: true });
+    same(totals.shown, 16);
+    same(sum(strobe.totals.children(totals, -1).map(node => totals.total[node])), 16);
+    same(sum(strobe.totals.invertedRoots(totals).map(({ weight }) => weight)), 16);
+    same(sum(totals.functionSelf), 16);
+    same(sum(totals.resourceSelf), 16);
+  },
+
+  "self and total are those counted by hand"() {
+    const { recording, totals } = shown({ idle: true });
+    const figures = Object.fromEntries(recording.functions.labels.map((label, id) => (
+      [label, [totals.functionSelf[id], totals.functionTotal[id]]])));
+    same(figures, {
+      main: [1, 6], work: [5, 9], sort: [4, 4], other: [1, 1], "(anonymous)": [1, 1],
+      "(idle)": [2, 2], "(script)": [0, 0], "(garbage collection)": [0, 0], "(style)": [0, 0], "(layout)": [1, 1],
+      "(paint)": [0, 0], "(other work)": [0, 0], "(no stack)": [1, 1],
+    });
+  },
+
+  "a script has the samples with any of its functions, once each"() {
+    const { totals, nodes } = shown({ idle: true });
+    const of = name => [totals.resourceSelf, totals.resourceTotal].map(list => list[nodes.resourceNames.indexOf(name)]);
+    same(of(`${PAGE}a.js`), [6, 11]);
+    same(of(`${OTHER_PAGE}b.js`), [2, 2]);
+    same(of("built-in functions"), [4, 4]);
+  },
+
+  "the call tree is that of both event loops"() {
+    same(treeOf(shown({ idle: false })), [
+      ["main", 6, 1, [["work", 4, 1, [["sort", 2, 2, []], ["work", 1, 1, []]]], ["other", 1, 1, []]]],
+      ["work", 5, 3, [["sort", 2, 2, []]]],
+      ["(layout)", 1, 1, []],
+      ["(anonymous)", 1, 1, []],
+    ]);
+  },
+
+  "bottom-up is the inverted tree"() {
+    const shownNow = shown({ idle: false });
+    same(invertedOf(shownNow), [
+      ["work", 5, [["main", 1, []], ["work", 1, [["main", 1, []]]]]],
+      ["sort", 4, [["work", 4, [["main", 2, []]]]]],
+      ["main", 1, []],
+      ["other", 1, [["main", 1, []]]],
+      ["(anonymous)", 1, []],
+      ["(layout)", 1, []],
+    ]);
+  },
+
+  "callers and callees count a sample once"() {
+    const { recording, totals } = shown({ idle: false });
+    const named = rows => rows.map(({ func, weight }) => [func < 0 ? null : recording.functions.labels[func], weight]);
+    const work = recording.functions.labels.indexOf("work");
+    same(named(strobe.totals.callers(totals, work)), [[null, 5], ["main", 4], ["work", 1]]);
+    same(named(strobe.totals.callees(totals, work)), [["sort", 4], ["work", 1]]);
+  },
+
+  "a function that calls itself over and over calls itself once in a sample"() {
+    const { recording, totals } = shownTrace([["f", 1], ["f", 1], ["f", 1], ["g", 2]]);
+    const named = rows => rows.map(({ func, weight }) => [func < 0 ? null : recording.functions.labels[func], weight]);
+    same(named(strobe.totals.callers(totals, 0)), [[null, 1], ["f", 1]]);
+    same(named(strobe.totals.callees(totals, 0)), [["f", 1], ["g", 1]]);
+    same([totals.functionSelf[0], totals.functionTotal[0]], [0, 1]);
+  },
+
+  "functions of one name at two places are two"() {
+    const { recording, totals } = shownTrace([["f", 1], ["f", 2]]);
+    same(recording.functions.count, 2);
+    same([0, 1].map(id => [totals.functionSelf[id], totals.functionTotal[id]]), [[0, 1], [1, 1]]);
+  },
+
+  "idle samples count only if asked for"() {
+    // Two that were idle, and one of which nothing is known.
+    same(shown({ idle: false }).totals.shown, 13);
+  },
+
+  "a hidden built-in gives its time to its caller"() {
+    const { recording, totals } = shown({ kinds: 0b1101 });
+    const work = recording.functions.labels.indexOf("work");
+    same([totals.functionSelf[work], totals.functionTotal[work], totals.shown], [9, 9, 13]);
+  },
+
+  "only built-ins: what has none does not count"() {
+    const state = shown({ kinds: 0b0010 });
+    same(treeOf(state), [["sort", 4, 4, []], ["(layout)", 1, 1, []]]);
+  },
+
+  "a realm that is left out takes its frames, and what has no others"() {
+    // Realm 1 has `other` and the anonymous function; samples without a stack are of no realm.
+    same(treeOf(shown({ realms: [1, 0, 1] })), [
+      ["main", 6, 2, [["work", 4, 1, [["sort", 2, 2, []], ["work", 1, 1, []]]]]],
+      ["work", 5, 3, [["sort", 2, 2, []]]],
+    ]);
+    // The built-in of the worker has no realm.
+    same(treeOf(shown({ realms: [1, 0, 0] })).at(-1), ["work", 5, 5, []]);
+  },
+
+  "an origin is filtered as its realms are"() {
+    same(treeOf(shown({ origins: new Map([["https://a.example", false]]) })), [
+      ["sort", 2, 2, []], ["other", 1, 1, []], ["(anonymous)", 1, 1, []],
+    ]);
+  },
+
+  "an event loop that is left out does not count"() {
+    same(treeOf(shown({ loops: [0, 1] })), [["work", 5, 3, [["sort", 2, 2, []]]]]);
+  },
+
+  "a time range counts what lies in it, its end excluded"() {
+    // At 14 and 16 ms two built-ins in the page; in the worker a built-in of weight 2 and one that is idle.
+    const state = shown({ range: [14, 18] });
+    same(state.totals.shown, 4);
+    same(treeOf(state), [["main", 2, 0, [["work", 2, 0, [["sort", 2, 2, []]]]]], ["work", 2, 0, [["sort", 2, 2, []]]]]);
+    same(shown({ range: [14, 14.5] }).totals.shown, 3);
+    same(shown({ range: [0, 10] }).totals.shown, 0);
+  },
+
+  "a search filters paths with a match, or only marks them"() {
+    same(treeOf(shown({ search: "SORT" })), [
+      ["main", 2, 0, [["work", 2, 0, [["sort", 2, 2, []]]]]], ["work", 2, 0, [["sort", 2, 2, []]]],
+    ]);
+    // By URL.
+    same(shown({ search: "b.example/b" }).totals.shown, 2);
+    same(shown({ search: "nothing of that name" }).totals.shown, 0);
+    const marked = shown({ search: "sort", searchFilters: false });
+    same(marked.totals.shown, 13);
+    same(sum(marked.matches), 1);
+    same(shown({ search: "  " }).matches, null);
+  },
+
+  "filters are combined"() {
+    same(treeOf(shown({ search: "sort", range: [14, 16], loops: [1, 0] })), [
+      ["main", 1, 0, [["work", 1, 0, [["sort", 1, 1, []]]]]],
+    ]);
+  },
+
+  "a selected path survives a filter"() {
+    const { state } = strobe;
+    shown({});
+    const [main] = strobe.totals.children(state.totals, -1);
+    const [work] = strobe.totals.children(state.totals, main);
+    state.selectNode(work);
+    state.change({ filters: { ...state.filters, kinds: 0b1101 } }, "tree");
+    state.flush();
+    same(strobe.callNodes.path(state.nodes, state.selection.node).map(node => labelOf(state, node)), ["main", "work"]);
+  },
+
+  "a web trace is read"() {
+    const trace = {
+      resources: ["https://a.example/a.js"],
+      frames: [{ name: "f", resourceId: 0, line: 3, column: 4 }, { name: "map" }],
+      stacks: [{ frameId: 0 }, { parentId: 0, frameId: 1 }],
+      samples: [
+        { timestamp: 5, stackId: 0 }, { timestamp: 15, stackId: 1 }, { timestamp: 25 }, { timestamp: 45, stackId: 1, marker: "gc" },
+        // Of one time, as coarse clocks have it: this says nothing of the interval.
+        { timestamp: 45 }, { timestamp: 45 }, { timestamp: 45 }, { timestamp: 45 },
+      ],
+    };
+    const recording = strobe.recording.decode(trace, "pasted");
+    strobe.state.show(recording);
+    strobe.state.flush();
+    same([recording.interval, recording.start, recording.end, recording.weight], [10, 5, 55, 8]);
+    same(treeOf(strobe.state), [["f", 3, 1, [["map", 2, 2, []]]]]);
+    same([...recording.loops[0].sampleActivity], [7, 7, 7, 2, 7, 7, 7, 7]);
+  },
+
+  "what is wrong in a recording is named with its place"() {
+    const broken = (change, expected) => {
+      const copy = structuredClone(SMALL);
+      change(copy);
+      throws(() => strobe.recording.decode(copy), expected);
+    };
+    const place = "processes[0].eventLoops[0]";
+    const loop = copy => copy.processes[0].eventLoops[0];
+    broken(copy => { copy.version = 2; }, "version: 2 is not 1");
+    broken(copy => { copy.interval = 0; }, "interval: 0");
+    broken(copy => { loop(copy).stacks.parent[2] = 2; }, `${place}.stacks.parent[2]: 2 is not a stack before it`);
+    broken(copy => { loop(copy).stacks.frame[2] = 5; }, `${place}.stacks.frame[2]: 5`);
+    broken(copy => { loop(copy).samples.stack[1] = 6; }, `${place}.samples.stack[1]: 6`);
+    broken(copy => { loop(copy).samples.time[1] = -1; }, `${place}.samples.time[1]: -1 goes back`);
+    broken(copy => { loop(copy).samples.activity.pop(); }, `${place}.samples.activity: there is no list of 10`);
+    broken(copy => { loop(copy).frames.realm[0] = 2; }, `${place}.frames.realm[0]: 2`);
+    broken(copy => { loop(copy).frames.kind[4] = 4; }, `${place}.frames.kind[4]: 4`);
+    broken(copy => { delete copy.processes; }, "neither viewer data nor the trace");
+    const trace = { resources: [], frames: [{ name: "f" }], stacks: [{ frameId: 1 }], samples: [] };
+    throws(() => strobe.recording.decode(trace), "stacks[0].frameId: 1 is not one of the 1 there are");
+    throws(() => strobe.recording.decode({ ...trace, stacks: [{ frameId: 0, parentId: 0 }] }), "stacks[0].parentId: 0");
+    throws(() => strobe.recording.decode({ ...trace, stacks: [], samples: [{ timestamp: 2 }, { timestamp: 1 }] }), "samples[1].timestamp");
+  },
+
+  "a large recording is counted as a count without trees counts it"() {
+    const recording = strobe.recording.decode(generateRecording({ samples: 3000, eventLoops: 4 }), "generated");
+    for (const range of [null, [500, 1700.5]]) {
+      strobe.state.show(recording);
+      strobe.state.change({ range, filters: { ...strobe.state.filters, idle: true } }, "range");
+      strobe.state.flush();
+      const { totals, nodes } = strobe.state;
+      const [self, total, paths] = plainCount(recording, range);
+      same([...totals.functionSelf], self);
+      same([...totals.functionTotal], total);
+      const inTree = new Map();
+      for (let node = 0; node < nodes.count; node++) {
+        if (totals.self[node]) {
+          inTree.set(strobe.callNodes.path(nodes, node).map(step => nodes.func[step]).join(" "), totals.self[node]);
+        }
+      }
+      same([...inTree].sort(), [...paths].sort());
+      same([...invertedPaths(totals)].sort(), [...paths].sort());
+    }
+  },
+
+  "a window stays within its bounds"() {
+    const { zoom, pan, within, markStep, marks } = strobe.timeWindow;
+    same(zoom([0, 100], 0.5, 0.25, [0, 100], 1), [12.5, 62.5]);
+    same(zoom([50, 60], 100, 0.5, [0, 100], 1), [0, 100]);
+    same(zoom([50, 60], 0.001, 0.5, [0, 100], 4), [53, 57]);
+    same(pan([10, 20], -2, [0, 100]), [0, 10]);
+    same(pan([10, 20], 0.5, [0, 100]), [15, 25]);
+    same(within([90, 120], [0, 100]), [70, 100]);
+    same(within([-50, 120], [0, 100]), [0, 100]);
+    same(markStep([0, 1000], 10), 100);
+    same(markStep([0, 1000], 7), 200);
+    same(marks([12, 61], 20), [20, 40, 60]);
+  },
+
+  "figures are written as people read them"() {
+    const { count, milliseconds, duration, percent, bytes, fileName, place } = strobe.format;
+    same([count(1234567), milliseconds(1234.5), milliseconds(12.345), milliseconds(0.5)],
+      ["1\u202f234\u202f567", "1\u202f235", "12.3", "0.50"]);
+    same([duration(0.25), duration(12), duration(1500), duration(90500)], ["250 µs", "12.0 ms", "1.50 s", "1 min 30.5 s"]);
+    same([percent(1, 3), percent(1, 0), bytes(1536), bytes(12)], ["33.3 %", "–", "1.5 KiB", "12 B"]);
+    same([fileName("https://a.example/x/y.js?v=1#z"), fileName("https://a.example/"), place("a.js", 3, 0)],
+      ["y.js", "a.example", "a.js:3"]);
+  },
+
+  "colours can be read and told from the ground"() {
+    const { LIGHT, DARK, ACTIVITIES, ON_MATCH, contrast } = strobe.palette;
+    same([contrast("#000000", "#ffffff"), contrast("#777777", "#777777")], [21, 1]);
+    for (const [name, scheme] of Object.entries({ light: LIGHT, dark: DARK })) {
+      const boxes = [...scheme.scripts.flat(), scheme.builtIn, scheme.native, scheme.unknown, scheme.activity, scheme.ground, scheme.header];
+      for (const box of boxes) {
+        atLeast(contrast(box, scheme.text), 4.5, `${name}: text on ${box}`);
+      }
+      atLeast(contrast(scheme.faint, scheme.ground), 4.5, `${name}: faint text`);
+      atLeast(contrast(scheme.faint, scheme.header), 4.5, `${name}: faint text on the ruler`);
+      atLeast(contrast(scheme.onAccent, scheme.accent), 4.5, `${name}: text on the selection`);
+      atLeast(contrast(scheme.onDim, scheme.dim), 4.5, `${name}: text on what is dimmed`);
+      atLeast(contrast(ON_MATCH, scheme.match), 4.5, `${name}: text on a match`);
+      for (const activity of ACTIVITIES) {
+        atLeast(contrast(activity[name], scheme.ground), 3, `${name}: ${activity.name}`);
+      }
+    }
+  },
+};
+
+function decodeSmall() {
+  return strobe.recording.decode(structuredClone(SMALL), "small");
+}
+
+// The state with the small recording and what differs from its first filters.
+function shown({ idle, kinds, realms, origins, loops, ...others }) {
+  const { state } = strobe;
+  state.show(decodeSmall());
+  state.searchFilters = true;
+  const filters = { ...state.filters };
+  for (const [name, value] of Object.entries({ idle, kinds, origins })) {
+    filters[name] = value ?? filters[name];
+  }
+  filters.realms = realms ? Uint8Array.from(realms) : filters.realms;
+  filters.loops = loops ? Uint8Array.from(loops) : filters.loops;
+  state.change({ filters, ...others }, "tree", "range", "search");
+  state.flush();
+  return state;
+}
+
+// The state with one sample, whose stack is given from its root: [[name, line], …].
+function shownTrace(frames) {
+  const { state } = strobe;
+  state.show(strobe.recording.decode({
+    resources: [`${PAGE}a.js`],
+    frames: frames.map(([name, line]) => ({ name, resourceId: 0, line, column: 1 })),
+    stacks: frames.map((_, i) => (i ? { parentId: i - 1, frameId: i } : { frameId: 0 })),
+    samples: [{ timestamp: 1, stackId: frames.length - 1 }],
+  }));
+  state.flush();
+  return state;
+}
+
+function labelOf({ recording, nodes }, node) {
+  return recording.functions.labels[nodes.func[node]];
+}
+
+// [[name, total, self, children], …]
+function treeOf(state, node = -1) {
+  return strobe.totals.children(state.totals, node).map(child => (
+    [labelOf(state, child), state.totals.total[child], state.totals.self[child], treeOf(state, child)]));
+}
+
+// [[name, weight, callers], …]
+function invertedOf({ recording, totals }) {
+  const named = rows => rows.map(row => (
+    [recording.functions.labels[row.func], row.weight, named(strobe.totals.invertedChildren(totals, row))]));
+  return named(strobe.totals.invertedRoots(totals));
+}
+
+// Of each path from a root to where samples ended, the weight: from the inverted tree.
+function invertedPaths(totals) {
+  const paths = new Map();
+  const visit = (row, below) => {
+    const path = [row.func, ...below];
+    const callers = strobe.totals.invertedChildren(totals, row);
+    const ended = row.weight - sum(callers.map(({ weight }) => weight));
+    if (ended) {
+      paths.set(path.join(" "), ended);
+    }
+    for (const caller of callers) {
+      visit(caller, path);
+    }
+  };
+  for (const root of strobe.totals.invertedRoots(totals)) {
+    visit(root, []);
+  }
+  return paths;
+}
+
+function plainCount(recording, range) {
+  const self = new Array(recording.functions.total).fill(0);
+  const total = self.slice();
+  const paths = new Map();
+  for (const loop of recording.loops) {
+    for (let i = 0; i < loop.sampleCount; i++) {
+      if (range && !(loop.sampleTime[i] >= range[0] && loop.sampleTime[i] < range[1])) {
+        continue;
+      }
+      const path = [];
+      for (let stack = loop.sampleStack[i]; stack >= 0; stack = loop.stackParent[stack]) {
+        path.unshift(loop.frameFunction[loop.stackFrame[stack]]);
+      }
+      if (!path.length) {
+        path.push(recording.functions.count + loop.sampleActivity[i]);
+      }
+      self[path.at(-1)]++;
+      for (const id of new Set(path)) {
+        total[id]++;
+      }
+      const key = path.join(" ");
+      paths.set(key, (paths.get(key) ?? 0) + 1);
+    }
+  }
+  return [self, total, paths];
+}
+
+function sum(numbers) {
+  return [...numbers].reduce((all, number) => all + number, 0);
+}
+
+function same(actual, expected) {
+  const [a, b] = [actual, expected].map(value => JSON.stringify(value));
+  if (a !== b) {
+    throw new Error(`${a.slice(0, 2000)} is not ${b.slice(0, 2000)}`);
+  }
+}
+
+function throws(action, expected) {
+  try {
+    action();
+  } catch (error) {
+    if (error.message.includes(expected)) {
+      return;
+    }
+    throw new Error(`“${error.message}” does not say “${expected}”`);
+  }
+  throw new Error(`no error that says “${expected}”`);
+}
+
+function atLeast(value, least, what) {
+  if (!(value >= least)) {
+    throw new Error(`${what}: ${value.toFixed(2)} is less than ${least}`);
+  }
+}
+
+function runChecks() {
+  return Object.fromEntries(Object.entries(checks).map(([name, check]) => {
+    try {
+      check();
+      return [name, "passed"];
+    } catch (error) {
+      return [name, `${error}\n${error.stack}`];
+    }
+  }));
+}
+
+runTest(runChecks);

@@ -1,0 +1,34 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+// A page that says on the console what it notices of its window. It is called as its query says.
+
+"use strict";
+
+const called = new URLSearchParams(location.search).get("name");
+document.title = called;
+
+const say = (what) => console.log(`${called}: ${what}`);
+const saySize = () => say(`size ${innerWidth}x${innerHeight} at ${devicePixelRatio}`);
+const element = (id) => document.getElementById(id);
+
+addEventListener("resize", saySize);
+addEventListener("keydown", (event) => say(`key ${event.key}`));
+addEventListener("click", (event) => say(`click on ${event.target.id || event.target.localName}`));
+addEventListener("wheel", () => say("wheel"));
+
+element("link").href = `?name=${called}-linked`;
+element("confirm").addEventListener("click", () => say(`confirmed ${confirm("Really?")}`));
+element("prompt").addEventListener("click", () => say(`prompted ${prompt("Your name?", "nobody")}`));
+element("select").addEventListener("change", (event) => say(`selected ${event.target.value}`));
+element("file").addEventListener("change", (event) => say(`file ${event.target.files[0].name}`));
+element("text").addEventListener("input", (event) => say(`text ${event.target.value}`));
+element("open").addEventListener("click", () => window.open(`?name=${called}-opened`));
+element("colour").addEventListener("change", (event) => say(`colour ${event.target.value}`));
+
+addEventListener("load", () => {
+  saySize();
+  say(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+  say("loaded");
+});

@@ -1,0 +1,144 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+"use strict";
+
+// Makes a recording as large as the about:profiling page must be able to show, as viewer data (version 1): pages and
+// workers that load, work, lay out, collect garbage and wait, in processes of which one ends early. In a page, a script
+// `generateRecording(options)`; with node, `node generate.js [SAMPLES [EVENT_LOOPS]] > FILE`.
+
+const DEFAULT_SAMPLES = 100000;
+const DEFAULT_LOOPS = 8;
+const LOOPS_PER_PROCESS = 3;
+const FUNCTIONS = 900;
+const FILES = 24;
+const REALMS = 3;
+const TASKS = 300;
+const [IDLE, SCRIPT, GC, STYLE, LAYOUT, PAINT, OTHER] = [0, 1, 2, 3, 4, 5, 6];
+const VERBS = ["update", "render", "parse", "diff", "schedule", "resolve", "measure", "encode", "collect", "apply", "walk", "merge"];
+const NOUNS = ["Tree", "Node", "Layout", "State", "Queue", "Token", "Row", "Cache", "Style", "Graph", "Message", "Buffer"];
+const BUILT_INS = ["Array.prototype.sort", "Array.prototype.map", "JSON.parse", "Promise.then", "String.prototype.replace",
+  "appendChild", "querySelectorAll", "getBoundingClientRect", "postMessage", "Map.prototype.get"];
+
+function generateRecording({ samples = DEFAULT_SAMPLES, eventLoops = DEFAULT_LOOPS } = {}) {
+  // The same recording every time.
+  let seed = 20240229;
+  const random = limit => {
+    seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
+    return Math.floor((seed / 4294967296) * limit);
+  };
+  const processes = [];
+  for (let loop = 0; loop < eventLoops; loop++) {
+    if (loop % LOOPS_PER_PROCESS === 0) {
+      const number = processes.length;
+      processes.push({ name: number ? `content ${number}` : "browser", pid: 4000 + number * 17, ended: null, eventLoops: [] });
+    }
+    const process = processes.at(-1);
+    // The last process ends when two thirds are over.
+    const isDying = loop >= LOOPS_PER_PROCESS * Math.floor((eventLoops - 1) / LOOPS_PER_PROCESS) && processes.length > 1;
+    const count = isDying ? Math.floor(samples * 0.65) : samples;
+    const made = generateLoop(loop, count, random);
+    process.eventLoops.push(made.eventLoop);
+    if (isDying) {
+      process.ended = Math.max(process.ended ?? 0, made.end + 0.4);
+    }
+  }
+  return { version: 1, interval: 1, timeOrigin: 1789000000000, processes };
+}
+
+function generateLoop(number, count, random) {
+  const site = `https://${["shop", "news", "maps"][number % 3]}.example`;
+  const isWorker = number % 3 === 2;
+  const resources = Array.from({ length: FILES }, (_, i) => `${i % 5 === 0 ? "https://cdn.example" : site}/js/${
+    ["app", "view", "model", "vendor", "router", "worker"][i % 6]}-${i}.js`);
+  const realms = Array.from({ length: REALMS }, (_, i) => ({
+    url: `${i === 2 ? "https://ads.example" : site}/${["", "frame", "ad"][i]}`, origin: i === 2 ? "https://ads.example" : site,
+  }));
+  const frames = { name: [], kind: [], resource: [], line: [], column: [], realm: [] };
+  for (let i = 0; i < FUNCTIONS; i++) {
+    const isBuiltIn = i % 12 === 11;
+    frames.name.push(isBuiltIn ? BUILT_INS[(i / 12 | 0) % BUILT_INS.length]
+      : i % 17 === 5 ? "" : `${VERBS[i % VERBS.length]}${NOUNS[(i / VERBS.length | 0) % NOUNS.length]}${i > 143 ? i : ""}`);
+    frames.kind.push(isBuiltIn ? 1 : 0);
+    frames.resource.push(isBuiltIn ? -1 : i % FILES);
+    frames.line.push(isBuiltIn ? 0 : 1 + (i * 37) % 1900);
+    frames.column.push(isBuiltIn ? 0 : 1 + (i * 11) % 80);
+    frames.realm.push(i % 9 === 8 ? 2 : i % 5 === 4 ? 1 : 0);
+  }
+  const stacks = { parent: [], frame: [] };
+  const ids = new Map();
+  const stackOf = (parent, frame) => {
+    const key = parent * FUNCTIONS + frame;
+    if (!ids.has(key)) {
+      ids.set(key, stacks.frame.length);
+      stacks.parent.push(parent);
+      stacks.frame.push(frame);
+    }
+    return ids.get(key);
+  };
+  const data = { time: [], stack: [], activity: [] };
+  const path = [];
+  let activity = IDLE;
+  let left = 0;
+  let taskDepth = 0;
+  let clock = 0;
+  for (let i = 0; i < count; i++) {
+    if (left-- <= 0) {
+      activity = nextActivity(activity, isWorker, random);
+      left = activity === IDLE ? 3 + random(60) : activity === SCRIPT ? 20 + random(220) : 2 + random(14);
+      path.length = 0;
+    }
+    let stack = -1;
+    if (activity === SCRIPT || (activity === GC && path.length)) {
+      if (!path.length) {
+        // A task: one of some hundred ways down from the event loop, some of them much more frequent than others.
+        const task = random(1 + random(TASKS));
+        const depth = 4 + (task % 7 === 0 ? 26 : task % 11);
+        for (let caller = number * 31 + task; path.length < depth; caller = path.at(-1)) {
+          path.push((caller * 7 + 13 * (1 + (task + path.length) % 5)) % FUNCTIONS);
+        }
+        taskDepth = path.length;
+      }
+      // The stack changes at its end.
+      path.length = Math.max(taskDepth, path.length - random(3));
+      for (let more = random(4); more > 0 && path.length < taskDepth + 6; more--) {
+        path.push((path.at(-1) * 7 + [1, 1, 1, 2, 3][random(5)] * 13) % FUNCTIONS);
+      }
+      for (const frame of path) {
+        stack = stackOf(stack, frame);
+      }
+    }
+    const jitter = 960 + random(80);
+    clock += i === 0 ? 2500 : jitter;
+    data.time.push(i === 0 ? 2500 : jitter);
+    data.stack.push(stack);
+    data.activity.push(activity);
+  }
+  return {
+    end: clock / 1000,
+    eventLoop: {
+      name: isWorker ? `Worker ${site}/js/worker-5.js` : `${site}/`, kind: isWorker ? "worker" : "page",
+      documents: isWorker ? [] : realms.map(({ url }) => url), resources, realms, frames, stacks, samples: data,
+    },
+  };
+}
+
+function nextActivity(activity, isWorker, random) {
+  const chance = random(100);
+  if (activity === IDLE) {
+    return chance < 80 ? SCRIPT : OTHER;
+  }
+  if (activity === SCRIPT) {
+    return chance < 25 ? GC : chance < 55 && !isWorker ? STYLE : chance < 90 ? IDLE : SCRIPT;
+  }
+  if (activity === GC) {
+    return SCRIPT;
+  }
+  return { [STYLE]: LAYOUT, [LAYOUT]: PAINT, [PAINT]: chance < 60 ? IDLE : SCRIPT, [OTHER]: SCRIPT }[activity];
+}
+
+if (typeof require === "function" && require.main === module) {
+  const [samples, eventLoops] = process.argv.slice(2).map(Number);
+  process.stdout.write(JSON.stringify(generateRecording({ samples, eventLoops })));
+}
