@@ -12,9 +12,19 @@ from . import bootstrap, paths, process, toolchain, upstream, workspace
 from .errors import MachError
 from .lock import cache_lock
 
+# Stands for the sampling component, which needs the hooks.
+BASE_JS_PROFILER = "tests/wpt/base/js_profiler"
 # The crates of ours that the shell itself needs. They know nothing of the engine.
-BASE_CRATES = ("components/shell", "components/shared/js_profiler")
-OWN_PATCH = re.compile(r'^\w+ = \{ path = "(components/[^"]*)" \}$')
+BASE_CRATES = (
+    "components/shell",
+    "components/shared/js_profiler",
+    "components/profile_formats",
+    "components/profile_recorder",
+    BASE_JS_PROFILER,
+)
+# What they are compiled with beside.
+BASE_FILES = "resources/about-profiling"
+OWN_PATCH = re.compile(r'^\w+ = \{ path = "([^"]*)" \}$')
 LOCK_PACKAGE = re.compile(r"^\[\[package\]\]\n.*?(?=^\[\[package\]\]\n|\Z)", re.M | re.S)
 
 
@@ -52,13 +62,14 @@ def build_base(release: bool = False) -> Path:
 def write_base_workspace(folder: Path, root: Path = paths.ROOT):
     """The shell's sources and a workspace of them, where hooked crates come from the registry."""
     # Files that did not change keep their age, so that Cargo does not build them anew.
-    for crate in BASE_CRATES:
-        _mirror(root / crate, folder / crate)
+    for part in (*BASE_CRATES, BASE_FILES):
+        _mirror(root / part, folder / part)
     manifest = (root / "Cargo.toml").read_text(encoding="utf-8")
     members = "".join(f'    "{crate}",\n' for crate in BASE_CRATES)
     manifest, count = re.subn(r"^members = \[\n.*?^\]\n", f"members = [\n{members}]\n", manifest, flags=re.M | re.S)
     if count != 1:
         raise MachError("Cargo.toml: no list of members, which a build without hooks replaces")
+    manifest = manifest.replace('path = "components/js_profiler"', f'path = "{BASE_JS_PROFILER}"')
     # Of our own crates the shell needs those alone that are members here.
     kept = [line for line in manifest.split("\n") if not (match := OWN_PATCH.match(line)) or match[1] in BASE_CRATES]
     (folder / "Cargo.toml").write_text("\n".join(kept), encoding="utf-8")

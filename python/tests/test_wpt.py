@@ -216,7 +216,12 @@ class BaseTest(unittest.TestCase):
     def test_it_holds_the_shell_and_no_hooked_crate(self):
         manifest = tomllib.loads((self.folder / "Cargo.toml").read_text())
         self.assertEqual(manifest["workspace"]["members"], list(build.BASE_CRATES))
-        self.assertEqual(list(manifest["patch"]["crates-io"]), ["js_profiler_traits"])
+        patches = {name: patch["path"] for name, patch in manifest["patch"]["crates-io"].items()}
+        self.assertEqual(
+            patches,
+            {"js_profiler": build.BASE_JS_PROFILER, "js_profiler_traits": "components/shared/js_profiler"},
+        )
+        self.assertTrue((self.folder / "resources" / "about-profiling" / "app.js").exists())
         lock = tomllib.loads((self.folder / "Cargo.lock").read_text())
         packages = {package["name"]: package for package in lock["package"]}
         for name in ("servo-script", "mozjs_sys", "servo-webdriver-server"):
