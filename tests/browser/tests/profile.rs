@@ -98,7 +98,7 @@ fn a_busy_page_has_its_functions_in_their_shares() {
     let file = folder.file("a.firefox.json");
     let output = profile(&[
         "--until-js",
-        "rounds >= 600",
+        "rounds >= 1500",
         "--top=3",
         "-o",
         &file,
@@ -113,8 +113,9 @@ fn a_busy_page_has_its_functions_in_their_shares() {
         "strobe profile: seventy {share:.2} % of {} samples",
         seventy + thirty
     ));
-    assert!(seventy + thirty > 500, "{leaves:?}");
-    assert!((share - 70.).abs() <= 3., "{leaves:?}");
+    assert!(seventy + thirty > 400, "{leaves:?}");
+    // More than four standard deviations of so few samples.
+    assert!((60. ..80.).contains(&share), "{leaves:?}");
 
     let totals = Totals::of(&recording);
     assert_eq!(told_samples(&output), totals.samples);
