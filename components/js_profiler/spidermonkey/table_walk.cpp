@@ -823,7 +823,11 @@ Walked JitWalk::emitFrom(Link link) {
           return contradict("a function's frame is not on the stack");
         }
         uintptr_t token = stack_.word(fp + CalleeOffset);
-        JSScript* script = trusted_ ? ScriptOfCalleeToken(CalleeToken(token)) : CheckCallee(token).script;
+        // A tag alone is no token, whoever says that this is a frame.
+        bool isToken = (token & CalleeTokenMask) != 0;
+        JSScript* script = !isToken ? nullptr
+                           : trusted_ ? ScriptOfCalleeToken(CalleeToken(token))
+                                      : CheckCallee(token).script;
         if (!script) {
           return contradict("a function's frame has no script");
         }
