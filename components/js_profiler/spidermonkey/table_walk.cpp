@@ -211,6 +211,9 @@ struct Position {
   uintptr_t fp;
   // The registers of the stopped thread: pc is no return address.
   bool leaf;
+  // Found in what a library has on the stack, where return addresses of calls that have returned may
+  // stand too.
+  bool unsure = false;
   // The chain was broken and taken up again.
   bool guessed = false;
 };
@@ -445,7 +448,7 @@ Walked JitWalk::fromRegisters(Position position) {
       // What was left behind on the stack by calls that have returned may look like a chain. An exit
       // frame that is younger than what it leads to is the better guess.
       uintptr_t exit = jsExitFP();
-      trusted_ = !position.guessed;
+      trusted_ = !position.unsure && !position.guessed;
       if (position.guessed && exit && exit < position.fp && exitFrameIsPlausible(exit)) {
         return emitFromExit(exit);
       }
@@ -487,6 +490,10 @@ bool JitWalk::returnToJitAtStackPointer(Position& position) const {
     position.sp = at + sizeof(uintptr_t);
     return true;
   };
+  auto maybeReturnAt = [&](uintptr_t at) {
+    position.unsure = returnAt(at);
+    return position.unsure;
+  };
   // At the first and the last instruction of a function the return address is at sp; after the frame
   // pointer is pushed, above that.
   bool atEnd = code[0] == 0x55 || code[0] == 0xC3;
@@ -497,18 +504,23 @@ bool JitWalk::returnToJitAtStackPointer(Position& position) const {
   if (pushed) {
     return returnAt(position.sp + sizeof(uintptr_t));
   }
+  if (AddressIsInExecutableMemory(reinterpret_cast<void*>(position.pc))) {
+    // The code of a regular expression, or a trampoline's, on its own frame. At sp is a local variable,
+    // which may not have been written yet.
+    return false;
+  }
   bool onFunctionFrame = functionFrameAt(position.fp).kind == Callee::Kind::Script;
   if (IsInProgram(position.pc)) {
     // A tail call between two C++ functions.
-    return onFunctionFrame && returnAt(position.sp);
+    return onFunctionFrame && maybeReturnAt(position.sp);
   }
-  if (returnAt(position.sp) || returnAt(position.sp + sizeof(uintptr_t))) {
+  if (maybeReturnAt(position.sp) || maybeReturnAt(position.sp + sizeof(uintptr_t))) {
     return true;
   }
   // A library that leaves fp alone: somewhere below is the return address.
   for (uintptr_t at = position.sp; onFunctionFrame && at < position.fp && stack_.contains(at);
        at += sizeof(uintptr_t)) {
-    if (returnAt(at)) {
+    if (maybeReturnAt(at)) {
       return true;
     }
   }
@@ -572,7 +584,7 @@ JitWalk::Found JitWalk::inJit(const Position& position, Walked* result) {
     return Found::Frame;
   }
 
-  if (!entry && isOnWrapperFrame(position.pc)) {
+  if (!entry && isOnWrapperFrame(position.pc) && (trusted_ || exitFrameIsPlausible(position.fp))) {
     if (!position.leaf) {
       emitExitCallee(position.fp);
     }
@@ -823,11 +835,7 @@ Walked JitWalk::emitFrom(Link link) {
           return contradict("a function's frame is not on the stack");
         }
         uintptr_t token = stack_.word(fp + CalleeOffset);
-        // A tag alone is no token, whoever says that this is a frame.
-        bool isToken = (token & CalleeTokenMask) != 0;
-        JSScript* script = !isToken ? nullptr
-                           : trusted_ ? ScriptOfCalleeToken(CalleeToken(token))
-                                      : CheckCallee(token).script;
+        JSScript* script = trusted_ ? ScriptOfCalleeToken(CalleeToken(token)) : CheckCallee(token).script;
         if (!script) {
           return contradict("a function's frame has no script");
         }
