@@ -1,0 +1,628 @@
+# This Source Code Form is subject to the terms of the Mozilla Public
+# License, v. 2.0. If a copy of the MPL was not distributed with this
+# file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+"""./mach stress: everything that may go wrong with a browser that stops its own threads, at random, for minutes.
+
+A run is a row of episodes (stress_plan.py), each a browser with pages of tests/stress, to which things are done. The
+pages post heartbeats with what they have done and found, and obey the orders that answer these.
+"""
+
+import contextlib
+import json
+import os
+import queue
+import random
+import re
+import tempfile
+import threading
+import time
+from collections import deque
+from pathlib import Path
+
+from . import build, paths, process
+from .errors import MachError
+from .process_size import ProcessSize, read_size, settled_size
+from .run import shown_from_here
+from .sample_counts import LOG_FILTER, PANIC, SampleCounts, read_counts
+from .server import PageServer
+from .stress_browser import Browser, free_port, save_core_stacks, save_stacks
+from .stress_plan import FEATURES, SITES, Episode, Step, make_episode
+from .stress_report import Failure, Totals
+from .stress_watchdog import BOUND, Watchdog, read_activity
+from .stress_webdriver import Driver, Refused
+
+# Names another browser than the one that is built, as for tests/browser.
+BINARY_VARIABLE = "STROBE_BINARY"
+LARGEST_SEED = 2**32 - 1
+# Seconds between looks at the browser.
+LOOK = 0.1
+# Seconds that a browser may take to end; the shell itself gives up after 10.
+ENDING_BOUND = 8.0
+# Of what follows when it has given up.
+LAST_BOUND = 30.0
+# Seconds in which a page that outlives a killed process must have beaten.
+KILL_BOUND = 30.0
+# Failures of one episode that are told; a page can find the same one again and again.
+MOST_FAILURES = 5
+MOST_CORES_KEPT = 3
+# What a process may hold more of, beyond what it holds more of without profilers.
+MORE_THREADS = 2
+MORE_FILES = 4
+MORE_MEMORY = 60_000  # kB
+LEAK_ATTEMPTS = 3
+
+# Of an address in the name of a thread.
+QUERY = re.compile(r"\?[^ ,]+")
+# Panics of Servo's own, which are there without profilers, too (--no-profilers), and that the browser survives.
+SERVO_PANICS = (
+    # A worker that fetches while the browser ends: what fetches for it has gone.
+    re.compile(r"`Err` value: Disconnected \(thread .*/fetch/fetch\.rs:\d+:\d+\)$"),
+)
+ENGINE_DID_NOT_SHUT_DOWN = "the engine did not shut down within"
+
+
+def stress(
+    minutes: float,
+    seed: int | None,
+    episode: int | None,
+    features: list[str],
+    release: bool,
+    profile: bool = True,
+):
+    """Runs episodes for some minutes, or one of them, and prints what was done; MachError if anything is wrong."""
+    for feature in features:
+        if feature not in FEATURES:
+            raise MachError(f"--feature {feature}: there is no such feature; there are {', '.join(FEATURES)}")
+    if episode is not None and seed is None:
+        raise MachError("--episode needs the --seed that it is of")
+    if seed is None:
+        seed = random.randint(1, LARGEST_SEED)
+    binary = find_binary(release)
+    folder = paths.target_dir() / "stress"
+    folder.mkdir(parents=True, exist_ok=True)
+    what = f"episode {episode}" if episode is not None else f"{minutes:g} min"
+    print(f"stress: {what}, --seed {seed}, with {shown_from_here(binary)}")
+    totals = Totals()
+    run = Run(binary, folder, totals, profile)
+    started = time.monotonic()
+    numbers = iter([episode]) if episode is not None else wanted_episodes(seed, features)
+    try:
+        for number in numbers:
+            if episode is None and time.monotonic() - started > 60 * minutes:
+                break
+            run.episode(make_episode(seed, number))
+            totals.seconds = time.monotonic() - started
+            save(folder / f"seed-{seed}.json", binary, seed, totals)
+    finally:
+        totals.seconds = time.monotonic() - started
+        print(f"\n{totals.report(release)}\n\nThe figures are in {shown_from_here(folder / f'seed-{seed}.json')}")
+        save(folder / f"seed-{seed}.json", binary, seed, totals)
+    if totals.failures:
+        raise MachError(f"{len(totals.failures)} failures, see above")
+
+
+def wanted_episodes(seed: int, features: list[str]):
+    """The numbers of the episodes about these features, or all, for ever."""
+    number = 0
+    while True:
+        if not features or make_episode(seed, number).feature in features:
+            yield number
+        number += 1
+
+
+def find_binary(release: bool) -> Path:
+    if named := os.environ.get(BINARY_VARIABLE):
+        binary = Path(named).resolve()
+        if not os.access(binary, os.X_OK):
+            raise MachError(f"{BINARY_VARIABLE}={named}: there is no such program")
+        return binary
+    return build.build(release)
+
+
+def save(place: Path, binary: Path, seed: int, totals: Totals):
+    result = {"binary": str(binary), "seed": seed, **totals.to_json()}
+    place.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+
+class Run:
+    """Episodes one after the other."""
+
+    def __init__(self, binary: Path, folder: Path, totals: Totals, profile: bool):
+        self.binary = binary
+        self.folder = folder
+        self.totals = totals
+        self.profile = profile
+        self.cores_kept = 0
+
+    def episode(self, episode: Episode):
+        began = time.monotonic()
+        if episode.feature == "leaks":
+            failures = self.leaks(episode)
+        else:
+            failures = self.play(episode, self.profile).failures
+        self.totals.add({"episodes": 1})
+        self.totals.episodes[episode.feature] = self.totals.episodes.get(episode.feature, 0) + 1
+        self.totals.failures += failures
+        outcome = f"{len(failures)} failures" if failures else "ok"
+        how = " ".join(option.removeprefix("--") for option in episode.options)
+        print(f"  {episode.name}: {outcome}, {time.monotonic() - began:.0f} s, {episode.ending}; {how}")
+        for failure in failures:
+            print(failure.text(self.binary.parent.name == "release"))
+
+    def play(self, episode: Episode, profile: bool, label: str = "") -> "Play":
+        play = Play(episode, self.binary, self.folder, profile, label)
+        play.run()
+        self.totals.add(play.counts)
+        self.totals.samples.add(play.samples)
+        for core in play.cores:
+            self.cores_kept += 1
+            if self.cores_kept > MOST_CORES_KEPT:
+                # Each may be as large as the browser was.
+                core.unlink(missing_ok=True)
+        return play
+
+    def leaks(self, episode: Episode) -> list[Failure]:
+        """What a browser holds more of after a while, beside what it does without profilers.
+
+        What Servo and the allocator keep differs from run to run, so a leak is what is seen each time.
+        """
+        problems = []
+        for attempt in range(LEAK_ATTEMPTS):
+            control = self.play(episode, False, "-control")
+            measured = self.play(episode, True)
+            if control.failures or measured.failures:
+                return control.failures + measured.failures
+            problems = leaked(control.sizes, measured.sizes)
+            if not problems:
+                return []
+        what = f"leak, {LEAK_ATTEMPTS} times: {'; '.join(problems)}"
+        return [Failure(episode.seed, episode.number, episode.feature, what)]
+
+
+def leaked(control: list[ProcessSize], measured: list[ProcessSize]) -> list[str]:
+    """What has grown from the first size to the last by more than in the control."""
+    problems = []
+    for name, allowed in (("threads", MORE_THREADS), ("files", MORE_FILES), ("memory", MORE_MEMORY)):
+        grown, usual = (getattr(sizes[-1], name) - getattr(sizes[0], name) for sizes in (measured, control))
+        if grown > usual + allowed:
+            unit = " kB" if name == "memory" else ""
+            problems.append(f"{name} grew by {grown}{unit}, by {usual}{unit} without profilers")
+    return problems
+
+
+class Stuck(Exception):
+    """The browser hangs or has failed, so that the episode cannot go on."""
+
+
+class Play:
+    """One run of the browser by an episode's plan."""
+
+    def __init__(self, episode: Episode, binary: Path, folder: Path, profile: bool, label: str = ""):
+        self.episode = episode
+        self.binary = binary
+        self.profile = profile
+        self.stem = folder / f"{episode.seed}-{episode.number}{label}"
+        self.log = Path(f"{self.stem}.log")
+        self.failures: list[Failure] = []
+        self.counts: dict[str, int] = {"starts": 1}
+        self.samples = SampleCounts()
+        self.sizes: list[ProcessSize] = []
+        self.cores: list[Path] = []
+        self.browser: Browser | None = None
+        self.driver: Driver | None = None
+        self.lock = threading.Lock()
+        # By window: the orders that its page has not had, and when it beat last.
+        self.orders = {window: deque() for window in range(len(episode.pages))}
+        self.last_beat: dict[int, float] = {}
+        self.watchdogs = {window: Watchdog(f"a heartbeat of page {window}") for window in range(len(episode.pages))}
+        # The order that every page gets, again and again; and the windows whose pages have come to rest.
+        self.standing: dict | None = None
+        self.quiet = set()
+        self.settled = set()
+        self.identities: dict[str, str] = {}
+        self.last_kill: float | None = None
+        # Whether a page had come to life when the browser was to end.
+        self.was_ready = False
+        self.found: queue.SimpleQueue[str] = queue.SimpleQueue()
+
+    def run(self):
+        for old in self.log.parent.glob(f"{self.log.stem}.*"):
+            old.unlink()
+        with tempfile.TemporaryDirectory(prefix="strobe-stress-") as scratch:
+            hosts = Path(scratch) / "hosts"
+            hosts.write_text("".join(f"127.0.0.1 {site}\n" for site in SITES), encoding="utf-8")
+            answers = {"/beat": self.on_beat}
+            with PageServer(paths.ROOT / "tests", inbox="/nothing", answers=answers) as server:
+                self.port = int(server.origin.rpartition(":")[2])
+                self.start(Path(scratch), hosts)
+                try:
+                    with contextlib.suppress(Stuck):
+                        self.follow()
+                    self.finish()
+                finally:
+                    # Also when we are interrupted.
+                    self.browser.end()
+        if not self.failures:
+            self.log.unlink(missing_ok=True)
+
+    def start(self, scratch: Path, hosts: Path):
+        episode = self.episode
+        command = [str(self.binary)]
+        urls = [self.url(page) for page in episode.pages]
+        self.profile_file = None
+        if episode.profile_command is not None:
+            command.append("profile")
+            self.profile_file = scratch / "profile"
+            command += [*episode.profile_command, "-o", str(self.profile_file)]
+        command += ["--headless", "--pref=dom_allow_scripts_to_close_windows=true", *episode.options]
+        # Workers may profile, too.
+        command += ["--pref=js_profiling_allow=true", "--pref=js_profiling_all_markers=true"]
+        if episode.webdriver:
+            port = free_port()
+            command.append(f"--webdriver={port}")
+            self.driver = Driver(port, self.look)
+        environment = {"HOST_FILE": str(hosts), "RUST_LOG": LOG_FILTER}
+        self.started = time.monotonic()
+        self.browser = Browser([*command, *urls], environment, self.log, scratch)
+
+    def url(self, page: str) -> str:
+        site, _, path = page.partition("/")
+        origins = json.dumps([f"http://{other}:{self.port}" for other in SITES if other != site])
+        more = f"&origins={origins.replace(' ', '')}" + ("" if self.profile else "&profile=no")
+        return f"http://{site}:{self.port}/{path}{more}"
+
+    # What the pages tell, on threads of the server
+
+    def on_beat(self, body: bytes) -> str:
+        try:
+            beat = json.loads(body)
+        except ValueError:
+            self.found.put(f"a heartbeat that is no JSON: {body[:100]!r}")
+            return "[]"
+        with self.lock:
+            if beat["identity"] not in self.identities:
+                self.identities[beat["identity"]] = beat["role"]
+                self.count("workers" if beat["role"] == "worker" else "pages")
+            for name, number in beat["counts"].items():
+                self.count(name, number)
+            for failure in beat["failures"]:
+                self.found.put(f"{failure.strip()} (in a {beat['role']}, of turn {beat['turns']})")
+            standing = [] if self.standing is None else [self.standing]
+            if beat["role"] != "page":
+                # Who opened a window may be gone.
+                return json.dumps(standing if beat["role"] == "window" else [])
+            window = int(beat["window"])
+            self.last_beat[window] = time.monotonic()
+            if beat["quiet"]:
+                self.quiet.add(window)
+            if beat["settled"]:
+                self.settled.add(window)
+            orders = list(self.orders[window])
+            # What follows an order to leave is for the page that comes.
+            for at, order in enumerate(orders):
+                if order["what"] not in ("push", "quiet"):
+                    orders = orders[: at + 1]
+                    break
+            for _ in orders:
+                self.orders[window].popleft()
+            return json.dumps(orders + standing)
+
+    def count(self, name: str, number: int = 1):
+        self.counts[name] = self.counts.get(name, 0) + number
+
+    # The plan
+
+    def follow(self):
+        episode = self.episode
+        if episode.feature == "leaks":
+            self.measure_leaks()
+            return
+        if self.driver is not None:
+            self.begin_session()
+        for step in episode.steps:
+            self.wait_until(step.at)
+            self.do(step)
+        # A recording may have its own end before.
+        self.wait_until(episode.duration, or_end=episode.profile_command is not None)
+        if episode.settles:
+            self.settle()
+
+    def wait_until(self, at: float, or_end: bool = False):
+        while time.monotonic() - self.started < at:
+            if or_end and self.browser.poll() is not None:
+                return
+            self.look()
+            time.sleep(min(LOOK, max(0.0, at - (time.monotonic() - self.started))))
+
+    def look(self):
+        """Looks whether the browser is there and alive; raises Stuck if not."""
+        browser = self.browser
+        pids = browser.pids()
+        has_ended = browser.poll() is not None
+        self.take_found()
+        if has_ended:
+            raise Stuck
+        activity = read_activity(pids)
+        with self.lock:
+            last_beat = dict(self.last_beat)
+        for window, watchdog in list(self.watchdogs.items()):
+            if watchdog.last_seen != (seen := last_beat.get(window)):
+                watchdog.last_seen = seen
+                watchdog.alive()
+            verdict = watchdog.look(activity)
+            if self.may_be_lost(seen):
+                # Its process was killed, perhaps; Servo notices that when it has a message for it.
+                if watchdog.counted > KILL_BOUND:
+                    del self.watchdogs[window]
+            elif verdict is not None:
+                self.hang(verdict)
+
+    def may_be_lost(self, last_beat: float | None) -> bool:
+        return self.last_kill is not None and (last_beat is None or last_beat < self.last_kill + 1)
+
+    def check_own_end(self, status: int):
+        """The browser may end by itself when its last page was killed, or what it records has ended."""
+        if self.episode.profile_command is not None:
+            is_expected = status == 0
+        else:
+            is_expected = self.last_kill is not None and status in (0, 1)
+        if not is_expected:
+            self.fail(f"the browser {process.describe_status(status) if status else 'ended'} by itself")
+
+    def take_found(self):
+        with contextlib.suppress(queue.Empty):
+            while True:
+                self.fail(self.found.get_nowait())
+
+    def fail(self, what: str, saved: list[Path] = ()):
+        if len(self.failures) < MOST_FAILURES and what not in (failure.what for failure in self.failures):
+            places = [shown_from_here(place) for place in (*saved, self.log)]
+            episode = self.episode
+            self.failures.append(Failure(episode.seed, episode.number, episode.feature, what, places))
+
+    def hang(self, verdict: str):
+        place = Path(f"{self.stem}.stacks.txt")
+        save_stacks(self.browser, place)
+        self.fail(verdict, [place])
+        raise Stuck
+
+    def do(self, step: Step):
+        browser, arguments = self.browser, step.arguments
+        match step.what:
+            case "order":
+                order = dict(arguments["order"])
+                if "page" in order:
+                    order["url"] = self.window_url(order.pop("page"), arguments["window"])
+                with self.lock:
+                    self.orders[arguments["window"]].append(order)
+            case "signal":
+                if browser.send_if_harmless(**arguments):
+                    self.count("signals", arguments["burst"])
+            case "kill":
+                if browser.kill_content(arguments["pick"]):
+                    self.last_kill = time.monotonic()
+                    self.count("kills")
+            case "stop":
+                browser.stop(**arguments)
+                self.count("stops", len(arguments["stretches"]))
+            case "stop-thread":
+                self.count("threadStops", browser.stop_thread(**arguments))
+            case "starve":
+                browser.starve(**arguments)
+                self.count("starvations")
+            case "feed":
+                browser.feed()
+            case "record" | "end-record" | "force-sample":
+                self.do_by_driver(step)
+
+    def window_url(self, page: str, window: int) -> str:
+        """The address of a page that comes into a window, whichever site it is of."""
+        url = self.url(page)
+        return url.replace(f"window={SITES.index(page.partition('/')[0])}&", f"window={window}&")
+
+    def begin_session(self):
+        try:
+            self.driver.begin()
+        except (MachError, Refused) as error:
+            self.look()
+            self.fail(f"no WebDriver session: {error}")
+            raise Stuck from None
+
+    def do_by_driver(self, step: Step):
+        try:
+            match step.what:
+                case "record":
+                    self.driver.ask(f"start?interval={step.arguments['interval']}&")
+                case "end-record":
+                    answer = self.driver.ask("stop?")
+                    if "recording" not in answer:
+                        self.fail(f"a recording could not be stopped: {answer}")
+                        return
+                    self.count("recordings")
+                    self.driver.ask(f"forget?id={answer['recording']}&")
+                case "force-sample":
+                    self.count("forcedSamples", self.driver.force_sample())
+        except Refused as error:
+            self.fail(f"{step.what}: {error}")
+        except MachError as error:
+            # The browser has ended, or fails to answer.
+            self.look()
+            self.fail(f"{step.what}: {error}")
+
+    def measure_leaks(self):
+        """Sizes of the browser with everything ended, of the three times that it has been at work."""
+        for seconds in (self.episode.duration / 4, self.episode.duration / 2, self.episode.duration / 4):
+            end = time.monotonic() - self.started + seconds
+            self.wait_until(end)
+            self.become_quiet()
+
+            def read(pid: int) -> ProcessSize:
+                self.look()
+                return read_size(pid)
+
+            self.sizes.append(settled_size(self.browser.pid, read=read))
+            sampling = self.browser.threads_named("JsSampler")
+            if sampling:
+                self.fail("a sampling thread is there, though every document that began a profiler is gone")
+            self.do(Step(0, "order", {"window": 0, "order": {"what": "replace", "page": self.episode.pages[0]}}))
+
+    def settle(self):
+        """Waits until all is answered that the pages asked for."""
+        self.browser.feed()
+        self.standing = {"what": "settle"}
+        watchdogs = {window: Watchdog(f"an answer that page {window} waits for") for window in self.watchdogs}
+        while waiting := self.watchdogs.keys() - self.settled:
+            self.look()
+            activity = read_activity(self.browser.pids())
+            for window in waiting:
+                if verdict := watchdogs[window].look(activity):
+                    self.hang(verdict)
+            time.sleep(LOOK)
+        self.count("settled")
+
+    def become_quiet(self):
+        with self.lock:
+            self.quiet.clear()
+            for window, orders in self.orders.items():
+                orders.append({"what": "quiet"})
+                orders.append({"what": "replace", "url": self.url(self.episode.pages[window]) + "&quiet=yes"})
+        watchdog = Watchdog("the end of all that the pages began")
+        while not self.quiet:
+            self.look()
+            if verdict := watchdog.look(read_activity(self.browser.pids())):
+                self.hang(verdict)
+            time.sleep(LOOK)
+
+    # The end
+
+    def finish(self):
+        browser = self.browser
+        # All that there are, before they go.
+        browser.pids()
+        self.was_ready = bool(self.last_beat)
+        try:
+            if (status := browser.poll()) is None:
+                self.check_status(self.end_browser())
+            else:
+                self.check_own_end(status)
+        except Stuck:
+            pass
+        finally:
+            browser.end()
+        self.take_found()
+        self.check_processes()
+        self.read_log()
+        if self.profile_file is not None and not self.failures:
+            self.check_profile()
+
+    def end_browser(self) -> int:
+        """Ends it as the plan says, and waits for that."""
+        browser, ending = self.browser, self.episode.ending
+        browser.feed()
+        if self.episode.profile_command is not None:
+            # Closed by its page it is for who records it to end.
+            browser.send("SIGINT" if ending == "close" else ending)
+        elif self.driver is not None and ending == "close":
+            self.driver.attend = self._attend_end
+            try:
+                self.driver.command("DELETE", f"/session/{self.driver.session}/servo/shutdown", None)
+            except (MachError, Refused):
+                # It has ended before its answer, or there is no session.
+                browser.send("SIGTERM")
+        elif ending == "close" and self.last_kill is None:
+            self.standing = {"what": "close"}
+        else:
+            browser.send("SIGTERM" if ending == "close" else ending)
+        closes = ending == "close" and self.driver is None and self.episode.profile_command is None
+        bound = BOUND if closes else ENDING_BOUND if self.last_kill is None else LAST_BOUND
+        watchdog = Watchdog("the end of the browser", bound=bound)
+        saved = None
+        while (status := browser.poll()) is None:
+            if verdict := watchdog.look(read_activity(browser.pids())):
+                if saved is not None:
+                    self.fail(verdict, [saved])
+                    raise Stuck
+                saved = Path(f"{self.stem}.stacks.txt")
+                save_stacks(browser, saved)
+                watchdog = Watchdog("the end of the browser, for the second time", bound=LAST_BOUND)
+            time.sleep(LOOK / 2)
+        return status
+
+    def _attend_end(self):
+        if self.browser.poll() is not None:
+            raise MachError("the browser has ended")
+
+    def check_status(self, status: int):
+        episode = self.episode
+        log = self.log.read_text(encoding="utf-8", errors="replace")
+        allowed = {0}
+        if self.last_kill is not None:
+            allowed.add(1)
+            if ENGINE_DID_NOT_SHUT_DOWN in log:
+                # Servo waits for what the killed process would have sent, and the shell for that no longer.
+                self.count("unnoticedKills")
+        if episode.ending == "SIGKILL":
+            allowed = {-9, *((0,) if episode.profile_command else ())}
+        elif not self.was_ready and episode.ending.startswith("SIG"):
+            # Before it has a handler, or a page.
+            allowed |= {-1, -2, -15, 1}
+        if episode.profile_command is not None and not self.was_ready:
+            allowed.add(1)
+        if episode.short_of_memory:
+            allowed.add(1)
+        if status not in allowed:
+            lines = [line for line in log.splitlines() if line.startswith("strobe: ")]
+            said = f": {lines[-1]}" if lines else ""
+            self.fail(f"the browser {process.describe_status(status)}{said}")
+
+    def check_processes(self):
+        browser = self.browser
+        deadline = time.monotonic() + LAST_BOUND
+        while (left := browser.left_behind()) and time.monotonic() < deadline:
+            time.sleep(LOOK)
+        if left:
+            self.fail(f"processes of pages outlive the browser: {left}")
+        # The kernel has written them when the process is gone.
+        self.cores = browser.cores()
+        for core in self.cores:
+            place = Path(f"{self.stem}.core.txt")
+            stack = save_core_stacks(self.binary, core, place)
+            self.fail(f"crash of process {core.suffix.removeprefix('.')}, see {core}\n{stack}", [place])
+
+    def read_log(self):
+        """The sampler's counts, and panics of threads."""
+        crashed = []
+        for line in self.log.read_text(encoding="utf-8", errors="replace").splitlines():
+            if counts := read_counts(line):
+                self.samples.add(counts)
+            elif panic := PANIC.match(line):
+                text = QUERY.sub("?...", panic.group(1))
+                is_memory = self.episode.short_of_memory and "profil" not in text
+                if is_memory or any(known.search(text) for known in SERVO_PANICS):
+                    self.count("servoPanics")
+                else:
+                    self.fail(f"a thread panicked: {text}")
+            elif line.startswith("strobe: ") and " crashed: " in line:
+                crashed.append(line)
+        is_expected = self.last_kill is not None or self.episode.short_of_memory or "servoPanics" in self.counts
+        if crashed and not is_expected:
+            self.fail(crashed[0])
+
+    def check_profile(self):
+        """Whether another run of the program can read the recording."""
+        if self.episode.ending == "SIGKILL" or not self.was_ready:
+            return
+        files = [self.profile_file, *sorted(self.profile_file.parent.glob("profile*"))]
+        file = next((file for file in files if file.is_file()), None)
+        if file is None:
+            self.fail("strobe profile has written no file")
+            return
+        form = next(option for option in self.episode.profile_command if option.startswith("--format="))
+        command = [str(self.binary), "convert", f"--from={form.partition('=')[2]}", str(file), "-", "--to=collapsed"]
+        self.count("recordings")
+        if process.output(command) is None:
+            kept = Path(f"{self.stem}.profile")
+            kept.write_bytes(file.read_bytes())
+            self.fail(f"strobe profile has written what `strobe convert` cannot read, in {kept}")
+

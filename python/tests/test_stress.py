@@ -1,0 +1,517 @@
+# This Source Code Form is subject to the terms of the Mozilla Public
+# License, v. 2.0. If a copy of the MPL was not distributed with this
+# file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+import contextlib
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+from pathlib import Path
+from unittest import mock
+from urllib.parse import parse_qs, urlsplit
+
+from strobe import paths, stress, stress_browser, stress_plan
+from strobe.errors import MachError
+from strobe.process_size import ProcessSize
+from strobe.sample_counts import SampleCounts
+from strobe.stress_browser import Browser
+from strobe.stress_plan import FEATURES, Episode, Step, make_episode
+from strobe.stress_report import Failure, Totals
+from strobe.stress_watchdog import HARD_BOUND, Activity, Watchdog, read_activity
+
+PAGES = paths.ROOT / "tests" / "stress"
+
+# Stands for the browser. It beats once as the page of the last address, and then does what the path of the page says.
+FAKE = """\
+import http.client, json, os, signal, sys, time, urllib.parse
+ended = []
+signal.signal(signal.SIGTERM, lambda *_: ended.append(1))
+url = urllib.parse.urlsplit(sys.argv[-1])
+what = url.path.rpartition("/")[2]
+def beat(**more):
+    connection = http.client.HTTPConnection("127.0.0.1", url.port)
+    body = {"identity": "a", "role": "page", "window": "0", "quiet": False, "settled": False, "turns": 5,
+            "counts": {"samples": 3}, "failures": []}
+    connection.request("POST", "/beat", json.dumps(body | more))
+    return json.loads(connection.getresponse().read())
+if what == "leaving":
+    sys.exit(3)
+if what != "silent":
+    beat(failures=["a bent profile"] if what == "failing" else [])
+if what == "crashing":
+    os.kill(os.getpid(), signal.SIGSEGV)
+if what == "panicking":
+    print("[2026-11-21T21:19:44Z ERROR strobe::crash] no bricks (thread a?b=c&d, x.rs:1:1)", file=sys.stderr)
+if what == "counting":
+    print("[2026-11-21T21:19:44Z DEBUG js_profiler::sampling_thread] SessionId(1): SampleCounts { taken: 7, missed: 1,"
+          " collecting: 0, unwalkable: 0, truncated: 0 }", file=sys.stderr, flush=True)
+closed = settled = False
+while not closed and not (ended and what != "immortal"):
+    time.sleep(0.01)
+    if ended and what == "sulking":
+        print("strobe: no bricks", file=sys.stderr, flush=True)
+        sys.exit(5)
+    if what != "silent":
+        orders = [order["what"] for order in beat(settled=settled and what != "restless")]
+        closed, settled = "close" in orders, "settle" in orders
+"""
+
+
+def episode(**members) -> Episode:
+    usual = {"seed": 1, "number": 2, "feature": "programs", "duration": 0.2, "ending": "SIGTERM", "options": []}
+    return Episode(**usual | {"pages": ["one.stress.test/stress/page.html?window=0&seed=1"]} | members)
+
+
+class PlanTest(unittest.TestCase):
+    def test_the_plan_follows_from_the_seed(self):
+        first = [make_episode(7, number) for number in range(40)]
+        self.assertEqual(first[::-1], [make_episode(7, number) for number in reversed(range(40))])
+        self.assertNotEqual(first, [make_episode(8, number) for number in range(40)])
+        # No two are the same but for their numbers.
+        self.assertGreater(len({episode.duration for episode in first}), 30)
+        pages = [re.sub(r"seed=\d+\+\d+\+", "", page) for episode in first for page in episode.pages]
+        self.assertEqual(len(set(pages)), len(pages))
+
+    def test_a_plan_as_it_was(self):
+        # A replay by a seed that was printed earlier does the same.
+        script = "from strobe.stress_plan import make_episode; print(make_episode(7, 3).to_json())"
+        again = subprocess.run(
+            [sys.executable, "-c", script],
+            env={**os.environ, "PYTHONPATH": str(paths.ROOT / "python"), "PYTHONHASHSEED": "1"},
+            capture_output=True,
+            text=True,
+        )
+        self.assertEqual(again.stdout.strip(), str(make_episode(7, 3).to_json()))
+
+    def test_every_feature_has_its_share(self):
+        cycle = sum(FEATURES.values())
+        for round_ in range(3):
+            found = [make_episode(5, number).feature for number in range(round_ * cycle, (round_ + 1) * cycle)]
+            self.assertEqual({feature: found.count(feature) for feature in FEATURES}, FEATURES)
+        numbers = stress.wanted_episodes(5, ["kills", "leaks"])
+        features = {make_episode(5, next(numbers)).feature for _ in range(6)}
+        self.assertEqual(features, {"kills", "leaks"})
+
+    def test_steps_are_possible(self):
+        episodes = [make_episode(3, number) for number in range(300)]
+        self.assertTrue(any(episode.multiprocess for episode in episodes))
+        whats = set()
+        for episode in episodes:
+            times = [step.at for step in episode.steps]
+            self.assertEqual(times, sorted(times))
+            self.assertIn(episode.ending, stress_plan.ENDINGS)
+            if episode.feature == "kills":
+                self.assertTrue(episode.multiprocess and len(episode.pages) > 1)
+            for step in episode.steps:
+                whats.add(step.what)
+                self.assertTrue(0 <= step.arguments.get("pick", 0) < 1 if step.arguments.get("pick") else True)
+                self.assertLess(step.arguments.get("window", 0), len(episode.pages))
+        written = Path(stress.__file__).read_text(encoding="utf-8")
+        for what in whats:
+            self.assertRegex(written, rf'case .*"{what}"')
+        for name in stress_plan.IGNORED_SIGNALS + stress_plan.HANDLED_SIGNALS:
+            self.assertTrue(name == "SAMPLER" or hasattr(signal, name), name)
+
+    def test_pages_know_what_is_asked_of_them(self):
+        scripts = "".join(file.read_text(encoding="utf-8") for file in PAGES.glob("*.js"))
+        for mix in (stress_plan.LITTLE, *stress_plan.MIXES.values()):
+            for action in mix:
+                self.assertRegex(scripts, rf"function {action}\(")
+        for kinds in stress_plan.PROGRAMS.values():
+            for kind in kinds:
+                self.assertRegex(scripts, rf"(?m)^    {kind}\(make, name, callee\)")
+        orders = {
+            step.arguments["order"]["what"]
+            for number in range(100)
+            for step in make_episode(1, number).steps
+            if step.what == "order"
+        }
+        for order in orders | {"close", "quiet", "settle"}:
+            self.assertRegex(scripts, rf"(?m)^    {order}(\(|:|,)")
+
+    def test_addresses(self):
+        for number in range(50):
+            for place, page in enumerate(make_episode(2, number).pages):
+                site, _, path = page.partition("/")
+                self.assertEqual(site, stress_plan.SITES[place])
+                self.assertTrue((paths.ROOT / "tests" / urlsplit(path).path).is_file())
+                parameters = parse_qs(urlsplit(path).query, strict_parsing=True)
+                self.assertEqual(parameters["window"], [str(place)])
+                json.loads(parameters["with"][0])
+
+
+class WatchdogTest(unittest.TestCase):
+    def setUp(self):
+        self.now = 100.0
+        self.watchdog = Watchdog("a heartbeat", bound=10.0, clock=lambda: self.now)
+
+    def pass_time(self, seconds: int, ran=0.0, waited=0.0, stopped=False) -> str | None:
+        """A look a second; the verdict of the last."""
+        verdict = self.watchdog.look(self.activity(stopped))
+        for _ in range(seconds):
+            self.now += 1
+            self.ran = getattr(self, "ran", 0) + ran
+            self.waited = getattr(self, "waited", 0) + waited
+            verdict = self.watchdog.look(self.activity(stopped))
+        return verdict
+
+    def activity(self, stopped: bool) -> Activity:
+        return Activity(getattr(self, "ran", 0), {1: getattr(self, "waited", 0), 2: 0}, stopped)
+
+    def test_who_could_run_and_does_nothing_hangs(self):
+        self.assertIsNone(self.pass_time(10))
+        verdict = self.pass_time(1)
+        self.assertRegex(verdict, "^hang: a heartbeat has not come in 11 s, in 11 of which .* idle: 0.0 s")
+
+    def test_who_runs_without_end_hangs_too(self):
+        self.assertRegex(self.pass_time(11, ran=1), "busy: 11.0 s of processor time")
+
+    def test_who_is_stopped_waits(self):
+        self.assertIsNone(self.pass_time(1000, stopped=True))
+        # Also for a stretch between two looks.
+        self.assertIsNone(self.pass_time(10))
+        self.assertIsNotNone(self.pass_time(1))
+
+    def test_who_has_no_processor_waits(self):
+        self.assertIsNone(self.pass_time(50, ran=0.1, waited=0.9))
+        self.assertRegex(self.pass_time(60, ran=0.1, waited=0.9), "^hang: a heartbeat has not come in 1.. s, in 1. of")
+
+    def test_nobody_waits_for_ever(self):
+        self.assertIsNone(self.pass_time(int(HARD_BOUND), waited=1.0))
+        self.assertIsNotNone(self.pass_time(1, waited=1.0))
+
+    def test_a_sign_of_life(self):
+        for _ in range(5):
+            self.assertIsNone(self.pass_time(9))
+            self.watchdog.alive()
+        self.assertIsNotNone(self.pass_time(11))
+
+    def test_what_the_kernel_counts(self):
+        with tempfile.TemporaryDirectory() as folder:
+            task = Path(folder) / "12" / "task" / "13"
+            task.mkdir(parents=True)
+            stat = "12 (a ) b) R 1 1 1 0 -1 0 0 0 0 0 " + f"{stress_ticks(3)} {stress_ticks(1)} 0 0 20 0 2 0"
+            (Path(folder) / "12" / "stat").write_text(stat)
+            (task / "schedstat").write_text("5000 1500000000 7\n")
+            self.assertEqual(read_activity([12, 99], Path(folder)), Activity(4.0, {13: 1.5}, False))
+            (Path(folder) / "12" / "stat").write_text(stat.replace(" R ", " T "))
+            self.assertTrue(read_activity([12], Path(folder)).stopped)
+
+    def test_a_real_process(self):
+        program = subprocess.Popen(["sleep", "100"])
+        self.addCleanup(program.wait)
+        self.addCleanup(program.kill)
+        self.assertFalse(read_activity([program.pid]).stopped)
+        program.send_signal(signal.SIGSTOP)
+        os.waitpid(program.pid, os.WUNTRACED)
+        self.assertTrue(read_activity([program.pid]).stopped)
+
+
+def stress_ticks(seconds: int) -> int:
+    return seconds * os.sysconf("SC_CLK_TCK")
+
+
+class FromOutsideTest(unittest.TestCase):
+    """What is done to a process, on one of ours."""
+
+    def start(self, script: str) -> Browser:
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        browser = Browser([sys.executable, "-c", script], {}, folder / "log", folder)
+        self.addCleanup(browser.end)
+        self.log = folder / "log"
+        return browser
+
+    def wait_for(self, text: str):
+        for _ in range(3000):
+            if text in self.log.read_text():
+                return
+            threading.Event().wait(0.01)
+        self.fail(f"{text} has not come: {self.log.read_text()}")
+
+    def test_signals_go_only_where_they_do_no_harm(self):
+        script = (
+            "import signal, time\n"
+            "signal.signal(signal.SIGUSR1, lambda *_: print('handled', flush=True))\n"
+            "print('ready', flush=True)\n"
+            "while True: time.sleep(0.01)\n"
+        )
+        browser = self.start(script)
+        self.wait_for("ready")
+        self.assertFalse(browser.send_if_harmless("SIGUSR2", 0.5, False, 1))
+        self.assertFalse(browser.send_if_harmless("SAMPLER", 0.5, True, 1))
+        self.assertTrue(browser.send_if_harmless("SIGWINCH", 0.5, True, 5))
+        self.assertTrue(browser.send_if_harmless("SIGUSR1", 0.5, False, 1))
+        self.wait_for("handled")
+        self.assertIsNone(browser.poll())
+
+    def test_a_thread_is_held_while_others_run(self):
+        script = (
+            "import threading, time\n"
+            "count = [0]\n"
+            "def work():\n"
+            "    while True: count[0] += 1; time.sleep(0.001)\n"
+            "thread = threading.Thread(target=work, daemon=True); thread.start()\n"
+            "print(thread.native_id, flush=True)\n"
+            "while True: time.sleep(0.01)\n"
+        )
+        browser = self.start(script)
+        self.wait_for("\n")
+        thread = int(self.log.read_text())
+
+        def switches() -> str:
+            status = Path(f"/proc/{browser.pid}/task/{thread}/status").read_text()
+            return re.search(r"^voluntary_ctxt_switches:\s+(\d+)", status, re.M)[1]
+
+        seen = []
+
+        def watch():
+            for _ in range(3000):
+                status = Path(f"/proc/{browser.pid}/task/{thread}/stat").read_text().rpartition(")")[2].split()[0]
+                if status == "t":
+                    seen.append(status)
+                    return
+
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        self.assertTrue(stress_browser.hold_thread(thread, 0.5))
+        watcher.join()
+        self.assertEqual(seen, ["t"])
+        before = switches()
+        while switches() == before:
+            self.assertIsNone(browser.poll())
+
+    def test_stretches_of_stops_end(self):
+        browser = self.start("import time; time.sleep(1000)")
+        browser.stop([0.01, 0.02], None)
+        browser.stop([0.01], 0.0)
+        self.assertFalse(read_activity([browser.pid]).stopped)
+
+    def test_spinners_end(self):
+        browser = self.start("import time; time.sleep(1000)")
+        browser.starve(2, 5, True)
+        spinners = list(browser._spinners)
+        self.assertEqual(os.sched_getaffinity(browser.pid), {min(os.sched_getaffinity(0))})
+        self.assertEqual(os.getpriority(os.PRIO_PROCESS, browser.pid), 5)
+        browser.feed()
+        self.assertTrue(all(spinner.poll() is not None for spinner in spinners))
+        self.assertEqual(os.sched_getaffinity(browser.pid), os.sched_getaffinity(0))
+
+    def test_processes_of_pages(self):
+        script = "import subprocess; subprocess.Popen(['sleep', '1000']); print('ready', flush=True); input()"
+        browser = self.start(f"import os, time\n{script.replace('input()', 'time.sleep(1000)')}")
+        self.wait_for("ready")
+        (content,) = browser.content_pids()
+        self.assertTrue(browser.kill_content(0.9))
+        self.assertEqual(browser.killed, {content})
+        browser.end()
+        # It is gone when the kernel has come to it.
+        while browser.left_behind():
+            threading.Event().wait(0.01)
+
+
+class Play(stress.Play):
+    """Waits until the fake does what it is to do, however long that takes."""
+
+    def follow(self):
+        while "silent" not in self.episode.pages[0] and self.counts.get("samples", 0) < 6:
+            self.look()
+            threading.Event().wait(0.01)
+        super().follow()
+
+
+class CoreTest(unittest.TestCase):
+    def test_only_new_ones_of_its_processes_count(self):
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        pattern = folder / "core_pattern"
+        self.enterContext(mock.patch.object(stress_browser, "CORE_PATTERN", pattern))
+        for text in ("core\n", "|/usr/bin/handler %p\n", "/tmp/core.%e.%p\n"):
+            pattern.write_text(text)
+            self.assertEqual((stress_browser.core_of(1), stress_browser.old_cores()), (None, set()))
+        pattern.write_text(f"{folder}/core.%p\n")
+        (folder / "core.1").touch()
+        browser = Browser(["sleep", "1000"], {}, folder / "log", folder)
+        self.addCleanup(browser.end)
+        browser.seen |= {1, 2}
+        for pid in (2, 3):
+            (folder / f"core.{pid}").touch()
+        self.assertEqual(browser.cores(), [folder / "core.2"])
+
+
+class PlayTest(unittest.TestCase):
+    def play(self, what: str, **members):
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        script = folder / "fake.py"
+        script.write_text(FAKE)
+        binary = folder / "strobe"
+        binary.write_text(f'#!/bin/sh\nexec {sys.executable} {script} "$@"\n')
+        binary.chmod(0o755)
+        pages = [f"one.stress.test/stress/{what}?window=0&seed=1"]
+        play = Play(episode(pages=pages, **members), binary, folder, True)
+        with mock.patch.object(stress, "save_stacks", lambda browser, place: place.touch()):
+            play.run()
+        # It is not the browser's own.
+        for core in play.cores:
+            core.unlink()
+        self.folder = folder
+        return play
+
+    def failures(self, what: str, **members) -> list[str]:
+        return [failure.what for failure in self.play(what, **members).failures]
+
+    def test_a_browser_that_does_as_it_should(self):
+        for ending, settles in (("SIGTERM", False), ("close", True), ("SIGKILL", False)):
+            play = self.play("counting", ending=ending, settles=settles)
+            self.assertEqual(play.counts.get("settled", 0), settles)
+            self.assertEqual(play.failures, [])
+            self.assertEqual(play.counts["pages"], 1)
+            self.assertGreaterEqual(play.counts["samples"], 3)
+            self.assertEqual(play.samples, SampleCounts(taken=7, missed=1))
+            self.assertFalse(play.log.exists())
+
+    def test_what_can_go_wrong(self):
+        self.assertRegex(self.failures("crashing")[0], r"^the browser was ended by signal 11 \(Segmentation fault\)")
+        self.assertEqual(self.failures("leaving"), ["the browser failed with status 3 by itself"])
+        self.assertEqual(self.failures("failing"), ["a bent profile (in a page, of turn 5)"])
+        self.assertEqual(self.failures("panicking"), ["a thread panicked: no bricks (thread a?..., x.rs:1:1)"])
+        self.assertEqual(self.failures("sulking"), ["the browser failed with status 5: strobe: no bricks"])
+        # Its log is kept.
+        self.assertTrue((self.folder / "1-2.log").exists())
+
+    def test_hangs(self):
+        def short(what: str, bound=None) -> Watchdog:
+            # A slow machine makes a page late.
+            return Watchdog(what, bound=0.3 if "heartbeat" not in what or self.is_silent else 60)
+
+        with mock.patch.object(stress, "Watchdog", short):
+            self.is_silent = True
+            (failure,) = self.play("silent", duration=1e6).failures
+            self.assertRegex(failure.what, "^hang: a heartbeat of page 0 has not come")
+            self.assertEqual(len(failure.saved), 2)
+            self.is_silent = False
+            (failure,) = self.failures("restless", settles=True)
+            self.assertRegex(failure, "^hang: an answer that page 0 waits for has not come")
+            (failure,) = self.failures("immortal")
+            self.assertRegex(failure, "^hang: the end of the browser, for the second time")
+
+    def test_orders_and_leaving(self):
+        play = stress.Play(episode(), Path("strobe"), Path("."), True)
+        for what in ("push", "navigate", "back"):
+            play.orders[0].append({"what": what})
+        beat = {"identity": "a", "role": "page", "window": "0", "quiet": False, "settled": False, "turns": 1}
+        beat |= {"counts": {"samples": 2}, "failures": []}
+
+        def answer(**more) -> list[str]:
+            return [order["what"] for order in json.loads(play.on_beat(json.dumps(beat | more).encode()))]
+
+        self.assertEqual(answer(role="worker", identity="b"), [])
+        # What follows an order to leave is for the next page.
+        self.assertEqual(answer(), ["push", "navigate"])
+        self.assertEqual(answer(identity="c"), ["back"])
+        self.assertEqual(answer(), [])
+        # What all must obey, also those that nobody looks after.
+        play.standing = {"what": "close"}
+        self.assertEqual([answer(role=role) for role in ("page", "window", "worker")], [["close"], ["close"], []])
+        self.assertEqual(play.counts, {"starts": 1, "pages": 2, "workers": 1, "samples": 14})
+        self.assertEqual(play.on_beat(b"{"), "[]")
+        play.take_found()
+        self.assertEqual(len(play.failures), 1)
+
+
+class LeakTest(unittest.TestCase):
+    def test_only_growth_beyond_the_control_counts(self):
+        def sizes(*sizes):
+            return [ProcessSize(*size) for size in sizes]
+
+        control = sizes((50, 300_000, 90), (60, 1, 1), (55, 350_000, 95))
+        self.assertEqual(stress.leaked(control, sizes((40, 300_000, 90), (47, 410_000, 99))), [])
+        problems = stress.leaked(control, sizes((40, 300_000, 90), (48, 410_001, 100)))
+        self.assertEqual(
+            problems,
+            [
+                "threads grew by 8, by 5 without profilers",
+                "files grew by 10, by 5 without profilers",
+                "memory grew by 110001 kB, by 50000 kB without profilers",
+            ],
+        )
+
+    def test_a_leak_is_seen_each_time(self):
+        small, large = [ProcessSize(1, 1, 1)] * 2, [ProcessSize(1, 1, 1), ProcessSize(9, 1, 1)]
+        for measured, expected in (([small], 0), ([large, small], 0), ([large] * 3, 1)):
+            run = stress.Run(Path("strobe"), Path("."), Totals(), True)
+            plays = [mock.Mock(failures=[], sizes=sizes) for size in measured for sizes in (small, size)]
+            run.play = mock.Mock(side_effect=plays)
+            failures = run.leaks(episode(feature="leaks"))
+            self.assertEqual(len(failures), expected)
+            self.assertEqual(run.play.call_count, len(plays))
+
+
+class ReportTest(unittest.TestCase):
+    def test_the_table_and_the_failures(self):
+        totals = Totals(samples=SampleCounts(taken=200, missed=1), seconds=90, episodes={"kills": 2})
+        totals.add({"kills": 3, "pages": 5})
+        totals.add({"kills": 1})
+        totals.failures.append(Failure(7, 12, "kills", "crash of process 5", ["target/stress/7-12.log"]))
+        text = totals.report(True)
+        self.assertRegex(text, r"(?m)^processes of pages killed +4$")
+        self.assertRegex(text, r"(?m)^documents +5$")
+        self.assertRegex(text, r"(?m)^recordings|engine recordings +0$")
+        self.assertIn("200 taken, 1 missed (0.500 %)", text)
+        self.assertIn("Episodes: kills 2; 1.5 min.", text)
+        self.assertTrue(
+            text.endswith(
+                "seed 7, episode 12 (kills): crash of process 5\n  saved: target/stress/7-12.log\n"
+                "  again: ./mach stress --seed 7 --episode 12 --release"
+            )
+        )
+        self.assertEqual(json.loads(json.dumps(totals.to_json()))["counts"], {"kills": 4, "pages": 5})
+
+
+class CommandTest(unittest.TestCase):
+    def stress(self, *, minutes=1e-9, seed=1, number=None, features=(), outcomes=((),)) -> str:
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.episodes = []
+
+        def play(run, one):
+            self.episodes.append(one.number)
+            run.totals.failures += outcomes[(len(self.episodes) - 1) % len(outcomes)]
+
+        with (
+            mock.patch.dict(os.environ, {stress.BINARY_VARIABLE: sys.executable}),
+            mock.patch.object(stress.paths, "target_dir", lambda: folder),
+            mock.patch.object(stress.Run, "episode", play),
+            contextlib.redirect_stdout(io.StringIO()) as output,
+        ):
+            stress.stress(minutes, seed, number, list(features), release=False)
+        self.saved = json.loads((folder / "stress" / f"seed-{seed}.json").read_text())
+        return output.getvalue()
+
+    def test_wrong_arguments(self):
+        with self.assertRaisesRegex(MachError, "--feature dancing: there is no such feature; there are programs, "):
+            stress.stress(1, 1, None, ["dancing"], False)
+        with self.assertRaisesRegex(MachError, "--episode needs the --seed that it is of"):
+            stress.stress(1, None, 3, [], False)
+        with mock.patch.dict(os.environ, {stress.BINARY_VARIABLE: "/no/such"}):
+            with self.assertRaisesRegex(MachError, "STROBE_BINARY=/no/such: there is no such program"):
+                stress.stress(1, 1, None, [], False)
+
+    def test_one_episode_of_a_seed(self):
+        output = self.stress(seed=9, number=44)
+        self.assertEqual(self.episodes, [44])
+        self.assertIn("stress: episode 44, --seed 9, with ", output)
+        self.assertEqual((self.saved["seed"], self.saved["failures"]), (9, []))
+
+    def test_episodes_until_the_time_is_over(self):
+        with mock.patch.object(stress.time, "monotonic", side_effect=[i * 20.0 for i in range(100)]):
+            self.stress(minutes=2)
+        self.assertEqual(self.episodes, [0, 1, 2])
+
+    def test_failures_fail(self):
+        with self.assertRaisesRegex(MachError, "1 failures, see above"):
+            self.stress(number=1, outcomes=[[Failure(1, 1, "x", "crash")]])

@@ -1,0 +1,426 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+"use strict";
+
+// One event loop of a stressed browser, a document's or a worker's: turns in which a random program runs and something
+// random is done, mostly with profilers. It tells ./mach stress at each heartbeat what has been done since the last.
+//
+// The address says what: `seed`, from which everything follows but the time that it takes; `with`, the things that
+// may be done and how likely each is; `programs`, the kinds of programs that are likelier than others; `profile=no`
+// to do all the rest.
+
+const parameters = new URLSearchParams(location.search);
+const seed = parameters.get("seed") ?? "";
+const random = new Random(seed);
+const weights = JSON.parse(parameters.get("with") ?? "{}");
+const profiles = parameters.get("profile") !== "no";
+// Whether every stack of a trace must be one that can be.
+const checksStacks = parameters.get("check") !== "no";
+
+// Of this event loop alone: no other has functions with such names.
+const identity = `${Date.now().toString(36)}${Math.floor(Math.random() * 2 ** 32).toString(36)}`;
+const PREFIX = `g${identity}_`;
+// The names of functions that programs have, of whatever event loop.
+const GENERATED = /^(?:[gs]et )?(g[0-9a-z]+_)p\d+f\d+/;
+
+// ms
+const BEAT_INTERVAL = 150;
+const LONGEST_PAUSE = 30;
+
+const callGraph = new CallGraph();
+
+// What was done since the last heartbeat.
+let counts = {};
+let failures = [];
+
+function tally(name, number = 1) {
+    counts[name] = (counts[name] ?? 0) + number;
+}
+
+function describe(error) {
+    return error instanceof Error ? `${error}\n${error.stack}` : String(error);
+}
+
+function reportFailure(text) {
+    failures.push(text);
+}
+
+// Programs
+
+const MOST_PROGRAMS = 12;
+const programs = [];
+let programsMade = 0;
+
+// Ways to define the functions of a text.
+const DEFINITIONS = {
+    eval(text) {
+        (0, eval)(text);
+    },
+
+    function(text, names) {
+        new Function(`${text}\nObject.assign(globalThis, { ${names.join(", ")} });`)();
+    },
+
+    script(text) {
+        if (hasDocument) {
+            const script = document.createElement("script");
+            script.textContent = text;
+            document.head.append(script);
+            script.remove();
+        } else {
+            const url = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
+            importScripts(url);
+            URL.revokeObjectURL(url);
+        }
+    },
+};
+
+function makeProgram() {
+    const prefix = `${PREFIX}p${programsMade++}f`;
+    const maker = new Maker(random, prefix, JSON.parse(parameters.get("programs") ?? "{}"));
+    const functions = random.between(1, 40);
+    const program = maker.make(functions);
+    callGraph.add(program.edges);
+    const names = Array.from({ length: functions }, (_, i) => `${prefix}${i}`);
+    DEFINITIONS[random.oneOf(Object.keys(DEFINITIONS))](program.text, names);
+    program.run = globalThis[program.entry];
+    programs.push(program);
+    if (programs.length > MOST_PROGRAMS) {
+        const [dropped] = programs.splice(random.below(programs.length), 1);
+        wasmInstances.clear();
+        dropped.run = null;
+    }
+    tally("programs");
+}
+
+function runProgram(program) {
+    try {
+        refuel();
+        program.run(random.below(1000));
+    } catch (error) {
+        reportUnplanned(error);
+    }
+}
+
+// Profilers
+
+const INTERVALS = [0, 0, 0, 1, 1, 1, 2, 3.7, 10, 16.7, 100, 1000];
+const BUFFER_SIZES = [1, 2, 10, 100, 1000, 100_000, 100_000, 100_000, 4_294_967_295, 4_294_967_295];
+const MOST_PROFILERS = Number(parameters.get("profilers") ?? 12);
+const running = new Set();
+// What was asked for and has not been answered.
+const asked = new Set();
+
+// Gives what the promise gives. The page does not come to rest before.
+async function answerOf(promise) {
+    asked.add(promise);
+    try {
+        return await promise;
+    } finally {
+        asked.delete(promise);
+    }
+}
+
+async function startProfiler() {
+    const options = {
+        sampleInterval: random.oneOf(INTERVALS),
+        maxBufferSize: random.oneOf(BUFFER_SIZES),
+    };
+    if (random.chance(0.2)) {
+        options.format = "json-gzip";
+    }
+    if (random.chance(0.2)) {
+        options.name = `profile ${random.below(5)}`;
+    }
+    if (running.size >= MOST_PROFILERS) {
+        return;
+    }
+    const isOld = random.chance(0.5);
+    const session = { options, profiler: null };
+    running.add(session);
+    try {
+        session.profiler = isOld
+            ? await answerOf(performance.profile(options))
+            : new Profiler(options);
+        tally("profilersStarted");
+        if (random.chance(0.5)) {
+            session.profiler.onsamplebufferfull = onFull;
+        }
+    } catch (error) {
+        running.delete(session);
+        const isRefused = ["NotAllowedError", "SecurityError"].includes(error.name);
+        // A document that was navigated away from can begin nothing.
+        if (isRefused ? parameters.get("refused") !== "yes" : !isConcurrency(error) && !isPlanned(error)) {
+            reportFailure(`a profiler could not be started: ${describe(error)}`);
+        }
+        tally("profilersRefused");
+    }
+}
+
+function isConcurrency(error) {
+    return error instanceof TypeError && /concurrent/.test(error.message);
+}
+
+function onFull() {
+    tally("buffersFull");
+}
+
+function takeProfiler() {
+    const started = [...running].filter(({ profiler }) => profiler !== null);
+    if (!started.length) {
+        return null;
+    }
+    const session = random.oneOf(started);
+    running.delete(session);
+    return session;
+}
+
+async function stopProfiler() {
+    const session = takeProfiler();
+    const again = random.chance(0.2);
+    if (session === null) {
+        return;
+    }
+    try {
+        const trace = await answerOf(session.profiler.stop());
+        tally("profilersStopped");
+        if (again) {
+            await answerOf(session.profiler.stop());
+        }
+        checkTrace(await read(trace, session.options), session.options);
+    } catch (error) {
+        if (!isPlanned(error)) {
+            reportFailure(`a profiler could not be stopped: ${describe(error)}`);
+        }
+    }
+}
+
+// For the garbage collection to find.
+function abandonProfiler() {
+    if (takeProfiler() !== null) {
+        tally("profilersAbandoned");
+    }
+}
+
+function startWrongly() {
+    const wrong = random.oneOf([
+        { sampleInterval: -1, maxBufferSize: 1 },
+        { sampleInterval: Infinity, maxBufferSize: 1 },
+        { sampleInterval: 1 },
+        { maxBufferSize: 1 },
+        {},
+    ]);
+    try {
+        new Profiler(wrong);
+        reportFailure(`a profiler could be started with ${JSON.stringify(wrong)}`);
+    } catch (error) {
+        if (!["RangeError", "TypeError", "NotAllowedError"].includes(error.name)) {
+            reportFailure(`a profiler was refused in a wrong way: ${describe(error)}`);
+        }
+    }
+}
+
+let observer = null;
+
+function observeProfiles() {
+    if (observer === null) {
+        observer = new PerformanceObserver(onProfiles);
+        observer.observe({ type: "profile", buffered: random.chance(0.5) });
+    } else {
+        observer.disconnect();
+        observer = null;
+    }
+}
+
+function onProfiles(list) {
+    for (const entry of list.getEntries()) {
+        tally("entries", entry.sampleCount >= 0 ? 1 : 0);
+    }
+}
+
+async function read(trace, options) {
+    if (options.format !== "json-gzip") {
+        return trace;
+    }
+    const stream = new Blob([trace]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return answerOf(new Response(stream).json());
+}
+
+function checkTrace(trace, options) {
+    tally("traces");
+    tally("samples", trace.samples.length);
+    // An unsigned long, as the interface has it.
+    if (trace.samples.length > options.maxBufferSize) {
+        reportFailure(`${trace.samples.length} samples for a buffer of ${options.maxBufferSize}`);
+    }
+    let last = -Infinity;
+    for (const { timestamp, stackId, marker } of trace.samples) {
+        if (!(timestamp >= last)) {
+            reportFailure(`a sample of ${timestamp} after one of ${last}`);
+            return;
+        }
+        last = timestamp;
+        if (stackId !== undefined && !(stackId < trace.stacks.length)) {
+            reportFailure(`a sample with stack ${stackId} of ${trace.stacks.length}`);
+            return;
+        }
+        tally("samplesWithStack", stackId === undefined ? 0 : 1);
+        tally("samplesInGC", marker === "gc" ? 1 : 0);
+    }
+    for (const [id, { frameId, parentId }] of trace.stacks.entries()) {
+        if (!(frameId < trace.frames.length) || (parentId !== undefined && !(parentId < id))) {
+            reportFailure(`stack ${id} has frame ${frameId} and parent ${parentId}`);
+            return;
+        }
+    }
+    for (const frame of trace.frames) {
+        const whose = GENERATED.exec(frame.name);
+        if (whose !== null && whose[1] !== PREFIX) {
+            reportFailure(`${frame.name} of another event loop is in a trace of ${PREFIX}`);
+            return;
+        }
+        if ("resourceId" in frame && !(frame.resourceId < trace.resources.length)) {
+            reportFailure(`a frame with resource ${frame.resourceId} of ${trace.resources.length}`);
+            return;
+        }
+    }
+    if (checksStacks) {
+        checkCalls(trace);
+    }
+}
+
+function checkCalls(trace) {
+    const sums = callGraph.check(trace);
+    tally("framesCut", sums.cut);
+    // Of programs alone: what calls what in these files is not in the graph.
+    for (const [edge, { samples, example }] of Object.entries(sums.falseEdges)) {
+        const [, callee] = edge.split(" > ");
+        if (GENERATED.test(callee)) {
+            tally("falseEdges", samples);
+            reportFailure(`${samples} samples with the false edge ${edge}, as ${example}`);
+        }
+    }
+}
+
+// Whatever else can be done
+
+const actions = { startProfiler, stopProfiler, abandonProfiler, startWrongly, observeProfiles, makeProgram };
+const needProfilers = ["startProfiler", "stopProfiler", "abandonProfiler", "startWrongly", "observeProfiles"];
+
+function act() {
+    const possible = Object.entries({ makeProgram: 2, startProfiler: 6, stopProfiler: 5, ...weights });
+    const chosen = random.weighted(Object.fromEntries(possible.filter(([name]) => name in actions)));
+    // Without profilers the random numbers are others; the mix is the same.
+    if (profiles || !needProfilers.includes(chosen)) {
+        actions[chosen]();
+    }
+}
+
+// The turns
+
+let turns = 0;
+// A page to which the browser can come to rest does nothing.
+const wasQuiet = parameters.get("quiet") === "yes";
+let isQuiet = wasQuiet;
+// From when on nothing new is begun, and what was begun is ended in order; null before.
+let settlingFrom = null;
+const { port1, port2 } = new MessageChannel();
+port1.onmessage = turn;
+
+function turn() {
+    turns++;
+    tally("turns");
+    if (!isQuiet) {
+        try {
+            if (programs.length) {
+                runProgram(random.oneOf(programs));
+            }
+            if (settlingFrom !== null) {
+                stopProfiler();
+            } else if (random.chance(0.3)) {
+                act();
+            }
+        } catch (error) {
+            reportUnplanned(error);
+        }
+    }
+    if (performance.now() - lastBeat > BEAT_INTERVAL) {
+        beat();
+    }
+    if (isQuiet || random.chance(0.3)) {
+        setTimeout(turn, random.below(LONGEST_PAUSE));
+    } else {
+        port2.postMessage(null);
+    }
+}
+
+function settle() {
+    settlingFrom ??= performance.now();
+}
+
+// Whether everything that was begun has ended, and every worker lives that should.
+function isSettled() {
+    return settlingFrom !== null && !asked.size && !running.size && workersLived(settlingFrom);
+}
+
+// Heartbeats
+
+let lastBeat = -Infinity;
+let isBeating = false;
+
+async function beat() {
+    if (isBeating) {
+        return;
+    }
+    isBeating = true;
+    const sent = [counts, failures];
+    [counts, failures] = [{}, []];
+    const body = {
+        identity,
+        role,
+        window: parameters.get("window"),
+        turns,
+        quiet: wasQuiet,
+        settled: isSettled(),
+        counts: sent[0],
+        failures: sent[1],
+    };
+    try {
+        const response = await fetch("/beat", { method: "POST", body: JSON.stringify(body) });
+        onOrders(await response.json());
+    } catch {
+        // The document or the browser is on its way out, or is short of memory.
+        for (const [name, number] of Object.entries(sent[0])) {
+            tally(name, number);
+        }
+        failures.push(...sent[1]);
+    }
+    lastBeat = performance.now();
+    isBeating = false;
+}
+
+// Ends what this event loop has begun. What was given up is collected, or goes with the document.
+async function becomeQuiet() {
+    isQuiet = true;
+    observer?.disconnect();
+    observer = null;
+    while (takeProfilerIfAny()) {
+        // Each is stopped in there.
+    }
+    kept.length = 0;
+}
+
+function takeProfilerIfAny() {
+    const session = takeProfiler();
+    session?.profiler.stop();
+    return session !== null;
+}
+
+function startTurns() {
+    for (let i = isQuiet ? 0 : random.between(1, 3); i > 0; i--) {
+        makeProgram();
+    }
+    port2.postMessage(null);
+}

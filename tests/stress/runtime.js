@@ -1,0 +1,148 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+"use strict";
+
+// What the programs that generator.js makes stand on.
+
+const hasDocument = typeof document === "object";
+
+// The message of an error that a program throws on purpose.
+const PLANNED = "planned";
+const TEXT = "the quick brown fox jumps over the lazy dog with ease ".repeat(10);
+
+// Calls that a program may make in one turn of the event loop, and what is too costly to do at each.
+const FUEL = 150;
+let fuel = 0;
+let exhaustionsLeft = 0;
+let compilationsLeft = 0;
+let catchesLeft = 0;
+
+function refuel() {
+    fuel = FUEL;
+    exhaustionsLeft = 1;
+    compilationsLeft = 6;
+    catchesLeft = 30;
+}
+
+function burn() {
+    return --fuel > 0;
+}
+
+function mayExhaust() {
+    return --exhaustionsLeft >= 0;
+}
+
+function mayCompile() {
+    return --compilationsLeft >= 0;
+}
+
+function mayCatch() {
+    return --catchesLeft >= 0;
+}
+
+function spin(x, n) {
+    for (let i = 0; i < n; i++) {
+        x = (Math.imul(x, 31) + i) | 0;
+    }
+    return x;
+}
+
+function spinLong(x) {
+    return burn() ? spin(x, 2000) : x | 0;
+}
+
+let counted = 0;
+
+function count(n) {
+    counted = (counted + n) | 0;
+}
+
+let serial = 0;
+
+function newSerial() {
+    return ++serial;
+}
+
+// Some of what was made stays for a while, so that there is old garbage, too.
+const MOST_KEPT = 60;
+const kept = [];
+
+function keep(value) {
+    kept.push(value);
+    if (kept.length > MOST_KEPT) {
+        kept.splice(0, MOST_KEPT >> 1);
+    }
+}
+
+// What programs have begun and not ended.
+const MOST_WAITING = 20;
+let waiting = 0;
+
+function mayWait() {
+    return waiting < MOST_WAITING && mayCompile();
+}
+
+function wait(promise) {
+    waiting++;
+    promise.then(endWait, endFailedWait);
+}
+
+function endWait() {
+    waiting--;
+}
+
+function endFailedWait(error) {
+    waiting--;
+    reportUnplanned(error);
+}
+
+// Programs fail on purpose, and where the stack or the memory ends.
+const LIMITS = /too much recursion|call stack|out of memory|allocation|Array buffer|Invalid array/i;
+
+function isPlanned(error) {
+    return (error instanceof Error && error.message.startsWith(PLANNED)) || LIMITS.test(`${error}`);
+}
+
+function reportUnplanned(error) {
+    if (!isPlanned(error)) {
+        reportFailure(`a program failed: ${describe(error)}`);
+    }
+}
+
+// The module of soak/wasm.js, with a function to call back.
+const wasmInstances = new Map();
+
+function wasmOf(callee) {
+    if (!wasmInstances.has(callee)) {
+        wasmInstances.set(callee, instantiateWasm(callee));
+    }
+    return wasmInstances.get(callee);
+}
+
+// (module
+//   (memory 1)
+//   (func (export "load") (param i32) (result i32) (i32.load (local.get 0)))
+//   (func (export "divide") (param i32) (result i32) (i32.div_s (i32.const 1) (local.get 0))))
+const TRAPPING = new Uint8Array([
+    0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00,
+    // One type, two functions of it, and a memory.
+    0x01, 0x06, 0x01, 0x60, 0x01, 0x7f, 0x01, 0x7f,
+    0x03, 0x03, 0x02, 0x00, 0x00,
+    0x05, 0x03, 0x01, 0x00, 0x01,
+    // What they are exported by.
+    0x07, 0x11, 0x02,
+    0x04, 0x6c, 0x6f, 0x61, 0x64, 0x00, 0x00,
+    0x06, 0x64, 0x69, 0x76, 0x69, 0x64, 0x65, 0x00, 0x01,
+    // Their code.
+    0x0a, 0x11, 0x02,
+    0x07, 0x00, 0x20, 0x00, 0x28, 0x02, 0x00, 0x0b,
+    0x07, 0x00, 0x41, 0x01, 0x20, 0x00, 0x6d, 0x0b,
+]);
+let trappingExports;
+
+function trapping() {
+    trappingExports ??= new WebAssembly.Instance(new WebAssembly.Module(TRAPPING)).exports;
+    return trappingExports;
+}

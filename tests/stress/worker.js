@@ -1,0 +1,65 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+"use strict";
+
+// A worker that is stressed, dedicated or shared, until somebody ends it or it ends itself.
+
+importScripts(
+    "../bench/trace.js",
+    "../bench/soak/callgraph.js",
+    "../bench/soak/wasm.js",
+    "random.js",
+    "generator.js",
+    "runtime.js",
+    "loop.js",
+    "children.js",
+);
+
+const role = "worker";
+const LIFE_INTERVAL = 200; // ms
+
+// For who started it. A shared one has nobody to tell.
+function tellOwner(what) {
+    globalThis.postMessage?.(what);
+}
+
+setInterval(tellOwner, LIFE_INTERVAL, "alive");
+
+actions.close = function closeWorker() {
+    if (random.chance(0.1)) {
+        tally("workersClosed");
+        tellOwner("leaving");
+        close();
+        runForSomeTime();
+    }
+};
+
+actions.throw = function throwUncaught() {
+    if (random.chance(0.1)) {
+        setTimeout(() => {
+            throw new Error(PLANNED);
+        });
+    }
+};
+
+actions.runForEver = function runForEver() {
+    if (random.chance(0.02)) {
+        tellOwner("leaving");
+        beat();
+        for (;;) {
+            runForSomeTime();
+        }
+    }
+};
+
+function runForSomeTime() {
+    for (let i = 0; i < 20 && programs.length; i++) {
+        runProgram(random.oneOf(programs));
+    }
+}
+
+function onOrders() {}
+
+startTurns();
