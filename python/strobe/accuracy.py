@@ -4,7 +4,6 @@
 
 """./mach bench accuracy: are the samples right, in time, and shared out as the time is?"""
 
-import os
 import statistics
 from dataclasses import dataclass
 from itertools import pairwise
@@ -58,7 +57,7 @@ def report(measurement: Measurement) -> tuple[str, list[str]]:
             missed += more
     counts = measurement.counts
     shares = ", ".join(f"{counts.share(name):.3f} % {name}" for name in ("missed", "collecting", "unwalkable"))
-    parts.append(f"Load of the machine in the last minute: {os.getloadavg()[0]:.2f}; about 1 is our own")
+    parts.append(f"Load of the machine in the last minute: {measurement.load:.2f}; about 1 is our own")
     parts.append(f"The sampler: {counts.taken} samples in {measurement.sessions} sessions, {shares}")
     parts.append(measurement.ending)
     return "\n\n".join(parts), missed + measurement.failures()

@@ -5,88 +5,162 @@
 """./mach bench: what profiling costs, as ratios measured within one page load, and whether it keeps its promises."""
 
 import argparse
+import datetime
 import json
-import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
-from . import build, paths
+from . import browsers, build, paths, performance_docs, process_tree
 from .accuracy import accuracy
+from .browsers import Browser
 from .errors import MachError
+from .figures import report
+from .generated_script import bundles, hot_functions
+from .machine import describe_machine
 from .measurement import PAGES
-from .run import read_result, shown_from_here, visit
-from .server import PageServer
+from .run import shown_from_here
+from .server import ALLOWING_HEADERS, PageServer
 from .soak import soak
-from .table import text_table
 from .workers import workers
 
-# A pair takes about 0.3 s, and a round has three of them for each of nine kernels; the rest is room for slow machines.
-SECONDS_PER_PAIR = 30.0
-SECONDS_BEFORE = 300.0
+# A slow machine, and a build that is not optimised, may take this much longer than is said before, and this much more.
+BOUND_FACTOR = 10.0
+BOUND_BEYOND = 300.0
+
+POLICY_BYTES = 5_000_000
+# As policy.html has them.
+POLICY_PARTS = 10
+# The first two are what the others are compared with, and the control of that.
+POLICIES = {
+    "no header": {},
+    "no header again": {},
+    "Document-Policy: js-profiling": {"Document-Policy": "js-profiling"},
+    "Document-Policy: js-profiling-mode=eager": {"Document-Policy": "js-profiling-mode=eager"},
+    "Document-Policy: js-profiling-mode=lazy": {"Document-Policy": "js-profiling-mode=lazy"},
+    "Permissions-Policy: js-profiling=(self)": {"Permissions-Policy": "js-profiling=(self)"},
+    "Feature-Policy: js-profiling 'self'": {"Feature-Policy": "js-profiling 'self'"},
+}
+HOT_FUNCTIONS = 8000
+WARM_UP_SECONDS = 6.0
+TRACE_SAMPLES = 100_000
+# So that a long trace is there soon, and the page's interval is the browser's.
+TRACE_PREFERENCES = {"js_profiling_base_interval_us": "100"}
+# Starting a browser and ending it.
+SECONDS_PER_VISIT = 1.5
+
+
+@dataclass(frozen=True)
+class Visit:
+    page: str
+    # What it takes about, on a machine of 2020.
+    seconds: float
+    headers: dict[str, str]
+    # Goes into the page's result.
+    labels: dict[str, str]
 
 
 def bench(options: argparse.Namespace):
     """Runs the suite that the options name; they are those of its command in door.py."""
+    folder = paths.target_dir() / "bench"
+    if options.suite == "docs":
+        performance_docs.write(folder, options.suites)
+        return
+    saved = folder / f"{options.suite}.json"
+    # Before a build, which takes longer to fail.
+    other = browsers.chromium() if getattr(options, "vs", None) else None
     binary = build.build(options.release)
-    saved = paths.target_dir() / "bench" / f"{options.suite}.json"
-    if options.suite == "overhead":
-        overhead(binary, options.pairs, saved)
-    elif options.suite == "soak":
+    if options.suite == "soak":
         soak(binary, saved, options.minutes, options.base_interval_us, options.walker)
     elif options.suite == "accuracy":
         accuracy(binary, saved, options.seconds)
     elif options.suite == "workers":
         workers(binary, saved, options.seconds)
+    else:
+        ours = browsers.strobe(binary, TRACE_PREFERENCES if options.suite == "trace" else {})
+        measured = [ours, other] if other else [ours]
+        names = ("rounds", "pairs", "blocks", "loads")
+        settings = {name: getattr(options, name) for name in names if hasattr(options, name)}
+        compare(options.suite, measured, settings, saved)
 
 
-def overhead(binary: Path, pairs: int, saved: Path):
-    """Opens the page of the suite, saves the result that it posts and prints its table."""
-    print(f"overhead: {pairs} pairs of runs per kernel and interval with the {binary.parent.name} build")
-
-    def received(body: bytes):
-        result = read_result(body, "overhead.html")
-        text = report(result)
-        saved.parent.mkdir(parents=True, exist_ok=True)
-        saved.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-        print(f"\n{text}\n\nThe figures are in {shown_from_here(saved)}")
-
-    with PageServer(PAGES, inbox="/result") as server:
-        bound = SECONDS_BEFORE + SECONDS_PER_PAIR * pairs
-        visit(binary, [], server, f"/overhead.html?pairs={pairs}", received, bound)
-
-
-def report(result: dict) -> str:
-    """The table: a row per kernel, a column per comparison, and the geometric means.
-
-    `result` is what overhead.js posts: `comparisons` (name and sampleInterval, null for off/off, and what its
-    profilers gave), `kernels` (name, offMs, and a ratio per comparison) and `geometricMeans`.
-    """
-    try:
-        comparisons = result["comparisons"]
-        header = ["kernel", "ms off", *(comparison["name"] for comparison in comparisons)]
-        rows = [
-            [kernel["name"], f"{_positive(kernel['offMs']):.1f}", *(f"{_positive(x):.3f}" for x in kernel["ratios"])]
-            for kernel in result["kernels"]
-        ]
-        means = ["geometric mean", "", *(f"{_positive(mean):.3f}" for mean in result["geometricMeans"])]
-        lines = [text_table([header, *rows, means], left=(0,)), ""]
-        for comparison in comparisons:
-            if comparison["sampleInterval"] is None:
-                continue
-            samples, with_stack = comparison["samples"], comparison["samplesWithStack"]
-            # The ratio of a profiler that takes no samples says nothing.
-            if not with_stack:
-                raise MachError(f"overhead.html: {comparison['name']}: the profiler gave no sample with a stack")
-            lines.append(
-                f"{comparison['name']}: true interval {comparison['sampleInterval']:g} ms, {samples} samples, "
-                f"{with_stack} of them with a stack"
-            )
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise MachError(f"overhead.html posted a result of the wrong form: {type(error).__name__}: {error}") from None
-    lines.append("A ratio is the median over the pairs of the time on over the time off; off/off is the noise.")
-    return "\n".join(lines)
+def visits_of(suite: str, settings: dict[str, int]) -> list[Visit]:
+    """What each browser visits in a round."""
+    if suite == "overhead":
+        pairs, blocks = settings["pairs"], settings["blocks"]
+        # Two runs of 0.15 s make a pair, of which nine kernels have three each, and one before; a block takes 2.3 s.
+        seconds = 4 + 8.1 * (pairs + 1) + 4 * 2.3 * blocks
+        return [Visit(f"/overhead.html?pairs={pairs}&blocks={blocks}", seconds, ALLOWING_HEADERS, {})]
+    if suite == "scale":
+        pairs = settings["pairs"]
+        return [Visit(f"/scale/scale.html?pairs={pairs}", 4 + 8.5 * (pairs + 1), ALLOWING_HEADERS, {})]
+    if suite == "policy":
+        page = f"/policy/policy.html?parts={POLICY_PARTS}&loads={settings['loads']}"
+        seconds = 1.3 * (settings["loads"] + 1)
+        return [Visit(page, seconds, headers, {"variant": variant}) for variant, headers in POLICIES.items()]
+    if suite == "trace":
+        # With and without the profilers.
+        return [Visit(f"/trace/trace.html?samples={TRACE_SAMPLES}", 26.0, ALLOWING_HEADERS, {})]
+    if suite == "start":
+        return [Visit(f"/start/start.html?seconds={WARM_UP_SECONDS:g}", WARM_UP_SECONDS + 1, ALLOWING_HEADERS, {})]
+    raise MachError(f"there is no suite {suite}")
 
 
-def _positive(value) -> float:
-    if not math.isfinite(value) or value <= 0:
-        raise ValueError(f"{value} is not a positive number")
-    return value
+def compare(suite: str, measured: list[Browser], settings: dict[str, int], saved: Path):
+    """Round by round, each page in each browser; saves what they post, and prints what it says."""
+    visits = visits_of(suite, settings)
+    rounds = settings["rounds"]
+    seconds = rounds * len(measured) * sum(visit.seconds + SECONDS_PER_VISIT for visit in visits)
+    names = " and ".join(f"{browser.name} {browser.version}" for browser in measured)
+    shown = ", ".join(f"{number} {name}" for name, number in settings.items())
+    print(f"{suite}: {shown}, in {names}, the {measured[0].build} build; takes about {duration(seconds)}", flush=True)
+    saved.parent.mkdir(parents=True, exist_ok=True)
+    log = saved.with_suffix(".log")
+    log.write_text("", encoding="utf-8")
+    measurement = {
+        "suite": suite,
+        "when": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "settings": settings,
+        "machine": asdict(describe_machine()),
+        "browsers": [
+            {"name": browser.name, "version": browser.version, "build": browser.build, "results": []}
+            for browser in measured
+        ],
+    }
+    generated = {"/generated/policy.js": bundles(POLICY_BYTES // POLICY_PARTS)}
+    generated["/generated/hot.js"] = hot_functions(HOT_FUNCTIONS)
+    for number in range(rounds):
+        for visit in visits:
+            # None is always the first, so that whatever drifts meets both.
+            for index in sorted(range(len(measured)), reverse=number % 2 == 1):
+                result = measure_visit(measured[index], visit, generated, log)
+                measurement["browsers"][index]["results"].append({**result, **visit.labels, "round": number})
+        # What there is stays if a later round fails.
+        measurement["settings"] = {**settings, "rounds": number + 1}
+        saved.write_text(json.dumps(measurement) + "\n", encoding="utf-8")
+        print(f"round {number + 1} of {rounds} is done", flush=True)
+    print(f"\n{report(measurement).text()}\n\nThe figures are in {shown_from_here(saved)}; ", end="")
+    print(f"`./mach bench docs {suite}` puts them into docs/performance.md")
+
+
+def measure_visit(browser: Browser, visit: Visit, generated: dict[str, Callable[[], str]], log: Path) -> dict:
+    pids = []
+
+    def at_checkpoint(name: str) -> str:
+        if name not in CHECKPOINTS:
+            raise MachError(f"{visit.page} asks for {name}, which ./mach bench does not have")
+        return json.dumps(CHECKPOINTS[name](pids[0]))
+
+    make_server = partial(PageServer, document_headers=visit.headers, generated=generated)
+    with make_server(PAGES, inbox="/result", at_checkpoint=at_checkpoint) as server:
+        bound = BOUND_FACTOR * visit.seconds + BOUND_BEYOND
+        return browser.measure(server, visit.page, bound, log, started=pids.append)
+
+
+# What a page may ask for of its browser.
+CHECKPOINTS = {"processor-time": process_tree.processor_time, "memory": process_tree.own_memory}
+
+
+def duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"

@@ -4,13 +4,16 @@
 
 """A page of tests/bench in the browser: what it posts, what the sampler counts, and what the process holds."""
 
+import datetime
 import json
+import os
 import sys
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from . import paths
+from . import browsers, paths
 from .errors import MachError
+from .machine import describe_machine
 from .process_size import ProcessSize, settled_size
 from .run import read_result, shown_from_here, visit
 from .sample_counts import LOG_FILTER, LOGGED, PANIC, SampleCounts, read_counts, read_reasons
@@ -34,6 +37,12 @@ class Measurement:
     # Of threads of the browser.
     panics: list[str] = field(default_factory=list)
     failure: str | None = None
+    # Where, in what and when it was measured, as bench.compare saves it.
+    machine: dict = field(default_factory=dict)
+    browsers: list[dict] = field(default_factory=list)
+    when: str = ""
+    # Of the machine, in the minute before the end.
+    load: float = 0.0
 
     @property
     def ending(self) -> str:
@@ -49,12 +58,21 @@ class Measurement:
         place.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
 
 
+def read_measurement(saved: dict) -> Measurement:
+    """The measurement that `save` has written, as it is read from JSON."""
+    sizes = {name: ProcessSize(**size) for name, size in saved["sizes"].items()}
+    return Measurement(**{**saved, "counts": SampleCounts(**saved["counts"]), "sizes": sizes})
+
+
 def measure(binary: Path, page: str, preferences: dict[str, str], bound: float, saved: Path) -> Measurement:
     """Visits a page, headless and allowed to profile, that posts one result within `bound` seconds.
 
     What is measured goes to the file `saved`, and all that the browser logs to one beside it.
     """
-    measurement = Measurement()
+    measurement = Measurement(machine=asdict(describe_machine()))
+    ours = browsers.strobe(binary)
+    measurement.browsers = [{"name": ours.name, "version": ours.version, "build": ours.build}]
+    measurement.when = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     arguments = ["--headless"]
     for name, value in {"js_profiling_allow": "true", **preferences}.items():
         arguments += ["--pref", f"{name}={value}"]
@@ -97,6 +115,7 @@ def measure(binary: Path, page: str, preferences: dict[str, str], bound: float, 
                 )
             except MachError as error:
                 measurement.failure = str(error)
+    measurement.load = os.getloadavg()[0]
     measurement.save(saved)
     return measurement
 

@@ -8,15 +8,30 @@ import io
 import json
 import os
 import socket
+import subprocess
 import sys
 import tempfile
 import unittest
 from pathlib import Path
 from unittest import mock
 
-from strobe import accuracy, measurement, process_size, sample_counts, soak, workers
+from strobe import (
+    accuracy,
+    bench,
+    browsers,
+    figures,
+    generated_script,
+    machine,
+    measurement,
+    performance_docs,
+    process_size,
+    process_tree,
+    sample_counts,
+    soak,
+    workers,
+)
 from strobe.errors import MachError
-from strobe.measurement import Measurement
+from strobe.measurement import Measurement, read_measurement
 from strobe.process_size import ProcessSize
 from strobe.sample_counts import SampleCounts, read_counts, read_reasons
 
@@ -28,6 +43,9 @@ FAKE_BROWSER = """\
 import os, sys, urllib.request
 from urllib.parse import urljoin
 
+if sys.argv[1:] == ["--version"]:
+    print("strobe 0.1.0")
+    sys.exit()
 *flags, url = sys.argv[1:]
 assert flags[:3] == ["--headless", "--pref", "js_profiling_allow=true"], flags
 assert "js_profiler=debug" in os.environ["RUST_LOG"]
@@ -141,6 +159,8 @@ class MeasurementTest(unittest.TestCase):
         saved = json.loads(self.saved.read_text())
         self.assertEqual((saved["counts"]["unwalkable"], saved["sizes"]["start"]["threads"]), (2, 1))
         self.assertEqual(self.saved.with_suffix(".log").read_text(), log)
+        self.assertEqual(saved["browsers"][0]["version"], "0.1.0")
+        self.assertEqual(read_measurement(saved), measured)
 
     def test_a_failure_keeps_what_there_is(self):
         measured, _ = self.measure(f"SessionId(1): {COUNTS}\n", "", status=3)
@@ -318,3 +338,470 @@ class WorkersTest(unittest.TestCase):
         self.assertEqual(workers.report(control, measured)[1], ["no worker gave a trace with a stack"])
         control.failure = "the browser ended"
         self.assertIn("the browser ended", workers.report(control, measured)[1])
+
+
+# Loads the page, asks for what the browser takes, and posts a result with the page's address.
+ASKING_BROWSER = """\
+#!{python}
+import json, os, sys, time, urllib.request
+from urllib.parse import urljoin
+
+if sys.argv[1:] == ["--version"]:
+    print("{version}")
+    sys.exit()
+*flags, url = sys.argv[1:]
+post = lambda path, body: urllib.request.urlopen(urllib.request.Request(urljoin(url, path), body, method="POST"))
+with urllib.request.urlopen(url) as response:
+    headers = dict(response.headers)
+result = {{"url": url, "policy": headers.get("Document-Policy"), "flags": flags, "order": time.monotonic_ns()}}
+for name in ("processor-time", "memory"):
+    with post("/checkpoint/" + name, b"") as response:
+        result[name] = json.load(response)
+sys.stderr.write("logged\\n")
+post("/result", json.dumps(result).encode())
+if {stays}:
+    time.sleep(1000)
+"""
+
+
+class CompareTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+
+    def browser(self, name: str, version: str, stays: bool = False) -> Path:
+        binary = self.folder / name
+        binary.parent.mkdir(parents=True, exist_ok=True)
+        binary.write_text(ASKING_BROWSER.format(python=sys.executable, version=version, stays=stays))
+        binary.chmod(0o755)
+        return binary
+
+    def compare(self, suite: str, measured, settings) -> dict:
+        saved = self.folder / "bench" / f"{suite}.json"
+        # What the pages of this suite do not post has no report.
+        with contextlib.redirect_stdout(io.StringIO()) as output, mock.patch.object(bench, "report"):
+            bench.compare(suite, measured, settings, saved)
+        self.output = output.getvalue()
+        return json.loads(saved.read_text())
+
+    def test_browsers_take_turns(self):
+        ours = browsers.strobe(self.browser("release/strobe", "strobe 0.1.0"), {"js_x": "1"})
+        path = self.browser("chromium", "Chromium 156.0.1 built on Debian", stays=True)
+        with mock.patch.dict(os.environ, {"CHROMIUM": str(path)}):
+            other = browsers.chromium()
+        saved = self.compare("start", [ours, other], {"rounds": 3})
+        names = r"Strobe 0\.1\.0 and Chromium 156\.0\.1"
+        self.assertRegex(self.output, rf"^start: 3 rounds, in {names}, the release build; takes about \d+ s\n")
+        builds = [(browser["name"], browser["version"], browser["build"]) for browser in saved["browsers"]]
+        self.assertEqual(builds, [("Strobe", "0.1.0", "release"), ("Chromium", "156.0.1", None)])
+        results = [(result["order"], index) for index in (0, 1) for result in saved["browsers"][index]["results"]]
+        self.assertEqual([index for _, index in sorted(results)], [0, 1, 1, 0, 0, 1])
+        first, second = (browser["results"][0] for browser in saved["browsers"])
+        self.assertEqual(first["flags"], ["--headless", "--pref", "js_x=1"])
+        self.assertEqual(second["flags"][:4], list(browsers.CHROMIUM_FLAGS))
+        profile = Path(second["flags"][4].removeprefix("--user-data-dir="))
+        self.assertFalse(profile.exists(), "the folder of the profile is left")
+        self.assertGreater(first["processor-time"], 0)
+        self.assertGreater(first["memory"], 1_000_000)
+        self.assertEqual((first["policy"], first["round"]), ("js-profiling", 0))
+        self.assertEqual((self.folder / "bench" / "start.log").read_text(), 6 * "logged\n")
+        self.assertEqual(saved["machine"]["cores"], len(os.sched_getaffinity(0)))
+
+    def test_rounds_before_a_failure_are_kept(self):
+        ours = browsers.strobe(self.browser("release/strobe", "strobe 0.1.0"))
+        visit, visits = bench.measure_visit, []
+
+        def fail_at_the_third(*arguments):
+            visits.append(arguments)
+            if len(visits) == 3:
+                raise MachError("the browser failed")
+            return visit(*arguments)
+
+        with mock.patch.object(bench, "measure_visit", fail_at_the_third), self.assertRaises(MachError):
+            self.compare("start", [ours], {"rounds": 9})
+        saved = json.loads((self.folder / "bench" / "start.json").read_text())
+        self.assertEqual((saved["settings"], len(saved["browsers"][0]["results"])), ({"rounds": 2}, 2))
+
+    def test_each_policy_has_its_header(self):
+        ours = browsers.strobe(self.browser("debug/strobe", "strobe 0.1.0"))
+        results = self.compare("policy", [ours], {"rounds": 1, "loads": 2})["browsers"][0]["results"]
+        self.assertEqual([result["variant"] for result in results], list(bench.POLICIES))
+        policies = [result["policy"] for result in results]
+        modes = ["js-profiling", "js-profiling-mode=eager", "js-profiling-mode=lazy"]
+        self.assertEqual(policies, [None, None, *modes, None, None])
+        self.assertTrue(results[0]["url"].endswith("/policy/policy.html?parts=10&loads=2"))
+        # The page must ask for as many parts as it has.
+        page = (measurement.PAGES / "policy" / "policy.html").read_text()
+        self.assertEqual(page.count("/generated/policy.js"), bench.POLICY_PARTS)
+
+    def test_every_suite_has_its_page(self):
+        settings = {"rounds": 1, "pairs": 2, "blocks": 3, "loads": 4}
+        for suite in figures.REPORTS:
+            for visit in bench.visits_of(suite, settings):
+                self.assertTrue((measurement.PAGES / visit.page.partition("?")[0].lstrip("/")).is_file(), visit.page)
+        with self.assertRaisesRegex(MachError, "there is no suite speed"):
+            bench.visits_of("speed", settings)
+
+    def test_chromium_that_is_not_there(self):
+        with mock.patch.dict(os.environ, {"PATH": str(self.folder)}):
+            os.environ.pop("CHROMIUM", None)
+            with self.assertRaisesRegex(MachError, "^there is no `chromium` on the PATH; `apt-get install chromium`"):
+                browsers.chromium()
+            os.environ["CHROMIUM"] = "/nowhere/chrome"
+            with self.assertRaisesRegex(MachError, "^CHROMIUM names /nowhere/chrome, which is no program"):
+                browsers.chromium()
+            os.environ["CHROMIUM"] = str(self.browser("other", "no number"))
+            with self.assertRaisesRegex(MachError, "gives no version, but 'no number'"):
+                browsers.chromium()
+
+    def test_durations(self):
+        self.assertEqual([bench.duration(seconds) for seconds in (9.6, 89, 240)], ["10 s", "89 s", "4 min"])
+
+
+class ProcessTreeTest(unittest.TestCase):
+    def test_of_this_process(self):
+        before = process_tree.processor_time(os.getpid())
+        busy = "sum(range(20_000_000)); print(flush=True); input(); sum(range(20_000_000))"
+        with subprocess.Popen([sys.executable, "-c", busy], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+            child.stdout.readline()
+            self.assertIn(child.pid, process_tree.tree(os.getpid()))
+            running = process_tree.processor_time(os.getpid())
+            child.communicate(b"\n")
+        self.assertGreater(running, before)
+        # That of a child that has ended stays.
+        self.assertGreater(process_tree.processor_time(os.getpid()), running)
+        self.assertGreater(process_tree.own_memory(os.getpid()), 1_000_000)
+
+    def test_of_made_up_processes(self):
+        proc = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        for pid, parent, name in ((7, 1, "a"), (70, 7, "b) c ("), (71, 70, "d"), (8, 1, "e")):
+            (proc / str(pid)).mkdir()
+            (proc / str(pid) / "stat").write_text(f"{pid} ({name}) S {parent} 1 1 0 -1 4 1 2 3 4 100 20 3 0 20 0\n")
+            (proc / str(pid) / "status").write_text("Name: x\nRssAnon:\t     10 kB\nRssFile:\t 99 kB\n")
+        (proc / "self").mkdir()
+        self.assertEqual(list(process_tree.tree(7, proc)), [7, 70, 71])
+        self.assertEqual(process_tree.processor_time(7, proc), 3 * 123 / process_tree.CLOCK_TICKS)
+        self.assertEqual(process_tree.own_memory(70, proc), 2 * 10 * 1024)
+        with self.assertRaisesRegex(MachError, "/9: no such process"):
+            process_tree.processor_time(9, proc)
+
+
+class MachineTest(unittest.TestCase):
+    def test_a_virtual_one(self):
+        proc = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        (proc / "cpuinfo").write_text("model name\t: Fast 1\nflags\t\t: fpu hypervisor sse\n")
+        (proc / "meminfo").write_text("MemTotal:       2048 kB\n")
+        with mock.patch.object(machine.process, "output", return_value=None):
+            described = machine.describe_machine(proc)
+        self.assertEqual((described.processor, described.memory, described.virtualised), ("Fast 1", 2 << 20, "yes"))
+        with mock.patch.object(machine.process, "output", return_value="kvm\n"):
+            self.assertEqual(machine.describe_machine(proc).virtualised, "kvm")
+        (proc / "cpuinfo").write_text("flags\t\t: fpu\n")
+        for output, virtualised in (("none\n", "no"), (None, "unknown")):
+            with mock.patch.object(machine.process, "output", return_value=output):
+                self.assertEqual(machine.describe_machine(proc).virtualised, virtualised)
+
+
+class GeneratedScriptTest(unittest.TestCase):
+    def test_no_bundle_comes_twice(self):
+        make = generated_script.bundles(200_000)
+        first, second = make(), make()
+        self.assertNotEqual(first, second)
+        for text in (first, second):
+            self.assertLess(abs(len(text) - 200_000), 20_000)
+            self.assertNotIn("@", text)
+            self.assertEqual(text.count("scriptsRun = "), 1)
+
+    def test_hot_functions(self):
+        text = generated_script.hot_functions(8000)()
+        self.assertEqual(len(set(text.split("\n"))), 8000 + 3)
+        self.assertIn("function hot8000(", text)
+
+
+def made_up(suite: str, *results: list[dict]) -> dict:
+    """A measurement in as many browsers as there are lists of results."""
+    described = [("Strobe", "0.1.0", "release"), ("Chromium", "156.0.1", None)]
+    made = json.dumps(
+        {
+            "suite": suite,
+            "when": "2026-01-31T12:00:00+00:00",
+            "settings": {"rounds": 2, "pairs": 3},
+            "machine": {
+                "processor": "Fast 1", "cores": 2, "memory": 24 << 30, "kernel": "Linux 6.1", "virtualised": "kvm",
+            },
+            "browsers": [
+                {"name": name, "version": version, "build": build, "results": of_browser}
+                for (name, version, build), of_browser in zip(described, results)
+            ],
+        }
+    )  # fmt: skip
+    # Nothing in it is the same object as anything else.
+    return json.loads(made)
+
+
+def pairs(*ratios: float) -> list[dict]:
+    return [{"reference": 50.0, "measured": 50.0 * ratio} for ratio in ratios]
+
+
+def limits(report: figures.Report) -> dict[str, tuple[str, bool | None]]:
+    """What is shown of ours, and whether it is met."""
+    return {limit.what: (limit.values.get("Strobe"), limit.met) for limit in report.limits}
+
+
+class FiguresTest(unittest.TestCase):
+    def visit(self, names, ratios, profilers=(0, 1), **more) -> dict:
+        """Of two kernels, of which the second is slower by 0.01 in each comparison but the control."""
+        traces = {"sampleInterval": 10, "samples": 100, "samplesWithStack": 90}
+        comparisons = [
+            {
+                "name": name,
+                "reference": {"profilers": profilers[0]},
+                "measured": {"profilers": profilers[index > 0]},
+                "traces": {"reference": {**traces}, "measured": {**traces}},
+            }
+            for index, name in enumerate(names)
+        ]
+        kernels = [
+            {
+                "name": kernel,
+                "comparisons": [
+                    {"name": name, "pairs": pairs(*(ratio + (slower if index else 0) for ratio in of))}
+                    for index, (name, of) in enumerate(zip(names, ratios))
+                ],
+            }
+            for kernel, slower in (("sort", 0), ("JSON", 0.01))
+        ]
+        return {"comparisons": comparisons, "kernels": kernels, **more}
+
+    def overhead(self, at_10: float = 1.002, at_1: float = 1.01, control: float = 1.0, processor: float = 1.05) -> dict:
+        # The median is over all visits: that of the first alone would be another one.
+        names = ("off/off", "10 ms/off", "1 ms/off")
+        times = [
+            {"name": "off/off", "pairs": pairs(1.0, 1.0)},
+            {"name": "1 ms/off", "pairs": pairs(processor, processor, 9.0)},
+        ]
+        first = self.visit(names, [(control, 7.0), (at_10, 8.0), (at_1, 9.0)], processorTime=times)
+        second = self.visit(names, [(control,), (at_10,), (at_1,)], processorTime=times)
+        return made_up("overhead", [first, second], [second])
+
+    def check(self, saved: dict, what: str, shown: str, met: bool | None):
+        self.assertEqual(limits(figures.report(saved))[what], (shown, met))
+
+    def test_overhead(self):
+        saved = self.overhead()
+        report = figures.report(saved)
+        self.assertEqual([limit.met for limit in report.limits], [True] * 6)
+        self.assertEqual(limits(report)["10 ms/off, geometric mean"][0], "1.007")
+        self.assertEqual(limits(report)["10 ms/off, worst kernel"][0], "1.012 (JSON)")
+        self.assertEqual(limits(report)["10 ms/off, beyond Chromium's"][0], "+0.000")
+        text = report.text()
+        self.assertIn("Strobe, 10 ms/off: true interval 10 ms, 200 samples, 90 % of them with a stack", text)
+        self.assertIn("\nsort                  50.0    1.000      1.002     1.010          50.0  ", text)
+        self.assertNotIn("not within", text)
+        self.check(self.overhead(at_10=1.006), "10 ms/off, geometric mean", "1.011", False)
+        self.check(self.overhead(at_10=1.021), "10 ms/off, worst kernel", "1.031 (JSON)", False)
+        self.check(self.overhead(at_1=1.026), "1 ms/off, geometric mean", "1.031", False)
+        self.check(self.overhead(at_1=1.051), "1 ms/off, worst kernel", "1.061 (JSON)", False)
+        self.check(self.overhead(processor=1.061), "1 ms/off, processor time of all processes", "1.061", False)
+        note = "Strobe: the control off/off is 1.020, not within 1% of 1"
+        noisy = figures.report(self.overhead(control=1.02))
+        self.assertIn(note, noisy.text())
+        # The processor time has a control of its own.
+        self.assertEqual([limit.verdict for limit in noisy.limits], 5 * ["too noisy"] + ["met"])
+        self.assertEqual({limit.verdict for limit in report.limits}, {"met"})
+
+    def test_overhead_beside_another_browser(self):
+        saved = self.overhead(at_10=1.004)
+        saved["browsers"][1] = {**self.overhead(at_10=0.998)["browsers"][1]}
+        self.check(saved, "10 ms/off, beyond Chromium's", "+0.006", False)
+        saved["browsers"][1] = {**self.overhead(control=1.05)["browsers"][1]}
+        verdicts = {limit.what: limit.verdict for limit in figures.report(saved).limits}
+        self.assertEqual(verdicts["10 ms/off, beyond Chromium's"], "too noisy")
+        self.assertEqual(verdicts["10 ms/off, geometric mean"], "met")
+        del saved["browsers"][1]
+        self.check(saved, "10 ms/off, beyond Chromium's", "", None)
+
+    def test_profilers_without_samples_say_nothing(self):
+        saved = self.overhead()
+        saved["browsers"][0]["results"][1]["comparisons"][2]["traces"]["measured"]["samplesWithStack"] = 0
+        with self.assertRaisesRegex(MachError, "^1 ms/off: the profilers gave no sample with a stack$"):
+            figures.report(saved)
+
+    def test_results_of_the_wrong_form(self):
+        def broken(change, message: str):
+            saved = self.overhead()
+            change(saved["browsers"][1]["results"][0])
+            with self.assertRaisesRegex(MachError, f"^overhead: Chromium posted a result of the wrong form: {message}"):
+                figures.report(saved)
+
+        def set_pair(value):
+            return lambda result: result["kernels"][0]["comparisons"][0]["pairs"][0].update(measured=value)
+
+        broken(lambda result: result.pop("kernels"), "KeyError: 'kernels'")
+        broken(lambda result: result.pop("processorTime"), "KeyError: 'processorTime'")
+        broken(set_pair(0), "ValueError: 0 is not a positive number")
+        broken(set_pair("1"), "ValueError: '1' is not a positive number")
+        broken(set_pair(float("nan")), "ValueError: nan is not a positive number")
+        broken(lambda result: result["kernels"][0]["comparisons"][0].update(pairs=[]), "StatisticsError|ValueError")
+        for saved, message in (
+            ({**self.overhead(), "suite": "speed"}, "suite 'speed', which has no report"),
+            (made_up("start", []), "^start: Strobe has no results$"),
+        ):
+            with self.assertRaisesRegex(MachError, message):
+                figures.report(saved)
+
+    def scale(self, many: float = 1.1, at_once: int = 100) -> dict:
+        names = ("1/1 at 10 ms", "50/1 at 10 ms", "50/1 at 1 ms")
+        more = {"atOnce": {"count": at_once, "failure": "TypeError: too many"}}
+        return made_up("scale", [self.visit(names, [(1.0,), (1.0,), (many,)], profilers=(1, 50), **more)])
+
+    def test_scale(self):
+        report = figures.report(self.scale())
+        self.assertEqual([limit.met for limit in report.limits], [True] * 3)
+        self.assertIn("Strobe: one profiler more than 100: TypeError: too many", report.notes)
+        self.check(self.scale(many=1.2), "50/1 at 1 ms, geometric mean", "1.205", False)
+        self.check(self.scale(at_once=99), "profilers at once", "99", False)
+
+    def policy(self, ratios: dict[str, float]) -> dict:
+        """In two rounds, of which the second is slower in all variants."""
+        results = []
+        for number, slower in ((0, 1), (1, 3)):
+            for variant in ("no header", "no header again", "lazy", "eager"):
+                loads = [{"loadMs": 500 * slower * ratios.get(variant, 1), "scriptMs": 200 * slower}] * 3
+                results.append({"variant": variant, "round": number, "loads": loads})
+        return made_up("policy", results)
+
+    def test_policy(self):
+        report = figures.report(self.policy({}))
+        self.assertEqual([limit.met for limit in report.limits], [True] * 4)
+        self.assertIn("\nno header             1000 ms  400 ms\n", report.text())
+        self.check(self.policy({"lazy": 1.01}), "lazy, load time", "1.010", True)
+        self.check(self.policy({"lazy": 1.011}), "lazy, load time", "1.011", False)
+        self.check(self.policy({"eager": 0.989}), "eager, load time", "0.989", False)
+        self.check(self.policy({"eager": 0.989}), "eager, script time", "1.000", True)
+        noisy = figures.report(self.policy({"no header again": 0.97}))
+        self.assertIn("Strobe: the control of the load time is 0.970", noisy.notes[0])
+        self.assertEqual([limit.verdict for limit in noisy.limits], 2 * ["too noisy"] + 2 * ["met"])
+        saved = self.policy({})
+        saved["browsers"][0]["results"][2]["loads"][0]["scriptMs"] = -1
+        with self.assertRaisesRegex(MachError, "^policy: Strobe .* ValueError: -1 is not a positive number"):
+            figures.report(saved)
+
+    def trace(self, milliseconds: float = 40, block: float = 30, gzip_block: float = 4, growth: int = 5_000_000):
+        def stop(form: str, milliseconds: float, block: float, samples: int | None) -> dict:
+            counts = {"samples": samples, "frames": samples and 41, "stacks": samples and 900}
+            times = {"milliseconds": milliseconds, "block": block, "controlBlock": 0.5}
+            gives = "object" if samples else "gzip"
+            size = None if samples else 999
+            return {"format": form, "form": gives, "sampleInterval": 0.1, "bytes": size, **counts, **times}
+
+        def visit(plain: dict, gzip: dict) -> dict:
+            return {"growth": growth, "controlGrowth": 1_000_000, "stops": [plain, gzip]}
+
+        ours = visit(stop("default", milliseconds, block, 100_000), stop("json-gzip", 90, gzip_block, None))
+        # Chromium does not know the format.
+        other = visit(stop("default", 45, 44, 100_000), stop("json-gzip", 45, 44, 100_000))
+        return made_up("trace", [ours], [other])
+
+    def test_trace(self):
+        report = figures.report(self.trace())
+        self.assertEqual([limit.met for limit in report.limits], [True] * 4)
+        self.assertEqual(limits(report)["memory per sample, tables included"][0], "20 bytes")
+        self.assertNotIn("Chromium", report.limits[2].values)
+        self.assertIn("Strobe, json-gzip                             gzip, 999 bytes", report.text())
+        self.check(self.trace(milliseconds=46), "stop() of the trace", "46.0 ms", False)
+        self.check(self.trace(block=44.1), "longest block of the trace", "44.1 ms", False)
+        self.check(self.trace(gzip_block=5), "longest block of json-gzip", "5.0 ms", False)
+        self.check(self.trace(growth=6_000_000), "memory per sample, tables included", "25 bytes", False)
+        alone = self.trace()
+        del alone["browsers"][1]
+        self.check(alone, "stop() of the trace", "40.0 ms", None)
+        alone["browsers"][0]["results"][0]["stops"].pop()
+        with self.assertRaisesRegex(MachError, "^trace: Strobe .* the formats are \\['default'\\]"):
+            figures.report(alone)
+
+    def start(self, milliseconds: float = 0.5, after: float = 1.0, with_stack: int = 3) -> dict:
+        def step(milliseconds: float, after: float) -> dict:
+            sweeps = {"before": [2, 2, 9], "after": [8 * after, 2 * after, 2 * after], "later": [2, 2, 2]}
+            return {"milliseconds": milliseconds, "block": 1, **sweeps}
+
+        visit = {"functions": 8000, "control": step(0, 1.0), "measured": step(milliseconds, after)}
+        return made_up("start", [{**visit, "samplesWithStack": with_stack}])
+
+    def test_start(self):
+        report = figures.report(self.start())
+        self.assertEqual([limit.met for limit in report.limits], [True] * 2)
+        self.check(self.start(milliseconds=5), "time of new Profiler()", "5.00 ms", False)
+        self.check(self.start(after=1.03), "time of the functions right after", "1.030", False)
+        with self.assertRaisesRegex(MachError, "^start: Strobe: the profiler gave no sample with a stack"):
+            figures.report(self.start(with_stack=0))
+
+
+class PerformanceDocsTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.document = self.folder / "performance.md"
+        sections = [
+            f"{performance_docs.BEGIN.format(suite=suite)}\nold {suite}\n{performance_docs.END.format(suite=suite)}\n"
+            for suite in performance_docs.SUITES
+        ]
+        self.document.write_text("# Title\n\n" + "\n".join(sections) + "\nthe end\n")
+
+    def write(self, *suites: str) -> str:
+        with contextlib.redirect_stdout(io.StringIO()):
+            performance_docs.write(self.folder, list(suites), self.document)
+        return self.document.read_text()
+
+    def save(self, saved: dict):
+        (self.folder / f"{saved['suite']}.json").write_text(json.dumps(saved))
+
+    def test_only_what_was_measured_changes(self):
+        self.save(FiguresTest().scale())
+        text = self.write()
+        for line in (
+            "## Many profilers",
+            "| profilers at once | 100 |  | ≥ 100 | met |",
+            "| kernel | Strobe, ms | 1/1 at 10 ms | 50/1 at 10 ms | 50/1 at 1 ms |",
+            "| sort | 50.0 | 1.000 | 1.000 | 1.100 |",
+            "old overhead",
+            "the end",
+        ):
+            self.assertIn(line, text.split("\n"))
+        how = "`./mach bench scale`: 2 rounds, 3 pairs. Measured 2026-01-31 in Strobe 0.1.0 (release build) on Fast 1,"
+        self.assertIn(how, text)
+        self.assertIn("on Fast 1, 2 cores, 24.0 GiB of memory, Linux 6.1; virtualised: kvm.", text)
+        self.assertEqual(self.write("scale"), text, "writing again changes nothing")
+
+    def test_accuracy(self):
+        measured = Measurement({"busy": [], "splits": [], "crowd": []}, SampleCounts(1200), 6, load=1.5)
+        measured.machine, measured.when = made_up("x")["machine"], "2026-01-31"
+        measured.browsers = made_up("x", [])["browsers"]
+        (self.folder / "bench").mkdir()
+        measured.save(self.folder / "accuracy.json")
+        text = self.write()
+        self.assertIn("Load of the machine in the last minute: 1.50", text)
+        self.assertIn("All limits are met.", text)
+        measured.failure = "the browser ended"
+        measured.save(self.folder / "accuracy.json")
+        self.assertIn("- missed: the browser ended", self.write("accuracy"))
+
+    def test_what_cannot_be_written(self):
+        def check(message: str, *suites: str):
+            with self.assertRaisesRegex(MachError, message):
+                self.write(*suites)
+
+        check("^there are no figures in ")
+        check("^soak has no section in performance.md; these have: overhead, ", "soak")
+        check("scale.json is not there; `./mach bench scale` makes it$", "scale")
+        (self.folder / "scale.json").write_text("{")
+        check("scale.json is not JSON: ")
+        (self.folder / "scale.json").write_text("{}")
+        check("scale.json is not what ./mach bench scale saves: KeyError: 'suite'")
+        self.save(FiguresTest().scale())
+        self.document.write_text("nothing")
+        check("performance.md: 0 sections from `<!-- begin scale")
+
+    def test_the_document_has_a_section_for_each(self):
+        text = performance_docs.DOCUMENT.read_text()
+        for suite in performance_docs.SUITES:
+            replaced = performance_docs.replace_section(text, suite, "new", Path("x"))
+            self.assertIn(f"-->\nnew\n{performance_docs.END.format(suite=suite)}\n", replaced)

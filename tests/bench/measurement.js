@@ -44,6 +44,51 @@ async function checkpoint(name) {
     await fetch(`/checkpoint/${name}`, { method: "POST", body: "" });
 }
 
+// A number that ./mach bench knows of the browser: `processor-time` in s, or `memory` in bytes.
+async function askBench(name) {
+    const response = await fetch(`/checkpoint/${name}`, { method: "POST", body: "" });
+    if (!response.ok) {
+        throw new Error(`./mach bench has no ${name}: status ${response.status}`);
+    }
+    return response.json();
+}
+
+// One channel for all tasks: a page may wait for thousands.
+let taskPort = null;
+const waiting = [];
+
+// A task later.
+function nextTask() {
+    if (taskPort === null) {
+        const { port1, port2 } = new MessageChannel();
+        port1.onmessage = () => waiting.shift()();
+        taskPort = port2;
+    }
+    return new Promise((resolve) => {
+        waiting.push(resolve);
+        taskPort.postMessage(null);
+    });
+}
+
+// The longest time, in ms, for which the event loop ran no other task from calling `work` until its promise is settled.
+async function longestBlock(work) {
+    let running = true;
+    let longest = 0;
+    await nextTask();
+    let last = performance.now();
+    const ended = work().finally(() => {
+        running = false;
+    });
+    while (running) {
+        await nextTask();
+        const now = performance.now();
+        longest = Math.max(longest, now - last);
+        last = now;
+    }
+    await ended;
+    return longest;
+}
+
 // The number that the address of the page gives by this name.
 function numberFromAddress(name) {
     const number = Number(new URLSearchParams(location.search).get(name));

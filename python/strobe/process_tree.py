@@ -1,0 +1,56 @@
+# This Source Code Form is subject to the terms of the Mozilla Public
+# License, v. 2.0. If a copy of the MPL was not distributed with this
+# file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+"""What a browser's processes take together, from /proc: Chromium, and Strobe with --multiprocess, have several."""
+
+import contextlib
+import os
+import re
+from pathlib import Path
+
+from .errors import MachError
+
+PROC = Path("/proc")
+# Where the numbers stand in /proc/PID/stat, counted from the state; see proc(5).
+PARENT = 1
+# Of the process itself, and of its children that have ended: user, system.
+PROCESSOR_TIMES = slice(11, 15)
+CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def tree(pid: int, proc: Path = PROC) -> dict[int, list[str]]:
+    """A process and all that it has started, directly or not, with the fields of their stat files from the state on."""
+    stats = {}
+    for folder in proc.iterdir():
+        if folder.name.isdecimal():
+            # One that has ended meanwhile is not there.
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                # The name of the program, in parentheses, may hold anything.
+                stats[int(folder.name)] = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()
+    if pid not in stats:
+        raise MachError(f"{proc / str(pid)}: no such process; has the browser ended?")
+    found = {pid}
+    added = True
+    while added:
+        more = {process for process, fields in stats.items() if int(fields[PARENT]) in found} - found
+        found |= more
+        added = bool(more)
+    return {process: stats[process] for process in sorted(found)}
+
+
+def processor_time(pid: int, proc: Path = PROC) -> float:
+    """In seconds, kept by the kernel in hundredths, of all threads of all processes of the tree."""
+    ticks = sum(int(ticks) for fields in tree(pid, proc).values() for ticks in fields[PROCESSOR_TIMES])
+    return ticks / CLOCK_TICKS
+
+
+def own_memory(pid: int, proc: Path = PROC) -> int:
+    """The bytes of memory of the tree that stand for no file: what was allocated and is in use."""
+    total = 0
+    for process in tree(pid, proc):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            match = re.search(r"^RssAnon:\s+(\d+) kB$", (proc / str(process) / "status").read_text(), re.M)
+            # A process that is just ending has none.
+            total += 1024 * int(match[1]) if match else 0
+    return total

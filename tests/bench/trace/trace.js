@@ -1,0 +1,147 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+"use strict";
+
+// What does a long trace cost? Two profilers fill their buffers side by side, one for a trace and one for the text of
+// it in gzip's format, and are stopped one after the other: how long stop() takes, for how long the event loop can do
+// nothing else meanwhile, and by how much the browser's memory has grown before.
+
+const SAMPLES = numberFromAddress("samples");
+const FORMATS = ["default", "json-gzip"];
+// Nobody waits for 100,000 samples at 10 ms. A browser takes samples as often as it can be asked to, and where a
+// profiler that starts adds one to those that run already, there are as many more as profilers start.
+const SAMPLE_INTERVAL = 0.1; // ms
+const MAX_BUFFER_SIZE = 10_000_000;
+// Below the number of profilers that there may be at once.
+const ROUNDS_PER_TASK = 50;
+const CALIBRATION_TASKS = 100;
+// What the leaves of the call graph do, in loops.
+const WORK = 10_000;
+const DEPTH = 12;
+const BRANCHES = 3;
+
+// A call graph with many different stacks: who calls whom depends on the digits of a number.
+const nodes = Array.from({ length: 40 }, (_, index) => {
+    const make = new Function(
+        "call",
+        "work",
+        `return function node${index}(digits, depth) {
+            return depth === 0 ? work(${index}) : call(digits, depth - 1, ${index}) + 1;
+        }`,
+    );
+    return make(callNext, atLeaf);
+});
+
+function callNext(digits, depth, index) {
+    const next = (index * BRANCHES + (digits % BRANCHES) + 1) % nodes.length;
+    return nodes[next](Math.floor(digits / BRANCHES), depth);
+}
+
+// Whether profilers start at the leaves, and what waits for their end.
+let starts = false;
+let stops = [];
+
+function atLeaf(index) {
+    if (starts) {
+        stops.push(new Profiler({ sampleInterval: 10, maxBufferSize: 1 }).stop());
+    }
+    let sum = index;
+    for (let i = 0; i < WORK; i++) {
+        sum = (Math.imul(sum, 31) + i) | 0;
+    }
+    return sum & 1;
+}
+
+let round = 0;
+
+function runRound() {
+    round++;
+    return nodes[round % nodes.length](round % BRANCHES ** 7, (round % DEPTH) + 1);
+}
+
+// As much of the program as a task holds.
+async function runTask(starting) {
+    starts = starting;
+    for (let i = 0; i < ROUNDS_PER_TASK; i++) {
+        runRound();
+    }
+    await Promise.all(stops);
+    stops = [];
+    await nextTask();
+}
+
+function startProfiler(format, maxBufferSize = MAX_BUFFER_SIZE) {
+    return new Profiler({ sampleInterval: SAMPLE_INTERVAL, maxBufferSize, format });
+}
+
+// How many samples there are for each task, and for each ms.
+async function samplingRate(starting) {
+    const profiler = startProfiler("default");
+    const start = performance.now();
+    for (let task = 0; task < CALIBRATION_TASKS; task++) {
+        await runTask(starting);
+    }
+    const milliseconds = performance.now() - start;
+    const count = (await profiler.stop()).samples.length;
+    return { starting, perTask: count / CALIBRATION_TASKS, perMillisecond: count / milliseconds };
+}
+
+// Runs the program with a profiler of each format, and returns them with the growth of the browser's memory.
+async function fill(maxBufferSize, tasks, starting) {
+    const before = await askBench("memory");
+    const profilers = FORMATS.map((format) => startProfiler(format, maxBufferSize));
+    for (let task = 0; task < tasks; task++) {
+        await runTask(starting);
+    }
+    return { profilers, growth: (await askBench("memory")) - before };
+}
+
+// How long a promise takes, the longest time without another task meanwhile, and what it gives.
+async function measureWait(makePromise) {
+    let result;
+    let milliseconds;
+    const block = await longestBlock(async () => {
+        const start = performance.now();
+        result = await makePromise();
+        milliseconds = performance.now() - start;
+    });
+    return { milliseconds, block, result };
+}
+
+function describe(result) {
+    const isTrace = "samples" in result;
+    return {
+        form: isTrace ? "object" : "gzip",
+        samples: isTrace ? result.samples.length : null,
+        frames: isTrace ? result.frames.length : null,
+        stacks: isTrace ? result.stacks.length : null,
+        bytes: isTrace ? null : result.byteLength,
+    };
+}
+
+runMeasurement(async () => {
+    await samplingRate(true);
+    const rates = [await samplingRate(true), await samplingRate(false)];
+    const { starting, perTask } = rates.sort((a, b) => b.perMillisecond - a.perMillisecond)[0];
+    const tasks = Math.ceil(SAMPLES / perTask);
+    // All the same but for the samples.
+    const control = await fill(1, tasks, starting);
+    await Promise.all(control.profilers.map((profiler) => profiler.stop()));
+    const { profilers, growth } = await fill(MAX_BUFFER_SIZE, tasks, starting);
+    const measured = [];
+    for (const [index, profiler] of profilers.entries()) {
+        const { milliseconds, block, result } = await measureWait(() => profiler.stop());
+        const idle = await measureWait(() => new Promise((resolve) => setTimeout(resolve, milliseconds)));
+        measured.push({
+            format: FORMATS[index],
+            sampleInterval: profiler.sampleInterval,
+            milliseconds,
+            block,
+            controlBlock: idle.block,
+            ...describe(result),
+        });
+    }
+    return { userAgent: navigator.userAgent, rates, tasks, growth, controlGrowth: control.growth, stops: measured };
+});
