@@ -5,7 +5,7 @@
 //! What the fuzz targets check: a function per target, which panics where something is not as it must
 //! be.
 //!
-//! Inputs are text, so that a corpus can be written and read by people. The checks go through the public
+//! Inputs are text where what is read is text, so that a corpus can be written and read by people. The checks go through the public
 //! functions of a crate, and know nothing of how it parses. They are a crate of their own so that
 //! `./mach test-unit` runs them over `corpus/` without building anything for fuzzing.
 
@@ -14,18 +14,30 @@
 // Built anew in every checkout: see the generated .cargo/config.toml.
 const _: Option<&str> = option_env!("STROBE_CHECKOUT");
 
+mod address;
 mod allow_attribute;
+mod command_line;
 mod document_policy;
 mod feature_policy;
 mod frames;
 mod permissions_policy;
+mod profiles;
+mod profiling_query;
+mod reports;
+mod requests;
 mod response;
 
+pub use address::address;
 pub use allow_attribute::allow_attribute;
+pub use command_line::command_line;
 pub use document_policy::document_policy;
 pub use feature_policy::feature_policy;
 pub use frames::frames;
 pub use permissions_policy::permissions_policy;
+pub use profiles::{any_profile, collapsed, cpuprofile, firefox, html, speedscope, web_trace};
+pub use profiling_query::profiling_query;
+pub use reports::reports;
+pub use requests::requests;
 
 #[cfg(test)]
 mod tests {
@@ -48,8 +60,33 @@ mod tests {
     }
 
     #[test]
+    fn address_corpus() {
+        check_corpus("address", address);
+    }
+
+    #[test]
     fn allow_attribute_corpus() {
         check_corpus("allow_attribute", allow_attribute);
+    }
+
+    #[test]
+    fn any_profile_corpus() {
+        check_corpus("any_profile", any_profile);
+    }
+
+    #[test]
+    fn collapsed_corpus() {
+        check_corpus("collapsed", collapsed);
+    }
+
+    #[test]
+    fn command_line_corpus() {
+        check_corpus("command_line", command_line);
+    }
+
+    #[test]
+    fn cpuprofile_corpus() {
+        check_corpus("cpuprofile", cpuprofile);
     }
 
     #[test]
@@ -63,12 +100,47 @@ mod tests {
     }
 
     #[test]
+    fn firefox_corpus() {
+        check_corpus("firefox", firefox);
+    }
+
+    #[test]
     fn frames_corpus() {
         check_corpus("frames", frames);
     }
 
     #[test]
+    fn html_corpus() {
+        check_corpus("html", html);
+    }
+
+    #[test]
     fn permissions_policy_corpus() {
         check_corpus("permissions_policy", permissions_policy);
+    }
+
+    #[test]
+    fn profiling_query_corpus() {
+        check_corpus("profiling_query", profiling_query);
+    }
+
+    #[test]
+    fn reports_corpus() {
+        check_corpus("reports", reports);
+    }
+
+    #[test]
+    fn requests_corpus() {
+        check_corpus("requests", requests);
+    }
+
+    #[test]
+    fn speedscope_corpus() {
+        check_corpus("speedscope", speedscope);
+    }
+
+    #[test]
+    fn web_trace_corpus() {
+        check_corpus("web_trace", web_trace);
     }
 }

@@ -1,0 +1,167 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! The handshake by which the sampling thread has another thread stop and run something.
+//!
+//! ```text
+//!   sampling thread                        stopped thread
+//!   ───────────────                        ──────────────
+//!   work = what to run
+//!   word = REQUESTED (new ticket)
+//!   send the signal ─────────────────────► signal handler
+//!   wait                                   word: REQUESTED → RUNNING
+//!   :                                    ┌ critical section: no allocation,
+//!   :                                    └ no lock this thread may hold
+//!                          ◄────────────── word = DONE, wake
+//!   take the result                        return from the handler, run on
+//! ```
+//!
+//! The word carries a ticket, so that a handler that comes too late finds another value and returns.
+//! Only the sampling thread makes requests, one at a time.
+//!
+//! Here is what both threads read and write, and in which order; how a signal is sent and how a thread
+//! waits is the operating system's, see `suspend_linux.rs`. `tests/models` tries this file with every
+//! order in which the threads can run, and every value that they can see.
+
+use std::ffi::c_void;
+use std::ptr;
+#[cfg(not(loom))]
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+use std::time::Duration;
+
+#[cfg(loom)]
+use loom::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+
+const IDLE: u32 = 0;
+const REQUESTED: u32 = 1;
+const RUNNING: u32 = 2;
+const DONE: u32 = 3;
+const PHASE_MASK: u32 = 3;
+const TICKET: u32 = PHASE_MASK + 1;
+
+/// What the sampling thread and the thread that it stops have in common.
+pub struct Handshake {
+    /// Ticket and phase: see the module's documentation.
+    word: AtomicU32,
+    /// Whom the request is for.
+    target: AtomicI32,
+    function: AtomicUsize,
+    argument: AtomicPtr<c_void>,
+}
+
+/// What the handler runs: a function, and its argument.
+pub struct Work {
+    pub function: usize,
+    pub argument: *mut c_void,
+}
+
+/// How a thread waits for another.
+pub trait Waiting {
+    /// Waits until the word is not `value` any more, for `timeout` at most. May return early.
+    fn wait(&self, word: &AtomicU32, value: u32, timeout: Duration);
+
+    /// Ends the waits of others.
+    fn wake(&self, word: &AtomicU32);
+}
+
+/// Why the work was not done. Nobody looks at it any more.
+#[derive(Debug)]
+pub enum NotDone<E> {
+    /// The thread did not begin in time.
+    TimedOut,
+    /// The signal could not be sent.
+    NotSent(E),
+}
+
+macro_rules! idle {
+    () => {
+        Self {
+            word: AtomicU32::new(IDLE),
+            target: AtomicI32::new(0),
+            function: AtomicUsize::new(0),
+            argument: AtomicPtr::new(ptr::null_mut()),
+        }
+    };
+}
+
+impl Handshake {
+    #[cfg(not(loom))]
+    pub const fn new() -> Self {
+        idle!()
+    }
+
+    /// The atomics of loom are not made by constants.
+    #[cfg(loom)]
+    pub fn new() -> Self {
+        idle!()
+    }
+
+    /// The sampling thread's side: has the thread that has this id do the work, and returns when it is done.
+    /// `send` sends it the signal; it has `timeout` to begin.
+    pub fn request<E>(
+        &self,
+        thread: i32,
+        work: Work,
+        waiting: &impl Waiting,
+        send: impl FnOnce() -> Result<(), E>,
+        timeout: Duration,
+        left: impl Fn() -> Duration,
+    ) -> Result<(), NotDone<E>> {
+        let idle = (self.word.load(Ordering::Relaxed) & !PHASE_MASK).wrapping_add(TICKET) | IDLE;
+        let requested = idle | REQUESTED;
+        let done = idle | DONE;
+        self.target.store(thread, Ordering::Relaxed);
+        self.function.store(work.function, Ordering::Relaxed);
+        self.argument.store(work.argument, Ordering::Relaxed);
+        self.word.store(requested, Ordering::Release);
+        if let Err(error) = send() {
+            self.word.store(idle, Ordering::Release);
+            return Err(NotDone::NotSent(error));
+        }
+        loop {
+            let word = self.word.load(Ordering::Acquire);
+            if word == done {
+                return Ok(());
+            }
+            let left = left();
+            if left.is_zero() {
+                // Once the handler has begun it uses the work, and must be waited for.
+                if self
+                    .word
+                    .compare_exchange(requested, idle, Ordering::AcqRel, Ordering::Acquire)
+                    .is_ok()
+                {
+                    return Err(NotDone::TimedOut);
+                }
+                waiting.wait(&self.word, word, timeout);
+            } else {
+                waiting.wait(&self.word, word, left);
+            }
+        }
+    }
+
+    /// The signal handler's side, on the thread that has this id: runs what is requested of it, if anything.
+    /// Everything in here is safe in a signal handler if `run` and `waiting` are.
+    pub fn answer(&self, thread: i32, waiting: &impl Waiting, run: impl FnOnce(Work)) {
+        let requested = self.word.load(Ordering::Acquire);
+        if requested & PHASE_MASK != REQUESTED || self.target.load(Ordering::Relaxed) != thread {
+            return;
+        }
+        let running = requested & !PHASE_MASK | RUNNING;
+        if self
+            .word
+            .compare_exchange(requested, running, Ordering::AcqRel, Ordering::Relaxed)
+            .is_err()
+        {
+            return;
+        }
+        run(Work {
+            function: self.function.load(Ordering::Relaxed),
+            argument: self.argument.load(Ordering::Relaxed),
+        });
+        self.word
+            .store(requested & !PHASE_MASK | DONE, Ordering::Release);
+        waiting.wake(&self.word);
+    }
+}

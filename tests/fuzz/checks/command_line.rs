@@ -1,0 +1,80 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! Each line of an input is an argument of the browser.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::Path;
+
+use fuzz_parts::{CommandLine, ExitAfter, Parsed, preferences};
+
+use crate::response::lines;
+
+/// Nothing is there.
+const WORKING_DIRECTORY: &str = "/nonexistent/strobe";
+
+pub fn command_line(input: &[u8]) {
+    // A file that never ends is the person's own doing.
+    const SPECIAL: [&[u8]; 3] = [b"/dev", b"/proc", b"/sys"];
+    if SPECIAL
+        .iter()
+        .any(|name| input.windows(name.len()).any(|at| at == *name))
+    {
+        return;
+    }
+    let arguments = lines(input).into_iter().map(<[u8]>::to_vec);
+    let arguments = arguments.map(OsString::from_vec);
+    let arguments = [OsString::from("strobe")].into_iter().chain(arguments);
+    match CommandLine::parse(arguments, Path::new(WORKING_DIRECTORY)) {
+        Ok(Parsed::Run(command_line)) => check_run(&command_line),
+        Ok(Parsed::Convert(conversion)) => {
+            assert!(
+                conversion
+                    .output
+                    .extension()
+                    .is_none_or(|name| name != "gz")
+            );
+        },
+        Ok(Parsed::Information(text)) => assert!(!text.is_empty()),
+        Err(message) => {
+            assert!(!message.is_empty());
+            assert!(!message.contains('\n'), "more than a line: {message:?}");
+            assert!(!message.contains("Usage:"), "{message}");
+        },
+    }
+}
+
+fn check_run(command_line: &CommandLine) {
+    let sides = [
+        command_line.window_size.width,
+        command_line.window_size.height,
+    ];
+    assert!(sides.iter().all(|side| (1..=8192).contains(side)));
+    assert!(!command_line.urls.is_empty() || command_line.webdriver.is_some());
+    assert!(command_line.webdriver != Some(0));
+    assert!(command_line.multiprocess || !command_line.sandbox);
+    if let Some(profile) = &command_line.profile {
+        assert_eq!(command_line.urls.len(), 1);
+        assert!(!profile.interval.is_zero());
+        assert!(profile.keep_last.is_none_or(|kept| !kept.is_zero()));
+        assert!(profile.long_tasks.is_none_or(|least| !least.is_zero()));
+        assert!(command_line.exit_after != Some(ExitAfter::Elapsed(std::time::Duration::ZERO)));
+    }
+    let user_agent = command_line.user_agent.as_deref();
+    match preferences::resolve(&command_line.preferences, user_agent) {
+        Ok(resolved) => {
+            assert!(!resolved.user_agent.bytes().any(|byte| byte < b' '));
+            if let Some(user_agent) = user_agent {
+                assert_eq!(resolved.user_agent, user_agent);
+            }
+        },
+        Err(message) => {
+            let names = |(name, value): &(String, String)| {
+                message.starts_with(&format!("--pref {name}={value}: "))
+            };
+            assert!(command_line.preferences.iter().any(names), "{message}");
+        },
+    }
+}

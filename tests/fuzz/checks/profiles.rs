@@ -1,0 +1,128 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! Each input is the content of a file: a profile of one format, or of any.
+
+use profile_formats::{
+    Format, MAX_STACK_DEPTH, Recording, Totals, WriteError, read, write_viewer_data,
+};
+
+/// A recording of more samples is not written: some formats have an entry for each.
+const MAX_WRITTEN_WEIGHT: u64 = 1_000;
+
+pub fn collapsed(input: &[u8]) {
+    check(input, Format::Collapsed);
+}
+
+pub fn cpuprofile(input: &[u8]) {
+    check(input, Format::Cpuprofile);
+}
+
+pub fn firefox(input: &[u8]) {
+    check(input, Format::Firefox);
+}
+
+pub fn html(input: &[u8]) {
+    check(input, Format::Html);
+}
+
+pub fn speedscope(input: &[u8]) {
+    check(input, Format::Speedscope);
+}
+
+pub fn web_trace(input: &[u8]) {
+    check(input, Format::Trace);
+}
+
+/// Nobody says which format it is, as of a file that is dropped on about:profiling.
+pub fn any_profile(input: &[u8]) {
+    match read(input, None, None) {
+        Ok((recording, format)) => {
+            let again = read(input, None, Some(format));
+            assert_eq!(again, Ok((recording, format)), "read otherwise by its name");
+            if !input.starts_with(&[0x1f, 0x8b]) && !input.starts_with("\u{feff}".as_bytes()) {
+                assert_eq!(Format::by_content(input), Some(format));
+            }
+        },
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+}
+
+fn check(input: &[u8], format: Format) {
+    let (recording, read_as) = match read(input, None, Some(format)) {
+        Ok(read) => read,
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
+            return;
+        },
+    };
+    assert_eq!(read_as, format);
+    check_recording(&recording);
+}
+
+/// What is true of every recording, wherever it comes from.
+pub fn check_recording(recording: &Recording) {
+    check_tables(recording);
+    let weight: u64 = recording.event_loops().map(|one| one.weight()).sum();
+    if weight > MAX_WRITTEN_WEIGHT {
+        return;
+    }
+    write_viewer_data(recording, Vec::new()).expect("nothing is unfit for the viewer");
+    for other in Format::ALL {
+        check_conversion(recording, other);
+    }
+}
+
+/// What who reads a recording takes for granted.
+fn check_tables(recording: &Recording) {
+    assert!(recording.interval.is_finite() && recording.interval >= 0.);
+    assert!(recording.time_origin.is_none_or(f64::is_finite));
+    for event_loop in recording.event_loops() {
+        for frame in event_loop.frames() {
+            event_loop.resource_of(frame);
+            frame.realm.map(|id| event_loop.realm(id));
+            assert!(frame.column.is_none() || frame.line.is_some());
+        }
+        let ids: Vec<_> = event_loop.stack_ids().collect();
+        for (index, (id, stack)) in ids.iter().zip(event_loop.stacks()).enumerate() {
+            assert_eq!(id.index(), index);
+            assert!(stack.parent.is_none_or(|parent| parent.index() < index));
+            assert!(stack.frame.index() < event_loop.frames().len());
+        }
+        let mut last = 0.;
+        let mut weight = 0;
+        for sample in event_loop.samples() {
+            assert!(sample.time.is_finite() && sample.time >= last);
+            last = sample.time;
+            weight += sample.weight;
+            assert!(event_loop.frames_of(sample.stack).len() <= MAX_STACK_DEPTH as usize);
+        }
+        assert_eq!(weight, event_loop.weight());
+    }
+    let totals = Totals::of(recording);
+    assert!(totals.with_stack <= totals.samples);
+    for function in totals.functions.values() {
+        assert!(function.itself <= function.total && function.total <= totals.with_stack);
+    }
+}
+
+/// Written in a format and read again, each function has its samples, unless the format cannot hold it.
+fn check_conversion(recording: &Recording, format: Format) {
+    let mut text = Vec::new();
+    match format.write(recording, &mut text) {
+        Ok(()) => {},
+        Err(WriteError::Unfit(why)) => {
+            assert!(!why.is_empty());
+            assert!(text.is_empty(), "{format}: half a file: {why}");
+            return;
+        },
+        Err(WriteError::Io(error)) => panic!("{format}: {error}"),
+    }
+    let (again, _) = read(&text, None, Some(format)).unwrap_or_else(|error| {
+        let text = String::from_utf8_lossy(&text);
+        panic!("{format}: not read again: {error}\n{text}")
+    });
+    check_tables(&again);
+    assert_eq!(Totals::of(&again), Totals::of(recording), "{format}");
+}

@@ -1,0 +1,57 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! Each input is the query of `profiling:start`, without its question mark.
+
+use fuzz_parts::{EventLoopId, EventLoops, Query, recording_options};
+use url::Url;
+
+/// What the server asks of the query.
+const NAMES: [&str; 6] = [
+    "interval",
+    "eventLoops",
+    "newOnes",
+    "maxSamples",
+    "keepLast",
+    "longTasks",
+];
+
+pub fn profiling_query(input: &[u8]) {
+    let text = String::from_utf8_lossy(input);
+    let text = text.trim_end_matches('\n');
+    let Ok(url) = Url::parse(&format!("profiling:start?{text}")) else {
+        return;
+    };
+    let none = |_| EventLoops::These {
+        ids: Vec::new(),
+        new_ones: false,
+    };
+    let mut query = Query::of(&url);
+    match recording_options(&mut query, none) {
+        Ok(options) => {
+            assert!(!options.interval.is_zero());
+            assert!(options.keep_last.is_none_or(|kept| !kept.is_zero()));
+            assert!(options.long_tasks.is_none_or(|least| !least.is_zero()));
+            if let EventLoops::These { ids, .. } = &options.event_loops {
+                for id in ids {
+                    assert_eq!(id.to_string().parse::<EventLoopId>(), Ok(*id));
+                }
+            }
+            for name in NAMES {
+                assert_eq!(query.take(name), None, "{name} is still there");
+            }
+            let rest: Vec<_> = url.query_pairs().map(|(name, _)| name).collect();
+            let unknown = rest.iter().find(|name| !NAMES.contains(&&***name));
+            match (query.end(), unknown) {
+                (Ok(()), None) => {},
+                (Err(message), Some(name)) => assert!(message.starts_with(&**name), "{message}"),
+                (result, _) => panic!("{result:?} with {unknown:?}"),
+            }
+        },
+        Err(message) => {
+            let named = NAMES.iter().any(|name| message.starts_with(name));
+            assert!(named, "it names nothing: {message}");
+        },
+    }
+}

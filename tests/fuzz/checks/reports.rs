@@ -1,0 +1,269 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! Each input is what a content process sends to the browser's recorder: messages as they are on the
+//! channel, each with its length in two bytes before it. A first byte says what is kept of them.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use fuzz_parts::{Kept, Wanted, kind};
+use ipc_channel::ipc::IpcMessage;
+use js_profiler_traits::recording::Report;
+use servo_base::cross_process_instant::CrossProcessInstant;
+
+use crate::profiles::check_recording;
+
+/// A sample at 0 is from before the recording began.
+const START: i64 = 1_000_000;
+/// A sample behind this is from the future: about 146 years after the machine was started.
+const NOW: i64 = 1 << 62;
+
+pub fn reports(input: &[u8]) {
+    let Some((&first, messages)) = input.split_first() else {
+        return;
+    };
+    let bit = |number: u8| first >> number & 1 == 1;
+    let wanted = Wanted {
+        max_samples: bit(0).then_some(4),
+        keep_last: bit(1).then_some(Duration::from_millis(2)),
+        long_tasks: bit(2).then_some(Duration::from_millis(1)),
+    };
+    let (start, now) = (instant(START), instant(NOW));
+    let mut event_loops: BTreeMap<u64, Kept> = BTreeMap::new();
+    for message in split(messages) {
+        // As in recorder.rs: of a process that sends what is none, or nonsense, nothing more is taken.
+        let Ok(report) = IpcMessage::from_data(message.to_vec()).to::<Report>() else {
+            break;
+        };
+        match report {
+            Report::Chunk(chunk) => {
+                let kept = event_loops
+                    .entry(chunk.group.0)
+                    .or_insert_with(|| Kept::new(wanted, start));
+                let result = kept.add(*chunk, now);
+                check_kept(kept, wanted);
+                if let Err(nonsense) = result {
+                    assert!(!nonsense.to_string().is_empty());
+                    break;
+                }
+            },
+            Report::Failed { .. } | Report::Stopped(_) => {},
+            Report::Status { event_loops, .. } => {
+                for event_loop in event_loops {
+                    event_loop.description.label();
+                    kind(event_loop.description);
+                }
+            },
+        }
+    }
+    let newest = event_loops.values().map(Kept::last_time).fold(0., f64::max);
+    for kept in event_loops.into_values() {
+        // What has been taken is not lost, whatever came after it.
+        let samples = kept.samples();
+        let finished = kept.finish(newest).expect("only what is sound is taken");
+        assert!(finished.weight() <= samples);
+        assert!(
+            wanted
+                .max_samples
+                .is_none_or(|max| finished.weight() <= max)
+        );
+        let recording = profile_formats::Recording::of_one(finished, 1., None);
+        check_recording(&recording);
+    }
+}
+
+fn check_kept(kept: &Kept, wanted: Wanted) {
+    assert!(kept.last_time() >= 0. && kept.last_time().is_finite());
+    kept.memory();
+    if let Some(max) = wanted.max_samples {
+        // With long tasks more may be there until it is known whether they are of one.
+        assert!(wanted.long_tasks.is_some() || kept.samples() <= max);
+    }
+}
+
+fn instant(nanoseconds: i64) -> CrossProcessInstant {
+    CrossProcessInstant::epoch() + time::Duration::nanoseconds(nanoseconds)
+}
+
+/// The last one may be cut off.
+fn split(mut rest: &[u8]) -> impl Iterator<Item = &[u8]> {
+    std::iter::from_fn(move || {
+        let (length, behind) = rest.split_first_chunk()?;
+        let length = usize::from(u16::from_le_bytes(*length)).min(behind.len());
+        let message;
+        (message, rest) = behind.split_at(length);
+        // A message of no bytes would be an end without an end.
+        NonZeroUsize::new(length).map(|_| message)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::{env, fs};
+
+    use js_profiler_traits::recording::{
+        Chunk, Description, EventLoopKind, EventLoopStatus, Realm, RecordedFrame,
+        RecordedFrameKind, RecordedSample, RecordingId, SessionStatus,
+    };
+    use js_profiler_traits::{GroupId, Marker, SampleCounts, Stack};
+
+    use super::*;
+
+    const MILLISECOND: i64 = 1_000_000;
+
+    fn sample(time: i64, stack: Option<u32>, activity: Option<Marker>) -> RecordedSample {
+        RecordedSample {
+            time: instant(time),
+            stack,
+            activity,
+        }
+    }
+
+    fn chunk() -> Chunk {
+        Chunk {
+            recording: RecordingId(1),
+            group: GroupId(7),
+            description: None,
+            without_stacks: None,
+            new_tables: true,
+            resources: vec!["a.js".to_owned()],
+            realms: vec![Realm {
+                url: "https://a.test/".to_owned(),
+                origin: Some("https://a.test".to_owned()),
+            }],
+            frames: vec![RecordedFrame {
+                name: "f".to_owned(),
+                kind: RecordedFrameKind::Script,
+                resource: Some(0),
+                line: Some(1),
+                column: Some(2),
+                realm: Some(0),
+            }],
+            stacks: vec![Stack {
+                parent_id: None,
+                frame_id: 0,
+            }],
+            samples: vec![
+                sample(2 * MILLISECOND, Some(0), Some(Marker::Script)),
+                sample(3 * MILLISECOND, None, None),
+            ],
+            counts: SampleCounts::default(),
+        }
+    }
+
+    /// What is new since the first one.
+    fn more(samples: Vec<RecordedSample>) -> Chunk {
+        Chunk {
+            new_tables: false,
+            resources: vec![],
+            realms: vec![],
+            frames: vec![],
+            stacks: vec![],
+            samples,
+            ..chunk()
+        }
+    }
+
+    fn chunks(chunks: impl IntoIterator<Item = Chunk>) -> Vec<Report> {
+        let reports = chunks.into_iter().map(|chunk| Report::Chunk(chunk.into()));
+        reports.collect()
+    }
+
+    /// The inputs of the corpus, with the byte that each begins with.
+    fn inputs() -> Vec<(&'static str, u8, Vec<Report>)> {
+        let busy = |from: i64, to: i64| {
+            let times = from..to;
+            let samples = times.map(|time| sample(time * MILLISECOND, Some(0), Some(Marker::Gc)));
+            more(samples.collect())
+        };
+        let described = Chunk {
+            description: Some(Description {
+                kind: EventLoopKind::Page,
+                name: "main".to_owned(),
+                urls: vec!["https://a.test/".to_owned()],
+            }),
+            without_stacks: Some("Because.".to_owned()),
+            ..chunk()
+        };
+        let status = Report::Status {
+            number: 3,
+            event_loops: vec![EventLoopStatus {
+                group: GroupId(7),
+                description: Description::default(),
+                without_stacks: None,
+                sessions: vec![SessionStatus {
+                    interval: Duration::from_millis(10),
+                    counts: SampleCounts::default(),
+                    realm: None,
+                }],
+                memory: 9,
+            }],
+        };
+        let no_stack = more(vec![sample(4 * MILLISECOND, Some(9), None)]);
+        let backwards = more(vec![sample(MILLISECOND, None, None)]);
+        let too_early = more(vec![sample(0, None, None)]);
+        let no_frame = Chunk {
+            frames: vec![],
+            ..chunk()
+        };
+        let idle = more(vec![sample(30 * MILLISECOND, None, None)]);
+        let other = Chunk {
+            group: GroupId(u64::MAX),
+            ..chunk()
+        };
+        vec![
+            ("all", 0, chunks([chunk(), busy(4, 9), described])),
+            ("several", 0, chunks([chunk(), other])),
+            ("bounded", 1, chunks([chunk(), busy(4, 12)])),
+            ("last", 2, chunks([chunk(), busy(4, 12), idle.clone()])),
+            ("last-bounded", 3, chunks([chunk(), busy(4, 12)])),
+            ("long-tasks", 4, chunks([chunk(), busy(4, 9), idle.clone()])),
+            ("everything", 7, chunks([chunk(), busy(4, 20), idle])),
+            ("new-tables", 2, chunks([chunk(), busy(4, 6), chunk()])),
+            ("no-tables", 0, chunks([busy(4, 5)])),
+            ("no-stack", 0, chunks([chunk(), no_stack])),
+            ("no-frame", 0, chunks([no_frame])),
+            ("backwards", 0, chunks([chunk(), backwards])),
+            ("too-early", 0, chunks([chunk(), too_early])),
+            ("status", 0, vec![status, Report::Stopped(RecordingId(1))]),
+        ]
+    }
+
+    fn encode(first: u8, reports: &[Report]) -> Vec<u8> {
+        let mut input = vec![first];
+        for report in reports {
+            // As ipc-channel does.
+            let message = postcard::to_stdvec(report).unwrap();
+            input.extend(u16::try_from(message.len()).unwrap().to_le_bytes());
+            input.extend(message);
+        }
+        input
+    }
+
+    /// The corpus is written anew with `UPDATE_GOLDEN=1`, after a change of the messages.
+    #[test]
+    fn the_corpus_is_what_processes_send() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus/reports");
+        for (name, first, reports) in inputs() {
+            let input = encode(first, &reports);
+            let file = folder.join(name);
+            if env::var_os("UPDATE_GOLDEN").is_some() {
+                fs::create_dir_all(&folder).unwrap();
+                fs::write(&file, &input).unwrap();
+            }
+            let kept = fs::read(&file).unwrap_or_default();
+            assert_eq!(kept, input, "{name}: write it with UPDATE_GOLDEN=1");
+        }
+    }
+
+    #[test]
+    fn messages_are_read_one_after_another() {
+        let input = [&[2, 0][..], b"ab", &[1, 0], b"c", &[9, 0], b"d"].concat();
+        let messages: Vec<_> = split(&input).collect();
+        assert_eq!(messages, [&b"ab"[..], b"c", b"d"]);
+    }
+}

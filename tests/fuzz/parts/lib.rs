@@ -1,0 +1,56 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! Files of the browser whose crates stand on all of Servo or on the engine, compiled without it: a fuzz
+//! target with all of that would take half an hour to build. The files are the product's own, as they are.
+//!
+//! In them `crate`, `servo` and `profile_recorder` mean this crate, which has what they ask of those.
+
+#![deny(unsafe_code)]
+// Much of these files is for parts of the browser that are not here.
+#![allow(dead_code, unused_imports)]
+
+// Built anew in every checkout: see the generated .cargo/config.toml.
+const _: Option<&str> = option_env!("STROBE_CHECKOUT");
+
+extern crate self as profile_recorder;
+extern crate self as servo;
+
+mod about_profiling;
+#[path = "../../../components/shell/command_line.rs"]
+mod command_line;
+#[path = "../../../components/shell/convert.rs"]
+mod convert;
+#[path = "../../../components/shell/duration.rs"]
+mod duration;
+#[path = "../../../components/profile_recorder/kept.rs"]
+mod kept;
+#[path = "../../../components/profile_recorder/options.rs"]
+mod options;
+#[path = "../../../components/shell/preferences.rs"]
+pub mod preferences;
+mod profile;
+#[path = "../../../components/shell/saved_file.rs"]
+mod saved_file;
+#[path = "../../../components/shell/url_argument.rs"]
+pub mod url_argument;
+mod window;
+
+pub use self::about_profiling::{Query, recording_options};
+pub use self::command_line::{CommandLine, ExitAfter, Parsed};
+pub use self::kept::{Kept, Nonsense, Wanted, kind};
+pub use self::options::{EventLoopId, EventLoops, NotAnEventLoopId, Options};
+pub use self::window::interpret;
+
+// What the files ask of the crate servo.
+pub use servo_config::prefs::{PrefValue, Preferences};
+
+pub type DeviceIntSize = euclid::default::Size2D<i32>;
+
+/// As it is in `servo-embedder-traits`, whose dependencies are half of Servo.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Theme {
+    Light,
+    Dark,
+}

@@ -1,0 +1,313 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! The handshake in every order.
+
+use std::sync::Arc as Untracked;
+use std::time::Duration;
+use std::{mem, ptr};
+
+use loom::cell::UnsafeCell;
+use loom::model::Builder;
+use loom::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use loom::sync::{Arc, Condvar, Mutex};
+use loom::thread;
+
+use crate::handshake::{Handshake, NotDone, Waiting, Work};
+
+const TIMEOUT: Duration = Duration::from_millis(50);
+
+/// More of them find no more, and take hours.
+const PREEMPTIONS: usize = 3;
+
+/// Of one order. Who waits looks again many times while another thread is kept from running.
+const BRANCHES: usize = 20_000;
+
+/// Threads' ids are below this.
+const IDS: usize = 8;
+
+fn model(run: impl Fn() + Send + Sync + 'static) {
+    let mut builder = Builder::new();
+    builder.preemption_bound = Some(PREEMPTIONS);
+    builder.max_branches = BRANCHES;
+    builder.check(run);
+}
+
+/// Waits by looking again and again: it gives the threads no order beyond that of the word itself.
+struct Spinning;
+
+impl Waiting for Spinning {
+    fn wait(&self, _: &AtomicU32, _: u32, _: Duration) {
+        // So that loom lets the other threads run.
+        thread::yield_now();
+    }
+
+    fn wake(&self, _: &AtomicU32) {}
+}
+
+/// Sleeps until it is woken, as in the kernel, which looks at the word and goes to sleep in one step. There is
+/// no timeout: a wake that gets lost is a thread that waits for ever.
+struct Sleeping {
+    kernel: Mutex<()>,
+    woken: Condvar,
+}
+
+impl Sleeping {
+    fn new() -> Self {
+        Self {
+            kernel: Mutex::new(()),
+            woken: Condvar::new(),
+        }
+    }
+}
+
+impl Waiting for Sleeping {
+    fn wait(&self, word: &AtomicU32, value: u32, _: Duration) {
+        let kernel = self.kernel.lock().unwrap();
+        if word.load(Ordering::SeqCst) == value {
+            drop(self.woken.wait(kernel));
+        }
+    }
+
+    fn wake(&self, _: &AtomicU32) {
+        drop(self.kernel.lock());
+        self.woken.notify_all();
+    }
+}
+
+/// A thread that can be stopped, and its signal.
+struct Target {
+    id: i32,
+    /// A signal that the thread has not handled yet. What was done before it was sent the handler sees, for the
+    /// kernel takes a lock of the thread's to leave it there.
+    pending: Mutex<bool>,
+    sent: Condvar,
+    /// What the thread works on, which the handler looks at.
+    work: UnsafeCell<()>,
+}
+
+impl Target {
+    fn signal(&self) {
+        *self.pending.lock().unwrap() = true;
+        self.sent.notify_all();
+    }
+
+    fn take_signal(&self) -> bool {
+        mem::take(&mut *self.pending.lock().unwrap())
+    }
+
+    fn wait_for_signal(&self) {
+        let mut pending = self.pending.lock().unwrap();
+        while !*pending {
+            pending = self.sent.wait(pending).unwrap();
+        }
+        *pending = false;
+    }
+}
+
+/// What the sampling thread has made for one walk: the handler writes into it.
+struct Request {
+    walked: UnsafeCell<()>,
+}
+
+struct Threads<W> {
+    handshake: Handshake,
+    waiting: W,
+    targets: Vec<Target>,
+    requests: Vec<Request>,
+    /// There is no time left to begin.
+    over: AtomicBool,
+}
+
+impl<W: Waiting> Threads<W> {
+    fn new(waiting: W, targets: i32, requests: usize) -> Arc<Self> {
+        let target = |id| Target {
+            id,
+            pending: Mutex::new(false),
+            sent: Condvar::new(),
+            work: UnsafeCell::new(()),
+        };
+        let request = |_| Request {
+            walked: UnsafeCell::new(()),
+        };
+        Arc::new(Self {
+            handshake: Handshake::new(),
+            waiting,
+            targets: (1..=targets).map(target).collect(),
+            requests: (0..requests).map(request).collect(),
+            over: AtomicBool::new(false),
+        })
+    }
+
+    /// Whether the walk was done.
+    fn stop(&self, target: usize, request: usize, may_time_out: bool) -> bool {
+        let target = &self.targets[target];
+        let send = || {
+            target.signal();
+            Ok::<_, ()>(())
+        };
+        let left = || match may_time_out && self.over.load(Ordering::Relaxed) {
+            true => Duration::ZERO,
+            false => TIMEOUT,
+        };
+        let work = Work {
+            function: request * IDS + target.id as usize,
+            argument: ptr::null_mut(),
+        };
+        // It is made before, and taken apart afterwards, whether or not it was used.
+        self.requests[request].walked.with_mut(|_| ());
+        let done = self
+            .handshake
+            .request(target.id, work, &self.waiting, send, TIMEOUT, left);
+        self.requests[request].walked.with_mut(|_| ());
+        match done {
+            Ok(()) => true,
+            Err(NotDone::TimedOut) => false,
+            Err(NotDone::NotSent(())) => unreachable!("it is always sent"),
+        }
+    }
+
+    /// The thread works, and handles the signals that have come meanwhile.
+    fn run(&self, target: usize) {
+        let target = &self.targets[target];
+        target.work.with_mut(|_| ());
+        if target.take_signal() {
+            self.handle(target);
+        }
+        target.work.with_mut(|_| ());
+    }
+
+    /// The thread works until it has handled a signal.
+    fn run_until_signal(&self, target: usize) {
+        let target = &self.targets[target];
+        target.work.with_mut(|_| ());
+        target.wait_for_signal();
+        self.handle(target);
+        target.work.with_mut(|_| ());
+    }
+
+    fn handle(&self, target: &Target) {
+        self.handshake.answer(target.id, &self.waiting, |work| {
+            // It is its own thread's, which stands still.
+            target.work.with(|_| ());
+            let (request, thread) = (work.function / IDS, work.function % IDS);
+            assert_eq!(thread, target.id as usize, "it is another thread's");
+            self.requests[request].walked.with_mut(|_| ());
+        });
+    }
+}
+
+#[test]
+fn what_the_handler_does_is_before_the_answer_and_after_the_request() {
+    model(|| {
+        let threads = Threads::new(Spinning, 1, 1);
+        let target = thread::spawn({
+            let threads = threads.clone();
+            move || threads.run_until_signal(0)
+        });
+        assert!(threads.stop(0, 0, false));
+        target.join().unwrap();
+    });
+}
+
+#[test]
+fn no_wake_is_lost() {
+    model(|| {
+        let threads = Threads::new(Sleeping::new(), 1, 1);
+        let target = thread::spawn({
+            let threads = threads.clone();
+            move || threads.run_until_signal(0)
+        });
+        assert!(threads.stop(0, 0, false));
+        target.join().unwrap();
+    });
+}
+
+#[test]
+fn a_thread_is_stopped_again_and_again() {
+    model(|| {
+        let threads = Threads::new(Spinning, 1, 2);
+        let target = thread::spawn({
+            let threads = threads.clone();
+            move || {
+                threads.run_until_signal(0);
+                threads.run_until_signal(0);
+            }
+        });
+        assert!(threads.stop(0, 0, false));
+        assert!(threads.stop(0, 1, false));
+        target.join().unwrap();
+    });
+}
+
+/// Time may be over at any moment: before the handler begins, while it runs, and after it.
+#[test]
+fn a_handler_has_begun_or_leaves_the_request_alone() {
+    // That the model has both ends is part of what it says.
+    let ends = Untracked::new(std::sync::Mutex::new((0, 0)));
+    let counted = ends.clone();
+    model(move || {
+        let threads = Threads::new(Spinning, 1, 1);
+        let target = thread::spawn({
+            let threads = threads.clone();
+            move || {
+                threads.over.store(true, Ordering::Relaxed);
+                threads.run(0);
+                threads.run(0);
+            }
+        });
+        let done = threads.stop(0, 0, true);
+        let mut counted = counted.lock().unwrap();
+        match done {
+            true => counted.0 += 1,
+            false => counted.1 += 1,
+        }
+        drop(counted);
+        target.join().unwrap();
+    });
+    let (done, timed_out) = *ends.lock().unwrap();
+    assert!(done > 0 && timed_out > 0, "{done} done, {timed_out} not");
+}
+
+/// The first thread was given up and handles its signal while the second one is asked for.
+#[test]
+fn a_late_handler_does_not_take_what_is_for_another_thread() {
+    model(|| {
+        let threads = Threads::new(Spinning, 2, 2);
+        let late = thread::spawn({
+            let threads = threads.clone();
+            move || {
+                threads.over.store(true, Ordering::Relaxed);
+                threads.run(0);
+            }
+        });
+        threads.stop(0, 0, true);
+        let other = thread::spawn({
+            let threads = threads.clone();
+            move || threads.run_until_signal(1)
+        });
+        assert!(threads.stop(1, 1, false));
+        late.join().unwrap();
+        other.join().unwrap();
+    });
+}
+
+/// One signal for two requests: the second one's may come before the first is handled.
+#[test]
+fn a_late_handler_may_answer_the_next_request() {
+    model(|| {
+        let threads = Threads::new(Spinning, 1, 2);
+        let target = thread::spawn({
+            let threads = threads.clone();
+            move || {
+                threads.over.store(true, Ordering::Relaxed);
+                threads.run(0);
+                threads.run(0);
+            }
+        });
+        threads.stop(0, 0, true);
+        threads.stop(0, 1, true);
+        target.join().unwrap();
+    });
+}
