@@ -15,6 +15,9 @@ const SOURCES: [&str; 5] = [
     "table_walk.cpp",
 ];
 
+/// The variable that has more flags for the compiler.
+const MORE_FLAGS: &str = "STROBE_GLUE_FLAGS";
+
 fn main() {
     let variable = |name: &str| {
         let hint = "is mozjs_sys hooked? run ./mach bootstrap";
@@ -58,10 +61,16 @@ fn main() {
     ] {
         glue.flag(flag);
     }
+    // What sanitizers want: see python/strobe/sanitizers.py.
+    let more = env::var(MORE_FLAGS).unwrap_or_default();
+    for flag in more.split_whitespace() {
+        glue.flag(flag);
+    }
     // The walk runs while a thread stands still: fast, even in a dev build.
     glue.opt_level(2).warnings(true).compile("strobe_glue");
 
     // Another checkout has another glue.
     println!("cargo::rerun-if-env-changed=STROBE_CHECKOUT");
+    println!("cargo::rerun-if-env-changed={MORE_FLAGS}");
     println!("cargo::rerun-if-changed=spidermonkey");
 }

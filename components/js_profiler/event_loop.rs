@@ -21,9 +21,13 @@ use servo_base::cross_process_instant::CrossProcessInstant;
 use servo_base::id::BrowsingContextId;
 
 use crate::description::SharedDescription;
+use crate::failure::{Failure, OnTrace};
+use crate::muted_scripts;
 use crate::registry;
 use crate::sampling_thread::Message;
+use crate::session::Ended;
 use crate::spidermonkey::EngineMode;
+use crate::suspend::Thread;
 use crate::work::MarkerFilter;
 
 /// At most this many sessions run at once on one event loop.
@@ -127,13 +131,13 @@ impl EventLoop {
     /// Starts a session that samples the realm which the context is in.
     ///
     /// [`crate::force_sample`] finds the session by `browsing_context`, the one whose document has the
-    /// realm. `on_full` is called, on the sampling thread, when a sample finds the buffer full; the
-    /// session takes no more samples then, and waits to be stopped.
+    /// realm. `on_end` is called, on the sampling thread, when a sample finds the buffer full, and when
+    /// the session fails: it takes no more samples then, and waits to be stopped.
     pub fn start(
         &self,
         options: SessionOptions,
         browsing_context: Option<BrowsingContextId>,
-        on_full: impl FnOnce() + Send + 'static,
+        on_end: impl FnOnce(Ended) + Send + 'static,
     ) -> Result<Session, StartError> {
         static NEXT_SESSION: AtomicU64 = AtomicU64::new(1);
 
@@ -144,6 +148,8 @@ impl EventLoop {
         let mut mode = state.mode.borrow_mut();
         let mode = mode.as_mut().ok_or(StartError::NoRealm)?;
         let realm = mode.current_realm().ok_or(StartError::NoRealm)?;
+        // Also for a later session: it is the process', and others may have changed it.
+        Thread::prepare().map_err(StartError::SamplingThread)?;
         if state.sender.borrow().is_none() {
             let sender =
                 registry::join_for_sessions(state.group).map_err(StartError::SamplingThread)?;
@@ -161,7 +167,7 @@ impl EventLoop {
             realm,
             browsing_context,
             options,
-            on_full: Box::new(on_full),
+            on_end: Box::new(on_end),
         });
         Ok(Session {
             id,
@@ -211,8 +217,14 @@ impl EventLoop {
         });
     }
 
+    /// A script whose errors are muted is about to run in a realm.
+    pub fn add_muted_script(&self, realm: RealmId, url: &str) {
+        muted_scripts::add(self.state.group, realm, url);
+    }
+
     /// The realm goes away.
     pub fn forget_realm(&self, id: RealmId) {
+        muted_scripts::forget_realm(self.state.group, id);
         self.description.change(|described| {
             described.realms.remove(&id);
         });
@@ -223,6 +235,7 @@ impl Drop for EventLoop {
     fn drop(&mut self) {
         // In this order: the thread is not sampled any more when the engine's mode goes.
         registry::unregister(self.state.group);
+        muted_scripts::forget(self.state.group);
         self.state.sender.take();
         self.state.mode.take();
     }
@@ -231,8 +244,7 @@ impl Drop for EventLoop {
 impl State {
     fn send(&self, message: impl FnOnce(GroupId) -> Message) {
         if let Some(sender) = &*self.sender.borrow() {
-            // If the sampling thread has panicked, its message is in the log, and there is nothing to
-            // sample with.
+            // A member's messages find the sampling thread there.
             let _ = sender.send(message(self.group));
         }
     }
@@ -300,15 +312,16 @@ impl Session {
         }
     }
 
-    /// Ends the session. Its trace, with no sample later than this call, is given to `on_trace` on the
-    /// sampling thread.
-    pub fn stop(self, on_trace: impl FnOnce(Trace) + Send + 'static) {
+    /// Ends the session. Its trace, with no sample later than this call, or why there is none is given to
+    /// `on_trace`, which is called in any case; on the sampling thread, as far as that is there.
+    pub fn stop(self, on_trace: impl FnOnce(Result<Trace, Failure>) + Send + 'static) {
         let time = CrossProcessInstant::now();
+        let on_trace = OnTrace::new(on_trace);
         self.state.send(|group| Message::Stop {
             group,
             session: self.id,
             time,
-            on_trace: Box::new(on_trace),
+            on_trace,
         });
         self.note_ended();
     }

@@ -73,7 +73,13 @@ pub struct FunctionTable {
 
 impl FunctionTable {
     /// None if the function is new and its text did not fit into the buffer.
-    pub fn get_or_insert(&mut self, frame: &WalkedFrame<'_>) -> Option<FunctionId> {
+    ///
+    /// `made_by_muted` says of a function of WebAssembly whether a script whose errors are muted has made it.
+    pub fn get_or_insert(
+        &mut self,
+        frame: &WalkedFrame<'_>,
+        made_by_muted: impl FnOnce(&Function) -> bool,
+    ) -> Option<FunctionId> {
         let key = frame.key();
         if let Some(&id) = self.ids.get(&key) {
             return Some(id);
@@ -82,7 +88,11 @@ impl FunctionTable {
             return None;
         }
         let id = FunctionId(self.functions.len() as u32);
-        self.functions.push(frame.into());
+        let mut function = Function::from(frame);
+        if function.kind == FrameKind::Wasm {
+            function.muted = made_by_muted(&function);
+        }
+        self.functions.push(function);
         self.ids.insert(key, id);
         Some(id)
     }

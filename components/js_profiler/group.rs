@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::CStr;
+use std::time::Instant;
 
 use js_profiler_traits::activity::{Activity, SharedActivity};
 use js_profiler_traits::{GroupId, SessionId};
@@ -16,13 +17,20 @@ use servo_base::cross_process_instant::CrossProcessInstant;
 use servo_base::id::BrowsingContextId;
 
 use crate::comparison::Comparison;
-use crate::function_table::{FunctionId, FunctionTable};
+use crate::failure::Failure;
+use crate::function_table::{Function, FunctionId, FunctionTable};
+use crate::muted_scripts;
 use crate::recording::GroupRecording;
 use crate::session::{Outcome, SampledSession, Stack};
 use crate::spidermonkey::{FramePlace, SampledContext, StackBuffer, Walk};
-use crate::suspend::{StopError, Thread};
+use crate::stop_times::StopTimes;
+use crate::suspend::Thread;
 use crate::ticks;
 use crate::work::Work;
+
+/// After so many attempts in a row to stop the thread it is given up. One that is starved of its processor
+/// or waits in the kernel stops sooner: the attempts take 10 seconds, unless the signal is refused.
+const MAX_FAILED_STOPS: u32 = 200;
 
 #[derive(MallocSizeOf)]
 pub struct Group {
@@ -38,6 +46,10 @@ pub struct Group {
     recording: Option<GroupRecording>,
     functions: FunctionTable,
     last: LastStack,
+    /// How many attempts to stop the thread have failed since the last one that did not.
+    failed_stops: u32,
+    /// For how long the thread stood still for each sample.
+    stops: StopTimes,
     /// If each stack is walked both ways.
     #[ignore_malloc_size_of = "For tests"]
     comparison: Option<Comparison>,
@@ -78,6 +90,8 @@ impl Group {
             recording: None,
             functions: FunctionTable::default(),
             last: LastStack::default(),
+            failed_stops: 0,
+            stops: StopTimes::new(),
             comparison: Comparison::wanted(&context),
             context,
             unwalkable: BTreeMap::new(),
@@ -109,6 +123,7 @@ impl Group {
             debug!("{:?}: unwalkable: {:?}", self.id, self.unwalkable);
             self.unwalkable.clear();
         }
+        self.stops.log_and_clear(self.id);
         if let Some(comparison) = &mut self.comparison {
             debug!("{:?}: compared: {:?}", self.id, comparison.take());
         }
@@ -126,6 +141,22 @@ impl Group {
             recording.finish(self.functions.functions());
             self.rest();
         }
+    }
+
+    /// Ends all sessions and the recording, because they cannot go on. Those that are started later begin
+    /// with nothing of what there was.
+    pub fn fail(&mut self, failure: &Failure) {
+        warn!("{:?} is not sampled any more: {failure}", self.id);
+        self.failed_stops = 0;
+        for session in &mut self.sessions {
+            session.fail(failure);
+        }
+        if let Some(recording) = self.recording.take() {
+            recording.fail(self.functions.functions(), failure);
+        }
+        // Sessions that are still here have ended.
+        self.functions = FunctionTable::default();
+        self.last = LastStack::default();
     }
 
     pub fn sessions(&self) -> &[SampledSession] {
@@ -215,7 +246,15 @@ impl Group {
     ) -> usize {
         // The engine is in its stock mode for sessions alone.
         let is_compared = self.sessions.iter().any(&is_wanted);
-        let (time, outcome, activity) = self.walk(buffer, is_compared);
+        let (time, outcome, activity) = match self.walk(buffer, is_compared) {
+            Ok(walked) => walked,
+            Err(failure) => {
+                let failed = self.sessions.iter().filter(|session| is_wanted(session));
+                let failed = failed.count();
+                self.fail(&failure);
+                return failed;
+            },
+        };
         let functions = self.functions.functions();
         let stack = Stack {
             functions: &self.last.functions,
@@ -236,20 +275,21 @@ impl Group {
         failed
     }
 
-    /// Stops the thread and walks its stack; the last stack is then what is known of it.
+    /// Stops the thread and walks its stack; the last stack is then what is known of it. The error is that
+    /// the thread is given up.
     fn walk(
         &mut self,
         buffer: &mut StackBuffer,
         is_compared: bool,
-    ) -> (CrossProcessInstant, Outcome, Activity) {
+    ) -> Result<(CrossProcessInstant, Outcome, Activity), Failure> {
         // A thread that runs no JavaScript need not be stopped to know that.
         if self.context.is_idle() {
             self.last.truncate(0);
-            return (
+            return Ok((
                 CrossProcessInstant::now(),
                 Outcome::Idle,
                 self.activity.get(),
-            );
+            ));
         }
         let missed = (
             CrossProcessInstant::now(),
@@ -257,13 +297,19 @@ impl Group {
             Activity::default(),
         );
         let Some(thread) = &self.thread else {
-            return missed;
+            return Ok(missed);
         };
         buffer.clear();
+        // Everything, for who looks at the browser itself.
+        let is_for_pages = self.recording.is_none() && self.comparison.is_none();
+        let sessions = self.sessions.iter().filter(|_| is_for_pages);
+        buffer.show_only(sessions.map(SampledSession::realm));
         let (context, places) = (&self.context, &self.last.places);
         let activity = &self.activity;
         let mut comparison = self.comparison.as_mut().filter(|_| is_compared);
         let stopped = thread.while_stopped(|stopped| {
+            // Before the walk, whose length depends on code that a page may not see.
+            let (time, begin) = (CrossProcessInstant::now(), Instant::now());
             let walk = context.walk(stopped, buffer);
             if let Some(comparison) = &mut comparison {
                 comparison.walk(context, stopped);
@@ -272,17 +318,21 @@ impl Group {
                 Walk::Stack | Walk::Idle => 0,
                 Walk::Collecting | Walk::Unwalkable(_) => context.count_kept(stopped, places),
             };
-            (CrossProcessInstant::now(), walk, kept, activity.get())
+            let activity = activity.get();
+            (time, walk, kept, activity, begin.elapsed())
         });
-        let (time, walk, kept, activity) = match stopped {
+        let (time, walk, kept, activity, duration) = match stopped {
             Ok(stopped) => stopped,
             Err(error) => {
-                if let StopError::Signal(error) = error {
-                    warn!("{:?}: cannot stop the thread: {error}", self.id);
-                }
-                return missed;
+                self.failed_stops += 1;
+                return match self.failed_stops < MAX_FAILED_STOPS {
+                    true => Ok(missed),
+                    false => Err(Failure::CannotStop(error.to_string())),
+                };
             },
         };
+        self.failed_stops = 0;
+        self.stops.record(duration);
         if let Some(comparison) = comparison {
             comparison.compare(walk, buffer);
         }
@@ -301,13 +351,16 @@ impl Group {
                 Outcome::Unwalkable
             },
         };
-        (time, outcome, activity)
+        Ok((time, outcome, activity))
     }
 
     /// Makes what is in `buffer` the last stack. False if the text of a new function did not fit.
     fn intern(&mut self, buffer: &StackBuffer) -> bool {
         for frame in buffer.frames() {
-            let Some(id) = self.functions.get_or_insert(&frame) else {
+            let made_by_muted = |function: &Function| {
+                muted_scripts::contains(self.id, function.realm, &function.resource)
+            };
+            let Some(id) = self.functions.get_or_insert(&frame, made_by_muted) else {
                 return false;
             };
             self.last.functions.push(id);

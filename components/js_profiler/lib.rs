@@ -24,14 +24,19 @@ mod comparison;
 mod compressed_trace;
 mod description;
 mod event_loop;
+mod failure;
 mod function_table;
 mod group;
+#[allow(unexpected_cfgs, reason = "tests/models sets `loom`")]
+mod handshake;
+mod muted_scripts;
 mod recorded_process;
 mod recording;
 mod registry;
 mod sampling_thread;
 mod session;
 mod spidermonkey;
+mod stop_times;
 #[path = "suspend_linux.rs"]
 mod suspend;
 mod ticks;
@@ -40,7 +45,9 @@ mod work;
 
 pub use compressed_trace::compress;
 pub use event_loop::{EventLoop, Session, SessionOptions, StartError};
+pub use failure::Failure;
 pub use recorded_process::{end_recording, serve};
 pub use sampling_thread::force_sample;
+pub use session::Ended;
 pub use spidermonkey::{EngineMode, Walker};
 pub use work::MarkerFilter;

@@ -24,6 +24,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use servo_base::cross_process_instant::CrossProcessInstant;
 
 use crate::description::SharedDescription;
+use crate::failure::Failure;
 use crate::function_table::{Function, FunctionId};
 use crate::session::{self, Outcome};
 use crate::spidermonkey::FrameKind;
@@ -104,7 +105,7 @@ impl GroupRecording {
             chunk: Chunk {
                 without_stacks: options.without_stacks,
                 new_tables: true,
-                ..empty_chunk(options.id, group, SampleCounts::default())
+                ..Chunk::empty(options.id, group, SampleCounts::default())
             },
             last_report: CrossProcessInstant::now(),
             reports: options.reports,
@@ -249,7 +250,7 @@ impl GroupRecording {
 
     /// Reports what is new.
     fn report(&mut self) {
-        let next = empty_chunk(self.id, self.group, self.chunk.counts);
+        let next = Chunk::empty(self.id, self.group, self.chunk.counts);
         let chunk = mem::replace(&mut self.chunk, next);
         // An error means that nobody records any more.
         let _ = self.reports.send(Report::Chunk(Box::new(chunk)));
@@ -264,21 +265,16 @@ impl GroupRecording {
         self.read_description(functions);
         self.report();
     }
-}
 
-fn empty_chunk(recording: RecordingId, group: GroupId, counts: SampleCounts) -> Chunk {
-    Chunk {
-        recording,
-        group,
-        description: None,
-        without_stacks: None,
-        new_tables: false,
-        resources: Vec::new(),
-        realms: Vec::new(),
-        frames: Vec::new(),
-        stacks: Vec::new(),
-        samples: Vec::new(),
-        counts,
+    /// Reports what is new, and that nothing comes any more, and why.
+    pub fn fail(self, functions: &[Function], failure: &Failure) {
+        let (recording, group, reports) = (self.id, self.group, self.reports.clone());
+        self.finish(functions);
+        let _ = reports.send(Report::Failed {
+            recording,
+            group,
+            why: failure.to_string(),
+        });
     }
 }
 
@@ -390,7 +386,7 @@ mod tests {
             self.counts = chunk.counts;
             if chunk.new_tables {
                 self.tables
-                    .push(empty_chunk(chunk.recording, chunk.group, chunk.counts));
+                    .push(Chunk::empty(chunk.recording, chunk.group, chunk.counts));
             }
             let at = self.tables.len() - 1;
             let tables = &mut self.tables[at];

@@ -322,7 +322,13 @@ impl Registered {
             },
             Err(error) => {
                 self.context.set_recorded(false);
-                warn!("{group:?} cannot be recorded: the sampling thread cannot be used: {error}");
+                let why = format!("the sampling thread cannot be used: {error}");
+                warn!("{group:?} cannot be recorded: {why}");
+                let _ = recording.reports.send(Report::Failed {
+                    recording: recording.options.id,
+                    group,
+                    why,
+                });
             },
         }
     }
@@ -347,24 +353,29 @@ impl Registered {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use std::collections::BTreeSet;
     use std::thread::{self, JoinHandle};
     use std::time::Duration;
 
-    use js_profiler_traits::Marker;
     use js_profiler_traits::activity::enter;
     use js_profiler_traits::recording::{
         Chunk, Description, EventLoopKind, Realm, Request, Selection,
     };
+    use js_profiler_traits::{Marker, RealmId, SessionId, Trace};
+    use servo_base::cross_process_instant::CrossProcessInstant;
 
     use super::*;
+    use crate::event_loop::SessionOptions;
+    use crate::failure::{Failure, OnTrace};
+    use crate::session::Ended;
     use crate::spidermonkey::tests::TestContext;
     use crate::spidermonkey::{EngineMode, Walker};
+    use crate::work::MarkerFilter;
     use crate::{EventLoop, serve};
 
     /// There is one registry in a process.
-    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    pub static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
     type Call = Box<dyn FnOnce(&EventLoop) + Send>;
 
@@ -479,7 +490,9 @@ mod tests {
                         assert!(self.reports.is_empty(), "nothing comes after it");
                         return chunks;
                     },
-                    report @ Report::Status { .. } => panic!("{report:?}"),
+                    report @ (Report::Status { .. } | Report::Failed { .. }) => {
+                        panic!("{report:?}")
+                    },
                 }
             }
         }
@@ -644,6 +657,128 @@ mod tests {
         assert!(first.reports.is_empty());
         crate::end_recording();
         assert!(!is_sampling());
+    }
+
+    /// A session of an event loop without a realm, started as one with a realm is.
+    struct TestSession {
+        group: GroupId,
+        id: SessionId,
+        sender: Sender<Message>,
+        ends: Receiver<Ended>,
+    }
+
+    impl TestSession {
+        fn start(event_loop: &Loop, number: u64) -> Self {
+            let sender = join_for_sessions(event_loop.group).unwrap();
+            let (end, ends) = crossbeam_channel::unbounded();
+            let session = Self {
+                group: event_loop.group,
+                id: SessionId(number),
+                sender,
+                ends,
+            };
+            let message = Message::Start {
+                group: session.group,
+                session: session.id,
+                realm: RealmId(1),
+                browsing_context: None,
+                options: SessionOptions {
+                    sample_interval: Duration::from_millis(1),
+                    max_buffer_size: u32::MAX,
+                    markers: MarkerFilter {
+                        document: None,
+                        isolated: true,
+                    },
+                },
+                on_end: Box::new(move |ended| end.send(ended).unwrap()),
+            };
+            session.sender.send(message).unwrap();
+            session
+        }
+
+        fn wait_for_samples(&self) {
+            let taken = || {
+                let groups = sampling_thread::status();
+                let group = groups.iter().find(|group| group.group == self.group);
+                group
+                    .unwrap()
+                    .sessions
+                    .iter()
+                    .map(|one| one.counts.taken)
+                    .max()
+            };
+            while taken().is_none_or(|taken| taken < 3) {
+                thread::sleep(Duration::from_millis(1));
+            }
+        }
+
+        fn stop(&self) -> Result<Trace, Failure> {
+            let (taken, when_taken) = crossbeam_channel::bounded(1);
+            let message = Message::Stop {
+                group: self.group,
+                session: self.id,
+                time: CrossProcessInstant::now(),
+                on_trace: OnTrace::new(move |trace| taken.send(trace).unwrap()),
+            };
+            self.sender.send(message).unwrap();
+            when_taken.recv().unwrap()
+        }
+    }
+
+    #[test]
+    fn a_panic_of_the_sampling_thread_ends_all_that_goes_on_and_new_ones_begin() {
+        let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let (first, second) = (
+            Loop::begin(Walker::preferred()),
+            Loop::begin(Walker::preferred()),
+        );
+        // Twice, for what comes after a panic is as what came before.
+        for round in 1..=2 {
+            let recorder = Recorder::start(round, Selection::All);
+            let sessions = [(&first, 1), (&first, 2), (&second, 3)]
+                .map(|(event_loop, number)| TestSession::start(event_loop, 10 * round + number));
+            recorder.wait_for_samples_of(&[&first, &second]);
+            for session in &sessions {
+                session.wait_for_samples();
+            }
+            let measured = |event_loop: &EventLoop| event_loop.measure(|_| panic!("on purpose"));
+            first.call(move |event_loop| assert_eq!(measured(event_loop), 0));
+
+            for session in &sessions {
+                assert_eq!(session.ends.recv(), Ok(Ended::Failed(Failure::Panicked)));
+                assert_eq!(session.stop().err(), Some(Failure::Panicked));
+                assert_eq!(
+                    session.stop().err(),
+                    Some(Failure::Lost),
+                    "it has been stopped"
+                );
+            }
+            let mut failed = BTreeSet::new();
+            while failed.len() < 2 {
+                match recorder.reports.recv().unwrap() {
+                    Report::Failed {
+                        recording,
+                        group,
+                        why,
+                    } => {
+                        assert_eq!(recording, RecordingId(round));
+                        assert_eq!(why, Failure::Panicked.to_string());
+                        failed.insert(group.0);
+                    },
+                    Report::Chunk(_) => {},
+                    report => panic!("{report:?}"),
+                }
+            }
+            assert_eq!(failed, BTreeSet::from([first.group.0, second.group.0]));
+            assert!(recorder.stop(round).is_empty(), "nothing comes after it");
+
+            let session = TestSession::start(&first, 10 * round + 4);
+            session.wait_for_samples();
+            assert!(session.stop().unwrap().samples.len() >= 3);
+            assert!(session.ends.is_empty());
+        }
+        drop((first, second));
+        assert!(!is_sampling(), "it ends as if nothing had been");
     }
 
     #[test]

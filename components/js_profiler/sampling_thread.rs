@@ -4,15 +4,21 @@
 
 //! The sampling thread: one per process, which all groups share. It sleeps until the next tick of any
 //! session or recording, and while there is none, until there is one.
+//!
+//! It outlives a panic: sessions and recordings fail, which their owners are told, and those that are started
+//! later begin with nothing of what there was. That is sound, because all it has is its own: the thread
+//! that was stopped runs on (`suspend_linux.rs`), and what a group has for good, its thread and its
+//! context, is never changed.
 
 use std::io;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use js_profiler_traits::activity::SharedActivity;
-use js_profiler_traits::{GroupId, RealmId, SampleCounts, SessionId, Trace, preferences};
+use js_profiler_traits::{GroupId, RealmId, SampleCounts, SessionId, preferences};
 use log::debug;
 use malloc_size_of::MallocSizeOf;
 use profile_traits::mem::perform_memory_report;
@@ -20,15 +26,13 @@ use servo_base::cross_process_instant::CrossProcessInstant;
 use servo_base::id::BrowsingContextId;
 
 use crate::event_loop::SessionOptions;
+use crate::failure::{Failure, OnTrace};
 use crate::group::Group;
 use crate::recording::{GroupRecording, GroupRecordingOptions};
-use crate::session::{OnFull, SampledSession};
+use crate::session::{OnEnd, SampledSession};
 use crate::spidermonkey::{SampledContext, StackBuffer};
 use crate::suspend::{self, Thread};
 use crate::ticks::Ticks;
-
-/// Called with the trace of a stopped session, on the sampling thread.
-pub type OnTrace = Box<dyn FnOnce(Trace) + Send>;
 
 /// Called with a group, on the sampling thread.
 pub type Measure = Box<dyn FnOnce(&dyn MallocSizeOf) + Send>;
@@ -51,7 +55,7 @@ pub enum Message {
         browsing_context: Option<BrowsingContextId>,
         /// The interval is a multiple of the base interval.
         options: SessionOptions,
-        on_full: OnFull,
+        on_end: OnEnd,
     },
     SetPaused {
         group: GroupId,
@@ -188,9 +192,10 @@ impl Membership {
                     let _ = ready.send(());
                     sampling_thread.run();
                 })?;
-            // So that the first session's first tick is not late. An error means that the thread
-            // has panicked, as every later message will find.
-            let _ = when_ready.recv();
+            // So that the first session's first tick is not late. An error means that it has panicked.
+            if when_ready.recv().is_err() {
+                return Err(io::Error::other("it panicked when it began"));
+            }
             *running = Some(Running {
                 sender,
                 handle,
@@ -217,7 +222,7 @@ impl Membership {
     }
 
     pub fn send(&self, message: Message) {
-        // If the thread has panicked, its message is in the log, and there is nothing to sample with.
+        // While there are members the thread is there.
         let _ = self.sender.send(message);
     }
 
@@ -287,6 +292,17 @@ impl SamplingThread {
     }
 
     fn run(mut self) {
+        while panic::catch_unwind(AssertUnwindSafe(|| self.serve())).is_err() {
+            // The panic itself has been reported.
+            self.buffer = StackBuffer::new();
+            for group in &mut self.groups {
+                group.fail(&Failure::Panicked);
+            }
+        }
+    }
+
+    /// Does what is asked and due, until the thread is to end.
+    fn serve(&mut self) {
         loop {
             let next_tick = self.groups.iter().filter_map(Group::next_tick).min();
             let message = match next_tick {
@@ -354,7 +370,7 @@ impl SamplingThread {
                 realm,
                 browsing_context,
                 options,
-                on_full,
+                on_end,
             } => {
                 let current_tick = self.ticks.at(Instant::now());
                 let interval = self.ticks.in_base_intervals(options.sample_interval);
@@ -365,7 +381,7 @@ impl SamplingThread {
                         browsing_context,
                         interval,
                         options,
-                        on_full,
+                        on_end,
                         current_tick,
                     ));
                 }
@@ -388,9 +404,8 @@ impl SamplingThread {
             } => {
                 let id = session;
                 if let Some(session) = self.group(group).and_then(|group| group.remove(id)) {
-                    let trace = session.finish(time);
-                    debug!("{:?}: {:?}", id, trace.counts);
-                    on_trace(trace);
+                    debug!("{:?}: {:?}", id, session.counts());
+                    on_trace.take(session.finish(time));
                 }
             },
             Message::ForceSample {

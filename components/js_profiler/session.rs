@@ -13,14 +13,24 @@ use servo_base::cross_process_instant::CrossProcessInstant;
 use servo_base::id::BrowsingContextId;
 
 use crate::event_loop::SessionOptions;
+use crate::failure::Failure;
 use crate::function_table::{Function, FunctionId};
 use crate::spidermonkey::FrameKind;
 use crate::ticks;
 use crate::trace_builder::TraceBuilder;
 use crate::work::{MarkerFilter, Work};
 
-/// Called once when the sample buffer is full, on the sampling thread.
-pub type OnFull = Box<dyn FnOnce() + Send>;
+/// Why a session takes no more samples, although nobody has stopped it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Ended {
+    /// Its sample buffer is full. It waits to be stopped, and has its trace.
+    BufferFull,
+    /// It has no trace.
+    Failed(Failure),
+}
+
+/// Called once, if the session ends by itself, on the sampling thread.
+pub type OnEnd = Box<dyn FnOnce(Ended) + Send>;
 
 /// What a tick brought.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -55,8 +65,11 @@ pub struct SampledSession {
     interval: NonZeroU32,
     max_buffer_size: usize,
     markers: MarkerFilter,
+    /// None when it has ended by itself.
     #[ignore_malloc_size_of = "A few ids"]
-    on_full: Option<OnFull>,
+    on_end: Option<OnEnd>,
+    #[ignore_malloc_size_of = "A sentence"]
+    failure: Option<Failure>,
     paused: bool,
     /// The tick up to which this session has had its samples.
     last_tick: u64,
@@ -75,7 +88,7 @@ impl SampledSession {
         browsing_context: Option<BrowsingContextId>,
         interval: NonZeroU32,
         options: SessionOptions,
-        on_full: OnFull,
+        on_end: OnEnd,
         current_tick: u64,
     ) -> Self {
         Self {
@@ -85,7 +98,8 @@ impl SampledSession {
             interval,
             max_buffer_size: options.max_buffer_size as usize,
             markers: options.markers,
-            on_full: Some(on_full),
+            on_end: Some(on_end),
+            failure: None,
             paused: false,
             last_tick: current_tick,
             due: false,
@@ -96,7 +110,7 @@ impl SampledSession {
 
     /// Whether it takes samples at present.
     fn is_running(&self) -> bool {
-        self.on_full.is_some() && !self.paused
+        self.on_end.is_some() && !self.paused
     }
 
     /// A paused session takes no samples, and misses none. `current_tick` is where it goes on.
@@ -174,8 +188,8 @@ impl SampledSession {
         // size limit associated with the profiling session, fire a new event of type samplebufferfull
         // to the associated Profiler, move the state to stopped, and return.
         if self.builder.sample_count() >= self.max_buffer_size {
-            if let Some(on_full) = self.on_full.take() {
-                on_full();
+            if let Some(on_end) = self.on_end.take() {
+                on_end(Ended::BufferFull);
             }
             return true;
         }
@@ -264,17 +278,30 @@ impl SampledSession {
             (function.kind != FrameKind::SelfHosted || function.is_built_in())
     }
 
+    /// Ends a session that goes on, also if it is paused. One whose buffer is full keeps its trace.
+    pub fn fail(&mut self, failure: &Failure) {
+        if let Some(on_end) = self.on_end.take() {
+            self.failure = Some(failure.clone());
+            self.builder = TraceBuilder::default();
+            self.frames = FxHashMap::default();
+            on_end(Ended::Failed(failure.clone()));
+        }
+    }
+
     /// The trace up to `until`: what was sampled while the order to stop was on its way is left out.
-    pub fn finish(mut self, until: CrossProcessInstant) -> Trace {
+    pub fn finish(mut self, until: CrossProcessInstant) -> Result<Trace, Failure> {
+        if let Some(failure) = self.failure {
+            return Err(failure);
+        }
         self.builder.drop_samples_after(until);
-        self.builder.finish()
+        Ok(self.builder.finish())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::{Arc, mpsc};
     use std::time::Duration;
 
     use js_profiler_traits::Marker;
@@ -361,7 +388,7 @@ mod tests {
         for (stack, _) in shown {
             take(&mut session, Outcome::Stack, stack, &functions);
         }
-        let trace = session.finish(CrossProcessInstant::now());
+        let trace = session.finish(CrossProcessInstant::now()).unwrap();
         for (sample, (_, expected)) in shown.iter().enumerate() {
             assert_eq!(names(&trace, sample), *expected);
         }
@@ -378,7 +405,7 @@ mod tests {
         take(&mut session, Outcome::Collecting, &[], &functions);
         take(&mut session, Outcome::Unwalkable, &[0], &functions);
         take(&mut session, Outcome::Unwalkable, &[], &functions);
-        let trace = session.finish(CrossProcessInstant::now());
+        let trace = session.finish(CrossProcessInstant::now()).unwrap();
         let samples: Vec<_> = trace
             .samples
             .iter()
@@ -397,9 +424,10 @@ mod tests {
 
     fn session(interval: u32, max_buffer_size: u32) -> (SampledSession, Arc<AtomicUsize>) {
         let full = Arc::new(AtomicUsize::new(0));
-        let on_full = {
+        let on_end = {
             let full = full.clone();
-            Box::new(move || {
+            Box::new(move |ended| {
+                assert_eq!(ended, Ended::BufferFull);
                 full.fetch_add(1, Ordering::Relaxed);
             })
         };
@@ -412,7 +440,7 @@ mod tests {
                 isolated: true,
             },
         };
-        let session = SampledSession::new(SessionId(1), OURS, None, interval, options, on_full, 0);
+        let session = SampledSession::new(SessionId(1), OURS, None, interval, options, on_end, 0);
         (session, full)
     }
 
@@ -429,7 +457,7 @@ mod tests {
         // Only hidden frames: as if nothing had run.
         take(&mut session, Outcome::Stack, &[1, 2], &functions);
 
-        let trace = session.finish(CrossProcessInstant::now());
+        let trace = session.finish(CrossProcessInstant::now()).unwrap();
         assert_eq!(names(&trace, 0), ["root", "leaf"]);
         assert_eq!(trace.frames.len(), 2);
         assert_eq!(trace.stacks.len(), 2);
@@ -443,7 +471,7 @@ mod tests {
         let functions = [function("muted", OURS, true)];
         let (mut session, _) = session(1, 10);
         take(&mut session, Outcome::Stack, &[0], &functions);
-        let trace = session.finish(CrossProcessInstant::now());
+        let trace = session.finish(CrossProcessInstant::now()).unwrap();
         assert!(trace.resources.is_empty());
         assert!(trace.frames.is_empty());
     }
@@ -458,7 +486,44 @@ mod tests {
         assert_eq!(full.load(Ordering::Relaxed), 1);
         assert!(!session.advance(100));
         assert_eq!(session.next_tick(), None);
-        assert_eq!(session.finish(CrossProcessInstant::now()).samples.len(), 2);
+        assert_eq!(
+            session
+                .finish(CrossProcessInstant::now())
+                .unwrap()
+                .samples
+                .len(),
+            2
+        );
+    }
+
+    #[test]
+    fn a_failure_ends_a_session_once_and_leaves_a_full_one_its_trace() {
+        let (mut full, ends) = session(1, 1);
+        for _ in 0..2 {
+            take(&mut full, Outcome::Idle, &[], &[]);
+        }
+        full.fail(&Failure::Panicked);
+        assert_eq!(ends.load(Ordering::Relaxed), 1);
+        let trace = full.finish(CrossProcessInstant::now()).unwrap();
+        assert_eq!(trace.samples.len(), 1);
+
+        for paused in [false, true] {
+            let (sender, ends) = mpsc::channel();
+            let (mut session, _) = session(1, 100);
+            session.on_end = Some(Box::new(move |ended| sender.send(ended).unwrap()));
+            take(&mut session, Outcome::Idle, &[], &[]);
+            session.set_paused(paused, 1);
+            let why = Failure::CannotStop("it sleeps".to_owned());
+            session.fail(&why);
+            session.fail(&Failure::Panicked);
+            assert_eq!(
+                ends.iter().collect::<Vec<_>>(),
+                [Ended::Failed(why.clone())]
+            );
+            session.set_paused(false, 2);
+            assert_eq!(session.next_tick(), None, "it takes no more samples");
+            assert_eq!(session.finish(CrossProcessInstant::now()).err(), Some(why));
+        }
     }
 
     #[test]
@@ -516,7 +581,7 @@ mod tests {
         take(&mut session, Outcome::Idle, &[], &[]);
         let stop = CrossProcessInstant::now();
         take(&mut session, Outcome::Idle, &[], &[]);
-        let trace = session.finish(stop);
+        let trace = session.finish(stop).unwrap();
         assert_eq!(trace.samples.len(), 1);
         assert_eq!(trace.counts.taken, 1);
     }

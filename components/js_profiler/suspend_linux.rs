@@ -2,48 +2,32 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Stopping a thread by a signal, on Linux.
+//! Running code on another thread, by a signal, on Linux.
 //!
-//! ```text
-//!   sampling thread                        stopped thread
-//!   ───────────────                        ──────────────
-//!   word = REQUESTED (new ticket)
-//!   tgkill ──────────────────────────────► signal handler
-//!   wait                                   word: REQUESTED → PUBLISHING
-//!                                          write the registers
-//!                          ◄────────────── word = STOPPED, wake
-//! ┌ critical section: no allocation,       wait while word is STOPPED
-//! │ no lock the other may hold             :
-//! └ word = IDLE, wake ───────────────────► return from the handler, run on
-//! ```
+//! What the threads say to each other is in `handshake.rs`; here is how a signal is sent and handled, and how
+//! they wait for each other.
 //!
-//! The word carries a ticket, so that a handler that comes too late finds another value and returns,
-//! and so that the next request needs no answer to the last one's IDLE. Only the sampling thread
-//! makes requests, one at a time.
+//! The walk runs in the handler, so that the thread stands still for the walk alone, wherever the
+//! sampling thread is: were it the one to walk, the thread would stand still until that one had been
+//! woken, and then until it was woken itself.
 
 #![allow(unsafe_code)]
 
+use std::any::Any;
+use std::cell::RefCell;
+use std::ffi::c_void;
+use std::fmt;
 use std::io;
-use std::mem::MaybeUninit;
+use std::mem::{self, MaybeUninit};
+use std::panic::{self, AssertUnwindSafe};
 use std::ptr;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicI32, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::AtomicU32;
 use std::time::{Duration, Instant};
 
-const IDLE: u32 = 0;
-const REQUESTED: u32 = 1;
-const PUBLISHING: u32 = 2;
-const STOPPED: u32 = 3;
-const PHASE_MASK: u32 = 3;
-const TICKET: u32 = PHASE_MASK + 1;
+use crate::handshake::{Handshake, NotDone, Waiting, Work};
 
-/// Ticket and phase: see the module's documentation.
-static WORD: AtomicU32 = AtomicU32::new(IDLE);
-/// Whom the request is for.
-static TARGET: AtomicI32 = AtomicI32::new(0);
-static PC: AtomicUsize = AtomicUsize::new(0);
-static SP: AtomicUsize = AtomicUsize::new(0);
-static FP: AtomicUsize = AtomicUsize::new(0);
+static HANDSHAKE: Handshake = Handshake::new();
 
 /// A thread that does not stop within this time has missed its sample. It may be starved of its
 /// processor, or be in the kernel where no signal reaches it.
@@ -70,11 +54,38 @@ pub struct StackBounds {
     pub high: usize,
 }
 
-/// What the signal handler publishes.
+/// What the signal handler finds.
 struct Registers {
     pc: usize,
     sp: usize,
     fp: usize,
+}
+
+/// A walk that a thread is to run, and then its result.
+struct Request<F, T> {
+    walk: Option<F>,
+    stack: StackBounds,
+    result: Option<Result<T, Box<dyn Any + Send>>>,
+}
+
+type Run = unsafe fn(*mut c_void, Registers);
+
+/// Runs a request's walk.
+///
+/// # Safety
+///
+/// `request` must point at a `Request<F, T>` that nobody else uses meanwhile.
+unsafe fn run<F: FnOnce(&Stopped) -> T, T>(request: *mut c_void, registers: Registers) {
+    // SAFETY: see above.
+    let request = unsafe { &mut *request.cast::<Request<F, T>>() };
+    let stopped = Stopped {
+        pc: registers.pc,
+        sp: registers.sp,
+        fp: registers.fp,
+        stack: request.stack,
+    };
+    let walk = request.walk.take();
+    request.result = walk.map(|walk| panic::catch_unwind(AssertUnwindSafe(|| walk(&stopped))));
 }
 
 /// A thread that can be stopped. It must not end before the last call of [`Thread::while_stopped`].
@@ -91,12 +102,33 @@ pub enum StopError {
     TimedOut,
     /// It could not be signalled.
     Signal(io::Error),
+    /// Somebody else handles the signal now. It was not sent: the other's handler knows nothing of it,
+    /// and the default action would end the process.
+    HandlerReplaced,
+}
+
+impl fmt::Display for StopError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TimedOut => {
+                write!(
+                    formatter,
+                    "it did not stop within {} ms",
+                    STOP_TIMEOUT.as_millis()
+                )
+            },
+            Self::Signal(error) => write!(formatter, "it cannot be signalled: {error}"),
+            Self::HandlerReplaced => {
+                formatter.write_str("the profiler's signal is handled by somebody else now")
+            },
+        }
+    }
 }
 
 impl Thread {
     /// The calling thread, which lets itself be stopped from now on. Nothing is installed for it yet.
     pub fn current() -> io::Result<Self> {
-        let signal = signal()?;
+        let signal = signal().map_err(io::Error::other)?;
         // SAFETY: the set is initialised by sigemptyset before it is used.
         unsafe {
             let mut set = MaybeUninit::uninit();
@@ -104,6 +136,13 @@ impl Thread {
             libc::sigaddset(set.as_mut_ptr(), signal);
             libc::pthread_sigmask(libc::SIG_UNBLOCK, set.as_ptr(), ptr::null_mut());
         }
+        ALTERNATE_STACK.with(|stack| {
+            let mut stack = stack.borrow_mut();
+            if stack.is_none() {
+                *stack = AlternateStack::install_if_smaller()?;
+            }
+            io::Result::Ok(())
+        })?;
         Ok(Self {
             tid: current_tid(),
             stack: current_stack_bounds()?,
@@ -112,59 +151,56 @@ impl Thread {
 
     /// Makes the process ready for threads to be stopped.
     pub fn prepare() -> io::Result<()> {
-        install_handler().map(|_| ())
+        let signal = install_handler()?;
+        match has_our_handler(signal) {
+            true => Ok(()),
+            false => Err(io::Error::other(StopError::HandlerReplaced.to_string())),
+        }
     }
 
-    /// Stops the thread, calls `walk` with the state it was stopped in, and lets it run on.
+    /// Stops the thread, has it call `walk` with the state it was stopped in, and lets it run on.
     ///
-    /// `walk` must not allocate, nor take a lock that the thread may hold. Only one thread of the
-    /// process may call this.
-    pub fn while_stopped<T>(&self, walk: impl FnOnce(&Stopped) -> T) -> Result<T, StopError> {
+    /// `walk` runs on the thread while this one waits. It must not allocate, nor take a lock that the thread
+    /// may hold, and so must not panic, for the report of a panic does both. Should it panic nevertheless,
+    /// the thread runs on, and this one panics. Only one thread of the process may call this.
+    pub fn while_stopped<F, T>(&self, walk: F) -> Result<T, StopError>
+    where
+        F: FnOnce(&Stopped) -> T + Send,
+        T: Send,
+    {
         let signal = install_handler().map_err(StopError::Signal)?;
-        let idle = (WORD.load(Ordering::Relaxed) & !PHASE_MASK).wrapping_add(TICKET) | IDLE;
-        let requested = idle | REQUESTED;
-        let stopped = idle | STOPPED;
-        TARGET.store(self.tid, Ordering::Relaxed);
-        WORD.store(requested, Ordering::Release);
-        // SAFETY: a signal whose handler is installed, to a thread of this process.
-        if unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), self.tid, signal) } != 0 {
-            let error = io::Error::last_os_error();
-            WORD.store(idle, Ordering::Release);
-            return Err(StopError::Signal(error));
+        if !has_our_handler(signal) {
+            return Err(StopError::HandlerReplaced);
         }
-
-        let deadline = Instant::now() + STOP_TIMEOUT;
-        loop {
-            let word = WORD.load(Ordering::Acquire);
-            if word == stopped {
-                break;
-            }
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                // Once the handler has begun it is about to stop, and must be waited for.
-                if WORD
-                    .compare_exchange(requested, idle, Ordering::AcqRel, Ordering::Acquire)
-                    .is_ok()
-                {
-                    return Err(StopError::TimedOut);
-                }
-                futex_wait(word, Some(STOP_TIMEOUT));
-            } else {
-                futex_wait(word, Some(left));
-            }
-        }
-
-        // Begin of the critical section: the thread stands still.
-        let result = walk(&Stopped {
-            pc: PC.load(Ordering::Relaxed),
-            sp: SP.load(Ordering::Relaxed),
-            fp: FP.load(Ordering::Relaxed),
+        let mut request = Request {
+            walk: Some(walk),
             stack: self.stack,
-        });
-        WORD.store(idle, Ordering::Release);
-        // End of the critical section: the thread may run.
-        futex_wake();
-        Ok(result)
+            result: None,
+        };
+        let work = Work {
+            function: run::<F, T> as Run as usize,
+            argument: ptr::from_mut(&mut request).cast(),
+        };
+        let send = || {
+            // SAFETY: a signal whose handler is installed, to a thread of this process.
+            match unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), self.tid, signal) } {
+                0 => Ok(()),
+                _ => Err(io::Error::last_os_error()),
+            }
+        };
+        let deadline = Instant::now() + STOP_TIMEOUT;
+        let left = || deadline.saturating_duration_since(Instant::now());
+        HANDSHAKE
+            .request(self.tid, work, &Futex, send, STOP_TIMEOUT, left)
+            .map_err(|error| match error {
+                NotDone::TimedOut => StopError::TimedOut,
+                NotDone::NotSent(error) => StopError::Signal(error),
+            })?;
+        match request.result {
+            Some(Ok(result)) => Ok(result),
+            Some(Err(payload)) => panic::resume_unwind(payload),
+            None => unreachable!("the handler leaves a result"),
+        }
     }
 }
 
@@ -175,38 +211,25 @@ extern "C" fn on_signal(
 ) {
     // SAFETY: errno is the interrupted code's, and is put back below.
     let errno = unsafe { *libc::__errno_location() };
-    stand_still(context);
+    answer(context);
     // SAFETY: as above.
     unsafe { *libc::__errno_location() = errno };
 }
 
-/// Publishes the registers and waits. Everything in here is safe in a signal handler.
-fn stand_still(context: *mut libc::c_void) {
-    let requested = WORD.load(Ordering::Acquire);
-    if requested & PHASE_MASK != REQUESTED || TARGET.load(Ordering::Relaxed) != current_tid() {
-        return;
-    }
-    let publishing = requested & !PHASE_MASK | PUBLISHING;
-    if WORD
-        .compare_exchange(requested, publishing, Ordering::AcqRel, Ordering::Relaxed)
-        .is_err()
-    {
-        return;
-    }
-    // SAFETY: the kernel gives a handler installed with SA_SIGINFO the context it interrupted.
-    let context = unsafe { &*context.cast::<libc::ucontext_t>() };
-    // SAFETY: it is the context of the signal that is being handled.
-    let registers = registers_of(unsafe { before_other_handler(context) }.unwrap_or(context));
-    PC.store(registers.pc, Ordering::Relaxed);
-    SP.store(registers.sp, Ordering::Relaxed);
-    FP.store(registers.fp, Ordering::Relaxed);
-    let stopped = requested & !PHASE_MASK | STOPPED;
-    WORD.store(stopped, Ordering::Release);
-    futex_wake();
-    // A wait that EINTR ended, or a wake that was another's, finds the word unchanged and waits on.
-    while WORD.load(Ordering::Acquire) == stopped {
-        futex_wait(stopped, None);
-    }
+/// Runs what is requested of this thread. Everything in here is safe in a signal handler.
+fn answer(context: *mut c_void) {
+    HANDSHAKE.answer(current_tid(), &Futex, |work| {
+        // SAFETY: the kernel gives a handler installed with SA_SIGINFO the context it interrupted.
+        let context = unsafe { &*context.cast::<libc::ucontext_t>() };
+        // SAFETY: it is the context of the signal that is being handled.
+        let registers = registers_of(unsafe { before_other_handler(context) }.unwrap_or(context));
+        // SAFETY: `while_stopped` has put both there, a function and the argument it takes, and waits while
+        // they are in use.
+        unsafe {
+            let run = mem::transmute::<usize, Run>(work.function);
+            run(work.argument, registers);
+        }
+    });
 }
 
 /// If what was interrupted is the handler of another signal, on the alternate stack (the engine
@@ -268,9 +291,11 @@ fn registers_of(context: &libc::ucontext_t) -> Registers {
     }
 }
 
+const NO_SIGNAL: &str = "no real-time signal is free";
+
 /// A real-time signal that nobody uses, the same for all threads. SIGPROF is left alone: other samplers
 /// install it.
-fn signal() -> io::Result<libc::c_int> {
+fn signal() -> Result<libc::c_int, &'static str> {
     static SIGNAL: OnceLock<Option<libc::c_int>> = OnceLock::new();
     SIGNAL
         .get_or_init(|| {
@@ -278,43 +303,131 @@ fn signal() -> io::Result<libc::c_int> {
                 .rev()
                 .find(|&signal| has_default_action(signal))
         })
-        .ok_or_else(|| io::Error::from_raw_os_error(libc::EBUSY))
+        .ok_or(NO_SIGNAL)
 }
 
 /// Installs the handler, once in a process.
 fn install_handler() -> io::Result<libc::c_int> {
-    static INSTALLED: OnceLock<Result<libc::c_int, i32>> = OnceLock::new();
-    let raw = |error: io::Error| error.raw_os_error().unwrap_or(libc::EINVAL);
-    INSTALLED
-        .get_or_init(|| {
-            let signal = signal().map_err(raw)?;
-            // Somebody may have come to use it since.
-            if !has_default_action(signal) {
-                return Err(libc::EBUSY);
+    static INSTALLED: OnceLock<Result<libc::c_int, String>> = OnceLock::new();
+    let installed = INSTALLED.get_or_init(|| {
+        let signal = signal()?;
+        // Somebody may have come to use it since.
+        if !has_default_action(signal) {
+            return Err(StopError::HandlerReplaced.to_string());
+        }
+        // SAFETY: a zeroed sigaction is a valid one, and the handler is safe in a signal.
+        let result = unsafe {
+            let mut action: libc::sigaction = MaybeUninit::zeroed().assume_init();
+            action.sa_sigaction = on_signal as *const () as usize;
+            action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
+            // Another handler that ran inside ours would be walked as if it were the script's.
+            libc::sigfillset(&mut action.sa_mask);
+            libc::sigaction(signal, &action, ptr::null_mut())
+        };
+        match result {
+            0 => Ok(signal),
+            _ => Err(io::Error::last_os_error().to_string()),
+        }
+    });
+    installed.clone().map_err(io::Error::other)
+}
+
+thread_local! {
+    static ALTERNATE_STACK: RefCell<Option<AlternateStack>> = const { RefCell::new(None) };
+}
+
+/// The stack on which handlers of this thread run that ask for it, as the engine's handler of
+/// WebAssembly's traps does. A walk that interrupts such a handler runs there as well, and needs more
+/// room than the 8 KiB that Rust gives a thread: what the kernel keeps of the registers takes 3 KiB
+/// for each of the two handlers, and with the largest of today's registers 11 KiB.
+struct AlternateStack {
+    memory: *mut c_void,
+}
+
+impl AlternateStack {
+    const SIZE: usize = 64 * 1024;
+    /// Below it: no page is larger.
+    const GUARD: usize = 64 * 1024;
+
+    /// Gives this thread one, unless it has a large one.
+    fn install_if_smaller() -> io::Result<Option<Self>> {
+        if Self::current().is_some_and(|stack| stack.ss_size >= Self::SIZE) {
+            return Ok(None);
+        }
+        // SAFETY: new memory; its lower part is a guard, and what is above it is a stack until this
+        // is dropped.
+        unsafe {
+            let memory = libc::mmap(
+                ptr::null_mut(),
+                Self::GUARD + Self::SIZE,
+                libc::PROT_NONE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_STACK,
+                -1,
+                0,
+            );
+            if memory == libc::MAP_FAILED {
+                return Err(io::Error::last_os_error());
             }
-            // SAFETY: a zeroed sigaction is a valid one, and the handler is safe in a signal.
-            let result = unsafe {
-                let mut action: libc::sigaction = MaybeUninit::zeroed().assume_init();
-                action.sa_sigaction = on_signal as *const () as usize;
-                action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
-                // Another handler that ran inside ours would be walked as if it were the script's.
-                libc::sigfillset(&mut action.sa_mask);
-                libc::sigaction(signal, &action, ptr::null_mut())
-            };
-            match result {
-                0 => Ok(signal),
-                _ => Err(raw(io::Error::last_os_error())),
+            let installed = Self { memory };
+            let access = libc::PROT_READ | libc::PROT_WRITE;
+            if libc::mprotect(installed.low(), Self::SIZE, access) != 0 {
+                return Err(io::Error::last_os_error());
             }
-        })
-        .map_err(io::Error::from_raw_os_error)
+            let mut stack: libc::stack_t = MaybeUninit::zeroed().assume_init();
+            stack.ss_sp = installed.low();
+            stack.ss_size = Self::SIZE;
+            if libc::sigaltstack(&stack, ptr::null_mut()) != 0 {
+                return Err(io::Error::last_os_error());
+            }
+            Ok(Some(installed))
+        }
+    }
+
+    fn low(&self) -> *mut c_void {
+        self.memory.wrapping_byte_add(Self::GUARD)
+    }
+
+    /// That of this thread, if it has one.
+    fn current() -> Option<libc::stack_t> {
+        // SAFETY: asks for it without changing it.
+        unsafe {
+            let mut stack: libc::stack_t = MaybeUninit::zeroed().assume_init();
+            let result = libc::sigaltstack(ptr::null(), &mut stack);
+            (result == 0 && stack.ss_flags & libc::SS_DISABLE == 0).then_some(stack)
+        }
+    }
+}
+
+impl Drop for AlternateStack {
+    fn drop(&mut self) {
+        let is_in_use = Self::current().is_some_and(|stack| stack.ss_sp == self.low());
+        // SAFETY: the thread ends, and handlers have no other stack than its own from now on.
+        unsafe {
+            if is_in_use {
+                let mut none: libc::stack_t = MaybeUninit::zeroed().assume_init();
+                none.ss_flags = libc::SS_DISABLE;
+                libc::sigaltstack(&none, ptr::null_mut());
+            }
+            libc::munmap(self.memory, Self::GUARD + Self::SIZE);
+        }
+    }
 }
 
 fn has_default_action(signal: libc::c_int) -> bool {
+    action_of(signal) == Some(libc::SIG_DFL)
+}
+
+fn has_our_handler(signal: libc::c_int) -> bool {
+    action_of(signal) == Some(on_signal as *const () as usize)
+}
+
+/// The handler of a signal, or what stands for one.
+fn action_of(signal: libc::c_int) -> Option<libc::sighandler_t> {
     // SAFETY: asks for the action without changing it.
     unsafe {
         let mut action: libc::sigaction = MaybeUninit::zeroed().assume_init();
-        libc::sigaction(signal, ptr::null(), &mut action) == 0
-            && action.sa_sigaction == libc::SIG_DFL
+        let result = libc::sigaction(signal, ptr::null(), &mut action);
+        (result == 0).then_some(action.sa_sigaction)
     }
 }
 
@@ -376,44 +489,49 @@ pub fn wake_promptly() {
     }
 }
 
-/// Waits until WORD is not `value` any more, for `timeout` at most. May return early.
-fn futex_wait(value: u32, timeout: Option<Duration>) {
-    let timeout = timeout.map(|timeout| libc::timespec {
-        tv_sec: timeout.as_secs() as libc::time_t,
-        tv_nsec: timeout.subsec_nanos().into(),
-    });
-    let timeout = timeout.as_ref().map_or(ptr::null(), ptr::from_ref);
-    // SAFETY: WORD is static, and the timeout is null or lives until the call returns.
-    unsafe {
-        libc::syscall(
-            libc::SYS_futex,
-            WORD.as_ptr(),
-            libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
-            value,
-            timeout,
-        )
-    };
-}
+/// <https://man7.org/linux/man-pages/man2/futex.2.html>
+struct Futex;
 
-fn futex_wake() {
-    // SAFETY: WORD is static.
-    unsafe {
-        libc::syscall(
-            libc::SYS_futex,
-            WORD.as_ptr(),
-            libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG,
-            i32::MAX,
-        )
-    };
+impl Waiting for Futex {
+    fn wait(&self, word: &AtomicU32, value: u32, timeout: Duration) {
+        let timeout = libc::timespec {
+            tv_sec: timeout.as_secs() as libc::time_t,
+            tv_nsec: timeout.subsec_nanos().into(),
+        };
+        // SAFETY: the word and the timeout live until the call returns.
+        unsafe {
+            libc::syscall(
+                libc::SYS_futex,
+                word.as_ptr(),
+                libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
+                value,
+                &raw const timeout,
+            )
+        };
+    }
+
+    fn wake(&self, word: &AtomicU32) {
+        // SAFETY: the word lives until the call returns.
+        unsafe {
+            libc::syscall(
+                libc::SYS_futex,
+                word.as_ptr(),
+                libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG,
+                i32::MAX,
+            )
+        };
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicBool, AtomicU64};
+    use std::panic;
+    use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
     use std::sync::{Arc, Mutex, PoisonError, mpsc};
     use std::thread;
 
     use super::*;
+    use crate::registry::tests::ONE_AT_A_TIME as EVENT_LOOPS;
 
     /// Only one thread of a process may stop others.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -455,26 +573,35 @@ mod tests {
         }
     }
 
+    /// Stops the thread, which a busy machine may keep from its processor for a while.
+    fn stop<T: Send>(thread: &Thread, walk: impl Fn(&Stopped) -> T + Sync) -> T {
+        const ATTEMPTS: usize = 100;
+        for _ in 0..ATTEMPTS {
+            match thread.while_stopped(&walk) {
+                Ok(walked) => return walked,
+                Err(StopError::TimedOut) => {},
+                Err(error) => panic!("{error}"),
+            }
+        }
+        panic!("it does not stop");
+    }
+
     #[test]
     fn a_stopped_thread_stands_still_and_runs_on() {
         let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let counting = Counting::new();
         for _ in 0..2_000 {
             let before = counting.count.load(Ordering::Relaxed);
-            let (first, last) = counting
-                .thread
-                .while_stopped(|stopped| {
-                    assert!(
-                        (counting.thread.stack.low..counting.thread.stack.high)
-                            .contains(&stopped.sp)
-                    );
-                    let first = counting.count.load(Ordering::Relaxed);
-                    for _ in 0..10_000 {
-                        std::hint::spin_loop();
-                    }
-                    (first, counting.count.load(Ordering::Relaxed))
-                })
-                .unwrap();
+            let (first, last) = stop(&counting.thread, |stopped| {
+                assert!(
+                    (counting.thread.stack.low..counting.thread.stack.high).contains(&stopped.sp)
+                );
+                let first = counting.count.load(Ordering::Relaxed);
+                for _ in 0..10_000 {
+                    std::hint::spin_loop();
+                }
+                (first, counting.count.load(Ordering::Relaxed))
+            });
             assert_eq!(first, last, "the thread ran while it was stopped");
             while counting.count.load(Ordering::Relaxed) == before {
                 thread::yield_now();
@@ -496,6 +623,7 @@ mod tests {
     #[test]
     fn a_handler_on_the_alternate_stack_is_looked_through() {
         let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        HANDLING.store(0, Ordering::Relaxed);
         let (sender, receiver) = mpsc::channel();
         let handle = thread::spawn(move || {
             let mut alternate = vec![0_u8; 64 * 1024];
@@ -520,13 +648,41 @@ mod tests {
             thread::yield_now();
         }
         for _ in 0..100 {
-            thread
-                .while_stopped(|stopped| {
-                    let bounds = thread.stack.low..thread.stack.high;
-                    assert!(bounds.contains(&stopped.sp), "{stopped:?}");
-                })
-                .unwrap();
+            stop(&thread, |stopped| {
+                let bounds = thread.stack.low..thread.stack.high;
+                assert!(bounds.contains(&stopped.sp), "{stopped:?}");
+            });
         }
+        HANDLING.store(2, Ordering::Relaxed);
+        handle.join().unwrap();
+    }
+
+    #[test]
+    fn a_walk_that_interrupts_another_handler_has_room_on_the_alternate_stack() {
+        let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        HANDLING.store(0, Ordering::Relaxed);
+        let (sender, receiver) = mpsc::channel();
+        let handle = thread::spawn(move || {
+            let thread = Thread::current().unwrap();
+            // SAFETY: a zeroed action is a valid one.
+            unsafe {
+                let mut action: libc::sigaction = MaybeUninit::zeroed().assume_init();
+                action.sa_sigaction = handle_long as *const () as usize;
+                action.sa_flags = libc::SA_ONSTACK;
+                assert_eq!(libc::sigaction(libc::SIGUSR2, &action, ptr::null_mut()), 0);
+                sender.send(thread).unwrap();
+                libc::raise(libc::SIGUSR2);
+            }
+        });
+        let thread = receiver.recv().unwrap();
+        while HANDLING.load(Ordering::Relaxed) == 0 {
+            thread::yield_now();
+        }
+        // On the stack that Rust gives a thread this would end the process.
+        stop(&thread, |_| {
+            let mut room = [0_u8; 32 * 1024];
+            std::hint::black_box(&mut room);
+        });
         HANDLING.store(2, Ordering::Relaxed);
         handle.join().unwrap();
     }
@@ -551,7 +707,7 @@ mod tests {
         });
         let thread = receiver.recv().unwrap();
         for _ in 0..100 {
-            thread.while_stopped(|_| ()).unwrap();
+            stop(&thread, |_| ());
         }
         end.store(true, Ordering::Relaxed);
         assert_eq!(handle.join().unwrap(), libc::EXDEV);
@@ -584,7 +740,52 @@ mod tests {
         handle.join().unwrap();
 
         let counting = Counting::new();
-        counting.thread.while_stopped(|_| ()).unwrap();
+        stop(&counting.thread, |_| ());
+    }
+
+    #[test]
+    fn a_thread_runs_on_when_the_walk_panics() {
+        let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let counting = Counting::new();
+        let walk = || stop(&counting.thread, |_| panic!("on purpose"));
+        assert!(panic::catch_unwind(panic::AssertUnwindSafe(walk)).is_err());
+        let before = counting.count.load(Ordering::Relaxed);
+        while counting.count.load(Ordering::Relaxed) == before {
+            thread::yield_now();
+        }
+        stop(&counting.thread, |_| ());
+    }
+
+    #[test]
+    fn a_signal_that_somebody_else_handles_is_not_sent() {
+        // No event loop may want to be sampled meanwhile.
+        let _none = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
+        let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let counting = Counting::new();
+        stop(&counting.thread, |_| ());
+        // With the default action the signal would end this process.
+        for other in [libc::SIG_DFL, libc::SIG_IGN] {
+            let signal = signal().unwrap();
+            // SAFETY: a zeroed sigaction is a valid one; the handler is put back below.
+            let ours = unsafe {
+                let mut action: libc::sigaction = MaybeUninit::zeroed().assume_init();
+                action.sa_sigaction = other;
+                let mut ours = MaybeUninit::zeroed();
+                let result = libc::sigaction(signal, &action, ours.as_mut_ptr());
+                assert_eq!(result, 0);
+                ours.assume_init()
+            };
+            let stopped = counting.thread.while_stopped(|_| ());
+            assert!(
+                matches!(stopped, Err(StopError::HandlerReplaced)),
+                "{stopped:?}"
+            );
+            let error = Thread::prepare().unwrap_err().to_string();
+            assert!(error.contains("handled by somebody else"), "{error}");
+            // SAFETY: the action is the one from before.
+            unsafe { libc::sigaction(signal, &ours, ptr::null_mut()) };
+            stop(&counting.thread, |_| ());
+        }
     }
 
     #[test]

@@ -153,14 +153,10 @@ impl Kept {
         }
         let part = self.parts.back_mut().ok_or(Nonsense::NoTables)?;
         part.add_tables(chunk.resources, chunk.realms, chunk.frames, chunk.stacks)?;
+        let stack_count = part.stacks.len();
         for sample in chunk.samples {
-            let part = self.parts.back().ok_or(Nonsense::NoTables)?;
-            let stack = match sample.stack {
-                Some(id) if id as usize >= part.stacks.len() => {
-                    return Err(Nonsense::NoSuch("a sample of stack", id));
-                },
-                stack => stack.and_then(|id| NonZeroU32::new(id + 1)),
-            };
+            check("a sample of stack", sample.stack, stack_count)?;
+            let stack = sample.stack.and_then(|id| NonZeroU32::new(id + 1));
             // The clock is the system's, the same for all processes.
             if !(self.start..=now).contains(&sample.time) {
                 return Err(Nonsense::OutOfTime);
@@ -278,6 +274,11 @@ impl Kept {
             // Nobody refers to its tables any more.
             self.parts.pop_front();
         }
+    }
+
+    /// A name for people; it may be that of other event loops as well.
+    pub fn label(&self) -> String {
+        self.description.label()
     }
 
     pub fn counts(&self) -> SampleCounts {
@@ -535,19 +536,7 @@ mod tests {
     }
 
     fn nothing() -> Chunk {
-        Chunk {
-            recording: RecordingId(1),
-            group: GroupId(1),
-            description: None,
-            without_stacks: None,
-            new_tables: false,
-            resources: Vec::new(),
-            realms: Vec::new(),
-            frames: Vec::new(),
-            stacks: Vec::new(),
-            samples: Vec::new(),
-            counts: SampleCounts::default(),
-        }
+        Chunk::empty(RecordingId(1), GroupId(1), SampleCounts::default())
     }
 
     /// The clock of the tests, in milliseconds.

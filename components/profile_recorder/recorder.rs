@@ -35,6 +35,11 @@ const STATUS_TIMEOUT: Duration = Duration::from_millis(500);
 /// What a process has not reported within this time after the end of the recording is lost.
 const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 
+/// Of a recording so many failures are kept, and so much of the text of each, in characters: content
+/// processes report them.
+const MAX_FAILURES: usize = 1_000;
+const MAX_FAILURE_TEXT: usize = 500;
+
 /// Records the event loops of this browser.
 #[derive(Clone)]
 pub struct Recorder(Arc<Shared>);
@@ -56,6 +61,8 @@ struct State {
     /// Whether somebody means to record.
     prepared: bool,
     recording: Option<UnderWay>,
+    /// Why event loops of the recording, or of the last one, are not recorded any more.
+    failures: BTreeMap<EventLoopId, String>,
     last_recording: u64,
     last_status: u64,
 }
@@ -221,6 +228,7 @@ impl Recorder {
                 time_origin: since_epoch.ok().map(|time| time.as_secs_f64() * 1_000.),
                 stopping: false,
             };
+            state.failures.clear();
             // Processes that connect from now on are asked when they do.
             let requests = state.requests(recording.request());
             state.recording = Some(recording);
@@ -269,6 +277,12 @@ impl Recorder {
             progress.memory += kept.memory();
         }
         Some(progress)
+    }
+
+    /// Of which event loops the recording, or the last one if there is none, has not all, because they
+    /// could not be sampled or not to its end: a sentence for each, which says why.
+    pub fn failures(&self) -> Vec<String> {
+        self.0.lock().failures.values().cloned().collect()
     }
 
     /// Ends the recording and gives it. Event loops run on meanwhile.
@@ -545,6 +559,28 @@ impl Shared {
                         process.pid
                     );
                     return ControlFlow::Break(());
+                }
+            },
+            Report::Failed {
+                recording,
+                group,
+                why,
+            } => {
+                let is_meant = |under_way: &UnderWay| under_way.id == recording;
+                if state.recording.as_ref().is_some_and(is_meant)
+                    && state.failures.len() < MAX_FAILURES
+                {
+                    let id = EventLoopId {
+                        process: process.pid,
+                        group: group.0,
+                    };
+                    let name = process.kept.get(&group.0).map(Kept::label);
+                    let name = name.filter(|name| !name.is_empty());
+                    let name = name.map_or_else(|| id.to_string(), |name| format!("{id}, {name}"));
+                    let why: String = why.chars().take(MAX_FAILURE_TEXT).collect();
+                    warn!("Event loop {name} is not recorded any more: {why}");
+                    let text = format!("Event loop {name} was not recorded to the end: {why}.");
+                    state.failures.insert(id, text);
                 }
             },
             Report::Stopped(id) => {

@@ -17,6 +17,8 @@ use js_profiler_traits::recording::{
 };
 use js_profiler_traits::{GroupId, Marker, SampleCounts, Stack};
 use profile_formats::Recording;
+use serde::de::{Deserialize, Deserializer, Error};
+use serde::ser::{Serialize, SerializeTuple, Serializer};
 use servo_base::cross_process_instant::CrossProcessInstant;
 
 use crate::connection::{self, Connected};
@@ -30,6 +32,44 @@ const VARIABLE: &str = "STROBE_TEST_PROCESS";
 const SAMPLES: &str = "samples";
 /// A sample, and then one with a stack that is not there.
 const NONSENSE: &str = "nonsense";
+/// A sample, and then those of a recording that nobody has asked for.
+const FORGED: &str = "forged";
+/// A sample, and then bytes that are no report: those of this number in [`GARBAGE`].
+const GARBAGE_PREFIX: &str = "garbage ";
+
+/// What a compromised process might send: nothing, a report of no kind, and reports of each kind that end
+/// too early, or say that more follows than any memory holds.
+const GARBAGE: [&[u8]; 8] = [
+    &[],
+    &[0xFF; 64],
+    &[0],
+    &[1],
+    &[2],
+    &[0, 0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F],
+    &[0, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x01],
+    &[2, 1, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x01],
+];
+
+/// Goes over a channel as these bytes alone.
+struct Raw(&'static [u8]);
+
+impl Serialize for Raw {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut bytes = serializer.serialize_tuple(self.0.len())?;
+        for byte in self.0 {
+            bytes.serialize_element(byte)?;
+        }
+        bytes.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Raw {
+    fn deserialize<D: Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
+        Err(D::Error::custom("it is only sent"))
+    }
+}
+/// A sample, and then that there are no more, with far too much text.
+const FAILURE: &str = "failure";
 
 /// The browser's recorder: there is one in a process.
 static RECORDER: LazyLock<Recorder> = LazyLock::new(|| {
@@ -164,10 +204,27 @@ fn content_process() {
 }
 
 fn report_or_nonsense(connected: &Connected, behaviour: &str, report: Report) -> Option<()> {
+    if let Report::Chunk(chunk) = &report
+        && !chunk.new_tables
+        && let Some(number) = behaviour.strip_prefix(GARBAGE_PREFIX)
+    {
+        let garbage = Raw(GARBAGE[number.parse::<usize>().unwrap()]);
+        let sender = connected.reports.clone().to_opaque().to::<Raw>();
+        return sender.send(garbage).ok();
+    }
     let report = match report {
+        Report::Chunk(mut chunk) if behaviour == FORGED && !chunk.new_tables => {
+            chunk.recording = RecordingId(u64::MAX);
+            Report::Chunk(chunk)
+        },
         Report::Chunk(mut chunk) if behaviour == NONSENSE && !chunk.new_tables => {
             chunk.samples[0].stack = Some(1);
             Report::Chunk(chunk)
+        },
+        Report::Chunk(chunk) if behaviour == FAILURE && !chunk.new_tables => Report::Failed {
+            recording: chunk.recording,
+            group: chunk.group,
+            why: format!("it broke{}", "!".repeat(1_000_000)),
         },
         report => report,
     };
@@ -313,6 +370,63 @@ fn a_process_that_reports_nonsense_is_cut_off_and_keeps_what_was_sound() {
     assert_eq!(samples_of(process(&recording, &unsound)).len(), 1);
     assert!(process(&recording, &unsound).ended.is_some());
     assert!(samples_of(process(&recording, &sound)).len() > 5);
+}
+
+#[test]
+fn what_could_not_be_recorded_to_the_end_is_told_until_the_next_recording() {
+    let (recorder, _guard) = recorder();
+    let (sound, failing) = (Process::start(SAMPLES), Process::start(FAILURE));
+    recorder.start(options(EventLoops::All)).unwrap();
+    wait_until(|| !recorder.failures().is_empty());
+    wait_for_more_samples(recorder, 5);
+    let recording = recorder.stop().unwrap();
+    assert_eq!(samples_of(process(&recording, &failing)).len(), 1);
+    assert!(samples_of(process(&recording, &sound)).len() > 5);
+    // It reports it again and again.
+    let [failure] = &recorder.failures()[..] else {
+        panic!("{:?}", recorder.failures());
+    };
+    let beginning = format!(
+        "Event loop {}, {} was not recorded to the end: it broke!",
+        failing.event_loop(),
+        description().label()
+    );
+    assert!(failure.starts_with(&beginning), "{failure}");
+    assert!(failure.len() < 1_000);
+
+    drop(failing);
+    recorder.start(options(EventLoops::All)).unwrap();
+    assert!(recorder.failures().is_empty());
+    recorder.stop().unwrap();
+}
+
+#[test]
+fn a_process_that_sends_garbage_is_cut_off_and_harms_no_other() {
+    let (recorder, _guard) = recorder();
+    let sound = Process::start(SAMPLES);
+    for (number, garbage) in GARBAGE.iter().enumerate() {
+        let unsound = Process::start(&format!("{GARBAGE_PREFIX}{number}"));
+        recorder.start(options(EventLoops::All)).unwrap();
+        wait_until(|| unsound.status().unwrap().gone);
+        wait_for_more_samples(recorder, 5);
+        let recording = recorder.stop().unwrap();
+        let kept = samples_of(process(&recording, &unsound)).len();
+        assert_eq!(kept, 1, "{garbage:?}");
+        assert!(samples_of(process(&recording, &sound)).len() > 5);
+    }
+}
+
+#[test]
+fn samples_of_another_recording_are_not_taken_for_those_of_this_one() {
+    let (recorder, _guard) = recorder();
+    let (sound, forging) = (Process::start(SAMPLES), Process::start(FORGED));
+    recorder.start(options(EventLoops::All)).unwrap();
+    wait_until(|| recorder.progress().unwrap().event_loops == 2);
+    wait_for_more_samples(recorder, 20);
+    let recording = recorder.stop().unwrap();
+    // Both have an event loop of the same number.
+    assert_eq!(samples_of(process(&recording, &forging)).len(), 1);
+    assert!(samples_of(process(&recording, &sound)).len() >= 20);
 }
 
 #[test]

@@ -14,7 +14,7 @@ use std::thread::{self, JoinHandle};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{
-    ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue,
+    ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION,
 };
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -79,7 +79,8 @@ impl SiteContent {
         self
     }
 
-    /// Sends the headers that a request's query asks for: see [`path_with_header`].
+    /// Sends the headers that a request's query asks for: see [`path_with_header`]. A response with a
+    /// `Location` is a redirection.
     pub fn headers_by_query(mut self) -> Self {
         self.headers_by_query = true;
         self
@@ -146,6 +147,9 @@ impl SiteContent {
             if self.headers_by_query {
                 let by_query = form_urlencoded::parse(query.as_bytes());
                 headers.extend(by_query.map(|(name, value)| header(&name, &value)));
+                if headers.contains_key(LOCATION) {
+                    *response.status_mut() = StatusCode::FOUND;
+                }
             }
         } else {
             // Every browser asks for this one.

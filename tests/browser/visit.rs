@@ -37,6 +37,24 @@ impl BrowserProcess {
         Self { id: browser.id() }
     }
 
+    pub fn id(&self) -> u32 {
+        self.id
+    }
+
+    /// The processes that it has started and that run.
+    pub fn children(&self) -> Vec<u32> {
+        let threads = fs::read_dir(format!("/proc/{}/task", self.id)).expect("the browser runs");
+        let children = threads
+            .filter_map(Result::ok)
+            .filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+        children
+            .flat_map(|children| {
+                let ids = children.split_whitespace().map(str::parse);
+                ids.filter_map(Result::ok).collect::<Vec<u32>>()
+            })
+            .collect()
+    }
+
     /// How many of its threads have this name.
     pub fn threads_named(&self, name: &str) -> usize {
         let threads = fs::read_dir(format!("/proc/{}/task", self.id)).expect("the browser runs");

@@ -62,6 +62,13 @@ impl Driver {
         Self::spawn(command)
     }
 
+    /// As [`Driver::start`], by a program that changes what the browser finds and then becomes it. It is
+    /// given the command line of the browser.
+    pub fn start_by(mut launcher: Command, arguments: &[&str]) -> Self {
+        launcher.arg(binary()).arg("--headless").args(arguments);
+        Self::spawn(launcher)
+    }
+
     /// As [`Driver::start`], with the pages in a window on `display`.
     pub fn start_on(display: &Display, arguments: &[&str]) -> Self {
         let mut command = Command::new(binary());
@@ -120,6 +127,11 @@ impl Driver {
         self.port
     }
 
+    /// Sends any body to a command of the session, and gives the status and the body of the answer.
+    pub fn post_bytes(&self, path: &str, body: &[u8]) -> io::Result<(u16, Vec<u8>)> {
+        self.exchange("POST", &self.path(path), body)
+    }
+
     /// A command of the session by its path behind the session's id.
     pub fn get(&self, path: &str) -> Result<Value, Failure> {
         self.send("GET", &self.path(path), None)
@@ -158,6 +170,32 @@ impl Driver {
         format!("/element/{}", element[ELEMENT].as_str().expect("an id"))
     }
 
+    /// Clicks on the first element that a selector matches.
+    pub fn click(&self, selector: &str) {
+        self.post(&format!("{}/click", self.element(selector)), &json!({}))
+            .unwrap_or_else(|failure| panic!("{selector}: {failure:?}"));
+    }
+
+    /// Has a source of input, a mouse or a keyboard, do its actions.
+    pub fn act(&self, source: &Value) {
+        self.post("/actions", &json!({ "actions": [source] }))
+            .unwrap_or_else(|failure| panic!("{source}: {failure:?}"));
+    }
+
+    /// Opens a tab, and gives its handle. The commands go on to the one before.
+    pub fn new_tab(&self) -> Value {
+        let mut tab = self
+            .post("/window/new", &json!({ "type": "tab" }))
+            .unwrap_or_else(|failure| panic!("a tab: {failure:?}"));
+        tab["handle"].take()
+    }
+
+    /// Has the commands go to a tab, by its handle.
+    pub fn switch_to(&self, tab: &Value) {
+        self.post("/window", &json!({ "handle": tab }))
+            .unwrap_or_else(|failure| panic!("{tab}: {failure:?}"));
+    }
+
     /// Sends a command and gives the value of the answer.
     ///
     /// Panics if there is no answer in the form of the specification.
@@ -167,8 +205,9 @@ impl Driver {
         path: &str,
         parameters: Option<&Value>,
     ) -> Result<Value, Failure> {
+        let parameters = parameters.map(Value::to_string).unwrap_or_default();
         let (status, body) = self
-            .exchange(method, path, parameters)
+            .exchange(method, path, parameters.as_bytes())
             .unwrap_or_else(|error| panic!("{method} {path}: {error}"));
         let mut answer: Value = serde_json::from_slice(&body).unwrap_or_else(|error| {
             panic!(
@@ -189,22 +228,16 @@ impl Driver {
     }
 
     /// One request on a connection of its own.
-    fn exchange(
-        &self,
-        method: &str,
-        path: &str,
-        parameters: Option<&Value>,
-    ) -> io::Result<(u16, Vec<u8>)> {
+    fn exchange(&self, method: &str, path: &str, body: &[u8]) -> io::Result<(u16, Vec<u8>)> {
         let mut connection = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))?;
         connection.set_read_timeout(Some(TIME_BOUND))?;
-        let body = parameters.map(Value::to_string).unwrap_or_default();
-        write!(
-            connection,
+        let head = format!(
             "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nConnection: close\r\n\
-             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n",
             self.port,
             body.len(),
-        )?;
+        );
+        connection.write_all(&[head.as_bytes(), body].concat())?;
         let mut response = Vec::new();
         connection.read_to_end(&mut response)?;
         let invalid = || io::Error::from(io::ErrorKind::InvalidData);

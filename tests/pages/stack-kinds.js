@@ -429,7 +429,7 @@ const NOTHINGS = [() => 0, () => 1, () => 2, () => 3, () => 4, () => 5, () => 6,
 // A busy machine misses samples, so that a kind may need more than one round.
 function isNeeded(name, round) {
   const samples = results[name]?.trace.samples.length ?? 0;
-  return samples < LEAST_SAMPLES && round < 5;
+  return samples < LEAST_SAMPLES && round < 25;
 }
 
 // Calls the function of a kind, for some milliseconds, and says when it ended.

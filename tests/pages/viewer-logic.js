@@ -290,7 +290,7 @@ const checks = {
   },
 
   "colours can be read and told from the ground"() {
-    const { LIGHT, DARK, ACTIVITIES, ON_MATCH, contrast } = strobe.palette;
+    const { LIGHT, DARK, ACTIVITIES, ON_MATCH } = strobe.palette;
     same([contrast("#000000", "#ffffff"), contrast("#777777", "#777777")], [21, 1]);
     for (const [name, scheme] of Object.entries({ light: LIGHT, dark: DARK })) {
       const boxes = [...scheme.scripts.flat(), scheme.builtIn, scheme.native, scheme.unknown, scheme.activity, scheme.ground, scheme.header];
@@ -308,6 +308,20 @@ const checks = {
     }
   },
 };
+
+// The WCAG's ratio of two colours written as #rrggbb.
+function contrast(a, b) {
+  const [low, high] = [luminance(a), luminance(b)].sort((x, y) => x - y);
+  return (high + 0.05) / (low + 0.05);
+}
+
+function luminance(colour) {
+  const [red, green, blue] = [1, 3, 5].map(at => {
+    const part = parseInt(colour.slice(at, at + 2), 16) / 255;
+    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
 
 function decodeSmall() {
   return strobe.recording.decode(structuredClone(SMALL), "small");

@@ -43,6 +43,8 @@ enum StrobeFrameKind : uint8_t {
 constexpr uint8_t STROBE_FRAME_MUTED = 1;
 // The text of the frame did not fit; name and resource are empty.
 constexpr uint8_t STROBE_FRAME_NO_TEXT = 2;
+// Stands for functions of which nothing may be told: see StrobeStack::realms.
+constexpr uint8_t STROBE_FRAME_HIDDEN = 4;
 
 // What identifies a function for as long as the process lives: no pointer into the garbage-collected
 // heap outlasts the walk. For a script the id and the extent of the function in its source; for a
@@ -78,14 +80,22 @@ struct StrobeFrame {
 
 // Made beforehand by the sampling thread, which must not allocate during the walk.
 struct StrobeStack {
+  // Room for twice max_frames and one more.
   StrobeFrame* frames;
   size_t frames_capacity;
+  // At most so many frames, counted from the leaf.
+  size_t max_frames;
+  // If there are any: the stack is for pages in these realms alone. What they may not see, of other realms
+  // or muted, does not count, so that it cannot push out what they may see: functions that are next to
+  // each other are one frame without text, and built-ins that they call are left out.
+  const uint64_t* realms;
+  size_t realms_length;
   // Written by the walk: frames from the leaf to the root.
   size_t frames_length;
   uint8_t* text;
   size_t text_capacity;
   size_t text_length;
-  // Whether there were more frames than frames_capacity.
+  // Whether there were more frames than that.
   bool truncated;
   // What was wrong, after STROBE_WALK_INCONSISTENT; lives as long as the process.
   const char* contradiction;
@@ -116,14 +126,15 @@ bool strobe_is_idle(JSContext* cx);
 
 // Walk the stack of `cx` into `stack`, in the mode of that name: see engine_mode.cpp.
 //
-// The context's thread must be stopped. Allocate nothing and take no lock.
+// Called by the context's own thread, in the handler of the signal that stopped it. Allocate nothing, take no
+// lock, and use little stack.
 StrobeWalk strobe_walk_table(JSContext* cx, const StrobeStopped* stopped, StrobeStack* stack);
 StrobeWalk strobe_walk_stock(JSContext* cx, const StrobeStopped* stopped, StrobeStack* stack);
 
 // How many of `places`, which are from the root to the leaf, are still on the stack of `cx`, counted
 // from the root. May be asked while garbage is collected: it looks at no cell.
 //
-// The context's thread must be stopped.
+// As for the walks.
 size_t strobe_count_kept(JSContext* cx, const StrobeStopped* stopped, const StrobeFramePlace* places, size_t length);
 
 // Whether the table mode can be used: only on x86-64, and where the system lets a process ask for its

@@ -94,6 +94,9 @@ struct GlueFrame {
 struct GlueStack {
     frames: *mut GlueFrame,
     frames_capacity: usize,
+    max_frames: usize,
+    realms: *const u64,
+    realms_length: usize,
     frames_length: usize,
     text: *mut u8,
     text_capacity: usize,
@@ -226,15 +229,29 @@ pub struct StackBuffer {
     frames: Vec<GlueFrame>,
     text: Vec<u8>,
     truncated: bool,
+    max_frames: usize,
+    /// What the stack is for: see [`StackBuffer::show_only`].
+    realms: Vec<u64>,
 }
 
 impl StackBuffer {
     pub fn new() -> Self {
+        let max_frames = preferences::max_stack_depth();
         Self {
-            frames: Vec::with_capacity(preferences::max_stack_depth()),
+            // Between any two frames there may be one that is hidden.
+            frames: Vec::with_capacity(2 * max_frames + 1),
             text: Vec::with_capacity(TEXT_CAPACITY),
             truncated: false,
+            max_frames,
+            realms: Vec::new(),
         }
+    }
+
+    /// Walks are for pages in these realms from now on: of what they may not see one frame without text is
+    /// left, and it does not count. If there are none, everything is shown.
+    pub fn show_only(&mut self, realms: impl IntoIterator<Item = RealmId>) {
+        self.realms.clear();
+        self.realms.extend(realms.into_iter().map(|realm| realm.0));
     }
 
     pub fn clear(&mut self) {
@@ -331,6 +348,8 @@ pub struct SampledContext {
 // says that the context's own thread stands still; or they switch the table mode, which the glue lets
 // any thread do. A group leaves before its context is destroyed.
 unsafe impl Send for SampledContext {}
+// SAFETY: as above; and a walk is lent it while the sampling thread waits for that.
+unsafe impl Sync for SampledContext {}
 
 impl SampledContext {
     /// Why a recording, which begins without the context's thread, has no stacks of it, in one sentence.
@@ -408,6 +427,9 @@ impl SampledContext {
         let mut glue_stack = GlueStack {
             frames: buffer.frames.as_mut_ptr(),
             frames_capacity: buffer.frames.capacity(),
+            max_frames: buffer.max_frames,
+            realms: buffer.realms.as_ptr(),
+            realms_length: buffer.realms.len(),
             frames_length: 0,
             text: buffer.text.as_mut_ptr(),
             text_capacity: buffer.text.capacity(),

@@ -4,10 +4,12 @@
 
 #include "stack_writer.h"
 
-#include <stdio.h>
 #include <string.h>
 
+#include <algorithm>
+#include <charconv>
 #include <iterator>
+#include <string_view>
 
 #include "mozilla/HashFunctions.h"
 
@@ -218,7 +220,12 @@ void StackWriter::appendWasm(const wasm::Code& code, uint32_t funcIndex, JS::Rea
     }
   }
   if (!nameLength) {
-    nameLength = size_t(snprintf(byIndex, sizeof(byIndex), "wasm-function[%u]", funcIndex));
+    // Little stack is used, and no locale.
+    constexpr std::string_view before = "wasm-function[";
+    char* digits = std::copy(before.begin(), before.end(), byIndex);
+    char* end = std::to_chars(digits, std::end(byIndex), funcIndex).ptr;
+    *end++ = ']';
+    nameLength = size_t(end - byIndex);
   }
   // A module that came from no URL has a text "URL line N > WebAssembly.Module" of what made it.
   const char* url = metadata.scriptedCaller().source.get();
@@ -317,11 +324,59 @@ void StackWriter::appendInterpreterFrames(InterpreterActivation* activation, boo
   }
 }
 
-StrobeFrame* StackWriter::append(const StrobeFrame& frame) {
+// Functions of the engine are as visible as what calls them, which comes later.
+static bool IsBuiltIn(const StrobeFrame& frame) {
+  return frame.function.kind == STROBE_FRAME_NATIVE || frame.function.kind == STROBE_FRAME_SELF_HOSTED;
+}
+
+bool StackWriter::isHidden(const StrobeFrame& frame) const {
+  if (!stack_->realms_length || IsBuiltIn(frame)) {
+    return false;
+  }
+  const uint64_t* end = stack_->realms + stack_->realms_length;
+  return (frame.flags & STROBE_FRAME_MUTED) || std::find(stack_->realms, end, frame.function.realm) == end;
+}
+
+void StackWriter::appendHidden(const StrobeFrame& frame) {
+  if (stack_->frames_length > framesBeforeBuiltIns_) {
+    counted_ -= stack_->frames_length - framesBeforeBuiltIns_;
+    stack_->frames_length = framesBeforeBuiltIns_;
+    stack_->text_length = textBeforeBuiltIns_;
+  }
+  if (++hidden_ > MaxHiddenFrames) {
+    stack_->truncated = true;
+    return;
+  }
+  if (stack_->frames_length && (stack_->frames[stack_->frames_length - 1].flags & STROBE_FRAME_HIDDEN)) {
+    return;
+  }
   if (stack_->frames_length == stack_->frames_capacity) {
+    stack_->truncated = true;
+    return;
+  }
+  StrobeFrame& added = stack_->frames[stack_->frames_length++];
+  added = {};
+  added.function.realm = frame.function.realm;
+  added.place = frame.place;
+  added.flags = STROBE_FRAME_MUTED | STROBE_FRAME_HIDDEN;
+  framesBeforeBuiltIns_ = stack_->frames_length;
+}
+
+StrobeFrame* StackWriter::append(const StrobeFrame& frame) {
+  if (isHidden(frame)) {
+    appendHidden(frame);
+    return nullptr;
+  }
+  if (counted_ == stack_->max_frames || stack_->frames_length == stack_->frames_capacity) {
     stack_->truncated = true;
     return nullptr;
   }
+  if (!IsBuiltIn(frame)) {
+    framesBeforeBuiltIns_ = stack_->frames_length + 1;
+  } else if (stack_->frames_length == framesBeforeBuiltIns_) {
+    textBeforeBuiltIns_ = stack_->text_length;
+  }
+  counted_++;
   StrobeFrame* added = &stack_->frames[stack_->frames_length++];
   *added = frame;
   return added;

@@ -27,7 +27,16 @@ namespace strobe {
 // reads are stack slots, malloc'd tables of the engine and GC cells of functions that are on the
 // stack, and it does so only while the heap is idle.
 class StackWriter {
+  // Beyond so many hidden frames a stack is as good as endless: the thread must not stand still for long.
+  static constexpr size_t MaxHiddenFrames = 1 << 12;
+
   StrobeStack* stack_;
+  // How many frames count.
+  size_t counted_ = 0;
+  size_t hidden_ = 0;
+  // What there was before the built-ins at the end, which may turn out to be called by hidden code.
+  size_t framesBeforeBuiltIns_ = 0;
+  size_t textBeforeBuiltIns_ = 0;
 
  public:
   explicit StackWriter(StrobeStack* stack);
@@ -59,7 +68,10 @@ class StackWriter {
   size_t length() const { return stack_->frames_length; }
 
  private:
+  // The frame that was added; null if there is none to write text for.
   StrobeFrame* append(const StrobeFrame& frame);
+  bool isHidden(const StrobeFrame& frame) const;
+  void appendHidden(const StrobeFrame& frame);
   bool reuseText(StrobeFrame& frame);
   void dropText(StrobeFrame& frame);
   bool appendBytes(const void* bytes, size_t length, StrobeTextEncoding encoding, size_t alignment, StrobeText* text);

@@ -48,6 +48,7 @@
 
 #  include "builtin/MapObject.h"
 #  include "gc/Heap.h"
+#  include "jit/BaselineJIT.h"
 #  include "jit/Ion.h"
 #  include "jit/IonScript.h"
 #  include "jit/JitFrames.h"
@@ -150,7 +151,7 @@ bool IsFunction(uintptr_t cell) {
 }
 
 bool IsScript(uintptr_t cell) {
-  // Used on the sampling thread alone. Of the arena only the header is read.
+  // There is one walk at a time. Of the arena only the header is read.
   alignas(gc::Arena) static uint8_t arena[sizeof(gc::Arena)];
   return cell % gc::CellAlignBytes == 0 && ReadSafely(cell & ~(gc::ArenaSize - 1), arena, gc::ArenaHeaderSize) &&
          reinterpret_cast<gc::Arena*>(arena)->getAllocKind() == gc::AllocKind::SCRIPT;
@@ -191,6 +192,41 @@ Callee CheckCallee(uintptr_t token) {
   return callee;
 }
 
+// What was found of words that are callee tokens. A cell stays what it is until garbage is collected, so
+// that until then the system need not be asked again.
+class CheckedCallees {
+  static constexpr size_t Size = 128;
+  struct Entry {
+    // Of the runtime, whose address may be another's later.
+    mozilla::TimeStamp created;
+    uint64_t minorCollections = 0;
+    uint64_t slices = 0;
+    uintptr_t token = 0;
+    Callee callee;
+  };
+  Entry entries_[Size];
+
+ public:
+  Callee check(JSRuntime* runtime, uintptr_t token) {
+    const gc::GCRuntime& gc = runtime->gc;
+    // Until a collection has ended, another thread frees what it has found dead.
+    if (gc.isIncrementalGCInProgress()) {
+      return CheckCallee(token);
+    }
+    Entry& entry = entries_[token / gc::CellAlignBytes % Size];
+    if (entry.token != token || entry.slices != gc.gcSliceCount() || entry.minorCollections != gc.minorGCCount() ||
+        entry.created != gc.stats().creationTime()) {
+      Callee callee = CheckCallee(token);
+      if (callee.kind == Callee::Kind::None) {
+        // A cell may be made there at any time.
+        return callee;
+      }
+      entry = {gc.stats().creationTime(), gc.minorGCCount(), gc.gcSliceCount(), token, callee};
+    }
+    return entry.callee;
+  }
+};
+
 // mov rbp, rsp, in either encoding.
 bool IsMoveOfStackPointerToFramePointer(const uint8_t* code) {
   return code[0] == 0x48 && ((code[1] == 0x8B && code[2] == 0xEC) || (code[1] == 0x89 && code[2] == 0xE5));
@@ -220,6 +256,11 @@ struct Position {
 
 bool IsIonCode(JSScript* script, uintptr_t pc) {
   return script->hasIonScript() && script->ionScript()->method()->containsNativePC(reinterpret_cast<void*>(pc));
+}
+
+bool IsBaselineCode(JSScript* script, uintptr_t pc) {
+  return script->hasBaselineScript() &&
+         script->baselineScript()->containsCodeAddress(reinterpret_cast<uint8_t*>(pc));
 }
 
 enum class Walked { Done, Inconsistent };
@@ -285,6 +326,12 @@ class JitWalk {
 
   // Whether a chain of frames that has come to `fp` is among those that are older than the activation.
   bool hasLeftActivation(uintptr_t fp) const { return fp >= stack_.high() && fp < threadStackHigh_; }
+
+  Callee checkCallee(uintptr_t token) const {
+    // There is one walk at a time.
+    static CheckedCallees checked;
+    return checked.check(cx_->runtime(), token);
+  }
 
   bool linkOf(uintptr_t fp, Link* link) const;
   Callee functionFrameAt(uintptr_t fp) const;
@@ -354,7 +401,7 @@ Callee JitWalk::functionFrameAt(uintptr_t fp) const {
   if (!AddressIsInExecutableMemory(reinterpret_cast<void*>(link.returnAddress))) {
     return {};
   }
-  return CheckCallee(stack_.word(fp + CalleeOffset));
+  return checkCallee(stack_.word(fp + CalleeOffset));
 }
 
 // Whether a function's frame or a stub's on top of one is at `fp`.
@@ -684,7 +731,7 @@ bool JitWalk::inWindow(const Position& position, const JitcodeGlobalEntry* entry
   if (descriptor >> 32 || !AddressIsInExecutableMemory(reinterpret_cast<void*>(returnAddress))) {
     return false;
   }
-  Callee callee = CheckCallee(stack_.word(frame + CalleeOffset));
+  Callee callee = checkCallee(stack_.word(frame + CalleeOffset));
   if (callee.kind != Callee::Kind::Script) {
     return false;
   }
@@ -712,7 +759,8 @@ bool JitWalk::isCodeOf(JSScript* script, uintptr_t pc) const {
 // A function's frame, with what is inlined into it at `pc`.
 void JitWalk::emitFunction(uintptr_t fp, JSScript* script, uintptr_t pc, bool leaf, uintptr_t returnAddress) {
   StrobeFramePlace place = {fp, returnAddress, stack_.word(fp + CalleeOffset)};
-  JitcodeGlobalEntry* entry = lookup(pc);
+  // Nothing is inlined into Baseline code: the tree of all code need not be searched for it.
+  JitcodeGlobalEntry* entry = IsBaselineCode(script, pc) ? nullptr : lookup(pc);
   if (entry && entry->isIonIC()) {
     pc = reinterpret_cast<uintptr_t>(entry->asIonIC().rejoinAddr());
     leaf = false;
@@ -835,7 +883,7 @@ Walked JitWalk::emitFrom(Link link) {
           return contradict("a function's frame is not on the stack");
         }
         uintptr_t token = stack_.word(fp + CalleeOffset);
-        JSScript* script = trusted_ ? ScriptOfCalleeToken(CalleeToken(token)) : CheckCallee(token).script;
+        JSScript* script = trusted_ ? ScriptOfCalleeToken(CalleeToken(token)) : checkCallee(token).script;
         if (!script) {
           return contradict("a function's frame has no script");
         }
@@ -852,7 +900,7 @@ Walked JitWalk::emitFrom(Link link) {
         if (!stack_.holdsFrame(link.callerFrame)) {
           return contradict("the frame of a trampoline is not on the stack");
         }
-        Callee callee = CheckCallee(stack_.word(link.callerFrame + CalleeOffset));
+        Callee callee = checkCallee(stack_.word(link.callerFrame + CalleeOffset));
         if (callee.kind != Callee::Kind::TrampolineNative) {
           return contradict("the frame of a trampoline has no function");
         }

@@ -46,7 +46,7 @@ static ALL: [&Preference; 6] = [
     &STOCK_WALKER,
 ];
 
-/// `js_profiling_allow`: whether top-level documents may profile whatever their headers say, for
+/// `js_profiling_allow`: whether every document and worker may profile whatever the headers say, for
 /// people without control of headers. Off by default.
 pub fn js_profiling_allow() -> bool {
     ALLOW.get() != 0

@@ -84,6 +84,12 @@ impl Selection {
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub enum Report {
     Chunk(Box<Chunk>),
+    /// An event loop of the recording is not sampled, or not any more, and why.
+    Failed {
+        recording: RecordingId,
+        group: GroupId,
+        why: String,
+    },
     Stopped(RecordingId),
     Status {
         number: u64,
@@ -112,6 +118,25 @@ pub struct Chunk {
     pub samples: Vec<RecordedSample>,
     /// From the beginning of the recording.
     pub counts: SampleCounts,
+}
+
+impl Chunk {
+    /// With nothing new.
+    pub fn empty(recording: RecordingId, group: GroupId, counts: SampleCounts) -> Self {
+        Self {
+            recording,
+            group,
+            description: None,
+            without_stacks: None,
+            new_tables: false,
+            resources: Vec::new(),
+            realms: Vec::new(),
+            frames: Vec::new(),
+            stacks: Vec::new(),
+            samples: Vec::new(),
+            counts,
+        }
+    }
 }
 
 /// A global and what belongs to it.

@@ -5,13 +5,14 @@
 //! about:profiling as a person uses it: by clicks and keys.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
-use std::{env, fs, process};
 
 use base64::prelude::{BASE64_STANDARD as BASE64, Engine};
 use browser_tests::{Driver, Site, Source, report};
+use profile_formats::Format;
 use serde_json::{Value, json};
 
 /// What has not come by then never will.
@@ -19,15 +20,6 @@ const TIME_BOUND: Duration = Duration::from_secs(60);
 
 /// So many, of all event loops, that a share is sure within a few percentage points.
 const SAMPLES: u64 = 20_000;
-
-const FORMATS: [&str; 6] = [
-    "firefox",
-    "speedscope",
-    "cpuprofile",
-    "collapsed",
-    "trace",
-    "html",
-];
 
 /// At the page about:profiling.
 struct Person<'a>(&'a Driver);
@@ -50,10 +42,7 @@ impl Person<'_> {
     }
 
     fn click(&self, selector: &str) {
-        let element = self.0.element(selector);
-        self.0
-            .post(&format!("{element}/click"), &json!({}))
-            .unwrap_or_else(|failure| panic!("{selector}: {failure:?}"));
+        self.0.click(selector);
     }
 
     /// Types into a field, in place of what is there.
@@ -74,39 +63,27 @@ impl Person<'_> {
             .flat_map(|key| ["keyDown", "keyUp"].map(|what| json!({ "type": what, "value": key })))
             .collect();
         let keyboard = json!({ "type": "key", "id": "keyboard", "actions": actions });
-        self.act(&keyboard);
+        self.0.act(&keyboard);
     }
 
     /// Clicks at a place of the window, in CSS pixels.
     fn click_at(&self, place: &Value) {
         let [x, y] = [0, 1].map(|axis| place[axis].as_f64().expect("a coordinate").round());
-        self.act(&json!({ "type": "pointer", "id": "mouse", "actions": [
+        self.0
+            .act(&json!({ "type": "pointer", "id": "mouse", "actions": [
             { "type": "pointerMove", "x": x, "y": y },
             { "type": "pointerDown", "button": 0 },
             { "type": "pointerUp", "button": 0 },
         ] }));
     }
 
-    fn act(&self, source: &Value) {
-        self.0
-            .post("/actions", &json!({ "actions": [source] }))
-            .unwrap();
-    }
-
-    fn switch_to(&self, tab: &Value) {
-        let parameters = json!({ "handle": tab });
-        self.0.post("/window", &parameters).unwrap();
-    }
-
     /// Opens a page in another tab, and comes back when `at_work` is true there.
     fn open_beside(&self, url: &str, at_work: &str) {
         let ours = self.0.get("/window").unwrap();
-        let parameters = json!({ "type": "tab" });
-        let tab = self.0.post("/window/new", &parameters).unwrap();
-        self.switch_to(&tab["handle"]);
+        self.0.switch_to(&self.0.new_tab());
         self.0.open(url);
         self.wait_until(at_work);
-        self.switch_to(&ours);
+        self.0.switch_to(&ours);
     }
 
     /// Records until there are enough samples, and looks at that.
@@ -170,23 +147,6 @@ impl Person<'_> {
         self.fill("#open-path", file.to_str().expect("is text"));
         self.click("#open-path-button");
         self.wait_until("document.documentElement.dataset.ready === ''");
-    }
-}
-
-/// A folder of the test's own, which is removed at its end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = env::temp_dir().join(format!("strobe-{name}-{}", process::id()));
-        fs::create_dir_all(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        Self(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
@@ -328,9 +288,54 @@ fn a_recording_of_a_busy_page_is_seen_in_every_view() {
 }
 
 #[test]
+fn a_page_goes_on_while_a_recording_of_it_is_stopped() {
+    let site = Site::plain().serve();
+    let driver = Driver::start(&["--window-size", "1200x900"]);
+    driver.open("about:profiling");
+    let person = Person(&driver);
+    let ours = driver.get("/window").unwrap();
+    let page = driver.new_tab();
+    driver.switch_to(&page);
+    driver.open(&site.url("/gaps.html"));
+    person.wait_until("turns > 10");
+    driver.switch_to(&ours);
+
+    person.click("#record");
+    person.wait_until(&format!(
+        "Number(document.querySelector('#progress').dataset.samples) >= {SAMPLES}"
+    ));
+    // A time in which nothing but the recording goes on, for comparison.
+    let now = || person.read("Date.now()").as_f64().expect("a time");
+    let quiet = now();
+    thread::sleep(Duration::from_secs(1));
+    let stop = now();
+    person.click("#record");
+    person.wait_until("document.documentElement.dataset.ready === ''");
+    let shown = now();
+    driver.switch_to(&page);
+    let turns = |script: &str| person.read(script).as_f64().expect("a number");
+    let before = turns("turns");
+    person.wait_until(&format!("turns > {before}"));
+    let longest = |from: f64, to: f64| {
+        let gaps = format!("gaps.filter(gap => {from} <= gap[0] && gap[0] <= {to})");
+        turns(&format!("Math.max(0, ...{gaps}.map(gap => gap[1]))"))
+    };
+    report(&format!(
+        "the page's thread stood still for {:.2} ms at the most in the {:.0} ms of stopping and showing, \
+         and for {:.2} ms in the {:.0} ms before",
+        longest(stop, shown),
+        shown - stop,
+        longest(quiet, stop),
+        stop - quiet,
+    ));
+    let (status, console) = driver.shut_down();
+    assert!(status.success(), "{status}\n{console}");
+}
+
+#[test]
 fn what_is_saved_in_each_format_is_the_same_when_it_is_opened() {
     let site = Site::plain().serve();
-    let folder = Folder::new("saved");
+    let folder = tempfile::tempdir().unwrap();
     let driver = Driver::start(&["--window-size", "1200x900"]);
     driver.open("about:profiling");
     let person = Person(&driver);
@@ -342,11 +347,11 @@ fn what_is_saved_in_each_format_is_the_same_when_it_is_opened() {
     let recorded = person.functions();
     assert!(recorded["seventy"].0 > 500, "{recorded:?}");
 
-    let file_of = |format: &str| folder.0.join(format!("saved.{format}"));
-    for format in FORMATS {
+    let file_of = |format: &str| folder.path().join(format!("saved.{format}"));
+    for format in Format::ALL.map(Format::as_str) {
         person.save(format, &file_of(format));
     }
-    for format in FORMATS {
+    for format in Format::ALL.map(Format::as_str) {
         person.open(&file_of(format));
         let opened = person.functions();
         for name in ["seventy", "thirty", "loop", "turn"] {

@@ -44,19 +44,6 @@ fn wait_for(what: &str, is_there: impl Fn() -> bool) {
     }
 }
 
-fn new_tab(driver: &Driver) {
-    let tab = driver
-        .post("/window/new", &json!({ "type": "tab" }))
-        .unwrap();
-    switch_to(driver, &tab["handle"]);
-}
-
-fn switch_to(driver: &Driver, window: &Value) {
-    driver
-        .post("/window", &json!({ "handle": window }))
-        .unwrap();
-}
-
 #[test]
 fn the_page_asks_its_server_by_its_token() {
     let driver = Driver::start(&[]);
@@ -116,11 +103,11 @@ fn a_token_is_worth_nothing_elsewhere() {
         "about:blank",
         "about:memory",
     ] {
-        new_tab(&driver);
+        driver.switch_to(&driver.new_tab());
         driver.open(elsewhere);
         assert_eq!(fetched(&driver, &url), Value::Null, "{elsewhere}");
     }
-    switch_to(&driver, &home);
+    driver.switch_to(&home);
     assert_eq!(fetched(&driver, &url)[0], 200);
 }
 
@@ -131,7 +118,7 @@ fn a_page_can_ask_for_none_of_it() {
     let driver = Driver::start_with(&[], &[hosts.variable()]);
     driver.open(PAGE);
     let stolen = token(&driver);
-    new_tab(&driver);
+    driver.switch_to(&driver.new_tab());
     driver.open(&url_of("/intruder.html"));
     let script = url_of("/busy.js");
     // The ways themselves are sound.
@@ -201,7 +188,7 @@ fn a_page_cannot_lead_to_it() {
     let ways = driver.execute("return Object.keys(leading);");
     for way in ways.as_array().unwrap() {
         for url in [PAGE, "profiling:status"] {
-            new_tab(&driver);
+            driver.switch_to(&driver.new_tab());
             driver.open(&start);
             driver.execute(&format!("leading[{way}]({});", json!(url)));
             // Navigations come in the order in which they are begun: when this one has come, that one is refused.
@@ -215,7 +202,7 @@ fn a_page_cannot_lead_to_it() {
                 driver.get("/url").unwrap() == json!(after)
             });
             driver.delete("/window").unwrap();
-            switch_to(&driver, &first);
+            driver.switch_to(&first);
         }
     }
 
@@ -253,7 +240,7 @@ fn a_page_cannot_open_it_nor_look_into_a_window_that_shows_it() {
     wait_for("two windows", || windows().len() == 3);
     for window in windows() {
         if window != opener {
-            switch_to(&driver, &window);
+            driver.switch_to(&window);
             assert_eq!(driver.execute(TOKEN), Value::Null);
         }
     }
@@ -262,14 +249,14 @@ fn a_page_cannot_open_it_nor_look_into_a_window_that_shows_it() {
     let second = windows()
         .into_iter()
         .find(|window| {
-            switch_to(&driver, window);
+            driver.switch_to(window);
             driver.get("/title").unwrap() == "Driven"
         })
         .expect("it was opened");
     driver.open(PAGE);
     let token = token(&driver);
     driver.execute("heard = 0; addEventListener('message', () => { heard++; });");
-    switch_to(&driver, &opener);
+    driver.switch_to(&opener);
     let got = driver.execute(
         "const attempts = [
             () => second.document,
@@ -296,13 +283,13 @@ fn a_page_cannot_open_it_nor_look_into_a_window_that_shows_it() {
             second.postMessage(message, '*');
         }",
     );
-    switch_to(&driver, &second);
+    driver.switch_to(&second);
     wait_for("what the page says", || {
         driver.execute("return heard;") == 3
     });
-    switch_to(&driver, &opener);
+    driver.switch_to(&opener);
     assert_eq!(driver.execute("return answers;"), 0);
-    switch_to(&driver, &second);
+    driver.switch_to(&second);
     let answer = fetched(&driver, &format!("profiling:status?token={token}"));
     assert_eq!(answer[0], 200, "{answer}");
 }

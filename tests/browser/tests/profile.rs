@@ -6,36 +6,28 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use browser_tests::{Command, Driver, Hosts, Output, Site, report, run_browser, signal};
 use profile_formats::{EventLoop, EventLoopKind, Format, Process, Recording, Totals, read};
 use serde_json::json;
+use tempfile::TempDir;
 
-/// A folder of its own for a test, which is gone at the end.
-struct Folder(PathBuf);
+struct Folder(TempDir);
 
 impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("strobe-{}-{name}", std::process::id()));
-        fs::create_dir(&path).unwrap();
-        Self(path)
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
     }
 
     fn file(&self, name: &str) -> String {
-        self.0.join(name).to_str().unwrap().to_owned()
+        self.0.path().join(name).to_str().unwrap().to_owned()
     }
 
     fn is_empty(&self) -> bool {
         fs::read_dir(&self.0).unwrap().next().is_none()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
@@ -94,7 +86,7 @@ fn told_functions(output: &Output) -> Vec<String> {
 
 #[test]
 fn a_busy_page_has_its_functions_in_their_shares() {
-    let (site, folder) = (site(), Folder::new("shares"));
+    let (site, folder) = (site(), Folder::new());
     let file = folder.file("a.firefox.json");
     let output = profile(&[
         "--until-js",
@@ -144,7 +136,7 @@ fn a_busy_page_has_its_functions_in_their_shares() {
 
 #[test]
 fn each_format_is_written_and_read_back() {
-    let (site, folder) = (site(), Folder::new("formats"));
+    let (site, folder) = (site(), Folder::new());
     let url = site.url("/busy.html?rounds=100&close");
     for format in Format::ALL {
         // Not by its name.
@@ -165,7 +157,7 @@ fn each_format_is_written_and_read_back() {
 
 #[test]
 fn workers_and_frames_of_other_sites_are_recorded_unless_only_main_is() {
-    let (site, other, folder) = (site(), site(), Folder::new("event-loops"));
+    let (site, other, folder) = (site(), site(), Folder::new());
     // Another site, and not only another origin, has an event loop of its own.
     let frame = other.url("/busy.html").replace("127.0.0.1", "localhost");
     let url = site.url(&format!("/busy.html?worker&frame={frame}"));
@@ -212,7 +204,7 @@ fn workers_and_frames_of_other_sites_are_recorded_unless_only_main_is() {
 
 #[test]
 fn a_signal_ends_the_recording_and_saves_it() {
-    let (site, folder) = (site(), Folder::new("signals"));
+    let (site, folder) = (site(), Folder::new());
     for name in ["INT", "TERM"] {
         let file = folder.file(&format!("{name}.collapsed"));
         let site = site.url("/busy.html");
@@ -236,7 +228,7 @@ fn a_signal_ends_the_recording_and_saves_it() {
 
 #[test]
 fn a_load_ends_the_recording() {
-    let (site, folder) = (site(), Folder::new("load"));
+    let (site, folder) = (site(), Folder::new());
     let file = folder.file("a.html");
     let output = profile(&["--until-load", "-o", &file, &site.url("/busy.html")]);
     output.assert_success();
@@ -248,7 +240,7 @@ fn a_load_ends_the_recording() {
 
 #[test]
 fn standard_output_is_for_the_profile_alone() {
-    let (site, folder) = (site(), Folder::new("stdout"));
+    let (site, folder) = (site(), Folder::new());
     let output = profile(&[
         "--format=speedscope",
         "-o",
@@ -269,7 +261,7 @@ fn standard_output_is_for_the_profile_alone() {
 
 #[test]
 fn what_goes_wrong_is_said_and_what_was_recorded_is_kept() {
-    let (site, folder) = (site(), Folder::new("errors"));
+    let (site, folder) = (site(), Folder::new());
     let file = folder.file("a.collapsed");
     let fails = |arguments: &[&str], status: i32, parts: &[&str]| {
         let output = profile(arguments);
@@ -331,7 +323,7 @@ fn what_goes_wrong_is_said_and_what_was_recorded_is_kept() {
 
 #[test]
 fn processes_are_recorded_together_and_one_that_dies_until_then() {
-    let folder = Folder::new("processes");
+    let folder = Folder::new();
     let file = folder.file("a.firefox.json");
     let (hosts, site) = (Hosts::new(), site());
     let frames: Vec<_> = Hosts::NAMES[1..]
@@ -401,18 +393,11 @@ fn processes_are_browsed_profiled_and_driven() {
     let (hosts, site) = (Hosts::new(), site());
     let driver = Driver::start_with(&["--multiprocess"], &[hosts.variable()]);
     driver.open(&hosts.url(&site, Hosts::NAMES[0], "/driven.html"));
-    driver
-        .post(&format!("{}/click", driver.element("#button")), &json!({}))
-        .unwrap();
+    driver.click("#button");
     assert_eq!(driver.execute("return clicks;"), 1);
     driver.open(&hosts.url(&site, Hosts::NAMES[1], "/busy.html"));
     let busy = driver.get("/window").unwrap();
-    let tab = driver
-        .post("/window/new", &json!({ "type": "tab" }))
-        .unwrap();
-    driver
-        .post("/window", &json!({ "handle": tab["handle"] }))
-        .unwrap();
+    driver.switch_to(&driver.new_tab());
     driver.open("about:profiling");
     let recording = driver.execute(
         "const token = document.querySelector('meta[name=profiling-token]').content;
@@ -450,7 +435,7 @@ fn processes_are_browsed_profiled_and_driven() {
         .flat_map(|event_loop| event_loop["frames"]["name"].as_array().unwrap())
         .collect();
     assert!(names.contains(&&json!("loop")), "{names:?}");
-    driver.post("/window", &json!({ "handle": busy })).unwrap();
+    driver.switch_to(&busy);
     assert!(driver.execute("return rounds;").as_u64().unwrap() > 0);
     let (status, console) = driver.shut_down();
     assert!(status.success(), "{status}\n{console}");
@@ -458,7 +443,7 @@ fn processes_are_browsed_profiled_and_driven() {
 
 #[test]
 fn processes_end_with_a_browser_that_is_killed() {
-    let folder = Folder::new("orphans");
+    let folder = Folder::new();
     let site = site();
     let url = site.url("/busy.html");
     let arguments = [

@@ -128,10 +128,7 @@ impl Viewer {
     }
 
     fn click(&self, selector: &str) {
-        let path = format!("{}/click", self.driver.element(selector));
-        self.driver
-            .post(&path, &json!({}))
-            .unwrap_or_else(|failure| panic!("{selector}: {failure:?}"));
+        self.driver.click(selector);
     }
 
     /// Types into what has the focus, or into an element.
@@ -140,11 +137,7 @@ impl Viewer {
             .chars()
             .flat_map(|key| ["keyDown", "keyUp"].map(|kind| json!({ "type": kind, "value": key })))
             .collect();
-        let parameters =
-            json!({ "actions": [{ "type": "key", "id": "keys", "actions": actions }] });
-        self.driver
-            .post("/actions", &parameters)
-            .unwrap_or_else(|failure| panic!("{keys:?}: {failure:?}"));
+        self.act_by_keys(&actions);
     }
 
     /// Types a key while Shift is held.
@@ -152,11 +145,12 @@ impl Viewer {
         let shift = |kind: &str| json!({ "type": kind, "value": SHIFT });
         let [down, up] = ["keyDown", "keyUp"].map(|kind| json!({ "type": kind, "value": key }));
         let actions = [shift("keyDown"), down, up, shift("keyUp")];
-        let parameters =
-            json!({ "actions": [{ "type": "key", "id": "keys", "actions": actions }] });
-        self.driver
-            .post("/actions", &parameters)
-            .unwrap_or_else(|failure| panic!("{key:?}: {failure:?}"));
+        self.act_by_keys(&actions);
+    }
+
+    fn act_by_keys(&self, actions: &[Value]) {
+        let keyboard = json!({ "type": "key", "id": "keys", "actions": actions });
+        self.driver.act(&keyboard);
     }
 
     /// Presses the main button of the mouse at the first place, moves it to the others, and lets it go.
@@ -165,12 +159,9 @@ impl Viewer {
         let mut actions = vec![go(places[0]), json!({ "type": "pointerDown", "button": 0 })];
         actions.extend(places[1..].iter().map(|place| go(*place)));
         actions.push(json!({ "type": "pointerUp", "button": 0 }));
-        let parameters = json!({ "actions": [
-            { "type": "pointer", "id": "mouse", "parameters": { "pointerType": "mouse" }, "actions": actions },
-        ] });
-        self.driver
-            .post("/actions", &parameters)
-            .unwrap_or_else(|failure| panic!("{places:?}: {failure:?}"));
+        self.driver.act(&json!({
+            "type": "pointer", "id": "mouse", "parameters": { "pointerType": "mouse" }, "actions": actions,
+        }));
     }
 
     fn value(&self, expression: &str) -> Value {

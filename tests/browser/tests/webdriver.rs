@@ -22,9 +22,7 @@ fn pages_are_opened_switched_and_closed() {
     assert_eq!(driver.get("/url").unwrap(), site.url("/driven.html"));
 
     let first = driver.get("/window").unwrap();
-    let second = driver
-        .post("/window/new", &json!({ "type": "tab" }))
-        .unwrap();
+    let second = driver.new_tab();
     assert_eq!(
         driver
             .get("/window/handles")
@@ -34,9 +32,7 @@ fn pages_are_opened_switched_and_closed() {
             .len(),
         2
     );
-    driver
-        .post("/window", &json!({ "handle": second["handle"] }))
-        .unwrap();
+    driver.switch_to(&second);
     driver.open(&site.url("/driven.html?second"));
     driver.open(&site.url("/driven.html?third"));
     driver.post("/back", &json!({})).unwrap();
@@ -49,7 +45,7 @@ fn pages_are_opened_switched_and_closed() {
     assert_eq!(driver.delete("/window").unwrap(), json!([first]));
     let failure = driver.get("/title").unwrap_err();
     assert_eq!((failure.status, &*failure.error), (404, "no such window"));
-    driver.post("/window", &json!({ "handle": first })).unwrap();
+    driver.switch_to(&first);
     assert_eq!(driver.execute("return location.search;"), "");
     let (status, console) = driver.shut_down();
     assert!(status.success(), "{status}\n{console}");
@@ -60,9 +56,7 @@ fn clicks_and_keys_arrive() {
     let site = Site::plain().serve();
     let driver = Driver::start(&[]);
     driver.open(&site.url("/driven.html"));
-    driver
-        .post(&format!("{}/click", driver.element("#button")), &json!({}))
-        .unwrap();
+    driver.click("#button");
     let keys = json!({ "text": "Aé1\u{e003}2" });
     driver
         .post(&format!("{}/value", driver.element("#text")), &keys)
@@ -84,16 +78,12 @@ fn clicks_and_keys_arrive() {
         { "type": "pointerDown", "button": 0 },
         { "type": "pointerUp", "button": 0 },
     ]});
-    driver
-        .post("/actions", &json!({ "actions": [pointer] }))
-        .unwrap();
+    driver.act(&pointer);
     driver.delete("/actions").unwrap();
     assert_eq!(driver.execute("return clicks;"), 3);
 
     // A link is followed before the answer comes.
-    driver
-        .post(&format!("{}/click", driver.element("a")), &json!({}))
-        .unwrap();
+    driver.click("a");
     assert_eq!(driver.execute("return location.search;"), "?followed");
 }
 
@@ -144,9 +134,7 @@ fn dialogs_wait_for_the_session() {
     assert_eq!(driver.execute("return answer;"), true);
 
     // One that a click opens does not keep the click waiting.
-    driver
-        .post(&format!("{}/click", driver.element("#asking")), &json!({}))
-        .unwrap();
+    driver.click("#asking");
     driver
         .post("/alert/text", &json!({ "text": "Ada" }))
         .unwrap();
@@ -243,13 +231,8 @@ fn only_the_current_browsing_context_is_sampled() {
     let driver = Driver::start(&["--pref", "js_profiling_allow=true"]);
     driver.open(&site.url("/driven.html"));
     driver.execute(&format!("start({NEVER}, 100);"));
-    let other = driver
-        .post("/window/new", &json!({ "type": "tab" }))
-        .unwrap();
     let first = driver.get("/window").unwrap();
-    driver
-        .post("/window", &json!({ "handle": other["handle"] }))
-        .unwrap();
+    driver.switch_to(&driver.new_tab());
     driver.open(&site.url("/driven.html"));
     driver.execute(&format!("start({NEVER}, 100);"));
     driver.post("/forcesample", &json!({})).unwrap();
@@ -263,7 +246,7 @@ fn only_the_current_browsing_context_is_sampled() {
     driver.delete("/window").unwrap();
     let failure = driver.post("/forcesample", &json!({})).unwrap_err();
     assert_eq!((failure.status, &*failure.error), (404, "no such window"));
-    driver.post("/window", &json!({ "handle": first })).unwrap();
+    driver.switch_to(&first);
     assert_eq!(count(&driver), 0);
     let failure = driver
         .send("POST", "/session/nobody/forcesample", Some(&json!({})))
@@ -310,9 +293,8 @@ fn a_port_in_use_is_an_error() {
 
 #[test]
 fn a_host_file_and_style_sheets_take_effect() {
-    let folder = std::env::temp_dir().join(format!("strobe-webdriver-{}", std::process::id()));
-    fs::create_dir_all(&folder).unwrap();
-    let [hosts, stylesheet] = ["hosts", "user.css"].map(|name| folder.join(name));
+    let folder = tempfile::tempdir().unwrap();
+    let [hosts, stylesheet] = ["hosts", "user.css"].map(|name| folder.path().join(name));
     fs::write(&hosts, "127.0.0.1 pages.strobe.test\n").unwrap();
     fs::write(&stylesheet, "button { position: fixed !important }").unwrap();
     let site = Site::plain().serve();
@@ -342,15 +324,12 @@ fn a_host_file_and_style_sheets_take_effect() {
         .unwrap()
         .iter()
         .find(|handle| **handle != current);
-    driver
-        .post("/window", &json!({ "handle": other.unwrap() }))
-        .unwrap();
+    driver.switch_to(other.unwrap());
     driver.open(&url);
     let position =
         driver.execute("return getComputedStyle(document.querySelector('button')).position;");
     assert_eq!(position, "fixed");
     drop(driver);
-    fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]

@@ -208,16 +208,15 @@ fn what_a_page_asks_is_answered_in_the_window() {
         window.key("Return");
     });
 
-    let file = std::env::temp_dir().join(format!("strobe-{}-chosen.txt", std::process::id()));
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("chosen.txt");
     fs::write(&file, "content").unwrap();
-    let name = file.file_name().unwrap().to_str().unwrap();
     click(&window, 1, FILE);
-    window.insist_on_line(&format!("A: file {name}"), |window| {
+    window.insist_on_line("A: file chosen.txt", |window| {
         window.key("ctrl+a");
         window.write(file.to_str().unwrap());
         window.key("Return");
     });
-    fs::remove_file(&file).unwrap();
 
     // Reload is what the last line of a page's own menu says.
     window.click(3, 500, CHROME_HEIGHT + 300);
@@ -260,26 +259,20 @@ fn a_session_drives_tabs() {
     let driver = Driver::start_on(&display, &[]);
     driver.open(&page(&site, "A"));
     let first = driver.get("/window").unwrap();
-    let second = driver
-        .post("/window/new", &json!({ "type": "tab" }))
-        .unwrap();
-    driver
-        .post("/window", &json!({ "handle": second["handle"] }))
-        .unwrap();
+    let second = driver.new_tab();
+    driver.switch_to(&second);
     driver.open(&page(&site, "B"));
     assert_eq!(driver.execute("return document.title;"), json!("B"));
-    driver.post("/window", &json!({ "handle": first })).unwrap();
+    driver.switch_to(&first);
     assert_eq!(
         driver.execute(
             "return new Promise((resolve) => requestAnimationFrame(() => resolve(document.title)));"
         ),
         json!("A")
     );
-    driver
-        .post(&format!("{}/click", driver.element("#link")), &json!({}))
-        .unwrap();
+    driver.click("#link");
     assert_eq!(driver.get("/title").unwrap(), "A-linked");
-    assert_eq!(driver.delete("/window").unwrap(), json!([second["handle"]]));
+    assert_eq!(driver.delete("/window").unwrap(), json!([second]));
     let (status, console) = driver.shut_down();
     assert!(status.success(), "{status}\n{console}");
 }
@@ -304,7 +297,7 @@ fn a_button_records_and_shows_what_was_recorded() {
             break handle.clone();
         }
     };
-    driver.post("/window", &json!({ "handle": shown })).unwrap();
+    driver.switch_to(&shown);
     let address = driver.get("/url").unwrap();
     assert_eq!(address, "about:profiling#recording=1");
     let samples = driver.execute(

@@ -128,7 +128,7 @@ fn describe_realm(id: RealmId, url: &ServoUrl, origin: &MutableOrigin) {
 }
 
 #[expect(unsafe_code)]
-fn realm_of(global: &GlobalScope) -> Option<RealmId> {
+pub(super) fn realm_of(global: &GlobalScope) -> Option<RealmId> {
     // SAFETY: a global's object lives as long as the global, and is asked on its thread.
     let realm = unsafe { GetObjectRealmOrNull(global.reflector().get_jsobject().get()) };
     (!realm.is_null()).then_some(RealmId(realm as usize as u64))

@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::ptr::NonNull;
 
 use js::jsapi::JSContext as RawJSContext;
-use js_profiler::{EngineMode, EventLoop, Session, SessionOptions, StartError, Walker};
+use js_profiler::{Ended, EngineMode, EventLoop, Session, SessionOptions, StartError, Walker};
 use js_profiler_traits::RealmId;
 use js_profiler_traits::recording::{Description, Realm};
 use profile_traits::mem::{Report, ReportKind, perform_memory_report};
@@ -42,10 +42,10 @@ pub(crate) fn leave() {
 pub(super) fn start(
     options: SessionOptions,
     browsing_context: Option<BrowsingContextId>,
-    on_full: impl FnOnce() + Send + 'static,
+    on_end: impl FnOnce(Ended) + Send + 'static,
 ) -> Result<Session, StartError> {
     EVENT_LOOP.with(|event_loop| match &*event_loop.borrow() {
-        Some(event_loop) => event_loop.start(options, browsing_context, on_full),
+        Some(event_loop) => event_loop.start(options, browsing_context, on_end),
         None => Err(StartError::NoRealm),
     })
 }
@@ -63,6 +63,11 @@ pub(super) fn describe(description: Description) {
 /// Says whose a realm of this thread is.
 pub(super) fn describe_realm(id: RealmId, realm: Realm) {
     with_event_loop(|event_loop| event_loop.describe_realm(id, realm));
+}
+
+/// A script whose errors are muted is about to run in a realm of this thread.
+pub(super) fn add_muted_script(realm: RealmId, url: &str) {
+    with_event_loop(|event_loop| event_loop.add_muted_script(realm, url));
 }
 
 pub(super) fn forget_realm(id: RealmId) {

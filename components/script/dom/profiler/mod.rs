@@ -11,6 +11,7 @@ mod collections;
 mod description;
 pub(crate) mod event_loop;
 mod markers;
+pub(crate) mod muted;
 pub(crate) mod performanceprofileentry;
 pub(crate) mod policy;
 #[expect(clippy::module_inception, reason = "The interface name is Profiler")]

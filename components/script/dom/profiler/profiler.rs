@@ -12,8 +12,8 @@ use dom_struct::dom_struct;
 use js::context::JSContext;
 use js::jsapi::JSObject;
 use js::realm::CurrentRealm;
-use js::rust::HandleObject;
-use js_profiler::{Session, SessionOptions, StartError, compress};
+use js::rust::{HandleObject, HandleValue};
+use js_profiler::{Ended, Failure, Session, SessionOptions, StartError, compress};
 use js_profiler_traits::{preferences, supported_interval};
 use script_bindings::cell::DomRefCell;
 use script_bindings::reflector::reflect_dom_object_with_proto;
@@ -35,6 +35,8 @@ use crate::dom::bindings::refcounted::Trusted;
 use crate::dom::bindings::reflector::DomGlobal;
 use crate::dom::bindings::root::{DomRoot, MutNullableDom};
 use crate::dom::bindings::str::DOMString;
+use crate::dom::errorevent::ErrorEvent;
+use crate::dom::event::{Event, EventBubbles, EventCancelable};
 use crate::dom::eventtarget::EventTarget;
 use crate::dom::globalscope::GlobalScope;
 use crate::dom::performance::performance::ToDOMHighResTimeStamp;
@@ -80,13 +82,15 @@ enum SessionState {
     Started(Session),
     /// Its trace is on the way, or in the entry.
     Finished,
+    /// It has no trace, and this is why.
+    Failed(String),
 }
 
 impl SessionState {
     fn started(&self) -> Option<&Session> {
         match self {
             Self::Started(session) => Some(session),
-            Self::Gone | Self::Finished => None,
+            Self::Gone | Self::Finished | Self::Failed(_) => None,
         }
     }
 }
@@ -136,19 +140,31 @@ impl Profiler {
             .downcast::<Window>()
             .and_then(Window::undiscarded_window_proxy)
             .map(|proxy| proxy.browsing_context_id());
-        let session = event_loop::start(session_options, browsing_context, move || {
-            let time = CrossProcessInstant::now();
-            task_source.queue(task!(fire_samplebufferfull: move |cx| {
-                trusted_profiler.root().sample_buffer_full(cx, time);
-            }));
-        })
-        .map_err(|error| match error {
-            // The message that SDKs in use look for.
-            StartError::TooManySessions => {
-                Error::Type(c"Reached maximum concurrent amount of profilers".to_owned())
+        let on_end = move |ended| match ended {
+            Ended::BufferFull => {
+                let time = CrossProcessInstant::now();
+                task_source.queue(task!(fire_samplebufferfull: move |cx| {
+                    trusted_profiler.root().sample_buffer_full(cx, time);
+                }));
             },
-            error => Error::Operation(Some(format!("The profiler could not be started: {error}"))),
-        })?;
+            Ended::Failed(failure) => {
+                task_source.queue(task!(fire_error: move |cx| {
+                    trusted_profiler.root().fail(cx, &failure);
+                }));
+            },
+        };
+        let session =
+            event_loop::start(session_options, browsing_context, on_end).map_err(|error| {
+                match error {
+                    // The message that SDKs in use look for.
+                    StartError::TooManySessions => {
+                        Error::Type(c"Reached maximum concurrent amount of profilers".to_owned())
+                    },
+                    error => Error::Operation(Some(format!(
+                        "The profiler could not be started: {error}"
+                    ))),
+                }
+            })?;
         profiler.session.replace(SessionState::Started(session));
         global.profiling().add_running(&profiler);
         Ok(profiler)
@@ -168,6 +184,47 @@ impl Profiler {
         self.upcast::<EventTarget>()
             .fire_event(cx, Atom::from("samplebufferfull"));
         self.finish(cx);
+    }
+
+    /// Ends the session that has failed: there is no trace, and never will be. The specification knows no
+    /// such end; the page hears of it from whichever it waits for, an `error` event and the promise of
+    /// `stop()`.
+    fn fail(&self, cx: &mut JSContext, failure: &Failure) {
+        // Both the end of the session and the trace that did not come may say so.
+        match &*self.session.borrow() {
+            SessionState::Gone | SessionState::Failed(_) => return,
+            SessionState::Started(session) => session.note_ended(),
+            SessionState::Finished => {},
+        }
+        let message = format!("The profiler failed: {failure}");
+        self.session.replace(SessionState::Failed(message.clone()));
+        self.stopped.set(true);
+        self.end_at(CrossProcessInstant::now());
+        let global = self.global();
+        global.profiling().remove_running(self);
+        let promise = self
+            .promise
+            .borrow()
+            .as_ref()
+            .map(|promise| promise.root(cx));
+        if let Some(promise) = promise {
+            promise.reject_error(cx, Error::Operation(Some(message.clone())));
+        }
+        let event = ErrorEvent::new(
+            cx,
+            &global,
+            Atom::from("error"),
+            EventBubbles::DoesNotBubble,
+            EventCancelable::NotCancelable,
+            DOMString::from(message),
+            DOMString::new(),
+            0,
+            0,
+            HandleValue::null(),
+        );
+        event
+            .upcast::<Event>()
+            .fire(cx, self.upcast::<EventTarget>());
     }
 
     fn end_at(&self, time: CrossProcessInstant) {
@@ -190,25 +247,32 @@ impl Profiler {
             .performance_timeline_task_source()
             .to_sendable();
         let trusted_profiler = Trusted::new(self);
-        let take_trace = move |sample_count: usize, trace: CapturedTrace| {
+        let take_trace = move |captured: Result<(usize, CapturedTrace), Failure>| {
             task_source.queue(task!(take_trace: move |cx| {
-                trusted_profiler.root().take_trace(cx, sample_count, trace);
+                let profiler = trusted_profiler.root();
+                match captured {
+                    Ok((sample_count, trace)) => profiler.take_trace(cx, sample_count, trace),
+                    Err(failure) => profiler.fail(cx, &failure),
+                }
             }));
         };
         match self.format {
             ProfilerTraceFormat::Default => session.stop(|trace| {
-                take_trace(trace.samples.len(), CapturedTrace::Default(trace));
+                take_trace(trace.map(|trace| (trace.samples.len(), CapturedTrace::Default(trace))));
             }),
             ProfilerTraceFormat::Json_gzip => {
                 let time_origin = global.performance(cx).time_origin();
                 let timestamp = move |time: CrossProcessInstant| {
                     *(time - time_origin).to_dom_high_res_time_stamp()
                 };
-                session.stop(move |trace| {
-                    let sample_count = trace.samples.len();
-                    compress(trace, timestamp, move |bytes| {
-                        take_trace(sample_count, CapturedTrace::JsonGzip(bytes));
-                    });
+                session.stop(move |trace| match trace {
+                    Ok(trace) => {
+                        let sample_count = trace.samples.len();
+                        compress(trace, timestamp, move |bytes| {
+                            take_trace(Ok((sample_count, CapturedTrace::JsonGzip(bytes))));
+                        });
+                    },
+                    Err(failure) => take_trace(Err(failure)),
                 });
             },
         }
@@ -347,9 +411,15 @@ impl ProfilerMethods<crate::DomTypeHolder> for Profiler {
             resolve_with_trace(cx, &promise, &entry);
             return promise;
         }
-        if let SessionState::Gone = &*self.session.borrow() {
-            let message = "The profiler's document is gone.".to_owned();
-            promise.reject_error(cx, Error::InvalidState(Some(message)));
+        let error = match &*self.session.borrow() {
+            SessionState::Gone => Some(Error::InvalidState(Some(
+                "The profiler's document is gone.".to_owned(),
+            ))),
+            SessionState::Failed(message) => Some(Error::Operation(Some(message.clone()))),
+            SessionState::Started(_) | SessionState::Finished => None,
+        };
+        if let Some(error) = error {
+            promise.reject_error(cx, error);
             return promise;
         }
         // Step 2. Set the profiling session's state to stopped.

@@ -1,0 +1,393 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! Sampling beside others that stop threads, use signals, or take rights away. Where such a tool is not
+//! installed its test says so and tests nothing.
+
+use std::fs;
+use std::process::{Child, Command, Stdio};
+
+use browser_tests::{Driver, Hosts, Site, Trace, report, signal, visit_allowed};
+use serde_json::{Value, json};
+
+/// A page that is busy, with a profiler that has run for a while.
+struct Profiled {
+    site: Site,
+    driver: Driver,
+}
+
+impl Profiled {
+    fn begin(driver: Driver) -> Self {
+        let site = Site::allowing().serve();
+        driver.open(&site.url("/kept-busy.html"));
+        let profiled = Self { site, driver };
+        assert_eq!(profiled.driver.execute("return start();"), 0);
+        profiled.go_on();
+        profiled
+    }
+
+    fn go_on(&self) {
+        self.driver.execute("return turned(200);");
+    }
+
+    fn now(&self) -> f64 {
+        let now = self.driver.execute("return performance.now();");
+        now.as_f64().expect("a number")
+    }
+
+    fn process(&self) -> u32 {
+        self.driver.process().id()
+    }
+
+    /// Samples were taken before `start`, between `start` and `end`, and after `end`, all in the page's
+    /// functions; and the browser ends as it may.
+    fn assert_sampled_before_while_and_after(self, start: f64, end: f64, ending: Ending) -> String {
+        self.go_on();
+        assert_eq!(
+            self.driver.execute("return profilers[0].events;"),
+            json!([])
+        );
+        let stopped = self.driver.execute("return stop(0);");
+        let trace = Trace::read(&stopped["trace"]);
+        for (when, from, to) in [
+            ("before", 0., start),
+            ("while", start, end),
+            ("after", end, f64::INFINITY),
+        ] {
+            let samples = trace.samples_between(from, to);
+            let busy = samples.filter(|sample| trace.labels(sample).contains(&"busy"));
+            let count = busy.count();
+            assert!(count >= 10, "{count} samples of the page's work {when} it");
+        }
+        let (status, console) = self.driver.shut_down();
+        // After a content process was killed Servo waits for it when it ends, and the shell gives that up.
+        let gave_up = ending == Ending::MayBeGivenUp && console.contains(GIVEN_UP);
+        assert!(status.success() || gave_up, "{status}\n{console}");
+        assert!(!console.contains("panicked at"), "{console}");
+        drop(self.site);
+        console
+    }
+}
+
+const GIVEN_UP: &str = "the engine did not shut down within";
+
+/// How the browser may end.
+#[derive(Clone, Copy, PartialEq)]
+enum Ending {
+    Well,
+    MayBeGivenUp,
+}
+
+/// Whether a program is there; that it is not is told.
+fn is_installed(program: &str) -> bool {
+    let found = Command::new(program)
+        .arg("--version")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success());
+    if !found {
+        report(&format!("NOT TESTED: {program} is not installed"));
+    }
+    found
+}
+
+/// A line of a process' status.
+fn status_line(process: u32, name: &str) -> String {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).expect("it runs");
+    let lines = status.lines();
+    let mut values = lines.filter_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+    values.next().expect("the kernel has it").trim().to_owned()
+}
+
+/// The real-time signal for which a process has a handler: the profiler's.
+fn real_time_signal(process: u32) -> u32 {
+    let caught = u64::from_str_radix(&status_line(process, "SigCgt"), 16).expect("a mask");
+    // The C library has the first two for itself.
+    let signals: Vec<_> = (34..=64)
+        .filter(|signal| caught >> (signal - 1) & 1 == 1)
+        .collect();
+    let [signal] = signals[..] else {
+        panic!("one is the profiler's: {signals:?}");
+    };
+    signal
+}
+
+/// Ends a tool, which is waited for, and gives what it has printed.
+fn end(tool: Child, by: &str) -> String {
+    signal(tool.id(), by);
+    let output = tool.wait_with_output().expect("it is our child");
+    let [out, err] =
+        [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+    format!("{out}\n{err}")
+}
+
+#[test]
+fn a_debugger_attaches_and_leaves_while_a_page_is_profiled() {
+    if !is_installed("gdb") {
+        return;
+    }
+    let profiled = Profiled::begin(Driver::start(&[]));
+    let process = profiled.process();
+    let start = profiled.now();
+    let mut gdb = Command::new("gdb")
+        .args([
+            "-nx",
+            "-batch",
+            "--readnever",
+            "-iex",
+            "set auto-solib-add off",
+        ])
+        .arg(format!("--pid={process}"))
+        // As for any program that uses signals: without this it stops at each.
+        .arg(format!(
+            "-ex=handle SIG{} nostop noprint pass",
+            real_time_signal(process)
+        ))
+        .args(["-ex=continue", "-ex=detach"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it is installed");
+    while status_line(process, "TracerPid") == "0" {
+        if gdb.try_wait().expect("it is our child").is_some() {
+            let text = end_of(gdb);
+            report(&format!("NOT TESTED: gdb may not attach: {text}"));
+            return;
+        }
+        profiled.driver.execute("return turned(1);");
+    }
+    // While it attaches, the browser stands still, and answers after that.
+    profiled.go_on();
+    profiled.go_on();
+    assert_eq!(status_line(process, "TracerPid"), gdb.id().to_string());
+    let stop = profiled.now();
+    let text = end(gdb, "INT");
+    assert!(text.contains("detached"), "{text}");
+    assert_eq!(status_line(process, "TracerPid"), "0");
+    profiled.assert_sampled_before_while_and_after(start, stop, Ending::Well);
+}
+
+fn end_of(tool: Child) -> String {
+    let output = tool.wait_with_output().expect("it is our child");
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn perf_records_while_a_page_is_profiled() {
+    if !is_installed("perf") {
+        return;
+    }
+    let profiled = Profiled::begin(Driver::start(&[]));
+    let file = concat!(env!("CARGO_TARGET_TMPDIR"), "/coexistence.perf");
+    let start = profiled.now();
+    let mut perf = Command::new("perf")
+        // The clock is there in virtual machines as well.
+        .args(["record", "-e", "cpu-clock", "-F", "999", "-g", "-o", file])
+        .arg(format!("--pid={}", profiled.process()))
+        .args(["--", "sleep", "1"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it is installed");
+    let status = loop {
+        if let Some(status) = perf.try_wait().expect("it is our child") {
+            break status;
+        }
+        profiled.go_on();
+    };
+    let text = end_of(perf);
+    if !status.success() {
+        report(&format!("NOT TESTED: perf may not record: {text}"));
+        return;
+    }
+    assert!(text.contains(" samples)"), "{text}");
+    profiled.go_on();
+    let stop = profiled.now();
+    profiled.assert_sampled_before_while_and_after(start, stop, Ending::Well);
+    // What there is to keep of it was said.
+    let _ = fs::remove_file(file);
+}
+
+#[test]
+fn the_browser_is_stopped_and_continued_while_a_page_is_profiled() {
+    let profiled = Profiled::begin(Driver::start(&[]));
+    let start = profiled.now();
+    for _ in 0..50 {
+        signal(profiled.process(), "STOP");
+        signal(profiled.process(), "CONT");
+        profiled.driver.execute("return turned(1);");
+    }
+    profiled.go_on();
+    let stop = profiled.now();
+    profiled.assert_sampled_before_while_and_after(start, stop, Ending::Well);
+}
+
+#[test]
+fn a_browser_that_was_started_with_all_signals_blocked_is_sampled() {
+    let mut launcher = Command::new("env");
+    launcher.arg("--block-signal");
+    let profiled = Profiled::begin(Driver::start_by(launcher, &[]));
+    let blocked = u64::from_str_radix(&status_line(profiled.process(), "SigBlk"), 16).unwrap();
+    let ours = real_time_signal(profiled.process());
+    assert_eq!(
+        blocked >> (ours - 1) & 1,
+        1,
+        "the main thread has it blocked"
+    );
+    let start = profiled.now();
+    profiled.go_on();
+    let stop = profiled.now();
+    profiled.assert_sampled_before_while_and_after(start, stop, Ending::Well);
+}
+
+#[test]
+fn a_signal_that_is_somebody_elses_is_left_to_them() {
+    let mut launcher = Command::new("env");
+    launcher.arg("--ignore-signal=64,63");
+    let profiled = Profiled::begin(Driver::start_by(launcher, &[]));
+    assert_eq!(real_time_signal(profiled.process()), 62);
+    let ignored = u64::from_str_radix(&status_line(profiled.process(), "SigIgn"), 16).unwrap();
+    assert_eq!(ignored >> 62, 3);
+    // Who sends them does no harm.
+    let start = profiled.now();
+    for name in ["64", "63"] {
+        signal(profiled.process(), name);
+        profiled.go_on();
+    }
+    let stop = profiled.now();
+    profiled.assert_sampled_before_while_and_after(start, stop, Ending::Well);
+}
+
+#[test]
+fn the_profilers_own_signal_from_somebody_else_does_no_harm() {
+    let profiled = Profiled::begin(Driver::start(&[]));
+    let ours = real_time_signal(profiled.process()).to_string();
+    let start = profiled.now();
+    for _ in 0..100 {
+        signal(profiled.process(), &ours);
+        profiled.driver.execute("return turned(1);");
+    }
+    profiled.go_on();
+    let stop = profiled.now();
+    profiled.assert_sampled_before_while_and_after(start, stop, Ending::Well);
+}
+
+#[test]
+fn traps_of_webassembly_are_taken_while_they_are_sampled() {
+    let result = visit_allowed("/wasm-traps.html");
+    let rounds = result["rounds"].as_u64().unwrap();
+    assert!(rounds > 0);
+    assert_eq!(result["count"], 3 * rounds);
+    let trace = Trace::read(&result["trace"]);
+    trace.assert_sampled(&["traps", "trapAgainAndAgain"]);
+}
+
+#[test]
+fn a_sandbox_that_forbids_reading_memory_and_priorities_has_the_engines_own_walk() {
+    let forbidden = ["process_vm_readv", "sched_setattr", "setpriority"];
+    let mut launcher = Command::new(env!("CARGO_BIN_EXE_without_system_calls"));
+    launcher.arg(forbidden.join(","));
+    let profiled = Profiled::begin(Driver::start_by(launcher, &[]));
+    assert_eq!(status_line(profiled.process(), "Seccomp"), "2");
+    let start = profiled.now();
+    profiled.go_on();
+    let stop = profiled.now();
+    profiled.assert_sampled_before_while_and_after(start, stop, Ending::Well);
+}
+
+#[test]
+fn servos_sandbox_is_refused_in_words() {
+    let output = browser_tests::Command::start(&[
+        "--headless",
+        "--multiprocess",
+        "--sandbox",
+        "about:blank",
+    ])
+    .end();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        output
+            .stderr
+            .contains("--sandbox: Servo 0.7.0 cannot do that"),
+        "{}",
+        output.stderr
+    );
+}
+
+/// Whether a process has a sampling thread.
+fn is_sampling(process: u32) -> bool {
+    let threads = fs::read_dir(format!("/proc/{process}/task"));
+    let threads = threads.into_iter().flatten().filter_map(Result::ok);
+    let mut names =
+        threads.filter_map(|thread| fs::read_to_string(thread.path().join("comm")).ok());
+    names.any(|name| name.trim_end() == "JsSampler")
+}
+
+#[test]
+fn processes_come_and_are_killed_while_another_is_profiled() {
+    let hosts = Hosts::new();
+    let driver = Driver::start_with(&["--multiprocess"], &[hosts.variable()]);
+    let profiled = Profiled::begin(driver);
+    let start = profiled.now();
+    let ours = profiled.driver.get("/window").unwrap();
+    let switch_to = |tab: &Value| {
+        profiled
+            .driver
+            .post("/window", &json!({ "handle": tab }))
+            .unwrap();
+    };
+    for _ in 0..5 {
+        let tab = profiled
+            .driver
+            .post("/window/new", &json!({ "type": "tab" }))
+            .unwrap();
+        switch_to(&tab["handle"]);
+        let url = hosts.url(&profiled.site, Hosts::NAMES[0], "/kept-busy.html");
+        profiled.driver.open(&url);
+        assert_eq!(profiled.driver.execute("return start();"), 0);
+        profiled.driver.execute("return turned(5);");
+        // The last one that has begun to sample.
+        let children = profiled.driver.process().children();
+        let new = children.into_iter().rfind(|child| is_sampling(*child));
+        signal(new.expect("it has a process of its own"), "KILL");
+        switch_to(&ours);
+        profiled.go_on();
+    }
+    let stop = profiled.now();
+    profiled.assert_sampled_before_while_and_after(start, stop, Ending::MayBeGivenUp);
+}
+
+#[test]
+fn servos_hang_monitor_stops_the_thread_while_it_is_sampled() {
+    let driver = Driver::start_with(
+        &["--background-hang-monitor"],
+        &[("RUST_LOG", "servo_constellation=warn")],
+    );
+    let profiled = Profiled::begin(driver);
+    let start = profiled.now();
+    // Servo takes a task for hung for good after five seconds.
+    profiled.driver.execute(
+        "setTimeout(() => {
+           const end = performance.now() + 7000;
+           while (performance.now() < end) {
+             busy();
+           }
+         });",
+    );
+    profiled.go_on();
+    let stop = profiled.now();
+    let console = profiled.assert_sampled_before_while_and_after(start, stop, Ending::Well);
+    for hang in ["a transient hang", "a permanent hang"] {
+        assert!(console.contains(hang), "{hang}: {console}");
+    }
+    if !console.contains("HangProfile backtrace:") {
+        report(
+            "NOT TESTED: the hang monitor's own sampler; the browser was built without the feature \
+             background_hang_monitor",
+        );
+    }
+}

@@ -1,0 +1,581 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! The leak suite: every way in which code that a page may not see could show in its trace.
+//!
+//! Each case runs such code while it is sampled, and knows when it ran. So what the samples of that time
+//! show is all that they may show, down to the last frame: no more of the hidden code, and no less of the
+//! page's.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use browser_tests::{Frame, Sample, Site, Trace, report};
+use serde_json::Value;
+
+/// Which of the pages in tests/pages/leaks has the cases.
+struct Group {
+    page: &'static str,
+    cases: &'static [Case],
+}
+
+struct Case {
+    name: &'static str,
+    /// The stacks while the case's code runs, from `visible` on: the first was seen, the others may be.
+    /// `-` is none at all, frames of built-ins stand in brackets, and `name*3` is recursion.
+    stacks: &'static [&'static str],
+}
+
+const fn case(name: &'static str, stacks: &'static [&'static str]) -> Case {
+    Case { name, stacks }
+}
+
+/// As the trace of a session of a page's own function that calls hidden ones.
+const CALLED: &[&str] = &["visible"];
+const CALLED_BY_ARROW: &[&str] = &["visible > (anonymous)"];
+/// From the event loop.
+const NOTHING: &[&str] = &["-"];
+
+const MUTED: Group = Group {
+    page: "muted",
+    cases: &[
+        case("function", CALLED),
+        case("arrow function", CALLED),
+        case("method", CALLED_BY_ARROW),
+        case("getter", CALLED_BY_ARROW),
+        case("setter", CALLED_BY_ARROW),
+        case("constructor", CALLED_BY_ARROW),
+        case("class field", CALLED_BY_ARROW),
+        case("private method", CALLED_BY_ARROW),
+        case("static block", CALLED),
+        case("base class", &["visible > (anonymous) > VisibleDerived"]),
+        case("generator", &["visible > (anonymous) > [next]"]),
+        case("generator in for-of", &["visible > (anonymous) > [next]"]),
+        case(
+            "delegating generator",
+            &["visible > (anonymous) > [next] > visibleGenerator > [next]"],
+        ),
+        case("async function", NOTHING),
+        case("async generator", NOTHING),
+        case("bound function", CALLED),
+        case("proxy get", CALLED_BY_ARROW),
+        case("proxy has", CALLED_BY_ARROW),
+        case("proxy apply", CALLED),
+        case("tagged template", CALLED_BY_ARROW),
+        case("default argument", CALLED_BY_ARROW),
+        case("conversion", CALLED_BY_ARROW),
+        case("string tag", CALLED_BY_ARROW),
+        case("iteration", CALLED_BY_ARROW),
+        case("instanceof", CALLED_BY_ARROW),
+        case("thenable", NOTHING),
+        case("await of a thenable", NOTHING),
+        case("comparator", &["visible > (anonymous) > [sort]"]),
+        case("replacer", &["visible > (anonymous) > [replace]"]),
+        case("reviver", &["visible > (anonymous) > [parse]"]),
+        case("toJSON", &["visible > (anonymous) > [stringify]"]),
+        case("callback of map", &["visible > (anonymous) > [map]"]),
+        case("Reflect.apply", &["visible > (anonymous) > [apply]"]),
+        case(
+            "event listener",
+            &["visible > (anonymous) > [dispatchEvent]"],
+        ),
+        case("custom element", &["visible > (anonymous) > [append]"]),
+        case("direct eval", CALLED),
+        case("indirect eval", CALLED),
+        case("eval with a source URL", CALLED),
+        case("new Function", CALLED),
+        case("new GeneratorFunction", &["visible > (anonymous) > [next]"]),
+        case("text of a timer", NOTHING),
+        case(
+            "wasm, called by the page",
+            &[
+                "visible > (anonymous) > during > (anonymous)",
+                "visible > (anonymous) > during",
+                "visible > (anonymous) > during > [now]",
+                "visible > (anonymous) > during > [get performance]",
+            ],
+        ),
+        case("wasm, called by its script", CALLED_BY_ARROW),
+        case("wasm that calls back", VISIBLE_CALLBACK),
+        case("wasm that calls its script", CALLED_BY_ARROW),
+        case("callback", VISIBLE_CALLBACK),
+        case("callback by map", VISIBLE_CALLBACK),
+        case("callback by sort", VISIBLE_COMPARE),
+        case("callback by Reflect.apply", VISIBLE_CALLBACK),
+        case(
+            "hidden between hidden",
+            &["visible > (anonymous)*2 > visibleCallback2"],
+        ),
+        case("throws", CALLED_BY_ARROW),
+        case("catches", CALLED_BY_ARROW),
+        case("finally", CALLED_BY_ARROW),
+        case(
+            "inlined into the page's",
+            &[
+                "visible > (anonymous) > during > visibleLoop",
+                "visible > (anonymous) > during",
+                "visible > (anonymous) > during > [now]",
+                "visible > (anonymous) > during > [get performance]",
+            ],
+        ),
+        case(
+            "the page's inlined into it",
+            &[
+                "visible > (anonymous)*2 > visibleSmall",
+                "visible > (anonymous)*2",
+                "visible > (anonymous)",
+            ],
+        ),
+        case("depth", CALLED_BY_ARROW),
+        case("depth below a callback", VISIBLE_CALLBACK),
+        case("more depth than is walked", VISIBLE_CALLBACK),
+        case(
+            "depth on top of the page's",
+            &["visible > (anonymous) > visibleRecursion*301 > (anonymous)"],
+        ),
+        case("depth, with built-ins in between", VISIBLE_CALLBACK),
+        case("long name", CALLED),
+        case("time", CALLED_BY_ARROW),
+        case("built-in: sort", CALLED_BY_ARROW),
+        case("built-in: parse", CALLED_BY_ARROW),
+        case("built-in: stringify", CALLED_BY_ARROW),
+        case("built-in: replace", CALLED_BY_ARROW),
+        case("built-in: exec", CALLED_BY_ARROW),
+        case("built-in: map", CALLED_BY_ARROW),
+        case("built-in: dom", CALLED_BY_ARROW),
+        case("built-in: now", CALLED_BY_ARROW),
+        case("task: timer", NOTHING),
+        case("task: microtask", NOTHING),
+        case("task: reaction", NOTHING),
+        case("task: message", NOTHING),
+        case("task: frame", NOTHING),
+        case("task: mutation", NOTHING),
+    ],
+};
+
+/// A function of the page that hidden code calls.
+const VISIBLE_CALLBACK: &[&str] = &[
+    "visible > (anonymous) > visibleCallback > visibleSpin > during > visibleStep",
+    "visible > (anonymous) > visibleCallback > visibleSpin > during",
+    "visible > (anonymous) > visibleCallback > visibleSpin > during > [now]",
+    "visible > (anonymous) > visibleCallback > visibleSpin > during > [get performance]",
+];
+const VISIBLE_COMPARE: &[&str] = &[
+    "visible > (anonymous) > visibleCompare > visibleSpin > during > visibleStep",
+    "visible > (anonymous) > visibleCompare > visibleSpin > during",
+    "visible > (anonymous) > visibleCompare > visibleSpin > during > [now]",
+    "visible > (anonymous) > visibleCompare > visibleSpin > during > [get performance]",
+];
+
+const LOADS: Group = Group {
+    page: "loads",
+    cases: &[
+        case("script", CALLED),
+        case("async script", CALLED),
+        case("ordered script", CALLED),
+        case("script of a fragment", CALLED),
+        case("redirect from the page's origin", CALLED),
+        case("redirect to the page's origin", CALLED),
+        case("redirect there and back", CALLED),
+        case("preload", CALLED),
+        case("preload with CORS", CALLED),
+        case("after the same with CORS", CALLED),
+        case("CORS header, but no CORS request", CALLED),
+        case("source URL", CALLED),
+        case("source map", CALLED),
+        case("top level", NOTHING),
+        case("script of a muted script", CALLED),
+        case(
+            "page's script, loaded by a muted one",
+            &["visible > visibleLoaded"],
+        ),
+        case(
+            "handler of a muted script",
+            &["visible > (anonymous) > [click] > onclick"],
+        ),
+        case("javascript: URL of a muted script", &["(script)"]),
+        case("blob: script that calls it", &["visible > visibleBlob"]),
+        case("data: script that calls it", &["visible > visibleData"]),
+        case(
+            "module that calls it, imported statically",
+            &["visible > sharedCall"],
+        ),
+        case(
+            "module that calls it, imported dynamically",
+            &["visible > sharedCall"],
+        ),
+        case(
+            "module that calls it, redirected",
+            &["visible > sharedCall"],
+        ),
+        case(
+            "module that calls it, imported by a muted script",
+            &["visible > sharedCall"],
+        ),
+    ],
+};
+
+const REALMS: Group = Group {
+    page: "realms",
+    cases: &[
+        case("function", CALLED),
+        case("arrow function", CALLED),
+        case("getter", CALLED_BY_ARROW),
+        case("constructor", CALLED_BY_ARROW),
+        case("base class", &["visible > (anonymous) > VisibleDerived"]),
+        case("generator", CALLED_BY_ARROW),
+        case("async function", NOTHING),
+        case("bound function", CALLED),
+        case("function bound by the page", CALLED),
+        case("proxy", CALLED_BY_ARROW),
+        case("page's proxy", CALLED_BY_ARROW),
+        case("eval", CALLED_BY_ARROW),
+        case("Function", CALLED),
+        case("comparator", &["visible > (anonymous) > [sort]"]),
+        case(
+            "event listener",
+            &["visible > (anonymous) > [dispatchEvent]"],
+        ),
+        case("wasm", CALLED_BY_ARROW),
+        case("built-ins", CALLED_BY_ARROW),
+        case("depth", CALLED_BY_ARROW),
+        case("depth below a callback", VISIBLE_CALLBACK),
+        case("throws", CALLED_BY_ARROW),
+        case("callback", VISIBLE_CALLBACK),
+        case(
+            "its built-in",
+            &[
+                "visible > (anonymous) > during > (anonymous)",
+                "visible > (anonymous) > during",
+                "visible > (anonymous) > during > [now]",
+                "visible > (anonymous) > during > [get performance]",
+            ],
+        ),
+        case("its built-in with the page's callback", VISIBLE_COMPARE),
+        case("timer", NOTHING),
+        case("reaction", NOTHING),
+        case("page's timer", NOTHING),
+        case("frame that was removed", CALLED),
+        case("frame that was navigated", CALLED),
+        case("srcdoc", CALLED),
+        case("about:blank", CALLED),
+        case("blob: frame", CALLED),
+        case("frame of another origin", NOTHING),
+        case("frame of another origin, in a reaction", NOTHING),
+        case("frame of another origin, in built-ins", NOTHING),
+        case(
+            "frame of another origin, thousands of new functions",
+            NOTHING,
+        ),
+        case("sandboxed frame", NOTHING),
+        case("data: frame", NOTHING),
+        case("nested frames", NOTHING),
+        case("parent of the frame that profiles", CALLED),
+        case("refused: a frame of another origin", REFUSED),
+        case("refused: a sandboxed frame of another origin", REFUSED),
+        case("refused: a frame in a frame of another origin", REFUSED),
+        case("document.domain", CALLED),
+    ],
+};
+
+/// The answer of one that may not profile.
+const REFUSED: &[&str] = &["NotAllowedError"];
+
+const WORKERS: Group = Group {
+    page: "workers",
+    cases: &[
+        case("importScripts", CALLED_BY_ARROW),
+        case("importScripts, redirected", CALLED_BY_ARROW),
+        case(
+            "importScripts, redirected to the worker's origin",
+            CALLED_BY_ARROW,
+        ),
+        case("importScripts with a CORS header", CALLED_BY_ARROW),
+        case("importScripts with a source URL", CALLED_BY_ARROW),
+        case("importScripts, built-ins", CALLED_BY_ARROW),
+        case("importScripts, eval", CALLED_BY_ARROW),
+        case("importScripts, new Function", CALLED_BY_ARROW),
+        case(
+            "importScripts, callback",
+            &[
+                "visible > (anonymous) > visibleCallback",
+                "visible > (anonymous) > visibleCallback > [now]",
+                "visible > (anonymous) > visibleCallback > [get performance]",
+            ],
+        ),
+        case("importScripts, timer", NOTHING),
+        case("blob: worker", CALLED_BY_ARROW),
+        case("data: worker", CALLED_BY_ARROW),
+        case(
+            "data: worker and a script of its creator's",
+            CALLED_BY_ARROW,
+        ),
+        case("nested worker", CALLED_BY_ARROW),
+        case("shared worker", CALLED_BY_ARROW),
+        case("service worker", CALLED_BY_ARROW),
+        case("worker beside the page", NOTHING),
+        case("nested worker beside the page", NOTHING),
+    ],
+};
+
+const OUTLETS: Group = Group {
+    page: "outlets",
+    cases: &[
+        case("the object", CALLED),
+        case("json-gzip", CALLED),
+        case("JSON.stringify", CALLED),
+        case("structured clone", CALLED),
+        case("entry of the timeline", CALLED),
+        case("entry's toJSON", CALLED),
+        case("json-gzip in the timeline", CALLED),
+        case("observer", CALLED),
+        case("full buffer", CALLED),
+        case("profile()", CALLED),
+        case("one of two profilers", CALLED),
+        case(
+            "profiler that starts below a muted script",
+            &["visible > (anonymous)*2"],
+        ),
+        case(
+            "profiler that stops below a muted script",
+            &["visible > (anonymous)*2"],
+        ),
+    ],
+};
+
+/// Of the some fifty samples of the time in which a case's code ran, so many must be there, however busy
+/// the machine is.
+const ENOUGH: usize = 3;
+
+/// Of the shortest, in milliseconds.
+const INTERVAL: f64 = 1.;
+
+/// By so many milliseconds the clocks of two documents may seem to differ, which tell the times of their
+/// beginnings no better than that.
+const MARGIN: f64 = 1.;
+
+impl Case {
+    /// What is wrong with the page's result for this case.
+    fn check(&self, result: &Value) -> Vec<String> {
+        if let Some(error) = result.get("error") {
+            return vec![format!("the page failed: {error}")];
+        }
+        if let Some(answer) = result.get("answer") {
+            return match self.stacks.iter().any(|expected| answer == expected) {
+                true => Vec::new(),
+                false => vec![format!("the answer is {answer}")],
+            };
+        }
+        let mut wrong = Vec::new();
+        let text = result["trace"].to_string();
+        // Every name and URL that may not be shown says so.
+        if let Some(at) = text.to_lowercase().find("hidden") {
+            let from = text.floor_char_boundary(at.saturating_sub(40));
+            let to = text.ceil_char_boundary((at + 60).min(text.len()));
+            wrong.push(format!("the trace has {:?}", &text[from..to]));
+        }
+        let trace = Trace::read(&result["trace"]);
+        let windows: Vec<[f64; 2]> = serde_json::from_value(result["windows"].clone())
+            .expect("windows are pairs of numbers");
+        wrong.extend(extra_samples(&trace));
+        let mut seen: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for [start, end] in windows {
+            let (start, end) = (start + MARGIN, end - MARGIN);
+            for sample in trace.samples_between(start, end) {
+                seen.entry(shown(&trace, sample)).or_default().push(sample);
+            }
+        }
+        let samples = seen.values().map(Vec::len).sum::<usize>();
+        if samples < ENOUGH {
+            wrong.push(format!("{samples} samples are too few"));
+        }
+        // While the engine moves its objects, a sample shows how much of the last stack is still there.
+        let may_show = |stack: &str| self.stacks.contains(&stack);
+        let parts: BTreeSet<_> = seen
+            .iter()
+            .filter(|(stack, _)| may_show(stack))
+            .filter_map(|(_, samples)| samples[0].stack_id)
+            .flat_map(|id| parts(&trace, id))
+            .collect();
+        for (stack, found) in &seen {
+            let is_part = |sample: &&Sample| {
+                sample.marker.is_none() && sample.stack_id.is_some_and(|id| parts.contains(&id))
+            };
+            if !may_show(stack) && !found.iter().all(is_part) {
+                let count = found.len();
+                wrong.push(format!("{count} of {samples} samples show {stack}"));
+            }
+        }
+        if !seen.contains_key(self.stacks[0]) {
+            wrong.push(format!("no sample shows {}", self.stacks[0]));
+        }
+        wrong
+    }
+}
+
+/// Says if there are more samples than ticks: one that something else than the clock has called for.
+fn extra_samples(trace: &Trace) -> Option<String> {
+    let (first, last) = (trace.samples.first()?, trace.samples.last()?);
+    // The thread may have stopped late for the first, and at once for the last.
+    let most = (last.timestamp - first.timestamp) / INTERVAL * 1.25 + 10.;
+    let count = trace.samples.len();
+    (count as f64 > most).then(|| {
+        format!(
+            "{count} samples are more than {most:.0}, which leaves room for more than all ticks"
+        )
+    })
+}
+
+/// A stack and those that it begins with.
+fn parts(trace: &Trace, id: usize) -> impl Iterator<Item = usize> {
+    std::iter::successors(Some(id), |&id| trace.stacks[id].parent_id)
+}
+
+/// What a sample shows, from `visible` on.
+fn shown(trace: &Trace, sample: &Sample) -> String {
+    let marker = sample.marker.map(|marker| format!(" ({marker:?})"));
+    let frames = sample.stack_id.map_or_else(Vec::new, |id| trace.stack(id));
+    let from = frames.iter().position(|frame| frame.name == "visible");
+    let mut runs: Vec<(String, usize)> = Vec::new();
+    for frame in &frames[from.unwrap_or(0)..] {
+        let label = label(frame);
+        match runs.last_mut() {
+            Some((last, count)) if *last == label => *count += 1,
+            _ => runs.push((label, 1)),
+        }
+    }
+    let runs: Vec<_> = runs
+        .into_iter()
+        .map(|(label, count)| match count {
+            1 => label,
+            _ => format!("{label}*{count}"),
+        })
+        .collect();
+    let stack = match runs.is_empty() {
+        true => "-".to_owned(),
+        false => runs.join(" > "),
+    };
+    stack + &marker.unwrap_or_default()
+}
+
+fn label(frame: &Frame) -> String {
+    match frame.resource_id {
+        None if !frame.name.is_empty() => format!("[{}]", frame.name),
+        _ => frame.label().to_owned(),
+    }
+}
+
+impl Group {
+    fn run(&self) {
+        // Its frames may not profile.
+        let other = Site::plain().headers_by_query().serve();
+        let site = site();
+        let page = format!("/leaks/{}.html?other={}", self.page, other.origin());
+        let result = site
+            .visit(&page)
+            .preference("dom_sharedworker_enabled=true")
+            .preference("dom_serviceworker_enabled=true")
+            // Without which Servo has no place to register service workers in.
+            .preference("dom_indexeddb_enabled=true")
+            .run();
+        let results = result.as_object().expect("a result for each case");
+        let names: BTreeSet<_> = self.cases.iter().map(|case| case.name).collect();
+        assert_eq!(names.len(), self.cases.len(), "two cases of one name");
+        let run: BTreeSet<_> = results.keys().map(String::as_str).collect();
+        assert_eq!(run, names);
+        let mut failures = Vec::new();
+        for case in self.cases {
+            for wrong in case.check(&results[case.name]) {
+                failures.push(format!("{}: {}: {wrong}", self.page, case.name));
+            }
+        }
+        report(&format!("{}: {} cases", self.page, self.cases.len()));
+        assert!(failures.is_empty(), "\n{}\n", failures.join("\n"));
+    }
+}
+
+/// One whose pages may profile, and whose responses say what they are asked to say. Code is compiled from
+/// the beginning so that what is inlined is known.
+fn site() -> Site {
+    Site::plain()
+        .header_of_all("Document-Policy", "js-profiling-mode=eager")
+        .headers_by_query()
+        .serve()
+}
+
+#[test]
+fn scripts_of_another_origin() {
+    MUTED.run();
+}
+
+#[test]
+fn ways_to_load_a_script() {
+    LOADS.run();
+}
+
+#[test]
+fn frames() {
+    REALMS.run();
+}
+
+#[test]
+fn workers() {
+    WORKERS.run();
+}
+
+#[test]
+fn ways_out_of_a_trace() {
+    OUTLETS.run();
+}
+
+/// When in its tick each sample of these windows was taken, in milliseconds after most of them.
+fn delays(trace: &Trace, windows: &[[f64; 2]], most: f64) -> Vec<f64> {
+    let windows = windows.iter();
+    let samples = windows.flat_map(|&[start, end]| trace.samples_between(start, end));
+    let mut delays: Vec<_> = samples
+        .map(|sample| {
+            (sample.timestamp - most + INTERVAL / 2.).rem_euclid(INTERVAL) - INTERVAL / 2.
+        })
+        .collect();
+    delays.sort_by(f64::total_cmp);
+    delays
+}
+
+/// The median of sorted numbers, and its standard error if they were of a normal distribution.
+fn median(sorted: &[f64]) -> (f64, f64) {
+    let at = |share: f64| sorted[(sorted.len() as f64 * share) as usize];
+    let deviation = (at(0.75) - at(0.25)) / 1.349;
+    (at(0.5), 1.2533 * deviation / (sorted.len() as f64).sqrt())
+}
+
+#[test]
+fn the_time_of_a_sample_does_not_tell_how_deep_the_stack_was() {
+    let other = Site::plain().serve();
+    let site = site();
+    let page = format!("/leaks/muted.html?only=time&other={}", other.origin());
+    let result = &site.visit(&page).run()["time"];
+    let trace = Trace::read(&result["trace"]);
+    let windows: Vec<[f64; 2]> = serde_json::from_value(result["windows"].clone()).unwrap();
+    // In turn of little and of much depth.
+    let of_turn = |turn| -> Vec<_> { windows.iter().skip(turn).step_by(2).copied().collect() };
+    let (shallow, deep) = (of_turn(0), of_turn(1));
+    let (most, _) = median(&delays(&trace, &shallow, trace.samples[0].timestamp));
+    let most = most + trace.samples[0].timestamp;
+    let (shallow, deep) = (delays(&trace, &shallow, most), delays(&trace, &deep, most));
+    let ((shallow, shallow_error), (deep, deep_error)) = (median(&shallow), median(&deep));
+    let error = shallow_error.hypot(deep_error);
+    report(&format!(
+        "samples of deep stacks: {:.4} ms later, with a standard error of {error:.4} ms",
+        deep - shallow
+    ));
+    // As coarse as performance.now().
+    assert!(deep - shallow < 5. * error + 0.01);
+}
+
+#[test]
+fn the_suite_is_as_large_as_it_says() {
+    let groups = [&MUTED, &LOADS, &REALMS, &WORKERS, &OUTLETS];
+    let cases: usize = groups.iter().map(|group| group.cases.len()).sum();
+    report(&format!("{cases} cases of leaks"));
+    assert!(cases >= 160, "{cases}");
+}

@@ -1,0 +1,108 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+"use strict";
+
+// The page's side of the leak suite. What may be shown is called from visible(); all that may not be
+// shown has "hidden" in its name, and notes in `windows` when it ran.
+
+// Milliseconds that code runs while it is sampled: some fifty samples.
+const TIME = 50;
+
+const parameters = new URLSearchParams(location.search);
+const other = parameters.get("other");
+
+// When what the case is about ran, from and until, in milliseconds since the time origin.
+const windows = [];
+
+function visible(call) {
+  return call();
+}
+
+// Calls `step` again and again, and notes when.
+function during(step) {
+  const start = performance.now();
+  const end = start + TIME;
+  let now;
+  do {
+    step();
+    now = performance.now();
+  } while (now < end);
+  windows.push([start, now]);
+}
+
+function visibleStep() {
+  let x = 1;
+  for (let i = 0; i < 2000; i++) {
+    x = (Math.imul(x, 31) + i) | 0;
+  }
+  return x;
+}
+
+function visibleSpin() {
+  during(visibleStep);
+}
+
+// Where a response says what it is asked to say.
+function asked(url, headers) {
+  return `${url}?${new URLSearchParams(headers)}`;
+}
+
+const HIDDEN_SCRIPT = `${other}/leaks/hidden.js`;
+
+function loaded(element) {
+  return new Promise((resolve, reject) => {
+    element.onload = resolve;
+    element.onerror = () => reject(new Error(`${element.src} did not load`));
+    document.documentElement.append(element);
+  });
+}
+
+function loadScript(src, attributes = {}) {
+  return loaded(Object.assign(document.createElement("script"), { src, ...attributes }));
+}
+
+async function loadFrame(attributes) {
+  const frame = Object.assign(document.createElement("iframe"), attributes);
+  await loaded(frame);
+  return frame;
+}
+
+// The trace of what `run` does, and when that ran.
+async function traced(run, options = {}) {
+  windows.length = 0;
+  const profiler = new Profiler({ sampleInterval: 1, maxBufferSize: 100_000, ...options });
+  await run();
+  // The last sample of it is taken by then.
+  await task();
+  const trace = await profiler.stop();
+  return { trace, windows: [...windows] };
+}
+
+// Notes windows of another clock.
+function noteFrom(timeOrigin, theirs) {
+  const shift = timeOrigin - performance.timeOrigin;
+  for (const [start, end] of theirs) {
+    windows.push([start + shift, end + shift]);
+  }
+}
+
+// Runs every case of the group; one that fails does not keep the others from running.
+function runCases(cases) {
+  runTest(async () => {
+    const wanted = parameters.get("only");
+    const results = {};
+    for (const [name, run] of Object.entries(cases)) {
+      if (wanted && wanted !== name) {
+        continue;
+      }
+      try {
+        results[name] = await run();
+      } catch (error) {
+        results[name] = { error: description(error) };
+      }
+    }
+    return results;
+  });
+}

@@ -1,0 +1,14 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+"use strict";
+
+// What frames and workers need of page.js, for themselves.
+
+const TIME = 50;
+const windows = [];
+
+function visible(call) {
+  return call();
+}

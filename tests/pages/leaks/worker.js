@@ -1,0 +1,68 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+"use strict";
+
+// A worker of any kind, that loads scripts of other origins and profiles itself.
+
+const TIME = 50;
+const windows = [];
+
+function visible(call) {
+  return call();
+}
+
+function visibleCallback() {
+  const start = performance.now();
+  const end = start + TIME;
+  let now;
+  do {
+    now = performance.now();
+  } while (now < end);
+  windows.push([start, now]);
+}
+
+// Loads the scripts and gives a call of the function that is ordered, with the values of expressions. A data:
+// worker's text is in its trace, and may have no name in it that may not be there.
+function ordered({ scripts, order: [name, ...values] }) {
+  importScripts(...scripts);
+  const called = (0, eval)(name);
+  const given = values.map(value => (0, eval)(value));
+  return () => called(...given);
+}
+
+async function answer(data) {
+  try {
+    const call = ordered(data);
+    const profiler = new Profiler({ sampleInterval: 1, maxBufferSize: 100_000 });
+    await visible(call);
+    return { trace: await profiler.stop(), windows };
+  } catch (error) {
+    return { error: `${error}\n${error.stack}` };
+  }
+}
+
+// Told to, it only works.
+async function work(data) {
+  await ordered(data)();
+  return { windows, timeOrigin: performance.timeOrigin };
+}
+
+function answerTo(target) {
+  return async ({ data }) => target.postMessage(await (data.only ? work : answer)(data));
+}
+
+if (typeof SharedWorkerGlobalScope === "function" && self instanceof SharedWorkerGlobalScope) {
+  onconnect = ({ ports: [port] }) => {
+    port.onmessage = ({ data }) => data === "close" ? close() : answerTo(port)({ data });
+  };
+} else if (typeof ServiceWorkerGlobalScope === "function" && self instanceof ServiceWorkerGlobalScope) {
+  onmessage = ({ data, ports: [port] }) => answerTo(port)({ data });
+} else if (name === "outer") {
+  const inner = new Worker("worker.js");
+  onmessage = ({ data }) => { inner.postMessage(data); };
+  inner.onmessage = ({ data }) => { postMessage(data); };
+} else {
+  onmessage = answerTo(self);
+}
