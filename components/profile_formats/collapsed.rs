@@ -15,10 +15,9 @@ use std::io::Write;
 
 use crate::error::{Error, WriteError};
 use crate::interval;
-use crate::label::{self, Label};
+use crate::label;
 use crate::recording::{
-    EventLoop, EventLoopKind, Frame, FrameId, FrameKind, Invalid, LAST_TIME, Process, Recording,
-    Sample,
+    EventLoop, EventLoopKind, FrameId, FrameKind, Invalid, LAST_TIME, Process, Recording, Sample,
 };
 use crate::stackless;
 
@@ -131,7 +130,7 @@ fn add<'a>(
             let frame = match frames.get(text) {
                 Some(frame) => *frame,
                 None => {
-                    let frame = add_frame(event_loop, label::read(text))?;
+                    let frame = label::read(text).add_to(event_loop, FrameKind::Unknown)?;
                     frames.insert(text, frame);
                     frame
                 },
@@ -140,18 +139,6 @@ fn add<'a>(
         }
     }
     event_loop.add_sample(sample)
-}
-
-fn add_frame(event_loop: &mut EventLoop, label: Label) -> Result<FrameId, Invalid> {
-    let resource = event_loop.add_resource(&label.resource.unwrap_or_default())?;
-    event_loop.add_frame(Frame {
-        name: label.name,
-        kind: FrameKind::Unknown,
-        resource,
-        line: label.line,
-        column: label.column,
-        realm: None,
-    })
 }
 
 /// The name of the event loop that a root stands for.

@@ -25,10 +25,9 @@ use crate::error::{Error, WriteError};
 use crate::format::{Format, only_event_loop};
 use crate::interval;
 use crate::json::{self, Array};
-use crate::label;
+use crate::label::{self, Label};
 use crate::recording::{
-    Activity, EventLoop, EventLoopKind, Frame, FrameId, FrameKind, Invalid, LAST_TIME, Recording,
-    Sample, StackId,
+    Activity, EventLoop, EventLoopKind, FrameId, FrameKind, LAST_TIME, Recording, Sample, StackId,
 };
 use crate::stackless;
 
@@ -293,21 +292,19 @@ fn add_frame(
     };
     let line = position(call_frame.line_number, "lineNumber")?;
     let column = position(call_frame.column_number, "columnNumber")?;
-    let mut add = || -> Result<FrameId, Invalid> {
-        let resource = event_loop.add_resource(&call_frame.url)?;
-        event_loop.add_frame(Frame {
-            name: label::read_name(&call_frame.function_name),
-            kind: match resource {
-                Some(_) => FrameKind::Script,
-                None => FrameKind::Unknown,
-            },
-            resource,
-            line,
-            column,
-            realm: None,
-        })
+    let kind = match &*call_frame.url {
+        "" => FrameKind::Unknown,
+        _ => FrameKind::Script,
     };
-    add().map_err(|invalid| Error::new(place(), invalid))
+    let label = Label {
+        name: label::read_name(&call_frame.function_name),
+        resource: Some(call_frame.url.clone()),
+        line,
+        column,
+    };
+    label
+        .add_to(event_loop, kind)
+        .map_err(|invalid| Error::new(place(), invalid))
 }
 
 pub fn write(recording: &Recording, writer: impl Write) -> Result<(), WriteError> {

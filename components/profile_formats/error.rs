@@ -41,6 +41,13 @@ impl Error {
         )
     }
 
+    /// A caller's stack that does not stand before its callee's.
+    pub(crate) fn no_stack_before(place: impl Into<String>, index: impl fmt::Display) -> Self {
+        let problem = format!("{index} is not the index of a stack before this one");
+        Self::new(place, problem)
+    }
+
+    /// Empty for the file as a whole.
     pub fn place(&self) -> &str {
         &self.place
     }
@@ -60,6 +67,7 @@ impl std::error::Error for Error {}
 /// Why a recording could not be written.
 #[derive(Debug)]
 pub enum WriteError {
+    /// Part of it may have been written.
     Io(io::Error),
     /// The format cannot hold it; nothing has been written.
     Unfit(String),

@@ -28,11 +28,11 @@ use serde_json::Value;
 
 use crate::error::{Error, WriteError};
 use crate::interval;
-use crate::json;
+use crate::json::{self, check_length};
 use crate::label::{self, Label};
 use crate::recording::{
-    Activity, EventLoop, EventLoopKind, Frame, FrameId, FrameKind, Process, Recording, Sample,
-    Stack, StackId,
+    Activity, EventLoop, EventLoopKind, FrameId, FrameKind, Process, Recording, Sample, Stack,
+    StackId,
 };
 use crate::stackless;
 
@@ -245,13 +245,9 @@ fn read_thread(thread: &Thread, meta: &Meta, place: &str) -> Result<EventLoop, E
     let times = times(samples, place)?;
     let count = samples.stack.len();
     let column = |name: &str| format!("{place}.samples.{name}");
-    if times.len() != count {
-        return Err(different_length(column("time"), times.len(), count));
-    }
-    if let Some(weights) = &samples.weight
-        && weights.len() != count
-    {
-        return Err(different_length(column("weight"), weights.len(), count));
+    check_length(times.len(), count, || column("time"))?;
+    if let Some(weights) = &samples.weight {
+        check_length(weights.len(), count, || column("weight"))?;
     }
     if let Some(other) = samples
         .weight_type
@@ -326,10 +322,9 @@ fn read_stacks(
         ..
     } = thread;
     let count = stack_table.frame.len();
-    if stack_table.prefix.len() != count {
-        let place = format!("{place}.stackTable.prefix");
-        return Err(different_length(place, stack_table.prefix.len(), count));
-    }
+    check_length(stack_table.prefix.len(), count, || {
+        format!("{place}.stackTable.prefix")
+    })?;
     let mut frames: Vec<Option<FrameId>> = vec![None; func_table.name.len()];
     let mut stacks: Vec<Leaf> = Vec::with_capacity(count);
     for (index, (prefix, frame)) in stack_table
@@ -342,8 +337,7 @@ fn read_stacks(
             None => None,
             Some(prefix) => {
                 let parent = stacks.get(*prefix as usize).ok_or_else(|| {
-                    let problem = format!("{prefix} is not the index of a stack before this one");
-                    Error::new(format!("{place}.stackTable.prefix[{index}]"), problem)
+                    Error::no_stack_before(format!("{place}.stackTable.prefix[{index}]"), prefix)
                 })?;
                 parent.0
             },
@@ -373,13 +367,13 @@ fn read_stacks(
             stacks.push((None, activity));
             continue;
         }
-        let func_place = || format!("{place}.funcTable.name[{func}]");
         let id = match frames[func] {
             Some(id) => id,
             None => *frames[func].insert(read_func(thread, func, name, event_loop, place)?),
         };
         let stack = event_loop.add_stack(parent, id);
-        let stack = stack.map_err(|invalid| Error::new(func_place(), invalid))?;
+        let stack = stack
+            .map_err(|invalid| Error::new(format!("{place}.stackTable.frame[{index}]"), invalid))?;
         stacks.push((Some(stack), activity_of(frame_table, frame, meta)));
     }
     Ok(stacks)
@@ -420,18 +414,11 @@ fn read_func(
     };
     let flags = table.flags(func);
     let kind = KINDS.iter().find(|(_, other)| *other == flags);
-    let add = |event_loop: &mut EventLoop| {
-        let resource = event_loop.add_resource(&label.resource.unwrap_or_default())?;
-        event_loop.add_frame(Frame {
-            name: label.name,
-            kind: kind.map_or(FrameKind::Unknown, |(kind, _)| *kind),
-            resource,
-            line: label.line,
-            column: label.column,
-            realm: None,
-        })
-    };
-    add(event_loop)
+    label
+        .add_to(
+            event_loop,
+            kind.map_or(FrameKind::Unknown, |(kind, _)| *kind),
+        )
         .map_err(|invalid| Error::new(format!("{place}.funcTable.name[{func}]"), invalid))
 }
 
@@ -490,10 +477,6 @@ fn string(thread: &Thread, index: u32, place: impl FnOnce() -> String) -> Result
     let strings = &thread.string_array;
     let string = strings.get(index as usize).map(String::as_str);
     string.ok_or_else(|| Error::out_of_range(place(), index.into(), "stringArray", strings.len()))
-}
-
-fn different_length(place: String, length: usize, of: usize) -> Error {
-    Error::new(place, format!("{length} entries for {of}"))
 }
 
 /// A page or a worker.

@@ -5,7 +5,7 @@
 //! The formats there are, and how one is recognised.
 
 use std::fmt;
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use serde::de::{Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
@@ -21,6 +21,7 @@ pub enum Format {
     Trace,
     /// The Firefox Profiler's processed format.
     Firefox,
+    /// That of <https://www.speedscope.app>.
     Speedscope,
     /// What Chrome's DevTools save and load.
     Cpuprofile,
@@ -52,6 +53,12 @@ impl Format {
         }
     }
 
+    /// The names of all, for an error.
+    pub fn names() -> String {
+        Self::ALL.map(Self::as_str).join(", ")
+    }
+
+    /// None if none is called so.
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|format| format.as_str() == name)
     }
@@ -110,16 +117,18 @@ impl Format {
         matches!(self, Self::Trace | Self::Cpuprofile)
     }
 
-    /// Writes a recording, piece by piece. What is unfit for the format is found before the first.
+    /// Writes a recording, in large pieces, and flushes. What is unfit for the format is found before the first.
     pub fn write(self, recording: &Recording, writer: impl Write) -> Result<(), WriteError> {
+        let mut writer = BufWriter::new(writer);
         match self {
-            Self::Trace => web_trace::write(recording, writer),
-            Self::Firefox => firefox::write(recording, writer),
-            Self::Speedscope => speedscope::write(recording, writer),
-            Self::Cpuprofile => cpuprofile::write(recording, writer),
-            Self::Collapsed => collapsed::write(recording, writer),
-            Self::Html => html::write(recording, writer),
-        }
+            Self::Trace => web_trace::write(recording, &mut writer),
+            Self::Firefox => firefox::write(recording, &mut writer),
+            Self::Speedscope => speedscope::write(recording, &mut writer),
+            Self::Cpuprofile => cpuprofile::write(recording, &mut writer),
+            Self::Collapsed => collapsed::write(recording, &mut writer),
+            Self::Html => html::write(recording, &mut writer),
+        }?;
+        Ok(writer.flush()?)
     }
 }
 

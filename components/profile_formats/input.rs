@@ -4,7 +4,7 @@
 
 //! From the bytes of a file to a recording.
 
-use std::io::Read;
+use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
@@ -20,6 +20,22 @@ pub const MAX_TEXT_BYTES: u64 = 1 << 30;
 const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b];
 
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// All that a file or a stream has, for [`read`]. More than is read of any is an error.
+pub fn content(reader: impl Read) -> io::Result<Vec<u8>> {
+    let content = up_to(reader, MAX_TEXT_BYTES)?;
+    content.ok_or_else(|| {
+        let problem = format!("longer than {MAX_TEXT_BYTES} bytes");
+        io::Error::new(ErrorKind::FileTooLarge, problem)
+    })
+}
+
+/// None if there is more.
+fn up_to(reader: impl Read, max_bytes: u64) -> io::Result<Option<Vec<u8>>> {
+    let mut content = Vec::new();
+    reader.take(max_bytes + 1).read_to_end(&mut content)?;
+    Ok((content.len() as u64 <= max_bytes).then_some(content))
+}
 
 /// Reads a file's content, compressed by gzip or not. The format is the one given, or that of which the
 /// content looks, or that of which the name does.
@@ -53,23 +69,16 @@ fn read_bounded(
 }
 
 fn decompress(content: &[u8], max_text_bytes: u64) -> Result<Vec<u8>, Error> {
-    let mut text = Vec::new();
-    MultiGzDecoder::new(content)
-        .take(max_text_bytes + 1)
-        .read_to_end(&mut text)
+    let text = up_to(MultiGzDecoder::new(content), max_text_bytes)
         .map_err(|error| Error::of_file(format!("not a sound gzip file: {error}")))?;
-    if text.len() as u64 > max_text_bytes {
-        return Err(Error::of_file(format!(
-            "decompressed it is longer than {max_text_bytes} bytes"
-        )));
-    }
-    Ok(text)
+    text.ok_or_else(|| {
+        let problem = format!("decompressed it is longer than {max_text_bytes} bytes");
+        Error::of_file(problem)
+    })
 }
 
 /// A text that ends too early, or is not JSON where it seems to be, is the likelier cause.
 fn unknown_format(text: &[u8]) -> String {
-    let names: Vec<_> = Format::ALL.into_iter().map(Format::as_str).collect();
-    let names = names.join(", ");
     if text.trim_ascii().is_empty() {
         return "the file is empty".to_owned();
     }
@@ -78,7 +87,7 @@ fn unknown_format(text: &[u8]) -> String {
     {
         return format!("not JSON: {error}");
     }
-    format!("it looks like none of the formats {names}")
+    format!("it looks like none of the formats {}", Format::names())
 }
 
 #[cfg(test)]

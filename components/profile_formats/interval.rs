@@ -5,18 +5,17 @@
 //! The interval of a file that does not say what it was.
 
 use crate::error::Error;
+use crate::recording::LAST_TIME;
 
 /// In milliseconds, where nothing is known.
 pub const DEFAULT: f64 = 1.;
 
-const LONGEST: f64 = 1e13;
-
 /// What a file says it was, in milliseconds.
 pub fn checked(interval: f64, place: &str) -> Result<f64, Error> {
-    if interval > 0. && interval <= LONGEST {
+    if interval > 0. && interval <= LAST_TIME {
         return Ok(interval);
     }
-    let problem = format!("an interval of {interval} ms is not between 0 and {LONGEST} ms");
+    let problem = format!("an interval of {interval} ms is not between 0 and {LAST_TIME} ms");
     Err(Error::new(place, problem))
 }
 

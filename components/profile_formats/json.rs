@@ -27,6 +27,14 @@ pub fn read<T: DeserializeOwned>(text: &[u8]) -> Result<T, Error> {
     Ok(value)
 }
 
+/// Columns of one table are as long as each other; `place` is that of the one that may not be.
+pub fn check_length(length: usize, of: usize, place: impl FnOnce() -> String) -> Result<(), Error> {
+    match length == of {
+        true => Ok(()),
+        false => Err(Error::new(place(), format!("{length} entries for {of}"))),
+    }
+}
+
 /// An array that is made while it is written.
 pub struct Array<F>(pub F);
 

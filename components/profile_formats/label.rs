@@ -13,7 +13,7 @@
 
 use std::num::NonZeroU32;
 
-use crate::recording::{EventLoop, Frame};
+use crate::recording::{EventLoop, Frame, FrameId, FrameKind, Invalid};
 
 /// An anonymous function or top-level script.
 const ANONYMOUS: &str = "(anonymous)";
@@ -39,6 +39,21 @@ pub struct Label {
     pub resource: Option<String>,
     pub line: Option<NonZeroU32>,
     pub column: Option<NonZeroU32>,
+}
+
+impl Label {
+    /// The function in the tables of an event loop.
+    pub fn add_to(self, event_loop: &mut EventLoop, kind: FrameKind) -> Result<FrameId, Invalid> {
+        let resource = event_loop.add_resource(&self.resource.unwrap_or_default())?;
+        event_loop.add_frame(Frame {
+            name: self.name,
+            kind,
+            resource,
+            line: self.line,
+            column: self.column,
+            realm: None,
+        })
+    }
 }
 
 pub fn write(event_loop: &EventLoop, frame: &Frame) -> String {

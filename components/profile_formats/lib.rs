@@ -36,7 +36,7 @@ mod web_trace;
 
 pub use crate::error::{Error, WriteError};
 pub use crate::format::Format;
-pub use crate::input::{MAX_TEXT_BYTES, read};
+pub use crate::input::{MAX_TEXT_BYTES, content, read};
 pub use crate::recording::{
     Activity, EventLoop, EventLoopKind, Frame, FrameId, FrameKind, Invalid, MAX_STACK_DEPTH,
     Process, Realm, RealmId, Recording, ResourceId, Sample, Stack, StackId,

@@ -31,6 +31,7 @@ pub struct Recording {
     /// Milliseconds from one sample of an event loop to the next; more than 0. Where a file says nothing of
     /// it, it is the median of what lies between its samples.
     pub interval: f64,
+    /// Each with its event loops; ids of tables are an event loop's own.
     pub processes: Vec<Process>,
 }
 
@@ -47,10 +48,30 @@ impl Recording {
         }
     }
 
-    pub fn event_loops(&self) -> impl Iterator<Item = &EventLoop> {
+    /// The recording of one of its event loops alone, counted from 0 over all processes.
+    pub fn only(&self, index: usize) -> Option<Self> {
+        let (process, event_loop) = self.event_loops_of_processes().nth(index)?;
+        Some(Self {
+            processes: vec![Process {
+                name: process.name.clone(),
+                pid: process.pid,
+                ended: process.ended,
+                event_loops: vec![event_loop.clone()],
+            }],
+            ..*self
+        })
+    }
+
+    /// Each event loop with its process.
+    pub fn event_loops_of_processes(&self) -> impl Iterator<Item = (&Process, &EventLoop)> {
         self.processes
             .iter()
-            .flat_map(|process| &process.event_loops)
+            .flat_map(|process| process.event_loops.iter().map(move |one| (process, one)))
+    }
+
+    /// Those of all processes, in their order.
+    pub fn event_loops(&self) -> impl Iterator<Item = &EventLoop> {
+        self.event_loops_of_processes().map(|(_, one)| one)
     }
 
     /// A name for each event loop that no other has: its process' where there are several, and its own.
@@ -58,22 +79,20 @@ impl Recording {
         let is_several = self.processes.len() > 1;
         let mut names = IndexSet::new();
         let mut numbers: HashMap<String, u64> = HashMap::new();
-        for process in &self.processes {
-            for event_loop in &process.event_loops {
-                let name = match is_several && !process.name.is_empty() {
-                    true => format!("{} / {}", process.name, event_loop.name),
-                    false => event_loop.name.clone(),
+        for (process, event_loop) in self.event_loops_of_processes() {
+            let name = match is_several && !process.name.is_empty() {
+                true => format!("{} / {}", process.name, event_loop.name),
+                false => event_loop.name.clone(),
+            };
+            let number = numbers.entry(name.clone()).or_default();
+            loop {
+                *number += 1;
+                let distinct = match *number {
+                    1 => name.clone(),
+                    number => format!("{name} ({number})"),
                 };
-                let number = numbers.entry(name.clone()).or_default();
-                loop {
-                    *number += 1;
-                    let distinct = match *number {
-                        1 => name.clone(),
-                        number => format!("{name} ({number})"),
-                    };
-                    if names.insert(distinct) {
-                        break;
-                    }
+                if names.insert(distinct) {
+                    break;
                 }
             }
         }
@@ -81,10 +100,12 @@ impl Recording {
     }
 }
 
+/// A process of the browser, or what a file has for one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Process {
     /// Empty if unknown.
     pub name: String,
+    /// The system's number of it; absent if it is unknown.
     pub pid: Option<u32>,
     /// When it ended, if it did while the recording went on: milliseconds on the clock of the samples.
     pub ended: Option<f64>,
@@ -144,6 +165,7 @@ pub struct Frame {
     pub realm: Option<RealmId>,
 }
 
+/// Whose code a frame is.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub enum FrameKind {
     /// A function of a script.
@@ -166,6 +188,7 @@ pub struct Stack {
     pub frame: FrameId,
 }
 
+/// What an event loop was found at.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
     /// Milliseconds on the recording's clock.
@@ -254,14 +277,14 @@ impl StackId {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Invalid {
     /// Times do not go back.
-    Backwards {
-        time: f64,
-        last: f64,
-    },
+    Backwards { time: f64, last: f64 },
     /// Not a number of milliseconds from 0 on.
     Time(f64),
+    /// A sample that stands for none.
     NoWeight,
+    /// The samples of an event loop stand for more than numbers of JSON can count.
     TooHeavy,
+    /// A stack of more than [`MAX_STACK_DEPTH`] frames.
     TooDeep,
     /// A table has as many entries as ids.
     Full,
@@ -286,6 +309,7 @@ impl fmt::Display for Invalid {
 }
 
 impl EventLoop {
+    /// Without samples.
     pub fn new(name: impl Into<String>, kind: EventLoopKind) -> Self {
         Self {
             name: name.into(),
@@ -306,6 +330,7 @@ impl EventLoop {
         id(index).map(|id| Some(ResourceId(id)))
     }
 
+    /// An equal one keeps its id.
     pub fn add_realm(&mut self, realm: Realm) -> Result<RealmId, Invalid> {
         id(self.realms.insert_full(realm).0).map(RealmId)
     }
@@ -412,6 +437,7 @@ impl EventLoop {
         &self.samples
     }
 
+    /// The entry of a table. Here and below, the id is this event loop's.
     pub fn resource(&self, id: ResourceId) -> &str {
         &self.resources[id.index()]
     }

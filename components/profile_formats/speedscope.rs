@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, WriteError};
 use crate::interval;
 use crate::json::{self, Array, Number};
-use crate::label;
+use crate::label::{self, Label};
 use crate::recording::{
     EventLoop, EventLoopKind, Frame, FrameId, FrameKind, Process, Recording, Sample, StackId,
 };
@@ -226,7 +226,8 @@ fn read_profile(
                 let frame = match frames[id] {
                     Some(frame) => frame,
                     None => *frames[id].insert(
-                        add_frame(&mut event_loop, shared_frame)
+                        label_of(shared_frame)
+                            .add_to(&mut event_loop, FrameKind::Unknown)
                             .map_err(|invalid| Error::new(place(), invalid))?,
                     ),
                 };
@@ -242,19 +243,13 @@ fn read_profile(
     Ok(event_loop)
 }
 
-fn add_frame(
-    event_loop: &mut EventLoop,
-    shared: &SharedFrame,
-) -> Result<FrameId, crate::recording::Invalid> {
-    let resource = event_loop.add_resource(shared.file.as_deref().unwrap_or_default())?;
-    event_loop.add_frame(Frame {
+fn label_of(shared: &SharedFrame) -> Label {
+    Label {
         name: label::read_name(&shared.name),
-        kind: FrameKind::Unknown,
-        resource,
+        resource: shared.file.clone(),
         line: shared.line.and_then(NonZeroU32::new),
         column: shared.col.and_then(NonZeroU32::new),
-        realm: None,
-    })
+    }
 }
 
 pub fn write(recording: &Recording, writer: impl Write) -> Result<(), WriteError> {

@@ -18,6 +18,7 @@ pub struct Function<'a> {
     pub column: Option<NonZeroU32>,
 }
 
+/// Samples, each by its weight.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct FunctionTotals {
     /// Samples in which it was the leaf.
@@ -26,10 +27,13 @@ pub struct FunctionTotals {
     pub total: u64,
 }
 
+/// Samples, each by its weight.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Totals<'a> {
+    /// All of them.
     pub samples: u64,
     pub with_stack: u64,
+    /// Those of functions that have any.
     pub functions: HashMap<Function<'a>, FunctionTotals>,
 }
 

@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, WriteError};
 use crate::interval;
-use crate::json::{self, Array};
+use crate::json::{self, Array, check_length};
 use crate::recording::{
     Activity, EventLoop, EventLoopKind, Frame, FrameId, FrameKind, Invalid, Process, Realm,
     RealmId, Recording, ResourceId, Sample, StackId,
@@ -300,8 +300,7 @@ fn read_stacks(
                     .ok()
                     .and_then(|parent| ids.get(parent));
                 let before = before.ok_or_else(|| {
-                    let problem = format!("{parent} is not the index of a stack before this one");
-                    Error::new(format!("{place}.parent[{index}]"), problem)
+                    Error::no_stack_before(format!("{place}.parent[{index}]"), parent)
                 })?;
                 Some(*before)
             },
@@ -382,13 +381,6 @@ fn entry<T: Copy>(
                 table.len()
             ),
         )),
-    }
-}
-
-fn check_length(length: usize, of: usize, place: impl FnOnce() -> String) -> Result<(), Error> {
-    match length == of {
-        true => Ok(()),
-        false => Err(Error::new(place(), format!("{length} entries for {of}"))),
     }
 }
 

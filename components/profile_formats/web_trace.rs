@@ -138,14 +138,13 @@ pub fn read(text: &[u8]) -> Result<Recording, Error> {
 
     let mut stacks = Vec::with_capacity(trace.stacks.len());
     for (index, stack) in trace.stacks.iter().enumerate() {
-        let parent = match stack.parent_id {
-            None => None,
-            // Those before this one.
-            Some(id) => Some(*stacks.get(id as usize).ok_or_else(|| {
-                let problem = format!("{id} is not the index of a stack before this one");
-                Error::new(format!("stacks[{index}].parentId"), problem)
-            })?),
-        };
+        let parent =
+            match stack.parent_id {
+                None => None,
+                Some(id) => Some(*stacks.get(id as usize).ok_or_else(|| {
+                    Error::no_stack_before(format!("stacks[{index}].parentId"), id)
+                })?),
+            };
         let frame = *get(
             &frames,
             stack.frame_id,

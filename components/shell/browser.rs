@@ -166,6 +166,7 @@ impl<S: Surface> Browser<S> {
                 hard_fail: false,
                 multiprocess: command_line.multiprocess,
                 sandbox: command_line.sandbox,
+                background_hang_monitor: command_line.background_hang_monitor,
                 certificate_path: command_line.certificate_path,
                 ignore_certificate_errors: command_line.ignore_certificate_errors,
                 ..Opts::default()

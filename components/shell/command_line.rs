@@ -40,6 +40,8 @@ pub struct CommandLine {
     pub webdriver: Option<u16>,
     /// Whether the process ends at the first page that crashes.
     pub hard_fail: bool,
+    /// Whether Servo watches for tasks that hang.
+    pub background_hang_monitor: bool,
     /// A file of certificates in PEM that are trusted instead of the usual ones.
     pub certificate_path: Option<String>,
     /// Whether certificates are not looked at.
@@ -96,8 +98,8 @@ const AFTER_HELP: &str = "\
 Console messages of the pages go to standard output, one line each; errors and warnings are
 marked. Dialogs are printed too, and dismissed where there is no window.
 
-Preferences are Servo's, by the names of its `Preferences`, and js_profiling_allow=true, which
-lets every top-level page profile itself whatever its headers say.
+Preferences are Servo's, by the names of its `Preferences`, and those of the profiler, such as
+js_profiling_allow=true, which lets every page and worker profile itself whatever its headers say.
 
 The file that HOST_FILE in the environment names is asked for addresses first, and is written like
 /etc/hosts.
@@ -198,6 +200,7 @@ impl CommandLine {
             user_agent: matches.remove_one("user-agent"),
             webdriver,
             hard_fail: matches.get_flag("hard-fail"),
+            background_hang_monitor: matches.get_flag("background-hang-monitor"),
             certificate_path,
             ignore_certificate_errors: matches.get_flag("ignore-certificate-errors"),
             theme: matches.remove_one("theme"),
@@ -210,11 +213,13 @@ impl CommandLine {
     }
 }
 
+/// Of the name of a format.
+pub fn format_parser() -> impl TypedValueParser<Value = Format> {
+    let names = Format::ALL.map(Format::as_str);
+    PossibleValuesParser::new(names).try_map(|name| Format::by_name(&name).ok_or("no format"))
+}
+
 fn convert_command() -> Command {
-    let format = || {
-        let names = Format::ALL.map(Format::as_str);
-        PossibleValuesParser::new(names).try_map(|name| Format::by_name(&name).ok_or("no format"))
-    };
     Command::new("convert")
         .about("Convert a profile from one format into another")
         .after_help(AFTER_CONVERT_HELP)
@@ -234,7 +239,7 @@ fn convert_command() -> Command {
             Arg::new("from")
                 .long("from")
                 .value_name("FORMAT")
-                .value_parser(format())
+                .value_parser(format_parser())
                 .help(
                     "The format of IN; recognised by its content, then by its name, unless given",
                 ),
@@ -243,7 +248,7 @@ fn convert_command() -> Command {
             Arg::new("to")
                 .long("to")
                 .value_name("FORMAT")
-                .value_parser(format())
+                .value_parser(format_parser())
                 .help("The format of OUT; that of its name unless given"),
         )
         .arg(
@@ -325,7 +330,7 @@ fn page_argument() -> Arg {
 }
 
 /// The options of the browser, whatever it is started for.
-fn shared_arguments() -> [Arg; 11] {
+fn shared_arguments() -> [Arg; 12] {
     [
         Arg::new("headless")
             .long("headless")
@@ -372,6 +377,10 @@ fn shared_arguments() -> [Arg; 11] {
             .long("hard-fail")
             .action(ArgAction::SetTrue)
             .help("End at once when a page crashes"),
+        Arg::new("background-hang-monitor")
+            .long("background-hang-monitor")
+            .action(ArgAction::SetTrue)
+            .help("Log tasks of pages that hang, as RUST_LOG=servo_constellation=warn shows"),
         Arg::new("certificate-path")
             .long("certificate-path")
             .value_name("FILE")
@@ -505,6 +514,7 @@ fn stylesheet(file: &Path, working_directory: &Path) -> Result<StyleSheet, Strin
 #[cfg(test)]
 mod tests {
     use profile_recorder::EventLoops;
+    use tempfile::NamedTempFile;
 
     use super::*;
     use crate::profile::Output;
@@ -534,6 +544,7 @@ mod tests {
                 user_agent: None,
                 webdriver: None,
                 hard_fail: false,
+                background_hang_monitor: false,
                 certificate_path: None,
                 ignore_certificate_errors: false,
                 theme: None,
@@ -579,6 +590,7 @@ mod tests {
                 user_agent: Some("Test/1.0 (x)".to_owned()),
                 webdriver: None,
                 hard_fail: true,
+                background_hang_monitor: false,
                 certificate_path: None,
                 ignore_certificate_errors: true,
                 theme: Some(Theme::Dark),
@@ -594,32 +606,25 @@ mod tests {
         );
     }
 
-    /// A file of its own for a test, which is gone at the end.
-    struct File(PathBuf);
+    /// A file of its own for a test, gone when dropped.
+    struct File(NamedTempFile);
 
     impl File {
-        fn new(name: &str, content: &str) -> Self {
-            let path = std::env::temp_dir().join(format!("strobe-{}-{name}", std::process::id()));
-            fs::write(&path, content).unwrap();
-            Self(path)
+        fn new(content: &str) -> Self {
+            let file = NamedTempFile::new().unwrap();
+            fs::write(&file, content).unwrap();
+            Self(file)
         }
 
         fn path(&self) -> &str {
-            self.0.to_str().unwrap()
-        }
-    }
-
-    impl Drop for File {
-        fn drop(&mut self) {
-            let _ = fs::remove_file(&self.0);
+            self.0.path().to_str().unwrap()
         }
     }
 
     #[test]
     fn what_a_conformance_run_passes_is_understood() {
-        let certificates = File::new("ca.pem", "-----BEGIN CERTIFICATE-----\n");
-        let stylesheets =
-            [("a.css", "p {}"), ("b.css", "b {}")].map(|(name, content)| File::new(name, content));
+        let certificates = File::new("-----BEGIN CERTIFICATE-----\n");
+        let stylesheets = ["p {}", "b {}"].map(File::new);
         // In the order of wptrunner.
         let command_line = run(&[
             "--webdriver=4444",
@@ -651,12 +656,13 @@ mod tests {
                 user_agent: Some("Servo/wptrunner".to_owned()),
                 webdriver: Some(4444),
                 hard_fail: true,
+                background_hang_monitor: false,
                 certificate_path: Some(certificates.path().to_owned()),
                 ignore_certificate_errors: true,
                 theme: None,
                 user_stylesheets: [(&stylesheets[0], "p {}"), (&stylesheets[1], "b {}")]
                     .map(|(file, source)| StyleSheet {
-                        url: Url::from_file_path(&file.0).unwrap(),
+                        url: Url::from_file_path(file.path()).unwrap(),
                         source: source.to_owned(),
                     })
                     .into(),
@@ -677,7 +683,7 @@ mod tests {
 
     #[test]
     fn a_file_without_certificates_is_refused() {
-        let file = File::new("empty.pem", "nothing");
+        let file = File::new("nothing");
         let message = parse(&["--certificate-path", file.path(), "about:blank"]).unwrap_err();
         assert!(message.contains(file.path()), "{message}");
         assert!(message.contains("no certificate"), "{message}");

@@ -115,8 +115,8 @@ mod tests {
     #[test]
     fn only_servo_starts_such_a_process() {
         let token_in = |arguments: &[&str]| token(arguments.iter().map(OsString::from));
-        let process = ["strobe", "--content-process", "/tmp/x"];
-        assert_eq!(token_in(&process), Some("/tmp/x".to_owned()));
+        let process = ["strobe", "--content-process", "/tmp/channel"];
+        assert_eq!(token_in(&process), Some("/tmp/channel".to_owned()));
         for arguments in [
             &["strobe"][..],
             &["strobe", "--content-process"],

@@ -6,10 +6,12 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use profile_formats::{Format, MAX_TEXT_BYTES, Recording, WriteError};
+use profile_formats::{Format, WriteError};
+
+use crate::saved_file;
 
 /// Standard input or output instead of a file.
 const STANDARD_STREAM: &str = "-";
@@ -35,30 +37,11 @@ impl Conversion {
         to: Option<Format>,
         event_loop: Option<usize>,
     ) -> Result<Self, String> {
-        let is_compressed = output
-            .extension()
-            .is_some_and(|extension| extension == "gz");
-        if is_compressed {
-            return Err(format!(
-                "{}: nothing is written compressed",
-                output.display()
-            ));
-        }
-        let to = to
-            .or_else(|| Format::by_file_name(&output))
-            .ok_or_else(|| {
-                let names: Vec<_> = Format::ALL.into_iter().map(Format::as_str).collect();
-                let name = output.display();
-                format!(
-                    "{name}: the name says no format; pass --to and one of {}",
-                    names.join(", ")
-                )
-            })?;
         Ok(Self {
+            to: saved_file::format_for(&output, to, "--to")?,
             input,
             output,
             from,
-            to,
             event_loop,
         })
     }
@@ -73,12 +56,17 @@ impl Conversion {
         let (mut recording, _) = profile_formats::read(&content, Some(&self.input), self.from)
             .map_err(|error| at_input(&error))?;
         if let Some(index) = self.event_loop {
-            recording = only(recording, index).map_err(|problem| at_input(&problem))?;
+            recording = recording.only(index).ok_or_else(|| {
+                let count = recording.event_loops().count();
+                at_input(&format!(
+                    "--event-loop {index}: there are {count}, counted from 0"
+                ))
+            })?;
         }
         let written = if self.output == OsStr::new(STANDARD_STREAM) {
-            write(self.to, &recording, io::stdout().lock())
+            self.to.write(&recording, io::stdout().lock())
         } else {
-            write(self.to, &recording, LateFile::new(&self.output))
+            self.to.write(&recording, LateFile::new(&self.output))
         };
         match written {
             Ok(()) => Ok(()),
@@ -92,44 +80,10 @@ impl Conversion {
 }
 
 fn read_content(input: &Path) -> io::Result<Vec<u8>> {
-    let mut content = Vec::new();
-    let reader: &mut dyn Read = match input == OsStr::new(STANDARD_STREAM) {
-        true => &mut io::stdin().lock(),
-        false => &mut File::open(input)?,
-    };
-    reader.take(MAX_TEXT_BYTES + 1).read_to_end(&mut content)?;
-    if content.len() as u64 > MAX_TEXT_BYTES {
-        let problem = format!("longer than {MAX_TEXT_BYTES} bytes");
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, problem));
+    match input == OsStr::new(STANDARD_STREAM) {
+        true => profile_formats::content(io::stdin().lock()),
+        false => profile_formats::content(File::open(input)?),
     }
-    Ok(content)
-}
-
-/// A recording of one of its event loops.
-fn only(mut recording: Recording, index: usize) -> Result<Recording, String> {
-    let count = recording.event_loops().count();
-    let mut number = 0;
-    for process in &mut recording.processes {
-        process.event_loops.retain(|_| {
-            number += 1;
-            number - 1 == index
-        });
-    }
-    recording
-        .processes
-        .retain(|process| !process.event_loops.is_empty());
-    match recording.processes.is_empty() {
-        true => Err(format!(
-            "--event-loop {index}: there are {count}, counted from 0"
-        )),
-        false => Ok(recording),
-    }
-}
-
-fn write(format: Format, recording: &Recording, writer: impl Write) -> Result<(), WriteError> {
-    let mut writer = BufWriter::new(writer);
-    format.write(recording, &mut writer)?;
-    Ok(writer.flush()?)
 }
 
 /// A file that is not touched before there is something to write, which may be the input.
@@ -166,16 +120,19 @@ impl Write for LateFile<'_> {
 mod tests {
     use std::fs;
 
+    use tempfile::TempDir;
+
     use super::*;
 
-    /// A folder of its own for a test, which is gone at the end.
-    struct Folder(PathBuf);
+    struct Folder(TempDir);
 
     impl Folder {
-        fn new(name: &str) -> Self {
-            let path = std::env::temp_dir().join(format!("strobe-{}-{name}", std::process::id()));
-            fs::create_dir(&path).unwrap();
-            Self(path)
+        fn new() -> Self {
+            Self(tempfile::tempdir().unwrap())
+        }
+
+        fn path(&self, name: &str) -> PathBuf {
+            self.0.path().join(name)
         }
 
         fn convert(
@@ -184,22 +141,16 @@ mod tests {
             output: &str,
             event_loop: Option<usize>,
         ) -> Result<String, String> {
-            let output = self.0.join(output);
-            Conversion::new(self.0.join(input), output.clone(), None, None, event_loop)?.run()?;
+            let output = self.path(output);
+            Conversion::new(self.path(input), output.clone(), None, None, event_loop)?.run()?;
             Ok(fs::read_to_string(output).unwrap())
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
         }
     }
 
     #[test]
     fn a_file_becomes_another() {
-        let folder = Folder::new("convert");
-        fs::write(folder.0.join("a.folded"), "f;g 2\nf 1\n").unwrap();
+        let folder = Folder::new();
+        fs::write(folder.path("a.folded"), "f;g 2\nf 1\n").unwrap();
         folder.convert("a.folded", "b.cpuprofile", None).unwrap();
         let page = folder.convert("b.cpuprofile", "c.html", None).unwrap();
         assert!(page.starts_with("<!DOCTYPE html>"), "{page}");
@@ -209,15 +160,15 @@ mod tests {
 
     #[test]
     fn one_of_several_event_loops_is_chosen() {
-        let folder = Folder::new("choose");
-        fs::write(folder.0.join("a.folded"), "[main];f 2\n[worker];g 1\n").unwrap();
+        let folder = Folder::new();
+        fs::write(folder.path("a.folded"), "[main];f 2\n[worker];g 1\n").unwrap();
         let error = folder.convert("a.folded", "b.trace", None).unwrap_err();
         assert!(
             error.contains("a.folded: the format trace holds one event loop"),
             "{error}"
         );
         assert!(error.contains("1 \"worker\"; pass --event-loop"), "{error}");
-        assert!(!folder.0.join("b.trace").exists());
+        assert!(!folder.path("b.trace").exists());
         let trace = folder.convert("a.folded", "b.trace", Some(1)).unwrap();
         assert!(
             trace.contains("\"g\"") && !trace.contains("\"f\""),
@@ -232,9 +183,9 @@ mod tests {
 
     #[test]
     fn an_error_names_the_file_and_the_place() {
-        let folder = Folder::new("errors");
-        fs::write(folder.0.join("a.folded"), "f 1\nf x\n").unwrap();
-        fs::write(folder.0.join("b.folded"), "f 1\n").unwrap();
+        let folder = Folder::new();
+        fs::write(folder.path("a.folded"), "f 1\nf x\n").unwrap();
+        fs::write(folder.path("b.folded"), "f 1\n").unwrap();
         for (input, output, parts) in [
             ("none", "b.trace", &["none: ", "No such file"][..]),
             ("a.folded", "b.trace", &["a.folded: line 2: "]),

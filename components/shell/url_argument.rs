@@ -4,6 +4,7 @@
 
 //! From what a person types on the command line to the URL of a page.
 
+use std::env;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -99,43 +100,42 @@ fn unsupported_scheme(text: &str, scheme: &str) -> String {
     format!("bad URL '{text}': the scheme '{scheme}' is none of http, https, file, data and about")
 }
 
+/// The path in the home folder that `~/PATH` means; none for any other text.
+pub fn in_home(text: &str) -> Option<PathBuf> {
+    Some(env::home_dir()?.join(text.strip_prefix("~/")?))
+}
+
 #[cfg(test)]
 mod tests {
-    use std::env;
+    use tempfile::TempDir;
 
     use super::*;
 
     /// A folder with a few files, gone when dropped.
-    struct Folder(PathBuf);
+    struct Folder(TempDir);
 
     impl Folder {
-        fn new(name: &str) -> Self {
-            let path = env::temp_dir().join(format!("strobe-{name}-{}", std::process::id()));
-            fs::create_dir_all(path.join("pages")).unwrap();
+        fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            fs::create_dir(folder.path().join("pages")).unwrap();
             for file in ["page.html", "pages/a b.html", "odd?name#.html"] {
-                fs::write(path.join(file), "").unwrap();
+                fs::write(folder.path().join(file), "").unwrap();
             }
-            Self(path)
+            Self(folder)
         }
 
         fn resolve(&self, argument: &str) -> Result<String, String> {
-            resolve(OsStr::new(argument), &self.0).map(String::from)
+            resolve(OsStr::new(argument), self.0.path()).map(String::from)
         }
 
         fn url(&self, path: &str) -> Result<String, String> {
-            Ok(format!("file://{}/{path}", self.0.display()))
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
+            Ok(format!("file://{}/{path}", self.0.path().display()))
         }
     }
 
     #[test]
     fn urls_stay_as_they_are() {
-        let folder = Folder::new("urls");
+        let folder = Folder::new();
         for url in [
             "http://localhost:8000/page?a=b#c",
             "https://example.com/",
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn paths_are_relative_to_the_working_directory_or_absolute() {
-        let folder = Folder::new("paths");
+        let folder = Folder::new();
         assert_eq!(folder.resolve("page.html"), folder.url("page.html"));
         assert_eq!(
             folder.resolve("./pages/../page.html"),
@@ -161,7 +161,7 @@ mod tests {
             folder.url("pages/a%20b.html")
         );
         assert_eq!(folder.resolve("pages"), folder.url("pages/"));
-        let absolute = folder.0.join("page.html");
+        let absolute = folder.0.path().join("page.html");
         assert_eq!(
             folder.resolve(absolute.to_str().unwrap()),
             folder.url("page.html")
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn a_path_may_have_a_query_and_a_fragment_unless_a_file_has_that_name() {
-        let folder = Folder::new("queries");
+        let folder = Folder::new();
         assert_eq!(
             folder.resolve("page.html?interval=1#top"),
             folder.url("page.html?interval=1#top")
@@ -190,23 +190,23 @@ mod tests {
     fn the_name_of_a_file_need_not_be_unicode() {
         use std::os::unix::ffi::OsStrExt;
 
-        let folder = Folder::new("bytes");
+        let folder = Folder::new();
         let name = OsStr::from_bytes(b"\xff.html");
-        assert!(resolve(name, &folder.0).is_err());
-        fs::write(folder.0.join(name), "").unwrap();
+        assert!(resolve(name, folder.0.path()).is_err());
+        fs::write(folder.0.path().join(name), "").unwrap();
         assert_eq!(
-            resolve(name, &folder.0).map(String::from),
+            resolve(name, folder.0.path()).map(String::from),
             folder.url("%FF.html")
         );
     }
 
     #[test]
     fn an_error_names_the_argument_and_what_is_wrong() {
-        let folder = Folder::new("errors");
+        let folder = Folder::new();
         let missing = folder.resolve("missing.html").unwrap_err();
         assert!(missing.contains("'missing.html'"), "{missing}");
         assert!(
-            missing.contains(folder.0.join("missing.html").to_str().unwrap()),
+            missing.contains(folder.0.path().join("missing.html").to_str().unwrap()),
             "{missing}"
         );
         for (argument, complaint) in [

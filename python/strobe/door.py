@@ -24,6 +24,8 @@ Two commands do everything on a fresh Debian or Ubuntu machine, set-up included:
 PROFILE_OPTIONS = ("--release", "-h", "--help")
 # What the runner of web-platform-tests takes for its log.
 RUNNER_LOG = re.compile(r"--log-[a-z-]+(=|$)")
+# The suites of `check`.
+CHECKS = ("models", "miri", "valgrind", "sanitizers", "all")
 
 
 def main(arguments: list[str]) -> int:
@@ -195,6 +197,45 @@ def make_parser() -> argparse.ArgumentParser:
     fuzz.add_argument("--jobs", metavar="N", type=_count, help="targets at once (default: one per processor)")
     fuzz.add_argument("--seed", metavar="S", type=_count, help="where the random numbers begin (default: anywhere)")
     fuzz.add_argument("--replay", metavar="FILE", type=Path, help="run one input again")
+    stress = add(
+        "stress",
+        "make the browser's life hard at random, and see whether it survives",
+        "Episodes follow one another: each is a browser with random pages, to which something is done. Fails if it "
+        "crashes, hangs or leaks, if a thread of it panics, or if a page finds a profile that cannot be. What fails is "
+        "printed with the command that does the same episode again; logs and stacks are in target/stress. "
+        "STROBE_BINARY names another browser than the one that is built.",
+        usage="mach stress [-h] [--release] [--minutes N] [--seed S] [--feature NAME ...] [--no-profilers]\n"
+        "       mach stress [-h] [--release] --seed S --episode K [--no-profilers]",
+    )
+    add_release(stress)
+    stress.add_argument("--minutes", metavar="N", type=_amount, default=10.0, help="how long (default: 10)")
+    stress.add_argument("--seed", metavar="S", type=_count, help="where the plan begins (default: anywhere)")
+    stress.add_argument("--episode", metavar="K", type=_number, help="this episode of the plan alone")
+    stress.add_argument(
+        "--feature",
+        metavar="NAME",
+        action="append",
+        default=[],
+        dest="features",
+        help="only episodes about this, such as workers or kills; may be repeated",
+    )
+    stress.add_argument(
+        "--no-profilers",
+        action="store_true",
+        help="without profilers, to see whether something is Servo's own failure",
+    )
+    check = add(
+        "check",
+        "look for what tests do not see",
+        "models: every order of the threads of a handshake, by loom. miri: the same with ordinary threads, and crates "
+        "without unsafe code, by Miri, which needs a nightly toolchain. valgrind: the tests of those crates. "
+        "sanitizers: the sampling component, C++ and Rust, in an embedding of SpiderMonkey without Servo, by "
+        "AddressSanitizer and UndefinedBehaviorSanitizer. Not a part of test.",
+    )
+    check.add_argument("suites", metavar="SUITE", nargs="+", choices=CHECKS, help=", ".join(CHECKS))
+    check.add_argument(
+        "--seconds", metavar="N", type=_count, default=60, help="how long the sanitizers' program runs (default: 60)"
+    )
     add(
         "test-tidy",
         "check formatting, lints, licence headers and hook files",
@@ -210,13 +251,52 @@ def make_parser() -> argparse.ArgumentParser:
         add_release(suite)
         return suite
 
-    overhead = add_suite(
+    def add_count(suite: argparse.ArgumentParser, option: str, default: int, what: str):
+        suite.add_argument(option, metavar="N", type=_count, default=default, help=f"{what} (default: {default})")
+
+    def add_comparison(name: str, summary: str, more: str, rounds: int) -> argparse.ArgumentParser:
+        suite = add_suite(name, summary, f"{more} A control beside each figure shows how much of it is noise.")
+        suite.add_argument(
+            "--vs",
+            choices=["chromium"],
+            help="measure the `chromium` of the PATH, or the one that CHROMIUM names, too, round by round",
+        )
+        add_count(suite, "--rounds", rounds, "how often each browser is started anew for each page")
+        return suite
+
+    overhead = add_comparison(
         "overhead",
         "JavaScript kernels with and without a profiler, at 10 and 1 ms",
-        "Figures are ratios of runs within one page load.",
+        "Figures are ratios of runs within one page load; the processor time is that of all processes of the browser.",
+        rounds=3,
     )
-    overhead.add_argument(
-        "--pairs", metavar="N", type=_count, default=12, help="pairs of runs per kernel and interval (default: 12)"
+    add_count(overhead, "--pairs", 3, "pairs of runs per round, kernel and interval")
+    add_count(overhead, "--blocks", 2, "pairs of blocks per round of which the processor time is taken")
+    policy = add_comparison(
+        "policy",
+        "loading 5 MB of script where a policy allows profiling and nobody profiles",
+        "Load time and script time with each header, against those without.",
+        rounds=2,
+    )
+    add_count(policy, "--loads", 4, "loads per round and header")
+    add_comparison(
+        "trace",
+        "stopping profilers with 100,000 samples",
+        "How long stop() takes, how long the event loop is blocked, and what memory the samples took.",
+        rounds=3,
+    )
+    scale = add_comparison(
+        "scale",
+        "JavaScript kernels with 50 profilers against one, and how many there may be",
+        "Figures are ratios of runs within one page load.",
+        rounds=3,
+    )
+    add_count(scale, "--pairs", 3, "pairs of runs per round, kernel and interval")
+    add_comparison(
+        "start",
+        "the first profiler of a page with 8,000 hot functions",
+        "The time of its creation, and the speed of the functions before and after.",
+        rounds=12,
     )
     soak = add_suite(
         "soak",
@@ -253,6 +333,14 @@ def make_parser() -> argparse.ArgumentParser:
     workers.add_argument(
         "--seconds", metavar="N", type=_amount, default=60.0, help="how long with and how long without (default: 60)"
     )
+    docs = suites.add_parser(
+        "docs",
+        help="write docs/performance.md from the saved figures",
+        description="Write sections of docs/performance.md from the figures that suites have saved in target/bench.",
+        allow_abbrev=False,
+    )
+    docs.set_defaults(parser=docs)
+    docs.add_argument("suites", metavar="SUITE", nargs="*", help="default: all that have figures")
     hooks = add(
         "update-hooks",
         "change the hooks of an upstream crate",
@@ -272,6 +360,12 @@ def make_parser() -> argparse.ArgumentParser:
 def _count(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
+    return int(text)
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0")
     return int(text)
 
 
@@ -354,6 +448,19 @@ def _fuzz(options, _):
         fuzz.fuzz(options.targets, options.seconds, options.jobs, options.seed)
 
 
+def _stress(options, _):
+    from . import stress
+
+    profile = not options.no_profilers
+    stress.stress(options.minutes, options.seed, options.episode, options.features, options.release, profile)
+
+
+def _check(options, _):
+    from . import check
+
+    check.check(options.suites, options.seconds)
+
+
 def _test_tidy(options, _):
     from . import tidy
 
@@ -383,6 +490,8 @@ COMMANDS = {
     "test-wpt": _test_wpt,
     "test-formats": _test_formats,
     "fuzz": _fuzz,
+    "stress": _stress,
+    "check": _check,
     "test-tidy": _test_tidy,
     "bench": _bench,
     "update-hooks": _update_hooks,

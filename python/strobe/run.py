@@ -63,11 +63,13 @@ def visit(
     started: Callable[[int], None] | None = None,
     on_log: Callable[[str], None] | None = None,
     log_filter: str | None = None,
+    ends: bool = True,
 ):
     """Opens a page that posts one result and closes itself; returns when the browser has ended in order.
 
     `started` is given the browser's process id, and `on_log` the lines of its standard error, which go where ours
-    goes otherwise. `log_filter` says what the browser logs there, as RUST_LOG.
+    goes otherwise. `log_filter` says what the browser logs there, as RUST_LOG. A browser that does not end with its
+    page (`ends`) is ended when the result has come.
 
     Raises MachError if the result does not come, the browser fails, or `bound` seconds pass.
     """
@@ -95,6 +97,8 @@ def visit(
                     body = server.posts.get(timeout=0 if status is not None else 0.1)
                     waiting = False
                     received(body)
+                    if not ends:
+                        return
                 elif status is None:
                     browser.wait(timeout=0.1)
             except (queue.Empty, subprocess.TimeoutExpired):

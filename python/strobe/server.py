@@ -22,6 +22,7 @@ MIME_TYPES = {
     ".wasm": "application/wasm",
 }
 CHECKPOINT = "/checkpoint/"
+ALLOWING_HEADERS = {"Document-Policy": "js-profiling"}
 # A trace of some minutes at 1 ms is a few MB; beyond this the page is out of order.
 LARGEST_POST = 256 * 1024 * 1024
 
@@ -29,14 +30,32 @@ LARGEST_POST = 256 * 1024 * 1024
 class PageServer:
     """Serves a folder on a free port of 127.0.0.1, to be used in a `with` statement.
 
-    Documents come with the policy that allows profiling. What a page posts to `inbox` (a path such as
-    "/trace") is kept in `posts` as bytes, in order of arrival. A post to "/checkpoint/NAME" is answered
-    when `at_checkpoint(NAME)` has returned.
+    Documents come with `document_headers`, which allow profiling unless told otherwise. What a page posts to `inbox`
+    (a path such as "/trace") is kept in `posts` as bytes, in order of arrival. A post to "/checkpoint/NAME" is
+    answered when `at_checkpoint(NAME)` has returned, with the JSON text that it gives if it gives one. What is not in
+    the folder may be in `generated`: the scripts by their paths, as what makes their text. A post to a path of
+    `answers` is answered with the JSON text that is made of its body.
     """
 
-    def __init__(self, folder: Path, inbox: str, at_checkpoint: Callable[[str], None] | None = None):
+    def __init__(
+        self,
+        folder: Path,
+        inbox: str,
+        at_checkpoint: Callable[[str], str | None] | None = None,
+        *,
+        document_headers: dict[str, str] = ALLOWING_HEADERS,
+        generated: dict[str, Callable[[], str]] | None = None,
+        answers: dict[str, Callable[[bytes], str]] | None = None,
+    ):
         self.posts: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-        members = {"folder": folder.resolve(), "inbox": inbox, "posts": self.posts}
+        members = {
+            "folder": folder.resolve(),
+            "inbox": inbox,
+            "posts": self.posts,
+            "document_headers": document_headers,
+            "generated": generated or {},
+            "answers": answers or {},
+        }
         if at_checkpoint is not None:
             members["at_checkpoint"] = staticmethod(at_checkpoint)
         handler = type("Handler", (_Handler,), members)
@@ -57,7 +76,10 @@ class _Handler(BaseHTTPRequestHandler):
     folder: Path
     inbox: str
     posts: queue.SimpleQueue
-    at_checkpoint: Callable[[str], None] | None = None
+    at_checkpoint: Callable[[str], str | None] | None = None
+    document_headers: dict[str, str]
+    generated: dict[str, Callable[[], str]]
+    answers: dict[str, Callable[[bytes], str]]
 
     # The connection stays open between a document and its scripts.
     protocol_version = "HTTP/1.1"
@@ -81,7 +103,13 @@ class _Handler(BaseHTTPRequestHandler):
         if path == self.inbox:
             self.posts.put(body)
         elif path.startswith(CHECKPOINT) and self.at_checkpoint is not None:
-            self.at_checkpoint(path.removeprefix(CHECKPOINT))
+            answer = self.at_checkpoint(path.removeprefix(CHECKPOINT))
+            if answer is not None:
+                self._respond(HTTPStatus.OK, answer.encode(), {"Content-Type": MIME_TYPES[".json"]})
+                return
+        elif answer := self.answers.get(path):
+            self._respond(HTTPStatus.OK, answer(body).encode(), {"Content-Type": MIME_TYPES[".json"]})
+            return
         else:
             self._respond(HTTPStatus.NOT_FOUND)
             return
@@ -89,13 +117,16 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _serve(self, send_body: bool):
         path = unquote(urlsplit(self.path).path).lstrip("/")
+        if generate := self.generated.get(f"/{path}"):
+            self._respond(HTTPStatus.OK, generate().encode(), {"Content-Type": MIME_TYPES[".js"]}, send_body)
+            return
         file = (self.folder / (path or "index.html")).resolve()
         if not file.is_relative_to(self.folder) or not file.is_file():
             self._respond(HTTPStatus.NOT_FOUND)
             return
         headers = {"Content-Type": MIME_TYPES.get(file.suffix, "application/octet-stream")}
         if file.suffix == ".html":
-            headers["Document-Policy"] = "js-profiling"
+            headers.update(self.document_headers)
         self._respond(HTTPStatus.OK, file.read_bytes(), headers, send_body)
 
     def _respond(self, status: HTTPStatus, body: bytes = b"", headers: dict | None = None, send_body: bool = True):

@@ -47,10 +47,15 @@ class DoorTest(unittest.TestCase):
             ("build", "--rel"): "mach build: error: unknown arguments: --rel",
             ("test", "--", "x"): "mach test: error: takes nothing after `--`: x",
             ("run", "a.html", "--headless"): "unknown arguments: --headless; arguments for the browser stand after",
-            ("bench", "speed"): "invalid choice: 'speed' (choose from overhead, soak, accuracy, workers)",
+            ("bench", "speed"): "invalid choice: 'speed' (choose from overhead, policy, trace, scale, ",
             ("bench", "overhead", "--pairs", "0"): "'0' is not a whole number from 1",
+            ("bench", "start", "--vs", "firefox"): "invalid choice: 'firefox' (choose from chromium)",
+            ("bench", "soak", "--vs", "chromium"): "mach bench soak: error: unknown arguments: --vs chromium",
             ("bench", "soak", "--minutes", "-1"): "'-1' is not a number above 0",
             ("bench", "accuracy", "--minutes", "1"): "mach bench accuracy: error: unknown arguments: --minutes 1",
+            ("stress", "--minutes", "0"): "'0' is not a number above 0",
+            ("stress", "--seed", "1", "--episode", "-1"): "'-1' is not a whole number from 0",
+            ("stress", "5"): "mach stress: error: unknown arguments: 5",
             ("test-wpt", "--repeat", "0"): "'0' is not a whole number from 1",
             ("test-wpt", "--logs=x"): "mach test-wpt: error: unknown arguments: --logs=x",
             ("test-wpt", "--base-binary=x"): "--base-binary is for --compare-base",
@@ -84,6 +89,10 @@ class DoorTest(unittest.TestCase):
         _, _, (options, _) = self.main("bench", "workers", "--release")
         self.assertEqual((options.suite, options.seconds), ("workers", 60))
         self.assertTrue(options.release)
+        _, _, (options, _) = self.main("bench", "policy", "--vs", "chromium", "--rounds", "9")
+        self.assertEqual((options.suite, options.vs, options.rounds, options.loads), ("policy", "chromium", 9, 4))
+        _, _, (options, _) = self.main("bench", "docs", "trace", "scale")
+        self.assertEqual((options.suite, options.suites), ("docs", ["trace", "scale"]))
 
     def test_fuzz(self):
         _, _, (options, _) = self.main("fuzz")
@@ -93,6 +102,14 @@ class DoorTest(unittest.TestCase):
         _, _, (options, _) = self.main("fuzz", "a", "--replay", "x")
         self.assertEqual((options.targets, str(options.replay)), (["a"], "x"))
         self.assertIn("'0' is not a whole number from 1", self.main("fuzz", "--jobs", "0")[1])
+
+    def test_stress(self):
+        _, _, (options, _) = self.main("stress")
+        self.assertEqual((options.minutes, options.seed, options.episode, options.features), (10, None, None, []))
+        _, _, (options, _) = self.main("stress", "--seed=3", "--episode", "0", "--release")
+        self.assertEqual((options.seed, options.episode, options.release), (3, 0, True))
+        _, _, (options, _) = self.main("stress", "--feature", "a", "--feature=b", "--no-profilers")
+        self.assertEqual((options.features, options.no_profilers), (["a", "b"], True))
 
     def test_test_wpt(self):
         _, _, (options, _) = self.main("test-wpt")

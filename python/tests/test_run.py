@@ -13,7 +13,7 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-from strobe import bench, run
+from strobe import run
 from strobe.errors import MachError
 from strobe.server import PageServer
 
@@ -74,6 +74,13 @@ class DemoTest(unittest.TestCase):
         self.check_error("^the browser failed with status 3 before the page's result$", "", "--status", "3")
         self.check_error("^the browser ended before /index.html posted its result", "")
 
+    def test_a_browser_that_does_not_end_is_ended(self):
+        results = []
+        with run.PageServer(run.DEMO, inbox="/trace") as server:
+            arguments = [FAKE_BROWSER, "/trace", "{}", "--stay"]
+            run.visit(Path(sys.executable), arguments, server, "/index.html", results.append, BOUND, ends=False)
+        self.assertEqual(results, [b"{}"])
+
     def test_the_bound(self):
         self.check_error("index.html did not post its result within 0 s$", "", "--stay", bound=0.5)
         self.check_error("posted its result, but the browser did not end within 2 s$", RESULT, "--stay", bound=2.0)
@@ -81,51 +88,6 @@ class DemoTest(unittest.TestCase):
     def test_a_browser_that_is_not_there(self):
         with self.assertRaisesRegex(MachError, "^/nowhere/strobe: cannot be run: No such file or directory"):
             run.demo(Path("/nowhere/strobe"), [], self.saved)
-
-
-class BenchTest(unittest.TestCase):
-    RESULT = {
-        "comparisons": [
-            {"name": "off/off", "sampleInterval": None, "samples": 0, "samplesWithStack": 0},
-            {"name": "on/off at 1 ms", "sampleInterval": 1, "samples": 60, "samplesWithStack": 58},
-        ],
-        "kernels": [{"name": "sort", "offMs": 50.26, "ratios": [1.001, 1.05]}],
-        "geometricMeans": [1.001, 1.05],
-    }
-
-    def test_the_table(self):
-        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as output:
-            saved = Path(folder) / "bench" / "overhead.json"
-            browser = Path(folder) / "browser"
-            text = json.dumps(json.dumps(self.RESULT))
-            # bench gives the browser no arguments, so the fake one gets them from a program around it.
-            browser.write_text(
-                f"#!{sys.executable}\nimport runpy, sys\nsys.argv[1:1] = ['/result', {text}]\n"
-                f"runpy.run_path({FAKE_BROWSER!r}, run_name='__main__')\n"
-            )
-            browser.chmod(0o755)
-            bench.overhead(browser, 1, saved)
-            self.assertEqual(json.loads(saved.read_text()), self.RESULT)
-        self.assertEqual(
-            output.getvalue().split("\n")[2:7],
-            [
-                "kernel          ms off  off/off  on/off at 1 ms",
-                "sort              50.3    1.001           1.050",
-                "geometric mean            1.001           1.050",
-                "",
-                "on/off at 1 ms: true interval 1 ms, 60 samples, 58 of them with a stack",
-            ],
-        )
-
-    def test_ratios_of_a_profiler_without_samples_say_nothing(self):
-        result = json.loads(json.dumps(self.RESULT))
-        result["comparisons"][1]["samplesWithStack"] = 0
-        with self.assertRaisesRegex(MachError, "on/off at 1 ms: the profiler gave no sample with a stack"):
-            bench.report(result)
-
-    def test_a_result_of_the_wrong_form(self):
-        with self.assertRaisesRegex(MachError, "wrong form: KeyError: 'kernels'"):
-            bench.report({"comparisons": []})
 
 
 class ServerTest(unittest.TestCase):
@@ -156,6 +118,27 @@ class ServerTest(unittest.TestCase):
         body, headers = self.get("/a%20b.js")
         self.assertEqual((body, headers["Content-Type"]), (b"1", "text/javascript; charset=utf-8"))
         self.assertIsNone(headers["Document-Policy"])
+
+    def test_other_headers_and_generated_scripts(self):
+        texts = iter(("first", "second"))
+        headers = {"Permissions-Policy": "js-profiling=(self)"}
+        generated = {"/made/up.js": lambda: next(texts)}
+        answer = {"time": "1.5", "none": None}.__getitem__
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        (folder / "index.html").write_text("<p>")
+        server = PageServer(folder, "/inbox", answer, document_headers=headers, generated=generated)
+        self.server = self.enterContext(server)
+        _, headers = self.get("/")
+        self.assertEqual(headers["Permissions-Policy"], "js-profiling=(self)")
+        self.assertIsNone(headers["Document-Policy"])
+        for text in (b"first", b"second"):
+            body, headers = self.get("/made/up.js?3")
+            self.assertEqual((body, headers["Content-Type"]), (text, "text/javascript; charset=utf-8"))
+            self.assertIsNone(headers["Permissions-Policy"])
+        for name, status, body in (("time", 200, b"1.5"), ("none", 204, b"")):
+            request = urllib.request.Request(f"{server.origin}/checkpoint/{name}", b"", method="POST")
+            with urllib.request.urlopen(request) as response:
+                self.assertEqual((response.status, response.read()), (status, body))
 
     def test_nothing_outside_the_folder(self):
         for path in ("/../secret.html", "/%2e%2e/secret.html", "/missing.html"):

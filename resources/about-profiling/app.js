@@ -64,6 +64,7 @@ strobe.app = (() => {
     }
   }
 
+  // Does something that may fail, and says what it was if it does.
   async function attempt(what, action) {
     try {
       await action();
@@ -244,7 +245,7 @@ strobe.app = (() => {
     root.classList.toggle("busy", text !== "");
   }
 
-  return { start, view, showTab, openFromServer, openText, forgotten, fail, clearErrors, busy };
+  return { TABS, start, view, showTab, attempt, openFromServer, openText, forgotten, fail, clearErrors, busy };
 })();
 
 strobe.app.start();

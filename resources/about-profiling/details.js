@@ -9,10 +9,6 @@ strobe.details = (() => {
   const { state, format } = strobe;
   const { element, button, byId } = strobe.dom;
   const MOST_RELATIVES = 30;
-  const VIEWS = [
-    ["flame-chart", "Flame chart"], ["flame-graph", "Flame graph"], ["call-tree", "Call tree"],
-    ["bottom-up", "Bottom-up"], ["sources", "Sources"],
-  ];
 
   function start() {
     state.listeners.push(changed => {
@@ -32,9 +28,7 @@ strobe.details = (() => {
     const { recording, totals, nodes, selection: { node } } = state;
     const { functions } = recording;
     const isActivity = functions.isActivity(func);
-    const swatch = element("span", { class: "kind" });
-    swatch.style.backgroundColor = isActivity
-      ? strobe.palette.activityColour(func - functions.count) : functions.colour(func, strobe.palette.scheme());
+    const swatch = element("span", { class: "kind", style: { backgroundColor: functions.swatch(func) } });
     const realms = [...functions.realms[func]].map(id => (id < 0 ? "not recorded" : recording.realms[id].url));
     const weights = [
       ["Self", totals.functionSelf[func]], ["Total", totals.functionTotal[func]],
@@ -46,9 +40,10 @@ strobe.details = (() => {
       element("p", { class: "function-place", id: "details-place", text: functions.place(func) || placeless(func) }),
       weightTable(weights),
       element("div", { class: "show-in", role: "group", "aria-label": "Show in another view" },
-        ...VIEWS.filter(([id]) => id !== state.tab).map(([id, name]) => (
-          button(name, () => strobe.app.showTab(id), { class: "small", "aria-label": `Show in ${name}` })
-        ))),
+        ...strobe.app.TABS.filter(id => id !== state.tab).map(id => {
+          const name = byId(`tab-${id}`).textContent;
+          return button(name, () => strobe.app.showTab(id), { class: "small", "aria-label": `Show in ${name}` });
+        })),
       element("dl", { class: "facts" },
         ...pair("Kind", functions.kindName(func)),
         ...isActivity ? [] : pair(realms.length > 1 ? "Realms" : "Realm", ...realms)));
@@ -93,8 +88,7 @@ strobe.details = (() => {
     const whole = totals.functionTotal[func];
     const items = rows.slice(0, MOST_RELATIVES).map(row => {
       const share = element("span", { class: "share", text: format.percent(row.weight, whole) });
-      const bar = element("span", { class: "bar" });
-      bar.style.width = `${Math.min(100, (100 * row.weight) / whole)}%`;
+      const bar = element("span", { class: "bar", style: { width: `${Math.min(100, (100 * row.weight) / whole)}%` } });
       if (row.func < 0) {
         return element("li", {}, element("span", { class: "relative root", data: { samples: row.weight } },
           bar, share, element("span", { class: "name", text: "(root)" })));
@@ -155,8 +149,7 @@ strobe.details = (() => {
     const activities = element("div", { class: "about" },
       element("h3", { text: "What the event loops did" }),
       element("table", { class: "weights" }, element("tbody", {}, ...shares.map(({ activity, i, weight }) => {
-        const swatch = element("span", { class: "swatch" });
-        swatch.style.backgroundColor = strobe.palette.activityColour(i);
+        const swatch = element("span", { class: "swatch", style: { backgroundColor: strobe.palette.activityColour(i) } });
         return element("tr", {}, element("th", { scope: "row" }, swatch, activity.name),
           element("td", { text: format.count(weight) }), element("td", { text: format.percent(weight, all) }));
       }))));

@@ -6,8 +6,8 @@
 
 // Elements in one expression. Text goes into text nodes alone, whatever it looks like.
 strobe.dom = (() => {
-  // `attributes`: those of the element; of `class`, `text`, `on` and `data` also the class, the text, listeners by type
-  // and the data set. What is undefined or false is left out.
+  // `attributes`: those of the element; as `class`, `text`, `on`, `data` and `style` the class, the text, listeners by
+  // type, the data set and styles. What is undefined or false is left out.
   function element(name, attributes = {}, ...children) {
     const made = document.createElement(name);
     for (const [key, value] of Object.entries(attributes)) {
@@ -23,6 +23,7 @@ strobe.dom = (() => {
           }
           break;
         case "data": Object.assign(made.dataset, value); break;
+        case "style": Object.assign(made.style, value); break;
         default: made.setAttribute(key, value === true ? "" : value);
       }
     }
@@ -38,5 +39,19 @@ strobe.dom = (() => {
     return document.getElementById(id);
   }
 
-  return { element, button, byId };
+  // A function that has something drawn in the next frame, once, however often it is called before.
+  function inNextFrame(draw) {
+    let isScheduled = false;
+    return () => {
+      if (!isScheduled) {
+        isScheduled = true;
+        requestAnimationFrame(() => {
+          isScheduled = false;
+          draw();
+        });
+      }
+    };
+  }
+
+  return { element, button, byId, inNextFrame };
 })();

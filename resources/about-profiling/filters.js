@@ -76,18 +76,8 @@ strobe.filters = (() => {
   }
 
   function reset() {
-    const { recording } = state;
     byId("search").value = "";
-    state.change({
-      search: "", range: null,
-      filters: {
-        loops: new Uint8Array(recording.loops.length).fill(1),
-        kinds: (1 << KIND_NAMES.length) - 1,
-        realms: new Uint8Array(recording.realms.length + 1).fill(1),
-        origins: new Map(),
-        idle: false,
-      },
-    }, "tree", "range", "search", "totals");
+    state.change({ search: "", range: null, filters: state.nothingLeftOut() }, "tree", "range", "search", "totals");
   }
 
   // A list of boxes; `set` gets a function from an entry and whether it was ticked to whether it is now.
@@ -183,7 +173,7 @@ strobe.filters = (() => {
     shown.dataset.shown = totals.shown;
     shown.dataset.all = recording.weight;
     const isFiltered = search || range || filters.idle || !filters.loops.every(Boolean) || !state.everyRealm()
-      || filters.kinds !== (1 << KIND_NAMES.length) - 1;
+      || filters.kinds !== strobe.recording.ALL_KINDS;
     byId("reset-filters").disabled = !isFiltered;
   }
 

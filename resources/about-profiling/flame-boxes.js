@@ -16,6 +16,7 @@ strobe.flameBoxes = (() => {
   const GAP_WIDTH = 4;
   const SCROLL_BAR_WIDTH = 10;
   const LEAST_THUMB = 24;
+  const KEY_STEP = 3 * ROW_HEIGHT;
 
   class Boxes {
     #surface;
@@ -108,22 +109,29 @@ strobe.flameBoxes = (() => {
 
     // The node under a place on the canvas, or -1.
     at(x, y) {
+      return this.boxAt(x, y)?.node ?? -1;
+    }
+
+    // The box under a place on the canvas, if there is one.
+    boxAt(x, y) {
       const all = this.#boxes;
       for (let at = 0; at < this.#count * 4; at += 4) {
         const [left, top, width] = [all[at + 1], all[at + 2], all[at + 3]];
         if (x >= left && x < left + width && y >= top && y < top + ROW_HEIGHT) {
-          return all[at];
+          return this.#box(at);
         }
       }
-      return -1;
+      return undefined;
     }
 
     // All boxes that were drawn: [{ node, x, y, width, height }], on the canvas.
     list() {
-      return Array.from({ length: this.#count }, (_, i) => {
-        const [node, x, y, width] = this.#boxes.subarray(i * 4, i * 4 + 4);
-        return { node, x, y, width, height: ROW_HEIGHT - 1 };
-      });
+      return Array.from({ length: this.#count }, (_, i) => this.#box(i * 4));
+    }
+
+    #box(at) {
+      const [node, x, y, width] = this.#boxes.subarray(at, at + 4);
+      return { node, x, y, width, height: ROW_HEIGHT - 1 };
     }
   }
 
@@ -174,9 +182,25 @@ strobe.flameBoxes = (() => {
       return this.isNeeded() && x >= width - SCROLL_BAR_WIDTH;
     }
 
+    // How far a key scrolls; undefined if it does not.
+    distanceOf(key) {
+      const half = this.#view / 2;
+      return { ArrowUp: -KEY_STEP, ArrowDown: KEY_STEP, PageUp: -half, PageDown: half }[key];
+    }
+
     dragBy(distance) {
       const [, , travel] = this.thumb();
       this.by((distance / Math.max(travel, 1)) * (this.#content - this.#view));
+    }
+  }
+
+  // Shows that the mouse is over a node, and which; -1: over none.
+  function point(canvas, event, node) {
+    canvas.style.cursor = node < 0 ? "default" : "pointer";
+    if (node < 0) {
+      strobe.tip.hide();
+    } else {
+      strobe.tip.show(event, strobe.tip.linesOf(node));
     }
   }
 
@@ -209,5 +233,5 @@ strobe.flameBoxes = (() => {
     return true;
   }
 
-  return { Boxes, Scroll, walk, ROW_HEIGHT };
+  return { Boxes, Scroll, point, walk, ROW_HEIGHT };
 })();

@@ -12,11 +12,10 @@
 strobe.flameChart = (() => {
   const { palette, state, timeWindow } = strobe;
   const { lowerBound, IDLE, UNKNOWN_ACTIVITY } = strobe.recording;
-  const { Boxes, Scroll, ROW_HEIGHT, walk } = strobe.flameBoxes;
+  const { Boxes, Scroll, ROW_HEIGHT, point, walk } = strobe.flameBoxes;
   const HEADER_HEIGHT = 22;
   const SECTION_GAP = 8;
   const RULER_HEIGHT = 20;
-  const SCROLL_STEP = 3 * ROW_HEIGHT;
 
   let canvas, surface, boxes;
   const scroll = new Scroll();
@@ -136,7 +135,7 @@ strobe.flameChart = (() => {
     }
     boxes.draw();
     drawHeaders(scheme);
-    drawRange(scheme);
+    strobe.timeline.drawRange(surface, scheme);
     surface.rect(scheme.header, 0, 0, surface.width, RULER_HEIGHT);
     strobe.timeline.drawRuler(surface, scheme, RULER_HEIGHT);
     surface.flush();
@@ -207,7 +206,7 @@ strobe.flameChart = (() => {
   function drawHeaders(scheme) {
     const labels = [];
     const several = state.recording.processes.length > 1;
-    for (const { l, top } of sections) {
+    for (const { l, top, rows } of sections) {
       const y = top - scroll.top;
       if (y > surface.height || y + HEADER_HEIGHT < RULER_HEIGHT) {
         continue;
@@ -218,7 +217,6 @@ strobe.flameChart = (() => {
       const ended = process.ended === null ? "" : " · process ended";
       labels.push([`${several ? `${process.label} · ` : ""}${loop.label}${ended}`, y]);
       if (process.ended !== null && process.ended < state.window[1]) {
-        const { rows } = sections.find(section => section.l === l);
         const x = ((process.ended - state.window[0]) / timeWindow.span(state.window)) * surface.width;
         surface.rect(scheme.text, Math.max(0, Math.round(x)), y + HEADER_HEIGHT, 2, rows * ROW_HEIGHT);
       }
@@ -227,23 +225,6 @@ strobe.flameChart = (() => {
     for (const [label, y] of labels) {
       surface.text(strobe.surface.fit(label, surface.width - 24), 6, y + HEADER_HEIGHT / 2, scheme.faint);
     }
-  }
-
-  function drawRange(scheme) {
-    if (!state.range) {
-      return;
-    }
-    const place = time => {
-      const x = ((time - state.window[0]) / timeWindow.span(state.window)) * surface.width;
-      return Math.max(0, Math.min(surface.width, Math.round(x)));
-    };
-    const [left, right] = state.range.map(place);
-    surface.rect(scheme.shade, 0, 0, left, surface.height);
-    surface.rect(scheme.shade, right, 0, surface.width - right, surface.height);
-    surface.flush();
-    surface.rect(scheme.accent, left, 0, 1, surface.height);
-    surface.rect(scheme.accent, Math.max(left, right - 1), 0, 1, surface.height);
-    surface.flush();
   }
 
   // Dragging pans, or, with Shift, chooses the time that counts.
@@ -262,12 +243,7 @@ strobe.flameChart = (() => {
     strobe.tip.hide();
     const { kind, window, top } = dragging;
     if (kind === "range") {
-      const timeAt = place => Math.min(Math.max(
-        state.window[0] + (place / surface.width) * timeWindow.span(state.window), state.bounds()[0]), state.bounds()[1]);
-      const range = [timeAt(Math.min(x, fromX)), timeAt(Math.max(x, fromX))];
-      if (range[1] > range[0]) {
-        state.change({ range }, "range");
-      }
+      strobe.timeline.chooseRange(x, fromX, surface.width);
       return;
     }
     scroll.top = top;
@@ -296,13 +272,7 @@ strobe.flameChart = (() => {
       return;
     }
     const [x, y] = strobe.surface.mousePlace(canvas, event);
-    const node = y < RULER_HEIGHT ? -1 : boxes.at(x, y);
-    canvas.style.cursor = node < 0 ? "default" : "pointer";
-    if (node < 0) {
-      strobe.tip.hide();
-    } else {
-      strobe.tip.show(event, strobe.tip.linesOf(node));
-    }
+    point(canvas, event, y < RULER_HEIGHT ? -1 : boxes.at(x, y));
   }
 
   function wheel(event) {
@@ -327,9 +297,7 @@ strobe.flameChart = (() => {
   // To the box that is under the mouse.
   function zoomToBox(event) {
     const [x, y] = strobe.surface.mousePlace(canvas, event);
-    const box = boxes.list().find(({ x: left, y: top, width, height }) => (
-      x >= left && x < left + width && y >= top && y <= top + height
-    ));
+    const box = boxes.boxAt(x, y);
     if (box) {
       const [from] = state.window;
       const perPixel = timeWindow.span(state.window) / surface.width;
@@ -343,10 +311,7 @@ strobe.flameChart = (() => {
     if (!state.recording || walk(event) || strobe.timeline.key(event)) {
       return;
     }
-    const distances = {
-      ArrowUp: -SCROLL_STEP, ArrowDown: SCROLL_STEP, PageUp: -surface.height / 2, PageDown: surface.height / 2,
-    };
-    const distance = distances[event.key];
+    const distance = scroll.distanceOf(event.key);
     if (distance !== undefined && !event.ctrlKey && !event.altKey && !event.metaKey) {
       event.preventDefault();
       scrollBy(distance);

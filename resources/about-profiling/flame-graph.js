@@ -8,14 +8,12 @@
 // samples; callers are above, and of those side by side the heaviest is on the left.
 strobe.flameGraph = (() => {
   const { palette, state, timeWindow } = strobe;
-  const { Boxes, Scroll, ROW_HEIGHT, walk } = strobe.flameBoxes;
+  const { Boxes, Scroll, ROW_HEIGHT, point, walk } = strobe.flameBoxes;
   const WHOLE = [0, 1];
   const LEAST_SPAN = 1e-6;
   const TOP = 4;
   // CSS pixels; what is narrower is drawn together with its lighter siblings.
   const NARROW = 0.75;
-  const ZOOM_PER_PIXEL = 0.0022;
-  const SCROLL_STEP = 3 * ROW_HEIGHT;
 
   let canvas, surface, boxes;
   const scroll = new Scroll();
@@ -36,16 +34,12 @@ strobe.flameGraph = (() => {
   }
 
   function refresh(changed) {
-    if (!state.recording || state.tab !== "flame-graph") {
-      if (changed.has("recording")) {
-        window = WHOLE;
-        scroll.top = 0;
-      }
-      return;
-    }
     if (changed.has("recording")) {
       window = WHOLE;
       scroll.top = 0;
+    }
+    if (!state.recording || state.tab !== "flame-graph") {
+      return;
     }
     if ((changed.has("selection") || changed.has("tab")) && !dragging) {
       revealSelection();
@@ -184,17 +178,7 @@ strobe.flameGraph = (() => {
     drawSoon();
   }
 
-  let isScheduled = false;
-
-  function drawSoon() {
-    if (!isScheduled) {
-      isScheduled = true;
-      requestAnimationFrame(() => {
-        isScheduled = false;
-        draw();
-      });
-    }
-  }
+  const drawSoon = strobe.dom.inNextFrame(draw);
 
   function endDrag([x, y], _from, moved) {
     if (!moved && !dragging.onBar) {
@@ -208,13 +192,7 @@ strobe.flameGraph = (() => {
     if (!state.recording || event.buttons) {
       return;
     }
-    const node = boxes.at(...strobe.surface.mousePlace(canvas, event));
-    canvas.style.cursor = node < 0 ? "default" : "pointer";
-    if (node < 0) {
-      strobe.tip.hide();
-    } else {
-      strobe.tip.show(event, strobe.tip.linesOf(node));
-    }
+    point(canvas, event, boxes.at(...strobe.surface.mousePlace(canvas, event)));
   }
 
   function wheel(event) {
@@ -223,14 +201,11 @@ strobe.flameGraph = (() => {
     }
     event.preventDefault();
     strobe.tip.hide();
-    const [dx, dy] = strobe.surface.wheelDistance(event);
     const [x] = strobe.surface.mousePlace(canvas, event);
     if (event.altKey || scroll.isOnBar(x, surface.width)) {
-      scroll.by(dy);
-    } else if (event.shiftKey || Math.abs(dx) > Math.abs(dy)) {
-      window = timeWindow.pan(window, (dx || dy) / 600, WHOLE);
+      scroll.by(strobe.surface.wheelDistance(event)[1]);
     } else {
-      window = timeWindow.zoom(window, Math.exp(dy * ZOOM_PER_PIXEL), x / surface.width, WHOLE, LEAST_SPAN);
+      window = timeWindow.turned(window, event, x / surface.width, WHOLE, LEAST_SPAN);
     }
     drawSoon();
   }
@@ -239,33 +214,19 @@ strobe.flameGraph = (() => {
     if (!state.recording || walk(event) || event.ctrlKey || event.altKey || event.metaKey) {
       return;
     }
-    const zoomBy = factor => setWindow(timeWindow.zoom(window, factor, 0.5, WHOLE, LEAST_SPAN));
-    const panBy = part => setWindow(timeWindow.pan(window, part, WHOLE));
-    const scrollBy = distance => {
+    const moved = timeWindow.keyed(window, event.key, WHOLE, LEAST_SPAN);
+    const distance = scroll.distanceOf(event.key);
+    if (moved) {
+      setWindow(moved);
+    } else if (distance !== undefined) {
       scroll.by(distance);
       draw();
-    };
-    const actions = {
-      ArrowLeft: () => panBy(-0.1),
-      ArrowRight: () => panBy(0.1),
-      ArrowUp: () => scrollBy(-SCROLL_STEP),
-      ArrowDown: () => scrollBy(SCROLL_STEP),
-      PageUp: () => scrollBy(-surface.height / 2),
-      PageDown: () => scrollBy(surface.height / 2),
-      "+": () => zoomBy(1 / 1.5),
-      "=": () => zoomBy(1 / 1.5),
-      "-": () => zoomBy(1.5),
-      0: () => setWindow(WHOLE),
-      Home: () => panBy(-1 / timeWindow.span(window)),
-      End: () => panBy(1 / timeWindow.span(window)),
-      z: zoomToSelection,
-      Enter: zoomToSelection,
-    };
-    const action = actions[event.key];
-    if (action) {
-      event.preventDefault();
-      action();
+    } else if (event.key === "z" || event.key === "Enter") {
+      zoomToSelection();
+    } else {
+      return;
     }
+    event.preventDefault();
   }
 
   return { start, boxes: () => boxes.list(), canvas: () => canvas };

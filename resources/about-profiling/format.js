@@ -8,27 +8,27 @@
 strobe.format = (() => {
   const THIN = "\u202f";
 
-  // 12 345 678: digits in groups of three.
+  // 12 345 678.9: with digits in groups of three before the point, and so many behind it.
+  function grouped(value, digits) {
+    const [whole, rest] = value.toFixed(digits).split(".");
+    const groups = whole.replace(/\B(?=(\d{3})+$)/g, THIN);
+    return rest ? `${groups}.${rest}` : groups;
+  }
+
   function count(number) {
-    return String(Math.round(number)).replace(/\B(?=(\d{3})+$)/g, THIN);
+    return grouped(number, 0);
   }
 
   // With as many digits as say something.
   function milliseconds(value) {
     const size = Math.abs(value);
-    const digits = size === 0 || size >= 100 ? 0 : size >= 10 ? 1 : size >= 0.1 ? 2 : 3;
-    const [whole, rest] = value.toFixed(digits).split(".");
-    const grouped = whole.replace(/\B(?=(\d{3})+$)/g, THIN);
-    return rest ? `${grouped}.${rest}` : grouped;
+    return grouped(value, size === 0 || size >= 100 ? 0 : size >= 10 ? 1 : size >= 0.1 ? 2 : 3);
   }
 
   // Milliseconds of samples, which are multiples of the interval: as many digits as tell two of them apart, the same
   // for all.
   function sampledTime(value, interval) {
-    const digits = Number.isInteger(interval) ? 0 : interval >= 0.1 ? 1 : 2;
-    const [whole, rest] = value.toFixed(digits).split(".");
-    const grouped = whole.replace(/\B(?=(\d{3})+$)/g, THIN);
-    return rest ? `${grouped}.${rest}` : grouped;
+    return grouped(value, Number.isInteger(interval) ? 0 : interval >= 0.1 ? 1 : 2);
   }
 
   // What lies between samples, without zeros that say nothing.

@@ -13,7 +13,8 @@ strobe.open = (() => {
     const { isThere } = strobe.server;
     byId("open-path-form").hidden = !isThere;
     byId("open-formats").textContent = isThere
-      ? "Firefox Profiler, speedscope, cpuprofile, collapsed stacks, or the trace that a web page got from Profiler.stop()."
+      ? "Firefox Profiler, speedscope, cpuprofile, collapsed stacks, HTML that was saved here, or the trace that a web page " +
+        "got from Profiler.stop()."
       : "The trace that a web page got from Profiler.stop(), or viewer data.";
     byId("open-file").addEventListener("change", event => {
       const [file] = event.target.files;
@@ -59,13 +60,8 @@ strobe.open = (() => {
 
   async function attempt(action) {
     strobe.app.busy("Opening…");
-    try {
-      await action();
-    } catch (error) {
-      strobe.app.fail(`Open: ${error.message}`);
-    } finally {
-      strobe.app.busy("");
-    }
+    await strobe.app.attempt("Open", action);
+    strobe.app.busy("");
   }
 
   function acceptDrops() {

@@ -10,14 +10,14 @@
 strobe.palette = (() => {
   // In the order of their numbers in a recording; the last is what is not known.
   const ACTIVITIES = [
-    { id: "idle", name: "idle", label: "(idle)", light: "#8b929c", dark: "#6d7580" },
-    { id: "script", name: "script", label: "(script)", light: "#0068a8", dark: "#56b4e9" },
-    { id: "gc", name: "gc", label: "(garbage collection)", light: "#c94f00", dark: "#f0803c" },
-    { id: "style", name: "style", label: "(style)", light: "#a85588", dark: "#de92c0" },
-    { id: "layout", name: "layout", label: "(layout)", light: "#008560", dark: "#2fc39a" },
-    { id: "paint", name: "paint", label: "(paint)", light: "#a87400", dark: "#e8b530" },
-    { id: "other", name: "other", label: "(other work)", light: "#5b5f97", dark: "#a3a7e0" },
-    { id: "unknown", name: "not recorded", label: "(no stack)", light: "#767c85", dark: "#8b939e" },
+    { name: "idle", label: "(idle)", light: "#8b929c", dark: "#6d7580" },
+    { name: "script", label: "(script)", light: "#0068a8", dark: "#56b4e9" },
+    { name: "gc", label: "(garbage collection)", light: "#c94f00", dark: "#f0803c" },
+    { name: "style", label: "(style)", light: "#a85588", dark: "#de92c0" },
+    { name: "layout", label: "(layout)", light: "#008560", dark: "#2fc39a" },
+    { name: "paint", label: "(paint)", light: "#a87400", dark: "#e8b530" },
+    { name: "other", label: "(other work)", light: "#5b5f97", dark: "#a3a7e0" },
+    { name: "not recorded", label: "(no stack)", light: "#767c85", dark: "#8b939e" },
   ];
 
   const LIGHT = {
@@ -33,7 +33,6 @@ strobe.palette = (() => {
     shade: "rgba(240, 242, 245, 0.72)",
     dim: "#eef0f3",
     onDim: "#5f6570",
-    selection: "rgba(26, 86, 196, 0.12)",
     scripts: ["#b3cdef", "#a8dff2", "#a5dfcc", "#d5de96", "#f2e4a6", "#f4bda4", "#f6c6d2", "#cfc3ea"],
     builtIn: "#d4d8df",
     native: "#c2c8d1",
@@ -54,7 +53,6 @@ strobe.palette = (() => {
     shade: "rgba(16, 18, 21, 0.68)",
     dim: "#24282e",
     onDim: "#9098a3",
-    selection: "rgba(134, 180, 255, 0.18)",
     scripts: ["#2d5180", "#1d5a70", "#1d5f50", "#525a1c", "#63541a", "#733f27", "#70384b", "#4e4175"],
     builtIn: "#41464f",
     native: "#333841",
@@ -101,22 +99,8 @@ strobe.palette = (() => {
     return `#${parts.map(value => value.toString(16).padStart(2, "0")).join("")}`;
   }
 
-  // The WCAG's ratio of two colours written as #rrggbb.
-  function contrast(a, b) {
-    const [low, high] = [luminance(a), luminance(b)].sort((x, y) => x - y);
-    return (high + 0.05) / (low + 0.05);
-  }
-
-  function luminance(colour) {
-    const [red, green, blue] = [1, 3, 5].map(at => {
-      const part = parseInt(colour.slice(at, at + 2), 16) / 255;
-      return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
-    });
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
-  }
-
   return {
-    ACTIVITIES, LIGHT, DARK, ON_MATCH, scheme, activityColour, tintOf, shadeOf, contrast,
+    ACTIVITIES, LIGHT, DARK, ON_MATCH, scheme, activityColour, tintOf, shadeOf,
     onChange: listener => dark.addEventListener("change", listener),
   };
 })();

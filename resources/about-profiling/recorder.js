@@ -72,6 +72,8 @@ strobe.recorder = (() => {
   function show(now) {
     isRecording = now.recording !== null;
     showProgress(now.recording);
+    byId("record-failures").hidden = now.failures.length === 0;
+    setText(byId("record-failures"), now.failures.join("\n"));
     showTable(now.processes);
     showRecordings(now.recordings);
   }
@@ -294,6 +296,7 @@ strobe.recorder = (() => {
       return;
     }
     listShape = shape;
+    const { attempt } = strobe.app;
     byId("recordings").replaceChildren(...recordings.map(({ id, name, samples, eventLoops }) => {
       const title = name || `Recording ${id}`;
       return element("li", { data: { recording: id } },
@@ -315,14 +318,6 @@ strobe.recorder = (() => {
     const now = await strobe.server.status();
     show(now);
     return now.recordings.find(one => one.id === id)?.name || `Recording ${id}`;
-  }
-
-  async function attempt(what, action) {
-    try {
-      await action();
-    } catch (error) {
-      strobe.app.fail(`${what}: ${error.message}`);
-    }
   }
 
   return { start, poll, nameOf };

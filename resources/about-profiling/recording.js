@@ -9,6 +9,8 @@
 strobe.recording = (() => {
   const VERSION = 1;
   const KINDS = ["script", "built-in", "native", "unknown"];
+  // As bits.
+  const ALL_KINDS = (1 << KINDS.length) - 1;
   const ACTIVITY_COUNT = strobe.palette.ACTIVITIES.length;
   const UNKNOWN_ACTIVITY = ACTIVITY_COUNT - 1;
   const IDLE = 0;
@@ -258,6 +260,13 @@ strobe.recording = (() => {
       return this.isActivity(id) ? "no stack" : KINDS[this.kinds[id]];
     }
 
+    // Of the mark beside its name.
+    swatch(id) {
+      const { palette } = strobe;
+      return this.isActivity(id) ? palette.activityColour(id - this.count) : this.colour(id, palette.scheme());
+    }
+
+    // Of its boxes.
     colour(id, scheme) {
       if (this.isActivity(id)) {
         return scheme.activity;
@@ -330,5 +339,5 @@ strobe.recording = (() => {
     return low;
   }
 
-  return { KINDS, IDLE, UNKNOWN_ACTIVITY, ACTIVITY_COUNT, decode, lowerBound };
+  return { KINDS, ALL_KINDS, IDLE, UNKNOWN_ACTIVITY, ACTIVITY_COUNT, decode, lowerBound };
 })();

@@ -7,6 +7,7 @@
 // The source list: each script with its functions, and how many samples they have.
 strobe.sourceList = (() => {
   const { state, format } = strobe;
+  const { element } = strobe.dom;
   const { TreeGrid, fillWeight, weightColumns, fillFunction } = strobe.treeGrid;
 
   let grid;
@@ -82,16 +83,11 @@ strobe.sourceList = (() => {
   }
 
   function fillResource(cell, url, functionCount) {
-    const name = document.createElement("span");
-    name.className = "name file";
-    name.textContent = format.fileName(url);
-    const count = document.createElement("span");
-    count.className = "place";
-    count.textContent = format.plural(functionCount, "function", "functions");
-    const where = document.createElement("span");
-    where.className = "place url";
-    where.textContent = url === name.textContent ? "" : url;
-    cell.replaceChildren(name, count, where);
+    const name = format.fileName(url);
+    cell.replaceChildren(
+      element("span", { class: "name file", text: name }),
+      element("span", { class: "place", text: format.plural(functionCount, "function", "functions") }),
+      element("span", { class: "place url", text: url === name ? "" : url }));
     cell.parentNode.title = url;
   }
 

@@ -10,7 +10,6 @@
 // counts), "search", "selection", "tab", "theme", "size".
 strobe.state = (() => {
   const { timeWindow } = strobe;
-  const ALL_KINDS = (1 << strobe.recording.KINDS.length) - 1;
 
   const state = {
     recording: null,
@@ -33,7 +32,8 @@ strobe.state = (() => {
     nodeMatches: null,
     totals: null,
     listeners: [],
-    show, change, flush, bounds, leastSpan, select, selectNode, clearSelection, isLoopShown, lanes, description, everyRealm,
+    show, nothingLeftOut, change, flush, bounds, leastSpan, select, selectNode, clearSelection, isLoopShown, lanes,
+    description, everyRealm,
   };
   let changed = new Set();
   let frame = 0;
@@ -48,15 +48,22 @@ strobe.state = (() => {
     state.selection = { func: -1, node: -1 };
     if (recording) {
       state.window = bounds();
-      state.filters = {
-        loops: new Uint8Array(recording.loops.length).fill(1),
-        kinds: ALL_KINDS,
-        realms: new Uint8Array(recording.realms.length + 1).fill(1),
-        origins: new Map(),
-        idle: false,
-      };
+      state.filters = nothingLeftOut();
     }
     change({}, "recording", "tree", "totals", "window", "range", "search", "selection");
+  }
+
+  // The filters as they are at first: all but idle samples.
+  function nothingLeftOut() {
+    const { loops, realms } = state.recording;
+    return {
+      loops: new Uint8Array(loops.length).fill(1),
+      kinds: strobe.recording.ALL_KINDS,
+      // The last is for frames without one.
+      realms: new Uint8Array(realms.length + 1).fill(1),
+      origins: new Map(),
+      idle: false,
+    };
   }
 
   // Sets members of the state; `names` are those of what is different.

@@ -6,6 +6,12 @@
 
 // A window on a line: [from, to] within bounds, of time or of anything else. All functions give a new one.
 strobe.timeWindow = (() => {
+  const ZOOM_PER_PIXEL = 0.0022;
+  // Pixels of the wheel that pan by the whole window.
+  const WHOLE_TURN = 600;
+  const KEY_ZOOM = 1.5;
+  const KEY_PAN = 0.1;
+
   function span([from, to]) {
     return to - from;
   }
@@ -30,6 +36,29 @@ strobe.timeWindow = (() => {
     return within([window[0] + distance, window[1] + distance], bounds);
   }
 
+  // By a turn of the wheel: zoomed about `anchor`, or, with Shift or turned sideways, panned.
+  function turned(window, event, anchor, bounds, least) {
+    const [dx, dy] = strobe.surface.wheelDistance(event);
+    return event.shiftKey || Math.abs(dx) > Math.abs(dy)
+      ? pan(window, (dx || dy) / WHOLE_TURN, bounds)
+      : zoom(window, Math.exp(dy * ZOOM_PER_PIXEL), anchor, bounds, least);
+  }
+
+  // By a key; null if it is none that moves a window.
+  function keyed(window, key, bounds, least) {
+    const length = span(window);
+    switch (key) {
+      case "ArrowLeft": return pan(window, -KEY_PAN, bounds);
+      case "ArrowRight": return pan(window, KEY_PAN, bounds);
+      case "+": case "=": return zoom(window, 1 / KEY_ZOOM, 0.5, bounds, least);
+      case "-": return zoom(window, KEY_ZOOM, 0.5, bounds, least);
+      case "0": return [...bounds];
+      case "Home": return [bounds[0], bounds[0] + length];
+      case "End": return [bounds[1] - length, bounds[1]];
+      default: return null;
+    }
+  }
+
   // The distance of marks, 1, 2 or 5 times a power of ten, so that there are at most `most` of them.
   function markStep(window, most) {
     const least = span(window) / Math.max(most, 1);
@@ -46,5 +75,5 @@ strobe.timeWindow = (() => {
     return result;
   }
 
-  return { span, within, zoom, pan, markStep, marks };
+  return { span, within, zoom, pan, turned, keyed, markStep, marks };
 })();

@@ -28,11 +28,9 @@ strobe.timeline = (() => {
   const LEAST_LABELS = 140;
   const MOST_LABELS = 340;
   const MOST_LABELS_PART = 0.3;
-  // What a turn of the wheel by as many pixels does, see `zoomByWheel`.
-  const ZOOM_PER_PIXEL = 0.0022;
 
   const { state } = strobe;
-  const element = id => document.getElementById(id);
+  const { element, button, byId, inNextFrame } = strobe.dom;
   let overview, lanes, scroller;
   let overviewSurface, laneSurface;
   // Per event loop: how much weight of each activity is before a sample.
@@ -40,12 +38,11 @@ strobe.timeline = (() => {
   // The event loops that have a lane.
   let order = [];
   let labelledWidth = 0;
-  let isScheduled = false;
 
   function start() {
-    overview = element("overview");
-    lanes = element("lanes");
-    scroller = element("lane-list");
+    overview = byId("overview");
+    lanes = byId("lanes");
+    scroller = byId("lane-list");
     overviewSurface = new strobe.surface.Surface(overview);
     laneSurface = new strobe.surface.Surface(lanes);
     scroller.addEventListener("scroll", drawLanesSoon);
@@ -58,20 +55,16 @@ strobe.timeline = (() => {
     strobe.surface.drag(overview, { start: moveWindow, move: moveWindow });
     overview.addEventListener("wheel", wheel, { passive: false });
     overview.addEventListener("keydown", event => key(event));
-    element("all-loops").addEventListener("click", () => setLoops(() => 1));
+    byId("all-loops").addEventListener("click", () => setLoops(() => 1));
     buildLegend();
     palette.onChange(buildLegend);
     state.listeners.push(refresh);
   }
 
   function buildLegend() {
-    element("legend").replaceChildren(...palette.ACTIVITIES.map((activity, i) => {
-      const item = document.createElement("li");
-      const swatch = document.createElement("span");
-      swatch.className = "swatch";
-      swatch.style.backgroundColor = palette.activityColour(i);
-      item.append(swatch, activity.name);
-      return item;
+    byId("legend").replaceChildren(...palette.ACTIVITIES.map((activity, i) => {
+      const swatch = element("span", { class: "swatch", style: { backgroundColor: palette.activityColour(i) } });
+      return element("li", {}, swatch, activity.name);
     }));
   }
 
@@ -82,7 +75,7 @@ strobe.timeline = (() => {
     if (changed.has("recording")) {
       sums = state.recording.loops.map(sumActivities);
     }
-    const width = element("timeline").clientWidth;
+    const width = byId("timeline").clientWidth;
     if (changed.has("recording") || changed.has("lanes") || (changed.has("size") && width !== labelledWidth)) {
       labelledWidth = width;
       order = state.lanes();
@@ -134,61 +127,39 @@ strobe.timeline = (() => {
     const column = Math.min(
       Math.max(Math.ceil(widest / strobe.surface.FONT_SIZE) + LABEL_MARGINS, LEAST_LABELS),
       Math.max(LEAST_LABELS, Math.min(MOST_LABELS, width * MOST_LABELS_PART)));
-    element("timeline").style.setProperty("--label-width", `${Math.round(column)}px`);
-    scroller.replaceChildren(...order.map(i => {
-      const loop = recording.loops[i];
-      const process = recording.processes[loop.process];
-      const row = document.createElement("div");
-      row.className = "lane";
-      row.dataset.eventLoop = i;
-      row.style.height = `${LANE_HEIGHT}px`;
-      const label = document.createElement("label");
-      const box = document.createElement("input");
-      box.type = "checkbox";
-      box.checked = true;
-      box.addEventListener("change", () => setLoops((shown, l) => (l === i ? Number(box.checked) : shown)));
-      const names = document.createElement("span");
-      names.className = "names";
-      const name = document.createElement("span");
-      name.className = "name";
-      names.append(name);
-      row.classList.toggle("ended", process.ended !== null);
-      const line = document.createElement("span");
-      line.className = "more";
-      names.append(line);
-      fitLabel(name, loop.label, NAME_SIZE, column);
-      fitLabel(line, moreOf(i), MORE_SIZE, column);
-      label.append(box, names);
-      const pid = process.pid === null ? "" : ` (pid ${process.pid})`;
-      label.title = [loop.label, process.label + pid, ...loop.documents].join("\n");
-      const only = document.createElement("button");
-      only.type = "button";
-      only.className = "quiet only";
-      only.textContent = "only";
-      only.setAttribute("aria-label", `Only ${loop.label}`);
-      only.addEventListener("click", () => setLoops((_, l) => Number(l === i)));
-      row.append(label, only);
-      return row;
-    }));
+    byId("timeline").style.setProperty("--label-width", `${Math.round(column)}px`);
+    scroller.replaceChildren(...order.map(i => makeLabel(i, column)));
     const idleCount = recording.loops.filter(loop => loop.isIdle).length;
     const canFold = idleCount > 0 && idleCount < recording.loops.length;
     if (canFold) {
-      const fold = document.createElement("button");
-      fold.type = "button";
-      fold.id = "idle-loops";
-      fold.className = "quiet small";
-      fold.setAttribute("aria-expanded", state.idleLoopsAreShown);
       const count = format.plural(idleCount, "idle event loop", "idle event loops");
-      fold.textContent = `${state.idleLoopsAreShown ? "▾" : "▸"} ${count}`;
-      fold.addEventListener("click", () => {
+      const fold = () => {
         state.change({ idleLoopsAreShown: !state.idleLoopsAreShown }, "lanes");
         state.flush();
-        element("idle-loops").focus();
-      });
-      scroller.append(fold);
+        byId("idle-loops").focus();
+      };
+      scroller.append(button(`${state.idleLoopsAreShown ? "▾" : "▸"} ${count}`, fold, {
+        id: "idle-loops", class: "quiet small", "aria-expanded": String(state.idleLoopsAreShown),
+      }));
     }
     const rows = order.length + (canFold ? 1 : 0);
-    element("timeline").style.setProperty("--lanes-height", `${rows * LANE_HEIGHT + RULER_HEIGHT + 2}px`);
+    byId("timeline").style.setProperty("--lanes-height", `${rows * LANE_HEIGHT + RULER_HEIGHT + 2}px`);
+  }
+
+  function makeLabel(i, column) {
+    const loop = state.recording.loops[i];
+    const process = state.recording.processes[loop.process];
+    const pid = process.pid === null ? "" : ` (pid ${process.pid})`;
+    const box = element("input", { type: "checkbox", checked: true });
+    box.addEventListener("change", () => setLoops((shown, l) => (l === i ? Number(box.checked) : shown)));
+    return element("div", {
+      class: process.ended === null ? "lane" : "lane ended", data: { eventLoop: i }, style: { height: `${LANE_HEIGHT}px` },
+    },
+    element("label", { title: [loop.label, process.label + pid, ...loop.documents].join("\n") }, box,
+      element("span", { class: "names" },
+        element("span", { class: "name", text: fitted(loop.label, NAME_SIZE, column) }),
+        element("span", { class: "more", text: fitted(moreOf(i), MORE_SIZE, column) }))),
+    button("only", () => setLoops((_, l) => Number(l === i)), { class: "quiet only", "aria-label": `Only ${loop.label}` }));
   }
 
   // What stands below the name of an event loop.
@@ -203,9 +174,9 @@ strobe.timeline = (() => {
   }
 
   // Not every engine puts an ellipsis where a text is cut off.
-  function fitLabel(one, text, size, column) {
+  function fitted(text, size, column) {
     const room = (column - LABEL_MARGINS) * (strobe.surface.FONT_SIZE / size);
-    one.textContent = strobe.surface.fitMiddle(text, room) || text;
+    return strobe.surface.fitMiddle(text, room) || text;
   }
 
   function setLoops(value) {
@@ -219,7 +190,7 @@ strobe.timeline = (() => {
       row.classList.toggle("left-out", !isShown);
       row.querySelector("input").checked = isShown;
     }
-    element("all-loops").disabled = state.filters.loops.every(Boolean);
+    byId("all-loops").disabled = state.filters.loops.every(Boolean);
   }
 
   // How busy all event loops together are, over the whole recording.
@@ -266,11 +237,11 @@ strobe.timeline = (() => {
   function placeWindow() {
     const [from, to] = state.bounds();
     const part = time => `${(100 * (time - from)) / (to - from)}%`;
-    const frame = element("overview-window");
+    const frame = byId("overview-window");
     frame.style.left = part(state.window[0]);
     frame.style.width = `${(100 * timeWindow.span(state.window)) / (to - from)}%`;
     frame.hidden = timeWindow.span(state.window) >= to - from;
-    const range = element("overview-range");
+    const range = byId("overview-range");
     range.hidden = !state.range;
     if (state.range) {
       range.style.left = part(state.range[0]);
@@ -278,15 +249,7 @@ strobe.timeline = (() => {
     }
   }
 
-  function drawLanesSoon() {
-    if (!isScheduled) {
-      isScheduled = true;
-      requestAnimationFrame(() => {
-        isScheduled = false;
-        drawLanes();
-      });
-    }
-  }
+  const drawLanesSoon = inNextFrame(drawLanes);
 
   function drawLanes() {
     if (!state.recording || !laneSurface.begin()) {
@@ -301,7 +264,7 @@ strobe.timeline = (() => {
       drawLane(order[lane], RULER_HEIGHT + lane * LANE_HEIGHT - top, scheme);
     }
     laneSurface.flush();
-    drawRange(scheme);
+    drawRange(laneSurface, scheme);
     // Lanes that are scrolled away reach into the ruler.
     laneSurface.rect(scheme.header, 0, 0, width, RULER_HEIGHT);
     drawRuler(laneSurface, scheme, RULER_HEIGHT);
@@ -477,24 +440,25 @@ strobe.timeline = (() => {
   }
 
   // Shades what does not count.
-  function drawRange(scheme) {
+  function drawRange(surface, scheme) {
     if (!state.range) {
       return;
     }
-    const { width, height } = laneSurface;
-    const [from, to] = state.window;
-    const place = time => ((time - from) / (to - from)) * width;
-    const left = Math.max(0, Math.min(width, Math.round(place(state.range[0]))));
-    const right = Math.max(0, Math.min(width, Math.round(place(state.range[1]))));
-    laneSurface.rect(scheme.shade, 0, RULER_HEIGHT, left, height - RULER_HEIGHT);
-    laneSurface.rect(scheme.shade, right, RULER_HEIGHT, width - right, height - RULER_HEIGHT);
-    laneSurface.flush();
-    laneSurface.rect(scheme.accent, left, 0, 1, height);
-    laneSurface.rect(scheme.accent, Math.max(left, right - 1), 0, 1, height);
-    laneSurface.flush();
+    const { width, height } = surface;
+    const [left, right] = state.range.map(time => {
+      const x = ((time - state.window[0]) / timeWindow.span(state.window)) * width;
+      return Math.max(0, Math.min(width, Math.round(x)));
+    });
+    surface.rect(scheme.shade, 0, 0, left, height);
+    surface.rect(scheme.shade, right, 0, width - right, height);
+    surface.flush();
+    surface.rect(scheme.accent, left, 0, 1, height);
+    surface.rect(scheme.accent, Math.max(left, right - 1), 0, 1, height);
+    surface.flush();
   }
 
-  function timeAt(x, width = lanes.clientWidth) {
+  // At a place of what shows the window and is so wide.
+  function timeAt(x, width) {
     return state.window[0] + (x / width) * timeWindow.span(state.window);
   }
 
@@ -504,9 +468,14 @@ strobe.timeline = (() => {
   }
 
   function dragRange([x], [fromX]) {
-    const ends = [clamped(timeAt(Math.min(x, fromX))), clamped(timeAt(Math.max(x, fromX)))];
-    if (ends[1] > ends[0]) {
-      state.change({ range: ends }, "range");
+    chooseRange(x, fromX, lanes.clientWidth);
+  }
+
+  // Counts only the time between two places.
+  function chooseRange(x, fromX, width) {
+    const range = [Math.min(x, fromX), Math.max(x, fromX)].map(place => clamped(timeAt(place, width)));
+    if (range[1] > range[0]) {
+      state.change({ range }, "range");
     }
   }
 
@@ -527,7 +496,7 @@ strobe.timeline = (() => {
       return null;
     }
     const loop = state.recording.loops[l];
-    const time = timeAt(x);
+    const time = timeAt(x, lanes.clientWidth);
     const index = lowerBound(loop.sampleTime, time + 1e-9) - 1;
     if (index < 0 || loop.sampleEnd[index] < time) {
       return { l, time, index: -1, node: -1 };
@@ -576,16 +545,7 @@ strobe.timeline = (() => {
   }
 
   function zoomByWheel(event, anchor) {
-    const [dx, dy] = strobe.surface.wheelDistance(event);
-    if (event.shiftKey || Math.abs(dx) > Math.abs(dy)) {
-      panBy((dx || dy) / 600);
-    } else {
-      zoomBy(Math.exp(dy * ZOOM_PER_PIXEL), anchor);
-    }
-  }
-
-  function zoomBy(factor, anchor = 0.5) {
-    setWindow(timeWindow.zoom(state.window, factor, anchor, state.bounds(), state.leastSpan()));
+    setWindow(timeWindow.turned(state.window, event, anchor, state.bounds(), state.leastSpan()));
   }
 
   function panBy(part) {
@@ -623,21 +583,8 @@ strobe.timeline = (() => {
     if (event.ctrlKey || event.altKey || event.metaKey) {
       return false;
     }
-    const [from, to] = state.bounds();
-    const length = timeWindow.span(state.window);
-    const actions = {
-      ArrowLeft: () => panBy(-0.1),
-      ArrowRight: () => panBy(0.1),
-      "+": () => zoomBy(1 / 1.5),
-      "=": () => zoomBy(1 / 1.5),
-      "-": () => zoomBy(1.5),
-      0: () => setWindow([from, to]),
-      Home: () => setWindow([from, from + length]),
-      End: () => setWindow([to - length, to]),
-      s: countVisible,
-      z: zoomToRange,
-    };
-    const action = actions[event.key];
+    const moved = timeWindow.keyed(state.window, event.key, state.bounds(), state.leastSpan());
+    const action = moved ? () => setWindow(moved) : { s: countVisible, z: zoomToRange }[event.key];
     if (!action) {
       return false;
     }
@@ -647,7 +594,7 @@ strobe.timeline = (() => {
   }
 
   return {
-    start, key, panBy, setWindow, zoomToRange, countVisible, clearRange, zoomByWheel, drawRuler, activityWeight,
-    nodesBelow,
+    start, key, panBy, setWindow, zoomToRange, countVisible, clearRange, chooseRange, zoomByWheel, drawRuler, drawRange,
+    activityWeight, nodesBelow,
   };
 })();

@@ -12,12 +12,7 @@ strobe.tip = (() => {
 
   function show(event, lines) {
     box ??= document.getElementById("tip");
-    box.replaceChildren(...lines.map((line, i) => {
-      const row = document.createElement("div");
-      row.className = i === 0 ? "first" : "";
-      row.textContent = line;
-      return row;
-    }));
+    box.replaceChildren(...lines.map((text, i) => strobe.dom.element("div", { class: i === 0 && "first", text })));
     box.hidden = false;
     const { width, height } = box.getBoundingClientRect();
     const x = event.clientX + DISTANCE + width > innerWidth ? event.clientX - DISTANCE - width : event.clientX + DISTANCE;

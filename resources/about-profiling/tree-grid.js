@@ -10,6 +10,7 @@
 // key(row), fill(row, cells, element) }, with rows of any kind. Whether a row is open is kept by its path of keys, so it
 // stays so when the rows are made anew.
 strobe.treeGrid = (() => {
+  const { element: make, button, inNextFrame } = strobe.dom;
   const ROW_HEIGHT = 22;
   const INDENT = 14;
   // Deeper rows are indented no further: their depth is written beside them.
@@ -33,7 +34,7 @@ strobe.treeGrid = (() => {
     #elements = [];
     #current = -1;
     #onSelect;
-    #isScheduled = false;
+    #renderSoon = inNextFrame(() => this.render());
 
     // `element` is given the role and the rows; `onSelect` is called with a row that a person chose.
     constructor(element, label, onSelect) {
@@ -43,20 +44,12 @@ strobe.treeGrid = (() => {
       element.tabIndex = 0;
       element.setAttribute("role", "treegrid");
       element.setAttribute("aria-label", label);
-      this.#header = document.createElement("div");
-      this.#header.className = "tree-row tree-header";
-      this.#header.setAttribute("role", "row");
-      this.#scroller = document.createElement("div");
-      this.#scroller.className = "tree-scroller";
-      this.#scroller.setAttribute("role", "rowgroup");
-      this.#spacer = document.createElement("div");
-      this.#spacer.className = "tree-spacer";
-      this.#nothing = document.createElement("p");
-      this.#nothing.className = "quiet-text nothing";
-      this.#nothing.textContent = "No sample passes the filters.";
-      this.#scroller.append(this.#nothing, this.#spacer);
+      this.#header = make("div", { class: "tree-row tree-header", role: "row" });
+      this.#spacer = make("div", { class: "tree-spacer" });
+      this.#nothing = make("p", { class: "quiet-text nothing", text: "No sample passes the filters." });
+      this.#scroller = make("div", { class: "tree-scroller", role: "rowgroup" }, this.#nothing, this.#spacer);
       element.replaceChildren(this.#header, this.#scroller);
-      this.#scroller.addEventListener("scroll", () => this.#renderSoon());
+      this.#scroller.addEventListener("scroll", this.#renderSoon);
       element.addEventListener("keydown", event => this.#key(event));
       element.addEventListener("mousedown", event => this.#press(event));
       element.addEventListener("dblclick", event => {
@@ -86,28 +79,16 @@ strobe.treeGrid = (() => {
 
     #buildHeader() {
       this.#header.replaceChildren(...this.#model.columns.map(column => {
-        const cell = document.createElement("div");
-        cell.setAttribute("role", "columnheader");
-        cell.className = `tree-cell ${column.className}`;
-        if (!column.sort) {
-          cell.textContent = column.title;
-          return cell;
+        const { title, className, sort, sorted } = column;
+        const attributes = { class: `tree-cell ${className}`, role: "columnheader", "aria-sort": sorted };
+        if (!sort) {
+          return make("div", attributes, title);
         }
-        const button = document.createElement("button");
-        button.type = "button";
-        button.className = "sort";
-        button.textContent = column.title;
-        if (column.sorted) {
-          cell.setAttribute("aria-sort", column.sorted);
-          const arrow = document.createElement("span");
-          arrow.className = "arrow";
-          arrow.textContent = column.sorted === "ascending" ? "▴" : "▾";
-          arrow.setAttribute("aria-hidden", "true");
-          button.append(arrow);
+        const pressed = button(title, sort, { class: "sort" });
+        if (sorted) {
+          pressed.append(make("span", { class: "arrow", "aria-hidden": "true", text: sorted === "ascending" ? "▴" : "▾" }));
         }
-        button.addEventListener("click", column.sort);
-        cell.append(button);
-        return cell;
+        return make("div", attributes, pressed);
       }));
     }
 
@@ -253,16 +234,6 @@ strobe.treeGrid = (() => {
       }
     }
 
-    #renderSoon() {
-      if (!this.#isScheduled) {
-        this.#isScheduled = true;
-        requestAnimationFrame(() => {
-          this.#isScheduled = false;
-          this.render();
-        });
-      }
-    }
-
     // Puts the rows on the screen into the document; their elements are used again.
     render() {
       if (!this.#model || !this.#scroller.clientHeight) {
@@ -302,23 +273,13 @@ strobe.treeGrid = (() => {
     }
 
     #makeRow() {
-      const root = document.createElement("div");
-      root.className = "tree-row";
-      root.setAttribute("role", "row");
-      const cells = this.#model.columns.map(column => {
-        const cell = document.createElement("div");
-        cell.className = `tree-cell ${column.className}`;
-        cell.setAttribute("role", "gridcell");
-        root.append(cell);
-        return cell;
-      });
+      const cells = this.#model.columns.map(({ className }) => (
+        make("div", { class: `tree-cell ${className}`, role: "gridcell" })));
+      const root = make("div", { class: "tree-row", role: "row" }, ...cells);
       // The last column is the tree's own: twisty, then what the model puts there.
       const last = cells.at(-1);
-      const twisty = document.createElement("span");
-      twisty.className = "twisty";
-      twisty.setAttribute("aria-hidden", "true");
-      const content = document.createElement("span");
-      content.className = "tree-content";
+      const twisty = make("span", { class: "twisty", "aria-hidden": "true" });
+      const content = make("span", { class: "tree-content" });
       last.append(twisty, content);
       this.#spacer.append(root);
       return { root, cells: [...cells.slice(0, -1), content], last, twisty };
@@ -440,16 +401,10 @@ strobe.treeGrid = (() => {
   function fillFunction(cell, id, depth = 0) {
     const { recording: { functions }, matches } = strobe.state;
     if (!cell.firstChild) {
-      for (const name of ["kind", "depth", "name", "place"]) {
-        const part = document.createElement("span");
-        part.className = name;
-        cell.append(part);
-      }
+      cell.append(...["kind", "depth", "name", "place"].map(name => make("span", { class: name })));
     }
     const [kind, depthPart, name, place] = cell.children;
-    const scheme = strobe.palette.scheme();
-    kind.style.backgroundColor = functions.isActivity(id)
-      ? strobe.palette.activityColour(id - functions.count) : functions.colour(id, scheme);
+    kind.style.backgroundColor = functions.swatch(id);
     depthPart.textContent = depth ? `↳${depth}` : "";
     name.textContent = functions.labels[id];
     name.classList.toggle("match", matches?.[id] === 1);

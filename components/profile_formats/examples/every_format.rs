@@ -102,7 +102,7 @@ fn write(
         };
         for (number, part) in parts.iter().enumerate() {
             let file = format!("{name}.{number}.{format}");
-            format.write(part, BufWriter::new(File::create(folder.join(&file))?))?;
+            format.write(part, File::create(folder.join(&file))?)?;
             expected.push(Expected {
                 file,
                 format: format.as_str(),

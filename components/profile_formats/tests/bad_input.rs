@@ -357,6 +357,8 @@ fn firefox_profiles() {
             r#""samples":{{{samples}}},"stackTable":{{"prefix":[{prefix}],"frame":[{frame}]}},"frameTable":{{"func":[{func}]}},"funcTable":{{"name":[{name}]}},"stringArray":["f"]"#
         ))
     };
+    let callers: Vec<_> = (0..10_000).map(|stack| stack.to_string()).collect();
+    let deep = format!("null,{}", callers.join(","));
     for (text, place, problem) in [
         (
             r#"{"meta":{"preprocessedProfileVersion":56},"threads":[]}"#.to_owned(),
@@ -434,6 +436,17 @@ fn firefox_profiles() {
             tables(r#""stack":[],"time":[]"#, "null", "0", "0", "1"),
             "threads[0].funcTable.name[0]: ",
             "stringArray",
+        ),
+        (
+            tables(
+                r#""stack":[],"time":[]"#,
+                &deep,
+                &format!("0{}", ",0".repeat(10_000)),
+                "0",
+                "0",
+            ),
+            "threads[0].stackTable.frame[10000]: ",
+            "more than 10000 frames",
         ),
     ] {
         let error = error(Format::Firefox, &text);

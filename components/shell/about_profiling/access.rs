@@ -5,7 +5,6 @@
 //! Who is given about:profiling, and who may ask its server.
 
 use net_traits::request::{Destination, Origin, RequestMode};
-use servo::ServoUrl;
 use servo::protocol_handler::Request;
 use servo_url::ImmutableOrigin;
 use url::Url;
@@ -13,7 +12,7 @@ use url::Url;
 use super::SCHEME;
 
 /// Whether `url` is that of about:profiling, whatever its query and fragment.
-fn is_profiling_page(url: &Url) -> bool {
+pub fn is_profiling_page(url: &Url) -> bool {
     url.scheme() == "about" && url.path() == "profiling"
 }
 
@@ -76,15 +75,11 @@ pub fn origin_of(request: &Request) -> Option<&ImmutableOrigin> {
     }
 }
 
-/// Whether the request is for the page, and not for the server's data.
-pub fn is_for_page(url: &ServoUrl) -> bool {
-    is_profiling_page(url.as_url())
-}
-
 #[cfg(test)]
 mod tests {
     use net_traits::blob_url_store::UrlWithBlobClaim;
     use net_traits::request::{Referrer, RequestBuilder, RequestClient};
+    use servo::ServoUrl;
 
     use super::*;
 

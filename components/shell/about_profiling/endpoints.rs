@@ -5,25 +5,24 @@
 //! What about:profiling may ask of its server: the text behind `profiling:`, and the answers, in JSON.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use http::StatusCode;
-use profile_formats::{
-    EventLoopKind, Format, MAX_TEXT_BYTES, Process, Recording, WriteError, write_viewer_data,
-};
-use profile_recorder::{EventLoopId, EventLoops, Options, Recorder};
+use profile_formats::{EventLoopKind, Format, WriteError, write_viewer_data};
+use profile_recorder::{EventLoops, Options, Recorder};
 use serde::Serialize;
 use serde_json::json;
 use url::Url;
 
 use super::query::Query;
+use super::recording_options::{Present, recording_options};
 use super::recordings::{NamedRecording, Recordings};
-use super::saved_file;
 use super::status::State;
+use crate::{saved_file, url_argument};
 
 /// The recorder and the recordings, for who may have them.
 pub struct Endpoints {
@@ -120,7 +119,8 @@ impl Endpoints {
                 to_json(&State::of(&self.recorder, self.recordings.list()))
             },
             "start" => {
-                let options = self.options(&mut query)?;
+                let options =
+                    recording_options(&mut query, |present| self.present_event_loops(present))?;
                 query.end()?;
                 self.recorder
                     .start(options)
@@ -160,41 +160,12 @@ impl Endpoints {
         }
     }
 
-    fn options(&self, query: &mut Query) -> Result<Options, Failure> {
-        let interval = query
-            .milliseconds("interval")?
-            .ok_or_else(|| "interval is missing".to_owned())?;
-        let event_loops = query.take("eventLoops").unwrap_or_else(|| "all".to_owned());
-        let new_ones = query.flag("newOnes")?;
-        let event_loops = match (&*event_loops, new_ones) {
-            ("all", None | Some(true)) => EventLoops::All,
-            ("main", None | Some(true)) => EventLoops::Main,
-            ("all", Some(false)) => self.present_event_loops(|_| true),
-            ("main", Some(false)) => {
-                self.present_event_loops(|kind| matches!(kind, EventLoopKind::Page { .. }))
-            },
-            (ids, new_ones) => EventLoops::These {
-                ids: ids
-                    .split(',')
-                    .map(|id| {
-                        id.parse::<EventLoopId>()
-                            .map_err(|error| format!("eventLoops: {error}"))
-                    })
-                    .collect::<Result<_, _>>()?,
-                new_ones: new_ones == Some(true),
-            },
-        };
-        Ok(Options {
-            interval,
-            event_loops,
-            max_samples: query.parse::<NonZeroU64>("maxSamples")?,
-            keep_last: query.milliseconds("keepLast")?,
-            long_tasks: query.milliseconds("longTasks")?,
-        })
-    }
-
-    fn present_event_loops(&self, is_wanted: impl Fn(&EventLoopKind) -> bool) -> EventLoops {
+    fn present_event_loops(&self, present: Present) -> EventLoops {
         let processes = self.recorder.status().processes;
+        let is_wanted = |kind: &EventLoopKind| match present {
+            Present::All => true,
+            Present::Main => matches!(kind, EventLoopKind::Page { .. }),
+        };
         let ids = processes
             .iter()
             .filter(|process| !process.gone)
@@ -263,7 +234,10 @@ impl Endpoints {
         let one;
         let recording = match event_loop {
             Some(index) => {
-                one = only(&kept.recording, index)?;
+                one = kept.recording.only(index).ok_or_else(|| {
+                    let count = kept.recording.event_loops().count();
+                    format!("eventLoop={index}: there are {count}, counted from 0")
+                })?;
                 &one
             },
             None => &kept.recording,
@@ -319,7 +293,7 @@ fn format(query: &mut Query) -> Result<Option<Format>, Failure> {
     match Format::by_name(&name) {
         Some(format) => Ok(Some(format)),
         None => {
-            let names = Format::ALL.map(Format::as_str).join(", ");
+            let names = Format::names();
             Err(format!("format={name}: it is none of {names}").into())
         },
     }
@@ -331,10 +305,7 @@ fn typed_path(text: &str) -> Result<PathBuf, Failure> {
         Ok(url) if url.scheme() == "file" => url
             .to_file_path()
             .map_err(|()| format!("{text}: it names no file of this machine"))?,
-        _ => match text.strip_prefix("~/").zip(dirs::home_dir()) {
-            Some((rest, home)) => home.join(rest),
-            None => PathBuf::from(text),
-        },
+        _ => url_argument::in_home(text).unwrap_or_else(|| PathBuf::from(text)),
     };
     match path.is_absolute() {
         true => Ok(path),
@@ -344,36 +315,7 @@ fn typed_path(text: &str) -> Result<PathBuf, Failure> {
 }
 
 fn read_file(path: &Path) -> io::Result<Vec<u8>> {
-    let mut content = Vec::new();
-    File::open(path)?
-        .take(MAX_TEXT_BYTES + 1)
-        .read_to_end(&mut content)?;
-    if content.len() as u64 > MAX_TEXT_BYTES {
-        let problem = format!("longer than {MAX_TEXT_BYTES} bytes");
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, problem));
-    }
-    Ok(content)
-}
-
-/// A recording of one of its event loops.
-fn only(recording: &Recording, index: usize) -> Result<Recording, Failure> {
-    let mut event_loops = recording
-        .processes
-        .iter()
-        .flat_map(|process| process.event_loops.iter().map(move |one| (process, one)));
-    let (process, event_loop) = event_loops.nth(index).ok_or_else(|| {
-        let count = recording.event_loops().count();
-        format!("eventLoop={index}: there are {count}, counted from 0")
-    })?;
-    Ok(Recording {
-        processes: vec![Process {
-            name: process.name.clone(),
-            pid: process.pid,
-            ended: process.ended,
-            event_loops: vec![event_loop.clone()],
-        }],
-        ..*recording
-    })
+    profile_formats::content(File::open(path)?)
 }
 
 /// Where the person's programs put what is saved.
@@ -394,6 +336,7 @@ mod tests {
     use std::fs;
 
     use serde_json::Value;
+    use tempfile::TempDir;
 
     use super::*;
 
@@ -405,17 +348,19 @@ mod tests {
 
     struct Server {
         endpoints: Endpoints,
-        folder: PathBuf,
+        folder: TempDir,
     }
 
     impl Server {
-        fn new(name: &str) -> Self {
-            let folder = std::env::temp_dir().join(format!("strobe-{}-{name}", std::process::id()));
-            fs::create_dir(&folder).unwrap();
+        fn new() -> Self {
             Self {
                 endpoints: Endpoints::new(Recorder::new()),
-                folder,
+                folder: tempfile::tempdir().unwrap(),
             }
+        }
+
+        fn path(&self, name: &str) -> PathBuf {
+            self.folder.path().join(name)
         }
 
         fn ask(&self, request: &str) -> Result<Value, Failure> {
@@ -445,15 +390,9 @@ mod tests {
         }
     }
 
-    impl Drop for Server {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.folder);
-        }
-    }
-
     #[test]
     fn a_loaded_recording_is_listed_shown_and_forgotten() {
-        let server = Server::new("listed");
+        let server = Server::new();
         let id = server.load();
         let status = server.ask("status").unwrap();
         assert_eq!(
@@ -472,11 +411,11 @@ mod tests {
 
     #[test]
     fn what_is_saved_is_loaded_again() {
-        let server = Server::new("saved");
+        let server = Server::new();
         let id = server.load();
         for format in Format::ALL {
             let extension = saved_file::extension(format);
-            let path = server.folder.join(format!("a.{extension}"));
+            let path = server.path(&format!("a.{extension}"));
             let one = match format.holds_one_event_loop() {
                 true => "&eventLoop=0",
                 false => "",
@@ -500,10 +439,10 @@ mod tests {
 
     #[test]
     fn an_error_names_what_and_where() {
-        let server = Server::new("errors");
+        let server = Server::new();
         let id = server.load();
-        let folder = server.folder.display().to_string();
-        fs::write(server.folder.join("bad.folded"), "f 1\nf x\n").unwrap();
+        let folder = server.folder.path().display().to_string();
+        fs::write(server.path("bad.folded"), "f 1\nf x\n").unwrap();
         for (request, status, parts) in [
             ("dance", 404, &["profiling:dance"][..]),
             ("", 404, &["profiling:"]),
@@ -561,6 +500,6 @@ mod tests {
                 assert!(message.contains(&part), "{request}: {message}");
             }
         }
-        assert!(!server.folder.join("a").exists());
+        assert!(!server.path("a").exists());
     }
 }

@@ -12,9 +12,9 @@ mod access;
 mod endpoints;
 mod protocol;
 mod query;
+mod recording_options;
 mod recordings;
 mod request_body;
-mod saved_file;
 mod status;
 mod tokens;
 
@@ -24,10 +24,9 @@ use profile_recorder::Recorder;
 use servo::WebViewId;
 use servo::protocol_handler::ProtocolRegistry;
 
-pub use self::access::may_navigate;
+pub use self::access::{is_profiling_page, may_navigate};
 pub use self::endpoints::Endpoints;
 use self::protocol::ProfilingProtocol;
-pub use self::saved_file::{create_new, extension, numbered};
 use self::tokens::Tokens;
 
 /// The scheme of the server, under which Servo also asks it for about:profiling.

@@ -36,7 +36,7 @@ impl ProtocolHandler for ProfilingProtocol {
         _: &mut DoneChannel,
         _: &FetchContext,
     ) -> FutureResponse<'a> {
-        match access::is_for_page(&request.current_url()) {
+        match access::is_profiling_page(request.current_url().as_url()) {
             true => Box::pin(future::ready(self.page(request))),
             false => Box::pin(self.data(request)),
         }

@@ -11,6 +11,8 @@ use std::time::Duration;
 use url::Url;
 use url::form_urlencoded;
 
+use crate::duration;
+
 /// Names and values that are still to be asked for: what nobody asked for is an error.
 pub struct Query(Vec<(String, String)>);
 
@@ -56,7 +58,8 @@ impl Query {
     pub fn milliseconds(&mut self, name: &str) -> Result<Option<Duration>, String> {
         self.take(name)
             .map(|value| {
-                milliseconds(&value).map_err(|complaint| format!("{name}={value}: {complaint}"))
+                duration::milliseconds(&value)
+                    .map_err(|complaint| format!("{name}={value}: {complaint}"))
             })
             .transpose()
     }
@@ -79,15 +82,6 @@ impl Query {
             Some((name, _)) => Err(format!("{name}: nothing is known of it")),
         }
     }
-}
-
-/// A number of milliseconds above 0, with a fraction or without.
-pub fn milliseconds(text: &str) -> Result<Duration, &'static str> {
-    text.parse()
-        .ok()
-        .and_then(|milliseconds: f64| Duration::try_from_secs_f64(milliseconds / 1000.).ok())
-        .filter(|duration| !duration.is_zero())
-        .ok_or("it must be a number of milliseconds above 0")
 }
 
 #[cfg(test)]

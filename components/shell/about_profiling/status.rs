@@ -19,6 +19,8 @@ use super::recordings::Entry;
 pub struct State {
     processes: Vec<Process>,
     recording: Option<Recording>,
+    /// Of the recording, or of the last one: sentences.
+    failures: Vec<String>,
     recordings: Vec<Entry>,
 }
 
@@ -77,6 +79,7 @@ impl State {
         Self {
             processes: processes.into_iter().map(Process::from).collect(),
             recording: recorder.progress().map(Recording::from),
+            failures: recorder.failures(),
             recordings,
         }
     }

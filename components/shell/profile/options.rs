@@ -7,13 +7,13 @@
 use std::path::Path;
 use std::time::Duration;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, value_parser};
 use profile_formats::Format;
 use profile_recorder::EventLoops;
 
 use super::Output;
-use crate::command_line::ExitAfter;
+use crate::command_line::{ExitAfter, format_parser};
+use crate::duration::{milliseconds, seconds};
 
 const DEFAULT_INTERVAL: &str = "1";
 
@@ -43,8 +43,9 @@ that -o names is replaced.
 
 The table of functions goes to standard output, and with `-o -` to standard error, as the pages'
 console messages do.
-Exit status: 0 if all went well, after a signal too; 1 if the page crashed or could not be loaded, or
-the profile could not be written; 2 if the command line is wrong.";
+Exit status: 0 if all went well, after a signal too; 1 if the page crashed or could not be loaded, an
+event loop could not be recorded to the end, or the profile could not be written; 2 if the command line is
+wrong.";
 
 /// What a person asked for.
 #[derive(Clone, Debug, PartialEq)]
@@ -126,10 +127,7 @@ impl ProfileOptions {
                 Arg::new("format")
                     .long("format")
                     .value_name("FORMAT")
-                    .value_parser(
-                        PossibleValuesParser::new(Format::ALL.map(Format::as_str))
-                            .try_map(|name| Format::by_name(&name).ok_or("no format")),
-                    )
+                    .value_parser(format_parser())
                     .help("The format of the file (default: that of its name, or firefox)"),
             )
             .arg(
@@ -192,21 +190,4 @@ impl ProfileOptions {
         };
         Ok((options, exit_after))
     }
-}
-
-fn milliseconds(value: &str) -> Result<Duration, String> {
-    duration(value, 1000., "milliseconds")
-}
-
-fn seconds(value: &str) -> Result<Duration, String> {
-    duration(value, 1., "seconds")
-}
-
-fn duration(value: &str, per_second: f64, unit: &str) -> Result<Duration, String> {
-    value
-        .parse()
-        .ok()
-        .and_then(|count: f64| Duration::try_from_secs_f64(count / per_second).ok())
-        .filter(|duration| !duration.is_zero())
-        .ok_or_else(|| format!("it must be a number of {unit} above 0"))
 }

@@ -6,13 +6,13 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process;
 
-use profile_formats::{EventLoop, Format, Process, Recording, WriteError};
+use profile_formats::{EventLoop, Format, Recording, WriteError};
 
-use crate::about_profiling::{create_new, extension, numbered};
+use crate::saved_file;
 
 /// Standard output instead of a file.
 const STANDARD_OUTPUT: &str = "-";
@@ -62,16 +62,9 @@ impl Output {
         if !path.parent().is_some_and(Path::is_dir) {
             return complain("is in a directory that is not there");
         }
-        if path.extension() == Some(OsStr::new("gz")) {
-            return complain("would be compressed, and nothing is written so");
-        }
-        match format.or_else(|| Format::by_file_name(&path)) {
-            Some(format) => Ok((Self::File(path), format)),
-            None => complain(&format!(
-                "has a name that says no format; pass --format and one of {}",
-                Format::ALL.map(Format::as_str).join(", ")
-            )),
-        }
+        let format = saved_file::format_for(&path, format, "--format")
+            .map_err(|complaint| format!("-o: {complaint}"))?;
+        Ok((Self::File(path), format))
     }
 
     /// Writes a recording. A format that holds one event loop has a file for each that was sampled, that with
@@ -91,20 +84,14 @@ impl Output {
             }]);
         }
         let mut written = Vec::new();
-        for (index, (process, event_loop)) in event_loops.iter().enumerate() {
+        for (index, (place, event_loop)) in event_loops.iter().enumerate() {
             // The others have no place behind it.
             if index > 0 && *self == Self::Stdout {
                 break;
             }
-            let only = Recording {
-                processes: vec![Process {
-                    name: process.name.clone(),
-                    pid: process.pid,
-                    ended: process.ended,
-                    event_loops: vec![(*event_loop).clone()],
-                }],
-                ..*recording
-            };
+            let only = recording
+                .only(*place)
+                .expect("its place is in the recording");
             written.push(Written {
                 file: self.write_one(index, format, &only)?,
                 event_loop: Some(event_loop.name.clone()),
@@ -121,7 +108,7 @@ impl Output {
         recording: &Recording,
     ) -> Result<Option<PathBuf>, String> {
         let (place, error) = match self {
-            Self::Stdout => match write(format, recording, io::stdout().lock()) {
+            Self::Stdout => match format.write(recording, io::stdout().lock()) {
                 Ok(()) => return Ok(None),
                 Err(error) => ("standard output".to_owned(), error),
             },
@@ -149,12 +136,11 @@ impl Output {
     }
 }
 
-/// Event loops with samples and their processes, that with the most stacks first.
-fn sampled(recording: &Recording) -> Vec<(&Process, &EventLoop)> {
+/// Event loops with samples and their places among all, that with the most stacks first.
+fn sampled(recording: &Recording) -> Vec<(usize, &EventLoop)> {
     let mut sampled: Vec<_> = recording
-        .processes
-        .iter()
-        .flat_map(|process| process.event_loops.iter().map(move |one| (process, one)))
+        .event_loops()
+        .enumerate()
         .filter(|(_, event_loop)| !event_loop.samples().is_empty())
         .collect();
     let stacks = |event_loop: &EventLoop| {
@@ -180,28 +166,24 @@ fn sibling(path: &Path, index: usize) -> PathBuf {
     path.with_file_name(format!("{stem}-{}{extension}", index + 1))
 }
 
-fn write(format: Format, recording: &Recording, writer: impl Write) -> Result<(), WriteError> {
-    let mut writer = BufWriter::new(writer);
-    format.write(recording, &mut writer)?;
-    Ok(writer.flush()?)
-}
-
 /// Writes a file in place of the one that may be there, which stays as it is if that fails.
 fn replace(path: &Path, format: Format, recording: &Recording) -> Result<(), WriteError> {
     let is_special = fs::metadata(path).is_ok_and(|metadata| !metadata.is_file());
     if is_special {
         // A pipe or a device.
-        return write(format, recording, File::options().write(true).open(path)?);
+        return format.write(recording, File::options().write(true).open(path)?);
     }
     // A link stays, and leads to the new file.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let new = path.with_file_name(format!(".{name}.{}.new", process::id()));
     let written = match File::create_new(&new) {
-        Ok(file) => write(format, recording, file).and_then(|()| Ok(fs::rename(&new, &path)?)),
+        Ok(file) => format
+            .write(recording, file)
+            .and_then(|()| Ok(fs::rename(&new, &path)?)),
         // A folder in which nothing may be made, but a file that may be written.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied && path.exists() => {
-            return write(format, recording, File::create(&path)?);
+            return format.write(recording, File::create(&path)?);
         },
         Err(error) => return Err(error.into()),
     };
@@ -216,30 +198,25 @@ fn write_new(
     format: Format,
     recording: &Recording,
 ) -> Result<PathBuf, (PathBuf, WriteError)> {
-    for path in numbered(folder, DEFAULT_STEM, extension(format)) {
-        match create_new(&path, format, recording) {
-            Ok(()) => return Ok(path),
-            Err(WriteError::Io(error)) if error.kind() == io::ErrorKind::AlreadyExists => {},
-            Err(error) => return Err((path, error)),
-        }
-    }
-    unreachable!("there is always another number")
+    saved_file::create_numbered(folder, DEFAULT_STEM, format, recording)
 }
 
 #[cfg(test)]
 mod tests {
     use profile_formats::read;
+    use tempfile::TempDir;
 
     use super::*;
 
-    /// A folder of its own for a test, which is gone at the end.
-    struct Folder(PathBuf);
+    struct Folder(TempDir);
 
     impl Folder {
-        fn new(name: &str) -> Self {
-            let path = std::env::temp_dir().join(format!("strobe-{}-{name}", process::id()));
-            fs::create_dir(&path).unwrap();
-            Self(path)
+        fn new() -> Self {
+            Self(tempfile::tempdir().unwrap())
+        }
+
+        fn path(&self, name: &str) -> PathBuf {
+            self.0.path().join(name)
         }
 
         fn names(&self) -> Vec<String> {
@@ -252,12 +229,6 @@ mod tests {
         }
     }
 
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
-        }
-    }
-
     fn recording() -> Recording {
         let text = b"[main];f 2\n[worker];g 3\n[idle];(idle) 1\n";
         read(text, None, Some(Format::Collapsed)).unwrap().0
@@ -265,21 +236,21 @@ mod tests {
 
     #[test]
     fn the_format_is_that_of_the_name_unless_it_is_given() {
-        let folder = Folder::new("output-formats");
-        let of =
-            |file: Option<&str>, format| Output::new(file.map(PathBuf::from), format, &folder.0);
-        let path = |name: &str| folder.0.join(name);
+        let folder = Folder::new();
+        let of = |file: Option<&str>, format| {
+            Output::new(file.map(PathBuf::from), format, folder.0.path())
+        };
         assert_eq!(
             of(None, None),
-            Ok((Output::NewFile(folder.0.clone()), Format::Firefox))
+            Ok((Output::NewFile(folder.path("")), Format::Firefox))
         );
         assert_eq!(
             of(Some("a.html"), None),
-            Ok((Output::File(path("a.html")), Format::Html))
+            Ok((Output::File(folder.path("a.html")), Format::Html))
         );
         assert_eq!(
             of(Some("a.html"), Some(Format::Trace)),
-            Ok((Output::File(path("a.html")), Format::Trace))
+            Ok((Output::File(folder.path("a.html")), Format::Trace))
         );
         assert_eq!(of(Some("-"), None), Ok((Output::Stdout, Format::Firefox)));
         for (file, complaint) in [
@@ -296,8 +267,8 @@ mod tests {
 
     #[test]
     fn a_named_file_is_replaced_as_a_whole_and_another_is_new() {
-        let folder = Folder::new("output-files");
-        let path = folder.0.join("a.folded");
+        let folder = Folder::new();
+        let path = folder.path("a.folded");
         fs::write(&path, "old").unwrap();
         let named = Output::File(path.clone());
         let written = named.write(Format::Collapsed, &recording()).unwrap();
@@ -305,7 +276,7 @@ mod tests {
         let text = fs::read_to_string(&path).unwrap();
         assert!(text.contains("[worker];g 3"), "{text}");
 
-        let unnamed = Output::NewFile(folder.0.clone());
+        let unnamed = Output::NewFile(folder.path(""));
         for _ in 0..2 {
             unnamed.write(Format::Collapsed, &recording()).unwrap();
         }
@@ -321,15 +292,15 @@ mod tests {
 
     #[test]
     fn a_format_of_one_event_loop_has_a_file_for_each() {
-        let folder = Folder::new("output-several");
-        let named = Output::File(folder.0.join("a.trace.json"));
+        let folder = Folder::new();
+        let named = Output::File(folder.path("a.trace.json"));
         let written = named.write(Format::Trace, &recording()).unwrap();
         let names: Vec<_> = written
             .iter()
             .map(|written| written.event_loop.as_deref().unwrap())
             .collect();
         assert_eq!(names, ["worker", "main", "idle"], "most stacks first");
-        let text = fs::read_to_string(folder.0.join("a-2.trace.json")).unwrap();
+        let text = fs::read_to_string(folder.path("a-2.trace.json")).unwrap();
         assert!(text.contains("\"f\"") && !text.contains("\"g\""), "{text}");
         assert_eq!(
             folder.names(),
@@ -339,8 +310,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_written_is_not_lost() {
-        let folder = Folder::new("output-lost");
-        let named = Output::File(folder.0.join("none/a.html"));
+        let folder = Folder::new();
+        let named = Output::File(folder.path("none/a.html"));
         let error = named.write(Format::Html, &recording()).unwrap_err();
         assert!(error.contains("none/a.html: No such file"), "{error}");
         let (_, elsewhere) = error.split_once("what was recorded is in ").unwrap();

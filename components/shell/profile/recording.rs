@@ -127,7 +127,12 @@ impl ProfileRecording {
                 _ => {},
             },
         }
-        written.map(|_| ())
+        written?;
+        // What there is was written.
+        match &*self.recorder.failures().join(" ") {
+            "" => Ok(()),
+            failures => Err(failures.to_owned()),
+        }
     }
 }
 

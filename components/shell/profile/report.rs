@@ -50,9 +50,7 @@ fn summary(recording: &Recording, totals: &Totals, progress: Option<&Progress>) 
 
 fn event_loops(recording: &Recording) -> String {
     let rows: Vec<_> = recording
-        .processes
-        .iter()
-        .flat_map(|process| process.event_loops.iter().map(move |one| (process, one)))
+        .event_loops_of_processes()
         .map(|(process, event_loop)| {
             let is_several = recording.processes.len() > 1;
             [

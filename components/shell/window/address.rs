@@ -4,7 +4,6 @@
 
 //! From what a person types into the address field to the URL of a page.
 
-use std::env;
 use std::ffi::OsStr;
 use std::path::Path;
 
@@ -25,10 +24,8 @@ pub fn interpret(text: &str, working_directory: &Path) -> Result<Url, String> {
     if text.is_empty() {
         return Err("Type the address of a page.".to_owned());
     }
-    if let Some(path) = text.strip_prefix("~/")
-        && let Some(home) = env::home_dir()
-    {
-        return resolve(home.join(path).as_os_str(), working_directory);
+    if let Some(path) = url_argument::in_home(&text) {
+        return resolve(path.as_os_str(), working_directory);
     }
     // With a query and no path the folder itself would be meant, which nobody does.
     let has_no_path = text.starts_with(['?', '#']) && !working_directory.join(&text).exists();
@@ -103,35 +100,29 @@ fn has_port(authority: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::path::PathBuf;
+
+    use tempfile::TempDir;
 
     use super::*;
 
     /// A folder with a page in it, gone when dropped.
-    struct Folder(PathBuf);
+    struct Folder(TempDir);
 
     impl Folder {
-        fn new(name: &str) -> Self {
-            let path = env::temp_dir().join(format!("strobe-{name}-{}", std::process::id()));
-            fs::create_dir_all(&path).unwrap();
-            fs::write(path.join("page.html"), "").unwrap();
-            Self(path)
+        fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            fs::write(folder.path().join("page.html"), "").unwrap();
+            Self(folder)
         }
 
         fn interpret(&self, text: &str) -> Result<String, String> {
-            interpret(text, &self.0).map(String::from)
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
+            interpret(text, self.0.path()).map(String::from)
         }
     }
 
     #[test]
     fn urls_and_files_are_what_they_are_on_the_command_line() {
-        let folder = Folder::new("address-urls");
+        let folder = Folder::new();
         for url in [
             "http://localhost:8000/page?a=b#c",
             "https://example.com/",
@@ -140,17 +131,17 @@ mod tests {
         ] {
             assert_eq!(folder.interpret(url), Ok(url.to_owned()));
         }
-        let file = format!("file://{}/page.html", folder.0.display());
+        let file = format!("file://{}/page.html", folder.0.path().display());
         assert_eq!(folder.interpret("page.html"), Ok(file.clone()));
         assert_eq!(
-            folder.interpret(folder.0.join("page.html").to_str().unwrap()),
+            folder.interpret(folder.0.path().join("page.html").to_str().unwrap()),
             Ok(file)
         );
     }
 
     #[test]
     fn a_host_needs_no_scheme() {
-        let folder = Folder::new("address-hosts");
+        let folder = Folder::new();
         for (text, expected) in [
             ("example.com", "https://example.com/"),
             ("  example.com\n", "https://example.com/"),
@@ -173,7 +164,7 @@ mod tests {
 
     #[test]
     fn what_is_no_address_is_refused_by_name() {
-        let folder = Folder::new("address-errors");
+        let folder = Folder::new();
         for text in [
             "hello world",
             "hello",

@@ -209,6 +209,13 @@ impl BrowserWindow {
         self.selected.get()
     }
 
+    /// Its page among all.
+    pub fn in_front<'a>(&self, pages: &'a [Page<Tab>]) -> Option<&'a Page<Tab>> {
+        pages
+            .iter()
+            .find(|page| Some(page.webview.id()) == self.selected())
+    }
+
     pub fn select(&self, tab: WebViewId) {
         if self.selected.replace(Some(tab)) != Some(tab) {
             // What was being typed stays with its tab.
@@ -380,9 +387,7 @@ impl BrowserWindow {
         if self.window_context.make_current().is_err() {
             return Vec::new();
         }
-        let in_front = pages
-            .iter()
-            .find(|page| Some(page.webview.id()) == self.selected.get());
+        let in_front = self.in_front(pages);
         if self.size_changed.take() {
             if self.window_context.size() != inner_size {
                 self.window_context.resize(inner_size);
@@ -494,9 +499,7 @@ impl BrowserWindow {
 
     /// Where the page in front is being typed into, in points.
     fn input_method_of_page(&self, pages: &[Page<Tab>]) -> Option<Rect> {
-        let page = pages
-            .iter()
-            .find(|page| Some(page.webview.id()) == self.selected.get())?;
+        let page = self.in_front(pages)?;
         let place = page.surface.input_method()?;
         let area = PageArea {
             zoom: page.webview.page_zoom(),

@@ -35,9 +35,7 @@ pub fn show(
     actions: &mut Vec<Action>,
 ) {
     let context = ui.ctx().clone();
-    let in_front = pages
-        .iter()
-        .find(|page| Some(page.webview.id()) == window.selected());
+    let in_front = window.in_front(pages);
     if window.has_chrome() {
         let colours = palette(&context);
         let bare = |fill| Frame::NONE.fill(fill);

@@ -43,6 +43,7 @@ use chrome::Shown;
 use input::Composition;
 use tab::Tab;
 
+use crate::about_profiling::is_profiling_page;
 use crate::browser::{Browser, Next, Page, Surface};
 use crate::command_line::CommandLine;
 use crate::keyboard::keyboard_event;
@@ -260,9 +261,7 @@ impl Session {
 
     /// The page in front.
     fn page(&self) -> Option<&Page<Tab>> {
-        let selected = self.window.selected();
-        let mut pages = self.browser.pages().iter();
-        pages.find(|page| Some(page.webview.id()) == selected)
+        self.window.in_front(self.browser.pages())
     }
 
     fn webview(&self) -> Option<&WebView> {
@@ -726,7 +725,7 @@ impl Session {
             .browser
             .pages()
             .iter()
-            .find(|page| page.webview.url().as_ref().is_some_and(is_profiling))
+            .find(|page| page.webview.url().as_ref().is_some_and(is_profiling_page))
             .map(|page| (page.webview.clone(), page.webview.id()));
         match open {
             Some((webview, tab)) => {
@@ -744,7 +743,7 @@ impl Session {
         let is_profile = self
             .webview()
             .and_then(WebView::url)
-            .is_some_and(|url| is_profiling(&url));
+            .is_some_and(|url| is_profiling_page(&url));
         if is_profile && let Ok(file) = path::absolute(file) {
             match self.browser.profiling().load_file(&file) {
                 Ok(recording) => self.show_profiling(profiling(Some(&recording))),
@@ -778,10 +777,6 @@ fn profiling(recording: Option<&str>) -> Url {
     let fragment = recording.map(|recording| format!("recording={recording}"));
     url.set_fragment(fragment.as_deref());
     url
-}
-
-fn is_profiling(url: &Url) -> bool {
-    url.scheme() == "about" && url.path() == "profiling"
 }
 
 #[cfg(test)]

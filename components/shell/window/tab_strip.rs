@@ -16,6 +16,7 @@ use super::browser_window::BrowserWindow;
 use super::icons::{self, Icon};
 use super::tab::Tab;
 use super::theme::palette;
+use super::toolbar;
 use crate::browser::Page;
 
 /// In points, as all lengths here.
@@ -170,7 +171,7 @@ pub fn title(page: &Page<Tab>) -> String {
         return title;
     }
     match page.webview.url() {
-        Some(url) if url.as_str() == "about:blank" => "New tab".to_owned(),
+        Some(url) if url.as_str() == toolbar::BLANK => "New tab".to_owned(),
         Some(url) => {
             let text = url.as_str();
             let text = text

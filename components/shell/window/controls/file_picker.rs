@@ -17,6 +17,7 @@ use servo::FilePicker;
 
 use super::PageArea;
 use super::dialog::{self, Answer};
+use crate::url_argument;
 use crate::window::icons::Icon;
 use crate::window::theme::palette;
 
@@ -197,10 +198,7 @@ impl FileDialog {
             self.complaint = Some("Choose a file, or type its path.".to_owned());
             return false;
         }
-        let path = match (typed.strip_prefix("~/"), env::home_dir()) {
-            (Some(path), Some(home)) => home.join(path),
-            _ => self.folder.join(typed),
-        };
+        let path = url_argument::in_home(typed).unwrap_or_else(|| self.folder.join(typed));
         match fs::metadata(&path) {
             Ok(metadata) if metadata.is_dir() => {
                 self.enter(path);
@@ -301,19 +299,17 @@ mod tests {
 
     #[test]
     fn folders_come_first_and_hidden_files_not_at_all() {
-        let folder = env::temp_dir().join(format!("strobe-files-{}", std::process::id()));
-        fs::create_dir_all(folder.join("zoo")).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("zoo")).unwrap();
         for name in ["b.txt", "A.TXT", "c.png", ".hidden"] {
-            fs::write(folder.join(name), "").unwrap();
+            fs::write(folder.path().join(name), "").unwrap();
         }
         let names = |extensions: &[&str]| -> Vec<_> {
-            let entries = entries(&folder, extensions).unwrap();
+            let entries = entries(folder.path(), extensions).unwrap();
             entries.into_iter().map(|entry| entry.name).collect()
         };
-        let (all, texts) = (names(&[]), names(&["txt"]));
-        fs::remove_dir_all(&folder).unwrap();
-        assert_eq!(all, ["zoo", "A.TXT", "b.txt", "c.png"]);
-        assert_eq!(texts, ["zoo", "A.TXT", "b.txt"]);
-        assert!(entries(&folder, &[]).is_err());
+        assert_eq!(names(&[]), ["zoo", "A.TXT", "b.txt", "c.png"]);
+        assert_eq!(names(&["txt"]), ["zoo", "A.TXT", "b.txt"]);
+        assert!(entries(&folder.path().join("none"), &[]).is_err());
     }
 }

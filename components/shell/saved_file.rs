@@ -4,11 +4,25 @@
 
 //! Files that are written for a person: never over another, and whole or not at all.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, Write};
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use profile_formats::{Format, Recording, WriteError};
+
+/// The format to write to a file: the one given, or that of its name. `option` is what gives one.
+///
+/// The error is a sentence for the person.
+pub fn format_for(path: &Path, given: Option<Format>, option: &str) -> Result<Format, String> {
+    let file = path.display();
+    if path.extension().is_some_and(|extension| extension == "gz") {
+        return Err(format!("{file}: nothing is written compressed"));
+    }
+    given.or_else(|| Format::by_file_name(path)).ok_or_else(|| {
+        let names = Format::names();
+        format!("{file}: the name says no format; pass {option} and one of {names}")
+    })
+}
 
 /// What the name of a file of this format ends in, after a point.
 pub fn extension(format: Format) -> &'static str {
@@ -25,8 +39,7 @@ pub fn extension(format: Format) -> &'static str {
 /// Writes a recording to a file that is not there yet. Where it cannot be written to the end there is none
 /// afterwards either.
 pub fn create_new(path: &Path, format: Format, recording: &Recording) -> Result<(), WriteError> {
-    let file = OpenOptions::new().write(true).create_new(true).open(path)?;
-    let written = write(format, recording, file);
+    let written = format.write(recording, File::create_new(path)?);
     if written.is_err() {
         // There is nothing to be done if it stays.
         let _ = fs::remove_file(path);
@@ -34,20 +47,20 @@ pub fn create_new(path: &Path, format: Format, recording: &Recording) -> Result<
     written
 }
 
-fn write(format: Format, recording: &Recording, file: File) -> Result<(), WriteError> {
-    let mut writer = BufWriter::new(file);
-    format.write(recording, &mut writer)?;
-    Ok(writer.flush()?)
-}
-
-/// Writes a recording to a file in a folder, with this name or one like it that is not taken. Gives its path.
+/// Writes a recording to a file in a folder that is not there yet: `STEM.EXTENSION`, or else `STEM-2.EXTENSION`
+/// and so on. Gives its path; the error, the one that could not be written.
 pub fn create_numbered(
     folder: &Path,
     stem: &str,
     format: Format,
     recording: &Recording,
 ) -> Result<PathBuf, (PathBuf, WriteError)> {
-    for path in numbered(folder, stem, extension(format)) {
+    let extension = extension(format);
+    for number in 1_u64.. {
+        let path = folder.join(match number {
+            1 => format!("{stem}.{extension}"),
+            _ => format!("{stem}-{number}.{extension}"),
+        });
         match create_new(&path, format, recording) {
             Ok(()) => return Ok(path),
             Err(WriteError::Io(error)) if error.kind() == io::ErrorKind::AlreadyExists => {},
@@ -55,21 +68,6 @@ pub fn create_numbered(
         }
     }
     unreachable!("there is always another number")
-}
-
-/// `STEM.EXTENSION`, `STEM-2.EXTENSION` and so on.
-pub fn numbered(
-    folder: &Path,
-    stem: &str,
-    extension: &str,
-) -> impl Iterator<Item = PathBuf> + use<> {
-    let (folder, stem, extension) = (folder.to_owned(), stem.to_owned(), extension.to_owned());
-    (1_u64..).map(move |number| {
-        folder.join(match number {
-            1 => format!("{stem}.{extension}"),
-            _ => format!("{stem}-{number}.{extension}"),
-        })
-    })
 }
 
 /// A name of a recording as part of a file's name on any system.
@@ -101,23 +99,6 @@ mod tests {
 
     use super::*;
 
-    /// A folder of its own for a test, which is gone at the end.
-    struct Folder(PathBuf);
-
-    impl Folder {
-        fn new(name: &str) -> Self {
-            let path = std::env::temp_dir().join(format!("strobe-{}-{name}", std::process::id()));
-            fs::create_dir(&path).unwrap();
-            Self(path)
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
-        }
-    }
-
     fn recording(text: &str) -> Recording {
         read(text.as_bytes(), None, Some(Format::Collapsed))
             .unwrap()
@@ -126,36 +107,37 @@ mod tests {
 
     #[test]
     fn a_file_is_never_written_over() {
-        let folder = Folder::new("numbered");
+        let folder = tempfile::tempdir().unwrap();
         let names: Vec<_> = (0..3)
             .map(|count| {
                 let recording = recording(&format!("f {}\n", count + 1));
-                let path = create_numbered(&folder.0, "a", Format::Collapsed, &recording);
+                let path = create_numbered(folder.path(), "a", Format::Collapsed, &recording);
                 path.unwrap().file_name().unwrap().to_owned()
             })
             .collect();
         assert_eq!(names, ["a.collapsed", "a-2.collapsed", "a-3.collapsed"]);
-        let text = fs::read_to_string(folder.0.join("a.collapsed")).unwrap();
+        let text = fs::read_to_string(folder.path().join("a.collapsed")).unwrap();
         assert_eq!(text, "f 1\n");
         let error = create_new(
-            &folder.0.join("a.collapsed"),
+            &folder.path().join("a.collapsed"),
             Format::Collapsed,
             &recording("f 9\n"),
         );
         assert!(error.is_err());
-        let text = fs::read_to_string(folder.0.join("a.collapsed")).unwrap();
+        let text = fs::read_to_string(folder.path().join("a.collapsed")).unwrap();
         assert_eq!(text, "f 1\n");
     }
 
     #[test]
     fn what_cannot_be_written_leaves_no_file() {
-        let folder = Folder::new("unfit");
+        let folder = tempfile::tempdir().unwrap();
         let several = recording("[main];f 2\n[worker];g 1\n");
-        let path = folder.0.join("a.trace");
+        let path = folder.path().join("a.trace");
         assert!(create_new(&path, Format::Trace, &several).is_err());
         assert!(!path.exists());
         let (path, _) =
-            create_numbered(&folder.0.join("none"), "a", Format::Firefox, &several).unwrap_err();
+            create_numbered(&folder.path().join("none"), "a", Format::Firefox, &several)
+                .unwrap_err();
         assert!(path.ends_with("none/a.firefox.json"), "{path:?}");
     }
 

@@ -1,0 +1,54 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! What to record, as the query of `profiling:start` says.
+
+use std::num::NonZeroU64;
+
+use profile_recorder::{EventLoopId, EventLoops, Options};
+
+use super::query::Query;
+
+/// `present` gives the event loops that there are now: all, or those of documents.
+pub fn recording_options(
+    query: &mut Query,
+    present: impl Fn(Present) -> EventLoops,
+) -> Result<Options, String> {
+    let interval = query
+        .milliseconds("interval")?
+        .ok_or_else(|| "interval is missing".to_owned())?;
+    let event_loops = query.take("eventLoops").unwrap_or_else(|| "all".to_owned());
+    let new_ones = query.flag("newOnes")?;
+    let event_loops = match (&*event_loops, new_ones) {
+        ("all", None | Some(true)) => EventLoops::All,
+        ("main", None | Some(true)) => EventLoops::Main,
+        ("all", Some(false)) => present(Present::All),
+        ("main", Some(false)) => present(Present::Main),
+        (ids, new_ones) => EventLoops::These {
+            ids: ids
+                .split(',')
+                .map(|id| {
+                    id.parse::<EventLoopId>()
+                        .map_err(|error| format!("eventLoops: {error}"))
+                })
+                .collect::<Result<_, _>>()?,
+            new_ones: new_ones == Some(true),
+        },
+    };
+    Ok(Options {
+        interval,
+        event_loops,
+        max_samples: query.parse::<NonZeroU64>("maxSamples")?,
+        keep_last: query.milliseconds("keepLast")?,
+        long_tasks: query.milliseconds("longTasks")?,
+    })
+}
+
+/// Which of the event loops that there are now.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Present {
+    All,
+    /// Those of documents.
+    Main,
+}
