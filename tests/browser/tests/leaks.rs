@@ -568,8 +568,8 @@ fn the_time_of_a_sample_does_not_tell_how_deep_the_stack_was() {
         "samples of deep stacks: {:.4} ms later, with a standard error of {error:.4} ms",
         deep - shallow
     ));
-    // As coarse as performance.now().
-    assert!(deep - shallow < 5. * error + 0.01);
+    // Twice as coarse as performance.now().
+    assert!(deep - shallow < 5. * error + 0.02);
 }
 
 #[test]
@@ -577,5 +577,5 @@ fn the_suite_is_as_large_as_it_says() {
     let groups = [&MUTED, &LOADS, &REALMS, &WORKERS, &OUTLETS];
     let cases: usize = groups.iter().map(|group| group.cases.len()).sum();
     report(&format!("{cases} cases of leaks"));
-    assert!(cases >= 160, "{cases}");
+    assert!(cases >= 170, "{cases}");
 }

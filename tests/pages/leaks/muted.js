@@ -101,7 +101,9 @@ const CASES = {
     visible(() => target.dispatchEvent(new Event("x")));
   }),
   "custom element": sync(() => {
-    hiddenDefine("x-other");
+    if (!customElements.get("x-other")) {
+      hiddenDefine("x-other");
+    }
     visible(() => document.documentElement.append(document.createElement("x-other")));
   }),
 

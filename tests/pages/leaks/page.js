@@ -88,6 +88,12 @@ function noteFrom(timeOrigin, theirs) {
   }
 }
 
+// Whether there is something to see in the result of a case.
+function isSampled({ trace, windows }) {
+  const isIn = ({ timestamp }) => windows.some(([start, end]) => start + 1 < timestamp && timestamp < end - 1);
+  return !trace?.samples || trace.samples.filter(isIn).length >= 5;
+}
+
 // Runs every case of the group; one that fails does not keep the others from running.
 function runCases(cases) {
   runTest(async () => {
@@ -98,7 +104,13 @@ function runCases(cases) {
         continue;
       }
       try {
-        results[name] = await run();
+        // Again, if the machine was too busy to take samples.
+        for (let attempt = 0; attempt < 10; attempt++) {
+          results[name] = await run();
+          if (isSampled(results[name])) {
+            break;
+          }
+        }
       } catch (error) {
         results[name] = { error: description(error) };
       }
