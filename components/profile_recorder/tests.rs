@@ -408,7 +408,11 @@ fn a_process_that_sends_garbage_is_cut_off_and_harms_no_other() {
     for (number, garbage) in GARBAGE.iter().enumerate() {
         let unsound = Process::start(&format!("{GARBAGE_PREFIX}{number}"));
         recorder.start(options(EventLoops::All)).unwrap();
-        wait_until(|| unsound.status().unwrap().gone);
+        wait_until(|| {
+            // It samples, and so sends it, when nobody asks it anything.
+            thread::sleep(Duration::from_millis(20));
+            unsound.status().unwrap().gone
+        });
         wait_for_more_samples(recorder, 5);
         let recording = recorder.stop().unwrap();
         let kept = samples_of(process(&recording, &unsound)).len();
