@@ -188,13 +188,13 @@ fn a_session_survives_a_few_signals_that_are_refused() {
     let driver = Driver::start_with(&[], &[("RUST_LOG", "js_profiler=debug")]);
     driver.open(&site.url("/kept-busy.html"));
     // So long an interval that 200 of them, after which the session is given up, are far longer than this.
-    assert_eq!(driver.execute("return start(100);"), 0);
+    assert_eq!(driver.execute("return start(20);"), 0);
     for _ in 0..3 {
-        driver.execute("return turned(30);");
+        driver.execute("return turned(60);");
         let _refused = refuse_signals(driver.process().id());
-        driver.execute("return turned(30);");
+        driver.execute("return turned(60);");
     }
-    driver.execute("return turned(30);");
+    driver.execute("return turned(60);");
     assert_eq!(driver.execute("return profilers[0].events;"), json!([]));
     let stopped = driver.execute("return stop(0);");
     assert!(Trace::read(&stopped["trace"]).has_frame("busy"));

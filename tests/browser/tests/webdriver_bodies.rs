@@ -105,7 +105,9 @@ fn every_body_is_answered() {
     // Always the same numbers.
     let mut state = 1_u64;
     let mut random = |below: usize| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005) + 1_442_695_040_888_963_407;
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) as usize % below
     };
     for number in 0..RANDOM_BODIES {
