@@ -7,7 +7,6 @@
 
 use std::collections::BTreeMap;
 use std::ffi::CStr;
-use std::time::Instant;
 
 use js_profiler_traits::activity::{Activity, SharedActivity};
 use js_profiler_traits::{GroupId, SessionId};
@@ -116,9 +115,7 @@ impl Group {
         if !self.sessions.is_empty() || self.recording.is_some() {
             return;
         }
-        // Nobody refers to the functions any more.
-        self.functions = FunctionTable::default();
-        self.last = LastStack::default();
+        self.forget_stacks();
         if !self.unwalkable.is_empty() {
             debug!("{:?}: unwalkable: {:?}", self.id, self.unwalkable);
             self.unwalkable.clear();
@@ -155,6 +152,11 @@ impl Group {
             recording.fail(self.functions.functions(), failure);
         }
         // Sessions that are still here have ended.
+        self.forget_stacks();
+    }
+
+    /// Must be called only when nobody refers to the functions any more.
+    fn forget_stacks(&mut self) {
         self.functions = FunctionTable::default();
         self.last = LastStack::default();
     }
@@ -291,13 +293,15 @@ impl Group {
                 self.activity.get(),
             ));
         }
-        let missed = (
-            CrossProcessInstant::now(),
-            Outcome::Missed,
-            Activity::default(),
-        );
+        let missed = || {
+            (
+                CrossProcessInstant::now(),
+                Outcome::Missed,
+                Activity::default(),
+            )
+        };
         let Some(thread) = &self.thread else {
-            return Ok(missed);
+            return Ok(missed());
         };
         buffer.clear();
         // Everything, for who looks at the browser itself.
@@ -309,7 +313,7 @@ impl Group {
         let mut comparison = self.comparison.as_mut().filter(|_| is_compared);
         let stopped = thread.while_stopped(|stopped| {
             // Before the walk, whose length depends on code that a page may not see.
-            let (time, begin) = (CrossProcessInstant::now(), Instant::now());
+            let time = CrossProcessInstant::now();
             let walk = context.walk(stopped, buffer);
             if let Some(comparison) = &mut comparison {
                 comparison.walk(context, stopped);
@@ -319,20 +323,26 @@ impl Group {
                 Walk::Collecting | Walk::Unwalkable(_) => context.count_kept(stopped, places),
             };
             let activity = activity.get();
-            (time, walk, kept, activity, begin.elapsed())
+            (
+                time,
+                walk,
+                kept,
+                activity,
+                CrossProcessInstant::now() - time,
+            )
         });
         let (time, walk, kept, activity, duration) = match stopped {
             Ok(stopped) => stopped,
             Err(error) => {
                 self.failed_stops += 1;
                 return match self.failed_stops < MAX_FAILED_STOPS {
-                    true => Ok(missed),
+                    true => Ok(missed()),
                     false => Err(Failure::CannotStop(error.to_string())),
                 };
             },
         };
         self.failed_stops = 0;
-        self.stops.record(duration);
+        self.stops.record(duration.unsigned_abs());
         if let Some(comparison) = comparison {
             comparison.compare(walk, buffer);
         }

@@ -120,7 +120,10 @@ impl WebDriver {
             },
 
             WebDriverCommandMsg::GetAllWebViews(answer) => {
-                let _ = answer.send(pages.iter().map(|page| page.webview.id()).collect());
+                // Servo makes the browsing context of a page with its first document; a command for one
+                // without would be answered with "no such window".
+                let ready = pages.iter().filter(|page| page.webview.url().is_some());
+                let _ = answer.send(ready.map(|page| page.webview.id()).collect());
             },
             WebDriverCommandMsg::IsWebViewOpen(id, answer) => {
                 let _ = answer.send(page_of(id).is_some());

@@ -19,6 +19,12 @@ PROCESSOR_TIMES = slice(11, 15)
 CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 
 
+def read_stat(pid: int, proc: Path = PROC) -> list[str]:
+    """The fields of a process' stat file, from the state on."""
+    # The name of the program, in parentheses, may hold anything.
+    return (proc / str(pid) / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+
+
 def tree(pid: int, proc: Path = PROC) -> dict[int, list[str]]:
     """A process and all that it has started, directly or not, with the fields of their stat files from the state on."""
     stats = {}
@@ -26,8 +32,7 @@ def tree(pid: int, proc: Path = PROC) -> dict[int, list[str]]:
         if folder.name.isdecimal():
             # One that has ended meanwhile is not there.
             with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-                # The name of the program, in parentheses, may hold anything.
-                stats[int(folder.name)] = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()
+                stats[int(folder.name)] = read_stat(int(folder.name), proc)
     if pid not in stats:
         raise MachError(f"{proc / str(pid)}: no such process; has the browser ended?")
     found = {pid}

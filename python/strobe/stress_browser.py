@@ -16,7 +16,7 @@ import sys
 import time
 from pathlib import Path
 
-from . import build, process
+from . import build, process, process_tree
 
 # The sampler takes the last real-time signal that nobody uses.
 SAMPLER_SIGNAL = signal.SIGRTMAX
@@ -99,7 +99,7 @@ class Browser:
                 return False
             for i in range(burst):
                 if thread:
-                    threads = sorted(map(int, os.listdir(f"/proc/{pid}/task")))
+                    threads = threads_of(pid)
                     _libc.tgkill(pid, _picked(threads, (pick * 997 + i * 0.618) % 1), int(number))
                 else:
                     os.kill(pid, number)
@@ -132,7 +132,7 @@ class Browser:
         pid = _picked(self.pids(), pick)
         with contextlib.suppress(OSError):
             # The first is the one that we wait for ourselves.
-            threads = [task for task in sorted(map(int, os.listdir(f"/proc/{pid}/task"))) if task != pid]
+            threads = [task for task in threads_of(pid) if task != pid]
             return bool(threads) and hold_thread(_picked(threads, pick * 997 % 1), seconds)
         return False
 
@@ -148,7 +148,7 @@ class Browser:
                 os.sched_setaffinity(spinner.pid, core)
         for pid in self.pids():
             with contextlib.suppress(OSError):
-                for task in map(int, os.listdir(f"/proc/{pid}/task")):
+                for task in threads_of(pid):
                     with contextlib.suppress(OSError):
                         if one_core:
                             os.sched_setaffinity(task, core)
@@ -163,7 +163,7 @@ class Browser:
             cores = range(os.cpu_count() or 1)
             for pid in self.pids():
                 with contextlib.suppress(OSError):
-                    for task in map(int, os.listdir(f"/proc/{pid}/task")):
+                    for task in threads_of(pid):
                         with contextlib.suppress(OSError):
                             os.sched_setaffinity(task, cores)
         self._spinners = []
@@ -174,7 +174,7 @@ class Browser:
         count = 0
         for pid in self.pids():
             with contextlib.suppress(OSError):
-                for task in os.listdir(f"/proc/{pid}/task"):
+                for task in threads_of(pid):
                     with contextlib.suppress(OSError):
                         count += Path(f"/proc/{pid}/task/{task}/comm").read_text().strip() == name
         return count
@@ -212,10 +212,15 @@ def _picked(items: list, pick: float):
     return items[int(pick * len(items))]
 
 
+def threads_of(pid: int) -> list[int]:
+    """In the order of their ids. The process may have ended: an OSError."""
+    return sorted(int(task) for task in os.listdir(f"/proc/{pid}/task"))
+
+
 def children(pid: int) -> list[int]:
     found = []
     with contextlib.suppress(OSError):
-        for task in os.listdir(f"/proc/{pid}/task"):
+        for task in threads_of(pid):
             with contextlib.suppress(OSError):
                 found += map(int, Path(f"/proc/{pid}/task/{task}/children").read_text(encoding="utf-8").split())
     return sorted(found)
@@ -223,10 +228,9 @@ def children(pid: int) -> list[int]:
 
 def is_running(pid: int) -> bool:
     try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        return process_tree.read_stat(pid)[0] not in ("Z", "X")
     except OSError:
         return False
-    return stat.rpartition(")")[2].split()[0] not in ("Z", "X")
 
 
 def handles(pid: int, number: int) -> bool:
@@ -295,7 +299,7 @@ def _output(command: list[str]) -> str:
 def _kernel_stacks(pid: int) -> str:
     lines = []
     with contextlib.suppress(OSError):
-        for task in sorted(os.listdir(f"/proc/{pid}/task"), key=int):
+        for task in threads_of(pid):
             facts = []
             for name in ("comm", "wchan", "syscall"):
                 with contextlib.suppress(OSError):

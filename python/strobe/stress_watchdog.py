@@ -15,11 +15,12 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from . import process_tree
+
 # Seconds that a process could have run in which nothing of what it owes has come.
 BOUND = 60.0
 # Beyond so many seconds by the clock on the wall nothing excuses it but our having stopped it.
 HARD_BOUND = 300.0
-TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 # States of /proc/PID/stat of who cannot run: by a signal, or by a debugger.
 STOPPED = ("T", "t")
 
@@ -43,11 +44,9 @@ def read_activity(pids: list[int], proc: Path = Path("/proc")) -> Activity:
     stopped = False
     for pid in pids:
         with contextlib.suppress(OSError):
-            stat = (proc / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
-            # The name may have blanks and parentheses of its own.
-            numbers = stat.rpartition(")")[2].split()
-            stopped |= numbers[0] in STOPPED
-            ran += (int(numbers[11]) + int(numbers[12])) / TICKS_PER_SECOND
+            stat = process_tree.read_stat(pid, proc)
+            stopped |= stat[0] in STOPPED
+            ran += (int(stat[11]) + int(stat[12])) / process_tree.CLOCK_TICKS
             for task in os.listdir(proc / str(pid) / "task"):
                 with contextlib.suppress(OSError, IndexError):
                     schedule = (proc / str(pid) / "task" / task / "schedstat").read_text(encoding="utf-8").split()

@@ -201,16 +201,6 @@ impl<'a> BrowserWindow<'a> {
         });
     }
 
-    /// Does something until the browser prints this line, and goes on behind it: what a page asks comes a
-    /// moment after the click that made it ask.
-    pub fn insist_on_line(&mut self, line: &str, act: impl Fn(&Self)) {
-        let deadline = Instant::now() + TIME_BOUND;
-        while Instant::now() < deadline && !self.lines().iter().any(|printed| printed == line) {
-            act(self);
-        }
-        self.wait_for_line(line);
-    }
-
     /// Lines that were printed so far and have not been waited for.
     pub fn lines(&self) -> Vec<String> {
         let console = self.console();

@@ -198,14 +198,20 @@ impl<W: Waiting> Threads<W> {
     }
 }
 
+/// A thread beside the sampling thread.
+fn spawn<W: Send + Sync + 'static>(
+    threads: &Arc<Threads<W>>,
+    run: impl FnOnce(&Threads<W>) + 'static,
+) -> thread::JoinHandle<()> {
+    let threads = threads.clone();
+    thread::spawn(move || run(&threads))
+}
+
 #[test]
 fn what_the_handler_does_is_before_the_answer_and_after_the_request() {
     model(|| {
         let threads = Threads::new(Spinning, 1, 1);
-        let target = thread::spawn({
-            let threads = threads.clone();
-            move || threads.run_until_signal(0)
-        });
+        let target = spawn(&threads, |threads| threads.run_until_signal(0));
         assert!(threads.stop(0, 0, false));
         target.join().unwrap();
     });
@@ -215,10 +221,7 @@ fn what_the_handler_does_is_before_the_answer_and_after_the_request() {
 fn no_wake_is_lost() {
     model(|| {
         let threads = Threads::new(Sleeping::new(), 1, 1);
-        let target = thread::spawn({
-            let threads = threads.clone();
-            move || threads.run_until_signal(0)
-        });
+        let target = spawn(&threads, |threads| threads.run_until_signal(0));
         assert!(threads.stop(0, 0, false));
         target.join().unwrap();
     });
@@ -228,12 +231,9 @@ fn no_wake_is_lost() {
 fn a_thread_is_stopped_again_and_again() {
     model(|| {
         let threads = Threads::new(Spinning, 1, 2);
-        let target = thread::spawn({
-            let threads = threads.clone();
-            move || {
-                threads.run_until_signal(0);
-                threads.run_until_signal(0);
-            }
+        let target = spawn(&threads, |threads| {
+            threads.run_until_signal(0);
+            threads.run_until_signal(0);
         });
         assert!(threads.stop(0, 0, false));
         assert!(threads.stop(0, 1, false));
@@ -249,13 +249,10 @@ fn a_handler_has_begun_or_leaves_the_request_alone() {
     let counted = ends.clone();
     model(move || {
         let threads = Threads::new(Spinning, 1, 1);
-        let target = thread::spawn({
-            let threads = threads.clone();
-            move || {
-                threads.over.store(true, Ordering::Relaxed);
-                threads.run(0);
-                threads.run(0);
-            }
+        let target = spawn(&threads, |threads| {
+            threads.over.store(true, Ordering::Relaxed);
+            threads.run(0);
+            threads.run(0);
         });
         let done = threads.stop(0, 0, true);
         let mut counted = counted.lock().unwrap();
@@ -275,18 +272,12 @@ fn a_handler_has_begun_or_leaves_the_request_alone() {
 fn a_late_handler_does_not_take_what_is_for_another_thread() {
     model(|| {
         let threads = Threads::new(Spinning, 2, 2);
-        let late = thread::spawn({
-            let threads = threads.clone();
-            move || {
-                threads.over.store(true, Ordering::Relaxed);
-                threads.run(0);
-            }
+        let late = spawn(&threads, |threads| {
+            threads.over.store(true, Ordering::Relaxed);
+            threads.run(0);
         });
         threads.stop(0, 0, true);
-        let other = thread::spawn({
-            let threads = threads.clone();
-            move || threads.run_until_signal(1)
-        });
+        let other = spawn(&threads, |threads| threads.run_until_signal(1));
         assert!(threads.stop(1, 1, false));
         late.join().unwrap();
         other.join().unwrap();
@@ -298,13 +289,10 @@ fn a_late_handler_does_not_take_what_is_for_another_thread() {
 fn a_late_handler_may_answer_the_next_request() {
     model(|| {
         let threads = Threads::new(Spinning, 1, 2);
-        let target = thread::spawn({
-            let threads = threads.clone();
-            move || {
-                threads.over.store(true, Ordering::Relaxed);
-                threads.run(0);
-                threads.run(0);
-            }
+        let target = spawn(&threads, |threads| {
+            threads.over.store(true, Ordering::Relaxed);
+            threads.run(0);
+            threads.run(0);
         });
         threads.stop(0, 0, true);
         threads.stop(0, 1, true);

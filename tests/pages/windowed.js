@@ -11,11 +11,12 @@ document.title = called;
 
 const say = (what) => console.log(`${called}: ${what}`);
 const saySize = () => say(`size ${innerWidth}x${innerHeight} at ${devicePixelRatio}`);
+const named = (target) => target.id || target.localName;
 const element = (id) => document.getElementById(id);
 
 addEventListener("resize", saySize);
 addEventListener("keydown", (event) => say(`key ${event.key}`));
-addEventListener("click", (event) => say(`click on ${event.target.id || event.target.localName}`));
+addEventListener("click", (event) => say(`click on ${named(event.target)}`));
 addEventListener("wheel", () => say("wheel"));
 
 element("link").href = `?name=${called}-linked`;
@@ -24,6 +25,11 @@ element("prompt").addEventListener("click", () => say(`prompted ${prompt("Your n
 element("select").addEventListener("change", (event) => say(`selected ${event.target.value}`));
 element("file").addEventListener("change", (event) => say(`file ${event.target.files[0].name}`));
 element("text").addEventListener("input", (event) => say(`text ${event.target.value}`));
+// Once the browser knows what else is asked for.
+const sayAfter = ({ type, currentTarget }) => setTimeout(say, 0, `after ${type} on ${named(currentTarget)}`);
+element("select").addEventListener("click", sayAfter);
+element("file").addEventListener("click", sayAfter);
+document.documentElement.addEventListener("contextmenu", sayAfter);
 element("open").addEventListener("click", () => window.open(`?name=${called}-opened`));
 element("colour").addEventListener("change", (event) => say(`colour ${event.target.value}`));
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use dpi::{LogicalSize, PhysicalPosition, PhysicalSize};
-use egui::{ClippedPrimitive, Context, PaintCallback, Pos2, Rect, ViewportId, pos2, vec2};
+use egui::{ClippedPrimitive, Context, Event, PaintCallback, Pos2, Rect, ViewportId, pos2, vec2};
 use egui_glow::{CallbackFn, Painter};
 use euclid::default::{Point2D, Rect as EuclidRect, Size2D};
 use servo::{
@@ -39,6 +39,8 @@ pub struct BrowserWindow {
     /// What draws the tabs and the toolbar.
     context: Context,
     input: RefCell<egui_winit::State>,
+    /// Keys for what a page asks, which are for later drawings.
+    held_keys: RefCell<Vec<Event>>,
     drawing: RefCell<Drawing>,
     /// What the pages are drawn on. They are all of one size, and one at a time is seen.
     page_context: Rc<OffscreenRenderingContext>,
@@ -136,6 +138,7 @@ impl BrowserWindow {
         let window = Self {
             context,
             input: RefCell::new(input),
+            held_keys: RefCell::default(),
             drawing: RefCell::new(Drawing {
                 painter,
                 primitives: Vec::new(),
@@ -429,7 +432,14 @@ impl BrowserWindow {
     }
 
     fn draw_chrome(&self, pages: &[Page<Tab>], shown: &Shown) -> Vec<Action> {
-        let input = self.input.borrow_mut().take_egui_input(&self.window);
+        let mut input = self.input.borrow_mut().take_egui_input(&self.window);
+        let mut events = self.held_keys.take();
+        events.append(&mut input.events);
+        if let Some(page) = self.in_front(pages) {
+            let held = page.surface.controls().borrow().hold_keys(&mut events);
+            self.held_keys.replace(held);
+        }
+        input.events = events;
         let mut actions = Vec::new();
         let page_area = self.page_area();
         let page_picture = self.page_picture(page_area.rect);
@@ -458,10 +468,14 @@ impl BrowserWindow {
                 PhysicalSize::new(place.width().max(1.), place.height().max(1.)),
             );
         }
-        let delay = output
-            .viewport_output
-            .get(&ViewportId::ROOT)
-            .map_or(Duration::MAX, |output| output.repaint_delay)
+        let delay = match self.held_keys.borrow().is_empty() {
+            true => output
+                .viewport_output
+                .get(&ViewportId::ROOT)
+                .map_or(Duration::MAX, |output| output.repaint_delay),
+            false => Duration::ZERO,
+        };
+        let delay = delay
             // Nothing moves faster than the display shows.
             .max(self.frame_clock.interval());
         self.chrome_due.set(Instant::now().checked_add(delay));

@@ -83,6 +83,8 @@ fn of(theme: Theme) -> Palette {
 
 /// Gives the widgets of both themes these colours, and all text a size at which it is read well.
 pub fn install(context: &Context) {
+    // Whoever holds a button down for long, or is shown late that it is down, has pressed it.
+    context.options_mut(|options| options.input_options.max_click_duration = f64::INFINITY);
     for theme in [Theme::Light, Theme::Dark] {
         context.set_visuals_of(theme, visuals(theme));
     }

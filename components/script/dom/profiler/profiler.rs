@@ -186,6 +186,12 @@ impl Profiler {
         self.finish(cx);
     }
 
+    /// What the first call of `stop()` gave, and every later one gives.
+    fn promise(&self, cx: &JSContext) -> Option<RootedPromise> {
+        let promise = self.promise.borrow();
+        promise.as_ref().map(|promise| promise.root(cx))
+    }
+
     /// Ends the session that has failed: there is no trace, and never will be. The specification knows no
     /// such end; the page hears of it from whichever it waits for, an `error` event and the promise of
     /// `stop()`.
@@ -202,12 +208,7 @@ impl Profiler {
         self.end_at(CrossProcessInstant::now());
         let global = self.global();
         global.profiling().remove_running(self);
-        let promise = self
-            .promise
-            .borrow()
-            .as_ref()
-            .map(|promise| promise.root(cx));
-        if let Some(promise) = promise {
+        if let Some(promise) = self.promise(cx) {
             promise.reject_error(cx, Error::Operation(Some(message.clone())));
         }
         let event = ErrorEvent::new(
@@ -295,12 +296,7 @@ impl Profiler {
         global
             .performance(cx)
             .queue_entry(entry.upcast::<PerformanceEntry>());
-        let promise = self
-            .promise
-            .borrow()
-            .as_ref()
-            .map(|promise| promise.root(cx));
-        if let Some(promise) = promise {
+        if let Some(promise) = self.promise(cx) {
             resolve_with_trace(cx, &promise, &entry);
         }
     }
@@ -401,8 +397,8 @@ impl ProfilerMethods<crate::DomTypeHolder> for Profiler {
     fn Stop(&self, cx: &mut CurrentRealm) -> RootedPromise {
         // Step 1. If the associated profiling session's state is stopped, return the ProfilerTrace
         // captured by the session.
-        if let Some(promise) = &*self.promise.borrow() {
-            return promise.root(cx);
+        if let Some(promise) = self.promise(cx) {
+            return promise;
         }
         let promise = Promise::new_in_realm(cx);
         *self.promise.borrow_mut() = Some(promise.to_traced());

@@ -8,12 +8,13 @@ mod colour_picker;
 mod context_menu;
 mod dialog;
 mod file_picker;
+mod keys;
 mod menu;
 mod message;
 mod select;
 mod sign_in;
 
-use egui::{Context, Pos2, Rect, pos2, vec2};
+use egui::{Context, Event, Pos2, Rect, pos2, vec2};
 use servo::{
     AuthenticationRequest, DeviceIntRect, EmbedderControl, EmbedderControlId, SimpleDialog,
 };
@@ -50,7 +51,14 @@ impl PageArea {
 #[derive(Default)]
 pub struct Controls {
     /// The newest last, which is the one that is seen.
-    open: Vec<(Option<EmbedderControlId>, Control)>,
+    open: Vec<Open>,
+}
+
+struct Open {
+    id: Option<EmbedderControlId>,
+    control: Control,
+    /// Whether the person has seen it.
+    is_drawn: bool,
 }
 
 enum Control {
@@ -68,10 +76,26 @@ impl Controls {
         self.open.is_empty()
     }
 
+    /// Takes out of `events` the keys that are for a later drawing.
+    pub fn hold_keys(&self, events: &mut Vec<Event>) -> Vec<Event> {
+        match self.open.last() {
+            Some(open) => keys::hold(events, open.is_drawn),
+            None => Vec::new(),
+        }
+    }
+
+    fn open(&mut self, id: Option<EmbedderControlId>, control: Control) {
+        self.open.push(Open {
+            id,
+            control,
+            is_drawn: false,
+        });
+    }
+
     /// A script's dialog. `origin` names the page to the person.
     pub fn ask(&mut self, id: EmbedderControlId, dialog: SimpleDialog, origin: &str) {
         let message = Message::new(dialog, origin);
-        self.open.push((Some(id), Control::Message(message)));
+        self.open(Some(id), Control::Message(message));
     }
 
     /// Any control but a script's dialog and an input method. `pointer` is where the mouse is in the
@@ -87,22 +111,21 @@ impl Controls {
             EmbedderControl::ColorPicker(picker) => Control::Colour(ColourPicker::new(picker)),
             EmbedderControl::SimpleDialog(_) | EmbedderControl::InputMethod(_) => return,
         };
-        self.open.push((Some(id), control));
+        self.open(Some(id), control);
     }
 
     pub fn sign_in(&mut self, request: AuthenticationRequest) {
-        self.open
-            .push((None, Control::SignIn(SignIn::new(request))));
+        self.open(None, Control::SignIn(SignIn::new(request)));
     }
 
     /// The page takes back what it asked.
     pub fn remove(&mut self, id: EmbedderControlId) {
-        self.open.retain(|(of, _)| *of != Some(id));
+        self.open.retain(|open| open.id != Some(id));
     }
 
     /// Shows the newest of them over the page.
     pub fn show(&mut self, context: &Context, page: PageArea) {
-        let Some((id, control)) = self.open.pop() else {
+        let Some(Open { id, control, .. }) = self.open.pop() else {
             return;
         };
         let still_open = match control {
@@ -114,7 +137,11 @@ impl Controls {
             Control::SignIn(sign_in) => sign_in.show(context, page).map(Control::SignIn),
         };
         match still_open {
-            Some(control) => self.open.push((id, control)),
+            Some(control) => self.open.push(Open {
+                id,
+                control,
+                is_drawn: true,
+            }),
             // What was beneath it is to be seen.
             None => context.request_repaint(),
         }
