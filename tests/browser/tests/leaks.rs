@@ -490,7 +490,10 @@ impl Group {
             }
         }
         report(&format!("{}: {} cases", self.page, self.cases.len()));
-        assert!(failures.is_empty(), "\n{}\n", failures.join("\n"));
+        for failure in &failures {
+            report(failure);
+        }
+        assert!(failures.is_empty(), "{} failures", failures.len());
     }
 }
 
