@@ -6,9 +6,8 @@
 
 use js_profiler_traits::RealmId;
 use malloc_size_of_derive::MallocSizeOf;
-use rustc_hash::FxHashMap;
 
-use crate::spidermonkey::{FrameKind, FunctionKey, WalkedFrame};
+use crate::spidermonkey::{FrameKind, KnownFunctions, WalkedFrame};
 
 /// Index of a function in its group's table.
 #[derive(Clone, Copy, Debug, Eq, Hash, MallocSizeOf, PartialEq)]
@@ -67,7 +66,8 @@ impl Function {
 /// Get-or-insert of functions: their text is copied out of the engine's memory once.
 #[derive(Default, MallocSizeOf)]
 pub struct FunctionTable {
-    ids: FxHashMap<FunctionKey, FunctionId>,
+    /// In the order of `functions`.
+    known: KnownFunctions,
     functions: Vec<Function>,
 }
 
@@ -81,20 +81,23 @@ impl FunctionTable {
         made_by_muted: impl FnOnce(&Function) -> bool,
     ) -> Option<FunctionId> {
         let key = frame.key();
-        if let Some(&id) = self.ids.get(&key) {
-            return Some(id);
+        if let Some(place) = frame.known().or_else(|| self.known.find(&key)) {
+            return Some(FunctionId(place as u32));
         }
         if !frame.has_text() {
             return None;
         }
-        let id = FunctionId(self.functions.len() as u32);
         let mut function = Function::from(frame);
         if function.kind == FrameKind::Wasm {
             function.muted = made_by_muted(&function);
         }
         self.functions.push(function);
-        self.ids.insert(key, id);
-        Some(id)
+        Some(FunctionId(self.known.insert(key) as u32))
+    }
+
+    /// For a walk whose frames are for [`get_or_insert`](Self::get_or_insert) alone.
+    pub fn known(&self) -> &KnownFunctions {
+        &self.known
     }
 
     /// All functions, to be indexed by [`FunctionId::index`].

@@ -21,7 +21,7 @@ use crate::function_table::{Function, FunctionId, FunctionTable};
 use crate::muted_scripts;
 use crate::recording::GroupRecording;
 use crate::session::{Outcome, SampledSession, Stack};
-use crate::spidermonkey::{FramePlace, SampledContext, StackBuffer, Walk};
+use crate::spidermonkey::{FramePlace, KnownFunctions, SampledContext, StackBuffer, Walk};
 use crate::stop_times::StopTimes;
 use crate::suspend::Thread;
 use crate::ticks;
@@ -311,10 +311,15 @@ impl Group {
         let (context, places) = (&self.context, &self.last.places);
         let activity = &self.activity;
         let mut comparison = self.comparison.as_mut().filter(|_| is_compared);
+        // Of what is compared all text is wanted.
+        let known = match comparison {
+            Some(_) => const { &KnownFunctions::new() },
+            None => self.functions.known(),
+        };
         let stopped = thread.while_stopped(|stopped| {
             // Before the walk, whose length depends on code that a page may not see.
             let time = CrossProcessInstant::now();
-            let walk = context.walk(stopped, buffer);
+            let walk = context.walk(stopped, buffer, known);
             if let Some(comparison) = &mut comparison {
                 comparison.walk(context, stopped);
             }

@@ -79,6 +79,16 @@ pub struct SampledSession {
     /// Each function's frame in the trace; none for one that may not be shown. Whether a built-in is
     /// shown depends on its caller as well.
     frames: FxHashMap<FunctionId, Option<u32>>,
+    /// From the root to the leaf.
+    last_stack: Vec<Step>,
+}
+
+/// A function of a stack that has been looked up, and the stack up to there.
+#[derive(MallocSizeOf)]
+struct Step {
+    function: FunctionId,
+    stack_id: Option<u32>,
+    is_shown_script: bool,
 }
 
 impl SampledSession {
@@ -105,6 +115,7 @@ impl SampledSession {
             due: false,
             builder: TraceBuilder::default(),
             frames: FxHashMap::default(),
+            last_stack: Vec::new(),
         }
     }
 
@@ -221,9 +232,15 @@ impl SampledSession {
     /// has none is passed over. A built-in is passed over, too, unless a script that is shown called
     /// it: what hidden code calls says what it does, and what a built-in calls is its own affair.
     fn stack_id(&mut self, stack: &[FunctionId], functions: &[Function]) -> Option<u32> {
-        let mut stack_id = None;
-        let mut called_by_shown_script = false;
-        for &id in stack {
+        // What the stack has in common with the last one has been looked up.
+        let pairs = self.last_stack.iter().zip(stack);
+        let common = pairs.take_while(|(step, id)| step.function == **id).count();
+        self.last_stack.truncate(common);
+        let (mut stack_id, mut called_by_shown_script) = match self.last_stack.last() {
+            Some(step) => (step.stack_id, step.is_shown_script),
+            None => (None, false),
+        };
+        for &id in &stack[common..] {
             let function = &functions[id.index()];
             let frame_id = if !function.is_built_in() || called_by_shown_script {
                 self.frame_id(id, function)
@@ -234,6 +251,11 @@ impl SampledSession {
                 stack_id = Some(self.builder.stack(stack_id, frame_id));
             }
             called_by_shown_script = !function.is_built_in() && frame_id.is_some();
+            self.last_stack.push(Step {
+                function: id,
+                stack_id,
+                is_shown_script: called_by_shown_script,
+            });
         }
         stack_id
     }
@@ -384,6 +406,16 @@ mod tests {
             (&[0, 4], &["ours"]),
             (&[0, 3, 4, 2], &["ours", "map"]),
             (&[0, 5, 2], &["ours"]),
+            // What is known of the stack before must not say more of this one, nor less.
+            (&[0, 1], &["ours"]),
+            (&[0, 1, 2], &["ours"]),
+            (&[0, 3], &["ours", "map"]),
+            (&[0, 3, 2], &["ours", "map"]),
+            (&[0, 3, 0, 2], &["ours", "map", "ours", "sort"]),
+            (&[0, 3, 0, 2], &["ours", "map", "ours", "sort"]),
+            (&[0, 3, 0], &["ours", "map", "ours"]),
+            (&[], &[]),
+            (&[0], &["ours"]),
         ];
         for (stack, _) in shown {
             take(&mut session, Outcome::Stack, stack, &functions);

@@ -3,9 +3,10 @@
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
 //! Builds a trace as the samples come: resources, frames and stacks are interned, that is looked up
-//! and added if they are new; samples are a flat array.
+//! and added if they are new; samples are a flat array of 16 bytes each.
 
 use std::collections::hash_map::Entry;
+use std::num::NonZeroU32;
 
 use js_profiler_traits::{Frame, Marker, Sample, SampleCounts, Stack, Trace};
 use malloc_size_of_derive::MallocSizeOf;
@@ -16,10 +17,46 @@ use servo_base::cross_process_instant::CrossProcessInstant;
 /// id is an index into its table, and a stack's parent stands before it.
 #[derive(Debug, Default, MallocSizeOf)]
 pub struct TraceBuilder {
+    /// Without its samples.
     trace: Trace,
+    samples: Vec<BufferedSample>,
     resources: FxHashMap<String, u32>,
     frames: FxHashMap<Frame, u32>,
     stacks: FxHashMap<Stack, u32>,
+}
+
+/// A [`Sample`] in the buffer.
+#[derive(Clone, Copy, Debug, MallocSizeOf)]
+struct BufferedSample {
+    time: CrossProcessInstant,
+    /// One more than the id; none where no stack may be shown.
+    stack_number: Option<NonZeroU32>,
+    marker: Option<Marker>,
+}
+
+const _: () = assert!(size_of::<BufferedSample>() == 16);
+
+impl From<Sample> for BufferedSample {
+    fn from(sample: Sample) -> Self {
+        Self {
+            time: sample.time,
+            stack_number: sample.stack_id.map(|id| {
+                let number = id.checked_add(1).and_then(NonZeroU32::new);
+                number.expect("stacks fit into memory")
+            }),
+            marker: sample.marker,
+        }
+    }
+}
+
+impl From<BufferedSample> for Sample {
+    fn from(sample: BufferedSample) -> Self {
+        Self {
+            time: sample.time,
+            stack_id: sample.stack_number.map(|number| number.get() - 1),
+            marker: sample.marker,
+        }
+    }
 }
 
 impl TraceBuilder {
@@ -73,25 +110,23 @@ impl TraceBuilder {
         marker: Option<Marker>,
     ) {
         debug_assert!(stack_id.is_none_or(|id| (id as usize) < self.trace.stacks.len()));
-        self.trace.samples.push(Sample {
+        let sample = Sample {
             time,
             stack_id,
             marker,
-        });
+        };
+        self.samples.push(sample.into());
         self.trace.counts.taken += 1;
     }
 
     pub fn drop_samples_after(&mut self, time: CrossProcessInstant) {
-        let kept = self
-            .trace
-            .samples
-            .partition_point(|sample| sample.time <= time);
-        self.trace.counts.taken -= (self.trace.samples.len() - kept) as u64;
-        self.trace.samples.truncate(kept);
+        let kept = self.samples.partition_point(|sample| sample.time <= time);
+        self.trace.counts.taken -= (self.samples.len() - kept) as u64;
+        self.samples.truncate(kept);
     }
 
     pub fn sample_count(&self) -> usize {
-        self.trace.samples.len()
+        self.samples.len()
     }
 
     pub fn counts(&self) -> SampleCounts {
@@ -103,7 +138,10 @@ impl TraceBuilder {
     }
 
     pub fn finish(self) -> Trace {
-        self.trace
+        Trace {
+            samples: self.samples.into_iter().map(Sample::from).collect(),
+            ..self.trace
+        }
     }
 }
 
@@ -146,12 +184,15 @@ mod tests {
         let now = CrossProcessInstant::now();
         builder.sample(now, Some(called), None);
         builder.sample(now, None, None);
+        builder.sample(now, Some(root), Some(Marker::Gc));
         let trace = builder.finish();
         assert_eq!(trace.resources.len(), 2);
         assert_eq!(trace.frames.len(), 4);
         assert_eq!(trace.stacks.len(), 4);
-        assert_eq!(trace.counts.taken, 2);
-        assert_eq!(trace.samples[1].stack_id, None);
+        assert_eq!(trace.samples[2].marker, Some(Marker::Gc));
+        assert_eq!(trace.counts.taken, 3);
+        let stacks = trace.samples.iter().map(|sample| sample.stack_id);
+        assert!(stacks.eq([Some(called), None, Some(root)]));
         for (id, stack) in trace.stacks.iter().enumerate() {
             assert!(stack.parent_id.is_none_or(|parent| (parent as usize) < id));
         }

@@ -23,6 +23,7 @@ from .measurement import PAGES
 from .run import shown_from_here
 from .server import ALLOWING_HEADERS, PageServer
 from .soak import soak
+from .stops import stops
 from .workers import workers
 
 # A slow machine, and a build that is not optimised, may take this much longer than is said before, and this much more.
@@ -75,6 +76,8 @@ def bench(options: argparse.Namespace):
         soak(binary, saved, options.minutes, options.base_interval_us, options.walker)
     elif options.suite == "accuracy":
         accuracy(binary, saved, options.seconds)
+    elif options.suite == "stops":
+        stops(binary, saved, options.seconds)
     elif options.suite == "workers":
         workers(binary, saved, options.seconds)
     else:
@@ -131,7 +134,9 @@ def compare(suite: str, measured: list[Browser], settings: dict[str, int], saved
     generated = {"/generated/policy.js": bundles(POLICY_BYTES // POLICY_PARTS)}
     generated["/generated/hot.js"] = hot_functions(HOT_FUNCTIONS)
     for number in range(rounds):
-        for visit in visits:
+        # No page always comes after the same one.
+        first = number % len(visits)
+        for visit in visits[first:] + visits[:first]:
             # None is always the first, so that whatever drifts meets both.
             for index in sorted(range(len(measured)), reverse=number % 2 == 1):
                 result = measure_visit(measured[index], visit, generated, log)

@@ -324,6 +324,14 @@ def make_parser() -> argparse.ArgumentParser:
         default=100.0,
         help="the time of all programs with known shares together; the others take about twice as long (default: 100)",
     )
+    stops = add_suite(
+        "stops",
+        "for how long a sample stops its thread, by the depth of the stack",
+        "By the sampler's own clock. Wants an idle machine. Fails if a limit is missed that is named below its table.",
+    )
+    stops.add_argument(
+        "--seconds", metavar="N", type=_amount, default=20.0, help="how long at each depth (default: 20)"
+    )
     workers = add_suite(
         "workers",
         "32 workers with a profiler each, started and terminated at random",

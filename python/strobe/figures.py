@@ -28,6 +28,7 @@ MOST_AT_1_MS = 1.03
 MOST_KERNEL_AT_1_MS = 1.06
 MOST_PROCESSOR_TIME = 1.06
 POLICY_BAND = 0.01
+TRACE_FORMATS = ("default", "json-gzip")
 MOST_GZIP_BLOCK = 5.0  # ms
 MOST_BYTES_PER_SAMPLE = 20.0
 MOST_OF_MANY = 1.2
@@ -344,7 +345,7 @@ def scale_report(measurement: dict) -> Report:
 
 
 def policy_report(measurement: dict) -> Report:
-    """Each variant against the page without a header, of the same round, load by load.
+    """Each variant against the page without a header: the times of their loads without the quickest and slowest.
 
     The variants "no header" and "no header again" are the reference and its control.
     """
@@ -364,18 +365,18 @@ def policy_report(measurement: dict) -> Report:
             variants = list(next(iter(rounds.values())))
             reference, *others = variants
             header += [f"{name}, load", "script"]
-            medians = [
-                statistics.median(_positive(load[kind]) for loads in rounds.values() for load in loads[reference])
-                for kind in kinds
-            ]
-            rows.setdefault(reference, [reference]).extend(f"{median:.0f} ms" for median in medians)
+            times = {
+                variant: {
+                    kind: _trimmed_mean(_positive(load[kind]) for loads in rounds.values() for load in loads[variant])
+                    for kind in kinds
+                }
+                for variant in variants
+            }
+            rows.setdefault(reference, [reference]).extend(f"{times[reference][kind]:.0f} ms" for kind in kinds)
             for variant in others:
                 for kind in kinds:
-                    ratios[kind].setdefault(variant, {})[name] = statistics.median(
-                        _positive(load[kind]) / _positive(plain[kind])
-                        for loads in rounds.values()
-                        for load, plain in zip(loads[variant], loads[reference], strict=True)
-                    )
+                    ratio = times[variant][kind] / times[reference][kind]
+                    ratios[kind].setdefault(variant, {})[name] = ratio
                 rows.setdefault(variant, [variant]).extend(_ratio(ratios[kind][variant][name]) for kind in kinds)
     caption = "Pages with a policy header and no profiler, against one without"
     result.tables.append(Table([header, *rows.values()], caption))
@@ -398,6 +399,13 @@ def policy_report(measurement: dict) -> Report:
     return result
 
 
+def _trimmed_mean(values: Iterable[float]) -> float:
+    """Without the tenth of them at either end."""
+    values = sorted(values)
+    cut = len(values) // 10
+    return statistics.fmean(values[cut : len(values) - cut])
+
+
 # Traces
 
 
@@ -414,15 +422,18 @@ def trace_report(measurement: dict) -> Report:
             for posted in browser["results"]:
                 for stop in posted["stops"]:
                     by_format.setdefault(stop["format"], []).append(stop)
-            if list(by_format) != ["default", "json-gzip"]:
+            # In whatever order they are stopped.
+            if sorted(by_format) != sorted(TRACE_FORMATS):
                 raise ValueError(f"the formats are {list(by_format)}")
             growths = []
             for posted in browser["results"]:
                 # What a profiler holds without growth is not told from what the allocator keeps.
                 held = (posted["growth"] - posted["controlGrowth"]) / len(posted["stops"])
-                growths.append(held / _positive(posted["stops"][0]["samples"]))
+                (trace,) = (stop for stop in posted["stops"] if stop["format"] == "default")
+                growths.append(held / _positive(trace["samples"]))
             grown[name] = statistics.median(growths)
-            for form, of_form in by_format.items():
+            for form in TRACE_FORMATS:
+                of_form = by_format[form]
                 counted = of_form[0]
                 rows.append(
                     [
@@ -436,6 +447,8 @@ def trace_report(measurement: dict) -> Report:
             result.notes.append(
                 f"{name}: true interval {_positive(first['sampleInterval']):g} ms; about {grown[name]:.0f} bytes of "
                 "memory per sample, tables included"
+                # As of a browser that has the memory for its buffers beforehand.
+                f"{'; below 0 is noise' if grown[name] < 0 else ''}"
             )
     result.tables.append(Table(rows, "Stopping a profiler with a long trace, medians"))
     ours, *others = stops

@@ -16,7 +16,7 @@ from .errors import MachError
 from .machine import describe_machine
 from .process_size import ProcessSize, settled_size
 from .run import read_result, shown_from_here, visit
-from .sample_counts import LOG_FILTER, LOGGED, PANIC, SampleCounts, read_counts, read_reasons
+from .sample_counts import LOG_FILTER, LOGGED, PANIC, SampleCounts, StopTimes, read_counts, read_reasons, read_stops
 from .server import PageServer
 
 PAGES = paths.ROOT / "tests" / "bench"
@@ -34,6 +34,8 @@ class Measurement:
     sizes: dict[str, ProcessSize] = field(default_factory=dict)
     # How many samples could not be walked, by why.
     reasons: dict[str, int] = field(default_factory=dict)
+    # Of the event loop that was stopped most often.
+    stops: StopTimes | None = None
     # Of threads of the browser.
     panics: list[str] = field(default_factory=list)
     failure: str | None = None
@@ -61,7 +63,8 @@ class Measurement:
 def read_measurement(saved: dict) -> Measurement:
     """The measurement that `save` has written, as it is read from JSON."""
     sizes = {name: ProcessSize(**size) for name, size in saved["sizes"].items()}
-    return Measurement(**{**saved, "counts": SampleCounts(**saved["counts"]), "sizes": sizes})
+    stops = StopTimes(**saved["stops"]) if saved.get("stops") else None
+    return Measurement(**{**saved, "counts": SampleCounts(**saved["counts"]), "sizes": sizes, "stops": stops})
 
 
 def measure(binary: Path, page: str, preferences: dict[str, str], bound: float, saved: Path) -> Measurement:
@@ -92,6 +95,9 @@ def measure(binary: Path, page: str, preferences: dict[str, str], bound: float, 
             log_file.write(line)
             for why, count in read_reasons(line).items():
                 measurement.reasons[why] = measurement.reasons.get(why, 0) + count
+            stops = read_stops(line)
+            if stops and (measurement.stops is None or stops.count > measurement.stops.count):
+                measurement.stops = stops
             if counts := read_counts(line):
                 measurement.counts.add(counts)
                 measurement.sessions += 1

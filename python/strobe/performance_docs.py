@@ -8,7 +8,7 @@ import json
 import re
 from pathlib import Path
 
-from . import accuracy, paths
+from . import accuracy, paths, stops
 from .errors import MachError
 from .figures import Report, Table, report
 from .measurement import read_measurement
@@ -22,6 +22,7 @@ SUITES = {
     "start": "The first profiler",
     "scale": "Many profilers",
     "trace": "Stopping with a long trace",
+    "stops": "For how long a sample stops its thread",
     "accuracy": "Whether samples are right",
 }
 # Around a suite's section.
@@ -45,7 +46,7 @@ def write(folder: Path, suites: list[str], document: Path = DOCUMENT):
         except ValueError as error:
             raise MachError(f"{shown_from_here(file)} is not JSON: {error}") from None
         try:
-            section = accuracy_section(measurement) if suite == "accuracy" else figures_section(measurement, suite)
+            section = make_section(measurement, suite)
         except (KeyError, TypeError, AttributeError) as error:
             problem = f"{type(error).__name__}: {error}"
             raise MachError(f"{shown_from_here(file)} is not what ./mach bench {suite} saves: {problem}") from None
@@ -65,6 +66,14 @@ def replace_section(text: str, suite: str, section: str, document: Path) -> str:
     return replaced
 
 
+def make_section(measurement: dict, suite: str) -> str:
+    if suite == "accuracy":
+        return judged_section(measurement, suite, *accuracy.report(read_measurement(measurement)))
+    if suite == "stops":
+        return judged_section(measurement, suite, *stops.report(stops.read_chains(measurement)))
+    return figures_section(measurement, suite)
+
+
 def figures_section(measurement: dict, suite: str) -> str:
     if measurement["suite"] != suite:
         raise MachError(f"the figures of {suite} are those of {measurement['suite']}")
@@ -73,10 +82,10 @@ def figures_section(measurement: dict, suite: str) -> str:
     return "\n\n".join([f"## {SUITES[suite]}", how, *tables(report(measurement))])
 
 
-def accuracy_section(measurement: dict) -> str:
-    text, missed = accuracy.report(read_measurement(measurement))
+def judged_section(measurement: dict, suite: str, text: str, missed: list[str]) -> str:
+    """Of a suite that judges for itself which limits are missed."""
     judged = "\n".join(f"- missed: {what}" for what in missed) if missed else "All limits are met."
-    heading = f"## {SUITES['accuracy']}\n\n`./mach bench accuracy`. {describe(measurement)}"
+    heading = f"## {SUITES[suite]}\n\n`./mach bench {suite}`. {describe(measurement)}"
     return f"{heading}\n\n```\n{text}\n```\n\n{judged}"
 
 

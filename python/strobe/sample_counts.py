@@ -2,7 +2,7 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""What the sampler counts, as the browser logs it when a session ends."""
+"""What the sampler counts and measures, as the browser logs it when a session ends."""
 
 import re
 from dataclasses import dataclass, fields
@@ -14,6 +14,7 @@ LOGGED = re.compile(r"^\[\S+ +[A-Z]+ +\w+(?:::\w+)*\] ")
 # What components/shell/crash.rs logs of a thread that is not the main one.
 PANIC = re.compile(r"^\[\S+ +ERROR +strobe::crash\] (.*)")
 REASONS = re.compile(r"\bGroupId\(\d+\): unwalkable: \{(.*)\}")
+STOPS = re.compile(r"\bGroupId\(\d+\): stood still (\d+) times, ns: median (\d+), 99th percentile (\d+), longest (\d+)")
 FINISHED_SESSION = re.compile(r"\bSessionId\((\d+)\): SampleCounts \{ (.*?) \}")
 
 
@@ -36,6 +37,16 @@ class SampleCounts:
         return 100 * getattr(self, name) / self.taken if self.taken else 0.0
 
 
+@dataclass(frozen=True)
+class StopTimes:
+    """How often the thread of an event loop was stopped, and for how long, in ns: as stop_times.rs logs it."""
+
+    count: int
+    median: int
+    percentile_99: int
+    longest: int
+
+
 def read_counts(line: str) -> SampleCounts | None:
     """The counts of the session that ended, if the line says so. A count that is missing is an error of ours."""
     match = FINISHED_SESSION.search(line)
@@ -49,3 +60,9 @@ def read_reasons(line: str) -> dict[str, int]:
     """Why samples of an event loop could not be walked and how many, if the line says so."""
     match = REASONS.search(line)
     return {reason: int(number) for reason, number in re.findall(r'"(.*?)": (\d+)', match.group(1) if match else "")}
+
+
+def read_stops(line: str) -> StopTimes | None:
+    """For how long an event loop stood still since its first session began, if the line says so."""
+    match = STOPS.search(line)
+    return match and StopTimes(*map(int, match.groups()))

@@ -28,15 +28,17 @@ from strobe import (
     process_tree,
     sample_counts,
     soak,
+    stops,
     workers,
 )
 from strobe.errors import MachError
 from strobe.measurement import Measurement, read_measurement
 from strobe.process_size import ProcessSize
-from strobe.sample_counts import SampleCounts, read_counts, read_reasons
+from strobe.sample_counts import SampleCounts, StopTimes, read_counts, read_reasons, read_stops
 
 PREFIX = "[2026-01-31T12:00:00Z DEBUG js_profiler::sampling_thread] "
 COUNTS = "SampleCounts { taken: 1200, missed: 3, collecting: 40, unwalkable: 1, truncated: 7 }"
+STOPPED = "GroupId({}): stood still {} times, ns: median 1234, 99th percentile 5678, longest 91011"
 # Logs what the arguments say, loads the page, stops at a checkpoint, posts and ends with a status.
 FAKE_BROWSER = """\
 #!{python}
@@ -75,6 +77,14 @@ class SampleCountsTest(unittest.TestCase):
         line = f'{PREFIX}GroupId(1): unwalkable: {{"a stub has no frame": 2, "the thread is on another stack": 11}}\n'
         self.assertEqual(read_reasons(line), {"a stub has no frame": 2, "the thread is on another stack": 11})
         self.assertEqual(read_reasons(f"{PREFIX}SessionId(3): {COUNTS}"), {})
+
+    def test_the_line_of_stops(self):
+        line = f"[2026-01-31T12:00:00Z DEBUG js_profiler::stop_times] {STOPPED.format(1, 9876)}\n"
+        self.assertEqual(read_stops(line), StopTimes(9876, 1234, 5678, 91011))
+        for other in (f"{PREFIX}SessionId(3): {COUNTS}", 'GroupId(1): unwalkable: {"stood still 2 times": 2}', ""):
+            self.assertIsNone(read_stops(other))
+        self.assertIsNone(read_counts(line))
+        self.assertEqual(read_reasons(line), {})
 
     def test_logged_lines(self):
         self.assertRegex(f"{PREFIX}GroupId(1): 2 sessions", sample_counts.LOGGED)
@@ -149,11 +159,13 @@ class MeasurementTest(unittest.TestCase):
         return measured, errors.getvalue()
 
     def test_a_visit(self):
-        lines = (f"SessionId(1): {COUNTS}", 'GroupId(1): unwalkable: {"a": 2}', f"SessionId(2): {COUNTS}")
+        stopped = [STOPPED.format(group, count) for group, count in enumerate((20, 300, 4))]
+        lines = (f"SessionId(1): {COUNTS}", 'GroupId(1): unwalkable: {"a": 2}', f"SessionId(2): {COUNTS}", *stopped)
         log = "strobe: oh\n" + "".join(f"{PREFIX}{line}\n" for line in lines)
         measured, errors = self.measure(log, '{"rounds": 3}')
         self.assertEqual((measured.result, measured.failure), ({"rounds": 3}, None))
         self.assertEqual((measured.sessions, measured.counts.taken, measured.reasons), (2, 2400, {"a": 2}))
+        self.assertEqual(measured.stops, StopTimes(300, 1234, 5678, 91011))
         self.assertEqual((errors, measured.failures()), ("strobe: oh\n", []))
         self.assertGreater(measured.sizes["start"].memory, 0)
         saved = json.loads(self.saved.read_text())
@@ -161,10 +173,13 @@ class MeasurementTest(unittest.TestCase):
         self.assertEqual(self.saved.with_suffix(".log").read_text(), log)
         self.assertEqual(saved["browsers"][0]["version"], "0.1.0")
         self.assertEqual(read_measurement(saved), measured)
+        # As it was saved before there was a clock of stops.
+        del saved["stops"]
+        self.assertIsNone(read_measurement(saved).stops)
 
     def test_a_failure_keeps_what_there_is(self):
         measured, _ = self.measure(f"SessionId(1): {COUNTS}\n", "", status=3)
-        self.assertEqual((measured.result, measured.counts.taken), (None, 1200))
+        self.assertEqual((measured.result, measured.counts.taken, measured.stops), (None, 1200, None))
         self.assertEqual(measured.failure, "the browser failed with status 3 before the page's result")
         self.assertEqual(measured.failures(), [measured.failure])
         measured, _ = self.measure("", '{"error": "no"}')
@@ -304,6 +319,69 @@ class AccuracyTest(unittest.TestCase):
         self.assertEqual(missed, ["the browser ended"])
 
 
+class StopsTest(unittest.TestCase):
+    def measured(self, median_10: int = 5000, percentile_99: int = 20_000, median_1000: int = 60_000, frames=1002):
+        """As the limits just allow it."""
+        return {
+            10: Measurement({"medianDepth": 12}, stops=StopTimes(19_000, median_10, percentile_99, 123_456)),
+            # That of the 99th percentile is for the other depth.
+            1000: Measurement({"medianDepth": frames}, stops=StopTimes(18_000, median_1000, 90_000, 1_000_000)),
+        }
+
+    def test_the_table(self):
+        text, missed = stops.report(self.measured())
+        self.assertEqual(missed, [])
+        lines = text.split("\n")
+        self.assertIn("   10              12  19000        5.00     20.00       123.46", lines)
+        self.assertIn(" 1000            1002  18000       60.00     90.00      1000.00", lines)
+        self.assertIn("limits: depth 10 median 5 µs, 99th percentile 20 µs; depth 1000 median 60 µs", lines)
+        self.assertIn("\ndepth 1000, js_profiling_max_stack_depth=4096: load of the machine", text)
+        self.assertIn("time in the signal's handler. What the kernel takes", text)
+
+    def test_each_limit(self):
+        for changed, missed in (
+            ({"median_10": 5010}, "depth 10: median 5.01 µs, more than 5 µs"),
+            ({"percentile_99": 20_500}, "depth 10: 99th percentile 20.50 µs, more than 20 µs"),
+            ({"median_1000": 61_000}, "depth 1000: median 61.00 µs, more than 60 µs"),
+            ({"frames": 512}, "depth 1000: the samples have 512 frames: the stacks are not whole"),
+        ):
+            self.assertEqual(stops.report(self.measured(**changed))[1], [missed])
+
+    def test_nothing_is_no_success(self):
+        measured = self.measured()
+        measured[10].stops = None
+        measured[1000] = Measurement(failure="the browser ended")
+        text, missed = stops.report(measured)
+        nothing = "the sampler logged no stop"
+        self.assertEqual(missed, [f"depth 10: {nothing}", f"depth 1000: {nothing}", "depth 1000: the browser ended"])
+        self.assertIn("The browser: the browser ended", text)
+
+    def test_a_visit_for_each_depth(self):
+        saved = Path(self.enterContext(tempfile.TemporaryDirectory())) / "stops.json"
+        measured, visits = self.measured(percentile_99=30_000), []
+
+        def measure(binary, page, preferences, bound, of_chain):
+            visits.append((page, preferences, of_chain.name))
+            return measured[10 if "depth=10&" in page else 1000]
+
+        with (
+            mock.patch.object(stops, "measure", measure),
+            contextlib.redirect_stdout(io.StringIO()),
+            self.assertRaisesRegex(MachError, "^1 of the limits missed:\n  depth 10: 99th percentile 30.00 µs"),
+        ):
+            stops.stops(Path("release/strobe"), saved, 20.0)
+        lifted = {"js_profiling_max_stack_depth": "4096"}
+        self.assertEqual(
+            visits,
+            [
+                ("/stops/stops.html?depth=10&seconds=20.0", {}, "stops-10.json"),
+                ("/stops/stops.html?depth=1000&seconds=20.0", lifted, "stops-1000.json"),
+            ],
+        )
+        self.assertEqual(stops.read_chains(json.loads(saved.read_text())), measured)
+        self.assertTrue((measurement.PAGES / "stops" / "stops.html").is_file())
+
+
 class WorkersTest(unittest.TestCase):
     START = ProcessSize(20, 200_000, 90)
 
@@ -430,6 +508,10 @@ class CompareTest(unittest.TestCase):
         self.assertEqual(policies, [None, None, *modes, None, None])
         self.assertTrue(results[0]["url"].endswith("/policy/policy.html?parts=10&loads=2"))
         # The page must ask for as many parts as it has.
+        # Another page is the first of the next round.
+        results = self.compare("policy", [ours], {"rounds": 2, "loads": 2})["browsers"][0]["results"]
+        first = list(bench.POLICIES)
+        self.assertEqual([result["variant"] for result in results], [*first, *first[1:], first[0]])
         page = (measurement.PAGES / "policy" / "policy.html").read_text()
         self.assertEqual(page.count("/generated/policy.js"), bench.POLICY_PARTS)
 
@@ -678,6 +760,7 @@ class FiguresTest(unittest.TestCase):
         self.check(self.policy({"lazy": 1.011}), "lazy, load time", "1.011", False)
         self.check(self.policy({"eager": 0.989}), "eager, load time", "0.989", False)
         self.check(self.policy({"eager": 0.989}), "eager, script time", "1.000", True)
+        self.assertEqual(figures._trimmed_mean([1000, *range(1, 10)]), 5.5)
         noisy = figures.report(self.policy({"no header again": 0.97}))
         self.assertIn("Strobe: the control of the load time is 0.970", noisy.notes[0])
         self.assertEqual([limit.verdict for limit in noisy.limits], 2 * ["too noisy"] + 2 * ["met"])
@@ -695,7 +778,7 @@ class FiguresTest(unittest.TestCase):
             return {"format": form, "form": gives, "sampleInterval": 0.1, "bytes": size, **counts, **times}
 
         def visit(plain: dict, gzip: dict) -> dict:
-            return {"growth": growth, "controlGrowth": 1_000_000, "stops": [plain, gzip]}
+            return {"growth": growth, "controlGrowth": 1_000_000, "stops": [gzip, plain]}
 
         ours = visit(stop("default", milliseconds, block, 100_000), stop("json-gzip", 90, gzip_block, None))
         # Chromium does not know the format.
@@ -703,6 +786,9 @@ class FiguresTest(unittest.TestCase):
         return made_up("trace", [ours], [other])
 
     def test_trace(self):
+        def report_text(**changed) -> str:
+            return figures.report(self.trace(**changed)).text()
+
         report = figures.report(self.trace())
         self.assertEqual([limit.met for limit in report.limits], [True] * 4)
         self.assertEqual(limits(report)["memory per sample, tables included"][0], "20 bytes")
@@ -712,9 +798,16 @@ class FiguresTest(unittest.TestCase):
         self.check(self.trace(block=44.1), "longest block of the trace", "44.1 ms", False)
         self.check(self.trace(gzip_block=5), "longest block of json-gzip", "5.0 ms", False)
         self.check(self.trace(growth=6_000_000), "memory per sample, tables included", "25 bytes", False)
+        self.check(self.trace(growth=600_000), "memory per sample, tables included", "-2 bytes", True)
+        self.assertIn("-2 bytes of memory per sample, tables included; below 0 is noise", report_text(growth=600_000))
+        self.assertNotIn("noise", report_text())
         alone = self.trace()
         del alone["browsers"][1]
         self.check(alone, "stop() of the trace", "40.0 ms", None)
+        # In whatever order they were stopped.
+        shown = limits(figures.report(alone))
+        alone["browsers"][0]["results"][0]["stops"].reverse()
+        self.assertEqual(limits(figures.report(alone)), shown)
         alone["browsers"][0]["results"][0]["stops"].pop()
         with self.assertRaisesRegex(MachError, "^trace: Strobe .* the formats are \\['default'\\]"):
             figures.report(alone)
@@ -783,6 +876,24 @@ class PerformanceDocsTest(unittest.TestCase):
         measured.failure = "the browser ended"
         measured.save(self.folder / "accuracy.json")
         self.assertIn("- missed: the browser ended", self.write("accuracy"))
+
+    def test_stops(self):
+        measured = StopsTest().measured(frames=512)
+        for of_chain in measured.values():
+            of_chain.machine, of_chain.when = made_up("x")["machine"], "2026-01-31"
+            of_chain.browsers = made_up("x", [])["browsers"]
+        stops.save(measured, self.folder / "stops.json")
+        text = self.write("stops")
+        for line in (
+            "## For how long a sample stops its thread",
+            "   10              12  19000        5.00     20.00       123.46",
+            "- missed: depth 1000: the samples have 512 frames: the stacks are not whole",
+        ):
+            self.assertIn(line, text.split("\n"))
+        self.assertIn("`./mach bench stops`. Measured 2026-01-31 in Strobe 0.1.0 (release build) on Fast 1,", text)
+        (self.folder / "stops.json").write_text('{"chains": {}}')
+        with self.assertRaisesRegex(MachError, "is not what ./mach bench stops saves: KeyError: '10'"):
+            self.write("stops")
 
     def test_what_cannot_be_written(self):
         def check(message: str, *suites: str):

@@ -89,6 +89,8 @@ class DoorTest(unittest.TestCase):
         _, _, (options, _) = self.main("bench", "workers", "--release")
         self.assertEqual((options.suite, options.seconds), ("workers", 60))
         self.assertTrue(options.release)
+        _, _, (options, _) = self.main("bench", "stops")
+        self.assertEqual((options.suite, options.seconds), ("stops", 20))
         _, _, (options, _) = self.main("bench", "policy", "--vs", "chromium", "--rounds", "9")
         self.assertEqual((options.suite, options.vs, options.rounds, options.loads), ("policy", "chromium", 9, 4))
         _, _, (options, _) = self.main("bench", "docs", "trace", "scale")

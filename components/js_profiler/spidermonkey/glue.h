@@ -71,11 +71,23 @@ struct StrobeFramePlace {
 
 struct StrobeFrame {
   StrobeFunctionKey function;
+  // One more than its place in StrobeKnownFunctions::functions, and then without text; 0 if it is not there.
+  uint32_t known;
   StrobeText name;
   // Empty for code that comes from no URL: eval and new Function, and built-ins.
   StrobeText resource;
   StrobeFramePlace place;
   uint8_t flags;
+};
+
+// The functions of which the sampling thread has the text already, as a hash table with linear probing.
+struct StrobeKnownFunctions {
+  const StrobeFunctionKey* functions;
+  // One more than a place in `functions`; 0 is a free slot, of which there are always some. Where a function
+  // is looked for first is the remainder of strobe_hash_function by their number.
+  const uint32_t* slots;
+  // A power of two, or 0 if there are none.
+  size_t slots_length;
 };
 
 // Made beforehand by the sampling thread, which must not allocate during the walk.
@@ -90,6 +102,7 @@ struct StrobeStack {
   // each other are one frame without text, and built-ins that they call are left out.
   const uint64_t* realms;
   size_t realms_length;
+  StrobeKnownFunctions known;
   // Written by the walk: frames from the leaf to the root.
   size_t frames_length;
   uint8_t* text;
@@ -119,6 +132,9 @@ enum StrobeWalk : uint32_t {
   // The stack contradicts itself, or the engine is changing what the walk needs.
   STROBE_WALK_INCONSISTENT = 3,
 };
+
+// For StrobeKnownFunctions.
+uint64_t strobe_hash_function(const StrobeFunctionKey* function);
 
 // Whether no JavaScript is on the context's stack. Reads one word, so it may be asked while the
 // context's thread runs; the answer may be out of date by then, as any sample is.

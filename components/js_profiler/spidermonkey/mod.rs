@@ -71,6 +71,58 @@ pub struct FunctionKey {
     kind: FrameKind,
 }
 
+/// Functions that have been seen, for the walk to recognise.
+#[derive(Default, MallocSizeOf)]
+pub struct KnownFunctions {
+    keys: Vec<FunctionKey>,
+    /// A hash table with linear probing, at most half full: one more than a place in `keys`, or 0.
+    slots: Vec<u32>,
+}
+
+impl KnownFunctions {
+    pub const fn new() -> Self {
+        Self {
+            keys: Vec::new(),
+            slots: Vec::new(),
+        }
+    }
+
+    /// The slot that the function has, or would have.
+    fn slot(&self, key: &FunctionKey) -> usize {
+        let last = self.slots.len() - 1;
+        // SAFETY: reads the key.
+        let hash = unsafe { strobe_hash_function(key) };
+        let mut slot = hash as usize & last;
+        while self.slots[slot] != 0 && self.keys[self.slots[slot] as usize - 1] != *key {
+            slot = (slot + 1) & last;
+        }
+        slot
+    }
+
+    /// Its place in the order in which functions were inserted.
+    pub fn find(&self, key: &FunctionKey) -> Option<usize> {
+        if self.slots.is_empty() {
+            return None;
+        }
+        (self.slots[self.slot(key)] as usize).checked_sub(1)
+    }
+
+    /// Adds a function that is not there, and returns its place.
+    pub fn insert(&mut self, key: FunctionKey) -> usize {
+        if (self.keys.len() + 1) * 2 > self.slots.len() {
+            self.slots = vec![0; (self.slots.len() * 2).max(64)];
+            for place in 0..self.keys.len() {
+                let slot = self.slot(&self.keys[place]);
+                self.slots[slot] = place as u32 + 1;
+            }
+        }
+        let slot = self.slot(&key);
+        self.keys.push(key);
+        self.slots[slot] = self.keys.len() as u32;
+        self.keys.len() - 1
+    }
+}
+
 /// Where a frame is on the stack, to see later whether it is still there.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, MallocSizeOf)]
@@ -84,10 +136,18 @@ pub struct FramePlace {
 #[derive(Clone, Copy, Debug)]
 struct GlueFrame {
     function: FunctionKey,
+    known: u32,
     name: Text,
     resource: Text,
     place: FramePlace,
     flags: u8,
+}
+
+#[repr(C)]
+struct GlueKnownFunctions {
+    functions: *const FunctionKey,
+    slots: *const u32,
+    slots_length: usize,
 }
 
 #[repr(C)]
@@ -97,6 +157,7 @@ struct GlueStack {
     max_frames: usize,
     realms: *const u64,
     realms_length: usize,
+    known: GlueKnownFunctions,
     frames_length: usize,
     text: *mut u8,
     text_capacity: usize,
@@ -116,6 +177,7 @@ enum GlueWalk {
 }
 
 unsafe extern "C" {
+    fn strobe_hash_function(function: *const FunctionKey) -> u64;
     fn strobe_is_idle(cx: *mut JSContext) -> bool;
     #[cfg(target_arch = "x86_64")]
     fn strobe_has_table_mode() -> bool;
@@ -171,6 +233,11 @@ impl WalkedFrame<'_> {
     /// be shown.
     pub fn muted(&self) -> bool {
         self.frame.flags & FRAME_MUTED != 0
+    }
+
+    /// The place of the function among those that were known to the walk; it has no text then.
+    pub fn known(&self) -> Option<usize> {
+        (self.frame.known as usize).checked_sub(1)
     }
 
     /// False if name and resource were lost for want of room.
@@ -403,19 +470,30 @@ impl SampledContext {
         false
     }
 
-    /// Walks the stack into `buffer`. `stopped` must be the context's own thread.
-    pub fn walk(&self, stopped: &Stopped, buffer: &mut StackBuffer) -> Walk {
+    /// Walks the stack into `buffer`, without the text of the functions that are `known`. `stopped` must be
+    /// the context's own thread.
+    pub fn walk(
+        &self,
+        stopped: &Stopped,
+        buffer: &mut StackBuffer,
+        known: &KnownFunctions,
+    ) -> Walk {
         let walk = match self.walker {
             #[cfg(target_arch = "x86_64")]
             Walker::Table | Walker::Both => strobe_walk_table,
             Walker::Stock => strobe_walk_stock,
         };
-        self.walk_with(walk, stopped, buffer)
+        self.walk_with(walk, stopped, buffer, known)
     }
 
     /// Walks the stack by the stock walker, where the engine is in both modes.
     pub fn walk_stock(&self, stopped: &Stopped, buffer: &mut StackBuffer) -> Walk {
-        self.walk_with(strobe_walk_stock, stopped, buffer)
+        self.walk_with(
+            strobe_walk_stock,
+            stopped,
+            buffer,
+            const { &KnownFunctions::new() },
+        )
     }
 
     fn walk_with(
@@ -423,6 +501,7 @@ impl SampledContext {
         walk: unsafe extern "C" fn(*mut JSContext, *const Stopped, *mut GlueStack) -> GlueWalk,
         stopped: &Stopped,
         buffer: &mut StackBuffer,
+        known: &KnownFunctions,
     ) -> Walk {
         let mut glue_stack = GlueStack {
             frames: buffer.frames.as_mut_ptr(),
@@ -430,6 +509,11 @@ impl SampledContext {
             max_frames: buffer.max_frames,
             realms: buffer.realms.as_ptr(),
             realms_length: buffer.realms.len(),
+            known: GlueKnownFunctions {
+                functions: known.keys.as_ptr(),
+                slots: known.slots.as_ptr(),
+                slots_length: known.slots.len(),
+            },
             frames_length: 0,
             text: buffer.text.as_mut_ptr(),
             text_capacity: buffer.text.capacity(),
@@ -593,6 +677,39 @@ pub mod tests {
             // SAFETY: it is this thread's.
             unsafe { JS_DestroyContext(self.0.as_ptr()) };
         }
+    }
+
+    fn key(number: u32) -> FunctionKey {
+        FunctionKey {
+            realm: u64::from(number % 3),
+            source_id: number % 7,
+            source_start: number,
+            source_end: number + 10,
+            line: number / 2,
+            column: 1,
+            kind: FrameKind::Script,
+        }
+    }
+
+    #[test]
+    fn functions_are_known_by_all_of_their_key() {
+        let mut known = KnownFunctions::new();
+        assert_eq!(known.find(&key(0)), None);
+        for number in 0..10_000 {
+            assert_eq!(known.find(&key(number)), None);
+            assert_eq!(known.insert(key(number)), number as usize);
+        }
+        for number in 0..10_000 {
+            assert_eq!(known.find(&key(number)), Some(number as usize));
+        }
+        let of_another_kind = FunctionKey {
+            kind: FrameKind::Wasm,
+            ..key(5)
+        };
+        assert_eq!(known.find(&of_another_kind), None);
+        let used = known.slots.iter().filter(|slot| **slot != 0).count();
+        assert_eq!(used, 10_000);
+        assert!(known.slots.len() >= 2 * used && known.slots.len().is_power_of_two());
     }
 
     impl SampledContext {

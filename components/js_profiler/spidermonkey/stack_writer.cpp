@@ -160,35 +160,29 @@ void StackWriter::appendNative(JSObject* callee, const StrobeFramePlace& place) 
   if (!name) {
     return;
   }
-  StrobeFrame* frame = append(DescribeNative(callee->nonCCWRealm(), place));
-  if (!frame) {
-    return;
-  }
   // The engine makes the name of an accessor when a script asks for it.
   const char* prefix = "";
   if (callee->is<JSFunction>() && callee->as<JSFunction>().isAccessorWithLazyName()) {
     prefix = callee->as<JSFunction>().isGetter() ? "get " : "set ";
   }
-  if (!appendAtom(name, &frame->name, prefix)) {
+  StrobeFrame native = DescribeNative(callee->nonCCWRealm(), place);
+  native.function.source_start = name->hash();
+  native.function.source_end = mozilla::HashString(prefix);
+  StrobeFrame* frame = append(native);
+  if (frame && !appendAtom(name, &frame->name, prefix)) {
     dropText(*frame);
-    return;
   }
-  frame->function.source_start = name->hash();
-  frame->function.source_end = mozilla::HashString(prefix);
 }
 
 void StackWriter::appendNative(const char* name, JS::Realm* realm, const StrobeFramePlace& place) {
-  StrobeFrame* frame = append(DescribeNative(realm, place));
-  if (!frame) {
-    return;
-  }
-  if (!appendBytes(name, strlen(name), STROBE_TEXT_UTF8, 1, &frame->name)) {
-    dropText(*frame);
-    return;
-  }
+  StrobeFrame native = DescribeNative(realm, place);
   // Apart from those with a function, whose second number is that of a prefix.
-  frame->function.source_start = mozilla::HashString(name);
-  frame->function.source_id = 1;
+  native.function.source_start = mozilla::HashString(name);
+  native.function.source_id = 1;
+  StrobeFrame* frame = append(native);
+  if (frame && !appendBytes(name, strlen(name), STROBE_TEXT_UTF8, 1, &frame->name)) {
+    dropText(*frame);
+  }
 }
 
 void StackWriter::appendWasm(const wasm::Code& code, uint32_t funcIndex, JS::Realm* realm,
@@ -202,10 +196,6 @@ void StackWriter::appendWasm(const wasm::Code& code, uint32_t funcIndex, JS::Rea
   wasm.function.realm = reinterpret_cast<uintptr_t>(realm);
   wasm.function.source_id = funcIndex;
   wasm.place = place;
-  StrobeFrame* frame = append(wasm);
-  if (!frame) {
-    return;
-  }
 
   char byIndex[32];
   const char* name = byIndex;
@@ -230,14 +220,14 @@ void StackWriter::appendWasm(const wasm::Code& code, uint32_t funcIndex, JS::Rea
   // A module that came from no URL has a text "URL line N > WebAssembly.Module" of what made it.
   const char* url = metadata.scriptedCaller().source.get();
   size_t urlLength = url ? strcspn(url, " ") : 0;
-  if (!appendBytes(name, nameLength, STROBE_TEXT_UTF8, 1, &frame->name) ||
-      !appendBytes(url, urlLength, STROBE_TEXT_UTF8, 1, &frame->resource)) {
-    dropText(*frame);
-    return;
-  }
   // Two modules may have the same URL, and a module may be where another was before.
-  frame->function.source_start = mozilla::HashBytes(name, nameLength);
-  frame->function.source_end = mozilla::HashBytes(url, urlLength);
+  wasm.function.source_start = mozilla::HashBytes(name, nameLength);
+  wasm.function.source_end = mozilla::HashBytes(url, urlLength);
+  StrobeFrame* frame = append(wasm);
+  if (frame && !(appendBytes(name, nameLength, STROBE_TEXT_UTF8, 1, &frame->name) &&
+                 appendBytes(url, urlLength, STROBE_TEXT_UTF8, 1, &frame->resource))) {
+    dropText(*frame);
+  }
 }
 
 void StackWriter::appendInlinedFunctions(const jit::IonEntry& entry, const void* address, JS::Realm* realm,
@@ -379,7 +369,22 @@ StrobeFrame* StackWriter::append(const StrobeFrame& frame) {
   counted_++;
   StrobeFrame* added = &stack_->frames[stack_->frames_length++];
   *added = frame;
-  return added;
+  added->known = findKnown(frame.function);
+  return added->known ? nullptr : added;
+}
+
+uint32_t StackWriter::findKnown(const StrobeFunctionKey& function) const {
+  const StrobeKnownFunctions& known = stack_->known;
+  if (!known.slots_length) {
+    return 0;
+  }
+  size_t last = known.slots_length - 1;
+  for (size_t slot = strobe_hash_function(&function) & last;; slot = (slot + 1) & last) {
+    uint32_t number = known.slots[slot];
+    if (!number || SameFunction(known.functions[number - 1], function)) {
+      return number;
+    }
+  }
 }
 
 // Recursion repeats a few functions: their text is written once.
@@ -471,3 +476,16 @@ JSScript* ScriptOfCalleeToken(CalleeToken token) {
 }
 
 }  // namespace strobe
+
+uint64_t strobe_hash_function(const StrobeFunctionKey* function) {
+  // The multiplier of Knuth's multiplicative hashing for 64 bits.
+  constexpr uint64_t Multiplier = 0x9E3779B97F4A7C15;
+  auto pair = [](uint32_t high, uint32_t low) { return uint64_t(high) << 32 | low; };
+  uint64_t hash = function->realm;
+  for (uint64_t word : {pair(function->source_id, function->source_start),
+                        pair(function->source_end, function->line), pair(function->column, function->kind)}) {
+    hash = (hash ^ word) * Multiplier;
+    hash ^= hash >> 32;
+  }
+  return hash;
+}

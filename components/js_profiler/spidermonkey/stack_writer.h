@@ -70,6 +70,7 @@ class StackWriter {
  private:
   // The frame that was added; null if there is none to write text for.
   StrobeFrame* append(const StrobeFrame& frame);
+  uint32_t findKnown(const StrobeFunctionKey& function) const;
   bool isHidden(const StrobeFrame& frame) const;
   void appendHidden(const StrobeFrame& frame);
   bool reuseText(StrobeFrame& frame);
