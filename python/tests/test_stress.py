@@ -55,12 +55,12 @@ if what == "counting":
 closed = settled = False
 while not closed and not (ended and what != "immortal"):
     time.sleep(0.01)
-    if ended and what == "sulking":
-        print("strobe: no bricks", file=sys.stderr, flush=True)
-        sys.exit(5)
     if what != "silent":
         orders = [order["what"] for order in beat(settled=settled and what != "restless")]
         closed, settled = "close" in orders, "settle" in orders
+if ended and what == "sulking":
+    print("strobe: no bricks", file=sys.stderr, flush=True)
+    sys.exit(5)
 """
 
 
