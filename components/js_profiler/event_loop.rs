@@ -12,7 +12,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crossbeam_channel::Sender;
 use js_profiler_traits::recording::{Description, Realm};
 use js_profiler_traits::{GroupId, RealmId, SessionId, Trace};
 use log::warn;
@@ -24,7 +23,7 @@ use crate::description::SharedDescription;
 use crate::failure::{Failure, OnTrace};
 use crate::muted_scripts;
 use crate::registry;
-use crate::sampling_thread::Message;
+use crate::sampling_thread::{Message, MessageSender};
 use crate::session::Ended;
 use crate::spidermonkey::EngineMode;
 use crate::suspend::Thread;
@@ -90,7 +89,7 @@ pub struct EventLoop {
 struct State {
     group: GroupId,
     /// Where messages go, from the first session on.
-    sender: RefCell<Option<Sender<Message>>>,
+    sender: RefCell<Option<MessageSender>>,
     /// Until the event loop ends: what remains of its sessions then finds nobody.
     mode: RefCell<Option<EngineMode>>,
     /// Sessions that have not ended.
@@ -245,7 +244,7 @@ impl State {
     fn send(&self, message: impl FnOnce(GroupId) -> Message) {
         if let Some(sender) = &*self.sender.borrow() {
             // A member's messages find the sampling thread there.
-            let _ = sender.send(message(self.group));
+            sender.send(message(self.group));
         }
     }
 

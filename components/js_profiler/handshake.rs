@@ -10,10 +10,10 @@
 //!   work = what to run
 //!   word = REQUESTED (new ticket)
 //!   send the signal ─────────────────────► signal handler
-//!   wait                                   word: REQUESTED → RUNNING
-//!   :                                    ┌ critical section: no allocation,
+//!   look for a while, then                 word: REQUESTED → RUNNING
+//!   word |= WAITING, wait                ┌ critical section: no allocation,
 //!   :                                    └ no lock this thread may hold
-//!                          ◄────────────── word = DONE, wake
+//!                          ◄────────────── word = DONE; wake, if it was WAITING
 //!   take the result                        return from the handler, run on
 //! ```
 //!
@@ -38,11 +38,14 @@ const REQUESTED: u32 = 1;
 const RUNNING: u32 = 2;
 const DONE: u32 = 3;
 const PHASE_MASK: u32 = 3;
-const TICKET: u32 = PHASE_MASK + 1;
+/// The sampling thread is to be woken. To wake a thread that waits takes the stopped one longer than a walk.
+const WAITING: u32 = 4;
+const TICKET: u32 = 8;
+const TICKET_MASK: u32 = !(TICKET - 1);
 
 /// What the sampling thread and the thread that it stops have in common.
 pub struct Handshake {
-    /// Ticket and phase: see the module's documentation.
+    /// Ticket, phase and whether somebody waits: see the module's documentation.
     word: AtomicU32,
     /// Whom the request is for.
     target: AtomicI32,
@@ -58,6 +61,9 @@ pub struct Work {
 
 /// How a thread waits for another.
 pub trait Waiting {
+    /// Looks for a short while whether the word is not `value` any more.
+    fn look(&self, word: &AtomicU32, value: u32);
+
     /// Waits until the word is not `value` any more, for `timeout` at most. May return early.
     fn wait(&self, word: &AtomicU32, value: u32, timeout: Duration);
 
@@ -108,9 +114,8 @@ impl Handshake {
         timeout: Duration,
         left: impl Fn() -> Duration,
     ) -> Result<(), NotDone<E>> {
-        let idle = (self.word.load(Ordering::Relaxed) & !PHASE_MASK).wrapping_add(TICKET) | IDLE;
-        let requested = idle | REQUESTED;
-        let done = idle | DONE;
+        let ticket = (self.word.load(Ordering::Relaxed) & TICKET_MASK).wrapping_add(TICKET);
+        let [idle, requested, done] = [IDLE, REQUESTED, DONE].map(|phase| ticket | phase);
         self.target.store(thread, Ordering::Relaxed);
         self.function.store(work.function, Ordering::Relaxed);
         self.argument.store(work.argument, Ordering::Relaxed);
@@ -119,24 +124,29 @@ impl Handshake {
             self.word.store(idle, Ordering::Release);
             return Err(NotDone::NotSent(error));
         }
+        waiting.look(&self.word, requested);
+        waiting.look(&self.word, ticket | RUNNING);
         loop {
             let word = self.word.load(Ordering::Acquire);
             if word == done {
                 return Ok(());
             }
             let left = left();
-            if left.is_zero() {
+            let next = match left.is_zero() && word & PHASE_MASK == REQUESTED {
+                true => idle,
                 // Once the handler has begun it uses the work, and must be waited for.
-                if self
-                    .word
-                    .compare_exchange(requested, idle, Ordering::AcqRel, Ordering::Acquire)
-                    .is_ok()
-                {
-                    return Err(NotDone::TimedOut);
-                }
-                waiting.wait(&self.word, word, timeout);
-            } else {
-                waiting.wait(&self.word, word, left);
+                false => word | WAITING,
+            };
+            let changed =
+                self.word
+                    .compare_exchange(word, next, Ordering::AcqRel, Ordering::Acquire);
+            match changed {
+                Ok(_) if next == idle => return Err(NotDone::TimedOut),
+                Ok(_) => {
+                    let bound = if left.is_zero() { timeout } else { left };
+                    waiting.wait(&self.word, next, bound);
+                },
+                Err(_) => {},
             }
         }
     }
@@ -144,24 +154,30 @@ impl Handshake {
     /// The signal handler's side, on the thread that has this id: runs what is requested of it, if anything.
     /// Everything in here is safe in a signal handler if `run` and `waiting` are.
     pub fn answer(&self, thread: i32, waiting: &impl Waiting, run: impl FnOnce(Work)) {
-        let requested = self.word.load(Ordering::Acquire);
+        let mut requested = self.word.load(Ordering::Acquire);
         if requested & PHASE_MASK != REQUESTED || self.target.load(Ordering::Relaxed) != thread {
             return;
         }
-        let running = requested & !PHASE_MASK | RUNNING;
-        if self
-            .word
-            .compare_exchange(requested, running, Ordering::AcqRel, Ordering::Relaxed)
-            .is_err()
-        {
-            return;
+        let ticket = requested & TICKET_MASK;
+        // Whoever sent the signal may go to sleep meanwhile.
+        while let Err(now) = self.word.compare_exchange(
+            requested,
+            requested & !PHASE_MASK | RUNNING,
+            Ordering::AcqRel,
+            Ordering::Acquire,
+        ) {
+            if now & !WAITING != ticket | REQUESTED {
+                return;
+            }
+            requested = now;
         }
         run(Work {
             function: self.function.load(Ordering::Relaxed),
             argument: self.argument.load(Ordering::Relaxed),
         });
-        self.word
-            .store(requested & !PHASE_MASK | DONE, Ordering::Release);
-        waiting.wake(&self.word);
+        let before = self.word.swap(ticket | DONE, Ordering::AcqRel);
+        if before & WAITING != 0 {
+            waiting.wake(&self.word);
+        }
     }
 }

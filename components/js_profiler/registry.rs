@@ -22,7 +22,7 @@ use log::warn;
 
 use crate::description::{Described, SharedDescription};
 use crate::recording::GroupRecordingOptions;
-use crate::sampling_thread::{self, Leaving, Membership, Message};
+use crate::sampling_thread::{self, Leaving, Membership, Message, MessageSender};
 use crate::spidermonkey::SampledContext;
 use crate::suspend::Thread;
 
@@ -111,7 +111,7 @@ pub fn unregister(group: GroupId) {
 }
 
 /// Has the event loop sampled for as long as it lives. Gives where messages go.
-pub fn join_for_sessions(group: GroupId) -> io::Result<Sender<Message>> {
+pub fn join_for_sessions(group: GroupId) -> io::Result<MessageSender> {
     let mut registry = registry();
     let registered = registry
         .event_loop(group)
@@ -663,7 +663,7 @@ pub mod tests {
     struct TestSession {
         group: GroupId,
         id: SessionId,
-        sender: Sender<Message>,
+        sender: MessageSender,
         ends: Receiver<Ended>,
     }
 
@@ -692,7 +692,7 @@ pub mod tests {
                 },
                 on_end: Box::new(move |ended| end.send(ended).unwrap()),
             };
-            session.sender.send(message).unwrap();
+            session.sender.send(message);
             session
         }
 
@@ -720,7 +720,7 @@ pub mod tests {
                 time: CrossProcessInstant::now(),
                 on_trace: OnTrace::new(move |trace| taken.send(trace).unwrap()),
             };
-            self.sender.send(message).unwrap();
+            self.sender.send(message);
             when_taken.recv().unwrap()
         }
     }

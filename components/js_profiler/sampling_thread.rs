@@ -16,7 +16,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TryRecvError};
 use js_profiler_traits::activity::SharedActivity;
 use js_profiler_traits::{GroupId, RealmId, SampleCounts, SessionId, preferences};
 use log::debug;
@@ -91,6 +91,21 @@ pub enum Message {
     End,
 }
 
+/// Sends to the sampling thread, and wakes it.
+#[derive(Clone)]
+pub struct MessageSender {
+    sender: Sender<Message>,
+    thread: thread::Thread,
+}
+
+impl MessageSender {
+    /// If the thread has ended the message is dropped, and with it what an answer would come by.
+    pub fn send(&self, message: Message) {
+        let _ = self.sender.send(message);
+        self.thread.unpark();
+    }
+}
+
 /// How a group is.
 pub struct GroupStatus {
     pub group: GroupId,
@@ -107,7 +122,7 @@ pub struct SampledSessionStatus {
 
 /// The sampling thread, while there are groups.
 struct Running {
-    sender: Sender<Message>,
+    sender: MessageSender,
     handle: JoinHandle<()>,
     groups: usize,
 }
@@ -131,7 +146,7 @@ pub fn force_sample(browsing_context: BrowsingContextId) -> Result<(), usize> {
         return Ok(());
     };
     let (taken, when_taken) = crossbeam_channel::bounded(1);
-    let _ = sender.send(Message::ForceSample {
+    sender.send(Message::ForceSample {
         browsing_context,
         taken,
     });
@@ -148,7 +163,7 @@ pub fn status() -> Vec<GroupStatus> {
         return Vec::new();
     };
     let (answer, when_answered) = crossbeam_channel::bounded(1);
-    let _ = sender.send(Message::Status(answer));
+    sender.send(Message::Status(answer));
     // An error means that the thread has ended, and with it the last group.
     when_answered.recv().unwrap_or_default()
 }
@@ -161,13 +176,13 @@ pub fn is_running() -> bool {
 /// A group's place at the sampling thread. With the last group the sampling thread ends.
 pub struct Membership {
     pub group: GroupId,
-    sender: Sender<Message>,
+    sender: MessageSender,
 }
 
 /// Waits, when it is dropped, until the group's thread is not stopped any more.
 #[must_use = "leaving is waited for when this is dropped"]
 pub struct Leaving {
-    sender: Sender<Message>,
+    sender: MessageSender,
     when_left: Receiver<()>,
     is_member: bool,
 }
@@ -196,8 +211,9 @@ impl Membership {
             if when_ready.recv().is_err() {
                 return Err(io::Error::other("it panicked when it began"));
             }
+            let thread = handle.thread().clone();
             *running = Some(Running {
-                sender,
+                sender: MessageSender { sender, thread },
                 handle,
                 groups: 0,
             });
@@ -217,13 +233,13 @@ impl Membership {
         Ok(membership)
     }
 
-    pub fn sender(&self) -> &Sender<Message> {
+    pub fn sender(&self) -> &MessageSender {
         &self.sender
     }
 
     pub fn send(&self, message: Message) {
         // While there are members the thread is there.
-        let _ = self.sender.send(message);
+        self.sender.send(message);
     }
 
     /// What is sent after this finds the group gone.
@@ -246,9 +262,9 @@ pub fn leave_again(group: GroupId) -> Option<Leaving> {
     })
 }
 
-fn leave(group: GroupId, sender: &Sender<Message>) -> Receiver<()> {
+fn leave(group: GroupId, sender: &MessageSender) -> Receiver<()> {
     let (left, when_left) = crossbeam_channel::bounded(1);
-    let _ = sender.send(Message::Leave { group, left });
+    sender.send(Message::Leave { group, left });
     when_left
 }
 
@@ -267,7 +283,7 @@ impl Drop for Leaving {
         if thread.groups == 0
             && let Some(thread) = running.take()
         {
-            let _ = self.sender.send(Message::End);
+            self.sender.send(Message::End);
             let _ = thread.handle.join();
         }
     }
@@ -305,18 +321,31 @@ impl SamplingThread {
     fn serve(&mut self) {
         loop {
             let next_tick = self.groups.iter().filter_map(Group::next_tick).min();
-            let message = match next_tick {
-                // An absolute deadline: a late sample does not delay the ones after it.
-                Some(tick) => self.receiver.recv_deadline(self.ticks.instant(tick)),
-                None => self
-                    .receiver
-                    .recv()
-                    .map_err(|_| RecvTimeoutError::Disconnected),
-            };
+            // An absolute deadline: a late sample does not delay the ones after it.
+            let message = self.wait(next_tick.map(|tick| self.ticks.instant(tick)));
             match message {
                 Ok(Message::End) | Err(RecvTimeoutError::Disconnected) => return,
                 Ok(message) => self.handle(message),
                 Err(RecvTimeoutError::Timeout) => self.tick(),
+            }
+        }
+    }
+
+    /// The next message, or that the deadline has passed.
+    ///
+    /// As `Receiver::recv_deadline()` but at once asleep: that one looks again and again for a while first,
+    /// which at every tick costs more than the sample.
+    fn wait(&self, deadline: Option<Instant>) -> Result<Message, RecvTimeoutError> {
+        loop {
+            match self.receiver.try_recv() {
+                Ok(message) => return Ok(message),
+                Err(TryRecvError::Disconnected) => return Err(RecvTimeoutError::Disconnected),
+                Err(TryRecvError::Empty) => {},
+            }
+            match deadline.map(|deadline| deadline.saturating_duration_since(Instant::now())) {
+                Some(Duration::ZERO) => return Err(RecvTimeoutError::Timeout),
+                Some(left) => thread::park_timeout(left),
+                None => thread::park(),
             }
         }
     }

@@ -17,12 +17,14 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::ffi::c_void;
 use std::fmt;
+use std::hint;
 use std::io;
 use std::mem::{self, MaybeUninit};
 use std::panic::{self, AssertUnwindSafe};
 use std::ptr;
 use std::sync::OnceLock;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::handshake::{Handshake, NotDone, Waiting, Work};
@@ -492,7 +494,25 @@ pub fn wake_promptly() {
 /// <https://man7.org/linux/man-pages/man2/futex.2.html>
 struct Futex;
 
+/// So often is looked whether a thread has stopped, or run on, before waiting for it: some 20 µs.
+const LOOKS: u32 = 400;
+
+/// Whether another thread can run while one looks what it does.
+fn has_several_processors() -> bool {
+    static SEVERAL: OnceLock<bool> = OnceLock::new();
+    *SEVERAL.get_or_init(|| thread::available_parallelism().is_ok_and(|number| number.get() > 1))
+}
+
 impl Waiting for Futex {
+    fn look(&self, word: &AtomicU32, value: u32) {
+        for _ in 0..LOOKS {
+            if word.load(Ordering::Relaxed) != value || !has_several_processors() {
+                return;
+            }
+            hint::spin_loop();
+        }
+    }
+
     fn wait(&self, word: &AtomicU32, value: u32, timeout: Duration) {
         let timeout = libc::timespec {
             tv_sec: timeout.as_secs() as libc::time_t,
