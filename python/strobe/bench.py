@@ -103,8 +103,8 @@ def visits_of(suite: str, settings: dict[str, int]) -> list[Visit]:
         seconds = 1.3 * (settings["loads"] + 1)
         return [Visit(page, seconds, headers, {"variant": variant}) for variant, headers in POLICIES.items()]
     if suite == "trace":
-        # With and without the profilers.
-        return [Visit(f"/trace/trace.html?samples={TRACE_SAMPLES}", 26.0, ALLOWING_HEADERS, {})]
+        # For each format with and without samples.
+        return [Visit(f"/trace/trace.html?samples={TRACE_SAMPLES}", 46.0, ALLOWING_HEADERS, {})]
     if suite == "start":
         return [Visit(f"/start/start.html?seconds={WARM_UP_SECONDS:g}", WARM_UP_SECONDS + 1, ALLOWING_HEADERS, {})]
     raise MachError(f"there is no suite {suite}")

@@ -4,9 +4,9 @@
 
 "use strict";
 
-// What does a long trace cost? Two profilers fill their buffers side by side, one for a trace and one for the text of
-// it in gzip's format, and are stopped one after the other: how long stop() takes, for how long the event loop can do
-// nothing else meanwhile, and by how much the browser's memory has grown before.
+// What does a long trace cost? A profiler fills its buffer, for a trace or for the text of it in gzip's format, and is
+// stopped: how long stop() takes, for how long the event loop can do nothing else meanwhile, and by how much the
+// browser's memory has grown before.
 
 const SAMPLES = numberFromAddress("samples");
 // The trace is the last: collecting what the page got of it would block what is measured next.
@@ -91,14 +91,14 @@ async function samplingRate(starting) {
     return { starting, perTask: count / CALIBRATION_TASKS, perMillisecond: count / milliseconds };
 }
 
-// Runs the program with a profiler of each format, and returns them with the growth of the browser's memory.
-async function fill(maxBufferSize, tasks, starting) {
+// Runs the program with a profiler, and returns that with the growth of the browser's memory.
+async function fill(format, maxBufferSize, tasks, starting) {
     const before = await askBench("memory");
-    const profilers = FORMATS.map((format) => startProfiler(format, maxBufferSize));
+    const profiler = startProfiler(format, maxBufferSize);
     for (let task = 0; task < tasks; task++) {
         await runTask(starting);
     }
-    return { profilers, growth: (await askBench("memory")) - before };
+    return { profiler, growth: (await askBench("memory")) - before };
 }
 
 // How long a promise takes, the longest time without another task meanwhile, and what it gives.
@@ -129,16 +129,19 @@ runMeasurement(async () => {
     const rates = [await samplingRate(true), await samplingRate(false)];
     const { starting, perTask } = rates.sort((a, b) => b.perMillisecond - a.perMillisecond)[0];
     const tasks = Math.ceil(SAMPLES / perTask);
-    // All the same but for the samples.
-    const control = await fill(1, tasks, starting);
-    await Promise.all(control.profilers.map((profiler) => profiler.stop()));
-    const { profilers, growth } = await fill(MAX_BUFFER_SIZE, tasks, starting);
+    const sum = { growth: 0, controlGrowth: 0 };
     const measured = [];
-    for (const [index, profiler] of profilers.entries()) {
+    for (const format of FORMATS) {
+        // All the same but for the samples.
+        const control = await fill(format, 1, tasks, starting);
+        await control.profiler.stop();
+        const { profiler, growth } = await fill(format, MAX_BUFFER_SIZE, tasks, starting);
+        sum.growth += growth;
+        sum.controlGrowth += control.growth;
         const { milliseconds, block, result } = await measureWait(() => profiler.stop());
         const idle = await measureWait(() => new Promise((resolve) => setTimeout(resolve, milliseconds)));
         measured.push({
-            format: FORMATS[index],
+            format,
             sampleInterval: profiler.sampleInterval,
             milliseconds,
             block,
@@ -146,5 +149,5 @@ runMeasurement(async () => {
             ...describe(result),
         });
     }
-    return { userAgent: navigator.userAgent, rates, tasks, growth, controlGrowth: control.growth, stops: measured };
+    return { userAgent: navigator.userAgent, rates, tasks, ...sum, stops: measured };
 });

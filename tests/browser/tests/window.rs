@@ -328,7 +328,10 @@ fn a_button_records_and_shows_what_was_recorded() {
     // Not by a script of the page, which is loaded again.
     let deadline = Instant::now() + Duration::from_secs(60);
     while driver.get("/url").unwrap() != "about:profiling#recording=2" {
-        assert!(Instant::now() < deadline, "the second recording is not shown");
+        assert!(
+            Instant::now() < deadline,
+            "the second recording is not shown"
+        );
     }
     assert_eq!(
         driver
