@@ -61,8 +61,8 @@ pub struct Work {
 
 /// How a thread waits for another.
 pub trait Waiting {
-    /// Looks for a short while whether the word is not `value` any more.
-    fn look(&self, word: &AtomicU32, value: u32);
+    /// Looks for a short while whether the word is not `value` any more, if that is worth it.
+    fn look(&self, _word: &AtomicU32, _value: u32) {}
 
     /// Waits until the word is not `value` any more, for `timeout` at most. May return early.
     fn wait(&self, word: &AtomicU32, value: u32, timeout: Duration);

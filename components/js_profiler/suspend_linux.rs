@@ -505,8 +505,11 @@ fn has_several_processors() -> bool {
 
 impl Waiting for Futex {
     fn look(&self, word: &AtomicU32, value: u32) {
+        if !has_several_processors() {
+            return;
+        }
         for _ in 0..LOOKS {
-            if word.load(Ordering::Relaxed) != value || !has_several_processors() {
+            if word.load(Ordering::Relaxed) != value {
                 return;
             }
             hint::spin_loop();

@@ -38,8 +38,6 @@ fn model(run: impl Fn() + Send + Sync + 'static) {
 struct Spinning;
 
 impl Waiting for Spinning {
-    fn look(&self, _: &AtomicU32, _: u32) {}
-
     fn wait(&self, _: &AtomicU32, _: u32, _: Duration) {
         // So that loom lets the other threads run.
         thread::yield_now();
@@ -65,8 +63,6 @@ impl Sleeping {
 }
 
 impl Waiting for Sleeping {
-    fn look(&self, _: &AtomicU32, _: u32) {}
-
     fn wait(&self, word: &AtomicU32, value: u32, _: Duration) {
         let kernel = self.kernel.lock().unwrap();
         if word.load(Ordering::SeqCst) == value {

@@ -19,8 +19,6 @@ const TIMEOUT: Duration = Duration::from_millis(50);
 struct Spinning;
 
 impl Waiting for Spinning {
-    fn look(&self, _: &AtomicU32, _: u32) {}
-
     fn wait(&self, word: &AtomicU32, value: u32, _: Duration) {
         if word.load(Ordering::Relaxed) == value {
             thread::yield_now();
