@@ -141,13 +141,34 @@ struct Callee {
   JSFunction* native = nullptr;
 };
 
-bool IsFunction(uintptr_t cell) {
+// The class of a cell that should be an object, or 0.
+uintptr_t ClassOf(uintptr_t cell) {
   // Object to shape to base shape to class, each in the first word of the cell before it.
   uintptr_t shape, base, clasp;
-  return cell % sizeof(uintptr_t) == 0 && ReadSafely(cell, &shape) && shape && shape % gc::CellAlignBytes == 0 &&
-         ReadSafely(shape, &base) && base && base % gc::CellAlignBytes == 0 && ReadSafely(base, &clasp) &&
-         (clasp == reinterpret_cast<uintptr_t>(&FunctionClass) ||
-          clasp == reinterpret_cast<uintptr_t>(&ExtendedFunctionClass));
+  bool isObject = cell % sizeof(uintptr_t) == 0 && ReadSafely(cell, &shape) && shape &&
+                   shape % gc::CellAlignBytes == 0 && ReadSafely(shape, &base) && base &&
+                   base % gc::CellAlignBytes == 0 && ReadSafely(base, &clasp);
+  return isObject ? clasp : 0;
+}
+
+bool IsFunction(uintptr_t cell) {
+  uintptr_t clasp = ClassOf(cell);
+  return clasp == reinterpret_cast<uintptr_t>(&FunctionClass) ||
+         clasp == reinterpret_cast<uintptr_t>(&ExtendedFunctionClass);
+}
+
+// Whether a cell is an object whose class has a constructor of the program's, as those of DOM interfaces do,
+// which are no functions of the engine's.
+bool IsInterface(uintptr_t cell) {
+  alignas(JSClass) uint8_t clasp[sizeof(JSClass)];
+  alignas(JSClassOps) uint8_t ops[sizeof(JSClassOps)];
+  uintptr_t at = ClassOf(cell);
+  if (!at || !ReadSafely(at, clasp, sizeof(clasp)) || !reinterpret_cast<JSClass*>(clasp)->isNativeObject()) {
+    return false;
+  }
+  auto classOps = reinterpret_cast<uintptr_t>(reinterpret_cast<JSClass*>(clasp)->cOps);
+  return classOps && ReadSafely(classOps, ops, sizeof(ops)) &&
+         IsInProgram(reinterpret_cast<uintptr_t>(reinterpret_cast<JSClassOps*>(ops)->construct));
 }
 
 bool IsScript(uintptr_t cell) {
@@ -858,7 +879,11 @@ void JitWalk::emitExitCallee(uintptr_t exit) {
     default:
       return;
   }
-  if (callee.isObject() && (trusted_ || IsFunction(reinterpret_cast<uintptr_t>(&callee.toObject())))) {
+  if (!callee.isObject()) {
+    return;
+  }
+  auto cell = reinterpret_cast<uintptr_t>(&callee.toObject());
+  if (trusted_ || IsFunction(cell) || IsInterface(cell)) {
     writer_.appendNative(&callee.toObject(), placeOf(exit));
   }
 }
