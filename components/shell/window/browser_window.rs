@@ -448,6 +448,9 @@ impl BrowserWindow {
                 ui.painter().add(picture.clone());
             }
             chrome::show(ui, self, pages, shown, page_area, &mut actions);
+            if !self.held_keys.borrow().is_empty() {
+                ui.ctx().request_repaint();
+            }
         });
         let place = self.input_method_of_page(pages);
         let is_page_typed_into = output.platform_output.ime.is_none() && place.is_some();
@@ -468,14 +471,10 @@ impl BrowserWindow {
                 PhysicalSize::new(place.width().max(1.), place.height().max(1.)),
             );
         }
-        let delay = match self.held_keys.borrow().is_empty() {
-            true => output
-                .viewport_output
-                .get(&ViewportId::ROOT)
-                .map_or(Duration::MAX, |output| output.repaint_delay),
-            false => Duration::ZERO,
-        };
-        let delay = delay
+        let delay = output
+            .viewport_output
+            .get(&ViewportId::ROOT)
+            .map_or(Duration::MAX, |output| output.repaint_delay)
             // Nothing moves faster than the display shows.
             .max(self.frame_clock.interval());
         self.chrome_due.set(Instant::now().checked_add(delay));

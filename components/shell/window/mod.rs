@@ -454,22 +454,27 @@ impl Session {
             };
             self.window.call_chrome(is_near);
         }
+        let was_on_page = self.is_pointer_on_page;
+        self.find_pointer();
+        // The toolbar is told once, that the pointer is no longer over it.
+        if !(was_on_page && self.is_pointer_on_page) {
+            self.window.chrome_event(event);
+        }
+    }
+
+    /// Gives the pointer to the page if it is over it, and takes it away if it is not. What is there may
+    /// have changed since the pointer was moved.
+    fn find_pointer(&mut self) {
         let is_dragging_on_page = self.buttons_on_page > 0;
         let is_on_page = is_dragging_on_page
-            || self.window.is_page_at(position)
+            || self.window.is_page_at(self.window.pointer())
                 && !self.is_asked()
                 && !self.window.context().egui_is_using_pointer();
         if is_on_page {
-            // The toolbar is told once, that the pointer is no longer over it.
-            if !self.is_pointer_on_page {
-                self.window.chrome_event(event);
-            }
             self.is_pointer_on_page = true;
-            self.tell_page(InputEvent::MouseMove(MouseMoveEvent::new(
-                self.pointer.into(),
-            )));
+            let moved = MouseMoveEvent::new(self.pointer.into());
+            self.tell_page(InputEvent::MouseMove(moved));
         } else {
-            self.window.chrome_event(event);
             self.pointer_left_page();
         }
     }
@@ -501,6 +506,9 @@ impl Session {
             }
             return;
         }
+        if is_press && !self.is_pointer_on_page {
+            self.find_pointer();
+        }
         // A press on the page takes the keys there, and closes what is open above it.
         self.window.chrome_event(event);
         let is_for_page = match is_press {
@@ -525,6 +533,9 @@ impl Session {
     }
 
     fn wheel(&mut self, delta: MouseScrollDelta, event: &WindowEvent) {
+        if !self.is_pointer_on_page {
+            self.find_pointer();
+        }
         if !self.is_pointer_on_page || self.is_asked() {
             self.window.chrome_event(event);
             return;

@@ -142,13 +142,58 @@ impl Controls {
                 control,
                 is_drawn: true,
             }),
-            // What was beneath it is to be seen.
-            None => context.request_repaint(),
+            None => reveal_page(context),
         }
     }
+}
+
+/// What was beneath a control that is closed is to be seen, and gets the pointer, before anything else
+/// happens: egui goes by what was drawn last.
+fn reveal_page(context: &Context) {
+    context.request_discard("what a page asks has been answered");
 }
 
 /// The corner of a page at which a control that has no place of its own stands.
 fn default_corner(page: PageArea) -> Pos2 {
     pos2(page.rect.center().x, page.rect.min.y + 24.)
+}
+
+#[cfg(test)]
+mod tests {
+    use egui::{Id, LayerId, Order, RawInput};
+
+    use super::*;
+
+    #[test]
+    fn a_closed_dialog_leaves_the_pointer_to_the_page_at_once() {
+        let context = Context::default();
+        let rect = Rect::from_min_size(Pos2::ZERO, vec2(800., 600.));
+        let page = PageArea {
+            rect,
+            scale: 1.,
+            zoom: 1.,
+        };
+        let inside = default_corner(page) + vec2(0., 20.);
+        let draw = |mut is_open: bool, is_answered: bool| {
+            let input = RawInput {
+                screen_rect: Some(rect),
+                ..RawInput::default()
+            };
+            let _ = context.run_ui(input, |ui| {
+                if is_open {
+                    dialog::show(ui.ctx(), page, "Really?", |_| ());
+                }
+                if is_answered {
+                    is_open = false;
+                    reveal_page(ui.ctx());
+                }
+            });
+            context.layer_id_at(inside)
+        };
+        let dialog = Some(LayerId::new(Order::Middle, Id::new("dialog")));
+        // The first drawing finds out its size.
+        draw(true, false);
+        assert_eq!(draw(true, false), dialog);
+        assert_ne!(draw(true, true), dialog);
+    }
 }
