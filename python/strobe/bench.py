@@ -7,7 +7,12 @@
 import argparse
 import datetime
 import json
+import os
+import signal
+import threading
 from collections.abc import Callable
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -17,13 +22,14 @@ from .accuracy import accuracy
 from .browsers import Browser
 from .errors import MachError
 from .figures import report
-from .generated_script import bundles, hot_functions
+from .generated_script import Prepared, bundles, hot_functions
 from .machine import describe_machine
 from .measurement import PAGES
 from .run import shown_from_here
 from .server import ALLOWING_HEADERS, PageServer
 from .soak import soak
 from .stops import stops
+from .turns import Turns
 from .workers import workers
 
 # A slow machine, and a build that is not optimised, may take this much longer than is said before, and this much more.
@@ -60,6 +66,8 @@ class Visit:
     headers: dict[str, str]
     # Goes into the page's result.
     labels: dict[str, str]
+    # How often it waits until no other page of the round is at work.
+    turns: int = 0
 
 
 def bench(options: argparse.Namespace):
@@ -100,8 +108,9 @@ def visits_of(suite: str, settings: dict[str, int]) -> list[Visit]:
         return [Visit(f"/scale/scale.html?pairs={pairs}", 4 + 8.5 * (pairs + 1), ALLOWING_HEADERS, {})]
     if suite == "policy":
         page = f"/policy/policy.html?parts={POLICY_PARTS}&loads={settings['loads']}"
-        seconds = 1.3 * (settings["loads"] + 1)
-        return [Visit(page, seconds, headers, {"variant": variant}) for variant, headers in POLICIES.items()]
+        loads = settings["loads"]
+        seconds = 1.2 * len(POLICIES) * (loads + 1)
+        return [Visit(page, seconds, headers, {"variant": variant}, loads) for variant, headers in POLICIES.items()]
     if suite == "trace":
         # For each format with and without samples.
         return [Visit(f"/trace/trace.html?samples={TRACE_SAMPLES}", 46.0, ALLOWING_HEADERS, {})]
@@ -114,7 +123,7 @@ def compare(suite: str, measured: list[Browser], settings: dict[str, int], saved
     """Round by round, each page in each browser; saves what they post, and prints what it says."""
     visits = visits_of(suite, settings)
     rounds = settings["rounds"]
-    seconds = rounds * len(measured) * sum(visit.seconds + SECONDS_PER_VISIT for visit in visits)
+    seconds = rounds * len(measured) * (max(visit.seconds for visit in visits) + SECONDS_PER_VISIT)
     names = " and ".join(f"{browser.name} {browser.version}" for browser in measured)
     shown = ", ".join(f"{number} {name}" for name, number in settings.items())
     print(f"{suite}: {shown}, in {names}, the {measured[0].build} build; takes about {duration(seconds)}", flush=True)
@@ -131,15 +140,11 @@ def compare(suite: str, measured: list[Browser], settings: dict[str, int], saved
             for browser in measured
         ],
     }
-    generated = {"/generated/policy.js": bundles(POLICY_BYTES // POLICY_PARTS)}
-    generated["/generated/hot.js"] = hot_functions(HOT_FUNCTIONS)
     for number in range(rounds):
-        # No page always comes after the same one.
-        first = number % len(visits)
-        for visit in visits[first:] + visits[:first]:
-            # None is always the first, so that whatever drifts meets both.
-            for index in sorted(range(len(measured)), reverse=number % 2 == 1):
-                result = measure_visit(measured[index], visit, generated, log)
+        # None is always the first, so that whatever drifts meets both.
+        for index in sorted(range(len(measured)), reverse=number % 2 == 1):
+            results = measure_visits(measured[index], visits, log)
+            for visit, result in zip(visits, results, strict=True):
                 measurement["browsers"][index]["results"].append({**result, **visit.labels, "round": number})
         # What there is stays if a later round fails.
         measurement["settings"] = {**settings, "rounds": number + 1}
@@ -149,18 +154,77 @@ def compare(suite: str, measured: list[Browser], settings: dict[str, int], saved
     print(f"`./mach bench docs {suite}` puts them into docs/performance.md")
 
 
-def measure_visit(browser: Browser, visit: Visit, generated: dict[str, Callable[[], str]], log: Path) -> dict:
+def measure_visits(browser: Browser, visits: list[Visit], log: Path) -> list[dict]:
+    """The results of pages that are open at the same time, each in a browser of its own."""
+    turns = Turns(len(visits), visits[0].turns)
+    bundle = bundles(POLICY_BYTES // POLICY_PARTS)
+    pids: dict[int, int] = {}
+    has_failed = threading.Event()
+
+    def end(pid: int):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
+
+    def measure(member: int) -> dict:
+        texts = Prepared(bundle)
+
+        def take_turn():
+            turns.take(member)
+            # One for each part when the page loads, and one when as much script is run alone.
+            texts.prepare(2 * POLICY_PARTS)
+
+        generated = {"/generated/policy.js": texts, "/generated/hot.js": hot_functions(HOT_FUNCTIONS)}
+
+        def started(pid: int):
+            pids[member] = pid
+            if has_failed.is_set():
+                end(pid)
+
+        return measure_visit(browser, visits[member], generated, log, take_turn, started)
+
+    with ThreadPoolExecutor(len(visits)) as threads:
+        running = [threads.submit(measure, member) for member in range(len(visits))]
+        try:
+            # The first that failed, whose failure is not that it was ended.
+            for measured in wait(running, return_when=FIRST_EXCEPTION).done:
+                measured.result()
+        except BaseException:
+            has_failed.set()
+            for member, pid in tuple(pids.items()):
+                if not running[member].done():
+                    end(pid)
+            raise
+        finally:
+            turns.abandon()
+    return [measured.result() for measured in running]
+
+
+def measure_visit(
+    browser: Browser,
+    visit: Visit,
+    generated: dict[str, Callable[[], str]],
+    log: Path,
+    take_turn: Callable[[], None],
+    started: Callable[[int], None],
+) -> dict:
     pids = []
 
-    def at_checkpoint(name: str) -> str:
+    def at_checkpoint(name: str) -> str | None:
+        if name == "turn":
+            take_turn()
+            return None
         if name not in CHECKPOINTS:
             raise MachError(f"{visit.page} asks for {name}, which ./mach bench does not have")
         return json.dumps(CHECKPOINTS[name](pids[0]))
 
+    def at_start(pid: int):
+        pids.append(pid)
+        started(pid)
+
     make_server = partial(PageServer, document_headers=visit.headers, generated=generated)
     with make_server(PAGES, inbox="/result", at_checkpoint=at_checkpoint) as server:
         bound = BOUND_FACTOR * visit.seconds + BOUND_BEYOND
-        return browser.measure(server, visit.page, bound, log, started=pids.append)
+        return browser.measure(server, visit.page, bound, log, started=at_start)
 
 
 # What a page may ask for of its browser.

@@ -275,10 +275,11 @@ def make_parser() -> argparse.ArgumentParser:
     policy = add_comparison(
         "policy",
         "loading 5 MB of script where a policy allows profiling and nobody profiles",
-        "Load time and script time with each header, against those without.",
+        "Load time and script time with each header, against those without. The pages with the headers are open at the "
+        "same time, in a browser each, and load in turn.",
         rounds=2,
     )
-    add_count(policy, "--loads", 4, "loads per round and header")
+    add_count(policy, "--loads", 20, "loads per round and header")
     add_comparison(
         "trace",
         "stopping profilers with 100,000 samples",

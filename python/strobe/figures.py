@@ -345,9 +345,10 @@ def scale_report(measurement: dict) -> Report:
 
 
 def policy_report(measurement: dict) -> Report:
-    """Each variant against the page without a header: the times of their loads without the quickest and slowest.
+    """Each variant against the page without a header, load by load of a cycle.
 
-    The variants "no header" and "no header again" are the reference and its control.
+    The variants "no header" and "no header again" are together what the others are compared with; the ratio of the
+    two is the control of that.
     """
     result = Report()
     kinds = {"loadMs": "load", "scriptMs": "script"}
@@ -359,26 +360,34 @@ def policy_report(measurement: dict) -> Report:
     for browser in measurement["browsers"]:
         name = browser["name"]
         with _reading("policy", name):
-            rounds: dict[int, dict[str, list[dict]]] = {}
+            # The loads of one place are of one cycle, whatever the variant.
+            loads: dict[str, list[dict]] = {}
             for posted in browser["results"]:
-                rounds.setdefault(posted["round"], {})[posted["variant"]] = posted["loads"]
-            variants = list(next(iter(rounds.values())))
-            reference, *others = variants
+                loads.setdefault(posted["variant"], []).extend(posted["loads"])
+            variants = list(loads)
+            reference, control, *_ = variants
             header += [f"{name}, load", "script"]
             times = {
-                variant: {
-                    kind: _trimmed_mean(_positive(load[kind]) for loads in rounds.values() for load in loads[variant])
-                    for kind in kinds
-                }
+                variant: {kind: [_positive(load[kind]) for load in loads[variant]] for kind in kinds}
                 for variant in variants
             }
-            rows.setdefault(reference, [reference]).extend(f"{times[reference][kind]:.0f} ms" for kind in kinds)
-            for variant in others:
+            first = [f"{_trimmed(times[reference][kind], statistics.fmean):.0f} ms" for kind in kinds]
+            rows.setdefault(reference, [reference]).extend(first)
+            for variant in variants[1:]:
                 for kind in kinds:
-                    ratio = times[variant][kind] / times[reference][kind]
+                    of_reference, again = times[reference][kind], times[control][kind]
+                    if variant == control:
+                        compared_with = of_reference
+                    else:
+                        pairs = zip(of_reference, again, strict=True)
+                        compared_with = [statistics.geometric_mean(pair) for pair in pairs]
+                    both = zip(times[variant][kind], compared_with, strict=True)
+                    of_loads = [time / of_none for time, of_none in both]
+                    ratio = _trimmed(of_loads, statistics.geometric_mean)
                     ratios[kind].setdefault(variant, {})[name] = ratio
-                rows.setdefault(variant, [variant]).extend(_ratio(ratios[kind][variant][name]) for kind in kinds)
-    caption = "Pages with a policy header and no profiler, against one without"
+                    error = _trimmed_error(of_loads)
+                    rows.setdefault(variant, [variant]).append(f"{_ratio(ratio)} ± {_ratio(error)}")
+    caption = "Pages with a policy header and no profiler, against one without, and the standard error of that"
     result.tables.append(Table([header, *rows.values()], caption))
     control, *allowing = variants[1:]
     for kind, shown in kinds.items():
@@ -399,11 +408,21 @@ def policy_report(measurement: dict) -> Report:
     return result
 
 
-def _trimmed_mean(values: Iterable[float]) -> float:
-    """Without the tenth of them at either end."""
+def _trimmed(values: Iterable[float], average: Callable[[list[float]], float]) -> float:
+    """The average of the values without the tenth of them at either end."""
     values = sorted(values)
     cut = len(values) // 10
-    return statistics.fmean(values[cut : len(values) - cut])
+    return average(values[cut : len(values) - cut])
+
+
+def _trimmed_error(values: Iterable[float]) -> float:
+    """The standard error of `_trimmed`: by the values with each tenth at an end moved to where the others begin."""
+    values = sorted(values)
+    count = len(values)
+    cut = count // 10
+    kept = values[cut : count - cut]
+    moved = [kept[0]] * cut + kept + [kept[-1]] * cut
+    return statistics.stdev(moved) / (len(kept) / count) / math.sqrt(count) if count > 1 else math.nan
 
 
 # Traces

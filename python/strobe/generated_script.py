@@ -5,6 +5,7 @@
 """Script texts for pages that need a lot of it. None comes twice, so that no browser has it compiled already."""
 
 import itertools
+import queue
 from collections.abc import Callable
 
 # One of the modules of a bundle, as web sites have them: what is in it is made when it is called, and some of it runs.
@@ -75,3 +76,21 @@ def hot_functions(count: int) -> Callable[[], str]:
         return f"globalThis.hotFunctions = [\n{functions},\n];\n"
 
     return script
+
+
+class Prepared:
+    """What gives the texts that `make` makes, those first that were made before they are needed."""
+
+    def __init__(self, make: Callable[[], str]):
+        self._make = make
+        self._texts: queue.SimpleQueue[str] = queue.SimpleQueue()
+
+    def prepare(self, count: int):
+        for _ in range(count - self._texts.qsize()):
+            self._texts.put(self._make())
+
+    def __call__(self) -> str:
+        try:
+            return self._texts.get_nowait()
+        except queue.Empty:
+            return self._make()

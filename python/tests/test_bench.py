@@ -7,10 +7,13 @@ import copy
 import io
 import json
 import os
+import signal
 import socket
+import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 from pathlib import Path
 from unittest import mock
@@ -35,6 +38,7 @@ from strobe.errors import MachError
 from strobe.measurement import Measurement, read_measurement
 from strobe.process_size import ProcessSize
 from strobe.sample_counts import SampleCounts, StopTimes, read_counts, read_reasons, read_stops
+from strobe.turns import Turns
 
 PREFIX = "[2026-01-31T12:00:00Z DEBUG js_profiler::sampling_thread] "
 COUNTS = "SampleCounts { taken: 1200, missed: 3, collecting: 40, unwalkable: 1, truncated: 7 }"
@@ -436,6 +440,12 @@ for name in ("processor-time", "memory"):
     with post("/checkpoint/" + name, b"") as response:
         result[name] = json.load(response)
 sys.stderr.write("logged\\n")
+if "loads=" in url:
+    result["turns"] = []
+    for load in range(int(url.partition("loads=")[2])):
+        post("/checkpoint/turn", b"")
+        result["turns"].append(time.monotonic_ns())
+    post("/checkpoint/turn", b"")
 post("/result", json.dumps(result).encode())
 if {stays}:
     time.sleep(1000)
@@ -507,13 +517,53 @@ class CompareTest(unittest.TestCase):
         modes = ["js-profiling", "js-profiling-mode=eager", "js-profiling-mode=lazy"]
         self.assertEqual(policies, [None, None, *modes, None, None])
         self.assertTrue(results[0]["url"].endswith("/policy/policy.html?parts=10&loads=2"))
+        # They are open at the same time, and none asks for a turn more than once after the others.
+        turns = [(time, member) for member, result in enumerate(results) for time in result["turns"]]
+        order = [member for _, member in sorted(turns)]
+        self.assertEqual([sorted(order[:7]), sorted(order[7:])], 2 * [list(range(7))])
+        self.assertNotEqual(order[:7], order[7:])
         # The page must ask for as many parts as it has.
-        # Another page is the first of the next round.
-        results = self.compare("policy", [ours], {"rounds": 2, "loads": 2})["browsers"][0]["results"]
-        first = list(bench.POLICIES)
-        self.assertEqual([result["variant"] for result in results], [*first, *first[1:], first[0]])
         page = (measurement.PAGES / "policy" / "policy.html").read_text()
         self.assertEqual(page.count("/generated/policy.js"), bench.POLICY_PARTS)
+
+    def test_a_browser_that_fails_ends_those_that_wait_for_it(self):
+        ours = browsers.strobe(self.browser("debug/strobe", "strobe 0.1.0"))
+        others = []
+
+        def measure_visit(_browser, visit, _generated, _log, take_turn, started):
+            if visit.labels["variant"].startswith("Feature-Policy"):
+                raise MachError("the browser failed")
+            other = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"])
+            others.append(other)
+            started(other.pid)
+            for _ in range(3):
+                take_turn()
+            other.wait()
+            raise MachError("ended")
+
+        with mock.patch.object(bench, "measure_visit", measure_visit):
+            with self.assertRaisesRegex(MachError, "^the browser failed$"):
+                self.compare("policy", [ours], {"rounds": 1, "loads": 2})
+        self.assertEqual([other.returncode for other in others], [-signal.SIGTERM] * 6)
+
+    def test_turns_that_nobody_takes_any_more(self):
+        taken = Turns(2, 1)
+        # Whoever is second waits for nothing.
+        waiting = [threading.Thread(target=taken.take, args=(member,)) for member in (0, 1)]
+        for thread in waiting:
+            thread.start()
+        taken.abandon()
+        for thread in waiting:
+            thread.join()
+        taken.take(0)
+
+    def test_texts_made_before_they_are_needed(self):
+        made = []
+        texts = generated_script.Prepared(lambda: made.append(len(made)) or str(made[-1]))
+        texts.prepare(2)
+        self.assertEqual((made, texts()), ([0, 1], "0"))
+        texts.prepare(2)
+        self.assertEqual([texts(), texts(), texts(), len(made)], ["1", "2", "3", 4])
 
     def test_every_suite_has_its_page(self):
         settings = {"rounds": 1, "pairs": 2, "blocks": 3, "loads": 4}
@@ -755,12 +805,15 @@ class FiguresTest(unittest.TestCase):
     def test_policy(self):
         report = figures.report(self.policy({}))
         self.assertEqual([limit.met for limit in report.limits], [True] * 4)
-        self.assertIn("\nno header             1000 ms  400 ms\n", report.text())
+        self.assertIn("\nno header              1000 ms         400 ms\n", report.text())
+        self.assertIn("\nlazy             1.000 ± 0.000  1.000 ± 0.000\n", report.text())
         self.check(self.policy({"lazy": 1.01}), "lazy, load time", "1.010", True)
         self.check(self.policy({"lazy": 1.011}), "lazy, load time", "1.011", False)
         self.check(self.policy({"eager": 0.989}), "eager, load time", "0.989", False)
         self.check(self.policy({"eager": 0.989}), "eager, script time", "1.000", True)
-        self.assertEqual(figures._trimmed_mean([1000, *range(1, 10)]), 5.5)
+        self.assertEqual(figures._trimmed([1000, *range(1, 10)], statistics.fmean), 5.5)
+        # The deviation of 2, 2, 3, 4, 5, 6, 7, 8, 9, 9 is 2.718.
+        self.assertAlmostEqual(figures._trimmed_error([1000, *range(1, 10)]), 2.718 / 0.8 / 10**0.5, places=3)
         noisy = figures.report(self.policy({"no header again": 0.97}))
         self.assertIn("Strobe: the control of the load time is 0.970", noisy.notes[0])
         self.assertEqual([limit.verdict for limit in noisy.limits], 2 * ["too noisy"] + 2 * ["met"])

@@ -92,7 +92,7 @@ class DoorTest(unittest.TestCase):
         _, _, (options, _) = self.main("bench", "stops")
         self.assertEqual((options.suite, options.seconds), ("stops", 20))
         _, _, (options, _) = self.main("bench", "policy", "--vs", "chromium", "--rounds", "9")
-        self.assertEqual((options.suite, options.vs, options.rounds, options.loads), ("policy", "chromium", 9, 4))
+        self.assertEqual((options.suite, options.vs, options.rounds, options.loads), ("policy", "chromium", 9, 20))
         _, _, (options, _) = self.main("bench", "docs", "trace", "scale")
         self.assertEqual((options.suite, options.suites), ("docs", ["trace", "scale"]))
 

@@ -7,7 +7,8 @@
 // What does it cost to allow profiling where nobody profiles? The page loads 5 MB of script, again and again: with no
 // policy header, or with the one that the address names. Each load gives the time from leaving the page before it to
 // the end of loading, and the time that as much script takes alone, which is compiled and run once it has arrived. No
-// text comes twice, so that no browser has it compiled already.
+// text comes twice, so that no browser has it compiled already. Before each load the page waits for its turn: pages
+// with other headers, each in a browser of its own, load one after the other.
 
 const PARTS = numberFromAddress("parts");
 const LOADS = numberFromAddress("loads");
@@ -46,6 +47,7 @@ runMeasurement(async () => {
         throw new Error(`${globalThis.scriptsRun} scripts have run instead of ${2 * PARTS}`);
     }
     past.loads.push({ loadMs: past.left === null ? null : loaded - past.left, scriptMs: script.milliseconds });
+    await checkpoint("turn");
     if (past.loads.length < WARM_UP_LOADS + LOADS) {
         past.left = now();
         sessionStorage.setItem("past", JSON.stringify(past));
