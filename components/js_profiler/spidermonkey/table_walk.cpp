@@ -509,10 +509,6 @@ Walked JitWalk::fromRegisters(Position position) {
         position = {stack_.word(position.sp), position.sp + sizeof(uintptr_t), position.fp, false};
         continue;
       }
-      if (wasm::LookupCodeBlock(pc)) {
-        return position.leaf ? fromWasmRegisters(position) : fromWasm(position.pc, position.fp);
-      }
-      Walked result;
       // What was left behind on the stack by calls that have returned may look like a chain. An exit
       // frame that is younger than what it leads to is the better guess.
       uintptr_t exit = jsExitFP();
@@ -520,6 +516,10 @@ Walked JitWalk::fromRegisters(Position position) {
       if (position.guessed && exit && exit < position.fp && exitFrameIsPlausible(exit)) {
         return emitFromExit(exit);
       }
+      if (wasm::LookupCodeBlock(pc)) {
+        return position.leaf ? fromWasmRegisters(position) : fromWasm(position.pc, position.fp);
+      }
+      Walked result;
       switch (inJit(position, &result)) {
         case Found::Frame:
           return result;
@@ -970,6 +970,7 @@ bool JitWalk::isWasmLinked(uintptr_t pc, uintptr_t fp) const {
 
 // The frames from a position in WebAssembly code, whose frame is at `fp`.
 Walked JitWalk::fromWasm(uintptr_t pc, uintptr_t fp) {
+  // The instance of a frame is on the stack, and cannot be told from what was left behind there.
   if (!trusted_ || !isWasmLinked(pc, fp)) {
     return contradict("a frame of WebAssembly is not on the stack");
   }

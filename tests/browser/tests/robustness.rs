@@ -77,3 +77,24 @@ fn a_minute_of_garbage_compiling_throwing_and_wasm_ends_well() {
         frame.name == "anonymous" || frame.resource_id.is_some()
     });
 }
+
+/// A browser whose walk takes them for frames crashes.
+#[test]
+fn frames_that_calls_of_wasm_left_behind_are_none() {
+    let site = Site::allowing().serve();
+    let result = site
+        .visit("/wasm-remains.html")
+        .preference("js_profiling_base_interval_us=100")
+        .run();
+    let trace = Trace::read(&result["trace"]);
+    Edges::parse(
+        "(root) > (anonymous)
+        (anonymous) > descend, callAt
+        descend > wasm-function[1]
+        wasm-function[1] > descend
+        callAt > callAt, evaluate
+        evaluate > (eval)",
+    )
+    .assert_hold(&trace);
+    trace.assert_sampled(&["evaluate", "wasm-function[1]"]);
+}
