@@ -259,7 +259,10 @@ def hold_thread(thread: int, seconds: float) -> bool:
             if status >> 16 != PTRACE_EVENT_STOP:
                 pending = os.WSTOPSIG(status)
         time.sleep(seconds)
-    ptrace(PTRACE_DETACH, thread, None, pending)
+    if ptrace(PTRACE_DETACH, thread, None, pending) != 0:
+        # It was killed meanwhile, and until its end is taken note of its process has none.
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(thread, WAIT_ALL)
     return True
 
 

@@ -229,6 +229,9 @@ class _Maker:
         programs = PROGRAMS.get(self.feature, {})
         if self.feature in MIXES:
             mix |= MIXES[self.feature]
+        if self.feature == "leaks":
+            # In Servo 0.7.0 it has no owners, and lives, with its profilers, for as long as the browser.
+            del mix["shareWorker"]
         if self.feature == "profilers":
             parameters["profilers"] = 60
         if self.feature == "workers":

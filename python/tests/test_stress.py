@@ -251,7 +251,8 @@ class FromOutsideTest(unittest.TestCase):
         self.wait_for("handled")
         self.assertIsNone(browser.poll())
 
-    def test_a_thread_is_held_while_others_run(self):
+    def start_threads(self) -> tuple[stress_browser.Browser, int]:
+        """A browser, and a thread of it that is not its first."""
         script = (
             "import threading, time\n"
             "count = [0]\n"
@@ -263,7 +264,18 @@ class FromOutsideTest(unittest.TestCase):
         )
         browser = self.start(script)
         self.wait_for("\n")
-        thread = int(self.log.read_text())
+        return browser, int(self.log.read_text())
+
+    def test_a_thread_that_is_held_may_be_killed(self):
+        browser, thread = self.start_threads()
+        killer = threading.Timer(0.1, browser.process.kill)
+        killer.start()
+        stress_browser.hold_thread(thread, 0.5)
+        killer.join()
+        self.assertEqual(browser.process.wait(10), -signal.SIGKILL)
+
+    def test_a_thread_is_held_while_others_run(self):
+        browser, thread = self.start_threads()
 
         def switches() -> str:
             status = Path(f"/proc/{browser.pid}/task/{thread}/status").read_text()

@@ -77,6 +77,11 @@ function workersLived(since) {
 
 function onWorkerError(event) {
     event.preventDefault();
+    if (event.target instanceof Worker && !workers.has(event.target)) {
+        // It was terminated. Where that ends a script, Servo 0.7.0 goes on with the next one of importScripts(), which
+        // lacks what the one before would have declared.
+        return;
+    }
     if (!(event instanceof ErrorEvent)) {
         // It could not be loaded, as in a sandbox, whose scripts are of no origin.
         workers.delete(event.target);
