@@ -373,15 +373,14 @@ def policy_report(measurement: dict) -> Report:
             }
             first = [f"{_trimmed(times[reference][kind], statistics.fmean):.0f} ms" for kind in kinds]
             rows.setdefault(reference, [reference]).extend(first)
+            of_both = {}
+            for kind in kinds:
+                pairs = zip(times[reference][kind], times[control][kind], strict=True)
+                of_both[kind] = [statistics.geometric_mean(pair) for pair in pairs]
             for variant in variants[1:]:
+                compared_with = times[reference] if variant == control else of_both
                 for kind in kinds:
-                    of_reference, again = times[reference][kind], times[control][kind]
-                    if variant == control:
-                        compared_with = of_reference
-                    else:
-                        pairs = zip(of_reference, again, strict=True)
-                        compared_with = [statistics.geometric_mean(pair) for pair in pairs]
-                    both = zip(times[variant][kind], compared_with, strict=True)
+                    both = zip(times[variant][kind], compared_with[kind], strict=True)
                     of_loads = [time / of_none for time, of_none in both]
                     ratio = _trimmed(of_loads, statistics.geometric_mean)
                     ratios[kind].setdefault(variant, {})[name] = ratio
@@ -410,18 +409,21 @@ def policy_report(measurement: dict) -> Report:
 
 def _trimmed(values: Iterable[float], average: Callable[[list[float]], float]) -> float:
     """The average of the values without the tenth of them at either end."""
+    return average(_trim(values)[0])
+
+
+def _trim(values: Iterable[float]) -> tuple[list[float], int]:
+    """The values in order without the tenth of them at either end, and how many each tenth is."""
     values = sorted(values)
     cut = len(values) // 10
-    return average(values[cut : len(values) - cut])
+    return values[cut : len(values) - cut], cut
 
 
 def _trimmed_error(values: Iterable[float]) -> float:
     """The standard error of `_trimmed`: by the values with each tenth at an end moved to where the others begin."""
-    values = sorted(values)
-    count = len(values)
-    cut = count // 10
-    kept = values[cut : count - cut]
+    kept, cut = _trim(values)
     moved = [kept[0]] * cut + kept + [kept[-1]] * cut
+    count = len(moved)
     return statistics.stdev(moved) / (len(kept) / count) / math.sqrt(count) if count > 1 else math.nan
 
 

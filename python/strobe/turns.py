@@ -6,6 +6,7 @@
 
 import random
 import threading
+from collections import deque
 
 
 class Turns:
@@ -14,7 +15,7 @@ class Turns:
     def __init__(self, members: int, cycles: int):
         # Always the same, so that a measurement can be done again.
         orders = random.Random(members)
-        self._waiting = [member for _ in range(cycles) for member in orders.sample(range(members), members)]
+        self._waiting = deque(member for _ in range(cycles) for member in orders.sample(range(members), members))
         self._changed = threading.Condition()
         # Who has the turn.
         self._taker: int | None = None
@@ -27,7 +28,7 @@ class Turns:
                 self._changed.notify_all()
             self._changed.wait_for(lambda: self._is_next(member))
             if member in self._waiting:
-                self._taker = self._waiting.pop(0)
+                self._taker = self._waiting.popleft()
 
     def _is_next(self, member: int) -> bool:
         return member not in self._waiting or (self._taker is None and self._waiting[0] == member)

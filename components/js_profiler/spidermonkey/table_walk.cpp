@@ -151,24 +151,29 @@ uintptr_t ClassOf(uintptr_t cell) {
   return isObject ? clasp : 0;
 }
 
-bool IsFunction(uintptr_t cell) {
-  uintptr_t clasp = ClassOf(cell);
+bool IsFunctionClass(uintptr_t clasp) {
   return clasp == reinterpret_cast<uintptr_t>(&FunctionClass) ||
          clasp == reinterpret_cast<uintptr_t>(&ExtendedFunctionClass);
 }
 
-// Whether a cell is an object whose class has a constructor of the program's, as those of DOM interfaces do,
-// which are no functions of the engine's.
-bool IsInterface(uintptr_t cell) {
+bool IsFunction(uintptr_t cell) { return IsFunctionClass(ClassOf(cell)); }
+
+// Whether objects of a class have a constructor of the program's, as those of DOM interfaces do, which are no
+// functions of the engine's.
+bool IsInterfaceClass(uintptr_t address) {
   alignas(JSClass) uint8_t clasp[sizeof(JSClass)];
   alignas(JSClassOps) uint8_t ops[sizeof(JSClassOps)];
-  uintptr_t at = ClassOf(cell);
-  if (!at || !ReadSafely(at, clasp, sizeof(clasp)) || !reinterpret_cast<JSClass*>(clasp)->isNativeObject()) {
+  if (!address || !ReadSafely(address, clasp, sizeof(clasp)) || !reinterpret_cast<JSClass*>(clasp)->isNativeObject()) {
     return false;
   }
   auto classOps = reinterpret_cast<uintptr_t>(reinterpret_cast<JSClass*>(clasp)->cOps);
   return classOps && ReadSafely(classOps, ops, sizeof(ops)) &&
          IsInProgram(reinterpret_cast<uintptr_t>(reinterpret_cast<JSClassOps*>(ops)->construct));
+}
+
+bool IsCallable(uintptr_t cell) {
+  uintptr_t clasp = ClassOf(cell);
+  return IsFunctionClass(clasp) || IsInterfaceClass(clasp);
 }
 
 bool IsScript(uintptr_t cell) {
@@ -879,11 +884,7 @@ void JitWalk::emitExitCallee(uintptr_t exit) {
     default:
       return;
   }
-  if (!callee.isObject()) {
-    return;
-  }
-  auto cell = reinterpret_cast<uintptr_t>(&callee.toObject());
-  if (trusted_ || IsFunction(cell) || IsInterface(cell)) {
+  if (callee.isObject() && (trusted_ || IsCallable(reinterpret_cast<uintptr_t>(&callee.toObject())))) {
     writer_.appendNative(&callee.toObject(), placeOf(exit));
   }
 }
