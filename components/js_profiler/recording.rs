@@ -118,11 +118,7 @@ impl GroupRecording {
     }
 
     pub fn next_tick(&self) -> u64 {
-        self.next_tick_after(self.last_tick)
-    }
-
-    pub fn next_tick_after(&self, tick: u64) -> u64 {
-        ticks::next_multiple(tick, self.interval)
+        ticks::next_multiple(self.last_tick, self.interval)
     }
 
     /// Moves on to `tick` and says whether a sample is due there. Ticks that were due before and had
