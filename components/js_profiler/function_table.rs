@@ -4,6 +4,8 @@
 
 //! The functions that were seen on the stacks of a group, each once.
 
+use std::sync::Arc;
+
 use js_profiler_traits::RealmId;
 use malloc_size_of_derive::MallocSizeOf;
 
@@ -66,8 +68,9 @@ impl Function {
 /// Get-or-insert of functions: their text is copied out of the engine's memory once.
 #[derive(Default, MallocSizeOf)]
 pub struct FunctionTable {
-    /// In the order of `functions`.
-    known: KnownFunctions,
+    /// In the order of `functions`. Others have it only while nothing is inserted.
+    #[conditional_malloc_size_of]
+    known: Arc<KnownFunctions>,
     functions: Vec<Function>,
 }
 
@@ -92,11 +95,11 @@ impl FunctionTable {
             function.muted = made_by_muted(&function);
         }
         self.functions.push(function);
-        Some(FunctionId(self.known.insert(key) as u32))
+        Some(FunctionId(Arc::make_mut(&mut self.known).insert(key) as u32))
     }
 
     /// For a walk whose frames are for [`get_or_insert`](Self::get_or_insert) alone.
-    pub fn known(&self) -> &KnownFunctions {
+    pub fn known(&self) -> &Arc<KnownFunctions> {
         &self.known
     }
 

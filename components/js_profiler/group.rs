@@ -7,14 +7,17 @@
 
 use std::collections::BTreeMap;
 use std::ffi::CStr;
+use std::iter;
+use std::time::Instant;
 
 use js_profiler_traits::activity::{Activity, SharedActivity};
-use js_profiler_traits::{GroupId, SessionId};
+use js_profiler_traits::{GroupId, RealmId, SessionId};
 use log::{debug, warn};
 use malloc_size_of_derive::MallocSizeOf;
 use servo_base::cross_process_instant::CrossProcessInstant;
 use servo_base::id::BrowsingContextId;
 
+use crate::ahead::{Ahead, HORIZON, MAX_AHEAD, WalkAhead};
 use crate::comparison::Comparison;
 use crate::failure::Failure;
 use crate::function_table::{Function, FunctionId, FunctionTable};
@@ -24,7 +27,8 @@ use crate::session::{Outcome, SampledSession, Stack};
 use crate::spidermonkey::{FramePlace, KnownFunctions, SampledContext, StackBuffer, Walk};
 use crate::stop_times::StopTimes;
 use crate::suspend::Thread;
-use crate::ticks;
+use crate::ticks::{self, Ticks};
+use crate::walked::{ToWalk, Walked};
 use crate::work::Work;
 
 /// After so many attempts in a row to stop the thread it is given up. One that is starved of its processor
@@ -47,6 +51,15 @@ pub struct Group {
     last: LastStack,
     /// How many attempts to stop the thread have failed since the last one that did not.
     failed_stops: u32,
+    /// Whether the thread stopped when it last should.
+    stops_in_time: bool,
+    /// The next walks, which the thread does by itself.
+    #[ignore_malloc_size_of = "Room for a few stacks"]
+    ahead: Option<Ahead>,
+    /// Whether nothing can be asked for ahead.
+    is_never_ahead: bool,
+    /// How many walks were done by the thread itself. For the log.
+    walks_ahead: u64,
     /// For how long the thread stood still for each sample.
     stops: StopTimes,
     /// If each stack is walked both ways.
@@ -66,6 +79,9 @@ struct LastStack {
     places: Vec<FramePlace>,
     truncated: bool,
 }
+
+/// When a sample was taken, what it found, and what the event loop was doing.
+type Found = (CrossProcessInstant, Outcome, Activity);
 
 impl LastStack {
     fn truncate(&mut self, length: usize) {
@@ -90,6 +106,10 @@ impl Group {
             functions: FunctionTable::default(),
             last: LastStack::default(),
             failed_stops: 0,
+            stops_in_time: false,
+            ahead: None,
+            is_never_ahead: false,
+            walks_ahead: 0,
             stops: StopTimes::new(),
             comparison: Comparison::wanted(&context),
             context,
@@ -116,6 +136,15 @@ impl Group {
             return;
         }
         self.forget_stacks();
+        self.ahead = None;
+        self.is_never_ahead = false;
+        if self.walks_ahead != 0 {
+            debug!(
+                "{:?}: {} walks were asked for ahead",
+                self.id, self.walks_ahead
+            );
+            self.walks_ahead = 0;
+        }
         if !self.unwalkable.is_empty() {
             debug!("{:?}: unwalkable: {:?}", self.id, self.unwalkable);
             self.unwalkable.clear();
@@ -145,6 +174,8 @@ impl Group {
     pub fn fail(&mut self, failure: &Failure) {
         warn!("{:?} is not sampled any more: {failure}", self.id);
         self.failed_stops = 0;
+        self.stops_in_time = false;
+        self.ahead = None;
         for session in &mut self.sessions {
             session.fail(failure);
         }
@@ -188,21 +219,141 @@ impl Group {
             .min()
     }
 
-    /// Takes one sample for all who are due at `tick`.
-    pub fn tick(&mut self, tick: u64, buffer: &mut StackBuffer) {
-        let mut any_session_due = false;
-        for session in &mut self.sessions {
-            any_session_due |= session.advance(tick);
+    /// When the sampling thread is to see to this group.
+    pub fn next_wake(&self, ticks: &Ticks) -> Option<Instant> {
+        let next_tick = || Some(ticks.instant(self.next_tick()?));
+        self.asked_until().or_else(next_tick)
+    }
+
+    /// When the walks that are asked for ahead are to be collected; none if there are none.
+    fn asked_until(&self) -> Option<Instant> {
+        self.ahead.as_ref().and_then(Ahead::until)
+    }
+
+    /// Takes the samples that are due, and asks for the next ones if that can be done ahead.
+    pub fn wake(&mut self, ticks: &Ticks, buffer: &mut StackBuffer) {
+        let now = Instant::now();
+        if self.next_wake(ticks).is_none_or(|wake| wake > now) {
+            return;
         }
-        let recording_due = self
-            .recording
-            .as_mut()
-            .is_some_and(|recording| recording.advance(tick));
+        match self.asked_until() {
+            Some(_) => self.collect(),
+            None => self.tick(ticks.at(now), buffer),
+        }
+        self.ask_ahead(ticks);
+    }
+
+    /// Takes one sample for all who are due at `tick`.
+    fn tick(&mut self, tick: u64, buffer: &mut StackBuffer) {
+        let (any_session_due, recording_due) = self.advance(tick);
         if any_session_due {
             self.sample(buffer, SampledSession::is_due, recording_due);
         } else if recording_due {
             self.sample_for_recording(buffer);
         }
+    }
+
+    /// Moves on to `tick`. Whether any session, and whether the recording, is due there.
+    fn advance(&mut self, tick: u64) -> (bool, bool) {
+        let mut any_session_due = false;
+        for session in &mut self.sessions {
+            any_session_due |= session.advance(tick);
+        }
+        let recording = self.recording.as_mut();
+        let recording_due = recording.is_some_and(|recording| recording.advance(tick));
+        (any_session_due, recording_due)
+    }
+
+    /// Has the thread do the next walks by itself, if it is busy and will stop for them.
+    fn ask_ahead(&mut self, ticks: &Ticks) {
+        let Some(thread) = self.thread.filter(|_| {
+            self.stops_in_time
+                && !self.is_never_ahead
+                && self.comparison.is_none()
+                && !self.context.is_idle()
+        }) else {
+            return;
+        };
+        let due = self.next_due(ticks);
+        if due.len() < 2 {
+            return;
+        }
+        let ahead = match self.ahead.take() {
+            Some(ahead) => Ok(ahead),
+            None => Ahead::new(thread, self.context.clone(), self.activity.clone()),
+        };
+        let mut ahead = match ahead {
+            Ok(ahead) => ahead,
+            Err(error) => {
+                debug!("{:?}: nothing is asked for ahead: {error}", self.id);
+                self.is_never_ahead = true;
+                return;
+            },
+        };
+        let known = self.functions.known().clone();
+        let realms = self.shown_realms();
+        if let Err(error) = ahead.ask(&due, known, &self.last.places, realms) {
+            // Whatever is wrong, who stops the thread at the next tick finds out.
+            debug!("{:?}: nothing is asked for ahead: {error}", self.id);
+            self.stops_in_time = false;
+        }
+        self.ahead = Some(ahead);
+    }
+
+    /// The next ticks, and when they are due, as far as walks can be asked for ahead.
+    fn next_due(&self, ticks: &Ticks) -> Vec<(u64, Instant)> {
+        let now = Instant::now();
+        let current = ticks.at(now);
+        // What is due already cannot wait.
+        let is_late = self.next_tick().is_none_or(|tick| tick <= current);
+        // For the samples of a recording without stacks nobody is stopped.
+        let is_stopped = self
+            .recording
+            .as_ref()
+            .is_none_or(GroupRecording::has_stacks);
+        if is_late || !is_stopped {
+            return Vec::new();
+        }
+        iter::successors(self.next_tick_after(current), |&tick| {
+            self.next_tick_after(tick)
+        })
+        .map(|tick| (tick, ticks.instant(tick)))
+        .take(MAX_AHEAD)
+        .take_while(|(_, due)| *due <= now + HORIZON)
+        .collect()
+    }
+
+    /// The first tick after another at which any session or the recording takes a sample.
+    fn next_tick_after(&self, tick: u64) -> Option<u64> {
+        let sessions = self.sessions.iter();
+        let of_sessions = sessions.filter_map(|session| session.next_tick_after(tick));
+        let recording = self.recording.as_ref();
+        let of_recording = recording.map(|recording| recording.next_tick_after(tick));
+        of_sessions.chain(of_recording).min()
+    }
+
+    /// Takes the samples of the walks that the thread has done by itself. It does no more of them.
+    pub fn collect(&mut self) {
+        let Some(mut ahead) = self.ahead.take() else {
+            return;
+        };
+        if ahead.until().is_some() {
+            let walks = ahead.collect();
+            // The others come late. What is due for them is taken or missed at the next tick.
+            self.stops_in_time = !walks.iter().any(WalkAhead::is_late);
+            for walk in walks {
+                if let Some(walked) = &walk.walked {
+                    self.walks_ahead += 1;
+                    let (any_session_due, recording_due) = self.advance(walk.tick);
+                    let found = self.found(walked, &mut walk.buffer);
+                    // A session may have ended since it was asked for.
+                    if any_session_due || recording_due {
+                        self.hand_out(found, SampledSession::is_due, recording_due);
+                    }
+                }
+            }
+        }
+        self.ahead = Some(ahead);
     }
 
     /// Takes one sample, between ticks, for all running sessions of a browsing context. Returns how many
@@ -248,15 +399,25 @@ impl Group {
     ) -> usize {
         // The engine is in its stock mode for sessions alone.
         let is_compared = self.sessions.iter().any(&is_wanted);
-        let (time, outcome, activity) = match self.walk(buffer, is_compared) {
-            Ok(walked) => walked,
+        match self.walk(buffer, is_compared) {
+            Ok(found) => self.hand_out(found, is_wanted, recording_due),
             Err(failure) => {
                 let failed = self.sessions.iter().filter(|session| is_wanted(session));
                 let failed = failed.count();
                 self.fail(&failure);
-                return failed;
+                failed
             },
-        };
+        }
+    }
+
+    /// A sample for all sessions that are wanted, and for the recording if it is due. Returns how many of the
+    /// sessions have none.
+    fn hand_out(
+        &mut self,
+        (time, outcome, activity): Found,
+        is_wanted: impl Fn(&SampledSession) -> bool,
+        recording_due: bool,
+    ) -> usize {
         let functions = self.functions.functions();
         let stack = Stack {
             functions: &self.last.functions,
@@ -279,11 +440,7 @@ impl Group {
 
     /// Stops the thread and walks its stack; the last stack is then what is known of it. The error is that
     /// the thread is given up.
-    fn walk(
-        &mut self,
-        buffer: &mut StackBuffer,
-        is_compared: bool,
-    ) -> Result<(CrossProcessInstant, Outcome, Activity), Failure> {
+    fn walk(&mut self, buffer: &mut StackBuffer, is_compared: bool) -> Result<Found, Failure> {
         // A thread that runs no JavaScript need not be stopped to know that.
         if self.context.is_idle() {
             self.last.truncate(0);
@@ -304,41 +461,30 @@ impl Group {
             return Ok(missed());
         };
         buffer.clear();
-        // Everything, for who looks at the browser itself.
-        let is_for_pages = self.recording.is_none() && self.comparison.is_none();
-        let sessions = self.sessions.iter().filter(|_| is_for_pages);
-        buffer.show_only(sessions.map(SampledSession::realm));
-        let (context, places) = (&self.context, &self.last.places);
-        let activity = &self.activity;
+        buffer.show_only(self.shown_realms());
         let mut comparison = self.comparison.as_mut().filter(|_| is_compared);
         // Of what is compared all text is wanted.
         let known = match comparison {
             Some(_) => const { &KnownFunctions::new() },
             None => self.functions.known(),
         };
+        let to_walk = ToWalk {
+            context: &self.context,
+            activity: &self.activity,
+            known,
+            places: &self.last.places,
+        };
         let stopped = thread.while_stopped(|stopped| {
-            // Before the walk, whose length depends on code that a page may not see.
-            let time = CrossProcessInstant::now();
-            let walk = context.walk(stopped, buffer, known);
-            if let Some(comparison) = &mut comparison {
-                comparison.walk(context, stopped);
-            }
-            let kept = match walk {
-                Walk::Stack | Walk::Idle => 0,
-                Walk::Collecting | Walk::Unwalkable(_) => context.count_kept(stopped, places),
-            };
-            let activity = activity.get();
-            (
-                time,
-                walk,
-                kept,
-                activity,
-                CrossProcessInstant::now() - time,
-            )
+            to_walk.walk(stopped, buffer, || {
+                if let Some(comparison) = &mut comparison {
+                    comparison.walk(&self.context, stopped);
+                }
+            })
         });
-        let (time, walk, kept, activity, duration) = match stopped {
+        let walked = match stopped {
             Ok(stopped) => stopped,
             Err(error) => {
+                self.stops_in_time = false;
                 self.failed_stops += 1;
                 return match self.failed_stops < MAX_FAILED_STOPS {
                     true => Ok(missed()),
@@ -346,13 +492,19 @@ impl Group {
                 };
             },
         };
-        self.failed_stops = 0;
-        self.stops.record(duration.unsigned_abs());
+        self.stops_in_time = true;
         if let Some(comparison) = comparison {
-            comparison.compare(walk, buffer);
+            comparison.compare(walked.walk, buffer);
         }
-        self.last.truncate(kept);
-        let outcome = match walk {
+        Ok(self.found(&walked, buffer))
+    }
+
+    /// The last stack is then what is known of this one.
+    fn found(&mut self, walked: &Walked, buffer: &mut StackBuffer) -> Found {
+        self.failed_stops = 0;
+        self.stops.record(walked.duration);
+        self.last.truncate(walked.kept);
+        let outcome = match walked.walk {
             Walk::Idle => Outcome::Idle,
             Walk::Collecting => Outcome::Collecting,
             Walk::Unwalkable(why) => {
@@ -366,7 +518,15 @@ impl Group {
                 Outcome::Unwalkable
             },
         };
-        Ok((time, outcome, activity))
+        (walked.time, outcome, walked.activity)
+    }
+
+    /// Of these realms alone something is to be seen on a stack; of all if there are none.
+    fn shown_realms(&self) -> impl Iterator<Item = RealmId> + Clone {
+        // Everything, for who looks at the browser itself.
+        let is_for_pages = self.recording.is_none() && self.comparison.is_none();
+        let sessions = self.sessions.iter().filter(move |_| is_for_pages);
+        sessions.map(SampledSession::realm)
     }
 
     /// Makes what is in `buffer` the last stack. False if the text of a new function did not fit.

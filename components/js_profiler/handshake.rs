@@ -17,8 +17,12 @@
 //!   take the result                        return from the handler, run on
 //! ```
 //!
+//! A request may also stand: the handler does the work at every signal, whoever sends it, and leaves the
+//! word as REQUESTED again, until the sampling thread takes the request back, which sets the word to IDLE or,
+//! while the handler is at work, waits for REQUESTED first.
+//!
 //! The word carries a ticket, so that a handler that comes too late finds another value and returns.
-//! Only the sampling thread makes requests, one at a time.
+//! Only the sampling thread makes requests of a handshake, one at a time.
 //!
 //! Here is what both threads read and write, and in which order; how a signal is sent and how a thread
 //! waits is the operating system's, see `suspend_linux.rs`. `tests/models` tries this file with every
@@ -114,22 +118,57 @@ impl Handshake {
         timeout: Duration,
         left: impl Fn() -> Duration,
     ) -> Result<(), NotDone<E>> {
+        let ticket = self.post(thread, work);
+        if let Err(error) = send() {
+            self.word.store(ticket | IDLE, Ordering::Release);
+            return Err(NotDone::NotSent(error));
+        }
+        waiting.look(&self.word, ticket | REQUESTED);
+        waiting.look(&self.word, ticket | RUNNING);
+        match self.settle(ticket, waiting, timeout, left) {
+            true => Ok(()),
+            false => Err(NotDone::TimedOut),
+        }
+    }
+
+    /// The sampling thread's side: has the thread that has this id do the work at every signal, until
+    /// [`Handshake::take_back`].
+    pub fn stand(&self, thread: i32, work: Work) {
+        self.post(thread, work);
+    }
+
+    /// The sampling thread's side: ends what began with [`Handshake::stand`]. When this returns the work is not
+    /// in use.
+    pub fn take_back(&self, waiting: &impl Waiting, timeout: Duration) {
+        let ticket = self.word.load(Ordering::Relaxed) & TICKET_MASK;
+        waiting.look(&self.word, ticket | RUNNING);
+        self.settle(ticket, waiting, timeout, || Duration::ZERO);
+    }
+
+    /// Returns the new request's ticket.
+    fn post(&self, thread: i32, work: Work) -> u32 {
         let ticket = (self.word.load(Ordering::Relaxed) & TICKET_MASK).wrapping_add(TICKET);
-        let [idle, requested, done] = [IDLE, REQUESTED, DONE].map(|phase| ticket | phase);
         self.target.store(thread, Ordering::Relaxed);
         self.function.store(work.function, Ordering::Relaxed);
         self.argument.store(work.argument, Ordering::Relaxed);
-        self.word.store(requested, Ordering::Release);
-        if let Err(error) = send() {
-            self.word.store(idle, Ordering::Release);
-            return Err(NotDone::NotSent(error));
-        }
-        waiting.look(&self.word, requested);
-        waiting.look(&self.word, ticket | RUNNING);
+        self.word.store(ticket | REQUESTED, Ordering::Release);
+        ticket
+    }
+
+    /// Waits until the work is done, or withdraws the request once no time is left and the handler is not at
+    /// work. Whether it is done; it is never while a request stands.
+    fn settle(
+        &self,
+        ticket: u32,
+        waiting: &impl Waiting,
+        timeout: Duration,
+        left: impl Fn() -> Duration,
+    ) -> bool {
+        let [idle, done] = [IDLE, DONE].map(|phase| ticket | phase);
         loop {
             let word = self.word.load(Ordering::Acquire);
             if word == done {
-                return Ok(());
+                return true;
             }
             let left = left();
             let next = match left.is_zero() && word & PHASE_MASK == REQUESTED {
@@ -141,7 +180,7 @@ impl Handshake {
                 self.word
                     .compare_exchange(word, next, Ordering::AcqRel, Ordering::Acquire);
             match changed {
-                Ok(_) if next == idle => return Err(NotDone::TimedOut),
+                Ok(_) if next == idle => return false,
                 Ok(_) => {
                     let bound = if left.is_zero() { timeout } else { left };
                     waiting.wait(&self.word, next, bound);
@@ -154,6 +193,22 @@ impl Handshake {
     /// The signal handler's side, on the thread that has this id: runs what is requested of it, if anything.
     /// Everything in here is safe in a signal handler if `run` and `waiting` are.
     pub fn answer(&self, thread: i32, waiting: &impl Waiting, run: impl FnOnce(Work)) {
+        self.answer_until(DONE, thread, waiting, run);
+    }
+
+    /// As [`Handshake::answer`], of a request that stands.
+    pub fn answer_standing(&self, thread: i32, waiting: &impl Waiting, run: impl FnOnce(Work)) {
+        self.answer_until(REQUESTED, thread, waiting, run);
+    }
+
+    /// `after` is the phase when the work is done.
+    fn answer_until(
+        &self,
+        after: u32,
+        thread: i32,
+        waiting: &impl Waiting,
+        run: impl FnOnce(Work),
+    ) {
         let mut requested = self.word.load(Ordering::Acquire);
         if requested & PHASE_MASK != REQUESTED || self.target.load(Ordering::Relaxed) != thread {
             return;
@@ -175,7 +230,7 @@ impl Handshake {
             function: self.function.load(Ordering::Relaxed),
             argument: self.argument.load(Ordering::Relaxed),
         });
-        let before = self.word.swap(ticket | DONE, Ordering::AcqRel);
+        let before = self.word.swap(ticket | after, Ordering::AcqRel);
         if before & WAITING != 0 {
             waiting.wake(&self.word);
         }

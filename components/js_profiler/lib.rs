@@ -20,6 +20,7 @@
 // Built anew in every checkout: see the generated .cargo/config.toml.
 const _: Option<&str> = option_env!("STROBE_CHECKOUT");
 
+mod ahead;
 mod comparison;
 mod compressed_trace;
 mod description;
@@ -40,7 +41,10 @@ mod stop_times;
 #[path = "suspend_linux.rs"]
 mod suspend;
 mod ticks;
+#[path = "timed_stops_linux.rs"]
+mod timed_stops;
 mod trace_builder;
+mod walked;
 mod work;
 
 pub use compressed_trace::compress;

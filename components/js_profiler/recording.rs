@@ -118,7 +118,11 @@ impl GroupRecording {
     }
 
     pub fn next_tick(&self) -> u64 {
-        ticks::next_multiple(self.last_tick, self.interval)
+        self.next_tick_after(self.last_tick)
+    }
+
+    pub fn next_tick_after(&self, tick: u64) -> u64 {
+        ticks::next_multiple(tick, self.interval)
     }
 
     /// Moves on to `tick` and says whether a sample is due there. Ticks that were due before and had

@@ -320,12 +320,17 @@ impl SamplingThread {
     /// Does what is asked and due, until the thread is to end.
     fn serve(&mut self) {
         loop {
-            let next_tick = self.groups.iter().filter_map(Group::next_tick).min();
+            let wakes = self.groups.iter();
+            let wakes = wakes.filter_map(|group| group.next_wake(&self.ticks));
             // An absolute deadline: a late sample does not delay the ones after it.
-            let message = self.wait(next_tick.map(|tick| self.ticks.instant(tick)));
+            let message = self.wait(wakes.min());
             match message {
                 Ok(Message::End) | Err(RecvTimeoutError::Disconnected) => return,
-                Ok(message) => self.handle(message),
+                Ok(message) => {
+                    // What was asked for ahead was asked for as it was before.
+                    self.groups.iter_mut().for_each(Group::collect);
+                    self.handle(message);
+                },
                 Err(RecvTimeoutError::Timeout) => self.tick(),
             }
         }
@@ -352,8 +357,7 @@ impl SamplingThread {
 
     fn tick(&mut self) {
         for group in &mut self.groups {
-            let tick = self.ticks.at(Instant::now());
-            group.tick(tick, &mut self.buffer);
+            group.wake(&self.ticks, &mut self.buffer);
         }
     }
 

@@ -150,8 +150,12 @@ impl SampledSession {
 
     /// The next tick at which it takes a sample.
     pub fn next_tick(&self) -> Option<u64> {
+        self.next_tick_after(self.last_tick)
+    }
+
+    pub fn next_tick_after(&self, tick: u64) -> Option<u64> {
         self.is_running()
-            .then(|| ticks::next_multiple(self.last_tick, self.interval))
+            .then(|| ticks::next_multiple(tick, self.interval))
     }
 
     /// Moves on to `tick` and says whether a sample is due there. Ticks that were due before and had

@@ -31,9 +31,12 @@ use crate::handshake::{Handshake, NotDone, Waiting, Work};
 
 static HANDSHAKE: Handshake = Handshake::new();
 
+/// Of requests that stand: see `timed_stops_linux.rs`. The signal of a timer says which of them it is for.
+pub static STANDING: [Handshake; 16] = [const { Handshake::new() }; 16];
+
 /// A thread that does not stop within this time has missed its sample. It may be starved of its
 /// processor, or be in the kernel where no signal reaches it.
-const STOP_TIMEOUT: Duration = Duration::from_millis(50);
+pub const STOP_TIMEOUT: Duration = Duration::from_millis(50);
 
 /// The registers of a stopped thread, and the bounds of its stack. Also a structure of the C++ glue.
 ///
@@ -57,10 +60,10 @@ pub struct StackBounds {
 }
 
 /// What the signal handler finds.
-struct Registers {
-    pc: usize,
-    sp: usize,
-    fp: usize,
+pub struct Registers {
+    pub pc: usize,
+    pub sp: usize,
+    pub fp: usize,
 }
 
 /// A walk that a thread is to run, and then its result.
@@ -70,7 +73,7 @@ struct Request<F, T> {
     result: Option<Result<T, Box<dyn Any + Send>>>,
 }
 
-type Run = unsafe fn(*mut c_void, Registers);
+pub type Run = unsafe fn(*mut c_void, Registers);
 
 /// Runs a request's walk.
 ///
@@ -93,8 +96,8 @@ unsafe fn run<F: FnOnce(&Stopped) -> T, T>(request: *mut c_void, registers: Regi
 /// A thread that can be stopped. It must not end before the last call of [`Thread::while_stopped`].
 #[derive(Clone, Copy, Debug)]
 pub struct Thread {
-    tid: libc::pid_t,
-    stack: StackBounds,
+    pub tid: libc::pid_t,
+    pub stack: StackBounds,
 }
 
 /// Why a thread could not be stopped.
@@ -208,30 +211,43 @@ impl Thread {
 
 extern "C" fn on_signal(
     _signal: libc::c_int,
-    _info: *mut libc::siginfo_t,
+    info: *mut libc::siginfo_t,
     context: *mut libc::c_void,
 ) {
     // SAFETY: errno is the interrupted code's, and is put back below.
     let errno = unsafe { *libc::__errno_location() };
-    answer(context);
+    // SAFETY: the kernel gives both to a handler installed with SA_SIGINFO.
+    unsafe { answer(&*info, &*context.cast()) };
     // SAFETY: as above.
     unsafe { *libc::__errno_location() = errno };
 }
 
 /// Runs what is requested of this thread. Everything in here is safe in a signal handler.
-fn answer(context: *mut c_void) {
-    HANDSHAKE.answer(current_tid(), &Futex, |work| {
-        // SAFETY: the kernel gives a handler installed with SA_SIGINFO the context it interrupted.
-        let context = unsafe { &*context.cast::<libc::ucontext_t>() };
-        // SAFETY: it is the context of the signal that is being handled.
+///
+/// # Safety
+///
+/// Both must be what the kernel gave to the handler that is running.
+unsafe fn answer(info: &libc::siginfo_t, context: &libc::ucontext_t) {
+    let run = |work: Work| {
+        // SAFETY: see above.
         let registers = registers_of(unsafe { before_other_handler(context) }.unwrap_or(context));
-        // SAFETY: `while_stopped` has put both there, a function and the argument it takes, and waits while
-        // they are in use.
+        // SAFETY: whoever made the request has put both there, a function and the argument it takes, and
+        // leaves them alone while they are in use.
         unsafe {
             let run = mem::transmute::<usize, Run>(work.function);
             run(work.argument, registers);
         }
-    });
+    };
+    match info.si_code {
+        libc::SI_TIMER => {
+            // SAFETY: the signal of a timer has a value.
+            let place = unsafe { info.si_value() }.sival_ptr.addr();
+            if let Some(handshake) = STANDING.get(place) {
+                handshake.answer_standing(current_tid(), &Futex, run);
+            }
+        },
+        _ => HANDSHAKE.answer(current_tid(), &Futex, run),
+    }
 }
 
 /// If what was interrupted is the handler of another signal, on the alternate stack (the engine
@@ -297,7 +313,7 @@ const NO_SIGNAL: &str = "no real-time signal is free";
 
 /// A real-time signal that nobody uses, the same for all threads. SIGPROF is left alone: other samplers
 /// install it.
-fn signal() -> Result<libc::c_int, &'static str> {
+pub fn signal() -> Result<libc::c_int, &'static str> {
     static SIGNAL: OnceLock<Option<libc::c_int>> = OnceLock::new();
     SIGNAL
         .get_or_init(|| {
@@ -309,7 +325,7 @@ fn signal() -> Result<libc::c_int, &'static str> {
 }
 
 /// Installs the handler, once in a process.
-fn install_handler() -> io::Result<libc::c_int> {
+pub fn install_handler() -> io::Result<libc::c_int> {
     static INSTALLED: OnceLock<Result<libc::c_int, String>> = OnceLock::new();
     let installed = INSTALLED.get_or_init(|| {
         let signal = signal()?;
@@ -419,7 +435,7 @@ fn has_default_action(signal: libc::c_int) -> bool {
     action_of(signal) == Some(libc::SIG_DFL)
 }
 
-fn has_our_handler(signal: libc::c_int) -> bool {
+pub fn has_our_handler(signal: libc::c_int) -> bool {
     action_of(signal) == Some(on_signal as *const () as usize)
 }
 
@@ -492,7 +508,7 @@ pub fn wake_promptly() {
 }
 
 /// <https://man7.org/linux/man-pages/man2/futex.2.html>
-struct Futex;
+pub struct Futex;
 
 /// So often is looked whether a thread has stopped, or run on, before waiting for it: some 20 µs.
 const LOOKS: u32 = 400;

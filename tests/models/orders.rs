@@ -5,8 +5,9 @@
 //! The handshake in every order.
 
 use std::sync::Arc as Untracked;
+use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
-use std::{mem, ptr};
+use std::ptr;
 
 use loom::cell::UnsafeCell;
 use loom::model::Builder;
@@ -79,9 +80,9 @@ impl Waiting for Sleeping {
 /// A thread that can be stopped, and its signal.
 struct Target {
     id: i32,
-    /// A signal that the thread has not handled yet. What was done before it was sent the handler sees, for the
+    /// Signals that the thread has not handled yet. What was done before one was sent the handler sees, for the
     /// kernel takes a lock of the thread's to leave it there.
-    pending: Mutex<bool>,
+    pending: Mutex<u32>,
     sent: Condvar,
     /// What the thread works on, which the handler looks at.
     work: UnsafeCell<()>,
@@ -89,26 +90,31 @@ struct Target {
 
 impl Target {
     fn signal(&self) {
-        *self.pending.lock().unwrap() = true;
+        *self.pending.lock().unwrap() += 1;
         self.sent.notify_all();
     }
 
     fn take_signal(&self) -> bool {
-        mem::take(&mut *self.pending.lock().unwrap())
+        let mut pending = self.pending.lock().unwrap();
+        let is_any = *pending != 0;
+        *pending = pending.saturating_sub(1);
+        is_any
     }
 
     fn wait_for_signal(&self) {
         let mut pending = self.pending.lock().unwrap();
-        while !*pending {
+        while *pending == 0 {
             pending = self.sent.wait(pending).unwrap();
         }
-        *pending = false;
+        *pending -= 1;
     }
 }
 
 /// What the sampling thread has made for one walk: the handler writes into it.
 struct Request {
     walked: UnsafeCell<()>,
+    /// How often. Gives the threads no order.
+    times: AtomicUsize,
 }
 
 struct Threads<W> {
@@ -118,18 +124,21 @@ struct Threads<W> {
     requests: Vec<Request>,
     /// There is no time left to begin.
     over: AtomicBool,
+    /// Whether requests stand.
+    standing: bool,
 }
 
 impl<W: Waiting> Threads<W> {
     fn new(waiting: W, targets: i32, requests: usize) -> Arc<Self> {
         let target = |id| Target {
             id,
-            pending: Mutex::new(false),
+            pending: Mutex::new(0),
             sent: Condvar::new(),
             work: UnsafeCell::new(()),
         };
         let request = |_| Request {
             walked: UnsafeCell::new(()),
+            times: AtomicUsize::new(0),
         };
         Arc::new(Self {
             handshake: Handshake::new(),
@@ -137,7 +146,14 @@ impl<W: Waiting> Threads<W> {
             targets: (1..=targets).map(target).collect(),
             requests: (0..requests).map(request).collect(),
             over: AtomicBool::new(false),
+            standing: false,
         })
+    }
+
+    fn with_standing_requests(waiting: W, targets: i32, requests: usize) -> Arc<Self> {
+        let mut threads = Self::new(waiting, targets, requests);
+        Arc::get_mut(&mut threads).unwrap().standing = true;
+        threads
     }
 
     /// Whether the walk was done.
@@ -168,6 +184,26 @@ impl<W: Waiting> Threads<W> {
         }
     }
 
+    /// Asks for something that stands, and sends two signals.
+    fn stand(&self, target: usize, request: usize) {
+        let target = &self.targets[target];
+        let work = Work {
+            function: request * IDS + target.id as usize,
+            argument: ptr::null_mut(),
+        };
+        self.requests[request].walked.with_mut(|_| ());
+        self.handshake.stand(target.id, work);
+        target.signal();
+        target.signal();
+    }
+
+    /// Returns how often it was done.
+    fn take_back(&self, request: usize) -> usize {
+        self.handshake.take_back(&self.waiting, TIMEOUT);
+        self.requests[request].walked.with_mut(|_| ());
+        self.requests[request].times.load(Ordering::Relaxed)
+    }
+
     /// The thread works, and handles the signals that have come meanwhile.
     fn run(&self, target: usize) {
         let target = &self.targets[target];
@@ -188,13 +224,19 @@ impl<W: Waiting> Threads<W> {
     }
 
     fn handle(&self, target: &Target) {
-        self.handshake.answer(target.id, &self.waiting, |work| {
+        let run = |work: Work| {
             // It is its own thread's, which stands still.
             target.work.with(|_| ());
             let (request, thread) = (work.function / IDS, work.function % IDS);
             assert_eq!(thread, target.id as usize, "it is another thread's");
-            self.requests[request].walked.with_mut(|_| ());
-        });
+            let request = &self.requests[request];
+            request.walked.with_mut(|_| ());
+            request.times.fetch_add(1, Ordering::Relaxed);
+        };
+        match self.standing {
+            true => self.handshake.answer_standing(target.id, &self.waiting, run),
+            false => self.handshake.answer(target.id, &self.waiting, run),
+        }
     }
 }
 
@@ -297,5 +339,66 @@ fn a_late_handler_may_answer_the_next_request() {
         threads.stop(0, 0, true);
         threads.stop(0, 1, true);
         target.join().unwrap();
+    });
+}
+
+#[test]
+fn a_request_that_stands_is_done_at_every_signal() {
+    model(|| {
+        let threads = Threads::with_standing_requests(Spinning, 1, 1);
+        let target = spawn(&threads, |threads| {
+            threads.run_until_signal(0);
+            threads.run_until_signal(0);
+        });
+        threads.stand(0, 0);
+        target.join().unwrap();
+        assert_eq!(threads.take_back(0), 2);
+    });
+}
+
+/// The signals come while a request stands, while it is taken back, and after that.
+#[test]
+fn a_request_that_stands_is_taken_back_at_any_moment() {
+    // That the model has both ends is part of what it says.
+    let ends = Untracked::new(std::sync::Mutex::new([0; 3]));
+    let counted = ends.clone();
+    model(move || {
+        let threads = Threads::with_standing_requests(Spinning, 1, 1);
+        let target = spawn(&threads, |threads| {
+            threads.run_until_signal(0);
+            threads.run_until_signal(0);
+        });
+        threads.stand(0, 0);
+        counted.lock().unwrap()[threads.take_back(0)] += 1;
+        target.join().unwrap();
+    });
+    let [none, once, _] = *ends.lock().unwrap();
+    assert!(none > 0 && once > 0, "{none} times none, {once} one");
+}
+
+#[test]
+fn no_wake_is_lost_when_a_request_is_taken_back() {
+    model(|| {
+        let threads = Threads::with_standing_requests(Sleeping::new(), 1, 1);
+        let target = spawn(&threads, |threads| threads.run(0));
+        threads.stand(0, 0);
+        threads.take_back(0);
+        target.join().unwrap();
+    });
+}
+
+/// The signals of the first thread's timers come while the request of the second one stands.
+#[test]
+fn a_late_handler_does_not_take_a_request_that_stands_for_another_thread() {
+    model(|| {
+        let threads = Threads::with_standing_requests(Spinning, 2, 2);
+        let late = spawn(&threads, |threads| threads.run(0));
+        threads.stand(0, 0);
+        threads.take_back(0);
+        let other = spawn(&threads, |threads| threads.run(1));
+        threads.stand(1, 1);
+        threads.take_back(1);
+        late.join().unwrap();
+        other.join().unwrap();
     });
 }

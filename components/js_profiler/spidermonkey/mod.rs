@@ -72,7 +72,7 @@ pub struct FunctionKey {
 }
 
 /// Functions that have been seen, for the walk to recognise.
-#[derive(Default, MallocSizeOf)]
+#[derive(Clone, Default, MallocSizeOf)]
 pub struct KnownFunctions {
     keys: Vec<FunctionKey>,
     /// A hash table with linear probing, at most half full: one more than a place in `keys`, or 0.
@@ -327,6 +327,11 @@ impl StackBuffer {
         self.truncated = false;
     }
 
+    /// There is room for so many frames.
+    pub fn capacity(&self) -> usize {
+        self.frames.capacity()
+    }
+
     /// Makes more room for text, for the next walk.
     pub fn grow_text(&mut self) {
         if self.text.capacity() < MAX_TEXT_CAPACITY {
@@ -521,7 +526,7 @@ impl SampledContext {
             truncated: false,
             contradiction: c"".as_ptr(),
         };
-        // SAFETY: a `Stopped` is lent by `Thread::while_stopped` alone, and only while the thread
+        // SAFETY: a `Stopped` is lent by `suspend` and `timed_stops` alone, and only while the thread
         // stands still; a group has one thread and its context. The buffers are as large as they say.
         let walk = unsafe { walk(self.cx.as_ptr(), stopped, &mut glue_stack) };
         match walk {

@@ -4,7 +4,7 @@
 
 //! Several sessions, and how they end.
 
-use browser_tests::{Edges, Site, Trace, visit_allowed};
+use browser_tests::{Driver, Edges, Site, Trace, visit_allowed};
 use serde_json::{Value, json};
 
 #[test]
@@ -152,4 +152,58 @@ fn the_sampling_thread_ends_with_the_last_event_loop_that_profiled() {
         })
         .run();
     assert_eq!(result, "ended");
+}
+
+/// The thread walks its stack by itself at the times that are set beforehand.
+#[test]
+fn what_is_asked_for_ahead_is_for_all_who_are_due() {
+    let site = Site::allowing().serve();
+    let driver = Driver::start_with(&[], &[("RUST_LOG", "js_profiler=debug")]);
+    driver.open(&site.url("/kept-busy.html"));
+    assert_eq!(driver.execute("return start(1);"), 0);
+    assert_eq!(driver.execute("return start(3);"), 1);
+    // Sessions come and go while walks are asked for.
+    for session in 2..12 {
+        driver.execute("return turned(40);");
+        assert_eq!(driver.execute("return start(1);"), session);
+        driver.execute("return turned(20);");
+        let stopped = driver.execute(&format!("return stop({session});"));
+        Trace::read(&stopped["trace"]).assert_sampled(&["seventy"]);
+    }
+    let [often, seldom] = [0, 1]
+        .map(|session| Trace::read(&driver.execute(&format!("return stop({session});"))["trace"]));
+    for trace in [&often, &seldom] {
+        trace.assert_sampled(&["seventy"]);
+        let times: Vec<_> = trace
+            .samples
+            .iter()
+            .map(|sample| sample.timestamp)
+            .collect();
+        assert!(times.is_sorted_by(|one, next| one < next), "{times:?}");
+    }
+    let often_times: Vec<_> = often
+        .samples
+        .iter()
+        .map(|sample| sample.timestamp)
+        .collect();
+    let end = often_times.last().expect("there are samples");
+    for sample in &seldom.samples {
+        // The other one is stopped a little later.
+        assert!(
+            sample.timestamp > *end || often_times.contains(&sample.timestamp),
+            "only one has a sample at {}",
+            sample.timestamp
+        );
+    }
+    let (status, console) = driver.shut_down();
+    assert!(status.success(), "{status}\n{console}");
+    let (before, _) = console
+        .split_once(" walks were asked for ahead")
+        .expect("it is logged");
+    let ahead = before.rsplit(' ').next().expect("a number");
+    assert!(
+        ahead.parse::<usize>().expect("a number") > often.samples.len() / 10,
+        "{ahead} of {} samples",
+        often.samples.len()
+    );
 }

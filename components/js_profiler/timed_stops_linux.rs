@@ -1,0 +1,428 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! Running code on another thread at times that are set beforehand, by timers of the kernel, on Linux.
+//!
+//! `suspend_linux.rs` wakes a thread of ours at each of these times, which then sends a signal and looks until
+//! it is handled: most of what a sample costs is that. A timer of the kernel sends the signal without any
+//! thread's doing, by <https://man7.org/linux/man-pages/man2/timer_create.2.html> with SIGEV_THREAD_ID, and one
+//! that is set by the sampling thread fires on that one's processor, so that the stopped thread does not pay for
+//! it, as it would for a timer that repeats, which is set again by whoever handles its signal.
+
+#![allow(unsafe_code)]
+
+use std::any::Any;
+use std::ffi::c_void;
+use std::io;
+use std::mem::MaybeUninit;
+use std::panic::{self, AssertUnwindSafe};
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::handshake::{Handshake, Work};
+use crate::suspend::{
+    self, Futex, Registers, Run, STANDING, STOP_TIMEOUT, StackBounds, StopError, Stopped, Thread,
+};
+
+/// What is run on the stopped thread.
+pub trait TimedWork: Send {
+    /// It must not allocate, nor take a lock that the thread may hold, and so must not panic. It may be called
+    /// later than it should, more than once for one of the times, and at none of them.
+    fn run(&mut self, stopped: &Stopped);
+}
+
+/// What a thread does at given times. It must not end before this is dropped.
+pub struct TimedStops<W: TimedWork> {
+    thread: Thread,
+    place: Place,
+    timers: Vec<Timer>,
+    /// When the last timer that was set fires.
+    last: Option<Instant>,
+    /// Of a box. While `is_armed` it is the thread's.
+    timed: NonNull<Timed<W>>,
+    is_armed: bool,
+}
+
+struct Timed<W> {
+    work: W,
+    stack: StackBounds,
+    panic: Option<Box<dyn Any + Send>>,
+}
+
+/// Calls the work.
+///
+/// # Safety
+///
+/// `timed` must point at a `Timed<W>` that nobody else uses meanwhile.
+unsafe fn run<W: TimedWork>(timed: *mut c_void, registers: Registers) {
+    // SAFETY: see above.
+    let timed = unsafe { &mut *timed.cast::<Timed<W>>() };
+    let stopped = Stopped {
+        pc: registers.pc,
+        sp: registers.sp,
+        fp: registers.fp,
+        stack: timed.stack,
+    };
+    if timed.panic.is_none() {
+        let result = panic::catch_unwind(AssertUnwindSafe(|| timed.work.run(&stopped)));
+        timed.panic = result.err();
+    }
+}
+
+impl<W: TimedWork> TimedStops<W> {
+    /// `count` times can be set at once. The error may be that others have all places or all timers.
+    pub fn new(thread: Thread, count: usize, work: W) -> io::Result<Self> {
+        let place = Place::claim().ok_or_else(|| io::Error::other("all places are taken"))?;
+        let timers = (0..count).map(|_| Timer::new(&thread, &place));
+        let timers = timers.collect::<io::Result<_>>()?;
+        let timed = Timed {
+            work,
+            stack: thread.stack,
+            panic: None,
+        };
+        Ok(Self {
+            thread,
+            place,
+            timers,
+            last: None,
+            timed: NonNull::from(Box::leak(Box::new(timed))),
+            is_armed: false,
+        })
+    }
+
+    /// Has the thread do the work at each of these times, which are in order, and no more than there are timers.
+    pub fn arm(&mut self, times: impl IntoIterator<Item = Instant>) -> Result<(), StopError> {
+        self.disarm();
+        let signal = suspend::install_handler().map_err(StopError::Signal)?;
+        if !suspend::has_our_handler(signal) {
+            return Err(StopError::HandlerReplaced);
+        }
+        let work = Work {
+            function: run::<W> as Run as usize,
+            argument: self.timed.as_ptr().cast(),
+        };
+        self.place.handshake().stand(self.thread.tid, work);
+        self.is_armed = true;
+        let now = Instant::now();
+        for (timer, time) in self.timers.iter().zip(times) {
+            // A time of zero would be none.
+            let left = time.saturating_duration_since(now);
+            if let Err(error) = timer.set(left.max(Duration::from_nanos(1))) {
+                self.disarm();
+                return Err(StopError::Signal(error));
+            }
+            self.last = Some(time);
+        }
+        Ok(())
+    }
+
+    /// Whether the thread has been told to do the work, and not yet to leave it.
+    pub fn is_armed(&self) -> bool {
+        self.is_armed
+    }
+
+    /// Has the thread leave the work, which is not in use when this returns. Panics if the work has.
+    pub fn disarm(&mut self) -> &mut W {
+        if self.is_armed {
+            if self.last.is_some_and(|last| last > Instant::now()) {
+                for timer in &self.timers {
+                    // It cannot fail. If it did, the handler would find no request.
+                    let _ = timer.set(Duration::ZERO);
+                }
+            }
+            self.place.handshake().take_back(&Futex, STOP_TIMEOUT);
+            self.is_armed = false;
+        }
+        // SAFETY: it is a box's, and not the thread's any more.
+        let timed = unsafe { self.timed.as_mut() };
+        if let Some(payload) = timed.panic.take() {
+            panic::resume_unwind(payload);
+        }
+        &mut timed.work
+    }
+}
+
+impl<W: TimedWork> Drop for TimedStops<W> {
+    fn drop(&mut self) {
+        // The panic itself has been reported.
+        let _ = panic::catch_unwind(AssertUnwindSafe(|| {
+            self.disarm();
+        }));
+        // SAFETY: it was leaked from a box, and is in use no more.
+        drop(unsafe { Box::from_raw(self.timed.as_ptr()) });
+    }
+}
+
+/// A place among the requests that stand. A signal that comes late finds another request there or none, and
+/// what is requested of another thread is left alone.
+struct Place(usize);
+
+static TAKEN: [AtomicBool; STANDING.len()] = [const { AtomicBool::new(false) }; STANDING.len()];
+
+impl Place {
+    fn claim() -> Option<Self> {
+        let is_free = |taken: &AtomicBool| !taken.swap(true, Ordering::AcqRel);
+        TAKEN.iter().position(is_free).map(Self)
+    }
+
+    fn handshake(&self) -> &'static Handshake {
+        &STANDING[self.0]
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        TAKEN[self.0].store(false, Ordering::Release);
+    }
+}
+
+/// A timer that signals a thread once.
+struct Timer(libc::timer_t);
+
+impl Timer {
+    fn new(thread: &Thread, place: &Place) -> io::Result<Self> {
+        let signal = suspend::signal().map_err(io::Error::other)?;
+        // SAFETY: a zeroed sigevent is a valid one; the timer is written if the call succeeds.
+        unsafe {
+            let mut event: libc::sigevent = MaybeUninit::zeroed().assume_init();
+            event.sigev_notify = libc::SIGEV_THREAD_ID;
+            event.sigev_notify_thread_id = thread.tid;
+            event.sigev_signo = signal;
+            event.sigev_value.sival_ptr = ptr::without_provenance_mut(place.0);
+            let mut timer = MaybeUninit::uninit();
+            match libc::timer_create(libc::CLOCK_MONOTONIC, &mut event, timer.as_mut_ptr()) {
+                0 => Ok(Self(timer.assume_init())),
+                _ => Err(io::Error::last_os_error()),
+            }
+        }
+    }
+
+    /// Has it fire after some time; never, if that is zero.
+    fn set(&self, after: Duration) -> io::Result<()> {
+        // SAFETY: a zeroed itimerspec is a valid one; the timer is there until this is dropped.
+        unsafe {
+            let mut time: libc::itimerspec = MaybeUninit::zeroed().assume_init();
+            time.it_value.tv_sec = after.as_secs() as libc::time_t;
+            time.it_value.tv_nsec = after.subsec_nanos().into();
+            match libc::timer_settime(self.0, 0, &time, ptr::null_mut()) {
+                0 => Ok(()),
+                _ => Err(io::Error::last_os_error()),
+            }
+        }
+    }
+
+    /// How long it is until it fires; zero if it does not.
+    #[cfg(test)]
+    fn left(&self) -> Duration {
+        // SAFETY: the time is written by the call; the timer is there.
+        let time = unsafe {
+            let mut time: libc::itimerspec = MaybeUninit::zeroed().assume_init();
+            assert_eq!(libc::timer_gettime(self.0, &mut time), 0);
+            time.it_value
+        };
+        Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+    }
+}
+
+impl Drop for Timer {
+    fn drop(&mut self) {
+        // SAFETY: it is there, and is not used again.
+        unsafe { libc::timer_delete(self.0) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicU64;
+    use std::sync::{Arc, mpsc};
+    use std::thread;
+
+    use super::*;
+
+    /// Counts its calls.
+    struct Counting(Arc<AtomicU64>);
+
+    impl TimedWork for Counting {
+        fn run(&mut self, stopped: &Stopped) {
+            assert!((stopped.stack.low..stopped.stack.high).contains(&stopped.sp));
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    struct Panicking;
+
+    impl TimedWork for Panicking {
+        fn run(&mut self, _: &Stopped) {
+            panic!("on purpose");
+        }
+    }
+
+    /// A thread that is busy until this is dropped.
+    struct Busy {
+        thread: Thread,
+        end: Arc<AtomicBool>,
+        handle: Option<thread::JoinHandle<()>>,
+    }
+
+    impl Busy {
+        fn begin() -> Self {
+            let end = Arc::new(AtomicBool::new(false));
+            let (sender, receiver) = mpsc::channel();
+            let handle = thread::spawn({
+                let end = end.clone();
+                move || {
+                    sender.send(Thread::current().unwrap()).unwrap();
+                    while !end.load(Ordering::Relaxed) {
+                        std::hint::spin_loop();
+                    }
+                }
+            });
+            Self {
+                thread: receiver.recv().unwrap(),
+                end,
+                handle: Some(handle),
+            }
+        }
+
+        fn stops(&self, count: usize) -> (TimedStops<Counting>, Arc<AtomicU64>) {
+            let calls = Arc::new(AtomicU64::new(0));
+            let work = Counting(calls.clone());
+            let stops = TimedStops::new(self.thread, count, work).expect("there is a place");
+            (stops, calls)
+        }
+    }
+
+    impl Drop for Busy {
+        fn drop(&mut self) {
+            self.end.store(true, Ordering::Relaxed);
+            self.handle.take().unwrap().join().unwrap();
+        }
+    }
+
+    fn after(milliseconds: u64) -> Instant {
+        Instant::now() + Duration::from_millis(milliseconds)
+    }
+
+    fn wait_for(calls: &AtomicU64, count: u64) {
+        while calls.load(Ordering::Relaxed) < count {
+            thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn a_thread_does_the_work_at_each_time_and_can_be_told_again() {
+        let busy = Busy::begin();
+        let (mut stops, calls) = busy.stops(3);
+        for round in 0..100 {
+            assert!(!stops.is_armed());
+            stops.arm([after(1), after(2), after(3)]).unwrap();
+            assert!(stops.is_armed());
+            wait_for(&calls, 3 * round + 3);
+            stops.disarm();
+            assert_eq!(calls.load(Ordering::Relaxed), 3 * round + 3);
+        }
+    }
+
+    #[test]
+    fn two_threads_do_their_own_work() {
+        let (one, other) = (Busy::begin(), Busy::begin());
+        let (mut stops, calls) = one.stops(2);
+        let (mut other_stops, other_calls) = other.stops(2);
+        stops.arm([after(1), after(2)]).unwrap();
+        wait_for(&calls, 2);
+        assert_eq!(other_calls.load(Ordering::Relaxed), 0);
+        other_stops.arm([after(1)]).unwrap();
+        wait_for(&other_calls, 1);
+        assert_eq!(calls.load(Ordering::Relaxed), 2);
+    }
+
+    #[test]
+    fn a_time_that_has_passed_is_now() {
+        let busy = Busy::begin();
+        let (mut stops, calls) = busy.stops(1);
+        stops.arm([Instant::now()]).unwrap();
+        wait_for(&calls, 1);
+    }
+
+    #[test]
+    fn nothing_is_done_once_it_is_told_to_leave_it() {
+        let busy = Busy::begin();
+        let (mut stops, calls) = busy.stops(2);
+        stops.arm([after(10_000), after(20_000)]).unwrap();
+        for timer in &stops.timers {
+            assert_ne!(timer.left(), Duration::ZERO);
+        }
+        stops.disarm();
+        for timer in &stops.timers {
+            assert_eq!(timer.left(), Duration::ZERO);
+        }
+        assert_eq!(calls.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn a_signal_that_comes_late_does_nothing() {
+        let (ready, when_ready) = mpsc::channel();
+        let (unblock, when_unblocked) = mpsc::channel::<()>();
+        let handle = thread::spawn(move || {
+            let thread = Thread::current().unwrap();
+            // SAFETY: blocks all signals in this thread, and none again.
+            unsafe {
+                let mut all = MaybeUninit::uninit();
+                let mut before = MaybeUninit::uninit();
+                libc::sigfillset(all.as_mut_ptr());
+                libc::pthread_sigmask(libc::SIG_BLOCK, all.as_ptr(), before.as_mut_ptr());
+                ready.send(thread).unwrap();
+                when_unblocked.recv().unwrap();
+                libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), ptr::null_mut());
+            }
+        });
+        let calls = Arc::new(AtomicU64::new(0));
+        let thread = when_ready.recv().unwrap();
+        let mut stops = TimedStops::new(thread, 1, Counting(calls.clone())).unwrap();
+        stops.arm([Instant::now()]).unwrap();
+        while stops.timers[0].left() != Duration::ZERO {
+            thread::yield_now();
+        }
+        stops.disarm();
+        unblock.send(()).unwrap();
+        handle.join().unwrap();
+        assert_eq!(calls.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn a_panic_of_the_work_is_one_of_who_collects_it() {
+        let busy = Busy::begin();
+        let mut stops = TimedStops::new(busy.thread, 1, Panicking).unwrap();
+        let has_panicked = |stops: &mut TimedStops<_>| {
+            stops.arm([Instant::now()]).unwrap();
+            while stops.timers[0].left() != Duration::ZERO {
+                thread::yield_now();
+            }
+            panic::catch_unwind(AssertUnwindSafe(|| {
+                stops.disarm();
+            }))
+            .is_err()
+        };
+        // A busy machine may keep the thread from its processor for a while.
+        while !has_panicked(&mut stops) {}
+        assert!(!stops.is_armed());
+        drop(stops);
+    }
+
+    #[test]
+    fn places_are_given_back() {
+        let busy = Busy::begin();
+        let mut all = Vec::new();
+        // Others may have some.
+        while let Some(place) = Place::claim() {
+            all.push(place);
+        }
+        let calls = Arc::new(AtomicU64::new(0));
+        let error = TimedStops::new(busy.thread, 1, Counting(calls)).err();
+        assert_eq!(error.unwrap().to_string(), "all places are taken");
+        drop(all);
+        busy.stops(1);
+    }
+}

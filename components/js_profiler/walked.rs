@@ -1,0 +1,55 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! What a thread that was stopped has found out about itself.
+
+use std::time::Duration;
+
+use js_profiler_traits::activity::{Activity, SharedActivity};
+use servo_base::cross_process_instant::CrossProcessInstant;
+
+use crate::spidermonkey::{FramePlace, KnownFunctions, SampledContext, StackBuffer, Walk};
+use crate::suspend::Stopped;
+
+/// A walk, whose frames are in a [`StackBuffer`].
+#[derive(Clone, Copy)]
+pub struct Walked {
+    /// Before the walk, whose length depends on code that a page may not see.
+    pub time: CrossProcessInstant,
+    pub walk: Walk,
+    /// Of the stack before, how many frames from the root are still there. Only asked if this one is not known.
+    pub kept: usize,
+    pub activity: Activity,
+    /// How long all of this took.
+    pub duration: Duration,
+}
+
+/// What is needed for a walk.
+pub struct ToWalk<'a> {
+    pub context: &'a SampledContext,
+    pub activity: &'a SharedActivity,
+    pub known: &'a KnownFunctions,
+    /// The frames of the stack before.
+    pub places: &'a [FramePlace],
+}
+
+impl ToWalk<'_> {
+    /// Runs on the thread that is stopped: allocates nothing, and takes no lock. `more` is what else is to be done.
+    pub fn walk(&self, stopped: &Stopped, buffer: &mut StackBuffer, more: impl FnOnce()) -> Walked {
+        let time = CrossProcessInstant::now();
+        let walk = self.context.walk(stopped, buffer, self.known);
+        more();
+        let kept = match walk {
+            Walk::Stack | Walk::Idle => 0,
+            Walk::Collecting | Walk::Unwalkable(_) => self.context.count_kept(stopped, self.places),
+        };
+        Walked {
+            time,
+            walk,
+            kept,
+            activity: self.activity.get(),
+            duration: (CrossProcessInstant::now() - time).unsigned_abs(),
+        }
+    }
+}
