@@ -4,10 +4,10 @@
 
 //! The handshake in every order.
 
+use std::ptr;
 use std::sync::Arc as Untracked;
 use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
-use std::ptr;
 
 use loom::cell::UnsafeCell;
 use loom::model::Builder;
@@ -234,7 +234,9 @@ impl<W: Waiting> Threads<W> {
             request.times.fetch_add(1, Ordering::Relaxed);
         };
         match self.standing {
-            true => self.handshake.answer_standing(target.id, &self.waiting, run),
+            true => self
+                .handshake
+                .answer_standing(target.id, &self.waiting, run),
             false => self.handshake.answer(target.id, &self.waiting, run),
         }
     }

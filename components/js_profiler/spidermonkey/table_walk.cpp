@@ -176,9 +176,13 @@ bool IsCallable(uintptr_t cell) {
   return IsFunctionClass(clasp) || IsInterfaceClass(clasp);
 }
 
+// What a walk keeps outside of the stack, whose room may be short. Several threads may walk their stacks at the same
+// time. The memory is there from the thread's beginning: a handler must not be the one to allocate it.
+#  define PER_THREAD static thread_local constinit __attribute__((tls_model("initial-exec")))
+
 bool IsScript(uintptr_t cell) {
-  // There is one walk at a time. Of the arena only the header is read.
-  alignas(gc::Arena) static uint8_t arena[sizeof(gc::Arena)];
+  // Only the header is read.
+  alignas(gc::Arena) PER_THREAD uint8_t arena[sizeof(gc::Arena)] = {};
   return cell % gc::CellAlignBytes == 0 && ReadSafely(cell & ~(gc::ArenaSize - 1), arena, gc::ArenaHeaderSize) &&
          reinterpret_cast<gc::Arena*>(arena)->getAllocKind() == gc::AllocKind::SCRIPT;
 }
@@ -354,8 +358,7 @@ class JitWalk {
   bool hasLeftActivation(uintptr_t fp) const { return fp >= stack_.high() && fp < threadStackHigh_; }
 
   Callee checkCallee(uintptr_t token) const {
-    // There is one walk at a time.
-    static CheckedCallees checked;
+    PER_THREAD CheckedCallees checked;
     return checked.check(cx_->runtime(), token);
   }
 
@@ -1024,7 +1027,7 @@ Walked JitWalk::fromWasmRegisters(const Position& position) {
 // Whether the fields of an interpreter activation have been filled in: it is on the list before they
 // are.
 bool IsInitialised(InterpreterActivation* activation) {
-  alignas(InterpreterFrame) static uint8_t frame[sizeof(InterpreterFrame)];
+  alignas(InterpreterFrame) uint8_t frame[sizeof(InterpreterFrame)];
   auto address = reinterpret_cast<uintptr_t>(activation->current());
   if (address % alignof(InterpreterFrame) || !ReadSafely(address, frame, sizeof(frame))) {
     return false;
