@@ -59,11 +59,23 @@ pub struct StackBounds {
     pub high: usize,
 }
 
+impl Stopped {
+    /// For a request's work, which runs in the handler that found these registers.
+    pub fn new(registers: Registers, stack: StackBounds) -> Self {
+        Self {
+            pc: registers.pc,
+            sp: registers.sp,
+            fp: registers.fp,
+            stack,
+        }
+    }
+}
+
 /// What the signal handler finds.
 pub struct Registers {
-    pub pc: usize,
-    pub sp: usize,
-    pub fp: usize,
+    pc: usize,
+    sp: usize,
+    fp: usize,
 }
 
 /// A walk that a thread is to run, and then its result.
@@ -83,12 +95,7 @@ pub type Run = unsafe fn(*mut c_void, Registers);
 unsafe fn run<F: FnOnce(&Stopped) -> T, T>(request: *mut c_void, registers: Registers) {
     // SAFETY: see above.
     let request = unsafe { &mut *request.cast::<Request<F, T>>() };
-    let stopped = Stopped {
-        pc: registers.pc,
-        sp: registers.sp,
-        fp: registers.fp,
-        stack: request.stack,
-    };
+    let stopped = Stopped::new(registers, request.stack);
     let walk = request.walk.take();
     request.result = walk.map(|walk| panic::catch_unwind(AssertUnwindSafe(|| walk(&stopped))));
 }
@@ -563,7 +570,7 @@ impl Waiting for Futex {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use std::panic;
     use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
     use std::sync::{Arc, Mutex, PoisonError, mpsc};
@@ -573,17 +580,18 @@ mod tests {
     use crate::registry::tests::ONE_AT_A_TIME as EVENT_LOOPS;
 
     /// Only one thread of a process may stop others.
-    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    pub static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-    struct Counting {
-        thread: Thread,
+    /// A thread that is busy until this is dropped.
+    pub struct Counting {
+        pub thread: Thread,
         count: Arc<AtomicU64>,
         end: Arc<AtomicBool>,
         handle: Option<thread::JoinHandle<()>>,
     }
 
     impl Counting {
-        fn new() -> Self {
+        pub fn new() -> Self {
             let count = Arc::new(AtomicU64::new(0));
             let end = Arc::new(AtomicBool::new(false));
             let (sender, receiver) = mpsc::channel();
@@ -609,6 +617,44 @@ mod tests {
         fn drop(&mut self) {
             self.end.store(true, Ordering::Relaxed);
             self.handle.take().unwrap().join().unwrap();
+        }
+    }
+
+    /// A thread that blocks all signals.
+    pub struct Blocking {
+        pub thread: Thread,
+        unblock: mpsc::Sender<()>,
+        handle: thread::JoinHandle<()>,
+    }
+
+    impl Blocking {
+        pub fn new() -> Self {
+            let (ready, when_ready) = mpsc::channel();
+            let (unblock, when_unblocked) = mpsc::channel::<()>();
+            let handle = thread::spawn(move || {
+                let thread = Thread::current().unwrap();
+                // SAFETY: blocks all signals in this thread, and none again.
+                unsafe {
+                    let mut all = MaybeUninit::uninit();
+                    let mut before = MaybeUninit::uninit();
+                    libc::sigfillset(all.as_mut_ptr());
+                    libc::pthread_sigmask(libc::SIG_BLOCK, all.as_ptr(), before.as_mut_ptr());
+                    ready.send(thread).unwrap();
+                    when_unblocked.recv().unwrap();
+                    libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), ptr::null_mut());
+                }
+            });
+            Self {
+                thread: when_ready.recv().unwrap(),
+                unblock,
+                handle,
+            }
+        }
+
+        /// It handles the signals that came meanwhile, and ends.
+        pub fn unblock(self) {
+            self.unblock.send(()).unwrap();
+            self.handle.join().unwrap();
         }
     }
 
@@ -755,28 +801,12 @@ mod tests {
     #[test]
     fn a_thread_that_blocks_the_signal_is_given_up_and_a_late_handler_does_no_harm() {
         let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-        let (ready, when_ready) = mpsc::channel();
-        let (unblock, when_unblocked) = mpsc::channel::<()>();
-        let handle = thread::spawn(move || {
-            let thread = Thread::current().unwrap();
-            // SAFETY: blocks all signals in this thread, and none again.
-            unsafe {
-                let mut all = MaybeUninit::uninit();
-                let mut before = MaybeUninit::uninit();
-                libc::sigfillset(all.as_mut_ptr());
-                libc::pthread_sigmask(libc::SIG_BLOCK, all.as_ptr(), before.as_mut_ptr());
-                ready.send(thread).unwrap();
-                when_unblocked.recv().unwrap();
-                libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), ptr::null_mut());
-            }
-        });
-        let blocked = when_ready.recv().unwrap();
+        let blocked = Blocking::new();
         assert!(matches!(
-            blocked.while_stopped(|_| ()),
+            blocked.thread.while_stopped(|_| ()),
             Err(StopError::TimedOut)
         ));
-        unblock.send(()).unwrap();
-        handle.join().unwrap();
+        blocked.unblock();
 
         let counting = Counting::new();
         stop(&counting.thread, |_| ());

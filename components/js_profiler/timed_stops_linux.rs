@@ -59,12 +59,7 @@ struct Timed<W> {
 unsafe fn run<W: TimedWork>(timed: *mut c_void, registers: Registers) {
     // SAFETY: see above.
     let timed = unsafe { &mut *timed.cast::<Timed<W>>() };
-    let stopped = Stopped {
-        pc: registers.pc,
-        sp: registers.sp,
-        fp: registers.fp,
-        stack: timed.stack,
-    };
+    let stopped = Stopped::new(registers, timed.stack);
     if timed.panic.is_none() {
         let result = panic::catch_unwind(AssertUnwindSafe(|| timed.work.run(&stopped)));
         timed.panic = result.err();
@@ -236,10 +231,11 @@ impl Drop for Timer {
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::AtomicU64;
-    use std::sync::{Arc, mpsc};
+    use std::sync::{Arc, PoisonError};
     use std::thread;
 
     use super::*;
+    use crate::suspend::tests::{Blocking, Counting as Busy, ONE_AT_A_TIME};
 
     /// Counts its calls.
     struct Counting(Arc<AtomicU64>);
@@ -259,46 +255,11 @@ mod tests {
         }
     }
 
-    /// A thread that is busy until this is dropped.
-    struct Busy {
-        thread: Thread,
-        end: Arc<AtomicBool>,
-        handle: Option<thread::JoinHandle<()>>,
-    }
-
-    impl Busy {
-        fn begin() -> Self {
-            let end = Arc::new(AtomicBool::new(false));
-            let (sender, receiver) = mpsc::channel();
-            let handle = thread::spawn({
-                let end = end.clone();
-                move || {
-                    sender.send(Thread::current().unwrap()).unwrap();
-                    while !end.load(Ordering::Relaxed) {
-                        std::hint::spin_loop();
-                    }
-                }
-            });
-            Self {
-                thread: receiver.recv().unwrap(),
-                end,
-                handle: Some(handle),
-            }
-        }
-
-        fn stops(&self, count: usize) -> (TimedStops<Counting>, Arc<AtomicU64>) {
-            let calls = Arc::new(AtomicU64::new(0));
-            let work = Counting(calls.clone());
-            let stops = TimedStops::new(self.thread, count, work).expect("there is a place");
-            (stops, calls)
-        }
-    }
-
-    impl Drop for Busy {
-        fn drop(&mut self) {
-            self.end.store(true, Ordering::Relaxed);
-            self.handle.take().unwrap().join().unwrap();
-        }
+    fn stops_of(busy: &Busy, count: usize) -> (TimedStops<Counting>, Arc<AtomicU64>) {
+        let calls = Arc::new(AtomicU64::new(0));
+        let work = Counting(calls.clone());
+        let stops = TimedStops::new(busy.thread, count, work).expect("there is a place");
+        (stops, calls)
     }
 
     fn after(milliseconds: u64) -> Instant {
@@ -313,8 +274,9 @@ mod tests {
 
     #[test]
     fn a_thread_does_the_work_at_each_time_and_can_be_told_again() {
-        let busy = Busy::begin();
-        let (mut stops, calls) = busy.stops(3);
+        let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let busy = Busy::new();
+        let (mut stops, calls) = stops_of(&busy, 3);
         for round in 0..100 {
             assert!(!stops.is_armed());
             stops.arm([after(1), after(2), after(3)]).unwrap();
@@ -327,9 +289,10 @@ mod tests {
 
     #[test]
     fn two_threads_do_their_own_work() {
-        let (one, other) = (Busy::begin(), Busy::begin());
-        let (mut stops, calls) = one.stops(2);
-        let (mut other_stops, other_calls) = other.stops(2);
+        let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let (one, other) = (Busy::new(), Busy::new());
+        let (mut stops, calls) = stops_of(&one, 2);
+        let (mut other_stops, other_calls) = stops_of(&other, 2);
         stops.arm([after(1), after(2)]).unwrap();
         wait_for(&calls, 2);
         assert_eq!(other_calls.load(Ordering::Relaxed), 0);
@@ -340,16 +303,18 @@ mod tests {
 
     #[test]
     fn a_time_that_has_passed_is_now() {
-        let busy = Busy::begin();
-        let (mut stops, calls) = busy.stops(1);
+        let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let busy = Busy::new();
+        let (mut stops, calls) = stops_of(&busy, 1);
         stops.arm([Instant::now()]).unwrap();
         wait_for(&calls, 1);
     }
 
     #[test]
     fn nothing_is_done_once_it_is_told_to_leave_it() {
-        let busy = Busy::begin();
-        let (mut stops, calls) = busy.stops(2);
+        let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let busy = Busy::new();
+        let (mut stops, calls) = stops_of(&busy, 2);
         stops.arm([after(10_000), after(20_000)]).unwrap();
         for timer in &stops.timers {
             assert_ne!(timer.left(), Duration::ZERO);
@@ -363,37 +328,23 @@ mod tests {
 
     #[test]
     fn a_signal_that_comes_late_does_nothing() {
-        let (ready, when_ready) = mpsc::channel();
-        let (unblock, when_unblocked) = mpsc::channel::<()>();
-        let handle = thread::spawn(move || {
-            let thread = Thread::current().unwrap();
-            // SAFETY: blocks all signals in this thread, and none again.
-            unsafe {
-                let mut all = MaybeUninit::uninit();
-                let mut before = MaybeUninit::uninit();
-                libc::sigfillset(all.as_mut_ptr());
-                libc::pthread_sigmask(libc::SIG_BLOCK, all.as_ptr(), before.as_mut_ptr());
-                ready.send(thread).unwrap();
-                when_unblocked.recv().unwrap();
-                libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), ptr::null_mut());
-            }
-        });
+        let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let blocked = Blocking::new();
         let calls = Arc::new(AtomicU64::new(0));
-        let thread = when_ready.recv().unwrap();
-        let mut stops = TimedStops::new(thread, 1, Counting(calls.clone())).unwrap();
+        let mut stops = TimedStops::new(blocked.thread, 1, Counting(calls.clone())).unwrap();
         stops.arm([Instant::now()]).unwrap();
         while stops.timers[0].left() != Duration::ZERO {
             thread::yield_now();
         }
         stops.disarm();
-        unblock.send(()).unwrap();
-        handle.join().unwrap();
+        blocked.unblock();
         assert_eq!(calls.load(Ordering::Relaxed), 0);
     }
 
     #[test]
     fn a_panic_of_the_work_is_one_of_who_collects_it() {
-        let busy = Busy::begin();
+        let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let busy = Busy::new();
         let mut stops = TimedStops::new(busy.thread, 1, Panicking).unwrap();
         let has_panicked = |stops: &mut TimedStops<_>| {
             stops.arm([Instant::now()]).unwrap();
@@ -413,7 +364,8 @@ mod tests {
 
     #[test]
     fn places_are_given_back() {
-        let busy = Busy::begin();
+        let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let busy = Busy::new();
         let mut all = Vec::new();
         // Others may have some.
         while let Some(place) = Place::claim() {
@@ -423,6 +375,6 @@ mod tests {
         let error = TimedStops::new(busy.thread, 1, Counting(calls)).err();
         assert_eq!(error.unwrap().to_string(), "all places are taken");
         drop(all);
-        busy.stops(1);
+        stops_of(&busy, 1);
     }
 }
