@@ -16,6 +16,7 @@ use log::{debug, warn};
 use malloc_size_of_derive::MallocSizeOf;
 use servo_base::cross_process_instant::CrossProcessInstant;
 use servo_base::id::BrowsingContextId;
+use smallvec::SmallVec;
 
 use crate::ahead::{Ahead, HORIZON, MAX_AHEAD, WalkAhead};
 use crate::comparison::Comparison;
@@ -301,7 +302,7 @@ impl Group {
     }
 
     /// The next ticks, and when they are due, as far as walks can be asked for ahead.
-    fn next_due(&self, ticks: &Ticks) -> Vec<(u64, Instant)> {
+    fn next_due(&self, ticks: &Ticks) -> SmallVec<[(u64, Instant); MAX_AHEAD]> {
         let now = Instant::now();
         let current = ticks.at(now);
         // What is due already cannot wait.
@@ -312,7 +313,7 @@ impl Group {
             .as_ref()
             .is_none_or(GroupRecording::has_stacks);
         if is_late || !is_stopped {
-            return Vec::new();
+            return SmallVec::new();
         }
         iter::successors(self.next_tick_after(current), |&tick| {
             self.next_tick_after(tick)

@@ -48,6 +48,8 @@ pub struct Stopped {
     pub pc: usize,
     pub sp: usize,
     pub fp: usize,
+    /// What code of WebAssembly has its instance in.
+    pub wasm_instance: usize,
     pub stack: StackBounds,
 }
 
@@ -66,6 +68,7 @@ impl Stopped {
             pc: registers.pc,
             sp: registers.sp,
             fp: registers.fp,
+            wasm_instance: registers.wasm_instance,
             stack,
         }
     }
@@ -76,6 +79,7 @@ pub struct Registers {
     pc: usize,
     sp: usize,
     fp: usize,
+    wasm_instance: usize,
 }
 
 /// A walk that a thread is to run, and then its result.
@@ -303,16 +307,19 @@ fn registers_of(context: &libc::ucontext_t) -> Registers {
         pc: registers[libc::REG_RIP as usize] as usize,
         sp: registers[libc::REG_RSP as usize] as usize,
         fp: registers[libc::REG_RBP as usize] as usize,
+        wasm_instance: registers[libc::REG_R14 as usize] as usize,
     }
 }
 
 #[cfg(target_arch = "aarch64")]
 fn registers_of(context: &libc::ucontext_t) -> Registers {
     const FRAME_POINTER: usize = 29;
+    const WASM_INSTANCE: usize = 23;
     Registers {
         pc: context.uc_mcontext.pc as usize,
         sp: context.uc_mcontext.sp as usize,
         fp: context.uc_mcontext.regs[FRAME_POINTER] as usize,
+        wasm_instance: context.uc_mcontext.regs[WASM_INSTANCE] as usize,
     }
 }
 

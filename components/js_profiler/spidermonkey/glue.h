@@ -119,6 +119,8 @@ struct StrobeStopped {
   uintptr_t pc;
   uintptr_t sp;
   uintptr_t fp;
+  // What code of WebAssembly has its instance in.
+  uintptr_t wasm_instance;
   uintptr_t stack_low;
   uintptr_t stack_high;
 };

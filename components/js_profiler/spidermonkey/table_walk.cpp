@@ -282,6 +282,8 @@ struct Position {
   bool unsure = false;
   // The chain was broken and taken up again.
   bool guessed = false;
+  // Of the registers of the stopped thread.
+  uintptr_t wasmInstance = 0;
 };
 
 bool IsIonCode(JSScript* script, uintptr_t pc) {
@@ -393,8 +395,23 @@ class JitWalk {
   }
   void emitFunction(uintptr_t fp, JSScript* script, uintptr_t pc, bool leaf, uintptr_t returnAddress);
   void emitExitCallee(uintptr_t exit);
-  bool isWasmLinked(uintptr_t pc, uintptr_t fp) const;
-  Walked fromWasm(uintptr_t pc, uintptr_t fp);
+
+  enum class WasmEnd { Done, CalledByJit, Inconsistent };
+  WasmEnd emitWasm(uintptr_t pc, uintptr_t* fp, const wasm::Instance* instance, uintptr_t callee);
+  // The same and all older frames.
+  Walked fromWasm(uintptr_t pc, uintptr_t fp, const wasm::Instance* instance, uintptr_t callee) {
+    switch (emitWasm(pc, &fp, instance, callee)) {
+      case WasmEnd::Done:
+        return Walked::Done;
+      case WasmEnd::CalledByJit:
+        return emitFrom(fp);
+      case WasmEnd::Inconsistent:
+        return Walked::Inconsistent;
+    }
+    MOZ_CRASH("no end");
+  }
+  bool holdsWasmFrame(uintptr_t fp) const { return stack_.contains(fp, sizeof(wasm::FrameWithInstances)); }
+  const wasm::Instance* nearestInstance(uintptr_t fp) const;
   Walked fromWasmRegisters(const Position& position);
 
   StrobeFramePlace placeOf(uintptr_t fp) const {
@@ -484,9 +501,10 @@ Walked JitWalk::fromExit() {
     }
     if (activation_->isWasmTrapping()) {
       // The frame is that of the function that trapped, which has called nothing.
-      return fromWasm(reinterpret_cast<uintptr_t>(activation_->wasmTrapData().unwoundPC), exit);
+      auto pc = reinterpret_cast<uintptr_t>(activation_->wasmTrapData().unwoundPC);
+      return fromWasm(pc, exit, nullptr, 0);
     }
-    return fromWasm(stack_.word(exit + ReturnAddressOffset), stack_.word(exit));
+    return fromWasm(stack_.word(exit + ReturnAddressOffset), stack_.word(exit), nullptr, exit);
   }
   uintptr_t exit = jsExitFP();
   if (!exit) {
@@ -525,7 +543,7 @@ Walked JitWalk::fromRegisters(Position position) {
         return emitFromExit(exit);
       }
       if (wasm::LookupCodeBlock(pc)) {
-        return position.leaf ? fromWasmRegisters(position) : fromWasm(position.pc, position.fp);
+        return position.leaf ? fromWasmRegisters(position) : fromWasm(position.pc, position.fp, nullptr, 0);
       }
       Walked result;
       switch (inJit(position, &result)) {
@@ -943,7 +961,19 @@ Walked JitWalk::emitFrom(Link link) {
         if (!stack_.contains(exit, 2 * sizeof(uintptr_t))) {
           return contradict("the frame that left WebAssembly is not on the stack");
         }
-        return fromWasm(stack_.word(exit + ReturnAddressOffset), stack_.word(exit));
+        // No call: the two kinds of code may take turns for as many frames as there are, and a handler has
+        // little stack.
+        uintptr_t fp = stack_.word(exit);
+        switch (emitWasm(stack_.word(exit + ReturnAddressOffset), &fp, nullptr, exit)) {
+          case WasmEnd::Done:
+            return Walked::Done;
+          case WasmEnd::CalledByJit:
+            link.callerFrame = fp;
+            break;
+          case WasmEnd::Inconsistent:
+            return Walked::Inconsistent;
+        }
+        break;
       }
       case FrameType::CppToJSJit:
         return Walked::Done;
@@ -957,56 +987,73 @@ Walked JitWalk::emitFrom(Link link) {
   return Walked::Done;
 }
 
-// Whether the frames from a position in WebAssembly code are linked up to what called it.
-bool JitWalk::isWasmLinked(uintptr_t pc, uintptr_t fp) const {
-  while (true) {
+// The instance of a function of WebAssembly, whose frame is at `fp`: who calls what may be another instance's
+// leaves both instances in the frame. Null if that is far away, or what is there is no frame.
+const wasm::Instance* JitWalk::nearestInstance(uintptr_t fp) const {
+  // A recursion has no such call but the first one. A frame takes some 0.1 µs.
+  constexpr int MaxFrames = 512;
+  for (int frame = 0; frame < MaxFrames && holdsWasmFrame(fp); frame++) {
+    auto* returnAddress = reinterpret_cast<void*>(stack_.word(fp + ReturnAddressOffset));
     const wasm::CodeRange* range = nullptr;
-    if (!wasm::LookupCodeBlock(reinterpret_cast<void*>(pc), &range) || range->isEntry()) {
-      return true;
+    const wasm::Code* caller = wasm::LookupCode(returnAddress, &range);
+    wasm::CallSite site;
+    if (!caller || range->isEntry() ||
+        (caller->lookupCallSite(returnAddress, &site) && site.mightBeCrossInstance())) {
+      return reinterpret_cast<wasm::FrameWithInstances*>(fp)->calleeInstance();
     }
-    if (!stack_.contains(fp, 2 * sizeof(uintptr_t)) || stack_.word(fp) <= fp) {
-      return false;
+    if (stack_.word(fp) <= fp) {
+      return nullptr;
     }
-    pc = stack_.word(fp + ReturnAddressOffset);
     fp = stack_.word(fp);
   }
+  return nullptr;
 }
 
-// The frames from a position in WebAssembly code, whose frame is at `fp`.
-Walked JitWalk::fromWasm(uintptr_t pc, uintptr_t fp) {
+// The frames from a position in WebAssembly code, whose frame is at `*fp`, up to what called it. `instance`, if it
+// is of that code, is the first frame's. `callee` is the frame of what was called from there, or 0.
+JitWalk::WasmEnd JitWalk::emitWasm(uintptr_t pc, uintptr_t* fp, const wasm::Instance* instance, uintptr_t callee) {
+  auto isNotOnStack = [&] {
+    contradict("a frame of WebAssembly is not on the stack");
+    return WasmEnd::Inconsistent;
+  };
   // The instance of a frame is on the stack, and cannot be told from what was left behind there.
-  if (!trusted_ || !isWasmLinked(pc, fp)) {
-    return contradict("a frame of WebAssembly is not on the stack");
+  if (!trusted_) {
+    return isNotOnStack();
   }
-  JS::Realm* realm = nullptr;
   while (!writer_.full()) {
     const wasm::CodeRange* range = nullptr;
     const wasm::CodeBlock* block = wasm::LookupCodeBlock(reinterpret_cast<void*>(pc), &range);
     if (!block || range->isJitEntry()) {
       // Called by JIT code: directly, by an exit frame made for it, or through an entry stub.
-      return emitFrom(fp);
+      return WasmEnd::CalledByJit;
     }
     if (range->isInterpEntry()) {
-      return Walked::Done;
+      return WasmEnd::Done;
     }
-    uintptr_t returnAddress = stack_.word(fp + ReturnAddressOffset);
+    if (!stack_.contains(*fp, 2 * sizeof(uintptr_t)) || stack_.word(*fp) <= *fp) {
+      return isNotOnStack();
+    }
+    // Who calls what may be another instance's goes on with what it has left in the callee's frame.
+    wasm::CallSite site;
+    if (callee && holdsWasmFrame(callee) && block->code->lookupCallSite(reinterpret_cast<void*>(pc), &site) &&
+        site.mightBeCrossInstance()) {
+      instance = reinterpret_cast<wasm::FrameWithInstances*>(callee)->callerInstance();
+    }
+    uintptr_t returnAddress = stack_.word(*fp + ReturnAddressOffset);
     if (range->isFunction()) {
-      if (!realm) {
-        realm = wasm::GetNearestEffectiveInstance(reinterpret_cast<const wasm::Frame*>(fp))->realm();
+      if (!instance || &instance->code() != block->code) {
+        instance = nearestInstance(*fp);
       }
-      writer_.appendWasm(*block->code, range->funcIndex(), realm, {fp, returnAddress, 0});
-      // The caller may be another instance's, of another realm.
-      const wasm::Code* caller = wasm::LookupCode(reinterpret_cast<void*>(returnAddress));
-      wasm::CallSite site;
-      if (!caller || !caller->lookupCallSite(reinterpret_cast<void*>(returnAddress), &site) ||
-          site.mightBeCrossInstance()) {
-        realm = nullptr;
+      if (!instance) {
+        return isNotOnStack();
       }
+      writer_.appendWasm(*block->code, range->funcIndex(), instance->realm(), {*fp, returnAddress, 0});
     }
+    callee = *fp;
     pc = returnAddress;
-    fp = stack_.word(fp);
+    *fp = stack_.word(*fp);
   }
-  return Walked::Done;
+  return WasmEnd::Done;
 }
 
 Walked JitWalk::fromWasmRegisters(const Position& position) {
@@ -1021,7 +1068,13 @@ Walked JitWalk::fromWasmRegisters(const Position& position) {
       !wasm::StartUnwinding(state, &unwound, &unwoundCaller)) {
     return contradict("WebAssembly is between two frames");
   }
-  return fromWasm(reinterpret_cast<uintptr_t>(unwound.pc), reinterpret_cast<uintptr_t>(unwound.fp));
+  // The register is a function's, not that of the code between functions. One that has no frame yet may be of
+  // another instance than its caller.
+  const wasm::Instance* instance = nullptr;
+  if (!unwoundCaller && unwound.codeRange && unwound.codeRange->isFunction()) {
+    instance = reinterpret_cast<const wasm::Instance*>(position.wasmInstance);
+  }
+  return fromWasm(reinterpret_cast<uintptr_t>(unwound.pc), reinterpret_cast<uintptr_t>(unwound.fp), instance, 0);
 }
 
 // Whether the fields of an interpreter activation have been filled in: it is on the list before they
@@ -1079,7 +1132,12 @@ StrobeWalk strobe_walk_table(JSContext* cx, const StrobeStopped* stopped, Strobe
       size_t before = writer.length();
       JitWalk walk(cx, writer, activation->asJit(), StackMemory(low, high), stopped->stack_high);
       Walked result =
-          youngest ? walk.fromRegisters({stopped->pc, stopped->sp, stopped->fp, true}) : walk.fromExit();
+          youngest ? walk.fromRegisters({.pc = stopped->pc,
+                                         .sp = stopped->sp,
+                                         .fp = stopped->fp,
+                                         .leaf = true,
+                                         .wasmInstance = stopped->wasm_instance})
+                   : walk.fromExit();
       if (result == Walked::Inconsistent) {
         stack->contradiction = walk.contradiction();
         return STROBE_WALK_INCONSISTENT;

@@ -98,3 +98,54 @@ fn frames_that_calls_of_wasm_left_behind_are_none() {
     .assert_hold(&trace);
     trace.assert_sampled(&["evaluate", "wasm-function[1]"]);
 }
+
+/// Of a stack, unless told.
+const MOST_FRAMES: usize = 512;
+
+/// Visits wasm-deep.html, whose stacks at the bottom are so deep, and gives the depth and the leaf of each
+/// sample's stack.
+fn deep_stacks_of_wasm(kind: &str, depth: usize) -> Vec<(usize, String)> {
+    let site = Site::allowing().serve();
+    let result = site
+        .visit(&format!("/wasm-deep.html?kind={kind}&depth={depth}"))
+        .preference("js_profiling_base_interval_us=100")
+        .run();
+    let trace = Trace::read(&result["trace"]);
+    let [start, end] = ["start", "end"].map(|time| result[time].as_f64().unwrap());
+    let samples = trace.samples_between(start, end);
+    samples
+        .map(|sample| {
+            let labels = trace.labels(sample);
+            (labels.len(), trace.leaf(sample).unwrap_or("").to_owned())
+        })
+        .collect()
+}
+
+/// A walk that goes deeper into its own stack with each turn has too little of it where it interrupts the
+/// handler of a trap.
+#[test]
+fn scripts_and_wasm_may_take_turns_on_a_stack_as_often_as_they_like() {
+    let stacks = deep_stacks_of_wasm("alternation", 300);
+    let deep = stacks.iter().filter(|(depth, _)| *depth == MOST_FRAMES);
+    let (deep, all) = (deep.count(), stacks.len());
+    assert!(all > 100 && deep >= all * 8 / 10, "{deep} of {all}");
+}
+
+/// The instance of its functions is with the first call, thousands of frames away.
+#[test]
+fn deep_recursions_of_wasm_have_their_stacks() {
+    let stacks = deep_stacks_of_wasm("recursion", 5000);
+    for leaf in ["wasm-function[1]", "work"] {
+        let at_leaf = stacks.iter().filter(|(_, label)| label == leaf);
+        let (deep, all) = at_leaf.fold((0, 0), |(deep, all), (depth, _)| {
+            (deep + usize::from(*depth == MOST_FRAMES), all + 1)
+        });
+        assert!(all > 10 && deep >= all * 8 / 10, "{leaf}: {deep} of {all}");
+    }
+    let known = stacks.iter().filter(|(depth, _)| *depth > 0).count();
+    assert!(
+        known >= stacks.len() * 9 / 10,
+        "{known} of {}",
+        stacks.len()
+    );
+}
