@@ -7,6 +7,7 @@
 import argparse
 import datetime
 import json
+import math
 import os
 import signal
 import threading
@@ -32,6 +33,7 @@ from .stops import stops
 from .turns import Turns
 from .workers import workers
 
+PROCESSORS = os.cpu_count() or 1
 # A slow machine, and a build that is not optimised, may take this much longer than is said before, and this much more.
 BOUND_FACTOR = 10.0
 BOUND_BEYOND = 300.0
@@ -54,6 +56,8 @@ WARM_UP_SECONDS = 6.0
 TRACE_SAMPLES = 100_000
 # So that a long trace is there soon, and the page's interval is the browser's.
 TRACE_PREFERENCES = {"js_profiling_base_interval_us": "100"}
+# What is counted takes so many times as long.
+COUNTING_FACTOR = 30
 # Starting a browser and ending it.
 SECONDS_PER_VISIT = 1.5
 
@@ -93,7 +97,10 @@ def bench(options: argparse.Namespace):
         measured = [ours, other] if other else [ours]
         names = ("rounds", "pairs", "blocks", "loads")
         settings = {name: getattr(options, name) for name in names if hasattr(options, name)}
-        compare(options.suite, measured, settings, saved)
+        if options.suite == "instructions":
+            compare(options.suite, [browsers.counted(ours)], settings, saved, measure_apart)
+        else:
+            compare(options.suite, measured, settings, saved)
 
 
 def visits_of(suite: str, settings: dict[str, int]) -> list[Visit]:
@@ -106,10 +113,12 @@ def visits_of(suite: str, settings: dict[str, int]) -> list[Visit]:
     if suite == "scale":
         pairs = settings["pairs"]
         return [Visit(f"/scale/scale.html?pairs={pairs}", 4 + 8.5 * (pairs + 1), ALLOWING_HEADERS, {})]
-    if suite == "policy":
+    if suite in ("policy", "instructions"):
         page = f"/policy/policy.html?parts={POLICY_PARTS}&loads={settings['loads']}"
         loads = settings["loads"]
-        seconds = 1.2 * len(POLICIES) * (loads + 1)
+        seconds = 1.2 * (loads + 1)
+        # Side by side, or with the others in turn.
+        seconds *= COUNTING_FACTOR * math.ceil(len(POLICIES) / PROCESSORS) if suite == "instructions" else len(POLICIES)
         return [Visit(page, seconds, headers, {"variant": variant}, loads) for variant, headers in POLICIES.items()]
     if suite == "trace":
         # For each format with and without samples.
@@ -119,8 +128,21 @@ def visits_of(suite: str, settings: dict[str, int]) -> list[Visit]:
     raise MachError(f"there is no suite {suite}")
 
 
-def compare(suite: str, measured: list[Browser], settings: dict[str, int], saved: Path):
+def measure_apart(browser: Browser, visits: list[Visit], log: Path) -> list[dict]:
+    """The results of pages of which none waits for another, as many at once as there are processors."""
+    with ThreadPoolExecutor(PROCESSORS) as threads:
+        return [result for [result] in threads.map(lambda visit: measure_visits(browser, [visit], log), visits)]
+
+
+def compare(
+    suite: str,
+    measured: list[Browser],
+    settings: dict[str, int],
+    saved: Path,
+    measure: Callable[[Browser, list[Visit], Path], list[dict]] | None = None,
+):
     """Round by round, each page in each browser; saves what they post, and prints what it says."""
+    measure = measure or measure_visits
     visits = visits_of(suite, settings)
     rounds = settings["rounds"]
     seconds = rounds * len(measured) * (max(visit.seconds for visit in visits) + SECONDS_PER_VISIT)
@@ -143,7 +165,7 @@ def compare(suite: str, measured: list[Browser], settings: dict[str, int], saved
     for number in range(rounds):
         # None is always the first, so that whatever drifts meets both.
         for index in sorted(range(len(measured)), reverse=number % 2 == 1):
-            results = measure_visits(measured[index], visits, log)
+            results = measure(measured[index], visits, log)
             for visit, result in zip(visits, results, strict=True):
                 measurement["browsers"][index]["results"].append({**result, **visit.labels, "round": number})
         # What there is stays if a later round fails.

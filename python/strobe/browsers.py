@@ -11,12 +11,19 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import process
+from . import process, toolchain
 from .errors import MachError
 from .run import read_result, visit
 from .server import PageServer
 
 CHROMIUM_FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking")
+
+# Instructions alone, of code that may be made while it runs.
+CACHEGRIND_FLAGS = ("--tool=cachegrind", "--cache-sim=no", "--branch-sim=no", "--smc-check=all-non-file", "--quiet")
+
+# Functions of the engine in what cachegrind writes, and code without a name, which is what the engine compiles. Others
+# also wait, for as long as it takes and by looking again and again: their counts say little.
+ENGINE = re.compile(r"\b(js|JS|mozilla)::|^fn=\?\?\?$")
 
 
 @dataclass(frozen=True)
@@ -28,9 +35,12 @@ class Browser:
     build: str | None = None
     arguments: tuple[str, ...] = ()
 
-    def measure(self, server: PageServer, page: str, bound: float, log: Path, started=None) -> dict:
-        """Visits a page in a new browser and returns the result that it posts; what the browser logs goes to `log`."""
-        results = []
+    def measure(self, server: PageServer, page: str, bound: float, log: Path, started=None, results=None) -> dict:
+        """Visits a page in a new browser and returns the result that it posts; what the browser logs goes to `log`.
+
+        Whoever wants the result although the browser fails after it gives a list for it.
+        """
+        results = [] if results is None else results
 
         def received(body: bytes):
             results.append(read_result(body, f"{page} in {self.name}"))
@@ -50,6 +60,44 @@ class Chromium(Browser):
             arguments = [*self.arguments, f"--user-data-dir={profile}"]
             # It stays when its last page has closed.
             visit(self.binary, arguments, server, page, received, bound, ends=False, **options)
+
+
+class Counted(Browser):
+    """Under valgrind's cachegrind: a result has the instructions that the engine has executed from start to end."""
+
+    def measure(self, server: PageServer, page: str, bound: float, log: Path, started=None) -> dict:
+        with tempfile.TemporaryDirectory(prefix="mach-cachegrind-") as folder:
+            counts = Path(folder) / "counts"
+            arguments = (*CACHEGRIND_FLAGS, f"--cachegrind-out-file={counts}", str(self.binary), *self.arguments)
+            under = Browser(self.name, Path(toolchain.valgrind()), self.version, self.build, arguments)
+            results = []
+            try:
+                under.measure(server, page, bound, log, started, results)
+            except MachError:
+                # The shell waits for the engine's end, and not as long as that may take here.
+                if not results or not counts.exists():
+                    raise
+            [result] = results
+            return {**result, "instructions": read_instructions(counts)}
+
+
+def read_instructions(counts: Path) -> int:
+    """The sum over the engine's functions in a file that cachegrind has written."""
+    # https://valgrind.org/docs/manual/cg-manual.html#cg-manual.impl-details
+    total, is_counted = 0, False
+    for line in counts.read_text(encoding="utf-8", errors="replace").splitlines():
+        if line.startswith("fn="):
+            is_counted = ENGINE.search(line) is not None
+        elif is_counted and line[:1].isdecimal():
+            total += int(line.split()[1])
+    if not total:
+        raise MachError(f"what cachegrind has counted, {counts.name}, has no function of the engine")
+    return total
+
+
+def counted(browser: Browser) -> Counted:
+    toolchain.valgrind()
+    return Counted(browser.name, browser.binary, browser.version, browser.build, browser.arguments)
 
 
 def strobe(binary: Path, preferences: dict[str, str] | None = None) -> Browser:

@@ -98,12 +98,11 @@ def check_miri(cargo: list[str], chosen: str):
 
 
 def valgrind():
-    if not shutil.which("valgrind"):
-        raise MachError("valgrind is not installed; run `apt-get install valgrind`")
+    valgrind_program = toolchain.valgrind()
     _prepare()
     for program, folder in test_programs(PURE_CRATES):
         command = [
-            "valgrind",
+            valgrind_program,
             "--quiet",
             "--leak-check=full",
             "--errors-for-leak-kinds=definite",

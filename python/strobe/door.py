@@ -280,6 +280,14 @@ def make_parser() -> argparse.ArgumentParser:
         rounds=2,
     )
     add_count(policy, "--loads", 20, "loads per round and header")
+    instructions = add_suite(
+        "instructions",
+        "the instructions of the loads of policy, counted by valgrind",
+        "They say what a header costs where times are too noisy to tell. The machine may be at work. The "
+        "engine's instructions are counted from the browser's start to its end: of the rounds the least counts.",
+    )
+    add_count(instructions, "--rounds", 2, "how often each browser is started anew for each page")
+    add_count(instructions, "--loads", 3, "loads per round and header")
     add_comparison(
         "trace",
         "stopping profilers with 100,000 samples",

@@ -407,6 +407,37 @@ def policy_report(measurement: dict) -> Report:
     return result
 
 
+def instructions_report(measurement: dict) -> Report:
+    """The instructions of each variant against those of the page without a header, the least of all rounds."""
+    [browser] = measurement["browsers"]
+    name = browser["name"]
+    with _reading("instructions", name):
+        least: dict[str, float] = {}
+        for posted in browser["results"]:
+            counted = _positive(posted["instructions"])
+            least[posted["variant"]] = min(counted, least.get(posted["variant"], counted))
+        reference, control, *allowing = least
+    caption = "Instructions of the engine of a browser that loads a page with a policy header, and of one without"
+    rows = [["header", f"{name}, millions", "ratio"]]
+    rows.append([reference, f"{least[reference] / 1e6:.0f}", ""])
+    ratios = {variant: least[variant] / least[reference] for variant in (control, *allowing)}
+    rows += [[variant, f"{least[variant] / 1e6:.0f}", _ratio(ratio)] for variant, ratio in ratios.items()]
+    result = Report([Table(rows, caption)])
+    result.add_control("of the instructions", name, ratios[control])
+    for variant in allowing:
+        result.limits.append(
+            Limit(
+                f"{variant}, instructions",
+                {name: _ratio(ratios[variant])},
+                {name: _ratio(ratios[control])},
+                f"1 ± {POLICY_BAND:g}",
+                _at_most(abs(ratios[variant] - 1), POLICY_BAND),
+                (ratios[control],),
+            )
+        )
+    return result
+
+
 def _trimmed(values: Iterable[float], average: Callable[[list[float]], float]) -> float:
     """The average of the values without the tenth of them at either end."""
     return average(_trim(values)[0])
@@ -584,6 +615,7 @@ def _speed(steps: list[dict], key: str) -> float:
 REPORTS: dict[str, Callable[[dict], Report]] = {
     "overhead": overhead_report,
     "policy": policy_report,
+    "instructions": instructions_report,
     "trace": trace_report,
     "scale": scale_report,
     "start": start_report,

@@ -19,6 +19,7 @@ DOCUMENT = paths.ROOT / "docs" / "performance.md"
 SUITES = {
     "overhead": "Kernels with a profiler and without",
     "policy": "A policy that allows profiling where nobody profiles",
+    "instructions": "The same in instructions",
     "start": "The first profiler",
     "scale": "Many profilers",
     "trace": "Stopping with a long trace",

@@ -44,6 +44,7 @@ ROWS = {
     "starvations": "starvations",
     "servoPanics": "panics of Servo's own that are known",
     "unnoticedKills": "ends that waited for a killed process",
+    "unendedSharedWorkers": "ends that waited for a shared worker",
 }
 
 

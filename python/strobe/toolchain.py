@@ -4,6 +4,10 @@
 
 """The tools a build needs: which versions, where they are, and the environment they are given by."""
 
+import shutil
+
+from .errors import MachError
+
 CLANG = "19"
 
 # Debian 12's and Ubuntu 24.04's package names, by what they are for.
@@ -41,3 +45,10 @@ def build_environment() -> dict[str, str]:
         # The prebuilt archives hold no headers and cannot be hooked.
         "MOZJS_FROM_SOURCE": "1",
     }
+
+
+def valgrind() -> str:
+    found = shutil.which("valgrind")
+    if found is None:
+        raise MachError("valgrind is not installed; run `apt-get install valgrind`")
+    return found

@@ -451,6 +451,20 @@ if {stays}:
     time.sleep(1000)
 """
 
+# Runs what it is given, and writes what cachegrind would.
+COUNTING_VALGRIND = """\
+#!{python}
+import subprocess, sys
+
+[place] = [number for number, argument in enumerate(sys.argv) if argument.startswith("--cachegrind-out-file=")]
+assert sys.argv[1] == "--tool=cachegrind", sys.argv
+status = subprocess.run(sys.argv[place + 1 :]).returncode
+with open(sys.argv[place].partition("=")[2], "w") as file:
+    file.write("events: Ir\\nfn=wait\\n0 7\\nfn=js::Call(int)\\n0 40000\\n8 4000\\n")
+    file.write("fl=b\\nfn=???\\n0 1000\\nsummary: 45007\\n")
+sys.exit(status)
+"""
+
 
 class CompareTest(unittest.TestCase):
     def setUp(self):
@@ -463,11 +477,11 @@ class CompareTest(unittest.TestCase):
         binary.chmod(0o755)
         return binary
 
-    def compare(self, suite: str, measured, settings) -> dict:
+    def compare(self, suite: str, measured, settings, measure=None) -> dict:
         saved = self.folder / "bench" / f"{suite}.json"
         # What the pages of this suite do not post has no report.
         with contextlib.redirect_stdout(io.StringIO()) as output, mock.patch.object(bench, "report"):
-            bench.compare(suite, measured, settings, saved)
+            bench.compare(suite, measured, settings, saved, measure)
         self.output = output.getvalue()
         return json.loads(saved.read_text())
 
@@ -525,6 +539,22 @@ class CompareTest(unittest.TestCase):
         # The page must ask for as many parts as it has.
         page = (measurement.PAGES / "policy" / "policy.html").read_text()
         self.assertEqual(page.count("/generated/policy.js"), bench.POLICY_PARTS)
+
+    def test_instructions_are_counted(self):
+        valgrind = self.folder / "valgrind"
+        valgrind.write_text(COUNTING_VALGRIND.format(python=sys.executable))
+        valgrind.chmod(0o755)
+        ours = browsers.strobe(self.browser("release/strobe", "strobe 0.1.0"))
+        with mock.patch("shutil.which", return_value=str(valgrind)):
+            counted = browsers.counted(ours)
+            saved = self.compare("instructions", [counted], {"rounds": 2, "loads": 1}, bench.measure_apart)
+        results = saved["browsers"][0]["results"]
+        self.assertEqual([result["variant"] for result in results], 2 * list(bench.POLICIES))
+        self.assertEqual({result["instructions"] for result in results}, {45000})
+        self.assertEqual(results[0]["flags"], ["--headless"])
+        with self.assertRaisesRegex(MachError, "^what cachegrind has counted, counts, has no function of the engine"):
+            (self.folder / "counts").write_text("fn=wait\n0 7\nsummary: 7\n")
+            browsers.read_instructions(self.folder / "counts")
 
     def test_a_browser_that_fails_ends_those_that_wait_for_it(self):
         ours = browsers.strobe(self.browser("debug/strobe", "strobe 0.1.0"))
@@ -820,6 +850,25 @@ class FiguresTest(unittest.TestCase):
         saved = self.policy({})
         saved["browsers"][0]["results"][2]["loads"][0]["scriptMs"] = -1
         with self.assertRaisesRegex(MachError, "^policy: Strobe .* ValueError: -1 is not a positive number"):
+            figures.report(saved)
+
+    def test_instructions(self):
+        counts = {"no header": (40, 41), "no header again": (43, 40), "lazy": (40.4, 50), "eager": (99, 40.5)}
+        results = [
+            {"variant": variant, "round": number, "instructions": 1e9 * count[number]}
+            for number in (0, 1)
+            for variant, count in counts.items()
+        ]
+        saved = made_up("instructions", results)
+        self.check(saved, "lazy, instructions", "1.010", True)
+        self.check(saved, "eager, instructions", "1.012", False)
+        results = saved["browsers"][0]["results"]
+        results[5]["instructions"] = 41.5e9
+        noisy = figures.report(saved)
+        self.assertEqual([limit.verdict for limit in noisy.limits], 2 * ["too noisy"])
+        self.assertIn("Strobe: the control of the instructions is 1.038", noisy.notes[0])
+        del results[3]["instructions"]
+        with self.assertRaisesRegex(MachError, "^instructions: Strobe posted .* KeyError: 'instructions'"):
             figures.report(saved)
 
     def trace(self, milliseconds: float = 40, block: float = 30, gzip_block: float = 4, growth: int = 5_000_000):

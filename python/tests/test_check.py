@@ -66,7 +66,7 @@ class ToolsTest(unittest.TestCase):
 
     def test_without_valgrind_the_error_says_what_to_install(self):
         with (
-            mock.patch.object(check.shutil, "which", return_value=None),
+            mock.patch("shutil.which", return_value=None),
             self.assertRaisesRegex(MachError, "apt-get install valgrind"),
         ):
             check.valgrind()

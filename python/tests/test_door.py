@@ -47,7 +47,7 @@ class DoorTest(unittest.TestCase):
             ("build", "--rel"): "mach build: error: unknown arguments: --rel",
             ("test", "--", "x"): "mach test: error: takes nothing after `--`: x",
             ("run", "a.html", "--headless"): "unknown arguments: --headless; arguments for the browser stand after",
-            ("bench", "speed"): "invalid choice: 'speed' (choose from overhead, policy, trace, scale, ",
+            ("bench", "speed"): "invalid choice: 'speed' (choose from overhead, policy, instructions, trace, ",
             ("bench", "overhead", "--pairs", "0"): "'0' is not a whole number from 1",
             ("bench", "start", "--vs", "firefox"): "invalid choice: 'firefox' (choose from chromium)",
             ("bench", "soak", "--vs", "chromium"): "mach bench soak: error: unknown arguments: --vs chromium",

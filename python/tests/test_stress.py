@@ -38,7 +38,7 @@ what = url.path.rpartition("/")[2]
 def beat(**more):
     connection = http.client.HTTPConnection("127.0.0.1", url.port)
     body = {"identity": "a", "role": "page", "window": "0", "quiet": False, "settled": False, "turns": 5,
-            "counts": {"samples": 3}, "failures": []}
+            "counts": {"samples": 3} | ({"sharedWorkers": 1} if what == "sharing" else {}), "failures": []}
     connection.request("POST", "/beat", json.dumps(body | more))
     return json.loads(connection.getresponse().read())
 if what == "leaving":
@@ -61,6 +61,9 @@ while not closed and not (ended and what != "immortal"):
 if ended and what == "sulking":
     print("strobe: no bricks", file=sys.stderr, flush=True)
     sys.exit(5)
+if ended and what in ("sharing", "unfinished"):
+    print("strobe: the engine did not shut down within 10 s", file=sys.stderr, flush=True)
+    sys.exit(1)
 """
 
 
@@ -393,8 +396,14 @@ class PlayTest(unittest.TestCase):
         self.assertEqual(self.failures("failing"), ["a bent profile (in a page, of turn 5)"])
         self.assertEqual(self.failures("panicking"), ["a thread panicked: no bricks (thread a?..., x.rs:1:1)"])
         self.assertEqual(self.failures("sulking"), ["the browser failed with status 5: strobe: no bricks"])
+        self.assertRegex(self.failures("unfinished")[0], "^the browser failed with status 1: .* did not shut down")
         # Its log is kept.
         self.assertTrue((self.folder / "1-2.log").exists())
+
+    def test_an_end_that_waits_for_a_shared_worker(self):
+        play = self.play("sharing")
+        self.assertEqual(play.failures, [])
+        self.assertEqual(play.counts["unendedSharedWorkers"], 1)
 
     def test_hangs(self):
         def short(what: str, bound=None) -> Watchdog:

@@ -64,6 +64,8 @@ actions.shareWorker = function shareWorker() {
     const worker = new SharedWorker(address);
     worker.onerror = onWorkerError;
     tally("sharedWorkers");
+    // Who ends the browser must know.
+    beat();
 };
 
 function onLife({ data, target }) {
