@@ -4,12 +4,16 @@
 
 //! The browser in a window, on a display of its own, with hands on its keyboard and mouse.
 
-use std::io::{BufRead, BufReader};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::os::unix::fs::FileExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::MutexGuard;
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
 
 use crate::visit::{Browser, binary, one_at_a_time};
 
@@ -26,6 +30,8 @@ pub const CHROME_HEIGHT: i32 = 80;
 pub struct Display {
     server: Child,
     name: String,
+    /// Where the server has the picture.
+    memory: TempDir,
 }
 
 impl Display {
@@ -34,8 +40,14 @@ impl Display {
     /// Panics and says what to install where there is none: what a window does would not be tested.
     pub fn start(width: u32, height: u32) -> Self {
         let screen = format!("{width}x{height}x24");
+        let memory = tempfile::tempdir().expect("a folder for the picture");
         let mut server = Command::new("Xvfb")
             .args(["-displayfd", "1", "-screen", "0", &screen, "-nolisten", "tcp"])
+            // It would begin anew when its last client leaves, and drop one that comes at that moment: a browser
+            // that is looked for by xdotool while it starts.
+            .arg("-noreset")
+            .arg("-fbdir")
+            .arg(memory.path())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -58,6 +70,7 @@ impl Display {
         Self {
             server,
             name: format!(":{number}"),
+            memory,
         }
     }
 
@@ -71,6 +84,38 @@ impl Display {
         let (x, y) = (x.to_string(), y.to_string());
         let done = self.xdotool(&["mousemove", &x, &y, "click", "1"]);
         done.unwrap_or_else(|error| panic!("no click at {x}, {y}: {error}"));
+    }
+
+    /// The colour of a pixel of the screen, as 0xRRGGBB.
+    pub fn colour(&self, x: u32, y: u32) -> u32 {
+        self.read_colour(x, y)
+            .unwrap_or_else(|error| panic!("the pixel at {x}, {y} cannot be read: {error}"))
+    }
+
+    /// From an X window dump: a header of 32-bit numbers, the most significant byte first, the map of colours,
+    /// and the pixels.
+    /// <https://gitlab.freedesktop.org/xorg/proto/xorgproto/-/blob/master/include/X11/XWDFile.h>
+    fn read_colour(&self, x: u32, y: u32) -> io::Result<u32> {
+        const BYTES_OF_MAPPED_COLOUR: u32 = 12;
+        let dump = File::open(self.memory.path().join("Xvfb_screen0"))?;
+        let read = |at: u32| {
+            let mut bytes = [0; 4];
+            dump.read_exact_at(&mut bytes, at.into())?;
+            io::Result::Ok(bytes)
+        };
+        let header = |index: u32| io::Result::Ok(u32::from_be_bytes(read(4 * index)?));
+        let (header_size, byte_order, bits_per_pixel) = (header(0)?, header(7)?, header(11)?);
+        let (bytes_per_line, mapped_colours) = (header(12)?, header(19)?);
+        if bits_per_pixel != 32 {
+            return Err(io::Error::other(format!("it has {bits_per_pixel} bits")));
+        }
+        let pixels = header_size + mapped_colours * BYTES_OF_MAPPED_COLOUR;
+        let bytes = read(pixels + y * bytes_per_line + 4 * x)?;
+        let pixel = match byte_order {
+            0 => u32::from_le_bytes(bytes),
+            _ => u32::from_be_bytes(bytes),
+        };
+        Ok(pixel & 0xFF_FF_FF)
     }
 
     /// What `xdotool` prints for a command, or its error.
@@ -186,6 +231,14 @@ impl<'a> BrowserWindow<'a> {
         self.wait(&format!("the title '{title}'"), |window| {
             let name = display.xdotool(&["getwindowname", &window.window]).ok()?;
             (name.trim_end() == title).then_some(())
+        });
+    }
+
+    /// Waits until a pixel of the window has this colour, 0xRRGGBB: clicks go by what is seen.
+    pub fn wait_for_colour(&mut self, x: i32, y: i32, colour: u32) {
+        let display = self.display;
+        self.wait(&format!("the colour #{colour:06x} at {x}, {y}"), |_| {
+            (display.colour(x as u32, y as u32) == colour).then_some(())
         });
     }
 

@@ -9,6 +9,10 @@
 const called = new URLSearchParams(location.search).get("name");
 document.title = called;
 
+// A colour of its own, by which the page is known when it is seen.
+const hash = [...called].reduce((sum, letter) => (31 * sum + letter.codePointAt()) & 0xffffff, 0);
+document.getElementById("mark").style.background = `#${hash.toString(16).padStart(6, "0")}`;
+
 const say = (what) => console.log(`${called}: ${what}`);
 const saySize = () => say(`size ${innerWidth}x${innerHeight} at ${devicePixelRatio}`);
 const named = (target) => target.id || target.localName;
@@ -30,6 +34,7 @@ const sayAfter = ({ type, currentTarget }) => setTimeout(say, 0, `after ${type} 
 element("select").addEventListener("click", sayAfter);
 element("file").addEventListener("click", sayAfter);
 document.documentElement.addEventListener("contextmenu", sayAfter);
+element("text").addEventListener("copy", sayAfter);
 element("open").addEventListener("click", () => window.open(`?name=${called}-opened`));
 element("colour").addEventListener("change", (event) => say(`colour ${event.target.value}`));
 

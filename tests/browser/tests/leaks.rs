@@ -35,6 +35,15 @@ const CALLED: &[&str] = &["visible"];
 const CALLED_BY_ARROW: &[&str] = &["visible > (anonymous)"];
 /// From the event loop.
 const NOTHING: &[&str] = &["-"];
+/// From an event loop of its own, which may begin while the page is still busy telling it to.
+const NOTHING_BESIDE: &[&str] = &[
+    "-",
+    "(anonymous) > traced > (anonymous) > tell > [postMessage]",
+    "(anonymous) > traced > (anonymous) > tell",
+    "(anonymous) > traced > (anonymous)",
+    "(anonymous) > traced",
+    "(anonymous)",
+];
 
 const MUTED: Group = Group {
     page: "muted",
@@ -267,8 +276,8 @@ const REALMS: Group = Group {
             "frame of another origin, thousands of new functions",
             NOTHING,
         ),
-        case("sandboxed frame", NOTHING),
-        case("data: frame", NOTHING),
+        case("sandboxed frame", NOTHING_BESIDE),
+        case("data: frame", NOTHING_BESIDE),
         case("nested frames", NOTHING),
         case("parent of the frame that profiles", CALLED),
         case("refused: a frame of another origin", REFUSED),

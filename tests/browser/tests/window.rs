@@ -19,6 +19,8 @@ const FILE: i32 = 188;
 const TEXT: i32 = 235;
 const OPEN: i32 = 275;
 const ELEMENTS_X: i32 = 35;
+const MARK_X: i32 = 260;
+const MARK_Y: i32 = 40;
 
 /// The middles of the buttons of the toolbar, in points.
 const TOOLBAR_Y: i32 = 59;
@@ -39,6 +41,15 @@ fn go(window: &BrowserWindow, address: &str) {
 /// Clicks into a page whose pixels are those of the screen.
 fn click(window: &BrowserWindow, button: u32, y: i32) {
     window.click(button, ELEMENTS_X, CHROME_HEIGHT + y);
+}
+
+/// Waits until a page is seen in a window with so many pixels to the point.
+fn see(window: &mut BrowserWindow, name: &str, scale: i32) {
+    // As windowed.js colours its mark.
+    let colour = name
+        .bytes()
+        .fold(0, |sum, letter| (31 * sum + u32::from(letter)) & 0xFF_FF_FF);
+    window.wait_for_colour(scale * MARK_X, scale * (CHROME_HEIGHT + MARK_Y), colour);
 }
 
 #[test]
@@ -126,6 +137,7 @@ fn a_page_has_the_mouse_the_keys_and_the_size_of_its_window() {
 
     window.resize(640, 400 + CHROME_HEIGHT);
     window.wait_for_line("A: size 640x400 at 1");
+    see(&mut window, "A", 1);
 
     click(&window, 1, TEXT);
     window.write("Ab1");
@@ -133,6 +145,7 @@ fn a_page_has_the_mouse_the_keys_and_the_size_of_its_window() {
     // Through the clipboard, from the page into the address field and back.
     window.key("ctrl+a");
     window.key("ctrl+c");
+    window.wait_for_line("A: after copy on text");
     window.key("ctrl+l");
     window.key("ctrl+v");
     window.key("ctrl+a");
@@ -151,6 +164,7 @@ fn a_page_has_the_mouse_the_keys_and_the_size_of_its_window() {
     click(&window, 1, LINK);
     window.wait_for_line("A: click on link");
     window.wait_for_title("A-linked – Strobe");
+    see(&mut window, "A-linked", 1);
     let others: Vec<_> = window
         .lines()
         .into_iter()
@@ -185,6 +199,7 @@ fn what_a_page_asks_is_answered_in_the_window() {
     let a = page(&site, "A");
     let mut window = BrowserWindow::open(&display, &["--window-size=800x600", &a], &[]);
     window.wait_for_line("A: loaded");
+    see(&mut window, "A", 1);
 
     // What is asked first has nothing from before to build on.
     click(&window, 1, PROMPT);
@@ -244,6 +259,7 @@ fn a_point_is_two_pixels_on_a_fine_screen_and_the_theme_is_the_windows() {
     window.wait_for_line("A: size 480x300 at 2");
     window.wait_for_line("A: dark");
     window.wait_for_line("A: loaded");
+    see(&mut window, "A", 2);
     window.click(1, 2 * ELEMENTS_X, 2 * (CHROME_HEIGHT + LINK));
     window.wait_for_line("A: click on link");
     window.wait_for_title("A-linked – Strobe");

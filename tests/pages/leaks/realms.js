@@ -4,7 +4,7 @@
 
 "use strict";
 
-// Frames of the page's origin and of others, on its event loop.
+// Frames of the page's origin and of others, on its event loop but for those without a host.
 
 const NUMBERS = Array.from({ length: 500 }, (_, i) => Math.imul(i, 2654435761) | 0);
 
