@@ -975,8 +975,15 @@ Walked JitWalk::emitFrom(Link link) {
         }
         break;
       }
-      case FrameType::CppToJSJit:
+      case FrameType::CppToJSJit: {
+        // The stub that entered JIT code has a frame, too, and its caller's is the one that the activation is in. Frames
+        // that calls left behind lead to another activation's, which is gone.
+        uintptr_t entry = link.callerFrame;
+        if (!trusted_ && !(stack_.contains(entry) && hasLeftActivation(stack_.word(entry)))) {
+          return contradict("the chain of frames is not the activation's");
+        }
         return Walked::Done;
+      }
       default:
         return contradict("a frame's descriptor is none");
     }
