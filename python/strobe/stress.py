@@ -41,6 +41,8 @@ LOOK = 0.1
 ENDING_BOUND = 8.0
 # Of what follows when it has given up.
 LAST_BOUND = 30.0
+# One that waited so long for a processor meanwhile could not have ended in time.
+STARVED = 2.0
 # Seconds in which a page that outlives a killed process must have beaten.
 KILL_BOUND = 30.0
 # Failures of one episode that are told; a page can find the same one again and again.
@@ -224,6 +226,8 @@ class Play:
         self.last_kill: float | None = None
         # Whether a page had come to life when the browser was to end.
         self.was_ready = False
+        # Whether there was no processor on which it could have ended in time.
+        self.ended_starved = False
         self.found: queue.SimpleQueue[str] = queue.SimpleQueue()
 
     def run(self):
@@ -547,6 +551,7 @@ class Play:
                 save_stacks(browser, saved)
                 watchdog = Watchdog("the end of the browser, for the second time", bound=LAST_BOUND)
             time.sleep(LOOK / 2)
+        self.ended_starved = saved is None and watchdog.elapsed - watchdog.counted >= STARVED
         return status
 
     def _attend_end(self):
@@ -566,6 +571,9 @@ class Play:
             # Servo waits for shared workers, which nobody ends: one that does nothing is enough for that.
             allowed.add(1)
             self.count("unendedSharedWorkers")
+        if self.ended_starved and ENGINE_DID_NOT_SHUT_DOWN in log:
+            allowed.add(1)
+            self.count("starvedEnds")
         if episode.ending == "SIGKILL":
             allowed = {-9, *((0,) if episode.profile_command else ())}
         elif not self.was_ready and episode.ending.startswith("SIG"):

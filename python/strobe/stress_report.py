@@ -45,6 +45,7 @@ ROWS = {
     "servoPanics": "panics of Servo's own that are known",
     "unnoticedKills": "ends that waited for a killed process",
     "unendedSharedWorkers": "ends that waited for a shared worker",
+    "starvedEnds": "ends that waited for a processor",
 }
 
 

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 from pathlib import Path
 from unittest import mock
@@ -62,6 +63,7 @@ if ended and what == "sulking":
     print("strobe: no bricks", file=sys.stderr, flush=True)
     sys.exit(5)
 if ended and what in ("sharing", "unfinished"):
+    time.sleep(0.2)
     print("strobe: the engine did not shut down within 10 s", file=sys.stderr, flush=True)
     sys.exit(1)
 """
@@ -404,6 +406,15 @@ class PlayTest(unittest.TestCase):
         play = self.play("sharing")
         self.assertEqual(play.failures, [])
         self.assertEqual(play.counts["unendedSharedWorkers"], 1)
+
+    def test_an_end_without_a_processor(self):
+        def waiting(pids):
+            return Activity(ran=0, waited={1: time.monotonic()})
+
+        with mock.patch.object(stress, "STARVED", 0.05), mock.patch.object(stress, "read_activity", waiting):
+            play = self.play("unfinished")
+        self.assertEqual(play.failures, [])
+        self.assertEqual(play.counts["starvedEnds"], 1)
 
     def test_hangs(self):
         def short(what: str, bound=None) -> Watchdog:
