@@ -222,7 +222,13 @@ impl Group {
 
     /// When the sampling thread is to see to this group.
     pub fn next_wake(&self, ticks: &Ticks) -> Option<Instant> {
-        let next_tick = || Some(ticks.instant(self.next_tick()?));
+        let next_tick = || {
+            Some(
+                ticks
+                    .instant(self.next_tick()?)
+                    .max(self.stops.runs_until()),
+            )
+        };
         self.asked_until().or_else(next_tick)
     }
 
@@ -305,8 +311,10 @@ impl Group {
     fn next_due(&self, ticks: &Ticks) -> SmallVec<[(u64, Instant); MAX_AHEAD]> {
         let now = Instant::now();
         let current = ticks.at(now);
-        // What is due already cannot wait.
-        let is_late = self.next_tick().is_none_or(|tick| tick <= current);
+        // What is due already, or before the thread may be stopped again, is for the next wake.
+        let is_late = self
+            .next_tick()
+            .is_none_or(|tick| tick <= current || ticks.instant(tick) < self.stops.runs_until());
         // For the samples of a recording without stacks nobody is stopped.
         let is_stopped = self
             .recording

@@ -4,7 +4,7 @@
 
 //! For how long an event loop stood still for its samples.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 use js_profiler_traits::GroupId;
@@ -21,6 +21,8 @@ const SIGNIFICANT_FIGURES: u8 = 2;
 pub struct StopTimes {
     #[ignore_malloc_size_of = "Always of the same few kilobytes"]
     nanoseconds: Histogram<u32>,
+    #[ignore_malloc_size_of = "Holds nothing"]
+    runs_until: Instant,
 }
 
 impl StopTimes {
@@ -28,10 +30,19 @@ impl StopTimes {
         Self {
             nanoseconds: Histogram::new_with_bounds(1, LONGEST, SIGNIFICANT_FIGURES)
                 .expect("the bounds are in order, and the figures few"),
+            runs_until: Instant::now(),
         }
     }
 
+    /// Before this it is not to stand still again: it runs for at least as long as it stood still, however
+    /// long its walks take.
+    pub fn runs_until(&self) -> Instant {
+        self.runs_until
+    }
+
+    /// It has stood still so long, and runs now.
     pub fn record(&mut self, duration: Duration) {
+        self.runs_until = self.runs_until.max(Instant::now()) + duration;
         let nanoseconds = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
         self.nanoseconds.saturating_record(nanoseconds);
     }
@@ -49,5 +60,22 @@ impl StopTimes {
             self.nanoseconds.max(),
         );
         self.nanoseconds.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_loop_runs_for_as_long_as_it_stood_still() {
+        let begin = Instant::now();
+        let mut stops = StopTimes::new();
+        stops.record(Duration::from_secs(3));
+        assert!(stops.runs_until() >= begin + Duration::from_secs(3));
+        // Of several that are collected together.
+        stops.record(Duration::from_secs(2));
+        assert!(stops.runs_until() >= begin + Duration::from_secs(5));
+        assert!(stops.runs_until() <= Instant::now() + Duration::from_secs(5));
     }
 }

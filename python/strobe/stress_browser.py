@@ -170,13 +170,14 @@ class Browser:
 
     # What is left of it
 
-    def threads_named(self, name: str) -> int:
+    def threads_named(self, beginning: str) -> int:
+        """How many have a name that begins so."""
         count = 0
         for pid in self.pids():
             with contextlib.suppress(OSError):
                 for task in threads_of(pid):
                     with contextlib.suppress(OSError):
-                        count += Path(f"/proc/{pid}/task/{task}/comm").read_text().strip() == name
+                        count += Path(f"/proc/{pid}/task/{task}/comm").read_text().startswith(beginning)
         return count
 
     def cores(self) -> list[Path]:
@@ -199,6 +200,9 @@ def old_cores() -> set[Path]:
 
 
 def _before_start():
+    # One that we were started to ignore would be lost while the browser has no handler of its own yet.
+    for ending in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        signal.signal(ending, signal.SIG_DFL)
     _die_with_parent()
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))

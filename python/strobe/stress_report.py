@@ -7,6 +7,7 @@
 from dataclasses import asdict, dataclass, field
 
 from .sample_counts import SampleCounts
+from .stress_watchdog import HANG
 from .table import text_table
 
 # By their keys in what tests/stress posts and stress.py counts.
@@ -46,6 +47,8 @@ ROWS = {
     "unnoticedKills": "ends that waited for a killed process",
     "unendedSharedWorkers": "ends that waited for a shared worker",
     "starvedEnds": "ends that waited for a processor",
+    "unendedWorkers": "sampling threads that waited for a terminated worker",
+    "servoHangs": "hangs that are there without profilers, too",
 }
 
 
@@ -59,6 +62,10 @@ class Failure:
     what: str
     # Files that say more.
     saved: list[str] = field(default_factory=list)
+
+    @property
+    def is_hang(self) -> bool:
+        return self.what.startswith(HANG)
 
     def command(self, release: bool) -> str:
         return f"./mach stress --seed {self.seed} --episode {self.episode}{' --release' if release else ''}"

@@ -21,6 +21,8 @@ from . import process_tree
 BOUND = 60.0
 # Beyond so many seconds by the clock on the wall nothing excuses it but our having stopped it.
 HARD_BOUND = 300.0
+# A verdict begins with it.
+HANG = "hang: "
 # States of /proc/PID/stat of who cannot run: by a signal, or by a debugger.
 STOPPED = ("T", "t")
 
@@ -96,6 +98,6 @@ class Watchdog:
             return None
         how = "busy" if self.ran > self.elapsed / 4 else "idle"
         return (
-            f"hang: {self.what} has not come in {self.elapsed:.0f} s, in {self.counted:.0f} of which the browser could "
+            f"{HANG}{self.what} has not come in {self.elapsed:.0f} s, in {self.counted:.0f} of which the browser could "
             f"have run; it was {how}: {self.ran:.1f} s of processor time"
         )

@@ -484,6 +484,30 @@ class LeakTest(unittest.TestCase):
             self.assertEqual(run.play.call_count, len(plays))
 
 
+class OwnHangTest(unittest.TestCase):
+    """A browser that is short of memory."""
+
+    def failures(self, measured: list[str], control: list[str]) -> list[str]:
+        def play(run, one, profile, label=""):
+            found = [Failure(1, 2, one.feature, what) for what in (measured if profile else control)]
+            return mock.Mock(failures=found)
+
+        self.totals = Totals()
+        run = stress.Run(Path("strobe"), Path("."), self.totals, True)
+        with mock.patch.object(stress.Run, "play", play), contextlib.redirect_stdout(io.StringIO()):
+            run.episode(episode(feature="short-memory", short_of_memory=True))
+        return [failure.what for failure in self.totals.failures]
+
+    def test_a_hang_without_profilers_is_servos(self):
+        self.assertEqual(self.failures(["hang: x", "crash"], ["hang: y"]), ["crash"])
+        self.assertEqual(self.totals.counts["servoHangs"], 1)
+
+    def test_one_with_profilers_alone_is_ours(self):
+        self.assertEqual(self.failures(["hang: x", "crash"], ["crash"]), ["hang: x", "crash"])
+        self.assertEqual(self.failures(["crash"], ["hang: y"]), ["crash"])
+        self.assertNotIn("servoHangs", self.totals.counts)
+
+
 class ReportTest(unittest.TestCase):
     def test_the_table_and_the_failures(self):
         totals = Totals(samples=SampleCounts(taken=200, missed=1), seconds=90, episodes={"kills": 2})

@@ -314,7 +314,13 @@ function act() {
     const chosen = random.weighted(Object.fromEntries(possible.filter(([name]) => name in actions)));
     // Without profilers the random numbers are others; the mix is the same.
     if (profiles || !needProfilers.includes(chosen)) {
-        actions[chosen]();
+        try {
+            actions[chosen]();
+        } catch (error) {
+            if (!isPlanned(error)) {
+                reportFailure(`${chosen} failed: ${describe(error)}`);
+            }
+        }
     }
 }
 

@@ -87,9 +87,9 @@ actions.closeWindow = function closeWindow() {
 
 // In which the event loop waits inside of a call.
 actions.wait = function waitForServer() {
-    const request = new XMLHttpRequest();
-    request.open("GET", "empty.json", false);
     try {
+        const request = new XMLHttpRequest();
+        request.open("GET", "empty.json", false);
         request.send();
     } catch {
         // The document or the browser is on its way out.

@@ -7,6 +7,9 @@
 #include "jit/JitFrames.h"
 #include "jit/JitRuntime.h"
 #include "js/ProfilingFrameIterator.h"
+#include <stdint.h>
+#include <time.h>
+
 #include "vm/Activation.h"
 #include "vm/JSContext.h"
 #include "vm/Runtime.h"
@@ -20,6 +23,15 @@ using strobe::ScriptOfCalleeToken;
 using strobe::StackWriter;
 
 namespace {
+
+// In a deep recursion of WebAssembly the iterator looks through the whole stack at each frame.
+constexpr int64_t LongestWalk = 2'000'000;
+
+int64_t Nanoseconds() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+}
 
 // One frame of the stock iterator: a Baseline or Ion frame with what is inlined into it.
 bool AppendJitFrame(JSContext* cx, const JS::ProfilingFrameIterator& frames, StackWriter& writer) {
@@ -80,6 +92,7 @@ StrobeWalk strobe_walk_stock(JSContext* cx, const StrobeStopped* stopped, Strobe
   state.pc = reinterpret_cast<void*>(stopped->pc);
   state.sp = reinterpret_cast<void*>(stopped->sp);
   state.fp = reinterpret_cast<void*>(stopped->fp);
+  int64_t end = Nanoseconds() + LongestWalk;
   JS::ProfilingFrameIterator jitFrames(cx, state);
 
   for (Activation* activation = cx->activation(); activation && !writer.full(); activation = activation->prev()) {
@@ -90,6 +103,10 @@ StrobeWalk strobe_walk_stock(JSContext* cx, const StrobeStopped* stopped, Strobe
     // The iterator runs through all JIT activations; a frame is younger than its activation, which
     // is an object in the C++ frame that entered JIT code.
     while (!jitFrames.done() && jitFrames.stackAddress() < static_cast<void*>(activation) && !writer.full()) {
+      if (Nanoseconds() > end) {
+        stack->contradiction = "the walk takes too long";
+        return STROBE_WALK_INCONSISTENT;
+      }
       if (!onStack(jitFrames.stackAddress())) {
         stack->contradiction = "a frame is not on the stack";
         return STROBE_WALK_INCONSISTENT;
