@@ -10,7 +10,8 @@
 //! for any more may be sent all the same.
 
 use std::collections::HashMap;
-use std::net::{Ipv4Addr, TcpListener};
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use servo::{
@@ -19,6 +20,7 @@ use servo::{
     WebDriverCommandMsg, WebDriverJSResult, WebDriverLoadStatus, WebDriverScriptCommand,
     WebDriverUserPrompt, WebDriverUserPromptAction, WebView, WebViewId, convert_rect_to_css_pixel,
 };
+use socket2::{Domain, Socket, Type};
 
 use crate::browser::{Page, Surface};
 
@@ -63,10 +65,16 @@ struct Dialog {
 
 /// Says what is wrong with `port` if it cannot be listened on: the server itself could only panic.
 pub fn check_port(port: u16) -> Result<(), String> {
-    match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
-        Ok(_) => Ok(()),
-        Err(error) => Err(format!("--webdriver={port}: cannot listen there: {error}")),
-    }
+    bind(port).map_err(|error| format!("--webdriver={port}: cannot listen there: {error}"))
+}
+
+/// Whether it can be bound to, without listening there: who waits for the server would be accepted, and find
+/// it gone.
+fn bind(port: u16) -> io::Result<()> {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
+    // As a server does: connections of one that has ended do not count.
+    socket.set_reuse_address(true)?;
+    socket.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, port)).into())
 }
 
 impl WebDriver {
@@ -374,4 +382,51 @@ fn window_rect<S: Surface>(page: &Page<S>) -> DeviceIndependentIntRect {
         page.surface.screen_geometry().window_rect,
         page.surface.hidpi_scale_factor(),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{TcpListener, TcpStream};
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
+
+    use super::*;
+
+    fn free_port() -> u16 {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        listener.local_addr().unwrap().port()
+    }
+
+    #[test]
+    fn a_port_that_is_listened_on_is_refused() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let error = check_port(port).unwrap_err();
+        let begin = format!("--webdriver={port}: cannot listen there: ");
+        assert!(error.starts_with(&begin), "{error}");
+        drop(listener);
+        assert_eq!(check_port(port), Ok(()));
+    }
+
+    #[test]
+    fn nobody_is_accepted_by_the_check_of_a_port() {
+        let port = free_port();
+        let checked = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let client = scope.spawn(|| {
+                let mut accepted = 0;
+                while !checked.load(Ordering::Relaxed) {
+                    accepted +=
+                        usize::from(TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok());
+                }
+                accepted
+            });
+            for _ in 0..2000 {
+                // While the client's own end of a connection has the port it is in use.
+                let _ = check_port(port);
+            }
+            checked.store(true, Ordering::Relaxed);
+            assert_eq!(client.join().unwrap(), 0);
+        });
+    }
 }

@@ -56,6 +56,9 @@ LEAK_ATTEMPTS = 3
 
 # The names of threads of dedicated workers begin with it.
 WORKER_THREAD = "WW:"
+SAMPLER_THREAD = "JsSampler"
+# Seconds in which it does nothing if there are no sessions: more than any interval.
+SAMPLER_REST = 2.0
 
 # Of an address in the name of a thread.
 QUERY = re.compile(r"\?[^ ,]+")
@@ -63,6 +66,9 @@ QUERY = re.compile(r"\?[^ ,]+")
 SERVO_PANICS = (
     # A worker that fetches while the browser ends: what fetches for it has gone.
     re.compile(r"`Err` value: Disconnected \(thread .*/fetch/fetch\.rs:\d+:\d+\)$"),
+    # A frame is removed, or one in another event loop begins, while what is around it goes away.
+    re.compile(r"`Err` value: Disconnected \(thread .*/htmliframeelement\.rs:\d+:\d+\)$"),
+    re.compile(r"parent_proxy\.currently_active\(\)\.is_some\(\) \(thread .*/windowproxy\.rs:\d+:\d+\)$"),
 )
 ENGINE_DID_NOT_SHUT_DOWN = "the engine did not shut down within"
 
@@ -482,21 +488,27 @@ class Play:
                 return read_size(pid)
 
             self.sizes.append(settled_size(self.browser.pid, read=read))
-            self.await_end_of_sampling()
+            self.await_rest_of_sampler()
             self.do(Step(0, "order", {"window": 0, "order": {"what": "replace", "page": self.episode.pages[0]}}))
 
-    def await_end_of_sampling(self):
-        """Waits until the sampling thread has ended: every document that began a profiler is gone."""
-        watchdog = Watchdog("the end of the sampling thread")
-        while self.browser.threads_named("JsSampler"):
-            self.look()
-            if verdict := watchdog.look(read_activity(self.browser.pids())):
-                if not self.browser.threads_named(WORKER_THREAD):
-                    self.hang(verdict)
-                # Servo has terminated a worker, and its script goes on.
-                self.count("unendedWorkers")
-                return
-            time.sleep(LOOK)
+    def await_rest_of_sampler(self):
+        """Waits until the sampling thread sleeps: every document that began a profiler is gone. The thread itself stays
+        for as long as an event loop that was profiled does.
+        """
+        watchdog = Watchdog("the rest of the sampling thread")
+        before = None
+        while before != (switches := self.browser.switches_of(SAMPLER_THREAD)):
+            before = switches
+            rest_ends = time.monotonic() + SAMPLER_REST
+            while time.monotonic() < rest_ends:
+                self.look()
+                if verdict := watchdog.look(read_activity(self.browser.pids())):
+                    if not self.browser.switches_of(WORKER_THREAD):
+                        self.hang(verdict)
+                    # Servo has terminated a worker, and its script goes on.
+                    self.count("unendedWorkers")
+                    return
+                time.sleep(LOOK)
 
     def settle(self):
         """Waits until all is answered that the pages asked for."""

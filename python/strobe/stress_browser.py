@@ -7,6 +7,7 @@
 import contextlib
 import ctypes
 import os
+import re
 import resource
 import shutil
 import signal
@@ -23,6 +24,8 @@ SAMPLER_SIGNAL = signal.SIGRTMAX
 # Seconds that gdb may take to read the stacks of one process.
 DEBUGGER_BOUND = 120.0
 CORE_PATTERN = Path("/proc/sys/kernel/core_pattern")
+# In /proc/PID/task/TID/status.
+SLEEPS = re.compile(r"^voluntary_ctxt_switches:\s+(\d+)$", re.MULTILINE)
 
 # <linux/ptrace.h>, <linux/wait.h>, <sys/prctl.h>
 PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH = 0x4206, 0x4207, 17
@@ -170,15 +173,17 @@ class Browser:
 
     # What is left of it
 
-    def threads_named(self, beginning: str) -> int:
-        """How many have a name that begins so."""
-        count = 0
+    def switches_of(self, beginning: str) -> dict[int, int]:
+        """How often each thread whose name begins so has gone to sleep, by its id."""
+        switches = {}
         for pid in self.pids():
             with contextlib.suppress(OSError):
                 for task in threads_of(pid):
                     with contextlib.suppress(OSError):
-                        count += Path(f"/proc/{pid}/task/{task}/comm").read_text().startswith(beginning)
-        return count
+                        status = Path(f"/proc/{pid}/task/{task}/status").read_text()
+                        if status.startswith(f"Name:\t{beginning}"):
+                            switches[task] = int(SLEEPS.search(status)[1])
+        return switches
 
     def cores(self) -> list[Path]:
         """Of its processes that crashed."""

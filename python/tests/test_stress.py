@@ -4,6 +4,7 @@
 
 import contextlib
 import io
+import itertools
 import json
 import os
 import re
@@ -14,6 +15,7 @@ import tempfile
 import threading
 import time
 import unittest
+from collections.abc import Iterator
 from pathlib import Path
 from unittest import mock
 from urllib.parse import parse_qs, urlsplit
@@ -271,6 +273,15 @@ class FromOutsideTest(unittest.TestCase):
         self.wait_for("\n")
         return browser, int(self.log.read_text())
 
+    def test_how_often_threads_go_to_sleep(self):
+        browser, thread = self.start_threads()
+        name = Path(f"/proc/{browser.pid}/task/{thread}/comm").read_text().strip()
+        before = browser.switches_of(name[:4])
+        self.assertEqual(set(before), {browser.pid, thread})
+        while browser.switches_of(name)[thread] == before[thread]:
+            self.assertIsNone(browser.poll())
+        self.assertEqual(browser.switches_of("No such"), {})
+
     def test_a_thread_that_is_held_may_be_killed(self):
         browser, thread = self.start_threads()
         killer = threading.Timer(0.1, browser.process.kill)
@@ -482,6 +493,43 @@ class LeakTest(unittest.TestCase):
             failures = run.leaks(episode(feature="leaks"))
             self.assertEqual(len(failures), expected)
             self.assertEqual(run.play.call_count, len(plays))
+
+
+class SamplerRestTest(unittest.TestCase):
+    """The sampling thread when nothing is profiled any more."""
+
+    def rest(self, looks: Iterator[int], workers: dict[int, int]) -> mock.Mock:
+        """Each of `looks` is how often the thread has gone to sleep by then."""
+
+        def switches_of(name: str) -> dict[int, int]:
+            return workers if name == stress.WORKER_THREAD else {1: next(looks)}
+
+        play = mock.Mock(browser=mock.Mock(switches_of=switches_of, pids=lambda: []))
+        play.hang.side_effect = stress.Stuck
+        with (
+            mock.patch.object(stress, "SAMPLER_REST", 0.01),
+            mock.patch.object(stress, "LOOK", 0.001),
+            mock.patch.object(stress, "Watchdog", lambda what: Watchdog(what, bound=0.1)),
+            contextlib.suppress(stress.Stuck),
+        ):
+            stress.Play.await_rest_of_sampler(play)
+        return play
+
+    def test_it_sleeps(self):
+        looks = iter([7, 9, 9])
+        play = self.rest(looks, workers={})
+        play.hang.assert_not_called()
+        play.count.assert_not_called()
+        self.assertEqual(list(looks), [])
+
+    def test_it_goes_on(self):
+        play = self.rest(itertools.count(), workers={})
+        self.assertRegex(play.hang.call_args.args[0], "^hang: the rest of the sampling thread has not come")
+
+    def test_it_goes_on_with_a_worker_that_does(self):
+        play = self.rest(itertools.count(), workers={2: 3})
+        play.hang.assert_not_called()
+        play.count.assert_called_once_with("unendedWorkers")
 
 
 class OwnHangTest(unittest.TestCase):
