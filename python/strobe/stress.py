@@ -390,7 +390,7 @@ class Play:
     def check_own_end(self, status: int):
         """The browser may end by itself when its last page was killed, or what it records has ended."""
         if self.episode.profile_command is not None:
-            is_expected = status == 0
+            is_expected = status == 0 or (status == 1 and self.waited_for_shared_worker(self.read_output()))
         else:
             is_expected = self.last_kill is not None and status in (0, 1)
         if not is_expected:
@@ -599,17 +599,15 @@ class Play:
 
     def check_status(self, status: int):
         episode = self.episode
-        log = self.log.read_text(encoding="utf-8", errors="replace")
+        log = self.read_output()
         allowed = {0}
         if self.last_kill is not None:
             allowed.add(1)
             if ENGINE_DID_NOT_SHUT_DOWN in log:
                 # Servo waits for what the killed process would have sent, and the shell for that no longer.
                 self.count("unnoticedKills")
-        if "sharedWorkers" in self.counts and ENGINE_DID_NOT_SHUT_DOWN in log:
-            # Servo waits for shared workers, which nobody ends: one that does nothing is enough for that.
+        if self.waited_for_shared_worker(log):
             allowed.add(1)
-            self.count("unendedSharedWorkers")
         if self.ended_starved and ENGINE_DID_NOT_SHUT_DOWN in log:
             allowed.add(1)
             self.count("starvedEnds")
@@ -626,6 +624,16 @@ class Play:
             lines = [line for line in log.splitlines() if line.startswith("strobe: ")]
             said = f": {lines[-1]}" if lines else ""
             self.fail(f"the browser {process.describe_status(status)}{said}")
+
+    def read_output(self) -> str:
+        return self.log.read_text(encoding="utf-8", errors="replace")
+
+    def waited_for_shared_worker(self, log: str) -> bool:
+        """Servo waits for shared workers, which nobody ends: one that does nothing is enough for that."""
+        waited = "sharedWorkers" in self.counts and ENGINE_DID_NOT_SHUT_DOWN in log
+        if waited:
+            self.count("unendedSharedWorkers")
+        return waited
 
     def check_processes(self):
         browser = self.browser
@@ -644,7 +652,7 @@ class Play:
     def read_log(self):
         """The sampler's counts, and panics of threads."""
         crashed = []
-        for line in self.log.read_text(encoding="utf-8", errors="replace").splitlines():
+        for line in self.read_output().splitlines():
             if counts := read_counts(line):
                 self.samples.add(counts)
             elif panic := PANIC.match(line):
