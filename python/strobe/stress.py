@@ -388,11 +388,12 @@ class Play:
         return self.last_kill is not None and (last_beat is None or last_beat < self.last_kill + 1)
 
     def check_own_end(self, status: int):
-        """The browser may end by itself when its last page was killed, or what it records has ended."""
+        """The browser may end by itself when its last page was killed or crashed, or what it records has ended."""
         if self.episode.profile_command is not None:
             is_expected = status == 0 or (status == 1 and self.waited_for_shared_worker(self.read_output()))
         else:
-            is_expected = self.last_kill is not None and status in (0, 1)
+            may_end = self.last_kill is not None or self.episode.short_of_memory
+            is_expected = may_end and status in (0, 1)
         if not is_expected:
             self.fail(f"the browser {process.describe_status(status) if status else 'ended'} by itself")
 

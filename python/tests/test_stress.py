@@ -46,6 +46,8 @@ def beat(**more):
     return json.loads(connection.getresponse().read())
 if what == "leaving":
     sys.exit(3)
+if what == "crashed":
+    sys.exit(1)
 if what != "silent":
     beat(failures=["a bent profile"] if what == "failing" else [])
 if what == "crashing":
@@ -406,6 +408,8 @@ class PlayTest(unittest.TestCase):
     def test_what_can_go_wrong(self):
         self.assertRegex(self.failures("crashing")[0], r"^the browser was ended by signal 11 \(Segmentation fault\)")
         self.assertEqual(self.failures("leaving"), ["the browser failed with status 3 by itself"])
+        self.assertEqual(self.failures("crashed"), ["the browser failed with status 1 by itself"])
+        self.assertEqual(self.failures("crashed", short_of_memory=True), [])
         self.assertEqual(self.failures("failing"), ["a bent profile (in a page, of turn 5)"])
         self.assertEqual(self.failures("panicking"), ["a thread panicked: no bricks (thread a?..., x.rs:1:1)"])
         self.assertEqual(self.failures("sulking"), ["the browser failed with status 5: strobe: no bricks"])
