@@ -23,9 +23,12 @@ async function measure() {
   const profiler = new Profiler({ sampleInterval: 1, maxBufferSize: 1_000_000 });
   work(100);
   const early = await profilerMemory();
+  const earlyTime = performance.now();
   work(2000);
+  const lateTime = performance.now();
   const late = await profilerMemory();
-  await profiler.stop();
+  const { samples } = await profiler.stop();
+  const between = samples.filter(({ timestamp }) => earlyTime < timestamp && timestamp < lateTime).length;
   const after = await profilerMemory();
   // Whose trace nobody has looked at.
   const full = new Profiler({ sampleInterval: 1, maxBufferSize: 500 });
@@ -34,7 +37,7 @@ async function measure() {
     await new Promise(resolve => setTimeout(resolve, 1));
   }
   const entries = await profilerMemory(name => name.startsWith("PerformanceProfileEntry"));
-  return { before, early, late, after, entries };
+  return { before, early, late, between, after, entries };
 }
 
 measure()

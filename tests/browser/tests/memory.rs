@@ -13,6 +13,8 @@ struct Reports {
     before: Vec<usize>,
     early: Vec<usize>,
     late: Vec<usize>,
+    /// So many samples were taken from `early` to `late`.
+    between: usize,
     after: Vec<usize>,
     /// Of the finished sessions in the performance timeline.
     entries: Vec<usize>,
@@ -34,9 +36,11 @@ fn tables_and_samples_are_in_about_memory() {
     };
     assert_eq!(only(&reports.before), 0, "{reports:?}");
     assert!(only(&reports.early) > 0, "{reports:?}");
-    // Half of 2000 ticks, on a busy machine.
+    // A busy machine takes few of 2000, but some.
+    assert!(reports.between > 100, "{reports:?}");
     let grown = only(&reports.late) - only(&reports.early);
-    assert!(grown > 1000 * LEAST_BYTES_PER_SAMPLE, "{reports:?}");
+    let least = reports.between * LEAST_BYTES_PER_SAMPLE;
+    assert!(grown > least, "{reports:?}");
     assert!(only(&reports.after) < only(&reports.early), "{reports:?}");
     // The one of 500 samples that is no object yet.
     assert!(
