@@ -121,6 +121,12 @@ fn starting_and_stopping_200_times_gives_200_traces() {
     assert!(samples > 0);
 }
 
+/// Servo holds tasks on the performance timeline's source back while there are others.
+#[test]
+fn a_page_that_always_has_other_tasks_gets_its_event_and_its_traces() {
+    assert_eq!(visit_allowed("/flooded.html"), 3);
+}
+
 #[test]
 fn the_sampling_thread_is_there_for_profilers_alone() {
     let site = Site::allowing().serve();

@@ -134,7 +134,7 @@ impl Profiler {
         let trusted_profiler = Trusted::new(&*profiler);
         let task_source = global
             .task_manager()
-            .performance_timeline_task_source()
+            .dom_manipulation_task_source()
             .to_sendable();
         let browsing_context = global
             .downcast::<Window>()
@@ -233,8 +233,9 @@ impl Profiler {
         self.end_time.set(Some(first));
     }
 
-    /// Asks a session that has not finished for its trace, which comes in a task on the performance
-    /// timeline task source. That task is behind the one of the event, if there is one.
+    /// Asks a session that has not finished for its trace, which comes in a task on the DOM manipulation
+    /// task source: tasks on the performance timeline's are held back while there are others, which in a
+    /// busy page may be for ever. That task is behind the one of the event, if there is one.
     fn finish(&self, cx: &mut JSContext) {
         if self.session.borrow().started().is_none() {
             return;
@@ -245,7 +246,7 @@ impl Profiler {
         let global = self.global();
         let task_source = global
             .task_manager()
-            .performance_timeline_task_source()
+            .dom_manipulation_task_source()
             .to_sendable();
         let trusted_profiler = Trusted::new(self);
         let take_trace = move |captured: Result<(usize, CapturedTrace), Failure>| {
