@@ -391,15 +391,16 @@ mod tests {
 
     use super::*;
 
-    fn free_port() -> u16 {
+    /// Of a port that was free. It is free again when the listener is dropped.
+    fn listen() -> (TcpListener, u16) {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        listener.local_addr().unwrap().port()
+        let port = listener.local_addr().unwrap().port();
+        (listener, port)
     }
 
     #[test]
     fn a_port_that_is_listened_on_is_refused() {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let port = listener.local_addr().unwrap().port();
+        let (listener, port) = listen();
         let error = check_port(port).unwrap_err();
         let begin = format!("--webdriver={port}: cannot listen there: ");
         assert!(error.starts_with(&begin), "{error}");
@@ -409,7 +410,8 @@ mod tests {
 
     #[test]
     fn nobody_is_accepted_by_the_check_of_a_port() {
-        let port = free_port();
+        let (listener, port) = listen();
+        drop(listener);
         thread::scope(|scope| {
             let client = scope.spawn(|| {
                 // One that has the port by chance at its own end is connected with itself.

@@ -4,12 +4,12 @@
 
 // The walk of the stock mode, by the engine's own iterator: the oracle for that of table_walk.cpp.
 
-#include "jit/JitFrames.h"
-#include "jit/JitRuntime.h"
-#include "js/ProfilingFrameIterator.h"
 #include <stdint.h>
 #include <time.h>
 
+#include "jit/JitFrames.h"
+#include "jit/JitRuntime.h"
+#include "js/ProfilingFrameIterator.h"
 #include "vm/Activation.h"
 #include "vm/JSContext.h"
 #include "vm/Runtime.h"
