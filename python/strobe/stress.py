@@ -53,6 +53,8 @@ MORE_THREADS = 2
 MORE_FILES = 4
 MORE_MEMORY = 60_000  # kB
 LEAK_ATTEMPTS = 3
+# Of the page, each time that it is at work.
+LEAK_TURNS = (100, 200, 100)
 
 # The names of threads of dedicated workers begin with it.
 WORKER_THREAD = "WW:"
@@ -239,6 +241,8 @@ class Play:
         # By window: the orders that its page has not had, and when it beat last.
         self.orders = {window: deque() for window in range(len(episode.pages))}
         self.last_beat: dict[int, float] = {}
+        # By window: the turns that its page has done.
+        self.turns: dict[int, int] = {}
         self.watchdogs = {window: Watchdog(f"a heartbeat of page {window}") for window in range(len(episode.pages))}
         # The order that every page gets, again and again; and the windows whose pages have come to rest.
         self.standing: dict | None = None
@@ -322,6 +326,8 @@ class Play:
             self.last_beat[window] = time.monotonic()
             if beat["quiet"]:
                 self.quiet.add(window)
+            else:
+                self.turns[window] = beat["turns"]
             if beat["settled"]:
                 self.settled.add(window)
             orders = list(self.orders[window])
@@ -478,10 +484,9 @@ class Play:
             self.fail(f"{step.what}: {error}")
 
     def measure_leaks(self):
-        """Sizes of the browser with everything ended, of the three times that it has been at work."""
-        for seconds in (self.episode.duration / 4, self.episode.duration / 2, self.episode.duration / 4):
-            end = time.monotonic() - self.started + seconds
-            self.wait_until(end)
+        """Sizes of the browser with everything ended, of the times that it has been at work."""
+        for turns in LEAK_TURNS:
+            self.await_turns(turns)
             self.become_quiet()
 
             def read(pid: int) -> ProcessSize:
@@ -491,6 +496,13 @@ class Play:
             self.sizes.append(settled_size(self.browser.pid, read=read))
             self.await_rest_of_sampler()
             self.do(Step(0, "order", {"window": 0, "order": {"what": "replace", "page": self.episode.pages[0]}}))
+
+    def await_turns(self, turns: int):
+        """Waits until the first page has done so much; the same pages do the same, with profilers and without."""
+        self.turns[0] = 0
+        while self.turns[0] < turns:
+            self.look()
+            time.sleep(LOOK)
 
     def await_rest_of_sampler(self):
         """Waits until the sampling thread sleeps: every document that began a profiler is gone. The thread itself stays

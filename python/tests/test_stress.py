@@ -57,12 +57,18 @@ if what == "panicking":
 if what == "counting":
     print("[2026-11-21T21:19:44Z DEBUG js_profiler::sampling_thread] SessionId(1): SampleCounts { taken: 7, missed: 1,"
           " collecting: 0, unwalkable: 0, truncated: 0 }", file=sys.stderr, flush=True)
-closed = settled = False
+closed = settled = quiet = False
+turns = 0
 while not closed and not (ended and what != "immortal"):
     time.sleep(0.01)
     if what != "silent":
-        orders = [order["what"] for order in beat(settled=settled and what != "restless")]
+        turns += 1
+        counts = {"samples": 3, "turns": not quiet}
+        told = beat(settled=settled and what != "restless", quiet=quiet, turns=turns, counts=counts)
+        orders = [order["what"] for order in told]
         closed, settled = "close" in orders, "settle" in orders
+        if "replace" in orders:
+            turns, quiet = 0, "quiet" in orders
 if ended and what == "sulking":
     print("strobe: no bricks", file=sys.stderr, flush=True)
     sys.exit(5)
@@ -445,6 +451,17 @@ class PlayTest(unittest.TestCase):
             self.assertRegex(failure, "^hang: an answer that page 0 waits for has not come")
             (failure,) = self.failures("immortal")
             self.assertRegex(failure, "^hang: the end of the browser, for the second time")
+
+    def test_sizes_are_taken_at_rest_after_the_same_work(self):
+        with (
+            mock.patch.object(stress, "LEAK_TURNS", (20, 30)),
+            mock.patch.object(stress, "SAMPLER_REST", 0.01),
+            mock.patch.object(stress, "settled_size", lambda pid, read: read(pid)),
+        ):
+            play = self.play("leaking", feature="leaks", ending="close")
+        self.assertEqual(play.failures, [])
+        self.assertEqual(len(play.sizes), 2)
+        self.assertGreaterEqual(play.counts["turns"], 20 + 30)
 
     def test_orders_and_leaving(self):
         play = stress.Play(episode(), Path("strobe"), Path("."), True)

@@ -20,7 +20,7 @@ function childAddress(page, more) {
     for (const [name, value] of Object.entries(more.set ?? {})) {
         child.set(name, value);
     }
-    return `${page}?${child}`;
+    return `${fromHome(page)}?${child}`;
 }
 
 actions.startWorker = function startWorker() {

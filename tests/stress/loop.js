@@ -12,8 +12,18 @@
 // to do all the rest.
 
 const parameters = new URLSearchParams(location.search);
+// Where it was loaded from. After a race of pushState() with a navigation to another site, Servo 0.7.0 gives a document
+// the address of another.
+const home = location.href;
+
+function fromHome(path) {
+    return new URL(path, home).href;
+}
+
 const seed = parameters.get("seed") ?? "";
 const random = new Random(seed);
+// For what is done with profilers, so that all else is the same without.
+const choices = new Random(`${seed} profilers`);
 const weights = JSON.parse(parameters.get("with") ?? "{}");
 const profiles = parameters.get("profile") !== "no";
 // Whether every stack of a trace must be one that can be.
@@ -28,6 +38,9 @@ const GENERATED = /^(?:[gs]et )?(g[0-9a-z]+_)p\d+f\d+/;
 // ms
 const BEAT_INTERVAL = 150;
 const LONGEST_PAUSE = 30;
+// What one collection ends may hold what the next one finds.
+const COLLECTIONS = 3;
+const COLLECTION_PAUSE = 200;
 
 const callGraph = new CallGraph();
 
@@ -125,19 +138,19 @@ async function answerOf(promise) {
 
 async function startProfiler() {
     const options = {
-        sampleInterval: random.oneOf(INTERVALS),
-        maxBufferSize: random.oneOf(BUFFER_SIZES),
+        sampleInterval: choices.oneOf(INTERVALS),
+        maxBufferSize: choices.oneOf(BUFFER_SIZES),
     };
-    if (random.chance(0.2)) {
+    if (choices.chance(0.2)) {
         options.format = "json-gzip";
     }
-    if (random.chance(0.2)) {
-        options.name = `profile ${random.below(5)}`;
+    if (choices.chance(0.2)) {
+        options.name = `profile ${choices.below(5)}`;
     }
     if (running.size >= MOST_PROFILERS) {
         return;
     }
-    const isOld = random.chance(0.5);
+    const isOld = choices.chance(0.5);
     const session = { options, profiler: null };
     running.add(session);
     try {
@@ -145,7 +158,7 @@ async function startProfiler() {
             ? await answerOf(performance.profile(options))
             : new Profiler(options);
         tally("profilersStarted");
-        if (random.chance(0.5)) {
+        if (choices.chance(0.5)) {
             session.profiler.onsamplebufferfull = onFull;
         }
     } catch (error) {
@@ -172,14 +185,14 @@ function takeProfiler() {
     if (!started.length) {
         return null;
     }
-    const session = random.oneOf(started);
+    const session = choices.oneOf(started);
     running.delete(session);
     return session;
 }
 
 async function stopProfiler() {
     const session = takeProfiler();
-    const again = random.chance(0.2);
+    const again = choices.chance(0.2);
     if (session === null) {
         return;
     }
@@ -205,7 +218,7 @@ function abandonProfiler() {
 }
 
 function startWrongly() {
-    const wrong = random.oneOf([
+    const wrong = choices.oneOf([
         { sampleInterval: -1, maxBufferSize: 1 },
         { sampleInterval: Infinity, maxBufferSize: 1 },
         { sampleInterval: 1 },
@@ -227,7 +240,7 @@ let observer = null;
 function observeProfiles() {
     if (observer === null) {
         observer = new PerformanceObserver(onProfiles);
-        observer.observe({ type: "profile", buffered: random.chance(0.5) });
+        observer.observe({ type: "profile", buffered: choices.chance(0.5) });
     } else {
         observer.disconnect();
         observer = null;
@@ -317,19 +330,33 @@ function act() {
         try {
             actions[chosen]();
         } catch (error) {
-            if (!isPlanned(error)) {
+            if (!isPlanned(error) && !wasRemoved()) {
                 reportFailure(`${chosen} failed: ${describe(error)}`);
             }
         }
     }
 }
 
+// Whether the global is no longer behind `globalThis`: in Servo 0.7.0 a frame that was removed has some turns more, and
+// the window there is one of another origin.
+function wasRemoved() {
+    try {
+        return hasDocument && globalThis.document !== document;
+    } catch {
+        return true;
+    }
+}
+
 // The turns
 
+// After which what a page has started becomes quiet: its work is then the same in each run, however long that takes.
+const MOST_CHILD_TURNS = Number(parameters.get("childTurns") ?? Infinity);
 let turns = 0;
 // A page to which the browser can come to rest does nothing.
 const wasQuiet = parameters.get("quiet") === "yes";
 let isQuiet = wasQuiet;
+// Once the garbage of what was there before has been collected, too, where a page may ask for that.
+let isAtRest = false;
 // From when on nothing new is begun, and what was begun is ended in order; null before.
 let settlingFrom = null;
 const { port1, port2 } = new MessageChannel();
@@ -338,6 +365,9 @@ port1.onmessage = turn;
 function turn() {
     turns++;
     tally("turns");
+    if (depth > 0 && turns >= MOST_CHILD_TURNS && !isQuiet) {
+        becomeQuiet();
+    }
     if (!isQuiet) {
         try {
             if (programs.length) {
@@ -388,13 +418,13 @@ async function beat() {
         role,
         window: parameters.get("window"),
         turns,
-        quiet: wasQuiet,
+        quiet: isAtRest,
         settled: isSettled(),
         counts: sent[0],
         failures: sent[1],
     };
     try {
-        const response = await fetch("/beat", { method: "POST", body: JSON.stringify(body) });
+        const response = await fetch(fromHome("/beat"), { method: "POST", body: JSON.stringify(body) });
         onOrders(await response.json());
     } catch {
         // The document or the browser is on its way out, or is short of memory.
@@ -424,7 +454,18 @@ function takeProfilerIfAny() {
     return session !== null;
 }
 
+async function comeToRest() {
+    for (let i = 0; i < COLLECTIONS; i++) {
+        navigator.servo?.garbageCollectAllContexts();
+        await new Promise((resolve) => setTimeout(resolve, COLLECTION_PAUSE));
+    }
+    isAtRest = true;
+}
+
 function startTurns() {
+    if (wasQuiet) {
+        comeToRest();
+    }
     for (let i = isQuiet ? 0 : random.between(1, 3); i > 0; i--) {
         makeProgram();
     }

@@ -89,7 +89,7 @@ actions.closeWindow = function closeWindow() {
 actions.wait = function waitForServer() {
     try {
         const request = new XMLHttpRequest();
-        request.open("GET", "empty.json", false);
+        request.open("GET", fromHome("empty.json"), false);
         request.send();
     } catch {
         // The document or the browser is on its way out.
