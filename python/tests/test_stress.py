@@ -50,7 +50,11 @@ if what == "crashed":
     sys.exit(1)
 if what != "silent":
     beat(failures=["a bent profile"] if what == "failing" else [])
-if what == "crashing":
+if what in ("denied", "ours"):
+    for panic in ("no bricks", "panic in a function that cannot unwind"):
+        where = "profiler" if what == "ours" else "x"
+        print(f"[2026-11-21T21:19:44Z ERROR strobe::crash] {panic} (thread a, {where}.rs:1:1)", file=sys.stderr, flush=True)
+if what in ("crashing", "denied", "ours"):
     os.kill(os.getpid(), signal.SIGSEGV)
 if what == "panicking":
     print("[2026-11-21T21:19:44Z ERROR strobe::crash] no bricks (thread a?b=c&d, x.rs:1:1)", file=sys.stderr)
@@ -435,6 +439,12 @@ class PlayTest(unittest.TestCase):
             play = self.play("unfinished")
         self.assertEqual(play.failures, [])
         self.assertEqual(play.counts["starvedEnds"], 1)
+
+    def test_servo_may_end_where_it_is_denied_memory(self):
+        self.assertEqual(self.failures("denied", short_of_memory=True), [])
+        for what, short_of_memory in (("denied", False), ("ours", True), ("crashing", True)):
+            failures = self.failures(what, short_of_memory=short_of_memory)
+            self.assertRegex(failures[0], "^the browser was ended by signal 11", what)
 
     def test_hangs(self):
         def short(what: str, bound=None) -> Watchdog:
