@@ -53,7 +53,8 @@ if what != "silent":
 if what in ("denied", "ours"):
     for panic in ("no bricks", "panic in a function that cannot unwind"):
         where = "profiler" if what == "ours" else "x"
-        print(f"[2026-11-21T21:19:44Z ERROR strobe::crash] {panic} (thread a, {where}.rs:1:1)", file=sys.stderr, flush=True)
+        print(f"[2026-11-21T21:19:44Z ERROR strobe::crash] {panic} (thread a, {where}.rs:1:1)",
+              file=sys.stderr, flush=True)
 if what in ("crashing", "denied", "ours"):
     os.kill(os.getpid(), signal.SIGSEGV)
 if what == "panicking":
