@@ -658,9 +658,11 @@ class Play:
 
     def was_denied_memory(self) -> bool:
         """Whether Servo has panicked in the middle of its own panic, or of the engine's C++, for want of memory."""
+        if not self.episode.short_of_memory:
+            return False
         panics = [panic.group(1) for line in self.read_output().splitlines() if (panic := PANIC.match(line))]
         ends = any(panic.startswith(NO_UNWINDING) for panic in panics)
-        return self.episode.short_of_memory and ends and not any("profil" in panic for panic in panics)
+        return ends and not any("profil" in panic for panic in panics)
 
     def check_processes(self):
         browser = self.browser
