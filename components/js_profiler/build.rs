@@ -7,8 +7,9 @@
 use std::env;
 use std::path::PathBuf;
 
-const SOURCES: [&str; 5] = [
+const SOURCES: [&str; 6] = [
     "engine_mode.cpp",
+    "interpreter_frames.cpp",
     "kept_frames.cpp",
     "stack_writer.cpp",
     "stock_walk.cpp",

@@ -25,6 +25,8 @@ mod comparison;
 mod compressed_trace;
 mod description;
 mod event_loop;
+#[cfg(all(test, target_arch = "x86_64"))]
+mod every_instruction;
 mod failure;
 mod function_table;
 mod group;

@@ -301,7 +301,7 @@ unsafe fn before_other_handler(_: &libc::ucontext_t) -> Option<&libc::ucontext_t
 }
 
 #[cfg(target_arch = "x86_64")]
-fn registers_of(context: &libc::ucontext_t) -> Registers {
+pub fn registers_of(context: &libc::ucontext_t) -> Registers {
     let registers = &context.uc_mcontext.gregs;
     Registers {
         pc: registers[libc::REG_RIP as usize] as usize,
@@ -312,7 +312,7 @@ fn registers_of(context: &libc::ucontext_t) -> Registers {
 }
 
 #[cfg(target_arch = "aarch64")]
-fn registers_of(context: &libc::ucontext_t) -> Registers {
+pub fn registers_of(context: &libc::ucontext_t) -> Registers {
     const FRAME_POINTER: usize = 29;
     const WASM_INSTANCE: usize = 23;
     Registers {
@@ -468,7 +468,7 @@ fn current_tid() -> libc::pid_t {
     unsafe { libc::syscall(libc::SYS_gettid) as libc::pid_t }
 }
 
-fn current_stack_bounds() -> io::Result<StackBounds> {
+pub fn current_stack_bounds() -> io::Result<StackBounds> {
     let check = |error: libc::c_int| match error {
         0 => Ok(()),
         error => Err(io::Error::from_raw_os_error(error)),

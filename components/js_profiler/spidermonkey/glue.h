@@ -66,6 +66,7 @@ struct StrobeFramePlace {
   uintptr_t address;
   // 0 for a frame of the C++ interpreter, which is not on the thread's own stack.
   uintptr_t return_address;
+  // The callee token; of a built-in that the C++ interpreter calls, where the bytecode calls it.
   uintptr_t callee;
 };
 

@@ -11,22 +11,30 @@
 #include "vm/JSContext.h"
 #include "vm/Stack.h"
 
+#include "interpreter_frames.h"
 #include "stack_memory.h"
 
 using namespace js;
 using strobe::CalleeOffset;
+using strobe::IsInLoop;
 using strobe::ReturnAddressOffset;
 using strobe::StackMemory;
+using strobe::YoungestFrame;
 
-static bool IsInterpreterFrame(JSContext* cx, uintptr_t address) {
+// A frame of the C++ interpreter, or the built-in that it calls, which is there while the interpreter is out
+// for the same call.
+static bool IsInterpreterFrame(JSContext* cx, const StrobeStopped& stopped, const StrobeFramePlace& place) {
   for (Activation* activation = cx->activation(); activation; activation = activation->prev()) {
     if (!activation->isInterpreter()) {
       continue;
     }
     InterpreterActivation* interpreter = activation->asInterpreter();
-    for (InterpreterFrame* frame = interpreter->current(); frame; frame = frame->prev()) {
-      if (reinterpret_cast<uintptr_t>(frame) == address) {
-        return true;
+    InterpreterFrame* youngest = YoungestFrame(cx, interpreter);
+    for (InterpreterFrame* frame = youngest; frame; frame = frame->prev()) {
+      if (reinterpret_cast<uintptr_t>(frame) == place.address) {
+        return !place.callee ||
+               (frame == youngest && reinterpret_cast<uintptr_t>(interpreter->regs().pc) == place.callee &&
+                !IsInLoop(interpreter, stopped));
       }
       if (frame == interpreter->entryFrame()) {
         break;
@@ -49,7 +57,7 @@ size_t strobe_count_kept(JSContext* cx, const StrobeStopped* stopped, const Stro
   StackMemory stack(onOwnStack ? stopped->sp : stopped->stack_low, stopped->stack_high);
   for (size_t i = 0; i < length; i++) {
     const StrobeFramePlace& place = places[i];
-    bool kept = place.return_address ? IsStackFrame(stack, place) : IsInterpreterFrame(cx, place.address);
+    bool kept = place.return_address ? IsStackFrame(stack, place) : IsInterpreterFrame(cx, *stopped, place);
     if (!kept) {
       return i;
     }

@@ -71,6 +71,13 @@ pub struct FunctionKey {
     kind: FrameKind,
 }
 
+impl FunctionKey {
+    pub fn hashed(&self) -> u64 {
+        // SAFETY: reads the key.
+        unsafe { strobe_hash_function(self) }
+    }
+}
+
 /// Functions that have been seen, for the walk to recognise.
 #[derive(Clone, Default, MallocSizeOf)]
 pub struct KnownFunctions {
@@ -90,9 +97,7 @@ impl KnownFunctions {
     /// The slot that the function has, or would have.
     fn slot(&self, key: &FunctionKey) -> usize {
         let last = self.slots.len() - 1;
-        // SAFETY: reads the key.
-        let hash = unsafe { strobe_hash_function(key) };
-        let mut slot = hash as usize & last;
+        let mut slot = key.hashed() as usize & last;
         while self.slots[slot] != 0 && self.keys[self.slots[slot] as usize - 1] != *key {
             slot = (slot + 1) & last;
         }
@@ -125,7 +130,7 @@ impl KnownFunctions {
 
 /// Where a frame is on the stack, to see later whether it is still there.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, MallocSizeOf)]
+#[derive(Clone, Copy, Debug, Eq, MallocSizeOf, PartialEq)]
 pub struct FramePlace {
     address: usize,
     return_address: usize,
@@ -645,8 +650,14 @@ impl Drop for EngineMode {
 pub mod tests {
     use std::sync::LazyLock;
 
+    use mozjs::jsapi::{InitSelfHostedCode, OnNewGlobalHookOption};
+    use mozjs::jsval::UndefinedValue;
+    use mozjs::realm::AutoRealm;
+    use mozjs::rooted;
+    use mozjs::rust::wrappers2::JS_NewGlobalObject;
+    use mozjs::rust::{CompileOptionsWrapper, RealmOptions, SIMPLE_GLOBAL_CLASS, evaluate_script};
     use mozjs_sys::jsapi::glue::JS_Init;
-    use mozjs_sys::jsapi::{JS_DestroyContext, JS_NewContext, JS_ShutDown};
+    use mozjs_sys::jsapi::{JS_DestroyContext, JS_NewContext, JS_SetNativeStackQuota, JS_ShutDown};
 
     use super::*;
 
@@ -663,6 +674,41 @@ pub mod tests {
             // SAFETY: the engine is there.
             let cx = unsafe { JS_NewContext(HEAP_SIZE, std::ptr::null_mut()) };
             Self(NonNull::new(cx).unwrap())
+        }
+
+        /// Gives `run` what evaluates a script, of which the URL and the first line are given, in a new realm.
+        /// Once in a context.
+        pub fn with_scripts(&self, run: impl FnOnce(&mut dyn FnMut(&CStr, u32, &str))) {
+            const STACK_QUOTA: usize = 1 << 20;
+            // SAFETY: the context is this thread's, and nothing has run in it yet.
+            let mut cx = unsafe {
+                JS_SetNativeStackQuota(self.0.as_ptr(), STACK_QUOTA, STACK_QUOTA, STACK_QUOTA);
+                assert!(InitSelfHostedCode(
+                    self.0.as_ptr(),
+                    Default::default(),
+                    None
+                ));
+                mozjs::context::JSContext::from_ptr(self.0)
+            };
+            let cx = &mut cx;
+            rooted!(&in(cx) let global = unsafe {
+                // SAFETY: the class and the options live as long as they are used.
+                JS_NewGlobalObject(
+                    cx,
+                    &SIMPLE_GLOBAL_CLASS,
+                    std::ptr::null_mut(),
+                    OnNewGlobalHookOption::FireOnNewGlobalHook,
+                    &*RealmOptions::default(),
+                )
+            });
+            let mut realm = AutoRealm::new_from_handle(cx, global.handle());
+            let cx = &mut *realm;
+            run(&mut |url, line, script| {
+                rooted!(&in(cx) let mut value = UndefinedValue());
+                let options = CompileOptionsWrapper::new(cx, url.to_owned(), line);
+                evaluate_script(cx, global.handle(), script, value.handle_mut(), options)
+                    .unwrap_or_else(|()| panic!("{script:.200} threw"));
+            });
         }
 
         /// It must be gone before the context is.

@@ -24,6 +24,8 @@
 
 #include "vm/JSScript-inl.h"
 
+#include "interpreter_frames.h"
+
 using namespace js;
 using jit::CalleeToken;
 using jit::CalleeTokenMask;
@@ -294,13 +296,27 @@ static JSObject* CalledObject(InterpreterRegs& regs) {
   }
 }
 
-void StackWriter::appendInterpreterFrames(InterpreterActivation* activation, bool enteringJit) {
-  InterpreterFrame* frame = activation->current();
+// Whether a function is a built-in with JIT code of its own.
+static bool RunsInJit(JSObject* callee) {
+  return callee->is<JSFunction>() && callee->as<JSFunction>().isNativeFun() && callee->as<JSFunction>().hasJitEntry();
+}
+
+void StackWriter::appendInterpreterFrames(JSContext* cx, InterpreterActivation* activation,
+                                          const StrobeStopped& stopped, bool enteringJit) {
+  InterpreterFrame* frame = YoungestFrame(cx, activation);
+  if (!frame) {
+    return;
+  }
   StrobeFramePlace place = {};
-  if (!frame->runningInJit()) {
-    if (JSObject* callee = CalledObject(activation->regs())) {
+  // In the loop there is no call, and at its beginning the registers are not filled in yet.
+  if (!frame->runningInJit() && !IsInLoop(activation, stopped)) {
+    JSObject* callee = CalledObject(activation->regs());
+    // One that runs in JIT code is among the frames of that.
+    if (callee && (activation == cx->activation() || enteringJit || !RunsInJit(callee))) {
       place.address = reinterpret_cast<uintptr_t>(frame);
+      place.callee = reinterpret_cast<uintptr_t>(activation->regs().pc);
       appendNative(callee, place);
+      place.callee = 0;
     }
   }
   for (; frame && !full(); frame = frame->prev()) {

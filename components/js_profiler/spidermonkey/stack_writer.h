@@ -63,7 +63,8 @@ class StackWriter {
 
   // The frames of the C++ interpreter, with the built-in that the youngest of them calls. One that goes
   // on in JIT code is left out unless `enteringJit`, since it is among the frames of JIT code.
-  void appendInterpreterFrames(js::InterpreterActivation* activation, bool enteringJit = false);
+  void appendInterpreterFrames(JSContext* cx, js::InterpreterActivation* activation, const StrobeStopped& stopped,
+                               bool enteringJit = false);
 
   size_t length() const { return stack_->frames_length; }
 

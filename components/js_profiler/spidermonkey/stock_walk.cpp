@@ -97,7 +97,7 @@ StrobeWalk strobe_walk_stock(JSContext* cx, const StrobeStopped* stopped, Strobe
 
   for (Activation* activation = cx->activation(); activation && !writer.full(); activation = activation->prev()) {
     if (activation->isInterpreter()) {
-      writer.appendInterpreterFrames(activation->asInterpreter());
+      writer.appendInterpreterFrames(cx, activation->asInterpreter(), *stopped);
       continue;
     }
     // The iterator runs through all JIT activations; a frame is younger than its activation, which

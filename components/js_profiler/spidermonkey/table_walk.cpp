@@ -38,7 +38,7 @@
 //  - OSR         Ion code runs on in the Baseline frame, whose links are the same.
 //
 // Anything that contradicts itself is counted as inconsistent, and no stack is given. Memory is read
-// only within the thread's stack, or by ReadSafely.
+// only within the thread's stack, by ReadSafely, or where interpreter_frames.cpp allows it.
 
 #ifdef __x86_64__
 
@@ -1084,17 +1084,6 @@ Walked JitWalk::fromWasmRegisters(const Position& position) {
   return fromWasm(reinterpret_cast<uintptr_t>(unwound.pc), reinterpret_cast<uintptr_t>(unwound.fp), instance, 0);
 }
 
-// Whether the fields of an interpreter activation have been filled in: it is on the list before they
-// are.
-bool IsInitialised(InterpreterActivation* activation) {
-  alignas(InterpreterFrame) uint8_t frame[sizeof(InterpreterFrame)];
-  auto address = reinterpret_cast<uintptr_t>(activation->current());
-  if (address % alignof(InterpreterFrame) || !ReadSafely(address, frame, sizeof(frame))) {
-    return false;
-  }
-  return IsScript(reinterpret_cast<uintptr_t>(reinterpret_cast<InterpreterFrame*>(frame)->script()));
-}
-
 }  // namespace
 
 bool strobe_has_table_mode() {
@@ -1124,10 +1113,8 @@ StrobeWalk strobe_walk_table(JSContext* cx, const StrobeStopped* stopped, Strobe
   uintptr_t low = stopped->sp;
   for (Activation* activation = cx->activation(); activation && !writer.full(); activation = activation->prev()) {
     if (activation->isInterpreter()) {
-      if (!youngest || IsInitialised(activation->asInterpreter())) {
-        writer.appendInterpreterFrames(activation->asInterpreter(), enteringJit);
-        enteringJit = false;
-      }
+      writer.appendInterpreterFrames(cx, activation->asInterpreter(), *stopped, enteringJit);
+      enteringJit = false;
     } else {
       // Frames are younger than their activation, which is an object in the C++ frame that entered JIT
       // code.

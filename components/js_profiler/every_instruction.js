@@ -1,0 +1,106 @@
+// Line 1 is of what is evaluated.
+// Where a function is defined its name, a greater-than sign and what it may call are noted.
+"use strict";
+
+function add(a, b) { return a + b; } // add >
+function inner(x) { return add(x, 1) + x; } // inner > add
+function outer(n) { let sum = 0; for (let i = 0; i < n; i++) { sum += inner(i); } return sum; } // outer > inner
+function calls() { return outer(3) + inner(1); } // calls > outer inner
+
+function fibonacci(n) { return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2); } // fibonacci > fibonacci
+function recursion() { return fibonacci(4); } // recursion > fibonacci
+
+function mapped(x) { return inner(x); } // mapped > inner
+function compare(a, b) { return add(a, -b); } // compare > add
+function callbacks() { return [3, 1, 2].map(mapped).sort(compare).reduce(add, 0); } // callbacks > mapped compare add
+
+function replacer(text) { return add(text, "!"); } // replacer > add
+function reviver(key, value) { return inner(key) && value; } // reviver > inner
+function toJson() { return add(1, 1); } // toJson > add
+function natives() { // natives > replacer reviver toJson mapped
+  const text = "abc".replace(/[a-c]/g, replacer) + JSON.stringify({ toJSON: toJson });
+  JSON.parse("[1, 2]", reviver);
+  return text + Reflect.apply(mapped, null, [1]) + mapped.call(null, 1) + mapped.bind(null, 2)();
+}
+
+const accessed = {
+  get value() { return inner(1); }, // getter > inner
+  set value(x) { inner(x); }, // setter > inner
+  valueOf() { return add(1, 2); }, // valueOf > add
+  toString() { return add("a", "b"); }, // toString > add
+};
+const trapped = new Proxy({}, {
+  get(target, name) { return inner(name); }, // trap > inner
+  has() { return add(1, 0) === 1; }, // hasTrap > add
+});
+function accessors() { // accessors > getter setter valueOf toString trap hasTrap
+  accessed.value = accessed.value + 1;
+  return `${accessed}` + (accessed * 2) + trapped.name + ("x" in trapped);
+}
+
+function* numbers(n) { for (let i = 0; i < n; i++) { yield add(i, 1); } } // numbers > add
+function* delegating(n) { yield* numbers(n); } // delegating > numbers
+function generators() { // generators > delegating numbers
+  const [first, second] = delegating(3);
+  return [first, second, ...numbers(2)].length;
+}
+
+function fail(x) { throw new Error(add("fail", x)); } // fail > add
+function failLater(x) { try { return fail(x); } finally { add(x, 1); } } // failLater > fail add
+function exceptions() { // exceptions > failLater fail arrow
+  let caught = 0;
+  for (const failing of [failLater, fail]) {
+    try {
+      failing(1);
+    } catch {
+      caught += 1;
+    }
+  }
+  return [1, 2].map((x) => x).length + caught; // arrow >
+}
+
+class Base {
+  constructor(x) { this.x = inner(x); } // base > inner
+  method(x) { return add(this.x, x); } // method > add
+}
+class Derived extends Base {
+  constructor(x) { super(add(x, 1)); this.y = this.method(x); } // derived > base add override
+  method(x) { return super.method(x) + 1; } // override > method
+}
+function classes() { return new Derived(1).method(2) + new Base(1).x; } // classes > derived override base
+
+function compiled(bytes, imports) {
+  return new WebAssembly.Instance(new WebAssembly.Module(new Uint8Array(bytes)), imports).exports;
+}
+// (import "a" "b" (func (param i32) (result i32))) (func (export "f") (param i32) (result i32) local.get 0 call 0):
+const CALL = [
+  0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00, 0x01, 0x06, 0x01, 0x60, 0x01, 0x7f, 0x01, 0x7f, 0x02, 0x07, 0x01,
+  0x01, 0x61, 0x01, 0x62, 0x00, 0x00, 0x03, 0x02, 0x01, 0x00, 0x07, 0x05, 0x01, 0x01, 0x66, 0x00, 0x01, 0x0a, 0x08,
+  0x01, 0x06, 0x00, 0x20, 0x00, 0x10, 0x00, 0x0b,
+];
+// (memory 1) (func (export "load") (param i32) (result i32) local.get 0 i32.load):
+const LOAD = [
+  0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00, 0x01, 0x06, 0x01, 0x60, 0x01, 0x7f, 0x01, 0x7f, 0x03, 0x02, 0x01,
+  0x00, 0x05, 0x03, 0x01, 0x00, 0x01, 0x07, 0x08, 0x01, 0x04, 0x6c, 0x6f, 0x61, 0x64, 0x00, 0x00, 0x0a, 0x09, 0x01,
+  0x07, 0x00, 0x20, 0x00, 0x28, 0x02, 0x00, 0x0b,
+];
+const { f: calling } = compiled(CALL, { a: { b: inner } });
+const { load } = compiled(LOAD);
+function webAssembly() { // webAssembly > inner
+  try {
+    return calling(1) + load(0) + load(0x7ffffff0);
+  } catch (error) {
+    return error instanceof WebAssembly.RuntimeError;
+  }
+}
+
+let evaluations = 0;
+function evaluator() { // evaluator > evaluated
+  evaluations += 1;
+  return eval(`inner(${evaluations})`) + new Function("x", `return inner(x) + ${evaluations}`)(1);
+}
+const evaluateIndirectly = eval;
+function indirect() { // indirect > evaluated
+  evaluations += 1;
+  return evaluateIndirectly(`inner(${evaluations}) + outer(2)`);
+}

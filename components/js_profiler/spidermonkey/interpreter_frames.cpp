@@ -1,0 +1,155 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+// Frames of the interpreter are in memory of their own, which is given out and taken back in order: what is in
+// use of it is known at every instruction. A pointer is followed only if it leads to a frame there.
+
+#include "interpreter_frames.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ds/LifoAlloc.h"
+#include "vm/Activation.h"
+#include "vm/JSContext.h"
+#include "vm/Runtime.h"
+#include "vm/Stack.h"
+
+#include "glue.h"
+
+using namespace js;
+using js::detail::BumpChunk;
+
+namespace {
+
+using Chunks = js::detail::SingleLinkedList<BumpChunk>;
+
+// The engine keeps these fields to itself; an explicit instantiation may name them all the same.
+template <typename Class, typename Field>
+struct Private {
+  using Pointer = Field Class::*;
+};
+template <typename Tag, typename Tag::Pointer Field>
+struct Reveal {
+  friend constexpr typename Tag::Pointer Find(Tag) { return Field; }
+};
+
+struct Allocator : Private<InterpreterStack, LifoAlloc> {
+  friend constexpr Pointer Find(Allocator);
+};
+template struct Reveal<Allocator, &InterpreterStack::allocator_>;
+
+struct SmallChunks : Private<LifoAlloc, Chunks> {
+  friend constexpr Pointer Find(SmallChunks);
+};
+template struct Reveal<SmallChunks, &LifoAlloc::chunks_>;
+
+// Of frames that are large.
+struct LargeChunks : Private<LifoAlloc, Chunks> {
+  friend constexpr Pointer Find(LargeChunks);
+};
+template struct Reveal<LargeChunks, &LifoAlloc::oversize_>;
+
+// How far the memory was in use when a frame was made.
+struct FrameMark : Private<InterpreterFrame, LifoAlloc::Mark> {
+  friend constexpr Pointer Find(FrameMark);
+};
+template struct Reveal<FrameMark, &InterpreterFrame::mark_>;
+
+struct SmallMark : Private<LifoAlloc::Mark, BumpChunk::Mark> {
+  friend constexpr Pointer Find(SmallMark);
+};
+template struct Reveal<SmallMark, &LifoAlloc::Mark::chunk>;
+
+// More than there can be on the stack.
+constexpr size_t MostFrames = 1 << 16;
+
+class FrameMemory {
+  const LifoAlloc& allocator_;
+
+ public:
+  explicit FrameMemory(JSContext* cx) : allocator_(cx->interpreterStack().*Find(Allocator())) {}
+
+  bool holds(const InterpreterFrame* frame) const {
+    return isInUse(frame) && isKnown((frame->*Find(FrameMark())).*Find(SmallMark()));
+  }
+
+ private:
+  const Chunks& smallChunks() const { return allocator_.*Find(SmallChunks()); }
+
+  bool isInUse(const InterpreterFrame* frame) const {
+    if (reinterpret_cast<uintptr_t>(frame) % alignof(InterpreterFrame)) {
+      return false;
+    }
+    auto hasIn = [&](const Chunks& chunks) {
+      for (const BumpChunk& chunk : chunks) {
+        auto* first = reinterpret_cast<const uint8_t*>(frame);
+        if (first >= chunk.begin() && first < chunk.end() && size_t(chunk.end() - first) >= sizeof(InterpreterFrame)) {
+          return true;
+        }
+      }
+      return false;
+    };
+    return hasIn(smallChunks()) || hasIn(allocator_.*Find(LargeChunks()));
+  }
+
+  // Whether a mark is one that frames in use may have: none if there was no chunk.
+  bool isKnown(BumpChunk::Mark mark) const {
+    if (!mark.markedChunk()) {
+      return true;
+    }
+    for (const BumpChunk& chunk : smallChunks()) {
+      if (&chunk == mark.markedChunk()) {
+        return chunk.contains(mark);
+      }
+    }
+    return false;
+  }
+};
+
+bool HasFrame(InterpreterActivation* activation, const InterpreterFrame* wanted) {
+  for (InterpreterFrame* frame = activation->current(); frame; frame = frame->prev()) {
+    if (frame == wanted) {
+      return true;
+    }
+    if (frame == activation->entryFrame()) {
+      break;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+InterpreterFrame* strobe::YoungestFrame(JSContext* cx, InterpreterActivation* activation) {
+  InterpreterFrame* youngest = activation->current();
+  // One that has called into another has run.
+  if (activation != cx->activation()) {
+    return youngest;
+  }
+  FrameMemory memory(cx);
+  size_t frames = 0;
+  for (InterpreterFrame* frame = youngest;; frame = frame->prev()) {
+    if (!memory.holds(frame) || ++frames > MostFrames) {
+      return nullptr;
+    }
+    if (frame == activation->entryFrame()) {
+      break;
+    }
+  }
+  // What was left on the stack may lead to the frames of an older activation.
+  for (Activation* older = activation->prev(); older; older = older->prev()) {
+    if (older->isInterpreter() && HasFrame(older->asInterpreter(), activation->entryFrame())) {
+      return nullptr;
+    }
+  }
+  return youngest;
+}
+
+bool strobe::IsInLoop(const InterpreterActivation* activation, const StrobeStopped& stopped) {
+  // The loop has the activation among its variables.
+  constexpr uintptr_t LargestFrame = 1 << 12;
+  auto address = reinterpret_cast<uintptr_t>(activation);
+  return stopped.fp > address && stopped.fp - address < LargestFrame;
+}
