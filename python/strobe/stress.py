@@ -45,8 +45,6 @@ LAST_BOUND = 30.0
 STARVED = 2.0
 # Seconds in which a page that outlives a killed process must have beaten.
 KILL_BOUND = 30.0
-# Seconds that a page which is short of memory may need for an answer: the engine collects garbage again and again.
-SHORT_OF_MEMORY_BOUND = 180.0
 # Failures of one episode that are told; a page can find the same one again and again.
 MOST_FAILURES = 5
 MOST_CORES_KEPT = 3
@@ -254,9 +252,7 @@ class Play:
         self.last_beat: dict[int, float] = {}
         # By window: the turns that its page has done.
         self.turns: dict[int, int] = {}
-        self.bound = SHORT_OF_MEMORY_BOUND if episode.short_of_memory else BOUND
-        windows = range(len(episode.pages))
-        self.watchdogs = {window: Watchdog(f"a heartbeat of page {window}", bound=self.bound) for window in windows}
+        self.watchdogs = {window: Watchdog(f"a heartbeat of page {window}") for window in range(len(episode.pages))}
         # The order that every page gets, again and again; and the windows whose pages have come to rest.
         self.standing: dict | None = None
         self.quiet = set()
@@ -540,9 +536,7 @@ class Play:
         """Waits until all is answered that the pages asked for."""
         self.browser.feed()
         self.standing = {"what": "settle"}
-        watchdogs = {
-            window: Watchdog(f"an answer that page {window} waits for", bound=self.bound) for window in self.watchdogs
-        }
+        watchdogs = {window: Watchdog(f"an answer that page {window} waits for") for window in self.watchdogs}
         while waiting := self.watchdogs.keys() - self.settled:
             self.look()
             activity = read_activity(self.browser.pids())
@@ -558,7 +552,7 @@ class Play:
             for window, orders in self.orders.items():
                 orders.append({"what": "quiet"})
                 orders.append({"what": "replace", "url": self.url(self.episode.pages[window]) + "&quiet=yes"})
-        watchdog = Watchdog("the end of all that the pages began", bound=self.bound)
+        watchdog = Watchdog("the end of all that the pages began")
         while not self.quiet:
             self.look()
             if verdict := watchdog.look(read_activity(self.browser.pids())):
