@@ -1,4 +1,8 @@
-// Line 1 is of what is evaluated.
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+// On line 1 is what is evaluated, and nothing else.
 // Where a function is defined its name, a greater-than sign and what it may call are noted.
 "use strict";
 
