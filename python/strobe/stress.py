@@ -74,6 +74,8 @@ SERVO_PANICS = (
     # A frame is removed, or one in another event loop begins, while what is around it goes away.
     re.compile(r"`Err` value: Disconnected \(thread .*/htmliframeelement\.rs:\d+:\d+\)$"),
     re.compile(r"parent_proxy\.currently_active\(\)\.is_some\(\) \(thread .*/windowproxy\.rs:\d+:\d+\)$"),
+    # A page whose browser, or what it asks there, ends.
+    re.compile(r"`Err` value: Disconnected \(thread .*/dom/window/window\.rs:\d+:\d+\)$"),
     # A page that is laid out while the browser ends.
     re.compile(r"^SystemFontService has already exited\. \(thread .*/system_font_service_proxy\.rs:\d+:\d+\)$"),
     # A process of pages that was killed before it had told of its memory.

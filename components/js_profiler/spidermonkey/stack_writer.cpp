@@ -296,9 +296,15 @@ static JSObject* CalledObject(InterpreterRegs& regs) {
   }
 }
 
-// Whether a function is a built-in with JIT code of its own.
-static bool RunsInJit(JSObject* callee) {
-  return callee->is<JSFunction>() && callee->as<JSFunction>().isNativeFun() && callee->as<JSFunction>().hasJitEntry();
+bool StackWriter::endsInJitCodeOf(JSObject* callee) const {
+  JSAtom* name = NameOfNative(callee);
+  if (!name || !stack_->frames_length) {
+    return false;
+  }
+  const StrobeFrame& oldest = stack_->frames[stack_->frames_length - 1];
+  StrobeFunctionKey function = DescribeNative(callee->nonCCWRealm(), oldest.place).function;
+  return oldest.function.kind == function.kind && oldest.function.realm == function.realm &&
+         oldest.function.source_start == name->hash() && oldest.place.return_address;
 }
 
 void StackWriter::appendInterpreterFrames(JSContext* cx, InterpreterActivation* activation,
@@ -311,8 +317,7 @@ void StackWriter::appendInterpreterFrames(JSContext* cx, InterpreterActivation* 
   // In the loop there is no call, and at its beginning the registers are not filled in yet.
   if (!frame->runningInJit() && !IsInLoop(activation, stopped)) {
     JSObject* callee = CalledObject(activation->regs());
-    // One that runs in JIT code is among the frames of that.
-    if (callee && (activation == cx->activation() || enteringJit || !RunsInJit(callee))) {
+    if (callee && !endsInJitCodeOf(callee)) {
       place.address = reinterpret_cast<uintptr_t>(frame);
       place.callee = reinterpret_cast<uintptr_t>(activation->regs().pc);
       appendNative(callee, place);

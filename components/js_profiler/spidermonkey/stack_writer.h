@@ -73,6 +73,8 @@ class StackWriter {
   StrobeFrame* append(const StrobeFrame& frame);
   uint32_t findKnown(const StrobeFunctionKey& function) const;
   bool isHidden(const StrobeFrame& frame) const;
+  // Whether the oldest frame so far is that of a built-in's own JIT code, as some have.
+  bool endsInJitCodeOf(JSObject* callee) const;
   void appendHidden(const StrobeFrame& frame);
   bool reuseText(StrobeFrame& frame);
   void dropText(StrobeFrame& frame);
