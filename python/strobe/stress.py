@@ -78,6 +78,8 @@ SERVO_PANICS = (
     re.compile(r"`Err` value: Disconnected \(thread .*/dom/window/window\.rs:\d+:\d+\)$"),
     # A page that is laid out while the browser ends.
     re.compile(r"^SystemFontService has already exited\. \(thread .*/system_font_service_proxy\.rs:\d+:\d+\)$"),
+    # A message with a channel in it, which nobody takes any more while the browser ends (with debug assertions alone).
+    re.compile(r"^assertion failed: self\.fd == -1 \(thread router-proxy, .*/ipc-channel-[^/]+/.*/mod\.rs:\d+:\d+\)$"),
     # A process of pages that was killed before it had told of its memory.
     re.compile(r"^UnregisterReporter: 'system-content-\d+' name is unknown \(thread MemoryProfiler, "),
 )
