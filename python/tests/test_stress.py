@@ -77,6 +77,12 @@ while not closed and not (ended and what != "immortal"):
 if ended and what == "sulking":
     print("strobe: no bricks", file=sys.stderr, flush=True)
     sys.exit(5)
+if ended and what in ("servos", "brickless"):
+    frame = "parent_proxy.currently_active().is_some() (thread Script#3, /a/windowproxy.rs:943:13)"
+    why = f"assertion failed: {frame}" if what == "servos" else "no bricks (thread a, x.rs:1:1)"
+    print(f"[2026-11-21T21:19:44Z ERROR strobe::crash] {why}", file=sys.stderr)
+    print(f"strobe: http://a.test/ crashed: {why}", file=sys.stderr, flush=True)
+    sys.exit(1)
 if ended and what in ("sharing", "unfinished"):
     time.sleep(0.2)
     print("strobe: the engine did not shut down within 10 s", file=sys.stderr, flush=True)
@@ -426,6 +432,10 @@ class PlayTest(unittest.TestCase):
         self.assertRegex(self.failures("unfinished")[0], "^the browser failed with status 1: .* did not shut down")
         # Its log is kept.
         self.assertTrue((self.folder / "1-2.log").exists())
+
+    def test_a_page_that_ends_the_browser_by_a_panic_of_servos(self):
+        self.assertRegex(self.failures("brickless")[0], "^the browser failed with status 1: .* crashed: no bricks")
+        self.assertEqual(self.failures("servos"), [])
 
     def test_an_end_that_waits_for_a_shared_worker(self):
         play = self.play("sharing")
