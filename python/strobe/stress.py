@@ -64,7 +64,7 @@ SAMPLER_REST = 2.0
 
 # Of an address in the name of a thread.
 QUERY = re.compile(r"\?[^ ,]+")
-# Panics of Servo's own, which are there without profilers, too (--no-profilers), and that the browser survives.
+# Panics of Servo's own, which are there without profilers, too (--no-profilers), and end no more than a page.
 SERVO_PANICS = (
     # A worker that fetches while the browser ends: what fetches for it has gone, in another process, too.
     re.compile(r"`Err` value: Disconnected \(thread .*/fetch/fetch\.rs:\d+:\d+\)$"),
@@ -85,6 +85,8 @@ SERVO_PANICS = (
 )
 # After which a panic ends the whole process.
 NO_UNWINDING = "panic in a function that cannot unwind"
+# Between the page and the reason.
+CRASHED = " crashed: "
 ENGINE_DID_NOT_SHUT_DOWN = "the engine did not shut down within"
 
 
@@ -223,10 +225,14 @@ def is_servo_panic(text: str) -> bool:
     return any(known.search(text) for known in SERVO_PANICS)
 
 
+def said(log: str) -> list[str]:
+    """What the browser itself says to who started it."""
+    return [line for line in log.splitlines() if line.startswith("strobe: ")]
+
+
 def crashes(log: str) -> list[str]:
-    """Of what pages have crashed, as the browser says, which then ends with status 1."""
-    lines = [line for line in log.splitlines() if line.startswith("strobe: ")]
-    return [reason for line in lines if (reason := line.partition(" crashed: ")[2])]
+    """What it says of pages that have crashed; it ends with status 1 then."""
+    return [line for line in said(log) if CRASHED in line]
 
 
 def leaked(control: list[ProcessSize], measured: list[ProcessSize]) -> list[str]:
@@ -654,12 +660,11 @@ class Play:
             allowed |= {-1, -2, -15, 1}
         if episode.profile_command is not None and not self.was_ready:
             allowed.add(1)
-        if episode.short_of_memory or any(is_servo_panic(reason) for reason in crashes(log)):
+        if episode.short_of_memory or any(is_servo_panic(line.partition(CRASHED)[2]) for line in crashes(log)):
             allowed.add(1)
         if status not in allowed and not (status < 0 and self.was_denied_memory()):
-            lines = [line for line in log.splitlines() if line.startswith("strobe: ")]
-            said = f": {lines[-1]}" if lines else ""
-            self.fail(f"the browser {process.describe_status(status)}{said}")
+            why = "".join(f": {line}" for line in said(log)[-1:])
+            self.fail(f"the browser {process.describe_status(status)}{why}")
 
     def read_output(self) -> str:
         return self.log.read_text(encoding="utf-8", errors="replace")
@@ -695,8 +700,8 @@ class Play:
 
     def read_log(self):
         """The sampler's counts, and panics of threads."""
-        crashed = []
-        for line in self.read_output().splitlines():
+        log = self.read_output()
+        for line in log.splitlines():
             if counts := read_counts(line):
                 self.samples.add(counts)
             elif panic := PANIC.match(line):
@@ -706,10 +711,8 @@ class Play:
                     self.count("servoPanics")
                 else:
                     self.fail(f"a thread panicked: {text}")
-            elif line.startswith("strobe: ") and " crashed: " in line:
-                crashed.append(line)
         is_expected = self.last_kill is not None or self.episode.short_of_memory or "servoPanics" in self.counts
-        if crashed and not is_expected:
+        if (crashed := crashes(log)) and not is_expected:
             self.fail(crashed[0])
 
     def check_profile(self):
