@@ -12,9 +12,9 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use js_profiler_traits::RealmId;
 use js_profiler_traits::activity::SharedActivity;
 
+use crate::group::Audience;
 use crate::spidermonkey::{FramePlace, KnownFunctions, SampledContext, StackBuffer, Walk};
 use crate::suspend::{StopError, Stopped, Thread};
 use crate::timed_stops::{TimedStops, TimedWork};
@@ -135,7 +135,7 @@ impl Ahead {
         due: &[(u64, Instant)],
         known: Arc<KnownFunctions>,
         places: &[FramePlace],
-        realms: impl Iterator<Item = RealmId> + Clone,
+        audience: &Audience,
     ) -> Result<(), StopError> {
         let [.., (_, last_but_one), (_, last)] = due else {
             panic!("fewer than two ticks");
@@ -152,8 +152,13 @@ impl Ahead {
             walk.due = due;
             walk.walked = None;
             walk.buffer.clear();
-            walk.buffer.show_only(realms.clone());
+            audience.apply(&mut walk.buffer);
         }
+        let capacities = walks.walks.iter().map(|walk| walk.buffer.capacity());
+        let room = capacities.max().unwrap_or_default();
+        walks
+            .places
+            .reserve(room.saturating_sub(walks.places.len()));
         self.stops.arm(due.iter().map(|(_, time)| *time))
     }
 

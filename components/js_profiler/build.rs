@@ -7,13 +7,18 @@
 use std::env;
 use std::path::PathBuf;
 
-const SOURCES: [&str; 6] = [
+const SOURCES: [&str; 11] = [
     "engine_mode.cpp",
     "interpreter_frames.cpp",
+    "jit_code.cpp",
+    "jit_frames.cpp",
     "kept_frames.cpp",
+    "native_frames.cpp",
+    "natives.cpp",
     "stack_writer.cpp",
     "stock_walk.cpp",
     "table_walk.cpp",
+    "wasm_frames.cpp",
 ];
 
 /// The variable that has more flags for the compiler.

@@ -119,14 +119,6 @@ impl EventLoop {
         self.state.group
     }
 
-    /// Makes the engine ready for the first session. Without this, what is inlined in code that was
-    /// compiled earlier shows only when it is compiled again.
-    pub fn prepare(&self) {
-        if let Some(mode) = &*self.state.mode.borrow() {
-            mode.prepare();
-        }
-    }
-
     /// Starts a session that samples the realm which the context is in.
     ///
     /// [`crate::force_sample`] finds the session by `browsing_context`, the one whose document has the

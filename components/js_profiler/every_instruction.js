@@ -73,7 +73,7 @@ class Derived extends Base {
 }
 function classes() { return new Derived(1).method(2) + new Base(1).x; } // classes > derived override base
 
-function compiled(bytes, imports) {
+function compiled(bytes, imports) { // compiled >
   return new WebAssembly.Instance(new WebAssembly.Module(new Uint8Array(bytes)), imports).exports;
 }
 // (import "a" "b" (func (param i32) (result i32))) (func (export "f") (param i32) (result i32) local.get 0 call 0):
@@ -107,4 +107,74 @@ const evaluateIndirectly = eval;
 function indirect() { // indirect > evaluated
   evaluations += 1;
   return evaluateIndirectly(`inner(${evaluations}) + outer(2)`);
+}
+
+function expect(value, expected) { // expect >
+  if (!Object.is(value, expected)) { throw new Error(`${String(value)} where ${String(expected)} was expected`); }
+}
+
+// A setter that replaces itself by a number, which is no pointer.
+function redefining(x) { // redefining >
+  Object.defineProperty(this, "foo", { value: x, writable: true, configurable: true });
+}
+function redefinition() { // redefinition > redefining expect
+  const object = {};
+  for (const number of [1.5, 2.5e-310]) {
+    Object.defineProperty(object, "foo", { set: redefining, get: undefined, configurable: true });
+    object.foo = number;
+    expect(object.foo, number);
+  }
+}
+
+const GROWN = Array.from({ length: 24 }, (_, i) => `grown${i}`);
+function growing(x) { for (let i = 0; i < GROWN.length; i++) { this[GROWN[i]] = x + i; } } // growing >
+function growth() { // growth > growing expect
+  const object = Object.defineProperty({}, "grow", { set: growing });
+  object.grow = 5;
+  for (let i = 0; i < GROWN.length; i++) { expect(object[GROWN[i]], 5 + i); }
+}
+
+const KEYS = Array.from({ length: 40 }, (_, i) => `k${i}`);
+function tables() { // tables > expect
+  const object = {};
+  for (let i = 0; i < KEYS.length; i++) { object[KEYS[i]] = i; }
+  for (let i = 0; i < KEYS.length; i += 3) { delete object[KEYS[i]]; }
+  for (let i = 0; i < KEYS.length; i++) {
+    const descriptor = Object.getOwnPropertyDescriptor(object, KEYS[i]);
+    expect(descriptor === undefined, i % 3 === 0);
+    expect(object.hasOwnProperty(KEYS[i]), i % 3 !== 0);
+    if (descriptor) { expect(descriptor.value, i); }
+  }
+}
+
+const prototypes = [{ x: 1 }, { get x() { return 2; } }, { y: 0, x: 3 }]; // inherited >
+function shapes() { // shapes > inherited expect
+  const object = {};
+  for (let i = 0; i < 6; i++) {
+    Object.setPrototypeOf(object, prototypes[i % 3]);
+    expect(object.x, i % 3 + 1);
+    object[`own${i}`] = i;
+  }
+  Object.freeze(object);
+  for (let i = 0; i < 6; i++) { expect(object[`own${i}`], i); }
+}
+
+// The nursery has room for fewer.
+function garbage() { // garbage > keep expect
+  let last = null;
+  for (let i = 0; i < 90; i++) { last = keep(i, last); }
+  expect(last[0], 89);
+  expect(last[1][0], 88);
+}
+function keep(i, last) { return [i, i % 30 ? last : null, new Array(400)]; } // keep >
+
+let compilations = 0;
+function compiling() { // compiling > evaluated expect compiled
+  compilations += 1;
+  const twice = new Function("x", `return x + x + ${compilations}`);
+  let sum = 0;
+  for (let i = 0; i < 3; i++) { sum += twice(i); }
+  expect(sum, 6 + 3 * compilations);
+  const { load } = compiled(LOAD);
+  expect(load(0), 0);
 }

@@ -6,7 +6,11 @@
 //! and the handler of SIGTRAP walks the stack of its own thread. So every state is seen that a thread can be
 //! stopped in, where samples come upon the rare ones once in a million.
 //!
-//! Each program says of its functions which ones they call, so that a stack that was never there shows.
+//! Each program says of its functions which ones they call, so that a stack that was never there shows. Some change
+//! what the engine keeps of objects while they run, and check what they read.
+//!
+//! At some of the instructions the engine's memory cannot be written to while the stack is walked, so that a walk that
+//! changes it shows.
 
 #![allow(unsafe_code)]
 
@@ -14,9 +18,13 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CStr;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 use std::ptr;
-use std::thread;
+use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Once, OnceLock};
+use std::{fs, hint, thread};
 
+use crate::spidermonkey::code_of_lookups;
 use crate::spidermonkey::tests::TestContext;
 use crate::spidermonkey::{
     FrameKind, FramePlace, FunctionKey, KnownFunctions, SampledContext, StackBuffer, Walk, Walker,
@@ -26,7 +34,7 @@ use crate::suspend::{StackBounds, Stopped, current_stack_bounds, registers_of};
 const PROGRAMS: &str = include_str!("every_instruction.js");
 
 /// What is called, each after it has run so often: in the interpreter, in Baseline code and in Ion code.
-const CALLED: [&str; 11] = [
+const CALLED: [&str; 17] = [
     "calls",
     "recursion",
     "callbacks",
@@ -38,6 +46,12 @@ const CALLED: [&str; 11] = [
     "webAssembly",
     "evaluator",
     "indirect",
+    "redefinition",
+    "growth",
+    "tables",
+    "shapes",
+    "garbage",
+    "compiling",
 ];
 const RUNS_BEFORE: [u32; 3] = [0, 30, OPTIMISED];
 const OPTIMISED: u32 = 3000;
@@ -59,8 +73,140 @@ thread_local! {
     static STEPPER: Cell<*mut Stepper> = const { Cell::new(ptr::null_mut()) };
 }
 
+/// The memory that the engine keeps what scripts can reach in, as far as the last stack leads there: the heap, what is
+/// allocated for the context, the stack.
+#[derive(Default)]
+struct EngineMemory {
+    ranges: Vec<Range<usize>>,
+}
+
+/// The thread whose walk must write nothing; 0 while memory can be written to.
+static WALKING: AtomicI32 = AtomicI32::new(0);
+/// What it has written to nevertheless, and how often.
+static WRITTEN: AtomicUsize = AtomicUsize::new(0);
+static WRITES: AtomicU64 = AtomicU64::new(0);
+
+impl EngineMemory {
+    /// The mappings that these addresses are in, without what is in `own`, which is ours or the kernel's.
+    fn of(addresses: impl Iterator<Item = usize>, own: &[Range<usize>]) -> Self {
+        let maps = fs::read_to_string("/proc/self/maps").unwrap();
+        let mappings = maps.lines().filter_map(|line| {
+            let (range, rest) = line.split_once(' ')?;
+            let (begin, end) = range.split_once('-')?;
+            let address = |text| usize::from_str_radix(text, 16).ok();
+            let range = address(begin)?..address(end)?;
+            rest.starts_with("rw-p").then_some((range, false))
+        });
+        let mut mappings: Vec<(Range<usize>, bool)> = mappings.collect();
+        for address in addresses {
+            for (range, is_wanted) in &mut mappings {
+                *is_wanted |= range.contains(&address);
+            }
+        }
+        let wanted = mappings.into_iter().filter(|(_, is_wanted)| *is_wanted);
+        let mut ranges: Vec<Range<usize>> = wanted.map(|(range, _)| range).collect();
+        for own in own {
+            let without = |range: Range<usize>| {
+                let before = range.start..range.end.min(own.start);
+                let after = range.start.max(own.end)..range.end;
+                [before, after].into_iter().filter(|part| !part.is_empty())
+            };
+            ranges = ranges.into_iter().flat_map(without).collect();
+        }
+        Self { ranges }
+    }
+
+    fn size(&self) -> usize {
+        self.ranges.iter().map(ExactSizeIterator::len).sum()
+    }
+
+    fn protect(&self) {
+        WALKING.store(this_thread(), Ordering::SeqCst);
+        self.set(libc::PROT_READ);
+    }
+
+    fn unprotect(&self) {
+        self.set(libc::PROT_READ | libc::PROT_WRITE);
+        WALKING.store(0, Ordering::SeqCst);
+    }
+
+    fn set(&self, protection: libc::c_int) {
+        for range in &self.ranges {
+            // SAFETY: they are mappings of this process, and who writes there meanwhile waits: see `on_fault`.
+            unsafe { libc::mprotect(range.start as *mut libc::c_void, range.len(), protection) };
+        }
+    }
+}
+
+fn this_thread() -> libc::pid_t {
+    // SAFETY: a number of the kernel's.
+    unsafe { libc::gettid() }
+}
+
+/// The handler from before.
+static mut BEFORE: MaybeUninit<libc::sigaction> = MaybeUninit::uninit();
+
+/// Has other threads wait until memory can be written to again. The walk's own writes are noted, and done.
+unsafe extern "C" fn on_fault(
+    signal: libc::c_int,
+    info: *mut libc::siginfo_t,
+    context: *mut libc::c_void,
+) {
+    let walking = WALKING.load(Ordering::SeqCst);
+    let stepper = STEPPER.get();
+    if walking == this_thread() && !stepper.is_null() {
+        // SAFETY: the kernel gives them.
+        let (address, pc) = unsafe {
+            (
+                (*info).si_addr().addr(),
+                (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs[libc::REG_RIP as usize],
+            )
+        };
+        if code_lookups()
+            .iter()
+            .any(|code| code.contains(&(pc as usize)))
+        {
+            LOOKUPS.fetch_add(1, Ordering::SeqCst);
+        } else {
+            WRITTEN.store(address, Ordering::SeqCst);
+            WRITES.fetch_add(1, Ordering::SeqCst);
+        }
+        // SAFETY: it is this thread's, which does not change the ranges meanwhile.
+        unsafe { (*stepper).memory.unprotect() };
+    } else if walking != 0 {
+        while WALKING.load(Ordering::SeqCst) != 0 {
+            hint::spin_loop();
+        }
+    } else {
+        type Handler = unsafe extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
+        // A fault of another kind is the engine's.
+        // SAFETY: the action was written before this handler was installed, and is one of a function.
+        unsafe {
+            let before = (*ptr::addr_of!(BEFORE)).assume_init();
+            assert_ne!(before.sa_flags & libc::SA_SIGINFO, 0);
+            let handler = std::mem::transmute::<usize, Handler>(before.sa_sigaction);
+            handler(signal, info, context);
+        }
+    }
+}
+
+/// The engine's look-ups in its table of WebAssembly code, which is every runtime's. They count who is looking, so that
+/// no other thread frees what is being looked at, and count back. Nothing else depends on that number.
+fn code_lookups() -> [Range<usize>; 2] {
+    static LOOKUPS: OnceLock<[Range<usize>; 2]> = OnceLock::new();
+    LOOKUPS.get_or_init(code_of_lookups).clone()
+}
+
+/// How often a walk has done so while memory could not be written to.
+static LOOKUPS: AtomicU64 = AtomicU64::new(0);
+
 /// Walks the stack at each instruction. Allocates nothing while it does.
 struct Stepper {
+    memory: EngineMemory,
+    /// So many walks were done while that could not be written to.
+    guarded: u64,
+    /// The handler's stack.
+    own: Range<usize>,
     context: SampledContext,
     is_stock: bool,
     bounds: StackBounds,
@@ -68,6 +214,8 @@ struct Stepper {
     known: KnownFunctions,
     steps: u64,
     walked: u64,
+    idle: u64,
+    collecting: u64,
     /// The reasons why stacks could not be walked, and how often.
     unwalkable: [(Option<&'static CStr>, u64); 16],
     /// The stacks that differ from the one before: their lengths, and the lines of their functions or a mark of
@@ -83,16 +231,26 @@ struct Stepper {
 }
 
 impl Stepper {
-    fn new(context: SampledContext, is_stock: bool) -> Self {
+    fn new(
+        context: SampledContext,
+        is_stock: bool,
+        bounds: StackBounds,
+        own: Range<usize>,
+    ) -> Self {
         const ROOM: usize = 16 << 20;
         let buffer = StackBuffer::new();
         Self {
+            memory: EngineMemory::default(),
+            guarded: 0,
+            own,
             context,
             is_stock,
-            bounds: current_stack_bounds().unwrap(),
+            bounds,
             known: KnownFunctions::new(),
             steps: 0,
             walked: 0,
+            idle: 0,
+            collecting: 0,
             unwalkable: [(None, 0); 16],
             stacks: Vec::with_capacity(ROOM),
             last: 0,
@@ -105,13 +263,25 @@ impl Stepper {
 
     fn step(&mut self, context: &libc::ucontext_t) {
         self.steps += 1;
-        let stopped = Stopped::new(registers_of(context), self.bounds);
-        let kept = self.context.count_kept(&stopped, &self.places);
+        // SAFETY: this is the handler, on the thread whose stack that is.
+        let stopped = unsafe { Stopped::new(registers_of(context), self.bounds) };
+        const GUARDED: u64 = 100;
         self.buffer.clear();
+        let is_guarded = self.steps.is_multiple_of(GUARDED) && self.memory.size() > 0;
+        if is_guarded {
+            self.memory.protect();
+        }
+        let kept = self
+            .context
+            .count_kept(&stopped, &mut self.buffer, &self.places);
         let walk = match self.is_stock {
             true => self.context.walk_stock(&stopped, &mut self.buffer),
             false => self.context.walk(&stopped, &mut self.buffer, &self.known),
         };
+        if is_guarded {
+            self.memory.unprotect();
+            self.guarded += 1;
+        }
         match walk {
             Walk::Stack => self.note(kept),
             Walk::Unwalkable(why) => {
@@ -121,7 +291,8 @@ impl Stepper {
                 *known = Some(why);
                 *count += 1;
             },
-            Walk::Idle | Walk::Collecting => {},
+            Walk::Idle => self.idle += 1,
+            Walk::Collecting => self.collecting += 1,
         }
     }
 
@@ -163,8 +334,14 @@ impl Stepper {
         }
     }
 
-    /// Runs something with a walk at each of its instructions.
-    fn run(&mut self, run: impl FnOnce()) {
+    /// Runs something with a walk at each of its instructions. `context` is an address in the engine's memory.
+    fn run(&mut self, context: usize, run: impl FnOnce()) {
+        let of_stack = self.places.iter().flat_map(FramePlace::addresses);
+        let addresses = of_stack.chain([context, self.bounds.high - 1]);
+        // At the end of a stack is what the kernel and the C library keep of the thread.
+        const OF_THREAD: usize = 64 << 10;
+        let high = self.bounds.high;
+        self.memory = EngineMemory::of(addresses, &[self.own.clone(), high - OF_THREAD..high]);
         STEPPER.set(self);
         // SAFETY: the handler is installed.
         unsafe { libc::raise(libc::SIGTRAP) };
@@ -203,18 +380,29 @@ unsafe extern "C" fn on_trap(_: libc::c_int, _: *mut libc::siginfo_t, context: *
 }
 
 /// The handler's own stack: on the thread's it would write over what was left there, which the walk must not
-/// follow.
-fn install_stack() -> Vec<u8> {
+/// follow. It is never unmapped.
+fn install_stack() -> Range<usize> {
     const SIZE: usize = 256 << 10;
-    let mut memory = vec![0; SIZE];
-    let stack = libc::stack_t {
-        ss_sp: memory.as_mut_ptr().cast(),
-        ss_flags: 0,
-        ss_size: SIZE,
+    // SAFETY: new memory.
+    let memory = unsafe {
+        let memory = libc::mmap(
+            ptr::null_mut(),
+            SIZE,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+            -1,
+            0,
+        );
+        assert_ne!(memory, libc::MAP_FAILED);
+        let stack = libc::stack_t {
+            ss_sp: memory,
+            ss_flags: 0,
+            ss_size: SIZE,
+        };
+        assert_eq!(libc::sigaltstack(&stack, ptr::null_mut()), 0);
+        memory.addr()
     };
-    // SAFETY: the memory is there for as long as the thread.
-    assert_eq!(unsafe { libc::sigaltstack(&stack, ptr::null_mut()) }, 0);
-    memory
+    memory..memory + SIZE
 }
 
 /// Leaves words on the stack that lead nowhere.
@@ -227,15 +415,28 @@ fn soil_stack() {
     }
 }
 
-fn install_handler() {
+fn install_handlers() {
     // SAFETY: a zeroed sigaction is a valid one.
     unsafe {
         let mut action: libc::sigaction = MaybeUninit::zeroed().assume_init();
         action.sa_sigaction = on_trap as *const () as usize;
         action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
         libc::sigfillset(&mut action.sa_mask);
+        // The walk may write where it must not.
+        libc::sigdelset(&mut action.sa_mask, libc::SIGSEGV);
         assert_eq!(libc::sigaction(libc::SIGTRAP, &action, ptr::null_mut()), 0);
     }
+    static FAULTS: Once = Once::new();
+    FAULTS.call_once(|| {
+        // SAFETY: as above; nobody else uses what there was before.
+        unsafe {
+            let mut action: libc::sigaction = MaybeUninit::zeroed().assume_init();
+            action.sa_sigaction = on_fault as *const () as usize;
+            action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+            let before = ptr::addr_of_mut!(BEFORE).cast();
+            assert_eq!(libc::sigaction(libc::SIGSEGV, &action, before), 0);
+        }
+    });
 }
 
 fn is_line(line: &u32) -> bool {
@@ -295,10 +496,19 @@ impl Functions {
     }
 }
 
-fn walk_everywhere(walker: Walker) {
-    install_handler();
+/// In a thousand walks, so many may give no stack although scripts run and no garbage is collected.
+const MOST_UNWALKABLE: u64 = 10;
+/// The stock walker has no stack where code tells it of what it enters, and of what it leaves.
+const MOST_UNWALKABLE_BY_STOCK: u64 = 500;
+
+fn walk_everywhere(walker: Walker, own: &Range<usize>) {
+    let bounds = current_stack_bounds().unwrap();
+    let mut places = Vec::new();
     let functions = Functions::read();
     let context = TestContext::new();
+    // After the engine's handlers.
+    install_handlers();
+    code_lookups();
     let mut mode = context.mode(walker);
     assert!(mode.set_enabled(true));
     context.with_scripts(|evaluate| {
@@ -310,13 +520,27 @@ fn walk_everywhere(walker: Walker) {
                 for _ in 0..runs {
                     evaluate(c"https://a.test/main.js", MAIN, &call);
                 }
-                let mut stepper = Stepper::new(mode.context(), walker == Walker::Stock);
+                // Made by another thread, so that it is in no memory of the engine's.
+                let (sampled, own) = (mode.context(), own.clone());
+                let is_stock = walker == Walker::Stock;
+                let make = move || Box::new(Stepper::new(sampled, is_stock, bounds, own));
+                let mut stepper = thread::spawn(make).join().unwrap();
+                stepper.places.clone_from(&places);
                 soil_stack();
-                stepper.run(|| evaluate(c"https://a.test/main.js", MAIN, &call));
+                stepper.run(context.address(), || {
+                    evaluate(c"https://a.test/main.js", MAIN, &call);
+                });
+                places.clone_from(&stepper.places);
                 println!(
-                    "{called} after {runs}: {} instructions, {} walked, unwalkable: {:?}",
+                    "{called} after {runs}: {} instructions, {} walked, {} idle, {} collecting, {} while {} kB \
+                     could not be written to but for {} counts of code look-ups, unwalkable: {:?}",
                     stepper.steps,
                     stepper.walked,
+                    stepper.idle,
+                    stepper.collecting,
+                    stepper.guarded,
+                    stepper.memory.size() >> 10,
+                    LOOKUPS.swap(0, Ordering::SeqCst),
                     stepper
                         .unwalkable
                         .iter()
@@ -332,11 +556,23 @@ fn walk_everywhere(walker: Walker) {
                     );
                 }
                 assert_eq!(stepper.wrongly_kept, 0, "{called} after {runs}");
-                assert!(
-                    stepper.unwalkable() * 2 <= stepper.walked,
-                    "{called} after {runs}: {:?}",
-                    stepper.unwalkable
+                assert_eq!(
+                    WRITES.swap(0, Ordering::SeqCst),
+                    0,
+                    "{called} after {runs}: the walk has written to {:x}",
+                    WRITTEN.load(Ordering::SeqCst)
                 );
+                let most = match walker {
+                    Walker::Stock => MOST_UNWALKABLE_BY_STOCK,
+                    _ => MOST_UNWALKABLE,
+                };
+                assert!(
+                    stepper.unwalkable() * 1000 <= stepper.walked * most,
+                    "{called} after {runs}: {:?}, and {} walked",
+                    stepper.unwalkable,
+                    stepper.walked
+                );
+                assert!(stepper.guarded > 0, "{called} after {runs}");
                 seen.extend(stacks.into_iter().flatten().filter(is_line));
             }
             // Optimised code may have no instruction left of a function.
@@ -349,21 +585,20 @@ fn walk_everywhere(walker: Walker) {
     drop(mode);
 }
 
-fn in_thread(run: impl FnOnce() + Send + 'static) {
+fn in_thread(run: impl FnOnce(&Range<usize>) + Send + 'static) {
     let thread = thread::Builder::new().stack_size(STACK_SIZE).spawn(|| {
-        // It is given up to the process: handlers may run on it as long as the thread does.
-        install_stack().leak();
-        run();
+        let own = install_stack();
+        run(&own);
     });
     thread.unwrap().join().unwrap();
 }
 
 #[test]
 fn the_table_walk_is_right_at_every_instruction() {
-    in_thread(|| walk_everywhere(Walker::Table));
+    in_thread(|own| walk_everywhere(Walker::Table, own));
 }
 
 #[test]
 fn the_stock_walk_is_right_at_every_instruction() {
-    in_thread(|| walk_everywhere(Walker::Stock));
+    in_thread(|own| walk_everywhere(Walker::Stock, own));
 }

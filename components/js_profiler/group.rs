@@ -25,11 +25,13 @@ use crate::function_table::{Function, FunctionId, FunctionTable};
 use crate::muted_scripts;
 use crate::recording::GroupRecording;
 use crate::session::{Outcome, SampledSession, Stack};
-use crate::spidermonkey::{FramePlace, KnownFunctions, SampledContext, StackBuffer, Walk};
+use crate::spidermonkey::{
+    FrameKind, FramePlace, KnownFunctions, NativeCode, SampledContext, StackBuffer, Walk,
+};
 use crate::stop_times::StopTimes;
 use crate::suspend::Thread;
 use crate::ticks::{self, Ticks};
-use crate::walked::{ToWalk, Walked};
+use crate::walked::{StackTaker, ToWalk, Walked};
 use crate::work::Work;
 
 /// After so many attempts in a row to stop the thread it is given up. One that is starved of its processor
@@ -78,7 +80,26 @@ struct LastStack {
     functions: Vec<FunctionId>,
     /// Of each function's frame.
     places: Vec<FramePlace>,
+    /// So many of them, from the leaf, are without anything left out. What is older is there for pages alone.
+    complete: usize,
+    /// Whether there were more than these.
     truncated: bool,
+}
+
+/// Whom stacks are walked for.
+pub struct Audience {
+    /// Of pages in these realms.
+    pub realms: SmallVec<[RealmId; 4]>,
+    /// Also for who may see everything.
+    pub everything: bool,
+}
+
+impl Audience {
+    /// Has the next walks into a buffer be for it, with what is known of native code now.
+    pub fn apply(&self, buffer: &mut StackBuffer) {
+        buffer.set_audience(self.realms.iter().copied(), self.everything);
+        buffer.set_native_code(NativeCode::current());
+    }
 }
 
 /// When a sample was taken, what it found, and what the event loop was doing.
@@ -86,8 +107,25 @@ type Found = (CrossProcessInstant, Outcome, Activity);
 
 impl LastStack {
     fn truncate(&mut self, length: usize) {
+        let cut = self.functions.len().saturating_sub(length);
+        self.complete = self.complete.saturating_sub(cut);
         self.functions.truncate(length);
         self.places.truncate(length);
+    }
+
+    /// What pages may see of it is among this.
+    fn for_pages(&self) -> Stack<'_> {
+        Stack {
+            functions: &self.functions,
+            truncated: self.truncated,
+        }
+    }
+
+    fn for_everything(&self) -> Stack<'_> {
+        Stack {
+            functions: &self.functions[self.functions.len() - self.complete..],
+            truncated: self.truncated,
+        }
     }
 }
 
@@ -119,6 +157,7 @@ impl Group {
     }
 
     pub fn add(&mut self, session: SampledSession) {
+        NativeCode::with_new_libraries();
         self.sessions.push(session);
         self.log_interval();
     }
@@ -159,6 +198,7 @@ impl Group {
     /// Begins a recording. One that goes on ends.
     pub fn record(&mut self, recording: GroupRecording) {
         self.end_recording();
+        NativeCode::with_new_libraries();
         self.recording = Some(recording);
     }
 
@@ -238,25 +278,25 @@ impl Group {
     }
 
     /// Takes the samples that are due, and asks for the next ones if that can be done ahead.
-    pub fn wake(&mut self, ticks: &Ticks, buffer: &mut StackBuffer) {
+    pub fn wake(&mut self, ticks: &Ticks, taker: &mut StackTaker) {
         let now = Instant::now();
         if self.next_wake(ticks).is_none_or(|wake| wake > now) {
             return;
         }
         match self.asked_until() {
             Some(_) => self.collect(),
-            None => self.tick(ticks.at(now), buffer),
+            None => self.tick(ticks.at(now), taker),
         }
         self.ask_ahead(ticks);
     }
 
     /// Takes one sample for all who are due at `tick`.
-    fn tick(&mut self, tick: u64, buffer: &mut StackBuffer) {
+    fn tick(&mut self, tick: u64, taker: &mut StackTaker) {
         let (any_session_due, recording_due) = self.advance(tick);
         if any_session_due {
-            self.sample(buffer, SampledSession::is_due, recording_due);
+            self.sample(taker, SampledSession::is_due, recording_due);
         } else if recording_due {
-            self.sample_for_recording(buffer);
+            self.sample_for_recording(taker);
         }
     }
 
@@ -298,8 +338,7 @@ impl Group {
             },
         };
         let known = self.functions.known().clone();
-        let realms = self.shown_realms();
-        if let Err(error) = ahead.ask(&due, known, &self.last.places, realms) {
+        if let Err(error) = ahead.ask(&due, known, &self.last.places, &self.audience()) {
             // Whatever is wrong, who stops the thread at the next tick finds out.
             debug!("{:?}: nothing is asked for ahead: {error}", self.id);
             self.stops_in_time = false;
@@ -370,20 +409,20 @@ impl Group {
     pub fn force_sample(
         &mut self,
         browsing_context: BrowsingContextId,
-        buffer: &mut StackBuffer,
+        taker: &mut StackTaker,
     ) -> usize {
         let is_wanted = |session: &SampledSession| session.is_running_in(browsing_context);
         if !self.sessions.iter().any(is_wanted) {
             return 0;
         }
-        self.sample(buffer, is_wanted, false)
+        self.sample(taker, is_wanted, false)
     }
 
     /// Takes one sample for the recording alone.
-    fn sample_for_recording(&mut self, buffer: &mut StackBuffer) {
+    fn sample_for_recording(&mut self, taker: &mut StackTaker) {
         let has_stacks = self.recording.as_ref().map(GroupRecording::has_stacks);
         if has_stacks == Some(true) {
-            self.sample(buffer, |_| false, true);
+            self.sample(taker, |_| false, true);
             return;
         }
         let outcome = match self.context.is_idle() {
@@ -402,13 +441,13 @@ impl Group {
     /// many of the sessions have none.
     fn sample(
         &mut self,
-        buffer: &mut StackBuffer,
+        taker: &mut StackTaker,
         is_wanted: impl Fn(&SampledSession) -> bool,
         recording_due: bool,
     ) -> usize {
         // The engine is in its stock mode for sessions alone.
         let is_compared = self.sessions.iter().any(&is_wanted);
-        match self.walk(buffer, is_compared) {
+        match self.walk(taker, is_compared) {
             Ok(found) => self.hand_out(found, is_wanted, recording_due),
             Err(failure) => {
                 let failed = self.sessions.iter().filter(|session| is_wanted(session));
@@ -428,12 +467,17 @@ impl Group {
         recording_due: bool,
     ) -> usize {
         let functions = self.functions.functions();
-        let stack = Stack {
-            functions: &self.last.functions,
-            truncated: self.last.truncated,
-        };
-        let leaf = stack.functions.last();
-        let leaf_realm = leaf.map(|id| functions[id.index()].realm);
+        let stack = self.last.for_pages();
+        // A native function is of no realm: it is whose code calls it that does the work.
+        let of_functions = stack
+            .functions
+            .iter()
+            .rev()
+            .map(|id| &functions[id.index()]);
+        let leaf = of_functions
+            .filter(|function| function.kind != FrameKind::Native)
+            .next();
+        let leaf_realm = leaf.map(|function| function.realm);
         let work = Work::of_sample(outcome, activity, leaf_realm);
         let mut failed = 0;
         for session in &mut self.sessions {
@@ -442,14 +486,14 @@ impl Group {
             }
         }
         if let Some(recording) = self.recording.as_mut().filter(|_| recording_due) {
-            recording.take_sample(time, outcome, work, stack, functions);
+            recording.take_sample(time, outcome, work, self.last.for_everything(), functions);
         }
         failed
     }
 
     /// Stops the thread and walks its stack; the last stack is then what is known of it. The error is that
     /// the thread is given up.
-    fn walk(&mut self, buffer: &mut StackBuffer, is_compared: bool) -> Result<Found, Failure> {
+    fn walk(&mut self, taker: &mut StackTaker, is_compared: bool) -> Result<Found, Failure> {
         // A thread that runs no JavaScript need not be stopped to know that.
         if self.context.is_idle() {
             self.last.truncate(0);
@@ -469,10 +513,11 @@ impl Group {
         let Some(thread) = &self.thread else {
             return Ok(missed());
         };
+        let StackTaker { buffer, stopping } = taker;
         buffer.clear();
-        buffer.show_only(self.shown_realms());
+        self.audience().apply(buffer);
         let mut comparison = self.comparison.as_mut().filter(|_| is_compared);
-        // Of what is compared all text is wanted.
+        // The comparison needs the text of every function.
         let known = match comparison {
             Some(_) => const { &KnownFunctions::new() },
             None => self.functions.known(),
@@ -483,7 +528,7 @@ impl Group {
             known,
             places: &self.last.places,
         };
-        let stopped = thread.while_stopped(|stopped| {
+        let stopped = thread.while_stopped(stopping, |stopped| {
             to_walk.walk(stopped, buffer, || {
                 if let Some(comparison) = &mut comparison {
                     comparison.walk(&self.context, stopped);
@@ -520,22 +565,30 @@ impl Group {
                 *self.unwalkable.entry(why).or_default() += 1;
                 Outcome::Unwalkable
             },
-            Walk::Stack if self.intern(buffer) => Outcome::Stack,
             Walk::Stack => {
-                self.last.truncate(0);
+                let outcome = match self.intern(buffer) {
+                    true => Outcome::Stack,
+                    false => {
+                        self.last.truncate(0);
+                        Outcome::Unwalkable
+                    },
+                };
                 buffer.grow_text();
-                Outcome::Unwalkable
+                outcome
             },
         };
         (walked.time, outcome, walked.activity)
     }
 
-    /// Of these realms alone something is to be seen on a stack; of all if there are none.
-    fn shown_realms(&self) -> impl Iterator<Item = RealmId> + Clone {
-        // Everything, for who looks at the browser itself.
-        let is_for_pages = self.recording.is_none() && self.comparison.is_none();
-        let sessions = self.sessions.iter().filter(move |_| is_for_pages);
-        sessions.map(SampledSession::realm)
+    fn audience(&self) -> Audience {
+        // A comparison is for who looks at the browser itself, and compares all functions.
+        let is_for_pages = self.comparison.is_none();
+        let sessions = self.sessions.iter().filter(|_| is_for_pages);
+        let realms: SmallVec<[RealmId; 4]> = sessions.map(SampledSession::realm).collect();
+        Audience {
+            everything: self.recording.is_some() || realms.is_empty(),
+            realms,
+        }
     }
 
     /// Makes what is in `buffer` the last stack. False if the text of a new function did not fit.
@@ -550,6 +603,7 @@ impl Group {
             self.last.functions.push(id);
             self.last.places.push(frame.place());
         }
+        self.last.complete = buffer.complete();
         self.last.truncated = buffer.truncated();
         true
     }

@@ -31,11 +31,11 @@
 use std::ffi::c_void;
 use std::ptr;
 #[cfg(not(loom))]
-use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, Ordering};
 use std::time::Duration;
 
 #[cfg(loom)]
-use loom::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+use loom::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, Ordering};
 
 const IDLE: u32 = 0;
 const REQUESTED: u32 = 1;
@@ -53,15 +53,11 @@ pub struct Handshake {
     word: AtomicU32,
     /// Whom the request is for.
     target: AtomicI32,
-    function: AtomicUsize,
-    argument: AtomicPtr<c_void>,
+    work: AtomicPtr<c_void>,
 }
 
-/// What the handler runs: a function, and its argument.
-pub struct Work {
-    pub function: usize,
-    pub argument: *mut c_void,
-}
+/// What the handler does, which only those who make requests and answer them understand.
+pub struct Work(pub *mut c_void);
 
 /// How a thread waits for another.
 pub trait Waiting {
@@ -89,8 +85,7 @@ macro_rules! idle {
         Self {
             word: AtomicU32::new(IDLE),
             target: AtomicI32::new(0),
-            function: AtomicUsize::new(0),
-            argument: AtomicPtr::new(ptr::null_mut()),
+            work: AtomicPtr::new(ptr::null_mut()),
         }
     };
 }
@@ -149,8 +144,7 @@ impl Handshake {
     fn post(&self, thread: i32, work: Work) -> u32 {
         let ticket = (self.word.load(Ordering::Relaxed) & TICKET_MASK).wrapping_add(TICKET);
         self.target.store(thread, Ordering::Relaxed);
-        self.function.store(work.function, Ordering::Relaxed);
-        self.argument.store(work.argument, Ordering::Relaxed);
+        self.work.store(work.0, Ordering::Relaxed);
         self.word.store(ticket | REQUESTED, Ordering::Release);
         ticket
     }
@@ -226,10 +220,7 @@ impl Handshake {
             }
             requested = now;
         }
-        run(Work {
-            function: self.function.load(Ordering::Relaxed),
-            argument: self.argument.load(Ordering::Relaxed),
-        });
+        run(Work(self.work.load(Ordering::Relaxed)));
         let before = self.word.swap(ticket | after, Ordering::AcqRel);
         if before & WAITING != 0 {
             waiting.wake(&self.word);

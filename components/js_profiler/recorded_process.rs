@@ -23,7 +23,6 @@ pub fn serve(request: Request, reports: &Sender<Report>) {
                 }
             }
         },
-        Request::Prepare => registry::prepare(),
         Request::Start(options) => registry::start_recording(options, reports.clone()),
         Request::EndEventLoop { recording, group } => registry::end_event_loop(recording, group),
         Request::Stop(recording) => {

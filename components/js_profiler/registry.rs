@@ -28,14 +28,11 @@ use crate::suspend::Thread;
 
 static REGISTRY: Mutex<Registry> = Mutex::new(Registry {
     event_loops: Vec::new(),
-    prepared: false,
     recording: None,
 });
 
 struct Registry {
     event_loops: Vec<Registered>,
-    /// Whether somebody means to record.
-    prepared: bool,
     recording: Option<Recording>,
 }
 
@@ -77,9 +74,6 @@ pub fn register(context: SampledContext) -> (GroupId, Arc<SharedDescription>) {
     let mut registry = registry();
     // Under the lock, so that groups begin in the order of their numbers.
     let group = GroupId(NEXT_GROUP.fetch_add(1, Ordering::Relaxed));
-    if registry.prepared {
-        context.prepare();
-    }
     registry.event_loops.push(Registered {
         group,
         thread,
@@ -142,16 +136,6 @@ pub fn describe(
     description.change(change);
     // As a page's or a worker's it may be wanted.
     registry().record_if_wanted(group);
-}
-
-/// Has all event loops, those to come as well, compile so that a later recording sees every function.
-pub fn prepare() {
-    let mut registry = registry();
-    registry.prepared = true;
-    // Under the lock they do not end.
-    for event_loop in &registry.event_loops {
-        event_loop.context.prepare();
-    }
 }
 
 /// Starts a recording. One that goes on ends.
@@ -310,8 +294,6 @@ impl Registered {
         if let Some(why) = &options.without_stacks {
             warn!("{group:?} is recorded without stacks. {why}");
         }
-        // Before the first sample, so that what it finds was compiled with the tables as far as can be.
-        self.context.set_recorded(true);
         match self.join() {
             Ok(membership) => {
                 membership.send(Message::Record {
@@ -321,7 +303,6 @@ impl Registered {
                 self.recorded = true;
             },
             Err(error) => {
-                self.context.set_recorded(false);
                 let why = format!("the sampling thread cannot be used: {error}");
                 warn!("{group:?} cannot be recorded: {why}");
                 let _ = recording.reports.send(Report::Failed {
@@ -338,7 +319,6 @@ impl Registered {
             return None;
         }
         self.recorded = false;
-        self.context.set_recorded(false);
         if !self.has_had_sessions {
             let _leaving = self.membership.take()?.leave();
             return Some(Ending::Leaving { _leaving });
@@ -570,26 +550,6 @@ pub mod tests {
         drop(event_loop);
         assert!(!is_sampling());
         assert!(join_for_sessions(group).is_err());
-    }
-
-    #[test]
-    fn the_engines_mode_is_on_while_anybody_needs_it() {
-        let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-        let context = TestContext::new();
-        let mut mode = context.mode(Walker::preferred());
-        let sampled = mode.context();
-        let is_on = |mode: &EngineMode| mode.context().is_table_enabled();
-        assert!(!is_on(&mode));
-        sampled.set_recorded(true);
-        assert!(is_on(&mode));
-        mode.set_enabled(true);
-        mode.set_enabled(false);
-        assert!(is_on(&mode), "the recording goes on");
-        mode.set_enabled(true);
-        sampled.set_recorded(false);
-        assert!(is_on(&mode), "the session goes on");
-        mode.set_enabled(false);
-        assert!(!is_on(&mode));
     }
 
     #[test]

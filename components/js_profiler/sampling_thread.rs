@@ -33,6 +33,7 @@ use crate::session::{OnEnd, SampledSession};
 use crate::spidermonkey::{SampledContext, StackBuffer};
 use crate::suspend::{self, Thread};
 use crate::ticks::Ticks;
+use crate::walked::StackTaker;
 
 /// Called with a group, on the sampling thread.
 pub type Measure = Box<dyn FnOnce(&dyn MallocSizeOf) + Send>;
@@ -293,7 +294,7 @@ struct SamplingThread {
     receiver: Receiver<Message>,
     groups: Vec<Group>,
     ticks: Ticks,
-    buffer: StackBuffer,
+    stacks: StackTaker,
 }
 
 impl SamplingThread {
@@ -303,14 +304,14 @@ impl SamplingThread {
             receiver,
             groups: Vec::new(),
             ticks: Ticks::new(Instant::now(), preferences::base_interval()),
-            buffer: StackBuffer::new(),
+            stacks: StackTaker::new(),
         }
     }
 
     fn run(mut self) {
         while panic::catch_unwind(AssertUnwindSafe(|| self.serve())).is_err() {
             // The panic itself has been reported.
-            self.buffer = StackBuffer::new();
+            self.stacks.buffer = StackBuffer::new();
             for group in &mut self.groups {
                 group.fail(&Failure::Panicked);
             }
@@ -357,7 +358,7 @@ impl SamplingThread {
 
     fn tick(&mut self) {
         for group in &mut self.groups {
-            group.wake(&self.ticks, &mut self.buffer);
+            group.wake(&self.ticks, &mut self.stacks);
         }
     }
 
@@ -447,7 +448,7 @@ impl SamplingThread {
             } => {
                 let groups = self.groups.iter_mut();
                 let failed =
-                    groups.map(|group| group.force_sample(browsing_context, &mut self.buffer));
+                    groups.map(|group| group.force_sample(browsing_context, &mut self.stacks));
                 let _ = taken.send(failed.sum());
             },
             Message::Measure { group, measure } => {

@@ -296,7 +296,10 @@ impl SampledSession {
     fn may_show(&self, function: &Function) -> bool {
         // Step 1. If the realm associated with context does not match the realm that created the
         // profiling session, return undefined.
-        function.realm == self.realm &&
+        // A native of the caller's realm has no realm of its own, nor has one that has called something, for it cannot
+        // be told any more: it is shown where a script calls it that is shown. Natives of all realms are alike.
+        (function.realm == self.realm ||
+            (function.kind == FrameKind::Native && function.realm == RealmId(0))) &&
             // Step 6. If script is a classic script and its muted errors boolean is equal to true,
             // return null.
             !function.muted &&

@@ -19,11 +19,11 @@ use std::ffi::c_void;
 use std::fmt;
 use std::hint;
 use std::io;
-use std::mem::{self, MaybeUninit};
+use std::mem::MaybeUninit;
 use std::panic::{self, AssertUnwindSafe};
 use std::ptr;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -40,8 +40,8 @@ pub const STOP_TIMEOUT: Duration = Duration::from_millis(50);
 
 /// The registers of a stopped thread, and the bounds of its stack. Also a structure of the C++ glue.
 ///
-/// Made here alone, and neither `Clone` nor `Copy`: who has a reference to one knows that the thread
-/// stands still.
+/// Made by who stops the thread alone, and neither `Clone` nor `Copy`: who has a reference to one knows that the
+/// thread stands still.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Stopped {
@@ -62,8 +62,13 @@ pub struct StackBounds {
 }
 
 impl Stopped {
-    /// For a request's work, which runs in the handler that found these registers.
-    pub fn new(registers: Registers, stack: StackBounds) -> Self {
+    /// For a request's work.
+    ///
+    /// # Safety
+    ///
+    /// The calling thread must be in the handler that found these registers, be the one whose stack this is, and stay
+    /// in the handler for as long as the value is there.
+    pub unsafe fn new(registers: Registers, stack: StackBounds) -> Self {
         Self {
             pc: registers.pc,
             sp: registers.sp,
@@ -82,24 +87,49 @@ pub struct Registers {
     wasm_instance: usize,
 }
 
+/// What a request's work begins with, whatever else it has.
+#[repr(C)]
+pub struct Task {
+    /// Does the work, which this is the beginning of.
+    ///
+    /// # Safety
+    ///
+    /// The calling thread must be in the handler that found the registers, be the one that the work is for, and
+    /// nobody else may use the work meanwhile.
+    pub run: unsafe fn(*mut Task, Registers),
+}
+
+/// The right to stop threads. There is one in a process: a thread that stops others must not be stopped itself, and
+/// one request is made at a time.
+pub struct Stopping(#[expect(dead_code, reason = "It is held")] MutexGuard<'static, ()>);
+
+impl Stopping {
+    /// Waits until nobody else has it.
+    pub fn claim() -> Self {
+        static STOPPING: Mutex<()> = Mutex::new(());
+        Self(STOPPING.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
 /// A walk that a thread is to run, and then its result.
+#[repr(C)]
 struct Request<F, T> {
+    task: Task,
     walk: Option<F>,
     stack: StackBounds,
     result: Option<Result<T, Box<dyn Any + Send>>>,
 }
 
-pub type Run = unsafe fn(*mut c_void, Registers);
-
 /// Runs a request's walk.
 ///
 /// # Safety
 ///
-/// `request` must point at a `Request<F, T>` that nobody else uses meanwhile.
-unsafe fn run<F: FnOnce(&Stopped) -> T, T>(request: *mut c_void, registers: Registers) {
+/// As for [`Task::run`], of the task of a `Request<F, T>`.
+unsafe fn run<F: FnOnce(&Stopped) -> T, T>(task: *mut Task, registers: Registers) {
+    // SAFETY: the task is the first field, and the pointer that of the whole request.
+    let request = unsafe { &mut *task.cast::<Request<F, T>>() };
     // SAFETY: see above.
-    let request = unsafe { &mut *request.cast::<Request<F, T>>() };
-    let stopped = Stopped::new(registers, request.stack);
+    let stopped = unsafe { Stopped::new(registers, request.stack) };
     let walk = request.walk.take();
     request.result = walk.map(|walk| panic::catch_unwind(AssertUnwindSafe(|| walk(&stopped))));
 }
@@ -178,8 +208,8 @@ impl Thread {
     ///
     /// `walk` runs on the thread while this one waits. It must not allocate, nor take a lock that the thread
     /// may hold, and so must not panic, for the report of a panic does both. Should it panic nevertheless,
-    /// the thread runs on, and this one panics. Only one thread of the process may call this.
-    pub fn while_stopped<F, T>(&self, walk: F) -> Result<T, StopError>
+    /// the thread runs on, and this one panics.
+    pub fn while_stopped<F, T>(&self, _: &mut Stopping, walk: F) -> Result<T, StopError>
     where
         F: FnOnce(&Stopped) -> T + Send,
         T: Send,
@@ -189,14 +219,12 @@ impl Thread {
             return Err(StopError::HandlerReplaced);
         }
         let mut request = Request {
+            task: Task { run: run::<F, T> },
             walk: Some(walk),
             stack: self.stack,
             result: None,
         };
-        let work = Work {
-            function: run::<F, T> as Run as usize,
-            argument: ptr::from_mut(&mut request).cast(),
-        };
+        let work = Work(ptr::from_mut(&mut request).cast());
         let send = || {
             // SAFETY: a signal whose handler is installed, to a thread of this process.
             match unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), self.tid, signal) } {
@@ -242,12 +270,10 @@ unsafe fn answer(info: &libc::siginfo_t, context: &libc::ucontext_t) {
     let run = |work: Work| {
         // SAFETY: see above.
         let registers = registers_of(unsafe { before_other_handler(context) }.unwrap_or(context));
-        // SAFETY: whoever made the request has put both there, a function and the argument it takes, and
-        // leaves them alone while they are in use.
-        unsafe {
-            let run = mem::transmute::<usize, Run>(work.function);
-            run(work.argument, registers);
-        }
+        let task = work.0.cast::<Task>();
+        // SAFETY: whoever made the request has put a task there that is for this thread, and leaves it alone while it
+        // is in use.
+        unsafe { ((*task).run)(task, registers) };
     };
     match info.si_code {
         libc::SI_TIMER => {
@@ -580,13 +606,13 @@ impl Waiting for Futex {
 pub mod tests {
     use std::panic;
     use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-    use std::sync::{Arc, Mutex, PoisonError, mpsc};
+    use std::sync::{Arc, mpsc};
     use std::thread;
 
     use super::*;
     use crate::registry::tests::ONE_AT_A_TIME as EVENT_LOOPS;
 
-    /// Only one thread of a process may stop others.
+    /// Those that replace the signal's handler must be alone.
     pub static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
     /// A thread that is busy until this is dropped.
@@ -669,7 +695,7 @@ pub mod tests {
     fn stop<T: Send>(thread: &Thread, walk: impl Fn(&Stopped) -> T + Sync) -> T {
         const ATTEMPTS: usize = 100;
         for _ in 0..ATTEMPTS {
-            match thread.while_stopped(&walk) {
+            match thread.while_stopped(&mut Stopping::claim(), &walk) {
                 Ok(walked) => return walked,
                 Err(StopError::TimedOut) => {},
                 Err(error) => panic!("{error}"),
@@ -810,7 +836,7 @@ pub mod tests {
         let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let blocked = Blocking::new();
         assert!(matches!(
-            blocked.thread.while_stopped(|_| ()),
+            blocked.thread.while_stopped(&mut Stopping::claim(), |_| ()),
             Err(StopError::TimedOut)
         ));
         blocked.unblock();
@@ -851,7 +877,9 @@ pub mod tests {
                 assert_eq!(result, 0);
                 ours.assume_init()
             };
-            let stopped = counting.thread.while_stopped(|_| ());
+            let stopped = counting
+                .thread
+                .while_stopped(&mut Stopping::claim(), |_| ());
             assert!(
                 matches!(stopped, Err(StopError::HandlerReplaced)),
                 "{stopped:?}"
@@ -869,6 +897,10 @@ pub mod tests {
         let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let thread = thread::spawn(|| Thread::current().unwrap()).join().unwrap();
         // The kernel may still be taking it down: then it is there, and never stops.
-        assert!(thread.while_stopped(|_| ()).is_err());
+        assert!(
+            thread
+                .while_stopped(&mut Stopping::claim(), |_| ())
+                .is_err()
+        );
     }
 }

@@ -13,7 +13,6 @@
 #![allow(unsafe_code)]
 
 use std::any::Any;
-use std::ffi::c_void;
 use std::io;
 use std::mem::MaybeUninit;
 use std::panic::{self, AssertUnwindSafe};
@@ -23,7 +22,7 @@ use std::time::{Duration, Instant};
 
 use crate::handshake::{Handshake, Work};
 use crate::suspend::{
-    self, Futex, Registers, Run, STANDING, STOP_TIMEOUT, StackBounds, StopError, Stopped, Thread,
+    self, Futex, Registers, STANDING, STOP_TIMEOUT, StackBounds, StopError, Stopped, Task, Thread,
 };
 
 /// What is run on the stopped thread.
@@ -45,7 +44,9 @@ pub struct TimedStops<W: TimedWork> {
     is_armed: bool,
 }
 
+#[repr(C)]
 struct Timed<W> {
+    task: Task,
     work: W,
     stack: StackBounds,
     panic: Option<Box<dyn Any + Send>>,
@@ -55,11 +56,12 @@ struct Timed<W> {
 ///
 /// # Safety
 ///
-/// `timed` must point at a `Timed<W>` that nobody else uses meanwhile.
-unsafe fn run<W: TimedWork>(timed: *mut c_void, registers: Registers) {
+/// As for [`Task::run`], of the task of a `Timed<W>`.
+unsafe fn run<W: TimedWork>(task: *mut Task, registers: Registers) {
+    // SAFETY: the task is the first field, and the pointer that of the whole.
+    let timed = unsafe { &mut *task.cast::<Timed<W>>() };
     // SAFETY: see above.
-    let timed = unsafe { &mut *timed.cast::<Timed<W>>() };
-    let stopped = Stopped::new(registers, timed.stack);
+    let stopped = unsafe { Stopped::new(registers, timed.stack) };
     if timed.panic.is_none() {
         let result = panic::catch_unwind(AssertUnwindSafe(|| timed.work.run(&stopped)));
         timed.panic = result.err();
@@ -73,6 +75,7 @@ impl<W: TimedWork> TimedStops<W> {
         let timers = (0..count).map(|_| Timer::new(&thread, &place));
         let timers = timers.collect::<io::Result<_>>()?;
         let timed = Timed {
+            task: Task { run: run::<W> },
             work,
             stack: thread.stack,
             panic: None,
@@ -94,10 +97,7 @@ impl<W: TimedWork> TimedStops<W> {
         if !suspend::has_our_handler(signal) {
             return Err(StopError::HandlerReplaced);
         }
-        let work = Work {
-            function: run::<W> as Run as usize,
-            argument: self.timed.as_ptr().cast(),
-        };
+        let work = Work(self.timed.as_ptr().cast());
         self.place.handshake().stand(self.thread.tid, work);
         self.is_armed = true;
         let now = Instant::now();

@@ -10,7 +10,7 @@ use js_profiler_traits::activity::{Activity, SharedActivity};
 use servo_base::cross_process_instant::CrossProcessInstant;
 
 use crate::spidermonkey::{FramePlace, KnownFunctions, SampledContext, StackBuffer, Walk};
-use crate::suspend::Stopped;
+use crate::suspend::{Stopped, Stopping};
 
 /// A walk, whose frames are in a [`StackBuffer`].
 #[derive(Clone, Copy)]
@@ -23,6 +23,22 @@ pub struct Walked {
     pub activity: Activity,
     /// How long all of this took.
     pub duration: Duration,
+}
+
+/// What the sampling thread takes stacks with.
+pub struct StackTaker {
+    pub buffer: StackBuffer,
+    pub stopping: Stopping,
+}
+
+impl StackTaker {
+    /// Waits until another sampling thread of the process, which is ending, has let go of its own.
+    pub fn new() -> Self {
+        Self {
+            buffer: StackBuffer::new(),
+            stopping: Stopping::claim(),
+        }
+    }
 }
 
 /// What is needed for a walk.
@@ -42,7 +58,9 @@ impl ToWalk<'_> {
         more();
         let kept = match walk {
             Walk::Stack | Walk::Idle => 0,
-            Walk::Collecting | Walk::Unwalkable(_) => self.context.count_kept(stopped, self.places),
+            Walk::Collecting | Walk::Unwalkable(_) => {
+                self.context.count_kept(stopped, buffer, self.places)
+            },
         };
         Walked {
             time,

@@ -58,8 +58,6 @@ struct State {
     processes: Vec<Process>,
     /// How many processes there have been.
     process_count: usize,
-    /// Whether somebody means to record.
-    prepared: bool,
     recording: Option<UnderWay>,
     /// Why event loops of the recording, or of the last one, are not recorded any more.
     failures: BTreeMap<EventLoopId, String>,
@@ -194,17 +192,6 @@ impl Recorder {
         Status {
             processes: state.processes.iter().map(Process::shown).collect(),
         }
-    }
-
-    /// Somebody means to record. Code that is compiled from now on is described for that: of code that was
-    /// compiled before, what was inlined is charged to the function it was inlined into.
-    pub fn prepare(&self) {
-        let requests = {
-            let mut state = self.0.lock();
-            state.prepared = true;
-            state.requests(|_| Request::Prepare)
-        };
-        ask(requests);
     }
 
     pub fn start(&self, options: Options) -> Result<(), StartError> {
@@ -496,9 +483,6 @@ impl Shared {
             kept: BTreeMap::new(),
             ended: None,
         });
-        if state.prepared {
-            connection.ask(Request::Prepare);
-        }
         // Under the lock, so that it comes before an order to stop.
         let recording = state.recording.as_ref().filter(|one| !one.stopping);
         if let Some(request) = recording.and_then(UnderWay::request_of_new_process) {

@@ -241,7 +241,6 @@ struct Recorded {
 fn answer(request: Request, recorded: &mut Option<Recorded>) -> Vec<Report> {
     match request {
         Request::SetPreferences(_) => panic!("that is the first request"),
-        Request::Prepare => Vec::new(),
         Request::Start(options) => {
             let is_wanted = match options.event_loops {
                 Selection::All | Selection::Main => true,

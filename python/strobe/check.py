@@ -9,6 +9,7 @@ miri        the same with ordinary threads, and the crates without unsafe code t
 valgrind    the tests of those crates as they are compiled, by memcheck
 sanitizers  the sampling component, C++ and Rust, in an embedding of SpiderMonkey without Servo, by
             AddressSanitizer and UndefinedBehaviorSanitizer: see sanitizers.py
+walk-calls  what the compiled walk of a stack calls, against the list with the reasons: see walk_calls.py
 """
 
 import json
@@ -17,7 +18,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from . import bootstrap, paths, process, sanitizers, toolchain
+from . import bootstrap, paths, process, sanitizers, toolchain, walk_calls
 from .errors import MachError
 from .lock import cache_lock
 
@@ -48,6 +49,7 @@ def check(wanted: list[str], seconds: int):
         "miri": miri,
         "valgrind": valgrind,
         "sanitizers": lambda: sanitizers.run(seconds),
+        "walk-calls": walk_calls.check,
     }
     names = list(suites) if "all" in wanted else list(dict.fromkeys(wanted))
     failed = []

@@ -25,7 +25,7 @@ PROFILE_OPTIONS = ("--release", "-h", "--help")
 # What the runner of web-platform-tests takes for its log.
 RUNNER_LOG = re.compile(r"--log-[a-z-]+(=|$)")
 # The suites of `check`.
-CHECKS = ("models", "miri", "valgrind", "sanitizers", "all")
+CHECKS = ("models", "miri", "valgrind", "sanitizers", "walk-calls", "all")
 
 
 def main(arguments: list[str]) -> int:
@@ -230,7 +230,8 @@ def make_parser() -> argparse.ArgumentParser:
         "models: every order of the threads of a handshake, by loom. miri: the same with ordinary threads, and crates "
         "without unsafe code, by Miri, which needs a nightly toolchain. valgrind: the tests of those crates. "
         "sanitizers: the sampling component, C++ and Rust, in an embedding of SpiderMonkey without Servo, by "
-        "AddressSanitizer and UndefinedBehaviorSanitizer. Not a part of test.",
+        "AddressSanitizer and UndefinedBehaviorSanitizer. walk-calls: what the compiled walk of a stack calls, against "
+        "the list with the reasons. Only the last is a part of test.",
     )
     check.add_argument("suites", metavar="SUITE", nargs="+", choices=CHECKS, help=", ".join(CHECKS))
     check.add_argument(

@@ -7,7 +7,7 @@
 import shlex
 import sys
 
-from . import bootstrap, build, paths, process, tidy, workspace, wpt
+from . import bootstrap, build, paths, process, tidy, walk_calls, workspace, wpt
 from .errors import MachError
 from .lock import cache_lock
 from .tally import Tally, read_cargo_test, read_unittest
@@ -41,16 +41,28 @@ def test():
 
 def test_unit() -> Tally:
     tally = Tally()
+    # The checks of the fuzz targets run over the committed inputs.
+    names = [*workspace.crates(under="components/"), *workspace.crates(under="tests/fuzz/")]
+    packages = workspace.package_arguments(names)
     with cache_lock("test-unit"):
         bootstrap.ensure()
         folder = paths.ROOT / "python"
         command = [sys.executable, "-m", "unittest", "discover", "-t", str(folder), "-s", str(folder / "tests")]
         tally.add(_run(command, read_unittest, merge_errors=True))
-        # The checks of the fuzz targets run over the committed inputs.
-        names = [*workspace.crates(under="components/"), *workspace.crates(under="tests/fuzz/")]
-        command = ["cargo", "test", "--locked", "--no-fail-fast", *workspace.package_arguments(names)]
-        tally.add(_run(command, read_cargo_test))
+        tally.add(_run(["cargo", "test", "--locked", "--no-fail-fast", *packages], read_cargo_test))
+    # Of what has just been built.
+    tally.add(_check_walk_calls(["cargo", "test", "--locked", "--no-run", *packages]))
     return tally
+
+
+def _check_walk_calls(build_command: list[str]) -> Tally:
+    """What the walk of a stack calls is one test."""
+    try:
+        walk_calls.check(build_command)
+    except MachError as error:
+        print(error)
+        return Tally(failures=[f"walk-calls: {str(error).splitlines()[0]}"])
+    return Tally(passed=1)
 
 
 def test_browser(filter: str | None = None) -> Tally:

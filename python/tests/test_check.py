@@ -11,7 +11,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from strobe import check, door, paths, sanitizers, workspace
+from strobe import check, door, paths, sanitizers, walk_calls, workspace
 from strobe.errors import MachError
 
 
@@ -34,6 +34,7 @@ class SuitesTest(unittest.TestCase):
             mock.patch.object(check, "miri", suite("miri")),
             mock.patch.object(check, "valgrind", suite("valgrind")),
             mock.patch.object(sanitizers, "run", suite("sanitizers")),
+            mock.patch.object(walk_calls, "check", suite("walk-calls")),
             contextlib.redirect_stdout(io.StringIO()),
             contextlib.redirect_stderr(io.StringIO()),
         ):

@@ -167,10 +167,7 @@ impl<W: Waiting> Threads<W> {
             true => Duration::ZERO,
             false => TIMEOUT,
         };
-        let work = Work {
-            function: request * IDS + target.id as usize,
-            argument: ptr::null_mut(),
-        };
+        let work = Work(ptr::without_provenance_mut(request * IDS + target.id as usize));
         // It is made before, and taken apart afterwards, whether or not it was used.
         self.requests[request].walked.with_mut(|_| ());
         let done = self
@@ -187,10 +184,7 @@ impl<W: Waiting> Threads<W> {
     /// Asks for something that stands, and sends two signals.
     fn stand(&self, target: usize, request: usize) {
         let target = &self.targets[target];
-        let work = Work {
-            function: request * IDS + target.id as usize,
-            argument: ptr::null_mut(),
-        };
+        let work = Work(ptr::without_provenance_mut(request * IDS + target.id as usize));
         self.requests[request].walked.with_mut(|_| ());
         self.handshake.stand(target.id, work);
         target.signal();
@@ -227,7 +221,7 @@ impl<W: Waiting> Threads<W> {
         let run = |work: Work| {
             // It is its own thread's, which stands still.
             target.work.with(|_| ());
-            let (request, thread) = (work.function / IDS, work.function % IDS);
+            let (request, thread) = (work.0.addr() / IDS, work.0.addr() % IDS);
             assert_eq!(thread, target.id as usize, "it is another thread's");
             let request = &self.requests[request];
             request.walked.with_mut(|_| ());

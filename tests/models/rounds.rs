@@ -46,7 +46,7 @@ fn each_request_is_answered_once_by_whom_it_is_for() {
                 while !end.load(Ordering::Relaxed) {
                     if pending[target].swap(false, Ordering::Acquire) {
                         handshake.answer(target as i32 + 1, &Spinning, |work| {
-                            answers[work.function].fetch_add(target + 1, Ordering::Relaxed);
+                            answers[work.0.addr()].fetch_add(target + 1, Ordering::Relaxed);
                         });
                     }
                     thread::yield_now();
@@ -60,10 +60,7 @@ fn each_request_is_answered_once_by_whom_it_is_for() {
         let looks = AtomicUsize::new(0);
         let result = handshake.request(
             target as i32 + 1,
-            Work {
-                function: round,
-                argument: ptr::null_mut(),
-            },
+            Work(ptr::without_provenance_mut(round)),
             &Spinning,
             || {
                 // As a signal is: see orders.rs.
@@ -96,10 +93,7 @@ fn each_request_is_answered_once_by_whom_it_is_for() {
 #[test]
 fn what_cannot_be_sent_is_no_request() {
     let handshake = Handshake::new();
-    let work = Work {
-        function: 0,
-        argument: ptr::null_mut(),
-    };
+    let work = Work(ptr::null_mut());
     let result = handshake.request(1, work, &Spinning, || Err("gone"), TIMEOUT, || TIMEOUT);
     assert!(matches!(result, Err(NotDone::NotSent("gone"))));
     handshake.answer(1, &Spinning, |_| panic!("it was not asked for"));

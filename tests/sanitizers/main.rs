@@ -133,7 +133,6 @@ fn record_until(end: Instant) -> u64 {
             break;
         }
         let id = RecordingId(number);
-        js_profiler::serve(Request::Prepare, &reports);
         js_profiler::serve(
             Request::Start(RecordingOptions {
                 id,

@@ -2,11 +2,11 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-// What the engine does for a walk while there are sessions or a recording.
+// What the engine does for a walk.
 //
-// In the *table mode* code is compiled with tables of what is inlined where, and without anything
-// that runs; the walk goes by the registers (table_walk.cpp). In the *stock mode*, the engine's own,
-// code keeps a list of its frames as it runs (stock_walk.cpp).
+// All code is compiled with tables of what is inlined where, and without anything that runs: the walk of
+// table_walk.cpp needs no more. In the *stock mode*, the engine's own, code keeps a list of its frames as it runs
+// (stock_walk.cpp).
 
 #include "glue.h"
 
@@ -20,24 +20,13 @@
 
 using namespace js;
 
-bool strobe_is_idle(JSContext* cx) { return !cx->activation(); }
+bool strobe_is_idle(JSContext* cx) {
+  // The context's thread writes it meanwhile.
+  auto* field = reinterpret_cast<const char*>(cx) + JSContext::offsetOfActivation();
+  return !__atomic_load_n(reinterpret_cast<Activation* const*>(field), __ATOMIC_RELAXED);
+}
 
 uint64_t strobe_current_realm(JSContext* cx) { return reinterpret_cast<uintptr_t>(cx->realm()); }
-
-void strobe_prepare_table(JSContext* cx) {
-  // Read once for each compilation: either value is right for one that begins at this moment.
-  cx->runtime()->geckoProfiler().jitcodeTables = true;
-}
-
-void strobe_set_table_enabled(JSContext* cx, bool enabled) {
-  // The context's thread reads it where it compiles a call, and may do so at this moment: either value
-  // is right, for a call that is compiled a moment earlier or later.
-  __atomic_store_n(&cx->runtime()->geckoProfiler().domCallsNameCallee, enabled, __ATOMIC_RELAXED);
-  // Tables stay: code that is compiled between two sessions would have none for the second.
-  if (enabled) {
-    strobe_prepare_table(cx);
-  }
-}
 
 ProfilingStack* strobe_install_stock(JSContext* cx) {
   auto* stack = js_new<ProfilingStack>();

@@ -50,6 +50,7 @@ constexpr uint8_t STROBE_FRAME_HIDDEN = 4;
 // heap outlasts the walk. For a script the id and the extent of the function in its source; for a
 // function without a script, a digest of its text.
 struct StrobeFunctionKey {
+  // 0 for a native that is of its caller's realm, or has called something: then its realm cannot be told any more.
   uint64_t realm;
   uint32_t source_id;
   uint32_t source_start;
@@ -64,9 +65,9 @@ struct StrobeFunctionKey {
 // into one frame share its place.
 struct StrobeFramePlace {
   uintptr_t address;
-  // 0 for a frame of the C++ interpreter, which is not on the thread's own stack.
+  // 0 for a frame of the C++ interpreter, which is not on the thread's own stack, and for one of native code.
   uintptr_t return_address;
-  // The callee token; of a built-in that the C++ interpreter calls, where the bytecode calls it.
+  // The callee token, or where the native's code begins; 0 where there is neither.
   uintptr_t callee;
 };
 
@@ -91,26 +92,58 @@ struct StrobeKnownFunctions {
   size_t slots_length;
 };
 
+// The code of a native function that scripts can call.
+struct StrobeNative {
+  uintptr_t begin;
+  uintptr_t end;
+  // ASCII; lives as long as the process.
+  const uint8_t* name;
+  uint32_t name_length;
+  // Of the name.
+  uint32_t hash;
+};
+
+// What is known of the program's code and of the libraries that it has loaded.
+struct StrobeNativeCode {
+  // In the order of their addresses, without overlap.
+  const StrobeNative* natives;
+  size_t natives_length;
+  // The program's own code, which is compiled with frame pointers: [program_begin, program_end).
+  uintptr_t program_begin;
+  uintptr_t program_end;
+  // For strobe_unwind.
+  void* unwinder;
+};
+
 // Made beforehand by the sampling thread, which must not allocate during the walk.
 struct StrobeStack {
-  // Room for twice max_frames and one more.
+  // Room for max_frames, and for each realm twice as many and one more.
   StrobeFrame* frames;
   size_t frames_capacity;
-  // At most so many frames, counted from the leaf.
+  // At most so many frames, counted from the leaf; if there are realms, so many that pages in each of them may see.
   size_t max_frames;
-  // If there are any: the stack is for pages in these realms alone. What they may not see, of other realms
-  // or muted, does not count, so that it cannot push out what they may see: functions that are next to
-  // each other are one frame without text, and built-ins that they call are left out.
+  // If there are any: the stack is for pages in these realms. What they may not see, of other realms or muted,
+  // does not count, so that it cannot push out what they may see: functions that are next to each other are one
+  // frame without text, and built-ins that they call are left out.
   const uint64_t* realms;
   size_t realms_length;
+  // For each realm, how many frames count. Written by the walk.
+  size_t* realm_frames;
+  // Whether the stack is also for somebody who may see everything, of the first max_frames frames. If there are no
+  // realms it is for nobody else.
+  bool everything;
   StrobeKnownFunctions known;
+  StrobeNativeCode native_code;
   // Written by the walk: frames from the leaf to the root.
   size_t frames_length;
+  // Of these, so many from the leaf are without anything left out.
+  size_t complete_length;
   uint8_t* text;
   size_t text_capacity;
-  size_t text_length;
-  // Whether there were more frames than that.
+  // Whether there were more frames than `complete_length`.
   bool truncated;
+  // Whether more room for text is wanted.
+  bool text_lost;
   // What was wrong, after STROBE_WALK_INCONSISTENT; lives as long as the process.
   const char* contradiction;
 };
@@ -136,8 +169,43 @@ enum StrobeWalk : uint32_t {
   STROBE_WALK_INCONSISTENT = 3,
 };
 
+// mod.rs and native_code.rs assert the same.
+static_assert(sizeof(StrobeText) == 12 && offsetof(StrobeText, encoding) == 8);
+static_assert(sizeof(StrobeFunctionKey) == 32 && offsetof(StrobeFunctionKey, kind) == 28);
+static_assert(sizeof(StrobeFramePlace) == 24);
+static_assert(sizeof(StrobeFrame) == 96 && offsetof(StrobeFrame, known) == 32);
+static_assert(offsetof(StrobeFrame, place) == 64 && offsetof(StrobeFrame, flags) == 88);
+static_assert(sizeof(StrobeKnownFunctions) == 24);
+static_assert(sizeof(StrobeNative) == 32 && sizeof(StrobeNativeCode) == 40);
+static_assert(sizeof(StrobeStack) == 168 && offsetof(StrobeStack, known) == 56);
+static_assert(offsetof(StrobeStack, native_code) == 80 && offsetof(StrobeStack, text) == 136);
+static_assert(offsetof(StrobeStack, contradiction) == 160);
+static_assert(sizeof(StrobeStopped) == 48 && offsetof(StrobeStopped, stack_low) == 32);
+
 // For StrobeKnownFunctions.
 uint64_t strobe_hash_function(const StrobeFunctionKey* function);
+// For StrobeNative.
+uint32_t strobe_hash_name(const char* name, size_t length);
+
+// The registers that say where a native frame is.
+struct StrobeRegisters {
+  uintptr_t pc;
+  uintptr_t sp;
+  uintptr_t fp;
+};
+
+// Goes from a frame of native code to its caller, by the tables that compilers write for that. `leaf`: `pc` is of
+// a stopped thread, and no return address. The stack is read within `low` and `high`. False if that is not
+// possible, or the caller's frame were no older one. Written in Rust: see native_code.rs.
+bool strobe_unwind(void* unwinder, StrobeRegisters* registers, bool leaf, uintptr_t low, uintptr_t high);
+static_assert(sizeof(StrobeRegisters) == 24);
+
+// Calls `take` with each entry of the engine's table of natives. The name is ASCII, lives as long as the process,
+// and is empty if the code is shared by functions of several names.
+void strobe_each_native(void (*take)(void* taker, uintptr_t code, const uint8_t* name, size_t name_length),
+                        void* taker);
+// How often any answer of strobe_each_native has changed.
+uint64_t strobe_natives_version();
 
 // Whether no JavaScript is on the context's stack. Reads one word, so it may be asked while the
 // context's thread runs; the answer may be out of date by then, as any sample is.
@@ -154,17 +222,8 @@ StrobeWalk strobe_walk_stock(JSContext* cx, const StrobeStopped* stopped, Strobe
 // from the root. May be asked while garbage is collected: it looks at no cell.
 //
 // As for the walks.
-size_t strobe_count_kept(JSContext* cx, const StrobeStopped* stopped, const StrobeFramePlace* places, size_t length);
-
-// Whether the table mode can be used: only on x86-64, and where the system lets a process ask for its
-// own memory.
-bool strobe_has_table_mode();
-// The table mode. Any thread may switch it while the context is alive, one at a time. Code that was compiled before it was first on is walked as
-// well, but a function that is inlined there is charged to the one it is inlined into, until the engine
-// compiles that again.
-void strobe_set_table_enabled(JSContext* cx, bool enabled);
-// Compiles from now on as if it were on; of what runs, nothing changes. Any thread may call this.
-void strobe_prepare_table(JSContext* cx);
+size_t strobe_count_kept(JSContext* cx, const StrobeStopped* stopped, const StrobeNativeCode* code,
+                         const StrobeFramePlace* places, size_t length);
 
 // The engine's stock profiling mode, on the context's thread. The profiling stack must stay installed
 // for as long as script may be running: frames that were entered with it pop themselves from it. Null

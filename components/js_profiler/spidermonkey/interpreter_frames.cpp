@@ -16,24 +16,14 @@
 #include "vm/Runtime.h"
 #include "vm/Stack.h"
 
-#include "glue.h"
+#include "reveal.h"
 
 using namespace js;
 using js::detail::BumpChunk;
 
-namespace {
+namespace strobe {
 
 using Chunks = js::detail::SingleLinkedList<BumpChunk>;
-
-// The engine keeps these fields to itself; an explicit instantiation may name them all the same.
-template <typename Class, typename Field>
-struct Private {
-  using Pointer = Field Class::*;
-};
-template <typename Tag, typename Tag::Pointer Field>
-struct Reveal {
-  friend constexpr typename Tag::Pointer Find(Tag) { return Field; }
-};
 
 struct Allocator : Private<InterpreterStack, LifoAlloc> {
   friend constexpr Pointer Find(Allocator);
@@ -61,6 +51,8 @@ struct SmallMark : Private<LifoAlloc::Mark, BumpChunk::Mark> {
   friend constexpr Pointer Find(SmallMark);
 };
 template struct Reveal<SmallMark, &LifoAlloc::Mark::chunk>;
+
+namespace {
 
 // More than there can be on the stack.
 constexpr size_t MostFrames = 1 << 16;
@@ -122,7 +114,7 @@ bool HasFrame(InterpreterActivation* activation, const InterpreterFrame* wanted)
 
 }  // namespace
 
-InterpreterFrame* strobe::YoungestFrame(JSContext* cx, InterpreterActivation* activation) {
+InterpreterFrame* YoungestFrame(JSContext* cx, InterpreterActivation* activation) {
   InterpreterFrame* youngest = activation->current();
   // One that has called into another has run.
   if (activation != cx->activation()) {
@@ -147,9 +139,4 @@ InterpreterFrame* strobe::YoungestFrame(JSContext* cx, InterpreterActivation* ac
   return youngest;
 }
 
-bool strobe::IsInLoop(const InterpreterActivation* activation, const StrobeStopped& stopped) {
-  // The loop has the activation among its variables.
-  constexpr uintptr_t LargestFrame = 1 << 12;
-  auto address = reinterpret_cast<uintptr_t>(activation);
-  return stopped.fp > address && stopped.fp - address < LargestFrame;
-}
+}  // namespace strobe

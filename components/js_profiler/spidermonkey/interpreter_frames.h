@@ -8,7 +8,6 @@
 #define strobe_js_profiler_interpreter_frames_h
 
 struct JSContext;
-struct StrobeStopped;
 
 namespace js {
 class InterpreterActivation;
@@ -21,9 +20,6 @@ namespace strobe {
 // engine's list some instructions before its fields are filled in, until when they are what was left on the
 // stack, and for some more after its frames have been released.
 js::InterpreterFrame* YoungestFrame(JSContext* cx, js::InterpreterActivation* activation);
-
-// Whether the thread is in the interpreter's own loop for this activation, and in nothing that the loop calls.
-bool IsInLoop(const js::InterpreterActivation* activation, const StrobeStopped& stopped);
 
 }  // namespace strobe
 

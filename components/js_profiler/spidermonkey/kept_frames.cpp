@@ -12,29 +12,26 @@
 #include "vm/Stack.h"
 
 #include "interpreter_frames.h"
+#include "native_frames.h"
 #include "stack_memory.h"
 
 using namespace js;
 using strobe::CalleeOffset;
-using strobe::IsInLoop;
+using strobe::NativeFrames;
 using strobe::ReturnAddressOffset;
 using strobe::StackMemory;
 using strobe::YoungestFrame;
 
-// A frame of the C++ interpreter, or the built-in that it calls, which is there while the interpreter is out
-// for the same call.
-static bool IsInterpreterFrame(JSContext* cx, const StrobeStopped& stopped, const StrobeFramePlace& place) {
+// A frame of the C++ interpreter.
+static bool IsInterpreterFrame(JSContext* cx, const StrobeFramePlace& place) {
   for (Activation* activation = cx->activation(); activation; activation = activation->prev()) {
     if (!activation->isInterpreter()) {
       continue;
     }
     InterpreterActivation* interpreter = activation->asInterpreter();
-    InterpreterFrame* youngest = YoungestFrame(cx, interpreter);
-    for (InterpreterFrame* frame = youngest; frame; frame = frame->prev()) {
+    for (InterpreterFrame* frame = YoungestFrame(cx, interpreter); frame; frame = frame->prev()) {
       if (reinterpret_cast<uintptr_t>(frame) == place.address) {
-        return !place.callee ||
-               (frame == youngest && reinterpret_cast<uintptr_t>(interpreter->regs().pc) == place.callee &&
-                !IsInLoop(interpreter, stopped));
+        return true;
       }
       if (frame == interpreter->entryFrame()) {
         break;
@@ -51,13 +48,16 @@ static bool IsStackFrame(const StackMemory& stack, const StrobeFramePlace& place
          (!place.callee || stack.word(place.address + CalleeOffset) == place.callee);
 }
 
-size_t strobe_count_kept(JSContext* cx, const StrobeStopped* stopped, const StrobeFramePlace* places, size_t length) {
+size_t strobe_count_kept(JSContext* cx, const StrobeStopped* stopped, const StrobeNativeCode* code,
+                         const StrobeFramePlace* places, size_t length) {
   // The engine's handler of WebAssembly's traps runs on a stack of its own.
   bool onOwnStack = stopped->sp >= stopped->stack_low && stopped->sp < stopped->stack_high;
   StackMemory stack(onOwnStack ? stopped->sp : stopped->stack_low, stopped->stack_high);
   for (size_t i = 0; i < length; i++) {
     const StrobeFramePlace& place = places[i];
-    bool kept = place.return_address ? IsStackFrame(stack, place) : IsInterpreterFrame(cx, *stopped, place);
+    bool kept = place.return_address ? IsStackFrame(stack, place)
+                : place.callee       ? onOwnStack && NativeFrames(*code, *stopped).has(place)
+                                     : IsInterpreterFrame(cx, place);
     if (!kept) {
       return i;
     }

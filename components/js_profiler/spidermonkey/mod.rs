@@ -9,14 +9,20 @@
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_char, c_void};
+use std::mem::offset_of;
 use std::ptr::NonNull;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use js_profiler_traits::{RealmId, preferences};
 use malloc_size_of_derive::MallocSizeOf;
 use mozjs_sys::jsapi::JSContext;
 
 use crate::suspend::Stopped;
+
+mod native_code;
+
+pub use native_code::NativeCode;
+use native_code::{Native, Unwinder};
 
 /// Enough for the names and URLs of most stacks; see [`StackBuffer::grow_text`].
 const TEXT_CAPACITY: usize = 256 * 1024;
@@ -137,6 +143,14 @@ pub struct FramePlace {
     callee: usize,
 }
 
+#[cfg(test)]
+impl FramePlace {
+    /// What it has of addresses that lead into the engine's memory.
+    pub fn addresses(&self) -> [usize; 2] {
+        [self.address, self.callee]
+    }
+}
+
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 struct GlueFrame {
@@ -156,20 +170,48 @@ struct GlueKnownFunctions {
 }
 
 #[repr(C)]
+struct GlueNativeCode {
+    natives: *const Native,
+    natives_length: usize,
+    program_begin: usize,
+    program_end: usize,
+    unwinder: *mut c_void,
+}
+
+#[repr(C)]
 struct GlueStack {
     frames: *mut GlueFrame,
     frames_capacity: usize,
     max_frames: usize,
     realms: *const u64,
     realms_length: usize,
+    realm_frames: *mut usize,
+    everything: bool,
     known: GlueKnownFunctions,
+    native_code: GlueNativeCode,
     frames_length: usize,
+    complete_length: usize,
     text: *mut u8,
     text_capacity: usize,
-    text_length: usize,
     truncated: bool,
+    text_lost: bool,
     contradiction: *const c_char,
 }
+
+// `glue.h` asserts the same.
+const _: () = {
+    assert!(size_of::<Text>() == 12 && offset_of!(Text, encoding) == 8);
+    assert!(size_of::<FunctionKey>() == 32 && offset_of!(FunctionKey, kind) == 28);
+    assert!(size_of::<FramePlace>() == 24);
+    assert!(size_of::<GlueFrame>() == 96 && offset_of!(GlueFrame, known) == 32);
+    assert!(offset_of!(GlueFrame, place) == 64 && offset_of!(GlueFrame, flags) == 88);
+    assert!(size_of::<GlueKnownFunctions>() == 24);
+    assert!(size_of::<GlueNativeCode>() == 40);
+    assert!(size_of::<GlueStack>() == 168 && offset_of!(GlueStack, known) == 56);
+    assert!(offset_of!(GlueStack, native_code) == 80 && offset_of!(GlueStack, text) == 136);
+    assert!(offset_of!(GlueStack, contradiction) == 160);
+    assert!(size_of::<Stopped>() == 48 && offset_of!(Stopped, stack) == 32);
+};
 
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -185,8 +227,6 @@ unsafe extern "C" {
     fn strobe_hash_function(function: *const FunctionKey) -> u64;
     fn strobe_is_idle(cx: *mut JSContext) -> bool;
     #[cfg(target_arch = "x86_64")]
-    fn strobe_has_table_mode() -> bool;
-    #[cfg(target_arch = "x86_64")]
     fn strobe_walk_table(
         cx: *mut JSContext,
         stopped: *const Stopped,
@@ -200,11 +240,10 @@ unsafe extern "C" {
     fn strobe_count_kept(
         cx: *mut JSContext,
         stopped: *const Stopped,
+        code: *const GlueNativeCode,
         places: *const FramePlace,
         length: usize,
     ) -> usize;
-    fn strobe_prepare_table(cx: *mut JSContext);
-    fn strobe_set_table_enabled(cx: *mut JSContext, enabled: bool);
     fn strobe_install_stock(cx: *mut JSContext) -> *mut c_void;
     fn strobe_set_stock_enabled(cx: *mut JSContext, enabled: bool);
     fn strobe_uninstall_stock(cx: *mut JSContext, stack: *mut c_void);
@@ -301,35 +340,76 @@ pub struct StackBuffer {
     frames: Vec<GlueFrame>,
     text: Vec<u8>,
     truncated: bool,
+    text_lost: bool,
+    /// Of the frames, so many from the leaf are without anything left out.
+    complete: usize,
     max_frames: usize,
-    /// What the stack is for: see [`StackBuffer::show_only`].
+    /// Whom the stack is for: see [`StackBuffer::set_audience`].
     realms: Vec<u64>,
+    realm_frames: Vec<usize>,
+    everything: bool,
+    unwinder: Unwinder,
 }
 
 impl StackBuffer {
+    /// For somebody who may see everything.
     pub fn new() -> Self {
-        let max_frames = preferences::max_stack_depth();
-        Self {
-            // Between any two frames there may be one that is hidden.
-            frames: Vec::with_capacity(2 * max_frames + 1),
-            text: Vec::with_capacity(TEXT_CAPACITY),
+        let mut buffer = Self {
+            frames: Vec::new(),
+            text: vec![0; TEXT_CAPACITY],
             truncated: false,
-            max_frames,
+            text_lost: false,
+            complete: 0,
+            max_frames: preferences::max_stack_depth(),
             realms: Vec::new(),
-        }
+            realm_frames: Vec::new(),
+            everything: true,
+            unwinder: Unwinder::new(),
+        };
+        buffer.set_audience([], true);
+        buffer
     }
 
-    /// Walks are for pages in these realms from now on: of what they may not see one frame without text is
-    /// left, and it does not count. If there are none, everything is shown.
-    pub fn show_only(&mut self, realms: impl IntoIterator<Item = RealmId>) {
+    /// Walks are for pages in these realms from now on, and for somebody who may see everything if `everything` says
+    /// so. What no page may see is left out for pages, and does not count: one frame without text stands for it.
+    pub fn set_audience(&mut self, realms: impl IntoIterator<Item = RealmId>, everything: bool) {
         self.realms.clear();
         self.realms.extend(realms.into_iter().map(|realm| realm.0));
+        self.realms.sort_unstable();
+        self.realms.dedup();
+        self.realm_frames.clear();
+        self.realm_frames.resize(self.realms.len(), 0);
+        self.everything = everything;
+        // Between any two frames that a page may see there may be one that is hidden, and before the caller of
+        // built-ins is known there may be that many of them.
+        let for_pages = self.realms.len() * (2 * self.max_frames + 1) + self.max_frames;
+        self.frames.clear();
+        self.frames.reserve(self.max_frames + for_pages);
+        self.complete = 0;
+    }
+
+    /// Walks go by what is known of native code now.
+    pub fn set_native_code(&mut self, code: Arc<NativeCode>) {
+        self.unwinder.set_code(code);
+    }
+
+    fn native_code(&mut self) -> GlueNativeCode {
+        let native_code = self.unwinder.code();
+        let program = native_code.program();
+        GlueNativeCode {
+            natives: native_code.natives().as_ptr(),
+            natives_length: native_code.natives().len(),
+            program_begin: program.start,
+            program_end: program.end,
+            unwinder: (&raw mut self.unwinder).cast(),
+        }
     }
 
     pub fn clear(&mut self) {
         self.frames.clear();
-        self.text.clear();
         self.truncated = false;
+        self.text_lost = false;
+        self.complete = 0;
     }
 
     /// There is room for so many frames.
@@ -337,16 +417,21 @@ impl StackBuffer {
         self.frames.capacity()
     }
 
-    /// Makes more room for text, for the next walk.
+    /// Makes more room for text, for the next walk, if there was too little.
     pub fn grow_text(&mut self) {
-        if self.text.capacity() < MAX_TEXT_CAPACITY {
-            self.text = Vec::with_capacity(self.text.capacity() * 2);
+        if self.text_lost && self.text.len() < MAX_TEXT_CAPACITY {
+            self.text = vec![0; self.text.len() * 2];
         }
     }
 
-    /// Whether frames at the root end are missing.
+    /// Whether there were more frames than [`complete`](Self::complete).
     pub fn truncated(&self) -> bool {
         self.truncated
+    }
+
+    /// Of the frames, so many from the leaf are without anything left out, for who may see everything.
+    pub fn complete(&self) -> usize {
+        self.complete
     }
 
     /// The frames from the root to the leaf.
@@ -361,8 +446,7 @@ impl StackBuffer {
 /// How a stack is walked, and what the engine must do for it while there are sessions.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Walker {
-    /// From the registers, with tables of what is inlined where, with which code is compiled from the
-    /// first session on.
+    /// From the registers, with tables of what is inlined where, with which all code is compiled.
     #[cfg(target_arch = "x86_64")]
     Table,
     /// As `Table`, and each stack is also walked by `Stock`, to compare the two.
@@ -377,8 +461,7 @@ impl Walker {
     /// The one that the preferences ask for, where it can be used.
     pub fn preferred() -> Self {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: reads a variable of its own.
-        if unsafe { strobe_has_table_mode() } {
+        {
             if preferences::compare_walkers() {
                 return Self::Both;
             }
@@ -406,24 +489,15 @@ impl Walker {
     }
 }
 
-/// Who needs the table mode of a context. It is on while anybody does.
-#[derive(Clone, Copy, Default)]
-struct TableUsers {
-    sessions: bool,
-    recording: bool,
-}
-
 /// An event loop's JavaScript context, as other threads see it.
 #[derive(Clone)]
 pub struct SampledContext {
     cx: NonNull<JSContext>,
     walker: Walker,
-    table_users: Arc<Mutex<TableUsers>>,
 }
 
 // SAFETY: other threads only ask `is_idle`, which reads one word, and what takes a `Stopped`, which
-// says that the context's own thread stands still; or they switch the table mode, which the glue lets
-// any thread do. A group leaves before its context is destroyed.
+// says that the context's own thread stands still. Who has made it says that the context outlives it.
 unsafe impl Send for SampledContext {}
 // SAFETY: as above; and a walk is lent it while the sampling thread waits for that.
 unsafe impl Sync for SampledContext {}
@@ -437,37 +511,9 @@ impl SampledContext {
         )
     }
 
-    /// Has code compiled from now on described for the walk, which costs it nothing. The stock mode
-    /// has nothing to prepare. Must be called while the context is alive.
-    pub fn prepare(&self) {
-        if !self.walker.is_stock_alone() {
-            // SAFETY: the context is alive; any thread may call this.
-            unsafe { strobe_prepare_table(self.cx.as_ptr()) };
-        }
-    }
-
-    /// Says whether a recording needs the table mode. Must be called while the context is alive.
-    pub fn set_recorded(&self, recorded: bool) {
-        if !self.walker.is_stock_alone() {
-            self.set_table_users(|users| users.recording = recorded);
-        }
-    }
-
-    fn set_table_users(&self, change: impl FnOnce(&mut TableUsers)) {
-        // The lock is held while the mode is switched: it must not be left as a user had it who is none
-        // any more.
-        let mut users = self
-            .table_users
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        change(&mut users);
-        // SAFETY: the context is alive; any thread may call this.
-        unsafe { strobe_set_table_enabled(self.cx.as_ptr(), users.sessions || users.recording) };
-    }
-
     /// Whether no JavaScript is on the context's stack.
     pub fn is_idle(&self) -> bool {
-        // SAFETY: the context is alive, because its group has not left; see the glue for the race.
+        // SAFETY: the context is alive: see `EngineMode::context`; the glue says what of the race.
         unsafe { strobe_is_idle(self.cx.as_ptr()) }
     }
 
@@ -513,22 +559,27 @@ impl SampledContext {
         buffer: &mut StackBuffer,
         known: &KnownFunctions,
     ) -> Walk {
+        let native_code = buffer.native_code();
         let mut glue_stack = GlueStack {
             frames: buffer.frames.as_mut_ptr(),
             frames_capacity: buffer.frames.capacity(),
             max_frames: buffer.max_frames,
             realms: buffer.realms.as_ptr(),
             realms_length: buffer.realms.len(),
+            realm_frames: buffer.realm_frames.as_mut_ptr(),
+            everything: buffer.everything,
             known: GlueKnownFunctions {
                 functions: known.keys.as_ptr(),
                 slots: known.slots.as_ptr(),
                 slots_length: known.slots.len(),
             },
+            native_code,
             frames_length: 0,
+            complete_length: 0,
             text: buffer.text.as_mut_ptr(),
-            text_capacity: buffer.text.capacity(),
-            text_length: 0,
+            text_capacity: buffer.text.len(),
             truncated: false,
+            text_lost: false,
             contradiction: c"".as_ptr(),
         };
         // SAFETY: a `Stopped` is lent by `suspend` and `timed_stops` alone, and only while the thread
@@ -536,12 +587,11 @@ impl SampledContext {
         let walk = unsafe { walk(self.cx.as_ptr(), stopped, &mut glue_stack) };
         match walk {
             GlueWalk::Stack => {
-                // SAFETY: the glue wrote that many elements, and no more than the capacities.
-                unsafe {
-                    buffer.frames.set_len(glue_stack.frames_length);
-                    buffer.text.set_len(glue_stack.text_length);
-                }
+                // SAFETY: the glue wrote that many elements, and no more than the capacity.
+                unsafe { buffer.frames.set_len(glue_stack.frames_length) };
+                buffer.complete = glue_stack.complete_length;
                 buffer.truncated = glue_stack.truncated;
+                buffer.text_lost = glue_stack.text_lost;
                 Walk::Stack
             },
             GlueWalk::Idle => Walk::Idle,
@@ -554,10 +604,24 @@ impl SampledContext {
     }
 
     /// How many of the frames at `places`, which are from the root to the leaf, are still on the stack,
-    /// counted from the root. `stopped` must be the context's own thread.
-    pub fn count_kept(&self, stopped: &Stopped, places: &[FramePlace]) -> usize {
+    /// counted from the root. `stopped` must be the context's own thread. The buffer's frames stay as they are.
+    pub fn count_kept(
+        &self,
+        stopped: &Stopped,
+        buffer: &mut StackBuffer,
+        places: &[FramePlace],
+    ) -> usize {
+        let code = buffer.native_code();
         // SAFETY: as for `walk`.
-        unsafe { strobe_count_kept(self.cx.as_ptr(), stopped, places.as_ptr(), places.len()) }
+        unsafe {
+            strobe_count_kept(
+                self.cx.as_ptr(),
+                stopped,
+                &code,
+                places.as_ptr(),
+                places.len(),
+            )
+        }
     }
 }
 
@@ -567,7 +631,6 @@ impl SampledContext {
 pub struct EngineMode {
     cx: NonNull<JSContext>,
     walker: Walker,
-    table_users: Arc<Mutex<TableUsers>>,
     profiling_stack: Option<NonNull<c_void>>,
     enabled: bool,
 }
@@ -575,22 +638,22 @@ pub struct EngineMode {
 impl EngineMode {
     /// # Safety
     ///
-    /// `cx` must be this thread's context, and be alive for as long as the value is.
+    /// `cx` must be this thread's context. It must be alive until this value is dropped, and with it the
+    /// [`EventLoop`](crate::EventLoop) that it was given to, which has the sampling thread let go of the context.
     pub unsafe fn new(cx: NonNull<JSContext>, walker: Walker) -> Self {
         Self {
             cx,
             walker,
-            table_users: Arc::default(),
             profiling_stack: None,
             enabled: false,
         }
     }
 
-    pub fn context(&self) -> SampledContext {
+    /// The context, for the sampling thread. See [`EngineMode::new`].
+    pub(crate) fn context(&self) -> SampledContext {
         SampledContext {
             cx: self.cx,
             walker: self.walker,
-            table_users: self.table_users.clone(),
         }
     }
 
@@ -609,17 +672,8 @@ impl EngineMode {
         if self.walker.is_stock() && !self.set_stock_enabled(enabled) {
             return false;
         }
-        if !self.walker.is_stock_alone() {
-            self.context()
-                .set_table_users(|users| users.sessions = enabled);
-        }
         self.enabled = enabled;
         true
-    }
-
-    /// See [`SampledContext::prepare`].
-    pub fn prepare(&self) {
-        self.context().prepare();
     }
 
     fn set_stock_enabled(&mut self, enabled: bool) -> bool {
@@ -646,6 +700,16 @@ impl Drop for EngineMode {
     }
 }
 
+/// The code of the engine's functions that look up code of WebAssembly: see `every_instruction.rs`.
+#[cfg(all(test, target_arch = "x86_64"))]
+pub fn code_of_lookups() -> [std::ops::Range<usize>; 2] {
+    unsafe extern "C" {
+        fn strobe_code_lookup(number: usize) -> usize;
+    }
+    // SAFETY: gives addresses.
+    [0, 1].map(|number| native_code::extent_of(unsafe { strobe_code_lookup(number) }))
+}
+
 #[cfg(test)]
 pub mod tests {
     use std::sync::LazyLock;
@@ -657,7 +721,10 @@ pub mod tests {
     use mozjs::rust::wrappers2::JS_NewGlobalObject;
     use mozjs::rust::{CompileOptionsWrapper, RealmOptions, SIMPLE_GLOBAL_CLASS, evaluate_script};
     use mozjs_sys::jsapi::glue::JS_Init;
-    use mozjs_sys::jsapi::{JS_DestroyContext, JS_NewContext, JS_SetNativeStackQuota, JS_ShutDown};
+    use mozjs_sys::jsapi::{
+        JS_DestroyContext, JS_NewContext, JS_SetGCParameter, JS_SetNativeStackQuota, JS_ShutDown,
+        JSGCParamKey,
+    };
 
     use super::*;
 
@@ -676,13 +743,26 @@ pub mod tests {
             Self(NonNull::new(cx).unwrap())
         }
 
+        /// Where what the engine allocates for it is.
+        pub fn address(&self) -> usize {
+            self.0.addr().get()
+        }
+
         /// Gives `run` what evaluates a script, of which the URL and the first line are given, in a new realm.
         /// Once in a context.
         pub fn with_scripts(&self, run: impl FnOnce(&mut dyn FnMut(&CStr, u32, &str))) {
             const STACK_QUOTA: usize = 1 << 20;
+            const NURSERY: u32 = 256 << 10;
             // SAFETY: the context is this thread's, and nothing has run in it yet.
             let mut cx = unsafe {
                 JS_SetNativeStackQuota(self.0.as_ptr(), STACK_QUOTA, STACK_QUOTA, STACK_QUOTA);
+                // Small, so that a short program fills it.
+                for key in [
+                    JSGCParamKey::JSGC_MIN_NURSERY_BYTES,
+                    JSGCParamKey::JSGC_MAX_NURSERY_BYTES,
+                ] {
+                    JS_SetGCParameter(self.0.as_ptr(), key, NURSERY);
+                }
                 assert!(InitSelfHostedCode(
                     self.0.as_ptr(),
                     Default::default(),
@@ -761,13 +841,5 @@ pub mod tests {
         let used = known.slots.iter().filter(|slot| **slot != 0).count();
         assert_eq!(used, 10_000);
         assert!(known.slots.len() >= 2 * used && known.slots.len().is_power_of_two());
-    }
-
-    impl SampledContext {
-        /// What the users of the table mode say.
-        pub fn is_table_enabled(&self) -> bool {
-            let users = *self.table_users.lock().unwrap();
-            users.sessions || users.recording
-        }
     }
 }

@@ -13,10 +13,7 @@
 
 #include "mozilla/HashFunctions.h"
 
-#include "builtin/Eval.h"
 #include "vm/Activation.h"
-#include "vm/BoundFunctionObject.h"
-#include "vm/BytecodeUtil.h"
 #include "vm/Realm.h"
 #include "vm/Stack.h"
 #include "vm/StringType.h"
@@ -82,18 +79,25 @@ static bool SameFunction(const StrobeFunctionKey& a, const StrobeFunctionKey& b)
          a.source_end == b.source_end && a.line == b.line && a.column == b.column;
 }
 
-StackWriter::StackWriter(StrobeStack* stack) : stack_(stack) {
+StackWriter::StackWriter(StrobeStack* stack, JS::Realm* realm)
+    : stack_(stack), leafRealm_(reinterpret_cast<uintptr_t>(realm)) {
   stack->frames_length = 0;
-  stack->text_length = 0;
+  stack->complete_length = 0;
   stack->truncated = false;
+  stack->text_lost = false;
+  std::fill_n(stack->realm_frames, stack->realms_length, 0);
+  size_t half = stack->text_capacity / 2, quarter = stack->text_capacity / 4;
+  pageText_ = {0, half};
+  builtInText_ = {half, half + quarter};
+  hiddenText_ = {half + quarter, half + 2 * quarter};
 }
 
 void StackWriter::appendScript(JSScript* script, const StrobeFramePlace& place) {
   ScriptSource* source = script->scriptSource();
-  StrobeFrame* frame =
+  Added added =
       append(DescribeScript(source, script->realm(), script->toStringStart(), script->toStringEnd(), script->lineno(),
                             script->column().oneOriginValue(), place));
-  if (!frame || reuseText(*frame)) {
+  if (!added.frame) {
     return;
   }
   bool fits = true;
@@ -101,90 +105,62 @@ void StackWriter::appendScript(JSScript* script, const StrobeFramePlace& place) 
     // Guessed names ("obj.method<") are for stack traces; a profile shows the function's own.
     if (!function->hasGuessedAtom()) {
       if (JSAtom* atom = function->rawAtom()) {
-        fits = appendAtom(atom, &frame->name);
+        fits = appendAtom(added.text, atom, &added.frame->name);
       }
     }
   }
-  fits &= appendResource(source, &frame->resource);
+  fits &= appendResource(added.text, source, &added.frame->resource);
   if (!fits) {
-    dropText(*frame);
+    dropText(added);
   }
 }
 
 void StackWriter::appendInlined(const jit::IonScriptData& data, const char* label, JS::Realm* realm,
                                 const StrobeFramePlace& place) {
   ScriptSource* source = data.scriptKey.scriptSource;
-  StrobeFrame* frame = append(DescribeScript(source, realm, data.scriptKey.toStringStart, data.scriptKey.toStringEnd,
-                                             data.lineno, data.column.oneOriginValue(), place));
-  if (!frame || reuseText(*frame)) {
+  Added added = append(DescribeScript(source, realm, data.scriptKey.toStringStart, data.scriptKey.toStringEnd,
+                                      data.lineno, data.column.oneOriginValue(), place));
+  if (!added.frame) {
     return;
   }
-  bool fits = appendBytes(label, NameLengthInLabel(label, source, data), STROBE_TEXT_UTF8, 1, &frame->name);
-  fits &= appendResource(source, &frame->resource);
+  bool fits = appendBytes(added.text, label, NameLengthInLabel(label, source, data), STROBE_TEXT_UTF8, 1,
+                          &added.frame->name);
+  fits &= appendResource(added.text, source, &added.frame->resource);
   if (!fits) {
-    dropText(*frame);
+    dropText(added);
   }
 }
 
-static StrobeFrame DescribeNative(JS::Realm* realm, const StrobeFramePlace& place) {
+static StrobeFrame DescribeNative(uint32_t nameHash, const StrobeFramePlace& place) {
   StrobeFrame frame = {};
   frame.function.kind = STROBE_FRAME_NATIVE;
-  frame.function.realm = reinterpret_cast<uintptr_t>(realm);
+  frame.function.source_start = nameHash;
   frame.place = place;
   return frame;
 }
 
-// The name of something that is called: a function's own, or the property of a DOM constructor, which is
-// no function of the engine.
-static JSAtom* NameOfNative(JSObject* callee) {
-  if (callee->is<JSFunction>()) {
-    auto* function = &callee->as<JSFunction>();
-    // A direct eval calls no function; in some tiers it looks as if it did.
-    if (!function->isBuiltinNative() || function->native() == IndirectEval || function->hasGuessedAtom()) {
-      return nullptr;
+void StackWriter::appendNative(const StrobeNative& native, const StrobeFramePlace& place) {
+  // A built-in may be a native frame and JIT code or a function of the engine at the same time.
+  if (size_t length = stack_->frames_length) {
+    const StrobeFunctionKey& younger = stack_->frames[length - 1].function;
+    if (younger.kind == STROBE_FRAME_NATIVE && younger.source_start == native.hash) {
+      return;
     }
-    return function->rawAtom();
   }
-  if (!callee->is<NativeObject>() || callee->is<BoundFunctionObject>() || !callee->getClass()->getConstruct()) {
-    return nullptr;
-  }
-  auto* object = &callee->as<NativeObject>();
-  auto property = object->lookupPure(object->runtimeFromAnyThread()->commonNames->name);
-  if (property.isNothing() || !property->isDataProperty()) {
-    return nullptr;
-  }
-  const JS::Value& name = object->getSlot(property->slot());
-  return name.isString() && name.toString()->isAtom() ? &name.toString()->asAtom() : nullptr;
-}
-
-void StackWriter::appendNative(JSObject* callee, const StrobeFramePlace& place) {
-  JSAtom* name = NameOfNative(callee);
-  if (!name) {
-    return;
-  }
-  // The engine makes the name of an accessor when a script asks for it.
-  const char* prefix = "";
-  if (callee->is<JSFunction>() && callee->as<JSFunction>().isAccessorWithLazyName()) {
-    prefix = callee->as<JSFunction>().isGetter() ? "get " : "set ";
-  }
-  StrobeFrame native = DescribeNative(callee->nonCCWRealm(), place);
-  native.function.source_start = name->hash();
-  native.function.source_end = mozilla::HashString(prefix);
-  StrobeFrame* frame = append(native);
-  if (frame && !appendAtom(name, &frame->name, prefix)) {
-    dropText(*frame);
+  StrobeFrame frame = DescribeNative(native.hash, place);
+  leafIsNative_ = !total_;
+  frame.function.realm = leafIsNative_ ? leafRealm_ : 0;
+  Added added = append(frame);
+  if (added.frame &&
+      !appendBytes(added.text, native.name, native.name_length, STROBE_TEXT_LATIN1, 1, &added.frame->name)) {
+    dropText(added);
   }
 }
 
-void StackWriter::appendNative(const char* name, JS::Realm* realm, const StrobeFramePlace& place) {
-  StrobeFrame native = DescribeNative(realm, place);
-  // Apart from those with a function, whose second number is that of a prefix.
-  native.function.source_start = mozilla::HashString(name);
-  native.function.source_id = 1;
-  StrobeFrame* frame = append(native);
-  if (frame && !appendBytes(name, strlen(name), STROBE_TEXT_UTF8, 1, &frame->name)) {
-    dropText(*frame);
-  }
+void StackWriter::appendNative(const char* name, const StrobeFramePlace& place) {
+  size_t length = strlen(name);
+  StrobeNative native = {0, 0, reinterpret_cast<const uint8_t*>(name), uint32_t(length), strobe_hash_name(name, length)};
+  appendNative(native, place);
 }
 
 void StackWriter::appendWasm(const wasm::Code& code, uint32_t funcIndex, JS::Realm* realm,
@@ -225,10 +201,10 @@ void StackWriter::appendWasm(const wasm::Code& code, uint32_t funcIndex, JS::Rea
   // Two modules may have the same URL, and a module may be where another was before.
   wasm.function.source_start = mozilla::HashBytes(name, nameLength);
   wasm.function.source_end = mozilla::HashBytes(url, urlLength);
-  StrobeFrame* frame = append(wasm);
-  if (frame && !(appendBytes(name, nameLength, STROBE_TEXT_UTF8, 1, &frame->name) &&
-                 appendBytes(url, urlLength, STROBE_TEXT_UTF8, 1, &frame->resource))) {
-    dropText(*frame);
+  Added added = append(wasm);
+  if (added.frame && !(appendBytes(added.text, name, nameLength, STROBE_TEXT_UTF8, 1, &added.frame->name) &&
+                       appendBytes(added.text, url, urlLength, STROBE_TEXT_UTF8, 1, &added.frame->resource))) {
+    dropText(added);
   }
 }
 
@@ -247,84 +223,9 @@ void StackWriter::appendInlinedFunctions(const jit::IonEntry& entry, const void*
   }
 }
 
-// The accessor that `object` has or inherits under a name; null if it has none, or a look-up that
-// changes nothing cannot tell.
-static JSObject* AccessorOf(JSObject* object, PropertyName* name, bool setter) {
-  for (; object && object->is<NativeObject>(); object = object->staticPrototype()) {
-    auto* holder = &object->as<NativeObject>();
-    if (auto property = holder->lookupPure(name)) {
-      if (!property->isAccessorProperty()) {
-        return nullptr;
-      }
-      return setter ? holder->getSetter(*property) : holder->getGetter(*property);
-    }
-    if (object->hasDynamicPrototype()) {
-      return nullptr;
-    }
-  }
-  return nullptr;
-}
-
-// What a frame of the C++ interpreter is calling, if it is calling something.
-static JSObject* CalledObject(InterpreterRegs& regs) {
-  if (!regs.pc || !regs.sp) {
-    return nullptr;
-  }
-  // The expression stack stands behind the frame and its local variables.
-  const auto* base = reinterpret_cast<const JS::Value*>(regs.fp() + 1) + regs.fp()->script()->nfixed();
-  auto objectAt = [&](ptrdiff_t belowTop) -> JSObject* {
-    const JS::Value* value = regs.sp - belowTop;
-    return value >= base && value->isObject() ? &value->toObject() : nullptr;
-  };
-  switch (JSOp(*regs.pc)) {
-    case JSOp::Call:
-    case JSOp::CallContent:
-    case JSOp::CallIter:
-    case JSOp::CallContentIter:
-    case JSOp::CallIgnoresRv:
-      return objectAt(2 + GET_ARGC(regs.pc));
-    case JSOp::New:
-    case JSOp::NewContent:
-      return objectAt(3 + GET_ARGC(regs.pc));
-    case JSOp::GetProp:
-      return AccessorOf(objectAt(1), regs.fp()->script()->getName(regs.pc), false);
-    case JSOp::SetProp:
-    case JSOp::StrictSetProp:
-      return AccessorOf(objectAt(2), regs.fp()->script()->getName(regs.pc), true);
-    default:
-      return nullptr;
-  }
-}
-
-bool StackWriter::endsInJitCodeOf(JSObject* callee) const {
-  JSAtom* name = NameOfNative(callee);
-  if (!name || !stack_->frames_length) {
-    return false;
-  }
-  const StrobeFrame& oldest = stack_->frames[stack_->frames_length - 1];
-  StrobeFunctionKey function = DescribeNative(callee->nonCCWRealm(), oldest.place).function;
-  return oldest.function.kind == function.kind && oldest.function.realm == function.realm &&
-         oldest.function.source_start == name->hash() && oldest.place.return_address;
-}
-
-void StackWriter::appendInterpreterFrames(JSContext* cx, InterpreterActivation* activation,
-                                          const StrobeStopped& stopped, bool enteringJit) {
-  InterpreterFrame* frame = YoungestFrame(cx, activation);
-  if (!frame) {
-    return;
-  }
+void StackWriter::appendInterpreterFrames(JSContext* cx, InterpreterActivation* activation, bool enteringJit) {
   StrobeFramePlace place = {};
-  // In the loop there is no call, and at its beginning the registers are not filled in yet.
-  if (!frame->runningInJit() && !IsInLoop(activation, stopped)) {
-    JSObject* callee = CalledObject(activation->regs());
-    if (callee && !endsInJitCodeOf(callee)) {
-      place.address = reinterpret_cast<uintptr_t>(frame);
-      place.callee = reinterpret_cast<uintptr_t>(activation->regs().pc);
-      appendNative(callee, place);
-      place.callee = 0;
-    }
-  }
-  for (; frame && !full(); frame = frame->prev()) {
+  for (InterpreterFrame* frame = YoungestFrame(cx, activation); frame && !full(); frame = frame->prev()) {
     if (!frame->runningInJit() || (enteringJit && frame == activation->current())) {
       place.address = reinterpret_cast<uintptr_t>(frame);
       appendScript(frame->script(), place);
@@ -340,58 +241,136 @@ static bool IsBuiltIn(const StrobeFrame& frame) {
   return frame.function.kind == STROBE_FRAME_NATIVE || frame.function.kind == STROBE_FRAME_SELF_HOSTED;
 }
 
-bool StackWriter::isHidden(const StrobeFrame& frame) const {
-  if (!stack_->realms_length || IsBuiltIn(frame)) {
-    return false;
+size_t* StackWriter::realmFramesOf(const StrobeFrame& frame) const {
+  if (frame.flags & STROBE_FRAME_MUTED) {
+    return nullptr;
   }
   const uint64_t* end = stack_->realms + stack_->realms_length;
-  return (frame.flags & STROBE_FRAME_MUTED) || std::find(stack_->realms, end, frame.function.realm) == end;
+  const uint64_t* found = std::find(stack_->realms, end, frame.function.realm);
+  return found == end ? nullptr : stack_->realm_frames + (found - stack_->realms);
 }
 
-void StackWriter::appendHidden(const StrobeFrame& frame) {
-  if (stack_->frames_length > framesBeforeBuiltIns_) {
-    counted_ -= stack_->frames_length - framesBeforeBuiltIns_;
-    stack_->frames_length = framesBeforeBuiltIns_;
-    stack_->text_length = textBeforeBuiltIns_;
+StackWriter::Added StackWriter::append(const StrobeFrame& frame) {
+  if (full_) {
+    return {};
   }
-  if (++hidden_ > MaxHiddenFrames) {
-    stack_->truncated = true;
+  if (leafIsNative_ && frame.function.kind != STROBE_FRAME_NATIVE) {
+    leafIsNative_ = false;
+    settleLeaf(frame.function.realm);
+  }
+  total_++;
+  stack_->truncated |= total_ > stack_->max_frames;
+  Added added;
+  if (IsBuiltIn(frame)) {
+    added = appendBuiltIn(frame);
+  } else {
+    size_t* realmFrames = realmFramesOf(frame);
+    added = realmFrames ? appendPageFrame(frame, realmFrames) : appendHidden(frame);
+    builtIns_ = 0;
+    builtInsBegin_ = stack_->frames_length;
+  }
+  if (isForEverything()) {
+    stack_->complete_length = stack_->frames_length;
+    builtInsBegin_ = stack_->frames_length;
+  }
+  updateFull();
+  return added;
+}
+
+// Of a native the realm is told where it is another one than its caller's.
+void StackWriter::settleLeaf(uint64_t callersRealm) {
+  if (callersRealm == leafRealm_ && stack_->frames_length) {
+    StrobeFrame& leaf = stack_->frames[0];
+    leaf.function.realm = 0;
+    leaf.known = findKnown(leaf.function);
+  }
+}
+
+// Who calls it, and so who may see it, is not known yet.
+StackWriter::Added StackWriter::appendBuiltIn(const StrobeFrame& frame) {
+  if (!stack_->realms_length && !isForEverything()) {
+    return {};
+  }
+  // No page sees more of them.
+  if (!isForEverything() && builtIns_ == stack_->max_frames) {
+    return {};
+  }
+  builtIns_++;
+  return withText(add(frame), &builtInText_);
+}
+
+StackWriter::Added StackWriter::appendPageFrame(const StrobeFrame& frame, size_t* realmFrames) {
+  size_t room = stack_->max_frames - *realmFrames;
+  bool fits = builtIns_ < room;
+  *realmFrames = fits ? *realmFrames + builtIns_ + 1 : stack_->max_frames;
+  if (isForEverything()) {
+    return withText(add(frame), &pageText_);
+  }
+  if (!fits) {
+    // Those at the root end are left out.
+    size_t there = stack_->frames_length - builtInsBegin_;
+    stack_->frames_length = builtInsBegin_ + std::min(there, room);
+    return {};
+  }
+  return withText(add(frame), &pageText_);
+}
+
+StackWriter::Added StackWriter::appendHidden(const StrobeFrame& frame) {
+  if (isForEverything()) {
+    return withText(add(frame), &hiddenText_);
+  }
+  if (stack_->realms_length) {
+    stack_->frames_length = builtInsBegin_;
+    appendMark(frame);
+  }
+  return {};
+}
+
+static void MakeMark(StrobeFrame& frame) {
+  StrobeFrame mark = {};
+  mark.function.realm = frame.function.realm;
+  mark.place = frame.place;
+  mark.flags = STROBE_FRAME_MUTED | STROBE_FRAME_HIDDEN;
+  frame = mark;
+}
+
+// One that stands for hidden functions, unless there is one at the end.
+void StackWriter::appendMark(const StrobeFrame& frame) {
+  size_t length = stack_->frames_length;
+  if (length && (stack_->frames[length - 1].flags & STROBE_FRAME_HIDDEN)) {
     return;
   }
-  if (stack_->frames_length && (stack_->frames[stack_->frames_length - 1].flags & STROBE_FRAME_HIDDEN)) {
-    return;
+  if (StrobeFrame* added = add(frame)) {
+    MakeMark(*added);
   }
+}
+
+StrobeFrame* StackWriter::add(const StrobeFrame& frame) {
   if (stack_->frames_length == stack_->frames_capacity) {
-    stack_->truncated = true;
-    return;
-  }
-  StrobeFrame& added = stack_->frames[stack_->frames_length++];
-  added = {};
-  added.function.realm = frame.function.realm;
-  added.place = frame.place;
-  added.flags = STROBE_FRAME_MUTED | STROBE_FRAME_HIDDEN;
-  framesBeforeBuiltIns_ = stack_->frames_length;
-}
-
-StrobeFrame* StackWriter::append(const StrobeFrame& frame) {
-  if (isHidden(frame)) {
-    appendHidden(frame);
+    full_ = true;
     return nullptr;
   }
-  if (counted_ == stack_->max_frames || stack_->frames_length == stack_->frames_capacity) {
-    stack_->truncated = true;
-    return nullptr;
-  }
-  if (!IsBuiltIn(frame)) {
-    framesBeforeBuiltIns_ = stack_->frames_length + 1;
-  } else if (stack_->frames_length == framesBeforeBuiltIns_) {
-    textBeforeBuiltIns_ = stack_->text_length;
-  }
-  counted_++;
   StrobeFrame* added = &stack_->frames[stack_->frames_length++];
   *added = frame;
-  added->known = findKnown(frame.function);
-  return added->known ? nullptr : added;
+  return added;
+}
+
+StackWriter::Added StackWriter::withText(StrobeFrame* frame, TextArea* text) {
+  if (!frame) {
+    return {};
+  }
+  frame->known = findKnown(frame->function);
+  if (frame->known || reuseText(*frame)) {
+    return {};
+  }
+  return {frame, text};
+}
+
+void StackWriter::updateFull() {
+  auto hasAll = [&](size_t frames) { return frames >= stack_->max_frames; };
+  bool forEverything = stack_->everything && !hasAll(total_);
+  const size_t* realmFrames = stack_->realm_frames;
+  full_ |= !forEverything && std::all_of(realmFrames, realmFrames + stack_->realms_length, hasAll);
 }
 
 uint32_t StackWriter::findKnown(const StrobeFunctionKey& function) const {
@@ -425,58 +404,48 @@ bool StackWriter::reuseText(StrobeFrame& frame) {
   return false;
 }
 
-void StackWriter::dropText(StrobeFrame& frame) {
-  frame.name = {};
-  frame.resource = {};
-  frame.flags |= STROBE_FRAME_NO_TEXT;
+void StackWriter::dropText(const Added& added) {
+  stack_->text_lost = true;
+  if (added.text == &hiddenText_) {
+    // What pages may see does not depend on it.
+    MakeMark(*added.frame);
+    return;
+  }
+  added.frame->name = {};
+  added.frame->resource = {};
+  added.frame->flags |= STROBE_FRAME_NO_TEXT;
 }
 
-bool StackWriter::appendBytes(const void* bytes, size_t length, StrobeTextEncoding encoding, size_t alignment,
-                              StrobeText* text) {
-  size_t offset = (stack_->text_length + alignment - 1) / alignment * alignment;
-  if (length > stack_->text_capacity || offset > stack_->text_capacity - length) {
+bool StackWriter::appendBytes(TextArea* area, const void* bytes, size_t length, StrobeTextEncoding encoding,
+                              size_t alignment, StrobeText* text) {
+  size_t offset = (area->next + alignment - 1) / alignment * alignment;
+  if (length > area->end || offset > area->end - length) {
     return false;
   }
   if (length) {
     memcpy(stack_->text + offset, bytes, length);
   }
-  stack_->text_length = offset + length;
+  area->next = offset + length;
   *text = {uint32_t(offset), uint32_t(length), encoding};
   return true;
 }
 
-template <typename Char>
-bool StackWriter::appendChars(const char* prefix, const Char* chars, size_t length, StrobeTextEncoding encoding,
-                              StrobeText* text) {
-  Char widened[8];
-  size_t prefixLength = 0;
-  for (; prefix[prefixLength] && prefixLength < std::size(widened); prefixLength++) {
-    widened[prefixLength] = Char(prefix[prefixLength]);
-  }
-  StrobeText rest;
-  if (!appendBytes(widened, prefixLength * sizeof(Char), encoding, sizeof(Char), text) ||
-      !appendBytes(chars, length * sizeof(Char), encoding, sizeof(Char), &rest)) {
-    return false;
-  }
-  text->length += rest.length;
-  return true;
-}
-
-bool StackWriter::appendAtom(JSAtom* atom, StrobeText* text, const char* prefix) {
+bool StackWriter::appendAtom(TextArea* area, JSAtom* atom, StrobeText* text) {
   JS::AutoCheckCannotGC nogc;
   if (atom->hasLatin1Chars()) {
-    return appendChars(prefix, atom->latin1Chars(nogc), atom->length(), STROBE_TEXT_LATIN1, text);
+    return appendBytes(area, atom->latin1Chars(nogc), atom->length(), STROBE_TEXT_LATIN1, 1, text);
   }
-  return appendChars(prefix, atom->twoByteChars(nogc), atom->length(), STROBE_TEXT_UTF16, text);
+  return appendBytes(area, atom->twoByteChars(nogc), atom->length() * sizeof(char16_t), STROBE_TEXT_UTF16,
+                     sizeof(char16_t), text);
 }
 
-bool StackWriter::appendResource(ScriptSource* source, StrobeText* text) {
+bool StackWriter::appendResource(TextArea* area, ScriptSource* source, StrobeText* text) {
   // eval and new Function have an introducer, whose URL says nothing of where the code stands.
   const char* filename = source->filename();
   if (!filename || source->hasIntroducerFilename()) {
     return true;
   }
-  return appendBytes(filename, strlen(filename), STROBE_TEXT_UTF8, 1, text);
+  return appendBytes(area, filename, strlen(filename), STROBE_TEXT_UTF8, 1, text);
 }
 
 JSScript* ScriptOfCalleeToken(CalleeToken token) {
@@ -510,3 +479,5 @@ uint64_t strobe_hash_function(const StrobeFunctionKey* function) {
   }
   return hash;
 }
+
+uint32_t strobe_hash_name(const char* name, size_t length) { return mozilla::HashString(name, length); }

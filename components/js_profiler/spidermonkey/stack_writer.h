@@ -23,25 +23,39 @@ class Code;
 
 namespace strobe {
 
-// Appends frames and their text to a StrobeStack. Used while the walked thread is stopped: what it
-// reads are stack slots, malloc'd tables of the engine and GC cells of functions that are on the
-// stack, and it does so only while the heap is idle.
+// Appends frames and their text to a StrobeStack. Used while the walked thread is stopped, and only while the heap is
+// idle. Of a script that is on the stack it reads words that do not change while it is: its place, its source, its
+// function and that one's name.
 class StackWriter {
-  // Beyond so many hidden frames a stack is as good as endless: the thread must not stand still for long.
-  static constexpr size_t MaxHiddenFrames = 1 << 12;
+  // A part of the room for text.
+  struct TextArea {
+    size_t next;
+    size_t end;
+  };
 
   StrobeStack* stack_;
-  // How many frames count.
-  size_t counted_ = 0;
-  size_t hidden_ = 0;
-  // What there was before the built-ins at the end, which may turn out to be called by hidden code.
-  size_t framesBeforeBuiltIns_ = 0;
-  size_t textBeforeBuiltIns_ = 0;
+  // Of a native at the leaf.
+  uint64_t leafRealm_;
+  // Whether the only frame so far is that.
+  bool leafIsNative_ = false;
+  // Frames so far, whoever may see them.
+  size_t total_ = 0;
+  // Where the built-ins begin whose caller is not known yet, from the first one that is there for pages alone; and how
+  // many there are in all.
+  size_t builtInsBegin_ = 0;
+  size_t builtIns_ = 0;
+  bool full_ = false;
+  // Each has text of its own, so that nobody's has less room because of another's.
+  TextArea pageText_;
+  TextArea builtInText_;
+  TextArea hiddenText_;
 
  public:
-  explicit StackWriter(StrobeStack* stack);
+  // `realm` is the one that the thread is in.
+  StackWriter(StrobeStack* stack, JS::Realm* realm);
 
-  bool full() const { return stack_->truncated; }
+  // Whether nobody wants older frames.
+  bool full() const { return full_; }
 
   void appendScript(JSScript* script, const StrobeFramePlace& place);
 
@@ -50,10 +64,10 @@ class StackWriter {
   void appendInlined(const js::jit::IonScriptData& data, const char* label, JS::Realm* realm,
                      const StrobeFramePlace& place);
 
-  // A built-in, DOM function or DOM constructor. Nothing for any other object.
-  void appendNative(JSObject* callee, const StrobeFramePlace& place);
-  // A built-in that runs without its function.
-  void appendNative(const char* name, JS::Realm* realm, const StrobeFramePlace& place);
+  // A built-in, DOM function or DOM constructor.
+  void appendNative(const StrobeNative& native, const StrobeFramePlace& place);
+  // A built-in of which a function of the engine runs instead.
+  void appendNative(const char* name, const StrobeFramePlace& place);
 
   void appendWasm(const js::wasm::Code& code, uint32_t funcIndex, JS::Realm* realm, const StrobeFramePlace& place);
 
@@ -61,29 +75,41 @@ class StackWriter {
   void appendInlinedFunctions(const js::jit::IonEntry& entry, const void* address, JS::Realm* realm,
                               const StrobeFramePlace& place);
 
-  // The frames of the C++ interpreter, with the built-in that the youngest of them calls. One that goes
-  // on in JIT code is left out unless `enteringJit`, since it is among the frames of JIT code.
-  void appendInterpreterFrames(JSContext* cx, js::InterpreterActivation* activation, const StrobeStopped& stopped,
-                               bool enteringJit = false);
+  // The frames of the C++ interpreter. One that goes on in JIT code is left out unless `enteringJit`, since it is
+  // among the frames of JIT code.
+  void appendInterpreterFrames(JSContext* cx, js::InterpreterActivation* activation, bool enteringJit = false);
 
   size_t length() const { return stack_->frames_length; }
 
  private:
-  // The frame that was added; null if there is none to write text for.
-  StrobeFrame* append(const StrobeFrame& frame);
+  // What became of a frame: the frame if text is to be written for it, and where.
+  struct Added {
+    StrobeFrame* frame;
+    TextArea* text;
+  };
+  Added append(const StrobeFrame& frame);
+  Added appendBuiltIn(const StrobeFrame& frame);
+  Added appendPageFrame(const StrobeFrame& frame, size_t* realmFrames);
+  Added appendHidden(const StrobeFrame& frame);
+  // Adds a frame, if there is room.
+  StrobeFrame* add(const StrobeFrame& frame);
+  Added withText(StrobeFrame* frame, TextArea* text);
+  void appendMark(const StrobeFrame& frame);
+  void updateFull();
+  void settleLeaf(uint64_t callersRealm);
+
+  // Whether somebody who may see everything wants the frame that is being appended.
+  bool isForEverything() const { return stack_->everything && total_ <= stack_->max_frames; }
+  // How many frames count of the realm that a frame is of; null if no page may see it.
+  size_t* realmFramesOf(const StrobeFrame& frame) const;
+
   uint32_t findKnown(const StrobeFunctionKey& function) const;
-  bool isHidden(const StrobeFrame& frame) const;
-  // Whether the oldest frame so far is that of a built-in's own JIT code, as some have.
-  bool endsInJitCodeOf(JSObject* callee) const;
-  void appendHidden(const StrobeFrame& frame);
   bool reuseText(StrobeFrame& frame);
-  void dropText(StrobeFrame& frame);
-  bool appendBytes(const void* bytes, size_t length, StrobeTextEncoding encoding, size_t alignment, StrobeText* text);
-  template <typename Char>
-  bool appendChars(const char* prefix, const Char* chars, size_t length, StrobeTextEncoding encoding,
+  void dropText(const Added& added);
+  bool appendBytes(TextArea* area, const void* bytes, size_t length, StrobeTextEncoding encoding, size_t alignment,
                    StrobeText* text);
-  bool appendAtom(JSAtom* atom, StrobeText* text, const char* prefix = "");
-  bool appendResource(js::ScriptSource* source, StrobeText* text);
+  bool appendAtom(TextArea* area, JSAtom* atom, StrobeText* text);
+  bool appendResource(TextArea* area, js::ScriptSource* source, StrobeText* text);
 };
 
 // The script that runs in a JIT frame with this callee token; null if the token is none of a script.

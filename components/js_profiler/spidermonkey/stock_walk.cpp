@@ -66,7 +66,7 @@ bool AppendJitFrame(JSContext* cx, const JS::ProfilingFrameIterator& frames, Sta
 }  // namespace
 
 StrobeWalk strobe_walk_stock(JSContext* cx, const StrobeStopped* stopped, StrobeStack* stack) {
-  StackWriter writer(stack);
+  StackWriter writer(stack, cx->realm());
   if (!cx->activation()) {
     return STROBE_WALK_IDLE;
   }
@@ -97,7 +97,7 @@ StrobeWalk strobe_walk_stock(JSContext* cx, const StrobeStopped* stopped, Strobe
 
   for (Activation* activation = cx->activation(); activation && !writer.full(); activation = activation->prev()) {
     if (activation->isInterpreter()) {
-      writer.appendInterpreterFrames(cx, activation->asInterpreter(), *stopped);
+      writer.appendInterpreterFrames(cx, activation->asInterpreter());
       continue;
     }
     // The iterator runs through all JIT activations; a frame is younger than its activation, which

@@ -25,8 +25,6 @@ pub struct RecordingId(pub u64);
 pub enum Request {
     /// Sets preferences of the profiler, by name: see [`crate::preferences`].
     SetPreferences(Vec<(String, String)>),
-    /// Has all event loops, those to come as well, compile so that a later recording sees every function.
-    Prepare,
     /// Begins a recording; one that goes on ends.
     Start(RecordingOptions),
     /// One event loop takes no more samples.

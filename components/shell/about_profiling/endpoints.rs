@@ -71,11 +71,6 @@ impl Endpoints {
         }
     }
 
-    /// Somebody has opened the page, and means to record.
-    pub fn prepare(&self) {
-        self.recorder.prepare();
-    }
-
     pub fn is_recording(&self) -> bool {
         self.recorder.progress().is_some()
     }

@@ -57,7 +57,6 @@ impl ProfilingProtocol {
             return refusal("about:profiling can only be opened in a page");
         };
         let token = self.tokens.issue(page, document);
-        self.endpoints.prepare();
         let content = viewer_page(None, Some(&token)).into_bytes();
         let mut response = response(request, StatusCode::OK, "text/html; charset=utf-8", content);
         // Servo looks at this header, and not at frame-ancestors of a Content-Security-Policy.

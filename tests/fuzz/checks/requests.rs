@@ -42,9 +42,6 @@ pub fn requests(input: &[u8]) {
                 options.event_loops.includes(GroupId(1), kind, true);
             }
         },
-        Request::Prepare
-        | Request::EndEventLoop { .. }
-        | Request::Stop(_)
-        | Request::Status { .. } => {},
+        Request::EndEventLoop { .. } | Request::Stop(_) | Request::Status { .. } => {},
     }
 }

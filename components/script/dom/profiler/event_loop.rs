@@ -50,11 +50,6 @@ pub(super) fn start(
     })
 }
 
-/// Makes the engine ready for a profiler, before the code is compiled that it will see.
-pub(super) fn prepare() {
-    with_event_loop(EventLoop::prepare);
-}
-
 /// Says what this thread's event loop is there for.
 pub(super) fn describe(description: Description) {
     with_event_loop(|event_loop| event_loop.describe(description));

@@ -9,11 +9,11 @@ use content_security_policy::sandboxing_directive::SandboxingFlagSet;
 use html5ever::{LocalName, local_name};
 use net_traits::Metadata;
 use net_traits::policy_container::PolicyContainer;
-use profiling_policy_traits::{ProfilingMode, ProfilingPolicy};
+use profiling_policy_traits::ProfilingPolicy;
 use servo_constellation_traits::LoadData;
 use servo_url::ImmutableOrigin;
 
-use super::{description, event_loop};
+use super::description;
 use crate::dom::bindings::inheritance::Castable;
 use crate::dom::document::Document;
 use crate::dom::element::Element;
@@ -117,8 +117,5 @@ pub(crate) fn enter_worker(
 }
 
 fn enter(global: &GlobalScope, policy: ProfilingPolicy) {
-    if policy.mode == Some(ProfilingMode::Eager) {
-        event_loop::prepare();
-    }
     global.profiling().set_policy(policy);
 }

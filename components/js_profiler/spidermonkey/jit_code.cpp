@@ -1,0 +1,178 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+#include "jit_code.h"
+
+#include <string.h>
+
+#include "builtin/MapObject.h"
+#include "jit/JitCode.h"
+#include "jit/JitRuntime.h"
+#include "jit/JitcodeMap.h"
+#include "jit/TrampolineNatives.h"
+#include "jit/VMFunctions.h"
+#include "vm/JSContext.h"
+#include "vm/Runtime.h"
+
+#include "jit/VMFunctionList-inl.h"
+
+#include "reveal.h"
+
+using namespace js;
+using jit::BaselineICFallbackCode;
+using jit::IonGenericCallKind;
+using jit::JitcodeGlobalEntry;
+using jit::JitRuntime;
+using jit::TrampolineNative;
+
+namespace strobe {
+
+struct Trampolines : Private<JitRuntime, WriteOnceData<jit::JitCode*>> {
+  friend constexpr Pointer Find(Trampolines);
+};
+template struct Reveal<Trampolines, &JitRuntime::trampolineCode_>;
+
+struct FallbackCode : Private<BaselineICFallbackCode, jit::JitCode*> {
+  friend constexpr Pointer Find(FallbackCode);
+};
+template struct Reveal<FallbackCode, &BaselineICFallbackCode::code_>;
+
+namespace {
+
+bool IsIn(const jit::JitCode* code, uintptr_t pc) {
+  auto begin = reinterpret_cast<uintptr_t>(code->raw());
+  return pc >= begin && pc - begin < code->instructionsSize();
+}
+
+uintptr_t Address(jit::TrampolinePtr trampoline) { return reinterpret_cast<uintptr_t>(trampoline.value); }
+
+// Of the x86-64 encodings of calls.
+constexpr size_t CallLength = 5;
+constexpr uint8_t CallOpcode = 0xE8;
+// call [rdi]: the stub's code is the first word of a stub, whose register is rdi.
+constexpr uint8_t CacheCall[] = {0xFF, 0x17};
+
+}  // namespace
+
+bool IsPush(const uint8_t* instruction) { return *instruction == 0x55; }
+
+bool IsJumpToRegister(const uint8_t* instruction) {
+  // A prefix selects the upper half of the registers.
+  bool hasPrefix = *instruction == 0x41;
+  const uint8_t* jump = instruction + (hasPrefix ? 1 : 0);
+  return jump[0] == 0xFF && (jump[1] & 0xF8) == 0xE0;
+}
+
+bool IsJumpThroughTable(const uint8_t* instruction) { return instruction[0] == 0xFF && instruction[1] == 0x25; }
+
+FrameEnd FrameEndAt(const uint8_t* instruction) {
+  constexpr uint8_t Return = 0xC3, ReturnAndPop = 0xC2;
+  if (IsPush(instruction) || *instruction == Return || *instruction == ReturnAndPop) {
+    return FrameEnd::NoFrame;
+  }
+  // mov rbp, rsp, in either encoding.
+  bool isMove = instruction[0] == 0x48 && ((instruction[1] == 0x8B && instruction[2] == 0xEC) ||
+                                           (instruction[1] == 0x89 && instruction[2] == 0xE5));
+  return isMove ? FrameEnd::Pushed : FrameEnd::InBody;
+}
+
+JitCode::JitCode(JSContext* cx) : runtime_(cx->runtime()->jitRuntime()) {
+  // The engine publishes it before it has made all of it.
+  bool isMade = runtime_ && runtime_->hasJitcodeGlobalTable() && runtime_->*Find(Trampolines()) &&
+                runtime_->baselineICFallbackCode().*Find(FallbackCode());
+  usable_ = isMade && cx->isProfilerSamplingEnabled();
+}
+
+const JitcodeGlobalEntry* JitCode::entry(uintptr_t pc) const {
+  const JitcodeGlobalEntry* entry = runtime_->getJitcodeGlobalTable()->lookup(reinterpret_cast<void*>(pc));
+  // An entry may outlive its code.
+  return entry && entry->hasJitcode() ? entry : nullptr;
+}
+
+bool JitCode::isVMWrapper(uintptr_t pc) const {
+  // All are made one after the other, and this stub after them.
+  return pc >= Address(runtime_->getVMWrapper(jit::VMFunctionId(0))) &&
+         pc < Address(runtime_->getProfilerExitFrameTail());
+}
+
+JitCodeKind JitCode::kind(uintptr_t pc, const JitcodeGlobalEntry* entry) const {
+  if (entry) {
+    switch (entry->kind()) {
+      case JitcodeGlobalEntry::Kind::IonIC:
+        return JitCodeKind::IonCache;
+      case JitcodeGlobalEntry::Kind::Dummy:
+        // Functions all have tables, so that these entries are those of LookupOrCompileStub.
+        return JitCodeKind::BaselineCache;
+      default:
+        return JitCodeKind::Function;
+    }
+  }
+  const jit::JitCode* trampolines = runtime_->*Find(Trampolines());
+  if (!IsIn(trampolines, pc)) {
+    return IsIn(runtime_->baselineICFallbackCode().*Find(FallbackCode()), pc) ? JitCodeKind::BaselineCache
+                                                                             : JitCodeKind::Linked;
+  }
+  if (isVMWrapper(pc)) {
+    return JitCodeKind::VMWrapper;
+  }
+  // In the order in which JitRuntime::generateTrampolines makes them: each begins here, and ends where the next one
+  // begins.
+  const struct {
+    uintptr_t begin;
+    JitCodeKind kind;
+  } parts[] = {
+      {Address(runtime_->getGenericBailoutHandler()), JitCodeKind::Bailout},
+      {reinterpret_cast<uintptr_t>(runtime_->enterJit()), JitCodeKind::Enter},
+      {Address(runtime_->preBarrier(jit::MIRType::Value)), JitCodeKind::NoFrame},
+      {Address(runtime_->lazyLinkStub()), JitCodeKind::FunctionEntry},
+      {Address(runtime_->getDoubleToInt32ValueStub()), JitCodeKind::NoFrame},
+      {Address(runtime_->getExceptionTail()), JitCodeKind::Exception},
+      {Address(runtime_->getIonGenericCallStub(IonGenericCallKind::Call)), JitCodeKind::GenericCall},
+      {reinterpret_cast<uintptr_t>(*runtime_->trampolineNativeJitEntry(TrampolineNative(0))),
+       JitCodeKind::TrampolineNative},
+  };
+  JitCodeKind kind = JitCodeKind::NoFrame;
+  for (const auto& part : parts) {
+    if (pc >= part.begin) {
+      kind = part.kind;
+    }
+  }
+  return kind;
+}
+
+// Where the call before a return address goes to, if that is so far in the code of five bytes.
+static uintptr_t CalleeOfCall(uintptr_t returnAddress) {
+  const auto* call = reinterpret_cast<const uint8_t*>(returnAddress) - CallLength;
+  int32_t distance;
+  memcpy(&distance, call + 1, sizeof(distance));
+  return *call == CallOpcode ? returnAddress + distance : 0;
+}
+
+bool JitCode::isCallWithin(uintptr_t returnAddress, uintptr_t callee) const {
+  auto areIn = [&](auto&& contains) { return contains(returnAddress - CallLength) && contains(returnAddress); };
+  const JitcodeGlobalEntry* own = entry(callee);
+  bool isSame =
+      own ? areIn([&](uintptr_t address) { return own->containsPointer(reinterpret_cast<void*>(address)); })
+          : (IsIn(runtime_->*Find(Trampolines()), callee) &&
+             areIn([&](uintptr_t address) { return IsIn(runtime_->*Find(Trampolines()), address); }));
+  return isSame && CalleeOfCall(returnAddress) == callee;
+}
+
+bool JitCode::isBaselineCacheCall(uintptr_t returnAddress) const {
+  const JitcodeGlobalEntry* caller = entry(returnAddress);
+  bool isBaseline =
+      caller && (caller->isBaseline() || caller->isBaselineInterpreter() || caller->isRealmIndependentShared());
+  return isBaseline &&
+         memcmp(reinterpret_cast<const uint8_t*>(returnAddress) - sizeof(CacheCall), CacheCall, sizeof(CacheCall)) == 0;
+}
+
+bool JitCode::isIonCacheCall(uintptr_t returnAddress, const jit::IonEntry& ion) const {
+  if (!ion.containsPointer(reinterpret_cast<void*>(returnAddress - CallLength)) ||
+      !ion.containsPointer(reinterpret_cast<void*>(returnAddress))) {
+    return false;
+  }
+  return isVMWrapper(CalleeOfCall(returnAddress));
+}
+
+}  // namespace strobe

@@ -1,0 +1,453 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+// The frames of a JIT activation are linked by what each call pushes:
+//
+//     fp + 24   callee token (frames of functions and scripts; what it is for others is theirs)
+//     fp + 16   descriptor: what kind of frame the *caller's* is
+//     fp +  8   return address into the caller's code
+//     fp        the caller's frame
+//
+// so that from any one frame the older ones follow for certain. Whose frame is at the frame pointer follows from
+// the code that runs, or that a native frame returns to: see JitCodeKind. A callee token is followed only in a frame
+// of which the code says that it is a function's. While that is on the stack nothing of this changes: a function
+// keeps its script, and a script its place in the source.
+
+#ifdef __x86_64__
+
+#  include "jit_frames.h"
+
+#  include "builtin/MapObject.h"
+#  include "jit/JSJitFrameIter.h"
+#  include "jit/JitFrames.h"
+#  include "jit/JitRuntime.h"
+#  include "jit/JitcodeMap.h"
+#  include "jit/TrampolineNatives.h"
+#  include "jit/VMFunctionList-inl.h"
+#  include "vm/JSContext.h"
+#  include "vm/JSFunction.h"
+#  include "vm/Runtime.h"
+#  include "wasm/WasmCode.h"
+#  include "wasm/WasmProcess.h"
+
+using namespace js;
+using jit::AddressIsInExecutableMemory;
+using jit::CalleeToken;
+using jit::FrameDescriptor;
+using jit::FrameType;
+using jit::JitcodeGlobalEntry;
+
+namespace strobe {
+
+namespace {
+
+// A function's prologue, which is `push fp` and `mov fp, sp`, is at the beginning of its code.
+constexpr uintptr_t PrologueLength = 4;
+
+// The public name of a built-in that JIT code calls as a function of the engine instead; null if it is
+// none, or the engine has other uses for that.
+const char* NameOfVMFunction(jit::VMFunctionId id) {
+  using Id = jit::VMFunctionId;
+  switch (id) {
+    case Id::ArrayJoin:
+      return "join";
+    case Id::ArraySliceDense:
+      return "slice";
+    case Id::MapObjectDelete:
+    case Id::SetObjectDelete:
+      return "delete";
+    case Id::MapObjectGet:
+      return "get";
+    case Id::MapObjectHas:
+    case Id::SetObjectHas:
+      return "has";
+    case Id::MapObjectSet:
+    case Id::MapObjectSetFromIC:
+      return "set";
+    case Id::SetObjectAdd:
+    case Id::SetObjectAddFromIC:
+      return "add";
+    case Id::StringReplace:
+      return "replace";
+    case Id::StringSplitString:
+      return "split";
+    case Id::StringToLowerCase:
+      return "toLowerCase";
+    case Id::StringToUpperCase:
+      return "toUpperCase";
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace
+
+bool JitFrames::linkOf(uintptr_t fp, Link* link) const {
+  if (!stack_.holdsFrame(fp)) {
+    return false;
+  }
+  // The older frame is further up, and the frame of the C++ code that entered JIT code further still, beyond the
+  // activation.
+  return stack_.word(fp) > fp && linkWithoutFrame(fp, stack_.word(fp), link);
+}
+
+bool JitFrames::linkWithoutFrame(uintptr_t frame, uintptr_t callerFrame, Link* link) const {
+  if (!stack_.contains(frame + ReturnAddressOffset, CalleeOffset) || callerFrame <= frame) {
+    return false;
+  }
+  link->callerFrame = callerFrame;
+  link->returnAddress = stack_.word(frame + ReturnAddressOffset);
+  link->callerType = FrameType(stack_.word(frame + DescriptorOffset) & FrameDescriptor::TypeMask);
+  return true;
+}
+
+bool JitFrames::frameInWindow(const StrobeRegisters& registers, FrameEnd end, uintptr_t* frame) const {
+  switch (end) {
+    case FrameEnd::NoFrame:
+      *frame = registers.sp - sizeof(uintptr_t);
+      return true;
+    case FrameEnd::Pushed:
+      *frame = registers.sp;
+      return true;
+    case FrameEnd::InBody:
+      return false;
+  }
+  return false;
+}
+
+// Inside a function `push fp` is a part of what marks a call of a native.
+bool JitFrames::isPrologue(uintptr_t pc, const JitcodeGlobalEntry* entry, JitCodeKind kind) const {
+  if (kind == JitCodeKind::TrampolineNative) {
+    for (size_t i = 0; i < size_t(jit::TrampolineNative::Count); i++) {
+      void** begin = cx_->runtime()->jitRuntime()->trampolineNativeJitEntry(jit::TrampolineNative(i));
+      if (pc - reinterpret_cast<uintptr_t>(*begin) < PrologueLength) {
+        return true;
+      }
+    }
+    return false;
+  }
+  return !entry || entry->isBaselineInterpreter() ||
+         pc - reinterpret_cast<uintptr_t>(entry->nativeStartAddr()) < PrologueLength;
+}
+
+Walked JitFrames::fromExit() {
+  if (activation_->hasWasmExitFP()) {
+    auto exit = reinterpret_cast<uintptr_t>(activation_->wasmExitFP());
+    if (!stack_.contains(exit, 2 * sizeof(uintptr_t))) {
+      return contradict("the exit frame of WebAssembly is not on the stack");
+    }
+    if (activation_->isWasmTrapping()) {
+      // The frame is that of the function that trapped, which has called nothing.
+      auto pc = reinterpret_cast<uintptr_t>(activation_->wasmTrapData().unwoundPC);
+      return fromWasm(pc, exit, nullptr, 0);
+    }
+    return fromWasm(stack_.word(exit + ReturnAddressOffset), stack_.word(exit), nullptr, exit);
+  }
+  uintptr_t exit = jsExitFP();
+  if (!exit) {
+    // It has called nothing yet.
+    return Walked::Done;
+  }
+  emitExitFunction(exit);
+  return emitFrom(exit);
+}
+
+Walked JitFrames::fromRegisters(const StrobeRegisters& registers, bool leaf, uintptr_t wasmInstance) {
+  if (code_.kind(registers.pc, code_.entry(registers.pc)) == JitCodeKind::Linked) {
+    // It is WebAssembly's: the caller has left other code that links its frames.
+    return leaf ? fromWasmRegisters(registers, wasmInstance) : fromWasm(registers.pc, registers.fp, nullptr, 0);
+  }
+  return inCode(registers, leaf);
+}
+
+Walked JitFrames::inCode(StrobeRegisters registers, bool leaf) {
+  // The table of far calls at the end of code.
+  if (leaf && IsJumpThroughTable(reinterpret_cast<const uint8_t*>(registers.pc))) {
+    if (!stack_.contains(registers.sp) || !code_.isCallWithin(stack_.word(registers.sp), registers.pc)) {
+      return contradict("code jumps elsewhere");
+    }
+    registers.pc = stack_.word(registers.sp);
+    registers.sp += sizeof(uintptr_t);
+    leaf = false;
+  }
+  const JitcodeGlobalEntry* entry = code_.entry(registers.pc);
+  JitCodeKind kind = code_.kind(registers.pc, entry);
+  FrameEnd end = FrameEnd::InBody;
+  if (leaf) {
+    const auto* instruction = reinterpret_cast<const uint8_t*>(registers.pc);
+    end = FrameEndAt(instruction);
+    bool isReturn = end == FrameEnd::NoFrame && !IsPush(instruction);
+    if (end != FrameEnd::InBody && !isReturn && !isPrologue(registers.pc, entry, kind)) {
+      end = FrameEnd::InBody;
+    }
+    if (kind == JitCodeKind::FunctionEntry && IsJumpToRegister(instruction)) {
+      // It has left its frame, to jump to the function's code.
+      end = FrameEnd::NoFrame;
+    }
+  }
+  uintptr_t frame = registers.fp;
+  Link link;
+  switch (kind) {
+    case JitCodeKind::Function:
+      if (frameInWindow(registers, end, &frame)) {
+        if (!linkWithoutFrame(frame, registers.fp, &link)) {
+          return contradict("a function's frame is not on the stack");
+        }
+        return emitPhysicalFunction(frame, link.returnAddress, entry) == Walked::Done ? emitFrom(link)
+                                                                                      : Walked::Inconsistent;
+      }
+      if (!linkOf(frame, &link)) {
+        return contradict("a function's frame is not on the stack");
+      }
+      if (link.callerType == FrameType::BaselineJS &&
+          entry->containsPointer(reinterpret_cast<void*>(link.returnAddress)) && !isFrameOf(frame, entry)) {
+        // The code is making the frame of a generator that it resumes, which will return to it.
+        return emitFrom(link);
+      }
+      return emitFunction(frame, link.returnAddress, registers.pc, leaf, entry) == Walked::Done ? emitFrom(link)
+                                                                                               : Walked::Inconsistent;
+    case JitCodeKind::IonCache: {
+      if (!linkOf(frame, &link)) {
+        return contradict("a function's frame is not on the stack");
+      }
+      if (link.callerType == FrameType::IonJS && code_.isIonCacheCall(link.returnAddress, entry->asIonIC().ionEntry())) {
+        // The frame is the stub's.
+        return emitFrom(link);
+      }
+      return emitFunction(frame, link.returnAddress, registers.pc, false, entry) == Walked::Done
+                 ? emitFrom(link)
+                 : Walked::Inconsistent;
+    }
+    case JitCodeKind::BaselineCache:
+      if (!linkOf(frame, &link)) {
+        return contradict("a function's frame is not on the stack");
+      }
+      // A generator that is resumed has such a descriptor as well, but no cache has called it.
+      if (link.callerType == FrameType::BaselineJS && code_.isBaselineCacheCall(link.returnAddress)) {
+        return emitFrom(link);
+      }
+      return emitPhysicalFunction(frame, link.returnAddress, nullptr) == Walked::Done ? emitFrom(link)
+                                                                                      : Walked::Inconsistent;
+    case JitCodeKind::VMWrapper:
+      if (frameInWindow(registers, end, &frame)) {
+        return linkWithoutFrame(frame, registers.fp, &link) ? emitFrom(link)
+                                                            : contradict("a call of the engine is not on the stack");
+      }
+      if (!leaf) {
+        emitExitFunction(frame);
+      }
+      return emitFrom(frame);
+    case JitCodeKind::FunctionEntry:
+      if (frameInWindow(registers, end, &frame)) {
+        return linkWithoutFrame(frame, registers.fp, &link) ? emitFrom(link)
+                                                            : contradict("a function's frame is not on the stack");
+      }
+      return emitFrom(frame);
+    case JitCodeKind::GenericCall: {
+      // A native is called from an exit frame, between the Ion frame and the native's.
+      uintptr_t exit = jsExitFP();
+      if (!leaf && exit >= registers.sp && exit < frame && stack_.contains(exit) && stack_.word(exit) == frame) {
+        return emitFrom(exit);
+      }
+      if (!linkOf(frame, &link)) {
+        return contradict("a function's frame is not on the stack");
+      }
+      uintptr_t pc = returnAddressIntoIon(registers);
+      Walked walked = pc ? emitFunction(frame, link.returnAddress, pc, false, code_.entry(pc))
+                         : emitPhysicalFunction(frame, link.returnAddress, nullptr);
+      return walked == Walked::Done ? emitFrom(link) : Walked::Inconsistent;
+    }
+    case JitCodeKind::Bailout:
+      if (leaf || !linkOf(frame, &link)) {
+        return contradict("a frame is being replaced");
+      }
+      return emitPhysicalFunction(frame, link.returnAddress, nullptr) == Walked::Done ? emitFrom(link)
+                                                                                      : Walked::Inconsistent;
+    case JitCodeKind::Exception:
+      // The engine goes by the exit frame, too, to find who catches it.
+      return leaf ? contradict("frames are being left") : fromExit();
+    case JitCodeKind::TrampolineNative:
+      if (frameInWindow(registers, end, &frame)) {
+        if (!linkWithoutFrame(frame, registers.fp, &link)) {
+          return contradict("the frame of a trampoline is not on the stack");
+        }
+      } else if (!linkOf(frame, &link)) {
+        return contradict("the frame of a trampoline is not on the stack");
+      }
+      emitTrampolineNative(frame, link.returnAddress);
+      return emitFrom(link);
+    case JitCodeKind::NoFrame:
+      return contradict("code that several callers share has no frame");
+    case JitCodeKind::Enter:
+    case JitCodeKind::Linked:
+      return contradict("a linked frame leads nowhere");
+  }
+  return contradict("the code is of no kind");
+}
+
+// Whether code may be a script's. Some is shared by several.
+static bool IsCodeOf(const JitcodeGlobalEntry* entry, JSScript* script) {
+  if (entry->isIon()) {
+    return entry->asIon().getScriptKey(0).matches(script);
+  }
+  return !entry->isBaseline() || entry->asBaseline().scriptKey().matches(script);
+}
+
+bool JitFrames::isFrameOf(uintptr_t fp, const JitcodeGlobalEntry* entry) const {
+  JSScript* script = ScriptOfCalleeToken(CalleeToken(stack_.word(fp + CalleeOffset)));
+  return script && IsCodeOf(entry, script);
+}
+
+Walked JitFrames::emitPhysicalFunction(uintptr_t fp, uintptr_t returnAddress, const JitcodeGlobalEntry* entry) {
+  uintptr_t token = stack_.word(fp + CalleeOffset);
+  JSScript* script = ScriptOfCalleeToken(CalleeToken(token));
+  if (!script) {
+    return contradict("a function's frame has no script");
+  }
+  if (entry && !IsCodeOf(entry, script)) {
+    return contradict("a frame is not of the function whose code runs");
+  }
+  writer_.appendScript(script, {fp, returnAddress, token});
+  return Walked::Done;
+}
+
+Walked JitFrames::emitFunction(uintptr_t fp, uintptr_t returnAddress, uintptr_t pc, bool leaf,
+                               const JitcodeGlobalEntry* entry) {
+  if (entry && entry->isIonIC()) {
+    pc = reinterpret_cast<uintptr_t>(entry->asIonIC().rejoinAddr());
+    leaf = false;
+    entry = &entry->asIonIC().ionEntry();
+  }
+  if (!entry || entry->isDummy()) {
+    return contradict("a return address is not into the code of a function");
+  }
+  if (entry->isIon()) {
+    uintptr_t token = stack_.word(fp + CalleeOffset);
+    JSScript* script = ScriptOfCalleeToken(CalleeToken(token));
+    if (script && entry->asIon().getScriptKey(0).matches(script)) {
+      // The table counts the address at the end of a region to it, as a return address is. The next instruction to
+      // run belongs to the region that begins there.
+      uintptr_t address = leaf && entry->containsPointer(reinterpret_cast<void*>(pc + 1)) ? pc + 1 : pc;
+      writer_.appendInlinedFunctions(entry->asIon(), reinterpret_cast<void*>(address), script->realm(),
+                                     {fp, returnAddress, token});
+    }
+  }
+  return emitPhysicalFunction(fp, returnAddress, entry);
+}
+
+void JitFrames::emitTrampolineNative(uintptr_t fp, uintptr_t returnAddress) {
+  auto token = CalleeToken(stack_.word(fp + CalleeOffset));
+  if (!jit::CalleeTokenIsFunction(token)) {
+    return;
+  }
+  auto native = reinterpret_cast<uintptr_t>(jit::CalleeTokenToFunction(token)->native());
+  if (const StrobeNative* found = NativeAt(nativeCode_, native)) {
+    writer_.appendNative(*found, {fp, returnAddress, uintptr_t(token)});
+  }
+}
+
+// The code is on the Ion frame, and has taken the return address into a register or pushed it again.
+uintptr_t JitFrames::returnAddressIntoIon(const StrobeRegisters& registers) const {
+  constexpr int MaxWords = 64;
+  uintptr_t at = registers.sp;
+  for (int i = 0; i < MaxWords && at < registers.fp && stack_.contains(at); i++, at += sizeof(uintptr_t)) {
+    uintptr_t returnAddress = stack_.word(at);
+    if (!AddressIsInExecutableMemory(reinterpret_cast<void*>(returnAddress))) {
+      continue;
+    }
+    if (const JitcodeGlobalEntry* caller = code_.entry(returnAddress); caller && caller->isIon()) {
+      return returnAddress;
+    }
+  }
+  return 0;
+}
+
+void JitFrames::emitExitFunction(uintptr_t exit) {
+  constexpr size_t FooterSize = jit::ExitFooterFrame::Size();
+  if (!stack_.contains(exit - FooterSize, FooterSize) || !stack_.holdsFrame(exit)) {
+    return;
+  }
+  const jit::ExitFooterFrame* footer = reinterpret_cast<jit::ExitFrameLayout*>(exit)->footer();
+  if (footer->type() != jit::ExitFrameType::VMFunction) {
+    return;
+  }
+  if (const char* name = NameOfVMFunction(footer->functionId())) {
+    writer_.appendNative(name, {exit, stack_.word(exit + ReturnAddressOffset), 0});
+  }
+}
+
+Walked JitFrames::emitFrom(Link link) {
+  while (!writer_.full()) {
+    switch (link.callerType) {
+      case FrameType::BaselineStub:
+      case FrameType::IonICCall: {
+        bool baseline = link.callerType == FrameType::BaselineStub;
+        if (!linkOf(link.callerFrame, &link) ||
+            link.callerType != (baseline ? FrameType::BaselineJS : FrameType::IonJS)) {
+          return contradict("the frame of a stub has no function's frame below");
+        }
+        [[fallthrough]];
+      }
+      case FrameType::IonJS:
+      case FrameType::BaselineJS: {
+        uintptr_t fp = link.callerFrame;
+        if (!stack_.holdsFrame(fp)) {
+          return contradict("a function's frame is not on the stack");
+        }
+        if (emitFunction(fp, stack_.word(fp + ReturnAddressOffset), link.returnAddress, false,
+                         code_.entry(link.returnAddress)) != Walked::Done) {
+          return Walked::Inconsistent;
+        }
+        break;
+      }
+      case FrameType::TrampolineNative:
+        if (!stack_.holdsFrame(link.callerFrame)) {
+          return contradict("the frame of a trampoline is not on the stack");
+        }
+        emitTrampolineNative(link.callerFrame, stack_.word(link.callerFrame + ReturnAddressOffset));
+        break;
+      case FrameType::BaselineInterpreterEntry:
+        break;
+      case FrameType::WasmToJSJit: {
+        uintptr_t exit = link.callerFrame;
+        if (!stack_.contains(exit, 2 * sizeof(uintptr_t))) {
+          return contradict("the frame that left WebAssembly is not on the stack");
+        }
+        // No call: the two kinds of code may take turns for as many frames as there are, and a handler has
+        // little stack.
+        uintptr_t fp = stack_.word(exit);
+        switch (emitWasm(stack_.word(exit + ReturnAddressOffset), &fp, nullptr, exit)) {
+          case WasmEnd::Done:
+            return Walked::Done;
+          case WasmEnd::CalledByJit:
+            link.callerFrame = fp;
+            break;
+          case WasmEnd::Inconsistent:
+            return Walked::Inconsistent;
+        }
+        break;
+      }
+      case FrameType::CppToJSJit: {
+        // The stub that entered JIT code links its frame as C++ does.
+        uintptr_t entry = link.callerFrame;
+        if (!stack_.contains(entry, 2 * sizeof(uintptr_t))) {
+          return contradict("the entry into JIT code is not on the stack");
+        }
+        hasEntry_ = true;
+        entry_ = {stack_.word(entry + ReturnAddressOffset), entry + DescriptorOffset, stack_.word(entry)};
+        return Walked::Done;
+      }
+      default:
+        return contradict("a frame's descriptor is none");
+    }
+    if (!linkOf(link.callerFrame, &link)) {
+      return contradict("a frame is not linked to its caller");
+    }
+  }
+  return Walked::Done;
+}
+
+}  // namespace strobe
+
+#endif  // __x86_64__

@@ -1,0 +1,124 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+// The frames of JIT code and of WebAssembly.
+
+#ifndef strobe_js_profiler_jit_frames_h
+#define strobe_js_profiler_jit_frames_h
+
+#include "glue.h"
+#include "jit_code.h"
+#include "native_frames.h"
+#include "stack_memory.h"
+#include "stack_writer.h"
+
+#include "jit/JitFrames.h"
+#include "vm/JitActivation.h"
+
+namespace js::wasm {
+class Instance;
+}
+
+namespace strobe {
+
+enum class Walked { Done, Inconsistent };
+
+// What a frame knows of its caller.
+struct Link {
+  uintptr_t callerFrame;
+  uintptr_t returnAddress;
+  js::jit::FrameType callerType;
+};
+
+// Walks the frames of one JIT activation. Each of the functions below does it once.
+class JitFrames {
+  JSContext* cx_;
+  StackWriter& writer_;
+  js::jit::JitActivation* activation_;
+  // The part of the stack that is the activation's.
+  StackMemory stack_;
+  const JitCode& code_;
+  const StrobeNativeCode& nativeCode_;
+  const char* contradiction_ = nullptr;
+  bool hasEntry_ = false;
+  StrobeRegisters entry_ = {};
+
+ public:
+  JitFrames(JSContext* cx, StackWriter& writer, js::jit::JitActivation* activation, const StackMemory& stack,
+            const JitCode& code, const StrobeNativeCode& nativeCode)
+      : cx_(cx), writer_(writer), activation_(activation), stack_(stack), code_(code), nativeCode_(nativeCode) {}
+
+  // From where native frames have come to JIT code, or where the thread was stopped in it. `wasmInstance` is of the
+  // registers of a stopped thread.
+  Walked fromRegisters(const StrobeRegisters& registers, bool leaf, uintptr_t wasmInstance);
+
+  // From what the activation has called: only where it has called something from which another activation was
+  // entered, or while the engine itself goes by that.
+  Walked fromExit();
+
+  // Whether WebAssembly has called something. An activation is on the engine's list some instructions before its fields
+  // are filled in; what was left there on the stack leads nowhere in the activation.
+  bool hasWasmExit() const {
+    return activation_->hasWasmExitFP() &&
+           stack_.contains(reinterpret_cast<uintptr_t>(activation_->wasmExitFP()), 2 * sizeof(uintptr_t));
+  }
+
+  // What is wrong, after a result of Inconsistent.
+  const char* contradiction() const { return contradiction_; }
+
+  // Where C++ has entered the activation, if the walk has come so far.
+  bool hasEntry() const { return hasEntry_; }
+  const StrobeRegisters& entry() const { return entry_; }
+
+ private:
+  Walked contradict(const char* what) {
+    contradiction_ = what;
+    return Walked::Inconsistent;
+  }
+
+  bool linkOf(uintptr_t fp, Link* link) const;
+  // The link of a frame whose frame pointer has not been pushed yet, or has been popped already. `frame` is where it
+  // was or will be.
+  bool linkWithoutFrame(uintptr_t frame, uintptr_t callerFrame, Link* link) const;
+  // Finds such a frame, if there is one at the instruction that is about to run.
+  bool frameInWindow(const StrobeRegisters& registers, FrameEnd end, uintptr_t* frame) const;
+  bool isPrologue(uintptr_t pc, const js::jit::JitcodeGlobalEntry* entry, JitCodeKind kind) const;
+
+  Walked inCode(StrobeRegisters registers, bool leaf);
+
+  // The caller of a frame and all older frames.
+  Walked emitFrom(Link link);
+  Walked emitFrom(uintptr_t fp) {
+    Link link;
+    return linkOf(fp, &link) ? emitFrom(link) : contradict("a frame is not linked to its caller");
+  }
+  // A function's frame, which stands at `fp`, and what is inlined into it at `pc`. `entry` is of the code at `pc`, or
+  // of a cache there.
+  Walked emitFunction(uintptr_t fp, uintptr_t returnAddress, uintptr_t pc, bool leaf,
+                      const js::jit::JitcodeGlobalEntry* entry);
+  bool isFrameOf(uintptr_t fp, const js::jit::JitcodeGlobalEntry* entry) const;
+  // The same where only the function is known.
+  Walked emitPhysicalFunction(uintptr_t fp, uintptr_t returnAddress, const js::jit::JitcodeGlobalEntry* entry);
+  void emitTrampolineNative(uintptr_t fp, uintptr_t returnAddress);
+  // The built-in that a function of the engine stands for, which JIT code has called.
+  void emitExitFunction(uintptr_t exit);
+  uintptr_t returnAddressIntoIon(const StrobeRegisters& registers) const;
+
+  uintptr_t jsExitFP() const {
+    return activation_->hasExitFP() && activation_->hasJSExitFP() ? reinterpret_cast<uintptr_t>(activation_->jsExitFP())
+                                                                  : 0;
+  }
+
+  enum class WasmEnd { Done, CalledByJit, Inconsistent };
+  WasmEnd emitWasm(uintptr_t pc, uintptr_t* fp, const js::wasm::Instance* instance, uintptr_t callee);
+  // The same and all older frames.
+  Walked fromWasm(uintptr_t pc, uintptr_t fp, const js::wasm::Instance* instance, uintptr_t callee);
+  Walked fromWasmRegisters(const StrobeRegisters& registers, uintptr_t wasmInstance);
+  bool holdsWasmFrame(uintptr_t fp) const;
+  const js::wasm::Instance* nearestInstance(uintptr_t fp) const;
+};
+
+}  // namespace strobe
+
+#endif  // strobe_js_profiler_jit_frames_h

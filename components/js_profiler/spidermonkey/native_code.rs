@@ -1,0 +1,516 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! What the walk knows of native code: which built-in an address belongs to, and how to go from a frame to its
+//! caller.
+//!
+//! Both are read at rest. The walk has a table that nobody changes, and goes by the tables for unwinding that
+//! compilers write into each program and library (`.eh_frame`).
+
+use std::collections::HashMap;
+use std::ffi::c_void;
+use std::ops::Range;
+use std::slice;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use gimli::{
+    BaseAddresses, CfaRule, EhFrame, EhFrameHdr, EndianSlice, FrameDescriptionEntry, LittleEndian,
+    ParsedEhFrameHdr, Register, RegisterRule, UnwindContext, UnwindContextStorage, UnwindSection,
+    UnwindTableRow, X86_64,
+};
+
+type Bytes = EndianSlice<'static, LittleEndian>;
+
+unsafe extern "C" {
+    fn strobe_each_native(
+        take: extern "C" fn(*mut c_void, usize, *const u8, usize),
+        taker: *mut c_void,
+    );
+    fn strobe_natives_version() -> u64;
+    fn strobe_hash_name(name: *const u8, length: usize) -> u32;
+}
+
+/// The code of a native function that scripts can call. Also a structure of the C++ glue.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Native {
+    begin: usize,
+    end: usize,
+    name: *const u8,
+    name_length: u32,
+    hash: u32,
+}
+
+const _: () = assert!(size_of::<Native>() == 32);
+
+// SAFETY: the name is never changed, and lives as long as the process.
+unsafe impl Send for Native {}
+// SAFETY: as above.
+unsafe impl Sync for Native {}
+
+/// A program or library that is loaded.
+struct Module {
+    code: Range<usize>,
+    header: ParsedEhFrameHdr<Bytes>,
+    frames: EhFrame<Bytes>,
+    bases: BaseAddresses,
+}
+
+impl Module {
+    /// # Safety
+    ///
+    /// `info` must be what `dl_iterate_phdr` gives for a module that stays loaded.
+    unsafe fn read(info: &libc::dl_phdr_info) -> Option<Self> {
+        // SAFETY: see above.
+        let headers = unsafe { slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
+        let base = info.dlpi_addr as usize;
+        let range = |header: &libc::Elf64_Phdr| {
+            let begin = base.wrapping_add(header.p_vaddr as usize);
+            begin..begin + header.p_memsz as usize
+        };
+        let loaded = || {
+            headers
+                .iter()
+                .filter(|header| header.p_type == libc::PT_LOAD)
+        };
+        let code = loaded().filter(|header| header.p_flags & libc::PF_X != 0);
+        let code = code
+            .map(range)
+            .reduce(|a, b| a.start.min(b.start)..a.end.max(b.end))?;
+        let header = headers
+            .iter()
+            .find(|header| header.p_type == libc::PT_GNU_EH_FRAME)?;
+        let header = range(header);
+        // SAFETY: the segment is mapped for as long as the module is loaded, and nobody writes to it.
+        let header_bytes =
+            unsafe { slice::from_raw_parts(header.start as *const u8, header.len()) };
+        let bases = BaseAddresses::default()
+            .set_eh_frame_hdr(header.start as u64)
+            .set_text(code.start as u64);
+        let parsed = EhFrameHdr::new(header_bytes, LittleEndian)
+            .parse(&bases, size_of::<usize>() as u8)
+            .ok()?;
+        let frames = parsed.eh_frame_ptr().direct().ok()? as usize;
+        // Where the section ends is not known; an entry says where it ends itself.
+        let segment = loaded().map(range).find(|range| range.contains(&frames))?;
+        // SAFETY: as above.
+        let frames_bytes =
+            unsafe { slice::from_raw_parts(frames as *const u8, segment.end - frames) };
+        Some(Self {
+            code,
+            header: parsed,
+            frames: EhFrame::new(frames_bytes, LittleEndian),
+            bases: bases.set_eh_frame(frames as u64),
+        })
+    }
+
+    /// The entry of the function that an address is in.
+    fn function(&self, address: usize) -> Option<FrameDescriptionEntry<Bytes>> {
+        let table = self.header.table()?;
+        let pointer = table.lookup(address as u64, &self.bases).ok()?;
+        let offset = table.pointer_to_offset(pointer).ok()?;
+        let entry = self
+            .frames
+            .fde_from_offset(&self.bases, offset, EhFrame::cie_from_offset)
+            .ok()?;
+        entry.contains(address as u64).then_some(entry)
+    }
+}
+
+/// All modules, in the order of their addresses.
+struct Modules {
+    modules: Vec<Module>,
+    program: Range<usize>,
+}
+
+impl Modules {
+    /// Those that are loaded now. They stay loaded.
+    fn read() -> Self {
+        extern "C" fn take(
+            info: *mut libc::dl_phdr_info,
+            _: libc::size_t,
+            modules: *mut c_void,
+        ) -> libc::c_int {
+            // SAFETY: `dl_iterate_phdr` gives the first for as long as this runs, and passes the other on.
+            let (info, modules) = unsafe { (&*info, &mut *modules.cast::<Vec<Module>>()) };
+            // SAFETY: as above.
+            if unsafe { keep_loaded(info) } {
+                // SAFETY: as above, and it stays loaded.
+                modules.extend(unsafe { Module::read(info) });
+            }
+            0
+        }
+        let mut modules: Vec<Module> = Vec::new();
+        // SAFETY: `take` is as it should be, and what it is given is a Vec<Module>.
+        unsafe { libc::dl_iterate_phdr(Some(take), (&raw mut modules).cast()) };
+        modules.sort_by_key(|module| module.code.start);
+        let own = Self::read as *const () as usize;
+        let program = modules
+            .iter()
+            .map(|module| module.code.clone())
+            .find(|code| code.contains(&own));
+        Self {
+            modules,
+            program: program.unwrap_or(0..0),
+        }
+    }
+
+    fn at(&self, address: usize) -> Option<&Module> {
+        let after = self
+            .modules
+            .partition_point(|module| module.code.start <= address);
+        let module = self.modules.get(after.checked_sub(1)?)?;
+        module.code.contains(&address).then_some(module)
+    }
+}
+
+/// Has a module stay loaded until the process ends: the walk reads its tables at any time. False if that cannot be.
+///
+/// # Safety
+///
+/// `info` must be what `dl_iterate_phdr` gives.
+unsafe fn keep_loaded(info: &libc::dl_phdr_info) -> bool {
+    // SAFETY: see above; a name ends in a zero.
+    let is_named = unsafe { !info.dlpi_name.is_null() && *info.dlpi_name != 0 };
+    // The program itself has no name, and the kernel's module no file.
+    if !is_named {
+        return true;
+    }
+    let flags = libc::RTLD_LAZY | libc::RTLD_NOLOAD | libc::RTLD_NODELETE;
+    // SAFETY: nothing is loaded, and the name is as above. What is given is never closed.
+    let handle = unsafe { libc::dlopen(info.dlpi_name, flags) };
+    // SAFETY: as above.
+    let name = unsafe { std::ffi::CStr::from_ptr(info.dlpi_name) };
+    !handle.is_null() || !name.to_bytes().contains(&b'/')
+}
+
+/// What is known of native code at some time.
+pub struct NativeCode {
+    modules: Arc<Modules>,
+    /// In the order of their addresses, without overlap.
+    natives: Vec<Native>,
+}
+
+/// What [`NativeCode::current`] gave last.
+struct Current {
+    code: Arc<NativeCode>,
+    version: u64,
+    read: Instant,
+    /// How far each function's code extends, by its first address.
+    ends: HashMap<usize, Option<usize>>,
+}
+
+static CURRENT: Mutex<Option<Current>> = Mutex::new(None);
+
+/// Natives that were defined so short a time ago may have no names. A page that loads defines some at every moment.
+const LAG: Duration = Duration::from_millis(10);
+
+impl NativeCode {
+    /// What is known now. Not while a thread is stopped.
+    pub fn current() -> Arc<Self> {
+        Self::read(false)
+    }
+
+    /// The same, with the libraries that are loaded now.
+    pub fn with_new_libraries() -> Arc<Self> {
+        Self::read(true)
+    }
+
+    fn read(with_new_libraries: bool) -> Arc<Self> {
+        let mut current = CURRENT.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: any thread may ask.
+        let version = unsafe { strobe_natives_version() };
+        if let Some(current) = &*current
+            && !with_new_libraries
+            && (current.version == version || current.read.elapsed() < LAG)
+        {
+            return current.code.clone();
+        }
+        let (modules, mut ends) = match current.take() {
+            Some(current) if !with_new_libraries => (current.code.modules.clone(), current.ends),
+            Some(current) => (Arc::new(Modules::read()), current.ends),
+            None => (Arc::new(Modules::read()), HashMap::new()),
+        };
+        let natives = natives(&modules, &mut ends);
+        let code = Arc::new(Self { modules, natives });
+        *current = Some(Current {
+            code: code.clone(),
+            version,
+            read: Instant::now(),
+            ends,
+        });
+        code
+    }
+
+    pub fn natives(&self) -> &[Native] {
+        &self.natives
+    }
+
+    /// The code of the program that this is a part of.
+    pub fn program(&self) -> Range<usize> {
+        self.modules.program.clone()
+    }
+}
+
+/// The engine's natives with how far their code extends.
+fn natives(modules: &Modules, ends: &mut HashMap<usize, Option<usize>>) -> Vec<Native> {
+    extern "C" fn take(natives: *mut c_void, code: usize, name: *const u8, name_length: usize) {
+        // SAFETY: it is passed on as it was given.
+        let natives = unsafe { &mut *natives.cast::<Vec<Native>>() };
+        if name_length > 0 {
+            natives.push(Native {
+                begin: code,
+                end: code,
+                name,
+                name_length: name_length as u32,
+                // SAFETY: the name has that length.
+                hash: unsafe { strobe_hash_name(name, name_length) },
+            });
+        }
+    }
+    let mut natives: Vec<Native> = Vec::new();
+    // SAFETY: `take` is as it should be, and what it is given is a Vec<Native>.
+    unsafe { strobe_each_native(take, (&raw mut natives).cast()) };
+    natives.retain_mut(|native| {
+        let end = *ends.entry(native.begin).or_insert_with(|| {
+            let function = modules.at(native.begin)?.function(native.begin)?;
+            (function.initial_address() == native.begin as u64)
+                .then(|| function.end_address() as usize)
+        });
+        native.end = end.unwrap_or(native.begin);
+        end.is_some()
+    });
+    natives.sort_unstable_by_key(|native| native.begin);
+    natives
+}
+
+/// The registers that say where a native frame is. Also a structure of the C++ glue.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FrameRegisters {
+    pub pc: usize,
+    pub sp: usize,
+    pub fp: usize,
+}
+
+const _: () = assert!(size_of::<FrameRegisters>() == 24);
+
+/// Room for what is read of the tables, in place: the walk must not allocate.
+struct InPlace;
+
+/// A function of the C library saves six registers, and a few rows of one are kept.
+impl UnwindContextStorage<usize> for InPlace {
+    type Rules = [(Register, RegisterRule<usize>); 32];
+    type Stack = [UnwindTableRow<usize, Self>; 8];
+}
+
+/// How to go from a frame to its caller, at one address.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Rule {
+    /// The caller's part of the stack begins so far from this register.
+    from_frame_pointer: bool,
+    offset: i32,
+    /// The caller's frame pointer is so far from there; in its register if there is none.
+    frame_pointer: Option<i32>,
+}
+
+/// Where code that has no entry leaves the frame alone: the return address is at the stack pointer.
+const WITHOUT_FRAME: Rule = Rule {
+    from_frame_pointer: false,
+    offset: size_of::<usize>() as i32,
+    frame_pointer: None,
+};
+
+impl Rule {
+    fn of_row(row: &UnwindTableRow<usize, InPlace>) -> Option<Self> {
+        let CfaRule::RegisterAndOffset { register, offset } = *row.cfa() else {
+            return None;
+        };
+        let from_frame_pointer = match register {
+            X86_64::RSP => false,
+            X86_64::RBP => true,
+            _ => return None,
+        };
+        let frame_pointer = match row.register(X86_64::RBP) {
+            RegisterRule::Undefined | RegisterRule::SameValue => None,
+            RegisterRule::Offset(offset) => Some(i32::try_from(offset).ok()?),
+            _ => return None,
+        };
+        let return_address = row.register(X86_64::RA);
+        let is_usual = return_address == RegisterRule::Offset(-(size_of::<usize>() as i64));
+        is_usual.then_some(Self {
+            from_frame_pointer,
+            offset: i32::try_from(offset).ok()?,
+            frame_pointer,
+        })
+    }
+}
+
+/// Goes from frames to their callers. Each walk has one to itself.
+pub struct Unwinder {
+    code: Arc<NativeCode>,
+    context: Box<UnwindContext<usize, InPlace>>,
+    /// The rules that were used last. An address is at one place.
+    rules: Box<[(usize, Option<Rule>)]>,
+}
+
+impl Unwinder {
+    const RULES: usize = 1 << 10;
+
+    pub fn new() -> Self {
+        Self {
+            code: NativeCode::current(),
+            context: Box::new(UnwindContext::new_in()),
+            rules: vec![(0, None); Self::RULES].into_boxed_slice(),
+        }
+    }
+
+    pub fn code(&self) -> &NativeCode {
+        &self.code
+    }
+
+    /// Goes by what is known now from now on.
+    pub fn set_code(&mut self, code: Arc<NativeCode>) {
+        if !Arc::ptr_eq(&code.modules, &self.code.modules) {
+            self.rules.fill((0, None));
+        }
+        self.code = code;
+    }
+
+    /// The registers of the caller of a frame. `is_leaf`: they are a stopped thread's, and not of a frame that has
+    /// called another one. None if they cannot be told.
+    ///
+    /// Allocates nothing. `read` gives a word of the stack.
+    fn caller(
+        &mut self,
+        registers: FrameRegisters,
+        is_leaf: bool,
+        read: impl Fn(usize) -> Option<usize>,
+    ) -> Option<FrameRegisters> {
+        // The instruction after a call may be another function's.
+        let address = if is_leaf {
+            registers.pc
+        } else {
+            registers.pc.checked_sub(1)?
+        };
+        let rule = self.rule(address, is_leaf)?;
+        let from = if rule.from_frame_pointer {
+            registers.fp
+        } else {
+            registers.sp
+        };
+        let sp = from.checked_add_signed(rule.offset as isize)?;
+        if sp <= registers.sp {
+            return None;
+        }
+        let fp = match rule.frame_pointer {
+            Some(offset) => read(sp.checked_add_signed(offset as isize)?)?,
+            None => registers.fp,
+        };
+        let pc = read(sp - size_of::<usize>())?;
+        Some(FrameRegisters { pc, sp, fp })
+    }
+
+    fn rule(&mut self, address: usize, is_leaf: bool) -> Option<Rule> {
+        /// The multiplier of Knuth's multiplicative hashing for 64 bits.
+        const MULTIPLIER: usize = 0x9E37_79B9_7F4A_7C15;
+        let place = address.wrapping_mul(MULTIPLIER) >> (usize::BITS - Self::RULES.ilog2());
+        let (known, rule) = self.rules[place];
+        if known == address {
+            return rule;
+        }
+        let module = self.code.modules.at(address)?;
+        let rule = match module.function(address) {
+            Some(function) => function
+                .unwind_info_for_address(
+                    &module.frames,
+                    &module.bases,
+                    &mut self.context,
+                    address as u64,
+                )
+                .ok()
+                .and_then(Rule::of_row),
+            None => (is_leaf && is_jump_to_library(address)).then_some(WITHOUT_FRAME),
+        };
+        self.rules[place] = (address, rule);
+        rule
+    }
+}
+
+/// Whether a thread was stopped at a jump through the table of addresses in libraries. Linkers write no tables for
+/// unwinding for these.
+fn is_jump_to_library(address: usize) -> bool {
+    const JUMP: [u8; 2] = [0xFF, 0x25];
+    // SAFETY: the thread is about to run what is there, and no code ends in half an instruction.
+    unsafe { (address as *const [u8; 2]).read() == JUMP }
+}
+
+/// # Safety
+///
+/// As for the declaration in `glue.h`, by whose name C++ calls it: the pointers are valid, nobody else uses what they
+/// point at, and `low..high` is a part of the calling thread's stack.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn strobe_unwind(
+    unwinder: *mut c_void,
+    registers: *mut FrameRegisters,
+    leaf: bool,
+    low: usize,
+    high: usize,
+) -> bool {
+    // SAFETY: see above.
+    let (unwinder, registers) = unsafe { (&mut *unwinder.cast::<Unwinder>(), &mut *registers) };
+    let read = |address: usize| {
+        let is_on_stack = address >= low
+            && address < high
+            && high - address >= size_of::<usize>()
+            && address.is_multiple_of(size_of::<usize>());
+        // SAFETY: any word of the stack may be read.
+        is_on_stack.then(|| unsafe { (address as *const usize).read_volatile() })
+    };
+    match unwinder.caller(*registers, leaf, read) {
+        Some(caller) => {
+            *registers = caller;
+            true
+        },
+        None => false,
+    }
+}
+
+/// The code of the function that begins there.
+#[cfg(test)]
+pub fn extent_of(begin: usize) -> Range<usize> {
+    let modules = Modules::read();
+    let function = modules.at(begin).and_then(|module| module.function(begin));
+    begin..function.expect("a function").end_address() as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_function_of_this_program_has_an_entry() {
+        let modules = Modules::read();
+        let own = each_function_of_this_program_has_an_entry as *const () as usize;
+        assert!(modules.program.contains(&own));
+        let function = modules.at(own).unwrap().function(own).unwrap();
+        assert_eq!(function.initial_address() as usize, own);
+        assert!(function.end_address() as usize > own);
+        assert!(
+            modules
+                .at(modules.program.end)
+                .is_none_or(|module| module.code.start != modules.program.start)
+        );
+    }
+
+    #[test]
+    fn libraries_are_known() {
+        let modules = Modules::read();
+        let qsort = libc::qsort as *const () as usize;
+        let module = modules.at(qsort).unwrap();
+        assert_ne!(module.code, modules.program);
+        assert!(module.function(qsort).is_some());
+    }
+}

@@ -1,0 +1,154 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+// The program's own code is compiled with frame pointers: a frame that has called something is linked to its
+// caller's. The leaf may not have made its frame yet, or have left it already, and libraries use the frame pointer
+// for anything; there the tables for unwinding say where the caller's frame is.
+
+#include "native_frames.h"
+
+#include <algorithm>
+
+#include "jit/ProcessExecutableMemory.h"
+
+using js::jit::AddressIsInExecutableMemory;
+
+namespace strobe {
+
+// What a function may use below the stack pointer: see the System V ABI for x86-64.
+static constexpr uintptr_t RedZone = 128;
+
+const StrobeNative* NativeAt(const StrobeNativeCode& code, uintptr_t address) {
+  const StrobeNative* end = code.natives + code.natives_length;
+  const StrobeNative* after =
+      std::upper_bound(code.natives, end, address,
+                       [](uintptr_t wanted, const StrobeNative& native) { return wanted < native.begin; });
+  if (after == code.natives || address >= after[-1].end) {
+    return nullptr;
+  }
+  return after - 1;
+}
+
+NativeFrames::NativeFrames(const StrobeNativeCode& code, const StrobeStopped& stopped)
+    : code_(code), stack_(stopped.sp, stopped.stack_high), registers_{stopped.pc, stopped.sp, stopped.fp} {}
+
+void NativeFrames::goOnFrom(const StrobeRegisters& registers) {
+  registers_ = registers;
+  leaf_ = false;
+  lost_ = false;
+}
+
+bool NativeFrames::toCaller() {
+  if (leaf_ || !isInProgram(registers_.pc)) {
+    // At `ret` a table may say that the frame pointer is where it has just been popped from. A handler leaves that alone.
+    uintptr_t low = leaf_ ? registers_.sp - RedZone : registers_.sp;
+    if (!strobe_unwind(code_.unwinder, &registers_, leaf_, low, stack_.high())) {
+      return false;
+    }
+  } else {
+    uintptr_t fp = registers_.fp;
+    if (fp < registers_.sp || !stack_.contains(fp, 2 * sizeof(uintptr_t)) || stack_.word(fp) <= fp) {
+      return false;
+    }
+    registers_ = {stack_.word(fp + ReturnAddressOffset), fp + DescriptorOffset, stack_.word(fp)};
+  }
+  leaf_ = false;
+  return true;
+}
+
+bool NativeFrames::leaveLinkedCode() {
+  uintptr_t pc = registers_.pc;
+  FrameEnd end = leaf_ ? FrameEndAt(reinterpret_cast<const uint8_t*>(pc)) : FrameEnd::InBody;
+  StrobeRegisters caller = {0, 0, registers_.fp};
+  switch (end) {
+    case FrameEnd::NoFrame:
+      if (!stack_.contains(registers_.sp)) {
+        return false;
+      }
+      caller.sp = registers_.sp + sizeof(uintptr_t);
+      break;
+    case FrameEnd::Pushed:
+      if (!stack_.contains(registers_.sp, 2 * sizeof(uintptr_t))) {
+        return false;
+      }
+      caller.sp = registers_.sp + 2 * sizeof(uintptr_t);
+      break;
+    case FrameEnd::InBody:
+      if (registers_.fp < registers_.sp || !stack_.contains(registers_.fp, 2 * sizeof(uintptr_t)) ||
+          stack_.word(registers_.fp) <= registers_.fp) {
+        return false;
+      }
+      caller.sp = registers_.fp + 2 * sizeof(uintptr_t);
+      caller.fp = stack_.word(registers_.fp);
+      break;
+  }
+  caller.pc = stack_.word(caller.sp - sizeof(uintptr_t));
+  goOnFrom(caller);
+  return true;
+}
+
+NativeFrames::At NativeFrames::goUp(uintptr_t end, Found* oldest) {
+  // A script's call of a native takes a few frames of the engine's at most, so that older frames need not be kept.
+  constexpr size_t Kept = 32;
+  // More than any chain of native frames that the stack has room for in practice.
+  constexpr size_t MaxFrames = 1 << 16;
+  struct Step {
+    // An address in the code that runs. A return address may be that of the next function, after a call that does
+    // not return.
+    uintptr_t address;
+    // Where the caller's part of the stack begins.
+    uintptr_t end;
+  };
+  Step steps[Kept];
+  size_t count = 0;
+  *oldest = {};
+  At at = At::Lost;
+  for (; !lost_ && count < MaxFrames; count++) {
+    if (registers_.sp > end) {
+      at = At::End;
+      break;
+    }
+    if (AddressIsInExecutableMemory(reinterpret_cast<void*>(registers_.pc))) {
+      at = At::Jit;
+      break;
+    }
+    uintptr_t address = leaf_ ? registers_.pc : registers_.pc - 1;
+    if (!toCaller()) {
+      lost_ = true;
+      break;
+    }
+    steps[count % Kept] = {address, registers_.sp};
+  }
+  if (at == At::Lost) {
+    lost_ = true;
+    return at;
+  }
+  size_t first = count > Kept ? count - Kept : 0;
+  for (size_t i = count; i-- > first;) {
+    const Step& step = steps[i % Kept];
+    if (const StrobeNative* native = NativeAt(code_, step.address)) {
+      *oldest = {native, {step.end - DescriptorOffset, 0, native->begin}};
+      break;
+    }
+  }
+  return at;
+}
+
+bool NativeFrames::has(const StrobeFramePlace& place) {
+  while (registers_.sp <= place.address) {
+    bool isJit = AddressIsInExecutableMemory(reinterpret_cast<void*>(registers_.pc));
+    uintptr_t address = leaf_ ? registers_.pc : registers_.pc - 1;
+    // Each frame of JIT code is linked, too.
+    if (isJit ? !leaveLinkedCode() : !toCaller()) {
+      return false;
+    }
+    if (registers_.sp - DescriptorOffset == place.address) {
+      const StrobeNative* native = isJit ? nullptr : NativeAt(code_, address);
+      return native && native->begin == place.callee;
+    }
+  }
+  return false;
+}
+
+}  // namespace strobe

@@ -1,0 +1,24 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+// The engine's table of natives, read at rest. The walk has a copy of it.
+
+#include "glue.h"
+
+#include "vm/NativeNames.h"
+
+#include "builtin/Eval.h"
+
+void strobe_each_native(void (*take)(void* taker, uintptr_t code, const uint8_t* name, size_t name_length),
+                        void* taker) {
+  // A direct eval calls no function; in some tiers it looks as if it did.
+  auto* eval = reinterpret_cast<const void*>(&js::IndirectEval);
+  for (const StrobeNativeName* entry = strobe_last_native_name(); entry; entry = entry->previous) {
+    bool hasName = entry->code != eval && !strobe_native_is_shared(entry);
+    take(taker, reinterpret_cast<uintptr_t>(entry->code), reinterpret_cast<const uint8_t*>(entry->name),
+         hasName ? entry->length : 0);
+  }
+}
+
+uint64_t strobe_natives_version() { return strobe_native_names_version(); }

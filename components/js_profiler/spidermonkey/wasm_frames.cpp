@@ -1,0 +1,130 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+#ifdef __x86_64__
+
+#  include "jit_frames.h"
+
+#  include "wasm/WasmCode.h"
+#  include "wasm/WasmFrame.h"
+#  include "wasm/WasmFrameIter.h"
+#  include "wasm/WasmInstance.h"
+#  include "wasm/WasmProcess.h"
+
+using namespace js;
+
+namespace strobe {
+
+Walked JitFrames::fromWasm(uintptr_t pc, uintptr_t fp, const wasm::Instance* instance, uintptr_t callee) {
+  switch (emitWasm(pc, &fp, instance, callee)) {
+    case WasmEnd::Done:
+      return Walked::Done;
+    case WasmEnd::CalledByJit:
+      return emitFrom(fp);
+    case WasmEnd::Inconsistent:
+      return Walked::Inconsistent;
+  }
+  MOZ_CRASH("no end");
+}
+
+bool JitFrames::holdsWasmFrame(uintptr_t fp) const {
+  return stack_.contains(fp, sizeof(wasm::FrameWithInstances));
+}
+
+// The instance of a function of WebAssembly, whose frame is at `fp`: who calls what may be another instance's
+// leaves both instances in the frame. Null if that is far away, or what is there is no frame.
+const wasm::Instance* JitFrames::nearestInstance(uintptr_t fp) const {
+  // A recursion has no such call but the first one. A frame takes some 0.1 µs.
+  constexpr int MaxFrames = 512;
+  for (int frame = 0; frame < MaxFrames && holdsWasmFrame(fp); frame++) {
+    auto* returnAddress = reinterpret_cast<void*>(stack_.word(fp + ReturnAddressOffset));
+    const wasm::CodeRange* range = nullptr;
+    const wasm::Code* caller = wasm::LookupCode(returnAddress, &range);
+    wasm::CallSite site;
+    if (!caller || range->isEntry() ||
+        (caller->lookupCallSite(returnAddress, &site) && site.mightBeCrossInstance())) {
+      return reinterpret_cast<wasm::FrameWithInstances*>(fp)->calleeInstance();
+    }
+    if (stack_.word(fp) <= fp) {
+      return nullptr;
+    }
+    fp = stack_.word(fp);
+  }
+  return nullptr;
+}
+
+// The frames from a position in WebAssembly code, whose frame is at `*fp`, up to what called it. `instance`, if it
+// is of that code, is the first frame's. `callee` is the frame of what was called from there, or 0.
+JitFrames::WasmEnd JitFrames::emitWasm(uintptr_t pc, uintptr_t* fp, const wasm::Instance* instance, uintptr_t callee) {
+  auto isNotOnStack = [&] {
+    contradict("a frame of WebAssembly is not on the stack");
+    return WasmEnd::Inconsistent;
+  };
+  while (!writer_.full()) {
+    const wasm::CodeRange* range = nullptr;
+    const wasm::CodeBlock* block = wasm::LookupCodeBlock(reinterpret_cast<void*>(pc), &range);
+    if (!block || range->isJitEntry()) {
+      // Called by JIT code: directly, by an exit frame made for it, or through an entry stub.
+      return WasmEnd::CalledByJit;
+    }
+    if (range->isInterpEntry()) {
+      return WasmEnd::Done;
+    }
+    if (!stack_.contains(*fp, 2 * sizeof(uintptr_t)) || stack_.word(*fp) <= *fp) {
+      return isNotOnStack();
+    }
+    // Who calls what may be another instance's goes on with what it has left in the callee's frame.
+    wasm::CallSite site;
+    if (callee && holdsWasmFrame(callee) && block->code->lookupCallSite(reinterpret_cast<void*>(pc), &site) &&
+        site.mightBeCrossInstance()) {
+      instance = reinterpret_cast<wasm::FrameWithInstances*>(callee)->callerInstance();
+    }
+    uintptr_t returnAddress = stack_.word(*fp + ReturnAddressOffset);
+    if (range->isFunction()) {
+      if (!instance || &instance->code() != block->code) {
+        instance = nearestInstance(*fp);
+      }
+      if (!instance) {
+        return isNotOnStack();
+      }
+      writer_.appendWasm(*block->code, range->funcIndex(), instance->realm(), {*fp, returnAddress, 0});
+    }
+    callee = *fp;
+    pc = returnAddress;
+    *fp = stack_.word(*fp);
+  }
+  return WasmEnd::Done;
+}
+
+Walked JitFrames::fromWasmRegisters(const StrobeRegisters& registers, uintptr_t wasmInstance) {
+  wasm::RegisterState state;
+  state.pc = reinterpret_cast<void*>(registers.pc);
+  state.sp = reinterpret_cast<void*>(registers.sp);
+  state.fp = reinterpret_cast<void*>(registers.fp);
+  wasm::UnwindState unwound;
+  bool unwoundCaller;
+  // In a prologue or an epilogue the caller's frame is given: the callee has no frame, and is left out.
+  if (!stack_.contains(registers.sp, 2 * sizeof(uintptr_t)) || !stack_.contains(registers.fp, 2 * sizeof(uintptr_t)) ||
+      !wasm::StartUnwinding(state, &unwound, &unwoundCaller)) {
+    return contradict("WebAssembly is between two frames");
+  }
+  // The register is a function's, not that of the code between functions. One that has no frame yet may be of
+  // another instance than its caller.
+  const wasm::Instance* instance = nullptr;
+  if (!unwoundCaller && unwound.codeRange && unwound.codeRange->isFunction()) {
+    instance = reinterpret_cast<const wasm::Instance*>(wasmInstance);
+  }
+  return fromWasm(reinterpret_cast<uintptr_t>(unwound.pc), reinterpret_cast<uintptr_t>(unwound.fp), instance, 0);
+}
+
+}  // namespace strobe
+
+// For tests: where the code of the functions begins that look up code here.
+extern "C" uintptr_t strobe_code_lookup(size_t number) {
+  auto* block = static_cast<const wasm::CodeBlock* (*)(const void*, const wasm::CodeRange**)>(&wasm::LookupCodeBlock);
+  auto* code = static_cast<const wasm::Code* (*)(const void*, const wasm::CodeRange**)>(&wasm::LookupCode);
+  return number ? reinterpret_cast<uintptr_t>(code) : reinterpret_cast<uintptr_t>(block);
+}
+
+#endif  // __x86_64__
