@@ -21,18 +21,21 @@ pub enum Difference {
     None,
     /// Both cannot walk: garbage is collected, or the engine changes its tables.
     NeitherWalked,
-    /// Stock sampling is suppressed while the engine changes its tables; where no table is needed the
-    /// other goes on.
+    /// The stock walker must not be asked while an exception leaves frames: what it goes by is put right when all of
+    /// them have been left.
     OnlyTableWalked,
+    /// In the stub by which profiled functions return, which has no frame.
     OnlyStockWalked,
     /// The stock walker is told of a function at the end of its prologue, and of its return before its
-    /// epilogue; of frames that a bailout makes, after that.
+    /// epilogue; of frames that a bailout makes, after that; and not of a function that is being compiled or that waits
+    /// for a regular expression.
     StockLacksLeaf,
     /// The same, where the stack without the frames that the stock walker has been told an exception
     /// leaves is short, and with them so deep that it was cut: what they share is beyond the cut.
     StockLacksDeepLeaf,
     /// In a stub that it is not told of, such as one that matches a regular expression, the stock
-    /// walker goes by the last call it was told of, and takes what was inlined there for running.
+    /// walker goes by the last call it was told of, and takes what was inlined there for running. It takes a generator
+    /// for running while the frame of that is being made.
     TableLacksLeaf,
     /// The stock walker loses older frames where JIT code was entered in a way it is not told of.
     StockLacksOthers,

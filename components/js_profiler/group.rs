@@ -83,6 +83,8 @@ struct LastStack {
     /// So many of them, from the leaf, are without anything left out. What is older is there for pages alone.
     complete: usize,
     /// Whether there were more than these.
+    complete_truncated: bool,
+    /// Whether there were more than all.
     truncated: bool,
 }
 
@@ -124,7 +126,7 @@ impl LastStack {
     fn for_everything(&self) -> Stack<'_> {
         Stack {
             functions: &self.functions[self.functions.len() - self.complete..],
-            truncated: self.truncated,
+            truncated: self.complete_truncated,
         }
     }
 }
@@ -322,7 +324,8 @@ impl Group {
             return;
         };
         let due = self.next_due(ticks);
-        if due.len() < 2 {
+        // Walks that are asked for ahead know no natives that are defined meanwhile.
+        if due.len() < 2 || NativeCode::current().is_new() {
             return;
         }
         let ahead = match self.ahead.take() {
@@ -469,14 +472,12 @@ impl Group {
         let functions = self.functions.functions();
         let stack = self.last.for_pages();
         // A native function is of no realm: it is whose code calls it that does the work.
-        let of_functions = stack
+        let mut of_functions = stack
             .functions
             .iter()
             .rev()
             .map(|id| &functions[id.index()]);
-        let leaf = of_functions
-            .filter(|function| function.kind != FrameKind::Native)
-            .next();
+        let leaf = of_functions.find(|function| function.kind != FrameKind::Native);
         let leaf_realm = leaf.map(|function| function.realm);
         let work = Work::of_sample(outcome, activity, leaf_realm);
         let mut failed = 0;
@@ -557,9 +558,12 @@ impl Group {
     fn found(&mut self, walked: &Walked, buffer: &mut StackBuffer) -> Found {
         self.failed_stops = 0;
         self.stops.record(walked.duration);
-        self.last.truncate(walked.kept);
+        // What is left of a stack whose root is missing does not say how it goes on there.
+        let is_cut = self.last.truncated && walked.kept < self.last.functions.len();
+        self.last.truncate(if is_cut { 0 } else { walked.kept });
         let outcome = match walked.walk {
             Walk::Idle => Outcome::Idle,
+            Walk::Collecting if is_cut => Outcome::Unwalkable,
             Walk::Collecting => Outcome::Collecting,
             Walk::Unwalkable(why) => {
                 *self.unwalkable.entry(why).or_default() += 1;
@@ -604,6 +608,7 @@ impl Group {
             self.last.places.push(frame.place());
         }
         self.last.complete = buffer.complete();
+        self.last.complete_truncated = buffer.complete_truncated();
         self.last.truncated = buffer.truncated();
         true
     }

@@ -9,25 +9,30 @@ pages post heartbeats with what they have done and found, and obey the orders th
 """
 
 import contextlib
+import dataclasses
+import functools
+import itertools
 import json
 import os
 import queue
 import random
 import re
+import signal
 import tempfile
 import threading
 import time
 from collections import deque
 from pathlib import Path
 
-from . import build, paths, process
+from . import build, paths, process, stress_changes
 from .errors import MachError
 from .process_size import ProcessSize, read_size, settled_size
 from .run import shown_from_here
 from .sample_counts import LOG_FILTER, PANIC, SampleCounts, read_counts
 from .server import PageServer
-from .stress_browser import Browser, free_port, save_core_stacks, save_stacks
-from .stress_plan import FEATURES, SITES, Episode, Step, make_episode
+from .stress_browser import Browser, free_port, is_running, save_core_stacks, save_stacks
+from .stress_changes import CONFIGURATIONS, LEAST_SECONDS
+from .stress_plan import FEATURES, SITES, Episode, Step, make_changes_episode, make_episode
 from .stress_report import Failure, Totals
 from .stress_watchdog import BOUND, Watchdog, read_activity
 from .stress_webdriver import Driver, Refused
@@ -53,6 +58,8 @@ MORE_THREADS = 2
 MORE_FILES = 4
 MORE_MEMORY = 60_000  # kB
 LEAK_ATTEMPTS = 3
+# Those that end a program which is in error.
+CRASH_SIGNALS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGABRT, signal.SIGTRAP)
 # Of the page, each time that it is at work.
 LEAK_TURNS = (100, 200, 100)
 
@@ -98,10 +105,17 @@ def stress(
     release: bool,
     profile: bool = True,
 ):
-    """Runs episodes for some minutes, or one of them, and prints what was done; MachError if anything is wrong."""
+    """Runs episodes for some minutes, or one of them, and prints what was done; MachError if anything is wrong.
+
+    A feature may be one configuration of the engine's changes, alone.
+    """
     for feature in features:
-        if feature not in FEATURES:
-            raise MachError(f"--feature {feature}: there is no such feature; there are {', '.join(FEATURES)}")
+        if feature not in FEATURES and feature not in CONFIGURATIONS:
+            there_are = f"{', '.join(FEATURES)}, and {stress_changes.FORM}"
+            raise MachError(f"--feature {feature}: there is no such feature; there are {there_are}")
+    configuration = next((CONFIGURATIONS[feature] for feature in features if feature in CONFIGURATIONS), None)
+    if configuration is not None and len(features) > 1:
+        raise MachError(f"--feature {configuration.name} is for a run of its own")
     if episode is not None and seed is None:
         raise MachError("--episode needs the --seed that it is of")
     if seed is None:
@@ -114,18 +128,28 @@ def stress(
     totals = Totals()
     run = Run(binary, folder, totals, profile)
     started = time.monotonic()
-    numbers = iter([episode]) if episode is not None else wanted_episodes(seed, features)
+    plan = make_episode if configuration is None else functools.partial(make_changes_episode, configuration)
+    numbers = wanted_episodes(seed, features) if configuration is None else itertools.count()
     try:
-        for number in numbers:
-            if episode is None and time.monotonic() - started > 60 * minutes:
+        for number in numbers if episode is None else [episode]:
+            one = plan(seed, number)
+            left = 60 * minutes - (time.monotonic() - started)
+            if episode is None and left < (0 if configuration is None else LEAST_SECONDS):
                 break
-            run.episode(make_episode(seed, number))
+            if episode is None and configuration is not None:
+                one = dataclasses.replace(one, duration=min(one.duration, left))
+            run.episode(one)
             totals.seconds = time.monotonic() - started
             save(folder / f"seed-{seed}.json", binary, seed, totals)
     finally:
         totals.seconds = time.monotonic() - started
+        if configuration is not None:
+            missing = stress_changes.what_was_not_done(totals, profile)
+            totals.failures += [Failure(seed, episode or 0, configuration.name, what) for what in missing]
         print(f"\n{totals.report(release)}\n\nThe figures are in {shown_from_here(folder / f'seed-{seed}.json')}")
         save(folder / f"seed-{seed}.json", binary, seed, totals)
+    if configuration is not None:
+        print(stress_changes.summary(configuration, totals))
     if totals.failures:
         raise MachError(f"{len(totals.failures)} failures, see above")
 
@@ -402,7 +426,7 @@ class Play:
         pids = browser.pids()
         has_ended = browser.poll() is not None
         self.take_found()
-        if has_ended:
+        if has_ended or self.has_crashed():
             raise Stuck
         activity = read_activity(pids)
         with self.lock:
@@ -418,6 +442,12 @@ class Play:
                     del self.watchdogs[window]
             elif verdict is not None:
                 self.hang(verdict)
+
+    def has_crashed(self) -> bool:
+        """Whether a process of a page has; the page will not beat any more."""
+        return not self.episode.short_of_memory and any(
+            not is_running(int(core.suffix.removeprefix("."))) for core in self.browser.cores()
+        )
 
     def may_be_lost(self, last_beat: float | None) -> bool:
         return self.last_kill is not None and (last_beat is None or last_beat < self.last_kill + 1)
@@ -587,10 +617,10 @@ class Play:
         browser.pids()
         self.was_ready = bool(self.last_beat)
         try:
-            if (status := browser.poll()) is None:
-                self.check_status(self.end_browser())
-            else:
+            if (status := browser.poll()) is not None:
                 self.check_own_end(status)
+            elif not self.has_crashed():
+                self.check_status(self.end_browser())
         except Stuck:
             pass
         finally:
@@ -693,10 +723,20 @@ class Play:
             self.fail(f"processes of pages outlive the browser: {left}")
         # The kernel has written them when the process is gone.
         self.cores = browser.cores()
+        self.count_crashes()
         for core in () if self.was_denied_memory() else self.cores:
             place = Path(f"{self.stem}.core.txt")
             stack = save_core_stacks(self.binary, core, place)
             self.fail(f"crash of process {core.suffix.removeprefix('.')}, see {core}\n{stack}", [place])
+
+    def count_crashes(self):
+        """Of processes; there may be no cores."""
+        if self.was_denied_memory():
+            return
+        crashed = {int(core.suffix.removeprefix(".")) for core in self.cores}
+        if -self.browser.process.returncode in CRASH_SIGNALS:
+            crashed.add(self.browser.pid)
+        self.count("crashes", len(crashed))
 
     def read_log(self):
         """The sampler's counts, and panics of threads."""

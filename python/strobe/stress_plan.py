@@ -13,6 +13,9 @@ import random
 from dataclasses import asdict, dataclass, field
 from urllib.parse import urlencode
 
+from .stress_changes import EPISODE_SECONDS, Configuration
+from .stress_changes import FEATURE as ENGINE_CHANGES
+
 # What an episode is mostly about, and how often there is one.
 FEATURES = {
     "programs": 2,
@@ -30,6 +33,7 @@ FEATURES = {
     "stops": 2,
     "starvation": 1,
     "short-memory": 1,
+    ENGINE_CHANGES: 2,
     "endings": 4,
     "leaks": 1,
     "everything": 3,
@@ -56,6 +60,8 @@ MIXES = {
     "workers": {"startWorker": 12, "endWorker": 8, "shareWorker": 4},
     "frames": {"addFrame": 8, "removeFrame": 6, "callFrame": 6},
     "windows": {"openWindow": 3, "closeWindow": 2},
+    # No generated programs, in which frames would be called, and no workers that nobody ends.
+    ENGINE_CHANGES: {"callFrame": 0, "shareWorker": 0},
     "everything": {
         "startWorker": 3,
         "endWorker": 2,
@@ -140,6 +146,12 @@ def make_episode(seed: int, number: int) -> Episode:
     return _Maker(seed, number, cycle[place], numbers).make()
 
 
+def make_changes_episode(configuration: Configuration, seed: int, number: int) -> Episode:
+    """One of those that a run of exactly this configuration consists of."""
+    numbers = random.Random(f"stress {configuration.name} {seed} {number}")
+    return _Maker(seed, number, ENGINE_CHANGES, numbers).make_configured(configuration)
+
+
 class _Maker:
     def __init__(self, seed: int, number: int, feature: str, numbers: random.Random):
         self.seed = seed
@@ -150,6 +162,8 @@ class _Maker:
         self.steps = []
         self.duration = round(numbers.uniform(8, 20), 2)
         self.checks = True
+        # Where the engine is changed.
+        self.place = "page"
 
     def make(self) -> Episode:
         feature = self.feature
@@ -158,6 +172,8 @@ class _Maker:
             self.options.append("--multiprocess")
         self.set_preferences()
         pages = self.random.choice([1, 1, 2])
+        if feature == ENGINE_CHANGES:
+            self.place = self.random.choice(["page", "worker"])
         if feature == "kills":
             pages = 3
         elif feature in ("leaks", "profile-command"):
@@ -192,6 +208,23 @@ class _Maker:
             short_of_memory=feature == "short-memory",
         )
 
+    def make_configured(self, configuration: Configuration) -> Episode:
+        # The stock walker is known to lose frames in the middle of a stack.
+        self.checks = configuration.walker == "table"
+        self.place = configuration.place
+        self.options = configuration.options()
+        sites = SITES[: 2 if configuration.processes == "multiprocess" else 1]
+        return Episode(
+            seed=self.seed,
+            number=self.number,
+            feature=configuration.name,
+            duration=EPISODE_SECONDS,
+            ending=self.random.choice(["close", "SIGTERM"]),
+            options=self.options,
+            pages=[self.page(site) for site in sites],
+            settles=True,
+        )
+
     # The browser
 
     def prefer(self, name: str, value):
@@ -205,7 +238,7 @@ class _Maker:
         elif walker < 0.2:
             self.prefer("js_profiling_compare_walkers", True)
             self.checks = False
-        if self.random.random() < 0.3:
+        if self.random.random() < (0.7 if self.feature == ENGINE_CHANGES else 0.3):
             self.prefer("js_profiling_base_interval_us", self.random.choice([100, 250, 500, 5000]))
         if self.random.random() < 0.2:
             self.prefer("js_profiling_max_stack_depth", self.random.choice([1, 2, 50, 5000, 65536]))
@@ -238,6 +271,8 @@ class _Maker:
             del mix["shareWorker"]
             # The same work in each run, for the sizes to be compared.
             parameters["childTurns"] = 40
+        if self.feature == ENGINE_CHANGES:
+            parameters |= {"changes": self.place, "workers": 2 if self.place == "worker" else 1, "frames": 1}
         if self.feature == "profilers":
             parameters["profilers"] = 60
         if self.feature == "workers":

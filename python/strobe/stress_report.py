@@ -36,6 +36,8 @@ ROWS = {
     "samplesWithStack": "samples with a stack",
     "samplesInGC": "samples in a collection of garbage",
     "falseEdges": "samples with a false edge",
+    "checkedReads": "values read while the engine changed",
+    "wrongValues": "values that were wrong",
     "recordings": "engine recordings",
     "forcedSamples": "forced samples",
     "kills": "processes of pages killed",
@@ -43,6 +45,7 @@ ROWS = {
     "stops": "stops of processes",
     "threadStops": "stops of single threads",
     "starvations": "starvations",
+    "crashes": "crashes",
     "servoPanics": "panics of Servo's own that are known",
     "unnoticedKills": "ends that waited for a killed process",
     "unendedSharedWorkers": "ends that waited for a shared worker",
@@ -68,7 +71,10 @@ class Failure:
         return self.what.startswith(HANG)
 
     def command(self, release: bool) -> str:
-        return f"./mach stress --seed {self.seed} --episode {self.episode}{' --release' if release else ''}"
+        # An episode of one configuration alone is of no plan.
+        feature = f" --feature {self.feature}" if ":" in self.feature else ""
+        more = f"{feature}{' --release' if release else ''}"
+        return f"./mach stress --seed {self.seed} --episode {self.episode}{more}"
 
     def text(self, release: bool) -> str:
         lines = [f"seed {self.seed}, episode {self.episode} ({self.feature}): {self.what}"]

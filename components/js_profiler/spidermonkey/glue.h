@@ -111,6 +111,9 @@ struct StrobeNativeCode {
   // The program's own code, which is compiled with frame pointers: [program_begin, program_end).
   uintptr_t program_begin;
   uintptr_t program_end;
+  // The engine's function that leaves frames when something throws: [exception_begin, exception_end).
+  uintptr_t exception_begin;
+  uintptr_t exception_end;
   // For strobe_unwind.
   void* unwinder;
 };
@@ -140,8 +143,10 @@ struct StrobeStack {
   size_t complete_length;
   uint8_t* text;
   size_t text_capacity;
-  // Whether there were more frames than `complete_length`.
+  // Whether older frames were left out for want of room.
   bool truncated;
+  // Whether there were more frames than `complete_length`.
+  bool complete_truncated;
   // Whether more room for text is wanted.
   bool text_lost;
   // What was wrong, after STROBE_WALK_INCONSISTENT; lives as long as the process.
@@ -176,10 +181,10 @@ static_assert(sizeof(StrobeFramePlace) == 24);
 static_assert(sizeof(StrobeFrame) == 96 && offsetof(StrobeFrame, known) == 32);
 static_assert(offsetof(StrobeFrame, place) == 64 && offsetof(StrobeFrame, flags) == 88);
 static_assert(sizeof(StrobeKnownFunctions) == 24);
-static_assert(sizeof(StrobeNative) == 32 && sizeof(StrobeNativeCode) == 40);
-static_assert(sizeof(StrobeStack) == 168 && offsetof(StrobeStack, known) == 56);
-static_assert(offsetof(StrobeStack, native_code) == 80 && offsetof(StrobeStack, text) == 136);
-static_assert(offsetof(StrobeStack, contradiction) == 160);
+static_assert(sizeof(StrobeNative) == 32 && sizeof(StrobeNativeCode) == 56);
+static_assert(sizeof(StrobeStack) == 184 && offsetof(StrobeStack, known) == 56);
+static_assert(offsetof(StrobeStack, native_code) == 80 && offsetof(StrobeStack, text) == 152);
+static_assert(offsetof(StrobeStack, contradiction) == 176);
 static_assert(sizeof(StrobeStopped) == 48 && offsetof(StrobeStopped, stack_low) == 32);
 
 // For StrobeKnownFunctions.
@@ -200,11 +205,13 @@ struct StrobeRegisters {
 bool strobe_unwind(void* unwinder, StrobeRegisters* registers, bool leaf, uintptr_t low, uintptr_t high);
 static_assert(sizeof(StrobeRegisters) == 24);
 
-// Calls `take` with each entry of the engine's table of natives. The name is ASCII, lives as long as the process,
-// and is empty if the code is shared by functions of several names.
-void strobe_each_native(void (*take)(void* taker, uintptr_t code, const uint8_t* name, size_t name_length),
+// Calls `take` with each entry of the engine's table of natives, the last one first, until it says false. The name is
+// ASCII, lives as long as the process, and is empty if the code is shared by functions of several names.
+void strobe_each_native(bool (*take)(void* taker, uintptr_t code, const uint8_t* name, size_t name_length),
                         void* taker);
-// How often any answer of strobe_each_native has changed.
+// Where StrobeNativeCode::exception_begin is.
+uintptr_t strobe_exception_handler();
+// How often an entry was added, or has lost its name.
 uint64_t strobe_natives_version();
 
 // Whether no JavaScript is on the context's stack. Reads one word, so it may be asked while the

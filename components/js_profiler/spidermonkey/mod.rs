@@ -175,6 +175,8 @@ struct GlueNativeCode {
     natives_length: usize,
     program_begin: usize,
     program_end: usize,
+    exception_begin: usize,
+    exception_end: usize,
     unwinder: *mut c_void,
 }
 
@@ -194,6 +196,7 @@ struct GlueStack {
     text: *mut u8,
     text_capacity: usize,
     truncated: bool,
+    complete_truncated: bool,
     text_lost: bool,
     contradiction: *const c_char,
 }
@@ -206,10 +209,10 @@ const _: () = {
     assert!(size_of::<GlueFrame>() == 96 && offset_of!(GlueFrame, known) == 32);
     assert!(offset_of!(GlueFrame, place) == 64 && offset_of!(GlueFrame, flags) == 88);
     assert!(size_of::<GlueKnownFunctions>() == 24);
-    assert!(size_of::<GlueNativeCode>() == 40);
-    assert!(size_of::<GlueStack>() == 168 && offset_of!(GlueStack, known) == 56);
-    assert!(offset_of!(GlueStack, native_code) == 80 && offset_of!(GlueStack, text) == 136);
-    assert!(offset_of!(GlueStack, contradiction) == 160);
+    assert!(size_of::<GlueNativeCode>() == 56);
+    assert!(size_of::<GlueStack>() == 184 && offset_of!(GlueStack, known) == 56);
+    assert!(offset_of!(GlueStack, native_code) == 80 && offset_of!(GlueStack, text) == 152);
+    assert!(offset_of!(GlueStack, contradiction) == 176);
     assert!(size_of::<Stopped>() == 48 && offset_of!(Stopped, stack) == 32);
 };
 
@@ -340,6 +343,7 @@ pub struct StackBuffer {
     frames: Vec<GlueFrame>,
     text: Vec<u8>,
     truncated: bool,
+    complete_truncated: bool,
     text_lost: bool,
     /// Of the frames, so many from the leaf are without anything left out.
     complete: usize,
@@ -358,6 +362,7 @@ impl StackBuffer {
             frames: Vec::new(),
             text: vec![0; TEXT_CAPACITY],
             truncated: false,
+            complete_truncated: false,
             text_lost: false,
             complete: 0,
             max_frames: preferences::max_stack_depth(),
@@ -395,12 +400,14 @@ impl StackBuffer {
 
     fn native_code(&mut self) -> GlueNativeCode {
         let native_code = self.unwinder.code();
-        let program = native_code.program();
+        let (program, exception) = (native_code.program(), native_code.exception_handler());
         GlueNativeCode {
             natives: native_code.natives().as_ptr(),
             natives_length: native_code.natives().len(),
             program_begin: program.start,
             program_end: program.end,
+            exception_begin: exception.start,
+            exception_end: exception.end,
             unwinder: (&raw mut self.unwinder).cast(),
         }
     }
@@ -408,6 +415,7 @@ impl StackBuffer {
     pub fn clear(&mut self) {
         self.frames.clear();
         self.truncated = false;
+        self.complete_truncated = false;
         self.text_lost = false;
         self.complete = 0;
     }
@@ -424,9 +432,14 @@ impl StackBuffer {
         }
     }
 
-    /// Whether there were more frames than [`complete`](Self::complete).
+    /// Whether older frames were left out for want of room.
     pub fn truncated(&self) -> bool {
         self.truncated
+    }
+
+    /// Whether there were more frames than [`complete`](Self::complete).
+    pub fn complete_truncated(&self) -> bool {
+        self.complete_truncated
     }
 
     /// Of the frames, so many from the leaf are without anything left out, for who may see everything.
@@ -579,6 +592,7 @@ impl SampledContext {
             text: buffer.text.as_mut_ptr(),
             text_capacity: buffer.text.len(),
             truncated: false,
+            complete_truncated: false,
             text_lost: false,
             contradiction: c"".as_ptr(),
         };
@@ -591,6 +605,7 @@ impl SampledContext {
                 unsafe { buffer.frames.set_len(glue_stack.frames_length) };
                 buffer.complete = glue_stack.complete_length;
                 buffer.truncated = glue_stack.truncated;
+                buffer.complete_truncated = glue_stack.complete_truncated;
                 buffer.text_lost = glue_stack.text_lost;
                 Walk::Stack
             },

@@ -8,7 +8,6 @@
 //! Both are read at rest. The walk has a table that nobody changes, and goes by the tables for unwinding that
 //! compilers write into each program and library (`.eh_frame`).
 
-use std::collections::HashMap;
 use std::ffi::c_void;
 use std::ops::Range;
 use std::slice;
@@ -25,10 +24,11 @@ type Bytes = EndianSlice<'static, LittleEndian>;
 
 unsafe extern "C" {
     fn strobe_each_native(
-        take: extern "C" fn(*mut c_void, usize, *const u8, usize),
+        take: extern "C" fn(*mut c_void, usize, *const u8, usize) -> bool,
         taker: *mut c_void,
     );
     fn strobe_natives_version() -> u64;
+    fn strobe_exception_handler() -> usize;
     fn strobe_hash_name(name: *const u8, length: usize) -> u32;
 }
 
@@ -123,6 +123,8 @@ impl Module {
 struct Modules {
     modules: Vec<Module>,
     program: Range<usize>,
+    /// The engine's function that leaves frames when something throws.
+    exception_handler: Range<usize>,
 }
 
 impl Modules {
@@ -151,10 +153,23 @@ impl Modules {
             .iter()
             .map(|module| module.code.clone())
             .find(|code| code.contains(&own));
-        Self {
+        let mut modules = Self {
             modules,
             program: program.unwrap_or(0..0),
+            exception_handler: 0..0,
+        };
+        // SAFETY: gives an address.
+        let begin = unsafe { strobe_exception_handler() };
+        if let Some(end) = modules.end_of(begin) {
+            modules.exception_handler = begin..end;
         }
+        modules
+    }
+
+    /// Where the code of the function ends that begins there.
+    fn end_of(&self, begin: usize) -> Option<usize> {
+        let function = self.at(begin)?.function(begin)?;
+        (function.initial_address() == begin as u64).then(|| function.end_address() as usize)
     }
 
     fn at(&self, address: usize) -> Option<&Module> {
@@ -191,21 +206,14 @@ pub struct NativeCode {
     modules: Arc<Modules>,
     /// In the order of their addresses, without overlap.
     natives: Vec<Native>,
+    /// The engine's table at that time.
+    version: u64,
+    newest: usize,
+    made: Instant,
 }
 
 /// What [`NativeCode::current`] gave last.
-struct Current {
-    code: Arc<NativeCode>,
-    version: u64,
-    read: Instant,
-    /// How far each function's code extends, by its first address.
-    ends: HashMap<usize, Option<usize>>,
-}
-
-static CURRENT: Mutex<Option<Current>> = Mutex::new(None);
-
-/// Natives that were defined so short a time ago may have no names. A page that loads defines some at every moment.
-const LAG: Duration = Duration::from_millis(10);
+static CURRENT: Mutex<Option<Arc<NativeCode>>> = Mutex::new(None);
 
 impl NativeCode {
     /// What is known now. Not while a thread is stopped.
@@ -222,30 +230,59 @@ impl NativeCode {
         let mut current = CURRENT.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: any thread may ask.
         let version = unsafe { strobe_natives_version() };
-        if let Some(current) = &*current
-            && !with_new_libraries
-            && (current.version == version || current.read.elapsed() < LAG)
-        {
-            return current.code.clone();
-        }
-        let (modules, mut ends) = match current.take() {
-            Some(current) if !with_new_libraries => (current.code.modules.clone(), current.ends),
-            Some(current) => (Arc::new(Modules::read()), current.ends),
-            None => (Arc::new(Modules::read()), HashMap::new()),
+        let code = match &*current {
+            Some(current) if !with_new_libraries && current.version == version => current.clone(),
+            Some(current) if !with_new_libraries => {
+                Arc::new(Self::make(current.modules.clone(), Some(current), version))
+            },
+            _ => Arc::new(Self::make(Arc::new(Modules::read()), None, version)),
         };
-        let natives = natives(&modules, &mut ends);
-        let code = Arc::new(Self { modules, natives });
-        *current = Some(Current {
-            code: code.clone(),
-            version,
-            read: Instant::now(),
-            ends,
-        });
+        *current = Some(code.clone());
         code
+    }
+
+    /// The engine's table has this version, or a later one.
+    fn make(modules: Arc<Modules>, before: Option<&Self>, version: u64) -> Self {
+        let made = Instant::now();
+        let newest_before = before.map_or(0, |before| before.newest);
+        let mut taken = Taken::read(newest_before);
+        let mut natives = match before {
+            // Nothing has changed but what was added.
+            Some(before) if version - before.version == taken.count => before.natives.clone(),
+            Some(_) => {
+                taken = Taken::read(0);
+                Vec::new()
+            },
+            None => Vec::new(),
+        };
+        let with_ends = taken.natives.into_iter().filter_map(|native| {
+            let end = modules.end_of(native.begin)?;
+            Some(Native { end, ..native })
+        });
+        natives.extend(with_ends);
+        natives.sort_by_key(|native| native.begin);
+        Self {
+            modules,
+            natives,
+            version,
+            newest: taken.newest.unwrap_or(newest_before),
+            made,
+        }
+    }
+
+    /// Whether natives were defined a short while ago. A page that loads defines some at every moment.
+    pub fn is_new(&self) -> bool {
+        const SHORT: Duration = Duration::from_millis(50);
+        self.made.elapsed() < SHORT
     }
 
     pub fn natives(&self) -> &[Native] {
         &self.natives
+    }
+
+    /// The code of the engine's function that leaves frames when something throws.
+    pub fn exception_handler(&self) -> Range<usize> {
+        self.modules.exception_handler.clone()
     }
 
     /// The code of the program that this is a part of.
@@ -254,36 +291,53 @@ impl NativeCode {
     }
 }
 
-/// The engine's natives with how far their code extends.
-fn natives(modules: &Modules, ends: &mut HashMap<usize, Option<usize>>) -> Vec<Native> {
-    extern "C" fn take(natives: *mut c_void, code: usize, name: *const u8, name_length: usize) {
-        // SAFETY: it is passed on as it was given.
-        let natives = unsafe { &mut *natives.cast::<Vec<Native>>() };
-        if name_length > 0 {
-            natives.push(Native {
-                begin: code,
-                end: code,
-                name,
-                name_length: name_length as u32,
-                // SAFETY: the name has that length.
-                hash: unsafe { strobe_hash_name(name, name_length) },
-            });
+/// Entries of the engine's table.
+struct Taken {
+    natives: Vec<Native>,
+    /// How many there were, with those that have no name.
+    count: u64,
+    newest: Option<usize>,
+    until: usize,
+}
+
+impl Taken {
+    /// Those that were added after another one, of which the code is given; all for 0.
+    fn read(until: usize) -> Self {
+        extern "C" fn take(
+            taken: *mut c_void,
+            code: usize,
+            name: *const u8,
+            name_length: usize,
+        ) -> bool {
+            // SAFETY: it is passed on as it was given.
+            let taken = unsafe { &mut *taken.cast::<Taken>() };
+            if code == taken.until {
+                return false;
+            }
+            taken.newest.get_or_insert(code);
+            taken.count += 1;
+            if name_length > 0 {
+                taken.natives.push(Native {
+                    begin: code,
+                    end: code,
+                    name,
+                    name_length: name_length as u32,
+                    // SAFETY: the name has that length.
+                    hash: unsafe { strobe_hash_name(name, name_length) },
+                });
+            }
+            true
         }
+        let mut taken = Self {
+            natives: Vec::new(),
+            count: 0,
+            newest: None,
+            until,
+        };
+        // SAFETY: `take` is as it should be, and what it is given is a `Taken`.
+        unsafe { strobe_each_native(take, (&raw mut taken).cast()) };
+        taken
     }
-    let mut natives: Vec<Native> = Vec::new();
-    // SAFETY: `take` is as it should be, and what it is given is a Vec<Native>.
-    unsafe { strobe_each_native(take, (&raw mut natives).cast()) };
-    natives.retain_mut(|native| {
-        let end = *ends.entry(native.begin).or_insert_with(|| {
-            let function = modules.at(native.begin)?.function(native.begin)?;
-            (function.initial_address() == native.begin as u64)
-                .then(|| function.end_address() as usize)
-        });
-        native.end = end.unwrap_or(native.begin);
-        end.is_some()
-    });
-    natives.sort_unstable_by_key(|native| native.begin);
-    natives
 }
 
 /// The registers that say where a native frame is. Also a structure of the C++ glue.
@@ -481,9 +535,7 @@ unsafe extern "C" fn strobe_unwind(
 /// The code of the function that begins there.
 #[cfg(test)]
 pub fn extent_of(begin: usize) -> Range<usize> {
-    let modules = Modules::read();
-    let function = modules.at(begin).and_then(|module| module.function(begin));
-    begin..function.expect("a function").end_address() as usize
+    begin..Modules::read().end_of(begin).expect("a function")
 }
 
 #[cfg(test)]

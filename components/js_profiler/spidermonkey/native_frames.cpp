@@ -135,12 +135,28 @@ NativeFrames::At NativeFrames::goUp(uintptr_t end, Found* oldest) {
   return at;
 }
 
+bool NativeFrames::toAnyCaller() {
+  return AddressIsInExecutableMemory(reinterpret_cast<void*>(registers_.pc)) ? leaveLinkedCode() : toCaller();
+}
+
+bool NativeFrames::mayPass(uintptr_t begin, uintptr_t end, uintptr_t last) {
+  while (registers_.sp <= last) {
+    uintptr_t address = leaf_ ? registers_.pc : registers_.pc - 1;
+    if (address >= begin && address < end) {
+      return true;
+    }
+    if (!toAnyCaller()) {
+      break;
+    }
+  }
+  return false;
+}
+
 bool NativeFrames::has(const StrobeFramePlace& place) {
   while (registers_.sp <= place.address) {
     bool isJit = AddressIsInExecutableMemory(reinterpret_cast<void*>(registers_.pc));
     uintptr_t address = leaf_ ? registers_.pc : registers_.pc - 1;
-    // Each frame of JIT code is linked, too.
-    if (isJit ? !leaveLinkedCode() : !toCaller()) {
+    if (!toAnyCaller()) {
       return false;
     }
     if (registers_.sp - DescriptorOffset == place.address) {

@@ -58,6 +58,10 @@ class NativeFrames {
   // Goes up to a place, and says whether a frame of that native is there.
   bool has(const StrobeFramePlace& place);
 
+  // Goes up until the stack pointer is beyond `last`, and says whether a frame of code in [begin, end) is there, or
+  // may be.
+  bool mayPass(uintptr_t begin, uintptr_t end, uintptr_t last);
+
   // Goes on from a frame that is known from elsewhere.
   void goOnFrom(const StrobeRegisters& registers);
   // What is older cannot be told from here.
@@ -68,6 +72,8 @@ class NativeFrames {
     return address >= code_.program_begin && address < code_.program_end;
   }
   bool toCaller();
+  // The same from any frame: each one of JIT code is linked, too.
+  bool toAnyCaller();
 };
 
 }  // namespace strobe

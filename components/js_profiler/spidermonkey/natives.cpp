@@ -9,16 +9,21 @@
 #include "vm/NativeNames.h"
 
 #include "builtin/Eval.h"
+#include "jit/JitFrames.h"
 
-void strobe_each_native(void (*take)(void* taker, uintptr_t code, const uint8_t* name, size_t name_length),
+void strobe_each_native(bool (*take)(void* taker, uintptr_t code, const uint8_t* name, size_t name_length),
                         void* taker) {
   // A direct eval calls no function; in some tiers it looks as if it did.
   auto* eval = reinterpret_cast<const void*>(&js::IndirectEval);
   for (const StrobeNativeName* entry = strobe_last_native_name(); entry; entry = entry->previous) {
     bool hasName = entry->code != eval && !strobe_native_is_shared(entry);
-    take(taker, reinterpret_cast<uintptr_t>(entry->code), reinterpret_cast<const uint8_t*>(entry->name),
-         hasName ? entry->length : 0);
+    if (!take(taker, reinterpret_cast<uintptr_t>(entry->code), reinterpret_cast<const uint8_t*>(entry->name),
+              hasName ? entry->length : 0)) {
+      return;
+    }
   }
 }
+
+uintptr_t strobe_exception_handler() { return reinterpret_cast<uintptr_t>(&js::jit::HandleException); }
 
 uint64_t strobe_natives_version() { return strobe_native_names_version(); }

@@ -84,6 +84,7 @@ StackWriter::StackWriter(StrobeStack* stack, JS::Realm* realm)
   stack->frames_length = 0;
   stack->complete_length = 0;
   stack->truncated = false;
+  stack->complete_truncated = false;
   stack->text_lost = false;
   std::fill_n(stack->realm_frames, stack->realms_length, 0);
   size_t half = stack->text_capacity / 2, quarter = stack->text_capacity / 4;
@@ -251,7 +252,10 @@ size_t* StackWriter::realmFramesOf(const StrobeFrame& frame) const {
 }
 
 StackWriter::Added StackWriter::append(const StrobeFrame& frame) {
-  if (full_) {
+  if (isFull()) {
+    full_ = true;
+    stack_->truncated = true;
+    stack_->complete_truncated |= total_ == stack_->max_frames;
     return {};
   }
   if (leafIsNative_ && frame.function.kind != STROBE_FRAME_NATIVE) {
@@ -259,7 +263,7 @@ StackWriter::Added StackWriter::append(const StrobeFrame& frame) {
     settleLeaf(frame.function.realm);
   }
   total_++;
-  stack_->truncated |= total_ > stack_->max_frames;
+  stack_->complete_truncated |= total_ > stack_->max_frames;
   Added added;
   if (IsBuiltIn(frame)) {
     added = appendBuiltIn(frame);
@@ -273,7 +277,6 @@ StackWriter::Added StackWriter::append(const StrobeFrame& frame) {
     stack_->complete_length = stack_->frames_length;
     builtInsBegin_ = stack_->frames_length;
   }
-  updateFull();
   return added;
 }
 
@@ -302,6 +305,7 @@ StackWriter::Added StackWriter::appendBuiltIn(const StrobeFrame& frame) {
 StackWriter::Added StackWriter::appendPageFrame(const StrobeFrame& frame, size_t* realmFrames) {
   size_t room = stack_->max_frames - *realmFrames;
   bool fits = builtIns_ < room;
+  stack_->truncated |= !fits;
   *realmFrames = fits ? *realmFrames + builtIns_ + 1 : stack_->max_frames;
   if (isForEverything()) {
     return withText(add(frame), &pageText_);
@@ -348,6 +352,7 @@ void StackWriter::appendMark(const StrobeFrame& frame) {
 StrobeFrame* StackWriter::add(const StrobeFrame& frame) {
   if (stack_->frames_length == stack_->frames_capacity) {
     full_ = true;
+    stack_->truncated = true;
     return nullptr;
   }
   StrobeFrame* added = &stack_->frames[stack_->frames_length++];
@@ -366,11 +371,11 @@ StackWriter::Added StackWriter::withText(StrobeFrame* frame, TextArea* text) {
   return {frame, text};
 }
 
-void StackWriter::updateFull() {
+bool StackWriter::isFull() const {
   auto hasAll = [&](size_t frames) { return frames >= stack_->max_frames; };
   bool forEverything = stack_->everything && !hasAll(total_);
   const size_t* realmFrames = stack_->realm_frames;
-  full_ |= !forEverything && std::all_of(realmFrames, realmFrames + stack_->realms_length, hasAll);
+  return full_ || (!forEverything && std::all_of(realmFrames, realmFrames + stack_->realms_length, hasAll));
 }
 
 uint32_t StackWriter::findKnown(const StrobeFunctionKey& function) const {

@@ -95,7 +95,7 @@ class StackWriter {
   StrobeFrame* add(const StrobeFrame& frame);
   Added withText(StrobeFrame* frame, TextArea* text);
   void appendMark(const StrobeFrame& frame);
-  void updateFull();
+  bool isFull() const;
   void settleLeaf(uint64_t callersRealm);
 
   // Whether somebody who may see everything wants the frame that is being appended.

@@ -14,6 +14,7 @@
 #include "vm/JSContext.h"
 #include "vm/Runtime.h"
 
+#include "native_frames.h"
 #include "stack_writer.h"
 
 using namespace js;
@@ -87,6 +88,21 @@ StrobeWalk strobe_walk_stock(JSContext* cx, const StrobeStopped* stopped, Strobe
     stack->contradiction = "the thread is on another stack";
     return STROBE_WALK_INCONSISTENT;
   }
+
+#ifdef __x86_64__
+  // Until the engine has left all frames that an exception leaves, it says that the youngest one is one of them. What
+  // it runs meanwhile may collect what they refer to.
+  const Activation* oldest = cx->activation();
+  while (oldest->prev()) {
+    oldest = oldest->prev();
+  }
+  if (strobe::NativeFrames(stack->native_code, *stopped)
+          .mayPass(stack->native_code.exception_begin, stack->native_code.exception_end,
+                   reinterpret_cast<uintptr_t>(oldest))) {
+    stack->contradiction = "frames are being left";
+    return STROBE_WALK_INCONSISTENT;
+  }
+#endif
 
   JS::ProfilingFrameIterator::RegisterState state;
   state.pc = reinterpret_cast<void*>(stopped->pc);

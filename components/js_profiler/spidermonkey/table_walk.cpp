@@ -78,7 +78,7 @@ NativeFrames::At GoUpToJavaScript(NativeFrames& frames, const JitCode& code, uin
 // Whether the thread was stopped in a function of WebAssembly.
 bool IsInWasmFunction(uintptr_t pc) {
   const wasm::CodeRange* range = nullptr;
-  return wasm::LookupCodeBlock(reinterpret_cast<void*>(pc), &range) && range->isFunction();
+  return wasm::LookupCodeBlock(reinterpret_cast<void*>(pc), &range) && range && range->isFunction();
 }
 
 }  // namespace

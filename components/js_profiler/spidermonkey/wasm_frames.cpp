@@ -42,7 +42,7 @@ const wasm::Instance* JitFrames::nearestInstance(uintptr_t fp) const {
     const wasm::CodeRange* range = nullptr;
     const wasm::Code* caller = wasm::LookupCode(returnAddress, &range);
     wasm::CallSite site;
-    if (!caller || range->isEntry() ||
+    if (!caller || !range || range->isEntry() ||
         (caller->lookupCallSite(returnAddress, &site) && site.mightBeCrossInstance())) {
       return reinterpret_cast<wasm::FrameWithInstances*>(fp)->calleeInstance();
     }
@@ -64,6 +64,10 @@ JitFrames::WasmEnd JitFrames::emitWasm(uintptr_t pc, uintptr_t* fp, const wasm::
   while (!writer_.full()) {
     const wasm::CodeRange* range = nullptr;
     const wasm::CodeBlock* block = wasm::LookupCodeBlock(reinterpret_cast<void*>(pc), &range);
+    if (block && !range) {
+      contradict("a return address is between two functions of WebAssembly");
+      return WasmEnd::Inconsistent;
+    }
     if (!block || range->isJitEntry()) {
       // Called by JIT code: directly, by an exit frame made for it, or through an entry stub.
       return WasmEnd::CalledByJit;

@@ -172,10 +172,6 @@ const VISIBLE_CALLBACK: &[&str] = &[
 ];
 /// The page calls the built-in itself, through another realm's function.
 const VISIBLE_COMPARE: &[&str] = &[
-    "visible > (anonymous) > visibleCompare > visibleSpin > during > visibleStep",
-    "visible > (anonymous) > visibleCompare > visibleSpin > during",
-    "visible > (anonymous) > visibleCompare > visibleSpin > during > [now]",
-    "visible > (anonymous) > visibleCompare > visibleSpin > during > [get performance]",
     "visible > (anonymous) > [call] > visibleCompare > visibleSpin > during > visibleStep",
     "visible > (anonymous) > [call] > visibleCompare > visibleSpin > during",
     "visible > (anonymous) > [call] > visibleCompare > visibleSpin > during > [now]",

@@ -483,8 +483,7 @@ fn every_kind_has_its_stacks_in_the_interpreter() {
     check_kinds(
         "the interpreter",
         &["js_baseline_interpreter_enabled=false"],
-        // It overwrites the object that it gets a property of.
-        &["getInnerHTML"],
+        &[],
     );
 }
 

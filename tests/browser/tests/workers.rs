@@ -24,7 +24,8 @@ fn a_worker_sees_its_own_functions(kind: &str) {
     let worker = Trace::read(&result["worker"]);
     Edges::parse(
         // A shared worker's handler calls the one that all have.
-        "(root) > (anonymous), profile, workerWork
+        "(root) > (anonymous), profile, workerWork, onmessage
+        onmessage > (anonymous)
         (anonymous) > (anonymous), profile
         profile > workerWork
         workerWork > spinInWorker",
