@@ -13,7 +13,7 @@
 //! those who are due.
 //!
 //! This crate knows SpiderMonkey and threads, and nothing of documents, promises or origins. Unsafe
-//! code is in `spidermonkey` and `suspend_linux` alone.
+//! code is in `spidermonkey`, `suspend_linux` and `timed_stops_linux` alone.
 
 #![deny(unsafe_code)]
 

@@ -227,12 +227,35 @@ def upstream_files(root: Path) -> Iterable[Problem]:
     """Upstream code never enters this repository; our files do not stand where the crate has one."""
     for crate in upstream.hooked_crates(root / "components", root / "upstream" / "Cargo.lock"):
         ours = crate.our_files()
-        # mozjs_sys takes seconds to list and has hooks alone.
+        # A crate is listed only if it has to be: mozjs_sys takes seconds.
         published = upstream.archive_files(upstream.crate_archive(crate)) if ours else set()
         for file in ours:
             if str(file) in published:
                 place = str((crate.folder / file).relative_to(root))
                 yield Problem(place, 1, f"{crate.name} {crate.version} has a file of that name")
+
+
+# Where unsafe code may be, as CONTRIBUTING.md says it: folders, and files.
+UNSAFE_CODE = (
+    "components/js_profiler/every_instruction.rs",
+    "components/js_profiler/spidermonkey/",
+    "components/js_profiler/suspend_linux.rs",
+    "components/js_profiler/timed_stops_linux.rs",
+    "components/script/",
+    "components/script_bindings/",
+    "tests/",
+)
+UNSAFE = re.compile(r"^\s*(?:pub(?:\([a-z]+\))? )?unsafe (?:fn|extern|impl|trait)\b|\bunsafe \{|\ballow\(unsafe_code\)")
+
+
+def unsafe_code(root: Path) -> Iterable[Problem]:
+    for file in our_files(root):
+        place = str(file)
+        if file.suffix != ".rs" or place.startswith(UNSAFE_CODE):
+            continue
+        for number, line in enumerate(_text(root / file).split("\n"), 1):
+            if UNSAFE.search(line.split("//")[0]):
+                yield Problem(place, number, "unsafe code outside of the places that CONTRIBUTING.md names")
 
 
 # Documents
@@ -285,6 +308,7 @@ CHECKS = {
     "licence headers": licence_headers,
     "hook files": hook_files,
     "upstream files": upstream_files,
+    "unsafe code": unsafe_code,
     "commands in documents": documented_commands,
     "clippy": clippy,
 }

@@ -62,6 +62,13 @@ class FixtureTest(unittest.TestCase):
             "src/other.rs:1: no MPL-2.0 header",
         )
 
+    def test_unsafe_code(self):
+        self.check(
+            tidy.unsafe_code,
+            "components/js_profiler/group.rs:5: unsafe code outside of the places that CONTRIBUTING.md names",
+            "components/js_profiler/group.rs:8: unsafe code outside of the places that CONTRIBUTING.md names",
+        )
+
     def test_hook_files(self):
         file = "components/script/hooks.patch"
         self.check(

@@ -167,7 +167,9 @@ impl<W: Waiting> Threads<W> {
             true => Duration::ZERO,
             false => TIMEOUT,
         };
-        let work = Work(ptr::without_provenance_mut(request * IDS + target.id as usize));
+        let work = Work(ptr::without_provenance_mut(
+            request * IDS + target.id as usize,
+        ));
         // It is made before, and taken apart afterwards, whether or not it was used.
         self.requests[request].walked.with_mut(|_| ());
         let done = self
@@ -184,7 +186,9 @@ impl<W: Waiting> Threads<W> {
     /// Asks for something that stands, and sends two signals.
     fn stand(&self, target: usize, request: usize) {
         let target = &self.targets[target];
-        let work = Work(ptr::without_provenance_mut(request * IDS + target.id as usize));
+        let work = Work(ptr::without_provenance_mut(
+            request * IDS + target.id as usize,
+        ));
         self.requests[request].walked.with_mut(|_| ());
         self.handshake.stand(target.id, work);
         target.signal();

@@ -176,9 +176,6 @@ fn run_context(end: Instant, engine: &JSEngineHandle, walker: Walker, done: &mut
     let context = NonNull::new(raw).expect("there is a context");
     // SAFETY: as above.
     let event_loop = EventLoop::new(unsafe { EngineMode::new(context, walker) });
-    if done.contexts.is_multiple_of(2) {
-        event_loop.prepare();
-    }
     let cx = runtime.cx();
     rooted!(&in(cx) let global = unsafe {
         // SAFETY: the class and the options live as long as they are used.

@@ -288,7 +288,7 @@ fn traps_of_webassembly_are_taken_while_they_are_sampled() {
 }
 
 #[test]
-fn a_sandbox_that_forbids_reading_memory_and_priorities_has_the_engines_own_walk() {
+fn a_sandbox_that_forbids_reading_memory_and_priorities_changes_no_stack() {
     let forbidden = ["process_vm_readv", "sched_setattr", "setpriority"];
     let mut launcher = Command::new(env!("CARGO_BIN_EXE_without_system_calls"));
     launcher.arg(forbidden.join(","));
