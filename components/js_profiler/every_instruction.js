@@ -162,11 +162,11 @@ function shapes() { // shapes > inherited expect
 // The nursery has room for fewer.
 function garbage() { // garbage > keep expect
   let last = null;
-  for (let i = 0; i < 90; i++) { last = keep(i, last); }
-  expect(last[0], 89);
-  expect(last[1][0], 88);
+  for (let i = 0; i < 270; i++) { last = keep(i, last); }
+  expect(last[0], 269);
+  expect(last[1][0], 268);
 }
-function keep(i, last) { return [i, i % 30 ? last : null, new Array(400)]; } // keep >
+function keep(i, last) { return [i, i % 30 ? last : null, new Array(110)]; } // keep >
 
 let compilations = 0;
 function compiling() { // compiling > evaluated expect compiled
