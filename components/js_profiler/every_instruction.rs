@@ -19,10 +19,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CStr;
 use std::mem::MaybeUninit;
 use std::ops::Range;
+use std::process::Command;
 use std::ptr;
 use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Once, OnceLock};
-use std::{fs, hint, thread};
+use std::{env, fs, hint, thread};
 
 use crate::spidermonkey::code_of_lookups;
 use crate::spidermonkey::tests::TestContext;
@@ -267,7 +268,8 @@ impl Stepper {
         let stopped = unsafe { Stopped::new(registers_of(context), self.bounds) };
         const GUARDED: u64 = 100;
         self.buffer.clear();
-        let is_guarded = self.steps.is_multiple_of(GUARDED) && self.memory.size() > 0;
+        // The engine's own iterator looks up WebAssembly code at each frame, from many places.
+        let is_guarded = !self.is_stock && self.steps.is_multiple_of(GUARDED);
         if is_guarded {
             self.memory.protect();
         }
@@ -572,7 +574,7 @@ fn walk_everywhere(walker: Walker, own: &Range<usize>) {
                     stepper.unwalkable,
                     stepper.walked
                 );
-                assert!(stepper.guarded > 0, "{called} after {runs}");
+                assert!(is_stock || stepper.guarded > 0, "{called} after {runs}");
                 seen.extend(stacks.into_iter().flatten().filter(is_line));
             }
             // Optimised code may have no instruction left of a function.
@@ -593,12 +595,30 @@ fn in_thread(run: impl FnOnce(&Range<usize>) + Send + 'static) {
     thread.unwrap().join().unwrap();
 }
 
+/// Runs a test of this file in a process of its own: no other test is to find memory that it cannot write to.
+fn in_process(test: &str, run: impl FnOnce(&Range<usize>) + Send + 'static) {
+    const ALONE: &str = "STROBE_TEST_ALONE";
+    if env::var_os(ALONE).is_some() {
+        return in_thread(run);
+    }
+    let test = format!("every_instruction::{test}");
+    let status = Command::new(env::current_exe().unwrap())
+        .args([&test, "--exact", "--nocapture"])
+        .env(ALONE, "1")
+        .status();
+    assert!(status.unwrap().success(), "{test} has failed");
+}
+
 #[test]
 fn the_table_walk_is_right_at_every_instruction() {
-    in_thread(|own| walk_everywhere(Walker::Table, own));
+    in_process("the_table_walk_is_right_at_every_instruction", |own| {
+        walk_everywhere(Walker::Table, own);
+    });
 }
 
 #[test]
 fn the_stock_walk_is_right_at_every_instruction() {
-    in_thread(|own| walk_everywhere(Walker::Stock, own));
+    in_process("the_stock_walk_is_right_at_every_instruction", |own| {
+        walk_everywhere(Walker::Stock, own);
+    });
 }

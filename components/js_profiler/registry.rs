@@ -349,8 +349,8 @@ pub mod tests {
     use crate::event_loop::SessionOptions;
     use crate::failure::{Failure, OnTrace};
     use crate::session::Ended;
+    use crate::spidermonkey::Walker;
     use crate::spidermonkey::tests::TestContext;
-    use crate::spidermonkey::{EngineMode, Walker};
     use crate::work::MarkerFilter;
     use crate::{EventLoop, serve};
 
