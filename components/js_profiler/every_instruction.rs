@@ -114,6 +114,11 @@ impl EngineMemory {
             };
             ranges = ranges.into_iter().flat_map(without).collect();
         }
+        assert!(ranges.len() <= GUARDED.len());
+        for (range, [first, last]) in ranges.iter().zip(&GUARDED) {
+            first.store(range.start, Ordering::SeqCst);
+            last.store(range.end - 1, Ordering::SeqCst);
+        }
         Self { ranges }
     }
 
@@ -137,6 +142,17 @@ impl EngineMemory {
             unsafe { libc::mprotect(range.start as *mut libc::c_void, range.len(), protection) };
         }
     }
+}
+
+/// The first and the last byte of each range that is, or has just been, not to be written to.
+static GUARDED: [[AtomicUsize; 2]; 64] = [const { [AtomicUsize::new(0), AtomicUsize::new(0)] }; 64];
+
+/// For another thread, which may have been about to write when memory could be written to again.
+fn is_guarded(address: usize) -> bool {
+    GUARDED.iter().any(|[first, last]| {
+        let range = first.load(Ordering::SeqCst)..=last.load(Ordering::SeqCst);
+        address != 0 && range.contains(&address)
+    })
 }
 
 fn this_thread() -> libc::pid_t {
@@ -174,7 +190,8 @@ unsafe extern "C" fn on_fault(
         }
         // SAFETY: it is this thread's, which does not change the ranges meanwhile.
         unsafe { (*stepper).memory.unprotect() };
-    } else if walking != 0 {
+    // SAFETY: as above.
+    } else if is_guarded(unsafe { (*info).si_addr() }.addr()) {
         while WALKING.load(Ordering::SeqCst) != 0 {
             hint::spin_loop();
         }
