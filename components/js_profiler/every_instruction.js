@@ -98,6 +98,13 @@ function webAssembly() { // webAssembly > inner
   }
 }
 
+// Without what keeps Ion code from calling WebAssembly directly.
+function wasmCalls() { // wasmCalls > inner expect
+  let sum = 0;
+  for (let i = 0; i < 3; i++) { sum += calling(i) + load(i); }
+  expect(sum, 9);
+}
+
 let evaluations = 0;
 function evaluator() { // evaluator > evaluated
   evaluations += 1;

@@ -35,7 +35,7 @@ use crate::suspend::{StackBounds, Stopped, current_stack_bounds, registers_of};
 const PROGRAMS: &str = include_str!("every_instruction.js");
 
 /// What is called, each after it has run so often: in the interpreter, in Baseline code and in Ion code.
-const CALLED: [&str; 17] = [
+const CALLED: [&str; 18] = [
     "calls",
     "recursion",
     "callbacks",
@@ -45,6 +45,7 @@ const CALLED: [&str; 17] = [
     "exceptions",
     "classes",
     "webAssembly",
+    "wasmCalls",
     "evaluator",
     "indirect",
     "redefinition",

@@ -159,6 +159,21 @@ bool JitCode::isCallWithin(uintptr_t returnAddress, uintptr_t callee) const {
   return isSame && CalleeOfCall(returnAddress) == callee;
 }
 
+bool JitCode::isFakeReturnAddress(uintptr_t returnAddress, const JitcodeGlobalEntry* caller) const {
+  // `movabs returnAddress, register` and `push register`. A prefix selects the upper half of the registers.
+  constexpr size_t LongestPush = 2;
+  auto isOfCaller = [&](uintptr_t address) { return caller->containsPointer(reinterpret_cast<void*>(address)); };
+  if (!isOfCaller(returnAddress) || !isOfCaller(returnAddress - sizeof(uintptr_t) - LongestPush)) {
+    return false;
+  }
+  const auto* end = reinterpret_cast<const uint8_t*>(returnAddress);
+  bool isPush = (end[-1] & 0xF8) == 0x50;
+  size_t pushLength = isPush && end[-2] == 0x41 ? LongestPush : 1;
+  uintptr_t loaded;
+  memcpy(&loaded, end - pushLength - sizeof(loaded), sizeof(loaded));
+  return isPush && loaded == returnAddress;
+}
+
 bool JitCode::isBaselineCacheCall(uintptr_t returnAddress) const {
   const JitcodeGlobalEntry* caller = entry(returnAddress);
   bool isBaseline =

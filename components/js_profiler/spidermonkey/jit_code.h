@@ -90,6 +90,8 @@ class JitCode {
 
   // Whether a word is a return address into a piece of code, behind a call of `callee` in the same piece.
   bool isCallWithin(uintptr_t returnAddress, uintptr_t callee) const;
+  // Whether code has pushed a return address of its own, to make an exit frame.
+  bool isFakeReturnAddress(uintptr_t returnAddress, const js::jit::JitcodeGlobalEntry* caller) const;
   // Whether a return address is where code of Baseline calls an inline cache.
   bool isBaselineCacheCall(uintptr_t returnAddress) const;
   // Whether a return address is where this Ion code calls the engine to attach to an inline cache. It is also what

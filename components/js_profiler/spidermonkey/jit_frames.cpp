@@ -205,6 +205,11 @@ Walked JitFrames::inCode(StrobeRegisters registers, bool leaf) {
         // The code is making the frame of a generator that it resumes, which will return to it.
         return emitFrom(link);
       }
+      if (link.callerType == FrameType::IonJS && entry->isIon() &&
+          code_.isFakeReturnAddress(link.returnAddress, entry)) {
+        // The code has made an exit frame, to call WebAssembly without a stub in between: GenerateDirectCallFromJit.
+        return emitFrom(link);
+      }
       return emitFunction(frame, link.returnAddress, registers.pc, leaf, entry) == Walked::Done ? emitFrom(link)
                                                                                                : Walked::Inconsistent;
     case JitCodeKind::IonCache: {

@@ -98,6 +98,8 @@ const KINDS: &str = "
     ? asyncFunction: (root) > (test) > asyncFunction > awaiting > beforeAwait > busyInTurn > busy
     promiseReaction: (root) > reaction > busyInTurn > busy
     ? promiseReaction: (root) > (test) > promiseReaction
+    ? promiseReaction: (root) > (test) > promiseReaction > [resolve]
+    ? promiseReaction: (root) > (test) > promiseReaction > [then]
     ? promiseReaction: (root) > promiseReaction > [resolve]
     ? promiseReaction: (root) > promiseReaction > [then]
     messageListener: (root) > onMessage > busyInTurn > busy

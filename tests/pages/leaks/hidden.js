@@ -279,6 +279,21 @@ function hiddenRecursion(depth, call) {
   return depth;
 }
 
+// Only frames of Ion code are small enough for this depth: the stack has no room for as many of Baseline's.
+function hiddenDeepRecursion(depth, call) {
+  for (;;) {
+    try {
+      hiddenRecursion(depth, () => {});
+      break;
+    } catch {
+      for (let i = 0; i < 100; i++) {
+        hiddenRecursion(100, () => {});
+      }
+    }
+  }
+  hiddenRecursion(depth, call);
+}
+
 function hiddenRecursionByMap(depth, call) {
   return depth === 0 ? [call()] : [1].map(() => hiddenRecursionByMap(depth - 1, call));
 }

@@ -134,7 +134,7 @@ const CASES = {
 
   "depth": sync(() => visible(() => hiddenRecursion(50, hiddenSpin))),
   "depth below a callback": sync(() => visible(() => hiddenRecursion(50, visibleCallback))),
-  "more depth than is walked": sync(() => visible(() => hiddenRecursion(5000, visibleCallback))),
+  "more depth than is walked": sync(() => visible(() => hiddenDeepRecursion(5000, visibleCallback))),
   "depth, with built-ins in between": sync(() => visible(() => hiddenRecursionByMap(400, visibleCallback))),
   "depth on top of the page's": sync(() => visible(() => visibleRecursion(300, () => hiddenRecursion(400, hiddenSpin)))),
 
