@@ -78,6 +78,7 @@ pub struct Visit<'a> {
     result_path: String,
     time_bound: Duration,
     checkpoint: Box<Checkpoint<'a>>,
+    is_recorded: bool,
 }
 
 impl<'a> Visit<'a> {
@@ -91,6 +92,7 @@ impl<'a> Visit<'a> {
             result_path: "/result".to_owned(),
             time_bound: TIME_BOUND,
             checkpoint: Box::new(|name, _| panic!("no checkpoint {name} is expected")),
+            is_recorded: false,
         }
     }
 
@@ -109,6 +111,12 @@ impl<'a> Visit<'a> {
     /// What the browser logs, as RUST_LOG says it.
     pub fn log(mut self, filter: &str) -> Self {
         self.log = Some(filter.to_owned());
+        self
+    }
+
+    /// Everything in the browser is recorded, until the page closes. There may be no other page.
+    pub fn recorded(mut self) -> Self {
+        self.is_recorded = true;
         self
     }
 
@@ -240,6 +248,11 @@ pub(crate) struct Browser {
 impl Browser {
     fn start(visit: &Visit) -> Self {
         let mut command = Command::new(binary());
+        if visit.is_recorded {
+            let duration = visit.time_bound.as_secs().to_string();
+            command.args(["profile", "--duration", &duration, "--format", "firefox"]);
+            command.args(["--output", "/dev/null"]);
+        }
         command.arg("--headless");
         for preference in &visit.preferences {
             command.args(["--pref", preference]);

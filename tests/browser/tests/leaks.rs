@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use browser_tests::{Frame, Sample, Site, Trace, report};
+use browser_tests::{Frame, Sample, Site, Trace, Visit, report};
 use serde_json::Value;
 
 /// Which of the pages in tests/pages/leaks has the cases.
@@ -141,7 +141,11 @@ const MUTED: Group = Group {
         case("more depth than is walked", VISIBLE_CALLBACK),
         case(
             "depth on top of the page's",
-            &["visible > (anonymous) > visibleRecursion*301 > (anonymous)"],
+            ON_TOP_OF_DEPTH,
+        ),
+        case(
+            "more depth than is walked, on top of the page's",
+            ON_TOP_OF_DEPTH,
         ),
         case("depth, with built-ins in between", VISIBLE_CALLBACK),
         case("long name", CALLED),
@@ -163,6 +167,8 @@ const MUTED: Group = Group {
     ],
 };
 
+/// What is hidden takes no place from the page's own frames.
+const ON_TOP_OF_DEPTH: &[&str] = &["visible > (anonymous) > visibleRecursion*301 > (anonymous)"];
 /// A function of the page that hidden code calls.
 const VISIBLE_CALLBACK: &[&str] = &[
     "visible > (anonymous) > visibleCallback > visibleSpin > during > visibleStep",
@@ -257,6 +263,12 @@ const REALMS: Group = Group {
         case("built-ins", CALLED_BY_ARROW),
         case("depth", CALLED_BY_ARROW),
         case("depth below a callback", VISIBLE_CALLBACK),
+        case("depth on top of the page's", ON_TOP_OF_DEPTH),
+        case("more depth than is walked", VISIBLE_CALLBACK),
+        case(
+            "more depth than is walked, on top of the page's",
+            ON_TOP_OF_DEPTH,
+        ),
         case("throws", CALLED_BY_ARROW),
         case("callback", VISIBLE_CALLBACK),
         case(
@@ -487,12 +499,20 @@ fn label(frame: &Frame) -> String {
 
 impl Group {
     fn run(&self) {
+        self.run_in(|visit| visit);
+    }
+
+    /// While everything in the browser is recorded: the page's trace must be the same.
+    fn run_recorded(&self) {
+        self.run_in(|visit| visit.recorded());
+    }
+
+    fn run_in(&self, how: impl for<'a> FnOnce(Visit<'a>) -> Visit<'a>) {
         // Its frames may not profile.
         let other = Site::plain().headers_by_query().serve();
         let site = site();
         let page = format!("/leaks/{}.html?other={}", self.page, other.origin());
-        let result = site
-            .visit(&page)
+        let result = how(site.visit(&page))
             .preference("dom_sharedworker_enabled=true")
             .preference("dom_serviceworker_enabled=true")
             // Without which Servo has no place to register service workers in.
@@ -532,6 +552,11 @@ fn scripts_of_another_origin() {
 }
 
 #[test]
+fn scripts_of_another_origin_during_a_recording() {
+    MUTED.run_recorded();
+}
+
+#[test]
 fn ways_to_load_a_script() {
     LOADS.run();
 }
@@ -539,6 +564,11 @@ fn ways_to_load_a_script() {
 #[test]
 fn frames() {
     REALMS.run();
+}
+
+#[test]
+fn frames_during_a_recording() {
+    REALMS.run_recorded();
 }
 
 #[test]

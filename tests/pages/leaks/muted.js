@@ -23,15 +23,6 @@ function visibleThrow() {
   throw new Error("visible");
 }
 
-function visibleRecursion(depth, call) {
-  if (depth === 0) {
-    call();
-  } else {
-    visibleRecursion(depth - 1, call);
-  }
-  return depth;
-}
-
 function visibleSmall(x, i) {
   for (let j = 0; j < 10; j++) {
     x = (Math.imul(x, 31) + i + j) | 0;
@@ -137,6 +128,9 @@ const CASES = {
   "more depth than is walked": sync(() => visible(() => hiddenDeepRecursion(5000, visibleCallback))),
   "depth, with built-ins in between": sync(() => visible(() => hiddenRecursionByMap(400, visibleCallback))),
   "depth on top of the page's": sync(() => visible(() => visibleRecursion(300, () => hiddenRecursion(400, hiddenSpin)))),
+  "more depth than is walked, on top of the page's": sync(() => {
+    visible(() => visibleRecursion(300, () => hiddenDeepRecursion(5000, hiddenSpin)));
+  }),
 
   "long name": sync(() => visible(hiddenLongNames)),
 

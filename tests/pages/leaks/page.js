@@ -40,6 +40,15 @@ function visibleStep() {
   return x;
 }
 
+function visibleRecursion(depth, call) {
+  if (depth === 0) {
+    call();
+  } else {
+    visibleRecursion(depth - 1, call);
+  }
+  return depth;
+}
+
 function visibleSpin() {
   during(visibleStep);
 }

@@ -120,6 +120,13 @@ const CASES = {
   "built-ins": called(() => visible(() => frameWindow.hiddenBuiltIn("sort"))),
   "depth": called(() => visible(() => frameWindow.hiddenRecursion(50, frameWindow.hiddenSpin))),
   "depth below a callback": called(() => visible(() => frameWindow.hiddenRecursion(50, visibleCallback))),
+  "depth on top of the page's": called(() => {
+    visible(() => visibleRecursion(300, () => frameWindow.hiddenRecursion(400, frameWindow.hiddenSpin)));
+  }),
+  "more depth than is walked": called(() => visible(() => frameWindow.hiddenDeepRecursion(5000, visibleCallback))),
+  "more depth than is walked, on top of the page's": called(() => {
+    visible(() => visibleRecursion(300, () => frameWindow.hiddenDeepRecursion(5000, frameWindow.hiddenSpin)));
+  }),
   "throws": called(() => visible(() => { try { frameWindow.hiddenThrow(); } catch { /* As expected. */ } })),
   "callback": called(() => visible(() => frameWindow.hiddenCall(visibleCallback))),
   "its built-in": called(() => {
