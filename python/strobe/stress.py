@@ -50,7 +50,7 @@ LAST_BOUND = 30.0
 STARVED = 2.0
 # Seconds in which a page that outlives a killed process must have beaten.
 KILL_BOUND = 30.0
-# Failures of one episode that are told; a page can find the same one again and again.
+# Of one episode, failures that pages have found: a page can find the same one again and again.
 MOST_FAILURES = 5
 MOST_CORES_KEPT = 3
 # What a process may hold more of, beyond what it holds more of without profilers.
@@ -123,6 +123,7 @@ def stress(
     binary = find_binary(release)
     folder = paths.target_dir() / "stress"
     folder.mkdir(parents=True, exist_ok=True)
+    figures = folder / f"seed-{stem_of(seed, configuration.name if configuration else '')}.json"
     what = f"episode {episode}" if episode is not None else f"{minutes:g} min"
     print(f"stress: {what}, --seed {seed}, with {shown_from_here(binary)}")
     totals = Totals()
@@ -140,14 +141,14 @@ def stress(
                 one = dataclasses.replace(one, duration=min(one.duration, left))
             run.episode(one)
             totals.seconds = time.monotonic() - started
-            save(folder / f"seed-{seed}.json", binary, seed, totals)
+            save(figures, binary, seed, totals)
     finally:
         totals.seconds = time.monotonic() - started
         if configuration is not None:
             missing = stress_changes.what_was_not_done(totals, profile)
             totals.failures += [Failure(seed, episode or 0, configuration.name, what) for what in missing]
-        print(f"\n{totals.report(release)}\n\nThe figures are in {shown_from_here(folder / f'seed-{seed}.json')}")
-        save(folder / f"seed-{seed}.json", binary, seed, totals)
+        print(f"\n{totals.report(release)}\n\nThe figures are in {shown_from_here(figures)}")
+        save(figures, binary, seed, totals)
     if configuration is not None:
         print(stress_changes.summary(configuration, totals))
     if totals.failures:
@@ -161,6 +162,11 @@ def wanted_episodes(seed: int, features: list[str]):
         if not features or make_episode(seed, number).feature in features:
             yield number
         number += 1
+
+
+def stem_of(seed: int, feature: str) -> str:
+    """The beginning of the names of files: a configuration has its own."""
+    return f"{seed}-{re.sub('[:,]', '-', feature)}" if feature in CONFIGURATIONS else str(seed)
 
 
 def find_binary(release: bool) -> Path:
@@ -281,7 +287,7 @@ class Play:
         self.episode = episode
         self.binary = binary
         self.profile = profile
-        self.stem = folder / f"{episode.seed}-{episode.number}{label}"
+        self.stem = folder / f"{stem_of(episode.seed, episode.feature)}-{episode.number}{label}"
         self.log = Path(f"{self.stem}.log")
         self.failures: list[Failure] = []
         self.counts: dict[str, int] = {"starts": 1}
@@ -465,10 +471,12 @@ class Play:
     def take_found(self):
         with contextlib.suppress(queue.Empty):
             while True:
-                self.fail(self.found.get_nowait())
+                found = self.found.get_nowait()
+                if len(self.failures) < MOST_FAILURES:
+                    self.fail(found)
 
     def fail(self, what: str, saved: list[Path] = ()):
-        if len(self.failures) < MOST_FAILURES and what not in (failure.what for failure in self.failures):
+        if what not in (failure.what for failure in self.failures):
             places = [shown_from_here(place) for place in (*saved, self.log)]
             episode = self.episode
             self.failures.append(Failure(episode.seed, episode.number, episode.feature, what, places))

@@ -44,6 +44,13 @@ actions.startWorker = function startWorker() {
     }
 };
 
+// For a document that has its workers do all that is done.
+function keepWorkers() {
+    while (workers.size < MOST_WORKERS && depth < DEEPEST) {
+        actions.startWorker();
+    }
+}
+
 actions.endWorker = function endWorker() {
     if (!workers.size) {
         return;

@@ -60,7 +60,7 @@ const KINDS = {
         return `function* ${name}_inner(n) {
             try {
                 for (let i = 0; i < n; i++) { yield ${inside}(i); }
-            } finally { count(1); }
+            } finally { gather(1); }
         }
         function* ${name}_outer(n) {
             yield* ${name}_inner(n);
@@ -334,7 +334,7 @@ const KINDS = {
         make.calls(`${name}_each`, each);
         make.calls(`${name}_map`, mapped);
         make.calls(`${name}_reduce`, reduced);
-        return `function ${name}_each(value, key) { count((key & 7) === 0 ? ${each}(value) : 1); }
+        return `function ${name}_each(value, key) { gather((key & 7) === 0 ? ${each}(value) : 1); }
         function ${name}_map(n) { return (n & 7) === 0 ? ${mapped}(n) : spin(n, 3); }
         function ${name}_reduce(sum, n) { return ((n & 7) === 0 ? sum + ${reduced}(n) : sum + n) | 0; }
         function ${name}_next() { return { done: this.i++ > 9, value: spin(this.i, 9) }; }
@@ -440,7 +440,7 @@ const KINDS = {
         make.calls(`${name}_listener`, listening);
         make.calls(`${name}_mutation`, listening);
         make.calls(ROOT, `${name}_mutation`);
-        return `function ${name}_listener(event) { count(${listening}(event.type.length)); }
+        return `function ${name}_listener(event) { gather(${listening}(event.type.length)); }
         function ${name}_mutation(records, observer) { observer.disconnect(); ${listening}(records.length); }
         function ${name}(n) {
             ${make.start()}

@@ -8,8 +8,9 @@
 // random is done, mostly with profilers. It tells ./mach stress at each heartbeat what has been done since the last.
 //
 // The address says what: `seed`, from which everything follows but the time that it takes; `with`, the things that
-// may be done and how likely each is; `programs`, the kinds of programs that are likelier than others; `profile=no`
-// to do all the rest.
+// may be done and how likely each is; `programs`, the kinds of programs that are likelier than others; `changes`, if
+// the programs of engine_changes.js are run instead, whether in documents (`page`) or in their workers (`worker`);
+// `profile=no` to do all the rest.
 
 const parameters = new URLSearchParams(location.search);
 // Where it was loaded from. After a race of pushState() with a navigation to another site, Servo 0.7.0 gives a document
@@ -28,6 +29,10 @@ const weights = JSON.parse(parameters.get("with") ?? "{}");
 const profiles = parameters.get("profile") !== "no";
 // Whether every stack of a trace must be one that can be.
 const checksStacks = parameters.get("check") !== "no";
+const changesPlace = parameters.get("changes");
+const changesEngine = changesPlace === (hasDocument ? "page" : "worker");
+// A document that leaves that to its workers leaves them the processor, too.
+const isIdle = hasDocument && changesPlace === "worker";
 
 // Of this event loop alone: no other has functions with such names.
 const identity = `${Date.now().toString(36)}${Math.floor(Math.random() * 2 ** 32).toString(36)}`;
@@ -63,6 +68,7 @@ function reportFailure(text) {
 // Programs
 
 const MOST_PROGRAMS = 12;
+const makesPrograms = !changesEngine && !isIdle;
 const programs = [];
 let programsMade = 0;
 
@@ -95,7 +101,8 @@ function makeProgram() {
     const maker = new Maker(random, prefix, JSON.parse(parameters.get("programs") ?? "{}"));
     const functions = random.between(1, 40);
     const program = maker.make(functions);
-    callGraph.add(program.edges);
+    // It may be called by way of a frame, too.
+    callGraph.add(`${program.edges}\nrunInFrame > ${program.entry}`);
     const names = Array.from({ length: functions }, (_, i) => `${prefix}${i}`);
     DEFINITIONS[random.oneOf(Object.keys(DEFINITIONS))](program.text, names);
     program.run = globalThis[program.entry];
@@ -136,7 +143,7 @@ async function answerOf(promise) {
     }
 }
 
-async function startProfiler() {
+function startProfiler() {
     const options = {
         sampleInterval: choices.oneOf(INTERVALS),
         maxBufferSize: choices.oneOf(BUFFER_SIZES),
@@ -150,16 +157,22 @@ async function startProfiler() {
     if (running.size >= MOST_PROFILERS) {
         return;
     }
-    const isOld = choices.chance(0.5);
-    const session = { options, profiler: null };
+    begin({ options, profiler: null, isFull: false }, choices.chance(0.5), choices.chance(0.5));
+}
+
+async function begin(session, isOld, isWatched) {
+    const { options } = session;
     running.add(session);
     try {
         session.profiler = isOld
             ? await answerOf(performance.profile(options))
             : new Profiler(options);
         tally("profilersStarted");
-        if (choices.chance(0.5)) {
-            session.profiler.onsamplebufferfull = onFull;
+        if (isWatched) {
+            session.profiler.onsamplebufferfull = function onFull() {
+                session.isFull = true;
+                tally("buffersFull");
+            };
         }
     } catch (error) {
         running.delete(session);
@@ -176,10 +189,6 @@ function isConcurrency(error) {
     return error instanceof TypeError && /concurrent/.test(error.message);
 }
 
-function onFull() {
-    tally("buffersFull");
-}
-
 function takeProfiler() {
     const started = [...running].filter(({ profiler }) => profiler !== null);
     if (!started.length) {
@@ -190,12 +199,15 @@ function takeProfiler() {
     return session;
 }
 
-async function stopProfiler() {
+function stopProfiler() {
     const session = takeProfiler();
     const again = choices.chance(0.2);
-    if (session === null) {
-        return;
+    if (session !== null) {
+        end(session, again);
     }
+}
+
+async function end(session, again) {
     try {
         const trace = await answerOf(session.profiler.stop());
         tally("profilersStopped");
@@ -207,6 +219,24 @@ async function stopProfiler() {
         if (!isPlanned(error)) {
             reportFailure(`a profiler could not be stopped: ${describe(error)}`);
         }
+    }
+}
+
+// Where the engine is changed a session as fast as possible is always there, and another when its buffer is full.
+let standing = null;
+
+function keepProfiling() {
+    if (!profiles) {
+        return;
+    }
+    if (running.has(standing) && standing.isFull) {
+        running.delete(standing);
+        end(standing, false);
+    }
+    if (!running.has(standing)) {
+        const options = { sampleInterval: 0, maxBufferSize: choices.oneOf([200, 2000, 20_000]) };
+        standing = { options, profiler: null, isFull: false };
+        begin(standing, false, true);
     }
 }
 
@@ -299,6 +329,9 @@ function checkTrace(trace, options) {
             return;
         }
     }
+    if (changesEngine) {
+        checkBuiltIns(trace);
+    }
     if (checksStacks) {
         checkCalls(trace);
     }
@@ -310,7 +343,7 @@ function checkCalls(trace) {
     // Of programs alone: what calls what in these files is not in the graph.
     for (const [edge, { samples, example }] of Object.entries(sums.falseEdges)) {
         const [, callee] = edge.split(" > ");
-        if (GENERATED.test(callee)) {
+        if (GENERATED.test(callee) || (changesEngine && CHANGING_FUNCTIONS.has(callee))) {
             tally("falseEdges", samples);
             reportFailure(`${samples} samples with the false edge ${edge}, as ${example}`);
         }
@@ -323,7 +356,8 @@ const actions = { startProfiler, stopProfiler, abandonProfiler, startWrongly, ob
 const needProfilers = ["startProfiler", "stopProfiler", "abandonProfiler", "startWrongly", "observeProfiles"];
 
 function act() {
-    const possible = Object.entries({ makeProgram: 2, startProfiler: 6, stopProfiler: 5, ...weights });
+    const usual = { makeProgram: makesPrograms ? 2 : 0, startProfiler: 6, stopProfiler: 5 };
+    const possible = Object.entries({ ...usual, ...weights });
     const chosen = random.weighted(Object.fromEntries(possible.filter(([name]) => name in actions)));
     // Without profilers the random numbers are others; the mix is the same.
     if (profiles || !needProfilers.includes(chosen)) {
@@ -373,6 +407,13 @@ function turn() {
             if (programs.length) {
                 runProgram(random.oneOf(programs));
             }
+            if (changesEngine && settlingFrom === null) {
+                keepProfiling();
+                runChanges();
+            }
+            if (isIdle && settlingFrom === null) {
+                keepWorkers();
+            }
             if (settlingFrom !== null) {
                 stopProfiler();
             } else if (random.chance(0.3)) {
@@ -385,7 +426,7 @@ function turn() {
     if (performance.now() - lastBeat > BEAT_INTERVAL) {
         beat();
     }
-    if (isQuiet || random.chance(0.3)) {
+    if (isQuiet || isIdle || random.chance(0.3)) {
         setTimeout(turn, random.below(LONGEST_PAUSE));
     } else {
         port2.postMessage(null);
@@ -466,7 +507,7 @@ function startTurns() {
     if (wasQuiet) {
         comeToRest();
     }
-    for (let i = isQuiet ? 0 : random.between(1, 3); i > 0; i--) {
+    for (let i = isQuiet || !makesPrograms ? 0 : random.between(1, 3); i > 0; i--) {
         makeProgram();
     }
     port2.postMessage(null);

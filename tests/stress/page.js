@@ -53,7 +53,11 @@ actions.callFrame = function callFrame() {
     document.body.append(frame);
     try {
         const inside = frame.contentWindow.Function("callee", "n", "return callee(n) + 1;");
-        runProgram({ run: (n) => inside(programs[0].run, n) });
+        runProgram({
+            run: function runInFrame(n) {
+                return inside(programs[0].run, n);
+            },
+        });
     } finally {
         frame.remove();
     }

@@ -53,10 +53,10 @@ function spinLong(x) {
     return burn() ? spin(x, 2000) : x | 0;
 }
 
-let counted = 0;
+let gathered = 0;
 
-function count(n) {
-    counted = (counted + n) | 0;
+function gather(n) {
+    gathered = (gathered + n) | 0;
 }
 
 let serial = 0;

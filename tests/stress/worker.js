@@ -14,6 +14,7 @@ importScripts(
     "generator.js",
     "runtime.js",
     "loop.js",
+    "engine_changes.js",
     "children.js",
 );
 
@@ -55,6 +56,9 @@ actions.runForEver = function runForEver() {
 };
 
 function runForSomeTime() {
+    if (changesEngine) {
+        runChanges();
+    }
     for (let i = 0; i < 20 && programs.length; i++) {
         runProgram(random.oneOf(programs));
     }
