@@ -185,3 +185,51 @@ function compiling() { // compiling > evaluated expect compiled
   const { load } = compiled(LOAD);
   expect(load(0), 0);
 }
+
+// The engine's functions for tests.
+const { gc, startgc, gcslice, gcstate, wasmHasTier2CompilationCompleted } = engine;
+
+const records = Array.from({ length: 20 }, (_, i) => ({ i, next: { i } }));
+function change(i) { records[i].next = { i }; return records[i].next.i; } // change >
+function changes() { // changes > change expect
+  for (let i = 0; i < 20; i++) { expect(change(i), i); }
+}
+// Code of functions that are not running is thrown away, and what nothing refers to is swept, with its code.
+function collection() { // collection > expect changes evaluated
+  const dead = new Function("x", "return x");
+  expect(dead(1), 1);
+  gc();
+  changes();
+}
+function slices() { // slices > changes
+  startgc(1);
+  while (gcstate() !== "NotActive") { changes(); gcslice(2000); }
+}
+
+// A function that is compiled by another thread meanwhile, and its code linked.
+let links = 0;
+function linking() { // linking > evaluated expect
+  links += 1;
+  const twice = new Function("x", `return x + x + ${links}`);
+  let sum = 0;
+  for (let i = 0; i < 3000; i++) { sum += twice(i); }
+  expect(sum, 2999 * 3000 + 3000 * links);
+}
+
+// (func (export "spin") (param i32) (result i32) (loop (local.set 0 (i32.sub (local.get 0) (i32.const 1)))
+// (br_if 0 (local.get 0))) (local.get 0)):
+const SPIN = [
+  0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00, 0x01, 0x06, 0x01, 0x60, 0x01, 0x7f, 0x01, 0x7f, 0x03, 0x02, 0x01,
+  0x00, 0x07, 0x08, 0x01, 0x04, 0x73, 0x70, 0x69, 0x6e, 0x00, 0x00, 0x0a, 0x14, 0x01, 0x12, 0x00, 0x03, 0x40, 0x20,
+  0x00, 0x41, 0x01, 0x6b, 0x21, 0x00, 0x20, 0x00, 0x0d, 0x00, 0x0b, 0x20, 0x00, 0x0b,
+];
+function tiers() { // tiers > compiled expect
+  const { spin } = compiled(SPIN);
+  for (let i = 0; i < 20; i++) { expect(spin(1000), 0); }
+}
+
+// The realm's functions are called while it goes away: nothing refers to it any more when it has returned.
+function realms() { // realms > expect evaluated
+  expect(inNewRealm("function ofRealm(x) { return x * 2; } ofRealm(21);"), 42);
+  gc();
+}

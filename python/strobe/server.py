@@ -5,6 +5,7 @@
 """A local HTTP server for pages that may profile themselves and post their results."""
 
 import queue
+import sys
 import threading
 from collections.abc import Callable
 from http import HTTPStatus
@@ -59,7 +60,7 @@ class PageServer:
         if at_checkpoint is not None:
             members["at_checkpoint"] = staticmethod(at_checkpoint)
         handler = type("Handler", (_Handler,), members)
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self._server = _Server(("127.0.0.1", 0), handler)
         self._server.daemon_threads = True
         self.origin = f"http://127.0.0.1:{self._server.server_address[1]}"
 
@@ -70,6 +71,13 @@ class PageServer:
     def __exit__(self, *_):
         self._server.shutdown()
         self._server.server_close()
+
+
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, request, client_address):
+        # A page may go away before it has its answer.
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):

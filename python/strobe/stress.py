@@ -90,6 +90,15 @@ SERVO_PANICS = (
     # A process of pages that was killed before it had told of its memory.
     re.compile(r"^UnregisterReporter: 'system-content-\d+' name is unknown \(thread MemoryProfiler, "),
 )
+# Deadlocks of Servo's own, in which there is no code of ours: by what each of two threads waits in.
+SERVO_DEADLOCKS = (
+    # A new worker has the lock of what hands out namespaces, and waits for the constellation to answer. The
+    # constellation, which is making a page in the same process, waits for that lock.
+    (
+        re.compile(r"lock_slow.*PipelineNamespace::set_installer_sender", re.DOTALL),
+        re.compile(r"recv.*PipelineNamespace::auto_install", re.DOTALL),
+    ),
+)
 # After which a panic ends the whole process.
 NO_UNWINDING = "panic in a function that cannot unwind"
 # Between the page and the reason.
@@ -263,6 +272,14 @@ def said(log: str) -> list[str]:
 def crashes(log: str) -> list[str]:
     """What it says of pages that have crashed; it ends with status 1 then."""
     return [line for line in said(log) if CRASHED in line]
+
+
+def is_servos_deadlock(stacks: str) -> bool:
+    """Whether stacks as gdb prints them show one."""
+    threads = re.split(r"^Thread \d+ ", stacks, flags=re.MULTILINE)
+    return any(
+        all(any(waits.search(thread) for thread in threads) for waits in deadlock) for deadlock in SERVO_DEADLOCKS
+    )
 
 
 def leaked(control: list[ProcessSize], measured: list[ProcessSize]) -> list[str]:
@@ -483,8 +500,13 @@ class Play:
 
     def hang(self, verdict: str):
         place = Path(f"{self.stem}.stacks.txt")
-        save_stacks(self.browser, place)
-        self.fail(verdict, [place])
+        self.judge_hang(verdict, place, save_stacks(self.browser, place))
+
+    def judge_hang(self, verdict: str, place: Path, stacks: str):
+        if is_servos_deadlock(stacks):
+            self.count("servoDeadlocks")
+        else:
+            self.fail(verdict, [place])
         raise Stuck
 
     def do(self, step: Step):
@@ -660,17 +682,16 @@ class Play:
         closes = ending == "close" and self.driver is None and self.episode.profile_command is None
         bound = BOUND if closes else ENDING_BOUND if self.last_kill is None else LAST_BOUND
         watchdog = Watchdog("the end of the browser", bound=bound)
-        saved = None
+        place = Path(f"{self.stem}.stacks.txt")
+        stacks = None
         while (status := browser.poll()) is None:
             if verdict := watchdog.look(read_activity(browser.pids())):
-                if saved is not None:
-                    self.fail(verdict, [saved])
-                    raise Stuck
-                saved = Path(f"{self.stem}.stacks.txt")
-                save_stacks(browser, saved)
+                if stacks is not None:
+                    self.judge_hang(verdict, place, stacks)
+                stacks = save_stacks(browser, place)
                 watchdog = Watchdog("the end of the browser, for the second time", bound=LAST_BOUND)
             time.sleep(LOOK / 2)
-        self.ended_starved = saved is None and watchdog.elapsed - watchdog.counted >= STARVED
+        self.ended_starved = stacks is None and watchdog.elapsed - watchdog.counted >= STARVED
         return status
 
     def _attend_end(self):

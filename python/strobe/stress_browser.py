@@ -22,7 +22,7 @@ from . import build, process, process_tree
 # The sampler takes the last real-time signal that nobody uses.
 SAMPLER_SIGNAL = signal.SIGRTMAX
 # Seconds that gdb may take to read the stacks of one process.
-DEBUGGER_BOUND = 120.0
+DEBUGGER_BOUND = 300.0
 CORE_PATTERN = Path("/proc/sys/kernel/core_pattern")
 # In /proc/PID/task/TID/status.
 SLEEPS = re.compile(r"^voluntary_ctxt_switches:\s+(\d+)$", re.MULTILINE)
@@ -275,16 +275,22 @@ def hold_thread(thread: int, seconds: float) -> bool:
     return True
 
 
-def save_stacks(browser: Browser, place: Path, debugger: str | None = shutil.which("gdb")):
-    """Writes what all threads of the browser are at."""
-    with place.open("w", encoding="utf-8") as file:
-        for pid in browser.pids():
-            file.write(f"process {pid}\n")
-            if debugger is None:
-                file.write(_kernel_stacks(pid))
-                continue
-            commands = ["-ex", "set pagination off", "-ex", "thread apply all backtrace 60"]
-            file.write(_output([debugger, "-batch", "-nx", *commands, "-p", str(pid)]))
+def save_stacks(browser: Browser, place: Path, debugger: str | None = shutil.which("gdb")) -> str:
+    """Writes what all threads of the browser are at, and gives it."""
+    parts = []
+    for pid in browser.pids():
+        parts.append(f"process {pid}\n")
+        if debugger is None:
+            parts.append(_kernel_stacks(pid))
+            continue
+        commands = ["-ex", "set pagination off", "-ex", "thread apply all backtrace 60"]
+        parts.append(_output([debugger, "-batch", "-nx", *commands, "-p", str(pid)]))
+        # A debugger that took too long was killed, and has left the process stopped.
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
+    text = "".join(parts)
+    place.write_text(text, encoding="utf-8")
+    return text
 
 
 def save_core_stacks(binary: Path, core: Path, place: Path, debugger: str | None = shutil.which("gdb")) -> str:

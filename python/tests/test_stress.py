@@ -25,7 +25,8 @@ from strobe.errors import MachError
 from strobe.process_size import ProcessSize
 from strobe.sample_counts import SampleCounts
 from strobe.stress_browser import Browser
-from strobe.stress_plan import FEATURES, Episode, Step, make_episode
+from strobe.stress_changes import CONFIGURATIONS
+from strobe.stress_plan import FEATURES, Episode, Step, make_changes_episode, make_episode
 from strobe.stress_report import Failure, Totals
 from strobe.stress_watchdog import HARD_BOUND, Activity, Watchdog, read_activity
 
@@ -391,6 +392,12 @@ class CoreTest(unittest.TestCase):
 
 
 class PlayTest(unittest.TestCase):
+    stacks = ""
+
+    def save_stacks(self, browser: Browser, place: Path) -> str:
+        place.write_text(self.stacks)
+        return self.stacks
+
     def play(self, what: str, **members):
         folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         script = folder / "fake.py"
@@ -400,7 +407,7 @@ class PlayTest(unittest.TestCase):
         binary.chmod(0o755)
         pages = [f"one.stress.test/stress/{what}?window=0&seed=1"]
         play = Play(episode(pages=pages, **members), binary, folder, True)
-        with mock.patch.object(stress, "save_stacks", lambda browser, place: place.touch()):
+        with mock.patch.object(stress, "save_stacks", self.save_stacks):
             play.run()
         # It is not the browser's own.
         for core in play.cores:
@@ -472,6 +479,36 @@ class PlayTest(unittest.TestCase):
             self.assertRegex(failure, "^hang: an answer that page 0 waits for has not come")
             (failure,) = self.failures("immortal")
             self.assertRegex(failure, "^hang: the end of the browser, for the second time")
+
+    def test_a_deadlock_of_servos(self):
+        constellation = "Thread 1 (x)\n#0 futex ()\n#1 lock_slow ()\n#2 PipelineNamespace::set_installer_sender ()\n"
+        worker = "Thread 2 (y)\n#0 futex ()\n#1 Channel::recv ()\n#2 PipelineNamespace::auto_install ()\n"
+        with mock.patch.object(
+            stress, "Watchdog", lambda what, bound=None: Watchdog(what, 60 if "heartbeat" in what else 0.3)
+        ):
+            self.stacks = constellation + worker
+            play = self.play("immortal")
+            self.assertEqual((play.failures, play.counts["servoDeadlocks"]), ([], 1))
+            # Each alone is none.
+            for self.stacks in (constellation, worker):
+                play = self.play("immortal")
+                self.assertEqual(len(play.failures), 1)
+                self.assertNotIn("servoDeadlocks", play.counts)
+
+    def test_a_debugger_that_takes_too_long_leaves_no_process_stopped(self):
+        sleeper = subprocess.Popen(["sleep", "60"])
+        self.addCleanup(sleeper.wait)
+        self.addCleanup(sleeper.kill)
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        debugger = folder / "gdb"
+        debugger.write_text(f"#!/bin/sh\nkill -STOP {sleeper.pid}\nexec sleep 60\n")
+        debugger.chmod(0o755)
+        browser = mock.Mock(pids=lambda: [sleeper.pid])
+        with mock.patch.object(stress_browser, "DEBUGGER_BOUND", 0.5):
+            text = stress_browser.save_stacks(browser, folder / "stacks", str(debugger))
+        self.assertIn("timed out after 0.5 seconds", text)
+        self.assertEqual((folder / "stacks").read_text(), text)
+        self.assertFalse(read_activity([sleeper.pid]).stopped)
 
     def test_sizes_are_taken_at_rest_after_the_same_work(self):
         with (
@@ -619,13 +656,14 @@ class ReportTest(unittest.TestCase):
 
 
 class CommandTest(unittest.TestCase):
-    def stress(self, *, minutes=1e-9, seed=1, number=None, features=(), outcomes=((),)) -> str:
+    def stress(self, *, minutes=1e-9, seed=1, number=None, features=(), outcomes=((),), counts=()) -> str:
         folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.episodes = []
 
         def play(run, one):
             self.episodes.append(one.number)
             run.totals.failures += outcomes[(len(self.episodes) - 1) % len(outcomes)]
+            run.totals.add(dict(counts))
 
         with (
             mock.patch.dict(os.environ, {stress.BINARY_VARIABLE: sys.executable}),
@@ -633,8 +671,11 @@ class CommandTest(unittest.TestCase):
             mock.patch.object(stress.Run, "episode", play),
             contextlib.redirect_stdout(io.StringIO()) as output,
         ):
-            stress.stress(minutes, seed, number, list(features), release=False)
-        self.saved = json.loads((folder / "stress" / f"seed-{seed}.json").read_text())
+            try:
+                stress.stress(minutes, seed, number, list(features), release=False)
+            finally:
+                for figures in (folder / "stress").glob(f"seed-{seed}*.json"):
+                    self.saved = json.loads(figures.read_text())
         return output.getvalue()
 
     def test_wrong_arguments(self):
@@ -660,3 +701,48 @@ class CommandTest(unittest.TestCase):
     def test_failures_fail(self):
         with self.assertRaisesRegex(MachError, "1 failures, see above"):
             self.stress(number=1, outcomes=[[Failure(1, 1, "x", "crash")]])
+
+    def test_a_configuration_of_the_engines_changes(self):
+        with self.assertRaisesRegex(MachError, r"there are programs, .*engine-changes:table\|stock,100us\|1ms,page\|w"):
+            self.stress(features=["engine-changes:table,2ms,page,single"])
+        with self.assertRaisesRegex(MachError, "--feature engine-changes:.* is for a run of its own"):
+            self.stress(features=["engine-changes:stock,1ms,worker,single", "programs"])
+        counts = {"checkedReads": 1200, "checkedReads of churn": 1200, "samples": 7, "samplesWithStack": 5}
+        feature = "engine-changes:table,100us,page,multiprocess"
+        with self.assertRaisesRegex(MachError, "3 failures, see above"):
+            self.stress(number=0, features=[feature], counts={"checkedReads of churn": 0})
+        self.assertEqual(
+            [failure["what"] for failure in self.saved["failures"]],
+            ["churn has read nothing", "no value was read", "no sample has a stack"],
+        )
+        output = self.stress(number=0, features=[feature], counts=counts)
+        self.assertIn("  churn: 1,200\n", output)
+        self.assertRegex(
+            output.splitlines()[-1],
+            f"^{feature}: . s, 1,200 checked reads, 0 wrong values, 7 samples .5 with a stack., 0 crashes, 0 failures$",
+        )
+
+
+class ConfigurationTest(unittest.TestCase):
+    def test_there_is_one_of_each_kind(self):
+        self.assertEqual(len(CONFIGURATIONS), 16)
+        options = {tuple(configuration.options()) for configuration in CONFIGURATIONS.values()}
+        # In a page or a worker is for the pages to know.
+        self.assertEqual(len(options), 8)
+
+    def test_its_episodes(self):
+        one = make_changes_episode(CONFIGURATIONS["engine-changes:stock,100us,worker,multiprocess"], 3, 4)
+        self.assertEqual(one, make_changes_episode(CONFIGURATIONS[one.feature], 3, 4))
+        self.assertEqual(
+            one.options,
+            ["--pref=js_profiling_stock_walker=true", "--pref=js_profiling_base_interval_us=100", "--multiprocess"],
+        )
+        for page in one.pages:
+            query = parse_qs(urlsplit(page).query)
+            self.assertEqual((query["changes"], query["check"]), (["worker"], ["no"]))
+        one = make_changes_episode(CONFIGURATIONS["engine-changes:table,1ms,page,single"], 3, 4)
+        self.assertNotIn("--multiprocess", one.options)
+        (page,) = one.pages
+        query = parse_qs(urlsplit(page).query)
+        self.assertEqual(query["changes"], ["page"])
+        self.assertNotIn("check", query)

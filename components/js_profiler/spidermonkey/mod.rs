@@ -729,11 +729,14 @@ pub fn code_of_lookups() -> [std::ops::Range<usize>; 2] {
 pub mod tests {
     use std::sync::LazyLock;
 
-    use mozjs::jsapi::{InitSelfHostedCode, OnNewGlobalHookOption};
-    use mozjs::jsval::UndefinedValue;
+    use mozjs::conversions::jsstr_to_string;
+    use mozjs::jsapi::{CallArgs, InitSelfHostedCode, JSObject, OnNewGlobalHookOption};
+    use mozjs::jsval::{JSVal, ObjectValue, UndefinedValue};
     use mozjs::realm::AutoRealm;
     use mozjs::rooted;
-    use mozjs::rust::wrappers2::JS_NewGlobalObject;
+    use mozjs::rust::wrappers2::{
+        GetTestingFunctions, JS_DefineFunction, JS_DefineProperty, JS_NewGlobalObject,
+    };
     use mozjs::rust::{CompileOptionsWrapper, RealmOptions, SIMPLE_GLOBAL_CLASS, evaluate_script};
     use mozjs_sys::jsapi::glue::JS_Init;
     use mozjs_sys::jsapi::{
@@ -764,7 +767,7 @@ pub mod tests {
         }
 
         /// Gives `run` what evaluates a script, of which the URL and the first line are given, in a new realm.
-        /// Once in a context.
+        /// Once in a context. Scripts have the engine's functions for tests, as `engine`, and `inNewRealm()`.
         pub fn with_scripts(&self, run: impl FnOnce(&mut dyn FnMut(&CStr, u32, &str))) {
             const STACK_QUOTA: usize = 1 << 20;
             const NURSERY: u32 = 256 << 10;
@@ -786,18 +789,18 @@ pub mod tests {
                 mozjs::context::JSContext::from_ptr(self.0)
             };
             let cx = &mut cx;
-            rooted!(&in(cx) let global = unsafe {
-                // SAFETY: the class and the options live as long as they are used.
-                JS_NewGlobalObject(
-                    cx,
-                    &SIMPLE_GLOBAL_CLASS,
-                    std::ptr::null_mut(),
-                    OnNewGlobalHookOption::FireOnNewGlobalHook,
-                    &*RealmOptions::default(),
-                )
-            });
+            rooted!(&in(cx) let global = new_global(cx));
             let mut realm = AutoRealm::new_from_handle(cx, global.handle());
             let cx = &mut *realm;
+            // SAFETY: all are of this context, and rooted.
+            unsafe {
+                rooted!(&in(cx) let engine = ObjectValue(GetTestingFunctions(cx)));
+                let (global, engine) = (global.handle(), engine.handle());
+                assert!(JS_DefineProperty(cx, global, c"engine".as_ptr(), engine, 0));
+                let name = c"inNewRealm".as_ptr();
+                let defined = JS_DefineFunction(cx, global, name, Some(in_new_realm), 1, 0);
+                assert!(!defined.is_null());
+            }
             run(&mut |url, line, script| {
                 rooted!(&in(cx) let mut value = UndefinedValue());
                 let options = CompileOptionsWrapper::new(cx, url.to_owned(), line);
@@ -811,6 +814,46 @@ pub mod tests {
             // SAFETY: it is this thread's, and stays on it.
             unsafe { EngineMode::new(self.0, walker) }
         }
+    }
+
+    fn new_global(cx: &mut mozjs::context::JSContext) -> *mut JSObject {
+        // SAFETY: the class and the options live as long as they are used.
+        unsafe {
+            JS_NewGlobalObject(
+                cx,
+                &SIMPLE_GLOBAL_CLASS,
+                std::ptr::null_mut(),
+                OnNewGlobalHookOption::FireOnNewGlobalHook,
+                &*RealmOptions::default(),
+            )
+        }
+    }
+
+    /// Evaluates a text, for a number, in a realm that is not used any more when it returns.
+    unsafe extern "C" fn in_new_realm(
+        cx: *mut JSContext,
+        argc: u32,
+        arguments: *mut JSVal,
+    ) -> bool {
+        // SAFETY: the engine gives them.
+        let (mut cx, arguments) = unsafe {
+            let cx = NonNull::new(cx).expect("there is a context");
+            (
+                mozjs::context::JSContext::from_ptr(cx),
+                CallArgs::from_vp(arguments, argc),
+            )
+        };
+        let cx = &mut cx;
+        let text = NonNull::new(arguments.get(0).to_string()).expect("it is a text");
+        // SAFETY: it is alive.
+        let text = unsafe { jsstr_to_string(cx, text) };
+        rooted!(&in(cx) let global = new_global(cx));
+        rooted!(&in(cx) let mut value = UndefinedValue());
+        let options = CompileOptionsWrapper::new(cx, c"https://a.test/realm.js".to_owned(), 1);
+        let result = evaluate_script(cx, global.handle(), &text, value.handle_mut(), options);
+        assert!(value.is_number());
+        arguments.rval().set(value.get());
+        result.is_ok()
     }
 
     extern "C" fn shut_down() {
