@@ -844,7 +844,9 @@ const EVENTS = [
     return typeof globalThis[name] === "function";
 });
 const INTERFACE_KEYS = 400;
-const changedInterfaces = new Set();
+// Servo 0.7.0 now and then makes an interface object anew, without profilers, too: the global's property is another one
+// then. What was written is read from the object that it was written to.
+const changedInterfaces = new Map();
 let interfaceName = "";
 let interfaceLength = 1;
 
@@ -855,21 +857,25 @@ function interfaceValue(i) {
 function chooseInterface(name, length) {
     interfaceName = name;
     interfaceLength = length;
-    if (!changedInterfaces.has(name)) {
-        changedInterfaces.add(name);
+    const known = changedInterfaces.get(name);
+    if (known !== globalThis[name]) {
+        if (known !== undefined) {
+            tally("interfacesMadeAnew");
+        }
+        changedInterfaces.set(name, globalThis[name]);
         addInterfaceKeys();
     }
 }
 
 function addInterfaceKeys() {
-    const called = globalThis[interfaceName];
+    const called = changedInterfaces.get(interfaceName);
     for (let i = 0; i < INTERFACE_KEYS; i++) {
         called[TABLE_KEYS[i]] = interfaceValue(i);
     }
 }
 
 function askInterface() {
-    const called = globalThis[interfaceName];
+    const called = changedInterfaces.get(interfaceName);
     for (let i = 0; i < INTERFACE_KEYS; i++) {
         const key = TABLE_KEYS[i];
         const value = interfaceValue(i);
@@ -894,7 +900,7 @@ function askInterfaceName(called) {
 
 // The interface object itself gets other tables and slots.
 function changeInterface() {
-    const called = globalThis[interfaceName];
+    const called = changedInterfaces.get(interfaceName);
     for (let i = 0; i < INTERFACE_KEYS; i += 1 + random.below(5)) {
         delete called[TABLE_KEYS[i]];
         checkRead(Object.hasOwn(called, TABLE_KEYS[i]), false, "hasOwn of what was deleted from", interfaceName);

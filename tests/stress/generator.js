@@ -302,6 +302,10 @@ const KINDS = {
         make.calls(name, "wasm-function[1]", "wasm-function[2]", "wasm-function[3]");
         make.calls("wasm-function[1]", called);
         make.calls("wasm-function[3]", "wasm-function[3]", called);
+        if (filesAreMuted) {
+            // So is the WebAssembly that they compile, but not the functions of a script in the document.
+            make.calls(name, called);
+        }
         return `function ${name}(n) {
             ${make.start()}
             const wasm = wasmOf(${called});

@@ -27,6 +27,8 @@ const random = new Random(seed);
 const choices = new Random(`${seed} profilers`);
 const weights = JSON.parse(parameters.get("with") ?? "{}");
 const profiles = parameters.get("profile") !== "no";
+// In a sandbox without an origin every file is of another.
+const filesAreMuted = hasDocument && origin === "null";
 // Whether every stack of a trace must be one that can be.
 const checksStacks = parameters.get("check") !== "no";
 const changesPlace = parameters.get("changes");
