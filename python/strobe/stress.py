@@ -482,6 +482,8 @@ class Play:
         else:
             may_end = self.last_kill is not None or self.episode.short_of_memory
             is_expected = may_end and (status in (0, 1) or self.was_denied_memory())
+            # Its last page may be the one that a panic of Servo's has ended.
+            is_expected |= status == 1 and self.was_page_ended_by_servo()
         if not is_expected:
             self.fail(f"the browser {process.describe_status(status) if status else 'ended'} by itself")
 
@@ -719,11 +721,14 @@ class Play:
             allowed |= {-1, -2, -15, 1}
         if episode.profile_command is not None and not self.was_ready:
             allowed.add(1)
-        if episode.short_of_memory or any(is_servo_panic(line.partition(CRASHED)[2]) for line in crashes(log)):
+        if episode.short_of_memory or self.was_page_ended_by_servo():
             allowed.add(1)
         if status not in allowed and not (status < 0 and self.was_denied_memory()):
             why = "".join(f": {line}" for line in said(log)[-1:])
             self.fail(f"the browser {process.describe_status(status)}{why}")
+
+    def was_page_ended_by_servo(self) -> bool:
+        return any(is_servo_panic(line.partition(CRASHED)[2]) for line in crashes(self.read_output()))
 
     def read_output(self) -> str:
         return self.log.read_text(encoding="utf-8", errors="replace")

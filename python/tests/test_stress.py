@@ -65,7 +65,7 @@ if what == "counting":
           " collecting: 0, unwalkable: 0, truncated: 0 }", file=sys.stderr, flush=True)
 closed = settled = quiet = False
 turns = 0
-while not closed and not (ended and what != "immortal"):
+while not closed and not (ended and what != "immortal") and not what.endswith("-last"):
     time.sleep(0.01)
     if what != "silent":
         turns += 1
@@ -78,9 +78,9 @@ while not closed and not (ended and what != "immortal"):
 if ended and what == "sulking":
     print("strobe: no bricks", file=sys.stderr, flush=True)
     sys.exit(5)
-if ended and what in ("servos", "brickless"):
+if ended and what in ("servos", "brickless") or what.endswith("-last"):
     frame = "parent_proxy.currently_active().is_some() (thread Script#3, /a/windowproxy.rs:943:13)"
-    why = f"assertion failed: {frame}" if what == "servos" else "no bricks (thread a, x.rs:1:1)"
+    why = f"assertion failed: {frame}" if what.startswith("servos") else "no bricks (thread a, x.rs:1:1)"
     print(f"[2026-11-21T21:19:44Z ERROR strobe::crash] {why}", file=sys.stderr)
     print(f"strobe: http://a.test/ crashed: {why}", file=sys.stderr, flush=True)
     sys.exit(1)
@@ -443,6 +443,9 @@ class PlayTest(unittest.TestCase):
     def test_a_page_that_ends_the_browser_by_a_panic_of_servos(self):
         self.assertRegex(self.failures("brickless")[0], "^the browser failed with status 1: .* crashed: no bricks")
         self.assertEqual(self.failures("servos"), [])
+        # By itself, when that was its last page.
+        self.assertEqual(self.failures("servos-last"), [])
+        self.assertEqual(self.failures("brickless-last")[0], "the browser failed with status 1 by itself")
 
     def test_an_end_that_waits_for_a_shared_worker(self):
         play = self.play("sharing")
