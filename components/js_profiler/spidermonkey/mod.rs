@@ -82,6 +82,16 @@ impl FunctionKey {
         // SAFETY: reads the key.
         unsafe { strobe_hash_function(self) }
     }
+
+    /// Whether these are one function. A built-in may enter another realm while it runs.
+    #[cfg(test)]
+    pub fn is_function_of(&self, other: &Self) -> bool {
+        let realm = match self.kind {
+            FrameKind::Native => other.realm,
+            _ => self.realm,
+        };
+        Self { realm, ..*self } == *other
+    }
 }
 
 /// Functions that have been seen, for the walk to recognise.
