@@ -88,7 +88,7 @@ SERVO_PANICS = (
     # A message with a channel in it, which nobody takes any more while the browser ends (with debug assertions alone).
     re.compile(r"^assertion failed: self\.fd == -1 \(thread router-proxy, .*/ipc-channel-[^/]+/.*/mod\.rs:\d+:\d+\)$"),
     # Who waits for that thread to end is told of its panic.
-    re.compile(r"^Failed to join on the router proxy thread: Any .*\(thread .*/ipc-channel-[^/]+/.*/router\.rs:\d+:\d+\)$"),
+    re.compile(r"^Failed to join on the router proxy thread: Any .*/ipc-channel-[^/]+/.*router\.rs:\d+:\d+\)$"),
     # A process of pages that was killed before it had told of its memory.
     re.compile(r"^UnregisterReporter: 'system-content-\d+' name is unknown \(thread MemoryProfiler, "),
 )
