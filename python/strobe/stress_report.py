@@ -51,7 +51,6 @@ ROWS = {
     "unendedSharedWorkers": "ends that waited for a shared worker",
     "starvedEnds": "ends that waited for a processor",
     "unendedWorkers": "sampling threads that waited for a terminated worker",
-    "interfacesMadeAnew": "interface objects that Servo has made anew",
     "servoDeadlocks": "deadlocks of Servo's own that are known",
     "servoHangs": "hangs that are there without profilers, too",
 }

@@ -844,9 +844,11 @@ const EVENTS = [
     return typeof globalThis[name] === "function";
 });
 const INTERFACE_KEYS = 400;
-// Servo 0.7.0 now and then makes an interface object anew, without profilers, too: the global's property is another one
-// then. What was written is read from the object that it was written to.
-const changedInterfaces = new Map();
+// Not by way of `globalThis`, which may be the window of another document: see wasRemoved().
+const INTERFACES = Object.fromEntries([...EVENTS, "URLSearchParams"].map(function byName(name) {
+    return [name, globalThis[name]];
+}));
+const changedInterfaces = new Set();
 let interfaceName = "";
 let interfaceLength = 1;
 
@@ -857,25 +859,21 @@ function interfaceValue(i) {
 function chooseInterface(name, length) {
     interfaceName = name;
     interfaceLength = length;
-    const known = changedInterfaces.get(name);
-    if (known !== globalThis[name]) {
-        if (known !== undefined) {
-            tally("interfacesMadeAnew");
-        }
-        changedInterfaces.set(name, globalThis[name]);
+    if (!changedInterfaces.has(name)) {
+        changedInterfaces.add(name);
         addInterfaceKeys();
     }
 }
 
 function addInterfaceKeys() {
-    const called = changedInterfaces.get(interfaceName);
+    const called = INTERFACES[interfaceName];
     for (let i = 0; i < INTERFACE_KEYS; i++) {
         called[TABLE_KEYS[i]] = interfaceValue(i);
     }
 }
 
 function askInterface() {
-    const called = changedInterfaces.get(interfaceName);
+    const called = INTERFACES[interfaceName];
     for (let i = 0; i < INTERFACE_KEYS; i++) {
         const key = TABLE_KEYS[i];
         const value = interfaceValue(i);
@@ -900,7 +898,7 @@ function askInterfaceName(called) {
 
 // The interface object itself gets other tables and slots.
 function changeInterface() {
-    const called = changedInterfaces.get(interfaceName);
+    const called = INTERFACES[interfaceName];
     for (let i = 0; i < INTERFACE_KEYS; i += 1 + random.below(5)) {
         delete called[TABLE_KEYS[i]];
         checkRead(Object.hasOwn(called, TABLE_KEYS[i]), false, "hasOwn of what was deleted from", interfaceName);
@@ -931,7 +929,7 @@ const INIT = Object.defineProperty({}, "bubbles", { get: initGet, configurable: 
 const PAIRS = { [Symbol.iterator]: initPairs };
 
 function constructEvent() {
-    const event = new globalThis[interfaceName]("changed", INIT);
+    const event = new INTERFACES[interfaceName]("changed", INIT);
     checkRead(event.type, "changed", "type of a", interfaceName);
     checkRead(event.bubbles, false, "bubbles of a", interfaceName);
     checkRead(event.constructor.name, interfaceName, "name of the constructor of a", interfaceName);
@@ -939,7 +937,7 @@ function constructEvent() {
 
 function constructPairs() {
     chooseInterface("URLSearchParams", 0);
-    const list = new URLSearchParams(PAIRS);
+    const list = new INTERFACES.URLSearchParams(PAIRS);
     checkRead(list.get("a") + list.get("b"), "12", "pairs of", interfaceName);
 }
 
@@ -949,7 +947,7 @@ function interfaceObjects() {
         case 0:
         case 1:
             // In the C++ interpreter.
-            checkRead((0, eval)("new globalThis[interfaceName]('x', INIT).type"), "x", "type of a new", interfaceName);
+            checkRead((0, eval)("new INTERFACES[interfaceName]('x', INIT).type"), "x", "type of a new", interfaceName);
             break;
         case 2:
             goThrough(askInterface);
