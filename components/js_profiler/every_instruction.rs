@@ -484,7 +484,10 @@ impl Functions {
         let of_lines =
             lines.filter_map(|(number, line)| Some((number, line.rsplit_once("// ")?.1)));
         let main = format!("main > {}", CALLED.join(" "));
-        let others = [(MAIN, &*main), (EVALUATED, "evaluated > inner outer evaluated")];
+        let others = [
+            (MAIN, &*main),
+            (EVALUATED, "evaluated > inner outer evaluated"),
+        ];
         for (number, note) in of_lines.chain(others) {
             if let Some((name, called)) = note.split_once(" >") {
                 names.insert(number, name.to_owned());

@@ -139,10 +139,7 @@ const MUTED: Group = Group {
         case("depth", CALLED_BY_ARROW),
         case("depth below a callback", VISIBLE_CALLBACK),
         case("more depth than is walked", VISIBLE_CALLBACK),
-        case(
-            "depth on top of the page's",
-            ON_TOP_OF_DEPTH,
-        ),
+        case("depth on top of the page's", ON_TOP_OF_DEPTH),
         case(
             "more depth than is walked, on top of the page's",
             ON_TOP_OF_DEPTH,
