@@ -532,12 +532,6 @@ unsafe extern "C" fn strobe_unwind(
     }
 }
 
-/// The code of the function that begins there.
-#[cfg(test)]
-pub fn extent_of(begin: usize) -> Range<usize> {
-    begin..Modules::read().end_of(begin).expect("a function")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
