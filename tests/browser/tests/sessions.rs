@@ -102,6 +102,16 @@ fn a_page_may_close_with_its_profilers_running() {
     assert_eq!(visit_allowed("/closed-running.html"), false);
 }
 
+/// Script of a page can remove a frame at any of its calls, and still hold the frame's profilers.
+#[test]
+fn whoever_waits_for_a_trace_of_a_frame_that_is_removed_is_told() {
+    let outcomes = visit_allowed("/removed-frame.html");
+    let ways = outcomes.as_object().unwrap();
+    assert_eq!(ways.len(), 9);
+    let is_told = |outcome: &Value| outcome == "InvalidStateError";
+    assert!(ways.values().all(is_told), "{outcomes:#}");
+}
+
 #[test]
 fn starting_and_stopping_200_times_gives_200_traces() {
     let traces = visit_allowed("/two-hundred.html");

@@ -28,6 +28,7 @@ use crate::dom::bindings::codegen::Bindings::PerformanceProfileEntryBinding::Per
 use crate::dom::bindings::codegen::Bindings::ProfilerBinding::{
     ProfilerInitOptions, ProfilerMethods, ProfilerTraceFormat,
 };
+use crate::dom::bindings::codegen::Bindings::WindowBinding::WindowMethods;
 use crate::dom::bindings::error::{Error, Fallible};
 use crate::dom::bindings::inheritance::Castable;
 use crate::dom::bindings::num::Finite;
@@ -126,6 +127,14 @@ impl Profiler {
         proto: Option<HandleObject>,
         options: StartOptions,
     ) -> Fallible<DomRoot<Profiler>> {
+        // The page's script can remove the frame of this global before it calls, and while its options are read.
+        // Nothing would end the session then.
+        if global
+            .downcast::<Window>()
+            .is_some_and(|window| !window.Document().is_fully_active())
+        {
+            return Err(document_is_gone());
+        }
         let session_options = options.session;
         let profiler = Box::new(Profiler::new_inherited(options));
         let profiler = reflect_dom_object_with_proto(cx, profiler, global, proto);
@@ -166,7 +175,7 @@ impl Profiler {
                 }
             })?;
         profiler.session.replace(SessionState::Started(session));
-        global.profiling().add_running(&profiler);
+        global.profiling().add(&profiler);
         Ok(profiler)
     }
 
@@ -180,7 +189,6 @@ impl Profiler {
         self.stopped.set(true);
         self.buffer_full.set(true);
         self.end_at(time);
-        self.global().profiling().remove_running(self);
         self.upcast::<EventTarget>()
             .fire_event(cx, Atom::from("samplebufferfull"));
         self.finish(cx);
@@ -207,7 +215,7 @@ impl Profiler {
         self.stopped.set(true);
         self.end_at(CrossProcessInstant::now());
         let global = self.global();
-        global.profiling().remove_running(self);
+        global.profiling().remove(self);
         if let Some(promise) = self.promise(cx) {
             promise.reject_error(cx, Error::Operation(Some(message.clone())));
         }
@@ -284,6 +292,7 @@ impl Profiler {
     /// order: the page's reaction finds the entry.
     fn take_trace(&self, cx: &mut JSContext, sample_count: usize, trace: CapturedTrace) {
         let global = self.global();
+        global.profiling().remove(self);
         let session = FinishedSession {
             name: self.name.clone(),
             start_time: self.start_time,
@@ -309,10 +318,18 @@ impl Profiler {
     }
 
     /// Ends the session without a trace, because the global goes away.
-    pub(super) fn end_session(&self) {
+    pub(super) fn abandon(&self, cx: &mut JSContext) {
         self.stopped.set(true);
         self.session.take();
+        if let Some(promise) = self.promise(cx) {
+            promise.reject_error(cx, document_is_gone());
+        }
     }
+}
+
+/// The error for a profiler whose document is gone.
+fn document_is_gone() -> Error {
+    Error::InvalidState(Some("The profiler's document is gone.".to_owned()))
 }
 
 fn resolve_with_trace(cx: &mut JSContext, promise: &Promise, entry: &PerformanceProfileEntry) {
@@ -409,9 +426,7 @@ impl ProfilerMethods<crate::DomTypeHolder> for Profiler {
             return promise;
         }
         let error = match &*self.session.borrow() {
-            SessionState::Gone => Some(Error::InvalidState(Some(
-                "The profiler's document is gone.".to_owned(),
-            ))),
+            SessionState::Gone => Some(document_is_gone()),
             SessionState::Failed(message) => Some(Error::Operation(Some(message.clone()))),
             SessionState::Started(_) | SessionState::Finished => None,
         };
@@ -422,7 +437,6 @@ impl ProfilerMethods<crate::DomTypeHolder> for Profiler {
         // Step 2. Set the profiling session's state to stopped.
         self.stopped.set(true);
         self.end_at(CrossProcessInstant::now());
-        self.global().profiling().remove_running(self);
         // Step 3. Return a ProfilerTrace from the profiling session.
         self.finish(cx);
         promise

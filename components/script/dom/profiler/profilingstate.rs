@@ -48,9 +48,9 @@ pub(crate) struct ProfilingState {
     /// The global's, if it is a window that has had a document.
     #[no_trace]
     realm: Cell<Option<RealmId>>,
-    /// Those with a session. A profiler that the page has lost its last reference to goes on until
-    /// its buffer is full, since the event may have a listener.
-    running: DomRefCell<Vec<Dom<Profiler>>>,
+    /// Those whose session runs, or whose trace is on the way. A profiler that the page has lost its last reference
+    /// to goes on until its buffer is full, since the event may have a listener.
+    profilers: DomRefCell<Vec<Dom<Profiler>>>,
 }
 
 impl ProfilingState {
@@ -98,7 +98,7 @@ impl ProfilingState {
         let mut reasons = self.paused.get();
         reasons.set(reason, paused);
         self.paused.set(reasons);
-        for profiler in self.running.borrow().iter() {
+        for profiler in self.profilers.borrow().iter() {
             profiler.set_paused(!reasons.is_empty());
         }
         if let Some(realm) = self.realm.get() {
@@ -106,27 +106,28 @@ impl ProfilingState {
         }
     }
 
-    pub(super) fn add_running(&self, profiler: &Profiler) {
+    pub(super) fn add(&self, profiler: &Profiler) {
         profiler.set_paused(!self.paused.get().is_empty());
-        self.running.borrow_mut().push(Dom::from_ref(profiler));
+        self.profilers.borrow_mut().push(Dom::from_ref(profiler));
     }
 
-    pub(super) fn remove_running(&self, profiler: &Profiler) {
-        self.running
+    pub(super) fn remove(&self, profiler: &Profiler) {
+        self.profilers
             .borrow_mut()
-            .retain(|running| &**running != profiler);
+            .retain(|known| &**known != profiler);
     }
 
-    /// Ends all sessions, because the global goes away: there is nobody to give a trace to.
-    pub(crate) fn end_sessions(&self) {
-        let running: Vec<DomRoot<Profiler>> = self
-            .running
+    /// Ends all sessions, because the global goes away. No task brings a trace from now on, so whoever waits for one
+    /// is told.
+    pub(crate) fn end_sessions(&self, cx: &mut JSContext) {
+        let profilers: Vec<DomRoot<Profiler>> = self
+            .profilers
             .borrow_mut()
             .drain(..)
             .map(|profiler| profiler.as_rooted())
             .collect();
-        for profiler in running {
-            profiler.end_session();
+        for profiler in profilers {
+            profiler.abandon(cx);
         }
         if let Some(realm) = self.realm.take() {
             description::leave_document(realm);
