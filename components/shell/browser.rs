@@ -17,11 +17,11 @@ use servo::{
     AuthenticationRequest, CreateNewWebViewRequest, Cursor, DeviceIndependentPixel, DeviceIntPoint,
     DeviceIntSize, DevicePixel, EmbedderControl, EmbedderControlId, EventLoopWaker, Opts,
     Preferences, RenderingContext, ScreenGeometry, Servo, ServoBuilder, SimpleDialog, Theme,
-    UserContentManager, WebView, WebViewBuilder, WebViewId,
+    TraversalId, UserContentManager, WebView, WebViewBuilder, WebViewId,
 };
 use url::Url;
 
-use crate::about_profiling::{Endpoints, ProfilingServer};
+use crate::about_profiling::{Endpoints, ProfilingServer, SessionHistory};
 use crate::command_line::{CommandLine, ExitAfter};
 use crate::frame_clock::FrameClock;
 use crate::load_error;
@@ -83,7 +83,32 @@ pub struct Page<S> {
     // The engine draws on the surface until the webview is gone.
     pub webview: WebView,
     pub surface: Rc<S>,
+    history: Rc<SessionHistory>,
     load: Load,
+}
+
+/// What the person asks of a page.
+impl<S> Page<S> {
+    pub fn load(&self, url: Url) {
+        self.history.load(&url);
+        self.webview.load(url);
+    }
+
+    /// None if this is the oldest entry of the history.
+    pub fn go_back(&self) -> Option<TraversalId> {
+        self.webview.can_go_back().then(|| {
+            self.history.go_back();
+            self.webview.go_back(1)
+        })
+    }
+
+    /// None if this is the newest entry of the history.
+    pub fn go_forward(&self) -> Option<TraversalId> {
+        self.webview.can_go_forward().then(|| {
+            self.history.go_forward();
+            self.webview.go_forward(1)
+        })
+    }
 }
 
 /// How far the first load of a page is.
@@ -121,6 +146,7 @@ pub struct Browser<S> {
     webdriver: Option<WebDriver>,
     screenshot: Option<Screenshot>,
     profiling_server: ProfilingServer,
+    recorder: Recorder,
     /// Whether the purpose of this run is a recording.
     is_for_profile: bool,
     /// That recording, as long as it goes on.
@@ -159,7 +185,7 @@ impl<S: Surface> Browser<S> {
             .transpose()?;
 
         let mut protocols = ProtocolRegistry::default();
-        let profiling_server = ProfilingServer::start(recorder, &mut protocols);
+        let profiling_server = ProfilingServer::start(recorder.clone(), &mut protocols);
         let servo = ServoBuilder::default()
             .opts(Opts {
                 // A page that crashes is ours to report.
@@ -196,6 +222,7 @@ impl<S: Surface> Browser<S> {
             webdriver: None,
             screenshot: None,
             profiling_server,
+            recorder,
             is_for_profile: profile.is_some(),
             profile,
             start: Instant::now(),
@@ -323,6 +350,7 @@ impl<S: Surface> Browser<S> {
             screenshot.abandon("the browser ended before its page was drawn")
         });
         self.finish_profile();
+        self.recorder.end_sampling();
         let Self {
             pages,
             servo,
@@ -387,9 +415,11 @@ impl<S: Surface> Browser<S> {
         in_front: bool,
     ) -> WebViewId {
         let surface = Rc::new(surface);
+        let history = Rc::<SessionHistory>::default();
         let delegate = PageDelegate {
             events: self.events.clone(),
             surface: surface.clone(),
+            history: history.clone(),
         };
         let webview = builder
             .hidpi_scale_factor(surface.hidpi_scale_factor())
@@ -404,6 +434,7 @@ impl<S: Surface> Browser<S> {
         self.pages.push(Page {
             webview,
             surface,
+            history,
             load,
         });
         id

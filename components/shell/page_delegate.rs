@@ -16,8 +16,9 @@ use servo::{
 };
 use url::Url;
 
+use crate::about_profiling::{self, Return, SessionHistory};
 use crate::browser::Surface;
-use crate::{about_profiling, console};
+use crate::console;
 
 /// Something that changes which pages there are, or whether the browser goes on.
 ///
@@ -79,6 +80,7 @@ impl Events {
 pub struct PageDelegate<S> {
     pub events: Rc<Events>,
     pub surface: Rc<S>,
+    pub history: Rc<SessionHistory>,
 }
 
 impl<S: Surface> WebViewDelegate for PageDelegate<S> {
@@ -98,8 +100,20 @@ impl<S: Surface> WebViewDelegate for PageDelegate<S> {
         self.surface.page_changed(&webview);
     }
 
-    fn notify_history_changed(&self, webview: WebView, _: Vec<Url>, _: usize) {
+    fn notify_history_changed(&self, webview: WebView, entries: Vec<Url>, current: usize) {
         self.surface.page_changed(&webview);
+        let Some(way) = self.history.changed(entries, current) else {
+            return;
+        };
+        self.events.print(&console::message_line(
+            &ConsoleLogLevel::Error,
+            "a page may not go through its history to about:profiling",
+        ));
+        match way {
+            Return::Back(entries) => drop(webview.go_back(entries)),
+            Return::Forward(entries) => drop(webview.go_forward(entries)),
+            Return::Load(url) => webview.load(url),
+        }
     }
 
     fn notify_favicon_changed(&self, webview: WebView) {

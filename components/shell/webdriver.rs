@@ -18,7 +18,7 @@ use servo::{
     DeviceIndependentIntRect, EmbedderControlId, EventLoopWaker, GenericSender, InputEventId,
     JSValue, Preferences, ScreenshotCaptureError, Servo, SimpleDialog, TraversalId,
     WebDriverCommandMsg, WebDriverJSResult, WebDriverLoadStatus, WebDriverScriptCommand,
-    WebDriverUserPrompt, WebDriverUserPromptAction, WebView, WebViewId, convert_rect_to_css_pixel,
+    WebDriverUserPrompt, WebDriverUserPromptAction, WebViewId, convert_rect_to_css_pixel,
 };
 use socket2::{Domain, Socket, Type};
 
@@ -154,7 +154,7 @@ impl WebDriver {
                 if let Some(page) = page_of(id) {
                     self.close_dialogs(id);
                     self.loads.insert(id, loaded);
-                    page.webview.load(url);
+                    page.load(url);
                 } else {
                     let _ = loaded.send(WebDriverLoadStatus::NavigationStop);
                 }
@@ -168,15 +168,10 @@ impl WebDriver {
                 }
             },
             WebDriverCommandMsg::GoBack(id, done) => {
-                self.traverse(page_of(id), done, WebView::can_go_back, WebView::go_back);
+                self.traverse(page_of(id).and_then(Page::go_back), done);
             },
             WebDriverCommandMsg::GoForward(id, done) => {
-                self.traverse(
-                    page_of(id),
-                    done,
-                    WebView::can_go_forward,
-                    WebView::go_forward,
-                );
+                self.traverse(page_of(id).and_then(Page::go_forward), done);
             },
 
             WebDriverCommandMsg::ScriptCommand(_, ref script_command) => {
@@ -277,16 +272,14 @@ impl WebDriver {
         None
     }
 
-    fn traverse<S>(
+    fn traverse(
         &mut self,
-        page: Option<&Page<S>>,
+        traversal: Option<TraversalId>,
         done: GenericSender<WebDriverLoadStatus>,
-        is_possible: impl Fn(&WebView) -> bool,
-        go: impl Fn(&WebView, usize) -> TraversalId,
     ) {
-        match page.filter(|page| is_possible(&page.webview)) {
-            Some(page) => {
-                self.traversals.insert(go(&page.webview, 1), done);
+        match traversal {
+            Some(traversal) => {
+                self.traversals.insert(traversal, done);
             },
             None => drop(done.send(WebDriverLoadStatus::Complete)),
         }

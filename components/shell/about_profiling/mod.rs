@@ -10,6 +10,7 @@
 
 mod access;
 mod endpoints;
+mod history;
 mod protocol;
 mod query;
 mod recording_options;
@@ -26,6 +27,7 @@ use servo::protocol_handler::ProtocolRegistry;
 
 pub use self::access::{is_profiling_page, may_navigate};
 pub use self::endpoints::Endpoints;
+pub use self::history::{Return, SessionHistory};
 use self::protocol::ProfilingProtocol;
 use self::tokens::Tokens;
 

@@ -629,12 +629,8 @@ impl Session {
         };
         let webview = &page.webview;
         match action {
-            Action::Back if webview.can_go_back() => {
-                webview.go_back(1);
-            },
-            Action::Forward if webview.can_go_forward() => {
-                webview.go_forward(1);
-            },
+            Action::Back => drop(page.go_back()),
+            Action::Forward => drop(page.go_forward()),
             Action::Reload => webview.reload(),
             Action::ReloadAll => {
                 self.browser.clear_cache();
@@ -647,7 +643,7 @@ impl Session {
             },
             Action::Load(url) => {
                 page.surface.address().borrow_mut().requested = Some(url.clone());
-                webview.load(url.clone());
+                page.load(url.clone());
             },
             Action::ZoomIn => webview.set_page_zoom(zoom::larger(webview.page_zoom())),
             Action::ZoomOut => webview.set_page_zoom(zoom::smaller(webview.page_zoom())),

@@ -226,6 +226,46 @@ fn a_page_cannot_lead_to_it() {
 }
 
 #[test]
+fn a_page_cannot_go_through_its_history_to_it() {
+    let (hosts, site) = (Hosts::new(), Site::plain().serve());
+    let page = hosts.url(&site, Hosts::NAMES[0], "/driven.html");
+    let driver = Driver::start_with(&[], &[hosts.variable()]);
+    driver.open(PAGE);
+    driver.open(&page);
+    let ways = ["history.back()", "history.go(-1)", "navigation.back()"];
+    let mut tried = 0;
+    for way in ways {
+        let returned = format!(
+            "returned = new Promise(resolve => addEventListener('pageshow', resolve, {{ once: true }}));
+            try {{ {way}; }} catch (error) {{ return error.name; }}"
+        );
+        if driver.execute(&returned) != Value::Null {
+            // Servo has no `navigation`.
+            continue;
+        }
+        tried += 1;
+        wait_for("the page", || {
+            driver.get("/url").unwrap() == json!(page)
+                && driver.execute("return returned.then(() => true);") == true
+        });
+    }
+    assert!(tried >= 2);
+    // The person goes there.
+    driver.post("/back", &json!({})).unwrap();
+    assert_eq!(driver.get("/url").unwrap(), PAGE);
+    let token = token(&driver);
+    let answer = fetched(&driver, &format!("profiling:status?token={token}"));
+    assert_eq!(answer[0], 200, "{answer}");
+    driver.post("/forward", &json!({})).unwrap();
+    assert_eq!(driver.get("/url").unwrap(), json!(page));
+    let (status, console) = driver.shut_down();
+    assert!(status.success(), "{status}\n{console}");
+    let refused =
+        console.matches("error: a page may not go through its history to about:profiling");
+    assert_eq!(refused.count(), tried, "{console}");
+}
+
+#[test]
 fn a_page_cannot_open_it_nor_look_into_a_window_that_shows_it() {
     let (hosts, site) = (Hosts::new(), Site::plain().serve());
     let url_of = |path: &str| hosts.url(&site, Hosts::NAMES[0], path);
