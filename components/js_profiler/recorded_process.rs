@@ -9,7 +9,7 @@ use js_profiler_traits::preferences;
 use js_profiler_traits::recording::{Report, Request};
 use log::warn;
 
-use crate::registry;
+use crate::{registry, sampling_thread};
 
 /// Does what is asked, and returns when it is done. It may be called from any thread but those of event
 /// loops; reports come from this one and from the sampling thread, which never waits for `reports` to have
@@ -39,6 +39,7 @@ pub fn serve(request: Request, reports: &Sender<Report>) {
                 },
             );
         },
+        Request::EndSampling => sampling_thread::end_sampling(),
     }
 }
 

@@ -12,6 +12,7 @@
 
 use std::io;
 use std::panic::{self, AssertUnwindSafe};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -132,6 +133,15 @@ static RUNNING: Mutex<Option<Running>> = Mutex::new(None);
 
 fn running() -> MutexGuard<'static, Option<Running>> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether the browser ends, so that nobody waits for samples.
+static HAS_ENDED: AtomicBool = AtomicBool::new(false);
+
+/// No thread is stopped for samples from now on. Otherwise threads that end would have to wait for the samples of those
+/// that are busy, each in its turn. Sessions and recordings keep what they have.
+pub fn end_sampling() {
+    HAS_ENDED.store(true, Ordering::Relaxed);
 }
 
 /// Takes a sample, at once and whatever their intervals say, for every running session that was started
@@ -324,7 +334,7 @@ impl SamplingThread {
             let wakes = self.groups.iter();
             let wakes = wakes.filter_map(|group| group.next_wake(&self.ticks));
             // An absolute deadline: a late sample does not delay the ones after it.
-            let message = self.wait(wakes.min());
+            let message = self.wait(wakes.min().filter(|_| !HAS_ENDED.load(Ordering::Relaxed)));
             match message {
                 Ok(Message::End) | Err(RecvTimeoutError::Disconnected) => return,
                 Ok(message) => {
@@ -358,6 +368,9 @@ impl SamplingThread {
 
     fn tick(&mut self) {
         for group in &mut self.groups {
+            if HAS_ENDED.load(Ordering::Relaxed) {
+                return;
+            }
             group.wake(&self.ticks, &mut self.stacks);
         }
     }

@@ -178,6 +178,11 @@ impl Recorder {
         Ok(())
     }
 
+    /// The browser ends: from now on no process takes samples, which would delay its end.
+    pub fn end_sampling(&self) {
+        self.0.ask_all(|_| Request::EndSampling);
+    }
+
     /// The processes, their event loops and the sessions of web pages. Content processes are asked; it may
     /// take a moment.
     pub fn status(&self) -> Status {

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::command::signal;
 use crate::display::Display;
 use crate::visit::{Browser, BrowserProcess, binary, one_at_a_time};
 
@@ -254,8 +255,18 @@ impl Driver {
     }
 
     /// Shuts the browser down by the command for it, and gives its status and its console.
-    pub fn shut_down(mut self) -> (ExitStatus, String) {
+    pub fn shut_down(self) -> (ExitStatus, String) {
         let _ = self.delete("/servo/shutdown");
+        self.wait_for_end()
+    }
+
+    /// Has a signal end the browser, by the signal's name, and gives its status and its console.
+    pub fn end_by_signal(self, name: &str) -> (ExitStatus, String) {
+        signal(self.process().id(), name);
+        self.wait_for_end()
+    }
+
+    fn wait_for_end(mut self) -> (ExitStatus, String) {
         let browser = self.browser.take().expect("runs");
         match self.ended.recv_timeout(TIME_BOUND) {
             Ok(()) | Err(RecvTimeoutError::Disconnected) => browser.end(),

@@ -36,6 +36,8 @@ pub enum Request {
     Stop(RecordingId),
     /// The answer is [`Report::Status`] with this number.
     Status { number: u64 },
+    /// The browser ends: no samples are taken any more, for recordings and for sessions of pages.
+    EndSampling,
 }
 
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]

@@ -12,6 +12,7 @@ mod buffer;
 mod clients;
 mod coexistence;
 mod demo;
+mod ending;
 mod errors;
 mod formats;
 mod functions;

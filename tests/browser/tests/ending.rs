@@ -1,0 +1,69 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! The browser ends in time although much is profiled.
+
+use std::time::{Duration, Instant};
+use std::{fs, thread};
+
+use browser_tests::{Driver, Site};
+
+const WORKERS: usize = 50;
+
+/// How the browser is asked to end.
+enum Way {
+    Signal,
+    WebDriver,
+}
+
+fn assert_ends(arguments: &[&str], way: &Way) {
+    let site = Site::allowing().serve();
+    let driver = Driver::start(arguments);
+    driver.open(&site.url("/endless-workers.html"));
+    assert_eq!(
+        driver.execute(&format!("return startWorkers({WORKERS});")),
+        WORKERS
+    );
+    let processes = driver.process().children();
+    assert_eq!(
+        processes.is_empty(),
+        !arguments.contains(&"--multiprocess"),
+        "{processes:?}"
+    );
+    // The browser gives up, and says so by its status, when the engine takes too long.
+    let (status, console) = match way {
+        Way::Signal => driver.end_by_signal("TERM"),
+        Way::WebDriver => driver.shut_down(),
+    };
+    assert!(status.success(), "{status}\n{console}");
+    assert_gone(&processes);
+}
+
+/// The kernel may take a moment to take a process away that ends together with its parent.
+fn assert_gone(processes: &[u32]) {
+    // One that has ended and that nobody has asked about has no command line.
+    let is_there = |process: &&u32| {
+        fs::read(format!("/proc/{process}/cmdline")).is_ok_and(|line| !line.is_empty())
+    };
+    let deadline = Instant::now() + Duration::from_secs(1);
+    while processes.iter().any(|process| is_there(&process)) {
+        let left: Vec<_> = processes.iter().filter(is_there).collect();
+        assert!(Instant::now() < deadline, "processes {left:?} are left");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn workers_that_never_yield_do_not_keep_the_browser() {
+    for way in [Way::Signal, Way::WebDriver] {
+        assert_ends(&[], &way);
+    }
+}
+
+#[test]
+fn workers_that_never_yield_do_not_keep_processes() {
+    for way in [Way::Signal, Way::WebDriver] {
+        assert_ends(&["--multiprocess"], &way);
+    }
+}

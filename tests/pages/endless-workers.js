@@ -1,0 +1,14 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+"use strict";
+
+// Resolves when so many workers are busy for good. What is profiled is the workers.
+function startWorkers(count, isProfiled = true) {
+  return Promise.all(Array.from({ length: count }, () => new Promise((resolve, reject) => {
+    const worker = new Worker(`endless-worker.js?${isProfiled ? "profiled" : ""}`);
+    worker.onmessage = event => resolve(event.data);
+    worker.onerror = event => reject(new Error(event.message));
+  }))).then(answers => answers.length);
+}
