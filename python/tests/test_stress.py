@@ -107,15 +107,71 @@ class PlanTest(unittest.TestCase):
         self.assertEqual(len(set(pages)), len(pages))
 
     def test_a_plan_as_it_was(self):
-        # A replay by a seed that was printed earlier does the same.
-        script = "from strobe.stress_plan import make_episode; print(make_episode(7, 3).to_json())"
+        # A seed that was printed earlier does the same again. Where a plan is changed on purpose, this changes with it.
+        features = [make_episode(7, number).feature for number in range(8)]
+        self.assertEqual(
+            features,
+            ["stops", "endings", "kills", "endings", "profile-command", "short-memory", "navigation", "leaks"],
+        )
+        first = make_episode(7, 8)
+        self.assertEqual(
+            (first.feature, first.duration, first.ending, first.settles), ("everything", 8.62, "SIGHUP", True)
+        )
+        preferences = {
+            "js_profiling_compare_walkers": True,
+            "js_mem_gc_compacting_enabled": True,
+            "js_mem_gc_per_zone_enabled": True,
+            "js_mem_gc_malloc_threshold_base_mb": 38,
+            "js_mem_gc_high_frequency_time_limit_ms": 100000,
+            "js_mem_gc_low_frequency_heap_growth": 150,
+        }
+        options = [f"--pref={name}={json.dumps(value)}" for name, value in preferences.items()]
+        self.assertEqual(first.options, ["--multiprocess", *options])
+        (page,) = first.pages
+        self.assertEqual(page.partition("?")[0], "one.stress.test/stress/page.html")
+        query = parse_qs(urlsplit(page).query)
+        self.assertEqual((query["seed"], query["check"]), (["7 8 318fe4d4"], ["no"]))
+        mix = stress_plan.LITTLE | stress_plan.MIXES["everything"]
+        self.assertEqual(json.loads(query["with"][0]), mix)
+        self.assertEqual(
+            [(step.at, step.what) for step in first.steps],
+            [
+                (1.253, "signal"),
+                (1.458, "order"),
+                (2.119, "stop-thread"),
+                (2.89, "signal"),
+                (3.171, "order"),
+                (3.198, "signal"),
+                (5.27, "order"),
+                (5.483, "order"),
+                (5.894, "signal"),
+                (6.762, "signal"),
+                (8.576, "stop-thread"),
+            ],
+        )
+        burst = {"name": "SIGURG", "thread": True, "burst": 200, "pick": 0.19491579343172383}
+        self.assertEqual(first.steps[8].arguments, burst)
+        killed = make_episode(7, 2)
+        self.assertEqual((killed.ending, len(killed.pages), len(killed.steps)), ("SIGINT", 3, 5))
+
+    def test_a_plan_in_another_process(self):
+        script = "from strobe.stress_plan import make_episode; print(make_episode(7, 8).to_json())"
         again = subprocess.run(
             [sys.executable, "-c", script],
             env={**os.environ, "PYTHONPATH": str(paths.ROOT / "python"), "PYTHONHASHSEED": "1"},
             capture_output=True,
             text=True,
         )
-        self.assertEqual(again.stdout.strip(), str(make_episode(7, 3).to_json()))
+        self.assertEqual(again.stdout.strip(), str(make_episode(7, 8).to_json()))
+
+    def test_plans_differ(self):
+        def plan(seed: int, number: int) -> str:
+            episode = make_episode(seed, number).to_json() | {"seed": 0, "number": 0}
+            # The seeds of its pages are others in any case.
+            return re.sub(r"seed=[^&]*", "", json.dumps(episode))
+
+        plans = [plan(seed, number) for seed in (7, 8, 2**32 - 1) for number in range(60)]
+        self.assertEqual(len(set(plans)), len(plans))
 
     def test_every_feature_has_its_share(self):
         cycle = sum(FEATURES.values())
