@@ -28,10 +28,33 @@ from . import build, paths, process, stress_changes
 from .errors import MachError
 from .process_size import ProcessSize, read_size, settled_size
 from .run import shown_from_here
-from .sample_counts import LOG_FILTER, PANIC, SampleCounts, read_counts
+from .sample_counts import LOG_FILTER, SampleCounts, read_counts
 from .server import PageServer
 from .stress_browser import Browser, free_port, is_running, save_core_stacks, save_stacks
 from .stress_changes import CONFIGURATIONS, LEAST_SECONDS
+from .stress_exemptions import (
+    CRASHED,
+    EARLY_RECORDING,
+    EARLY_SIGNAL,
+    ENGINE_DID_NOT_SHUT_DOWN,
+    LOST_PAGE,
+    NO_UNWINDING,
+    OWN_END,
+    OWN_HANG,
+    SAYS,
+    UNENDED,
+    UNENDED_WORKER,
+    UNFORCED_SAMPLE,
+    UNREPEATED_LEAK,
+    Circumstances,
+    Crash,
+    Excuses,
+    Exemption,
+    denials_told,
+    read_panics,
+    said,
+    without_queries,
+)
 from .stress_plan import FEATURES, SITES, Episode, Step, make_changes_episode, make_episode
 from .stress_report import Failure, Totals
 from .stress_watchdog import BOUND, Watchdog, read_activity
@@ -53,6 +76,8 @@ KILL_BOUND = 30.0
 # Of one episode, failures that pages have found: a page can find the same one again and again.
 MOST_FAILURES = 5
 MOST_CORES_KEPT = 3
+# Orders that a page obeys without leaving.
+STAYS = ("push", "quiet")
 # What a process may hold more of, beyond what it holds more of without profilers.
 MORE_THREADS = 2
 MORE_FILES = 4
@@ -69,43 +94,15 @@ SAMPLER_THREAD = "JsSampler"
 # Seconds in which it does nothing if there are no sessions: more than any interval.
 SAMPLER_REST = 2.0
 
-# Of an address in the name of a thread.
-QUERY = re.compile(r"\?[^ ,]+")
-# Panics of Servo's own, which are there without profilers, too (--no-profilers), and end no more than a page.
-SERVO_PANICS = (
-    # A worker that fetches while the browser ends: what fetches for it has gone, in another process, too.
-    re.compile(r"`Err` value: Disconnected \(thread .*/fetch/fetch\.rs:\d+:\d+\)$"),
-    re.compile(r"`Err` value: SerializationError\(\"Error in IO: Broken pipe .*\(thread .*/fetch/fetch\.rs:\d+:\d+\)$"),
-    # Or that makes the URL of a blob, or revokes it.
-    re.compile(r"`Err` value: Disconnected \(thread .*/url/url\.rs:\d+:\d+\)$"),
-    # A frame is removed, or one in another event loop begins, while what is around it goes away.
-    re.compile(r"`Err` value: Disconnected \(thread .*/htmliframeelement\.rs:\d+:\d+\)$"),
-    re.compile(r"parent_proxy\.currently_active\(\)\.is_some\(\) \(thread .*/windowproxy\.rs:\d+:\d+\)$"),
-    # A page whose browser, or what it asks there, ends.
-    re.compile(r"`Err` value: Disconnected \(thread .*/dom/window/window\.rs:\d+:\d+\)$"),
-    # A page that is laid out while the browser ends.
-    re.compile(r"^SystemFontService has already exited\. \(thread .*/system_font_service_proxy\.rs:\d+:\d+\)$"),
-    # A message with a channel in it, which nobody takes any more while the browser ends (with debug assertions alone).
-    re.compile(r"^assertion failed: self\.fd == -1 \(thread router-proxy, .*/ipc-channel-[^/]+/.*/mod\.rs:\d+:\d+\)$"),
-    # Who waits for that thread to end is told of its panic.
-    re.compile(r"^Failed to join on the router proxy thread: Any .*/ipc-channel-[^/]+/.*router\.rs:\d+:\d+\)$"),
-    # A process of pages that was killed before it had told of its memory.
-    re.compile(r"^UnregisterReporter: 'system-content-\d+' name is unknown \(thread MemoryProfiler, "),
-)
-# Deadlocks of Servo's own, in which there is no code of ours: by what each of two threads waits in.
-SERVO_DEADLOCKS = (
-    # A new worker has the lock of what hands out namespaces, and waits for the constellation to answer. The
-    # constellation, which is making a page in the same process, waits for that lock.
-    (
-        re.compile(r"lock_slow.*PipelineNamespace::set_installer_sender", re.DOTALL),
-        re.compile(r"recv.*PipelineNamespace::auto_install", re.DOTALL),
-    ),
-)
-# After which a panic ends the whole process.
-NO_UNWINDING = "panic in a function that cannot unwind"
-# Between the page and the reason.
-CRASHED = " crashed: "
-ENGINE_DID_NOT_SHUT_DOWN = "the engine did not shut down within"
+# What the browser says of processes of pages, or of Servo, that ends nothing.
+HARMLESS = (f"{SAYS}a page's process cannot ", f"{SAYS}Servo: ")
+# And what nothing excuses.
+FATAL = (f"{SAYS}internal error: ", f"{SAYS}the engine stopped unexpectedly")
+# Seconds by which a browser that has ended by itself may have begun with that before we saw it: the shell gives up
+# after 10, and we may have been about something else meanwhile.
+OWN_ENDING_BOUND = 15.0
+# As gdb says it.
+TERMINATED_BY = re.compile(r"Program terminated with signal (SIG[A-Z]+)")
 
 
 def stress(
@@ -203,15 +200,19 @@ class Run:
         self.totals = totals
         self.profile = profile
         self.cores_kept = 0
+        # Of the episode that is on.
+        self.excuses = Excuses()
 
     def episode(self, episode: Episode):
         began = time.monotonic()
+        self.excuses = Excuses()
         if episode.feature == "leaks":
             failures = self.leaks(episode)
         else:
             failures = self.play(episode, self.profile).failures
         if episode.short_of_memory and self.profile:
             failures = self.without_own_hangs(episode, failures)
+        self.totals.excuse(self.excuses.hits)
         self.totals.add({"episodes": 1})
         self.totals.episodes[episode.feature] = self.totals.episodes.get(episode.feature, 0) + 1
         self.totals.failures += failures
@@ -225,6 +226,7 @@ class Run:
         play = Play(episode, self.binary, self.folder, profile, label)
         play.run()
         self.totals.add(play.counts)
+        self.totals.excuse(play.excuses.hits)
         self.totals.samples.add(play.samples)
         for core in play.cores:
             self.cores_kept += 1
@@ -241,8 +243,11 @@ class Run:
         control = self.play(episode, False, "-control").failures
         if not any(failure.is_hang for failure in control):
             return failures
-        self.totals.add({"servoHangs": 1})
-        return others
+        return others if self.excuse(OWN_HANG, episode) else failures
+
+    def excuse(self, exemption: Exemption, episode: Episode) -> bool:
+        """Uses an exemption of what plays of an episode show together."""
+        return self.excuses.take(exemption, Circumstances(episode))
 
     def leaks(self, episode: Episode) -> list[Failure]:
         """What a browser holds more of after a while, beside what it does without profilers.
@@ -257,31 +262,11 @@ class Run:
                 return control.failures + measured.failures
             problems = leaked(control.sizes, measured.sizes)
             if not problems:
+                for _ in range(attempt):
+                    self.excuse(UNREPEATED_LEAK, episode)
                 return []
         what = f"leak, {LEAK_ATTEMPTS} times: {'; '.join(problems)}"
         return [Failure(episode.seed, episode.number, episode.feature, what)]
-
-
-def is_servo_panic(text: str) -> bool:
-    return any(known.search(text) for known in SERVO_PANICS)
-
-
-def said(log: str) -> list[str]:
-    """What the browser itself says to who started it."""
-    return [line for line in log.splitlines() if line.startswith("strobe: ")]
-
-
-def crashes(log: str) -> list[str]:
-    """What it says of pages that have crashed; it ends with status 1 then."""
-    return [line for line in said(log) if CRASHED in line]
-
-
-def is_servos_deadlock(stacks: str) -> bool:
-    """Whether stacks as gdb prints them show one."""
-    threads = re.split(r"^Thread \d+ ", stacks, flags=re.MULTILINE)
-    return any(
-        all(any(waits.search(thread) for thread in threads) for waits in deadlock) for deadlock in SERVO_DEADLOCKS
-    )
 
 
 def leaked(control: list[ProcessSize], measured: list[ProcessSize]) -> list[str]:
@@ -293,6 +278,15 @@ def leaked(control: list[ProcessSize], measured: list[ProcessSize]) -> list[str]
             unit = " kB" if name == "memory" else ""
             problems.append(f"{name} grew by {grown}{unit}, by {usual}{unit} without profilers")
     return problems
+
+
+def is_fatal(line: str) -> bool:
+    """Whether the browser says that a page, its main thread or the engine is no more."""
+    return CRASHED in line or line.startswith(FATAL)
+
+
+def why(lines: list[str]) -> str:
+    return f": {lines[-1]}" if lines else ""
 
 
 class Stuck(Exception):
@@ -308,6 +302,7 @@ class Play:
         self.profile = profile
         self.stem = folder / f"{stem_of(episode.seed, episode.feature)}-{episode.number}{label}"
         self.log = Path(f"{self.stem}.log")
+        self.core_stacks = Path(f"{self.stem}.core.txt")
         self.failures: list[Failure] = []
         self.counts: dict[str, int] = {"starts": 1}
         self.samples = SampleCounts()
@@ -328,10 +323,9 @@ class Play:
         self.settled = set()
         self.identities: dict[str, str] = {}
         self.last_kill: float | None = None
-        # Whether a page had come to life when the browser was to end.
-        self.was_ready = False
-        # Whether there was no processor on which it could have ended in time.
-        self.ended_starved = False
+        # The rest of it is known at the end.
+        self.known = Circumstances(episode, self.counts)
+        self.excuses = Excuses()
         self.found: queue.SimpleQueue[str] = queue.SimpleQueue()
 
     def run(self):
@@ -352,7 +346,8 @@ class Play:
                     # Also when we are interrupted.
                     self.browser.end()
         if not self.failures:
-            self.log.unlink(missing_ok=True)
+            for place in (self.log, self.core_stacks):
+                place.unlink(missing_ok=True)
 
     def start(self, scratch: Path, hosts: Path):
         episode = self.episode
@@ -411,11 +406,13 @@ class Play:
             orders = list(self.orders[window])
             # What follows an order to leave is for the page that comes.
             for at, order in enumerate(orders):
-                if order["what"] not in ("push", "quiet"):
+                if order["what"] not in STAYS:
                     orders = orders[: at + 1]
                     break
-            for _ in orders:
+            for order in orders:
                 self.orders[window].popleft()
+                if order["what"] not in STAYS and self.known.left is None:
+                    self.known.left = time.time()
             return json.dumps(orders + standing)
 
     def count(self, name: str, number: int = 1):
@@ -462,9 +459,11 @@ class Play:
                 watchdog.alive()
             verdict = watchdog.look(activity)
             if self.may_be_lost(seen):
-                # Its process was killed, perhaps; Servo notices that when it has a message for it.
+                # Servo notices that when it has a message for it.
                 if watchdog.counted > KILL_BOUND:
                     del self.watchdogs[window]
+                    if not self.excuse(LOST_PAGE):
+                        self.fail(f"page {window} has not beaten since a process was killed")
             elif verdict is not None:
                 self.hang(verdict)
 
@@ -477,24 +476,16 @@ class Play:
     def may_be_lost(self, last_beat: float | None) -> bool:
         return self.last_kill is not None and (last_beat is None or last_beat < self.last_kill + 1)
 
-    def check_own_end(self, status: int):
-        """The browser may end by itself when its last page was killed or crashed, or what it records has ended."""
-        if self.episode.profile_command is not None:
-            is_expected = status == 0 or (status == 1 and self.waited_for_shared_worker(self.read_output()))
-        else:
-            may_end = self.last_kill is not None or self.episode.short_of_memory
-            is_expected = may_end and (status in (0, 1) or self.was_denied_memory())
-            # Its last page may be the one that a panic of Servo's has ended.
-            is_expected |= status == 1 and self.was_page_ended_by_servo()
-        if not is_expected:
-            self.fail(f"the browser {process.describe_status(status) if status else 'ended'} by itself")
-
     def take_found(self):
         with contextlib.suppress(queue.Empty):
             while True:
                 found = self.found.get_nowait()
                 if len(self.failures) < MOST_FAILURES:
                     self.fail(found)
+
+    def excuse(self, exemption: Exemption) -> bool:
+        self.known.killed = self.browser.killed
+        return self.excuses.take(exemption, self.known)
 
     def fail(self, what: str, saved: list[Path] = ()):
         if what not in (failure.what for failure in self.failures):
@@ -507,9 +498,7 @@ class Play:
         self.judge_hang(verdict, place, save_stacks(self.browser, place))
 
     def judge_hang(self, verdict: str, place: Path, stacks: str):
-        if is_servos_deadlock(stacks):
-            self.count("servoDeadlocks")
-        else:
+        if not self.excuses.judge_deadlock(stacks, self.known):
             self.fail(verdict, [place])
         raise Stuck
 
@@ -568,7 +557,10 @@ class Play:
                     self.count("recordings")
                     self.driver.ask(f"forget?id={answer['recording']}&")
                 case "force-sample":
-                    self.count("forcedSamples", self.driver.force_sample())
+                    if self.driver.force_sample():
+                        self.count("forcedSamples")
+                    elif not self.excuse(UNFORCED_SAMPLE):
+                        self.fail("a forced sample was refused")
         except Refused as error:
             self.fail(f"{step.what}: {error}")
         except MachError as error:
@@ -609,10 +601,8 @@ class Play:
             while time.monotonic() < rest_ends:
                 self.look()
                 if verdict := watchdog.look(read_activity(self.browser.pids())):
-                    if not self.browser.switches_of(WORKER_THREAD):
+                    if not self.browser.switches_of(WORKER_THREAD) or not self.excuse(UNENDED_WORKER):
                         self.hang(verdict)
-                    # Servo has terminated a worker, and its script goes on.
-                    self.count("unendedWorkers")
                     return
                 time.sleep(LOOK)
 
@@ -646,28 +636,47 @@ class Play:
     # The end
 
     def finish(self):
-        browser = self.browser
+        browser, known = self.browser, self.known
         # All that there are, before they go.
         browser.pids()
-        self.was_ready = bool(self.last_beat)
+        known.was_ready = bool(self.last_beat)
+        status = browser.poll()
+        has_ended = status is not None
         try:
-            if (status := browser.poll()) is not None:
-                self.check_own_end(status)
+            if has_ended:
+                known.ending = time.time() - OWN_ENDING_BOUND
             elif not self.has_crashed():
-                self.check_status(self.end_browser())
+                status = self.end_browser()
         except Stuck:
             pass
         finally:
+            if known.ending is None:
+                known.ending = time.time()
             browser.end()
+        known.killed = browser.killed
+        known.lost_all_pages = all(self.may_be_lost(self.last_beat.get(window)) for window in self.orders)
         self.take_found()
-        self.check_processes()
-        self.read_log()
+        self.await_processes()
+        log = self.read_output()
+        excused = self.judge_panics(log)
+        has_aborted, crashes = self.judge_crashes(log, excused)
+        explained, unexplained = self.judge_said(log, excused)
+        if has_ended:
+            self.check_own_end(status, explained, unexplained, has_aborted)
+        elif status is not None:
+            self.check_status(status, explained, unexplained, has_aborted)
+        if status in (None, 0) and (fatal := [line for line in unexplained if is_fatal(line)]):
+            self.fail(fatal[0])
+        for what in crashes:
+            self.fail(what, [self.core_stacks])
+        self.read_samples(log)
         if self.profile_file is not None and not self.failures:
             self.check_profile()
 
     def end_browser(self) -> int:
         """Ends it as the plan says, and waits for that."""
         browser, ending = self.browser, self.episode.ending
+        self.known.ending = time.time()
         browser.feed()
         if self.episode.profile_command is not None:
             # Closed by its page it is for who records it to end.
@@ -695,105 +704,114 @@ class Play:
                 stacks = save_stacks(browser, place)
                 watchdog = Watchdog("the end of the browser, for the second time", bound=LAST_BOUND)
             time.sleep(LOOK / 2)
-        self.ended_starved = stacks is None and watchdog.elapsed - watchdog.counted >= STARVED
+        self.known.was_starved = stacks is None and watchdog.elapsed - watchdog.counted >= STARVED
         return status
 
     def _attend_end(self):
         if self.browser.poll() is not None:
             raise MachError("the browser has ended")
 
-    def check_status(self, status: int):
-        episode = self.episode
-        log = self.read_output()
-        allowed = {0}
-        if self.last_kill is not None:
-            allowed.add(1)
-            if ENGINE_DID_NOT_SHUT_DOWN in log:
-                # Servo waits for what the killed process would have sent, and the shell for that no longer.
-                self.count("unnoticedKills")
-        if self.waited_for_shared_worker(log):
-            allowed.add(1)
-        if self.ended_starved and ENGINE_DID_NOT_SHUT_DOWN in log:
-            allowed.add(1)
-            self.count("starvedEnds")
-        if episode.ending == "SIGKILL":
-            allowed = {-9, *((0,) if episode.profile_command else ())}
-        elif not self.was_ready and episode.ending.startswith("SIG"):
-            # Before it has a handler, or a page.
-            allowed |= {-1, -2, -15, 1}
-        if episode.profile_command is not None and not self.was_ready:
-            allowed.add(1)
-        if episode.short_of_memory or self.was_page_ended_by_servo():
-            allowed.add(1)
-        if status not in allowed and not (status < 0 and self.was_denied_memory()):
-            why = "".join(f": {line}" for line in said(log)[-1:])
-            self.fail(f"the browser {process.describe_status(status)}{why}")
-
-    def was_page_ended_by_servo(self) -> bool:
-        return any(is_servo_panic(line.partition(CRASHED)[2]) for line in crashes(self.read_output()))
-
-    def read_output(self) -> str:
-        return self.log.read_text(encoding="utf-8", errors="replace")
-
-    def waited_for_shared_worker(self, log: str) -> bool:
-        """Servo waits for shared workers, which nobody ends: one that does nothing is enough for that."""
-        waited = "sharedWorkers" in self.counts and ENGINE_DID_NOT_SHUT_DOWN in log
-        if waited:
-            self.count("unendedSharedWorkers")
-        return waited
-
-    def was_denied_memory(self) -> bool:
-        """Whether Servo has panicked in the middle of its own panic, or of the engine's C++, for want of memory."""
-        if not self.episode.short_of_memory:
-            return False
-        panics = [panic.group(1) for line in self.read_output().splitlines() if (panic := PANIC.match(line))]
-        ends = any(panic.startswith(NO_UNWINDING) for panic in panics)
-        return ends and not any("profil" in panic for panic in panics)
-
-    def check_processes(self):
+    def await_processes(self):
         browser = self.browser
         deadline = time.monotonic() + LAST_BOUND
         while (left := browser.left_behind()) and time.monotonic() < deadline:
             time.sleep(LOOK)
         if left:
             self.fail(f"processes of pages outlive the browser: {left}")
+
+    def read_output(self) -> str:
+        return self.log.read_text(encoding="utf-8", errors="replace")
+
+    def judge_panics(self, log: str) -> list[str]:
+        """The panics of threads that are excused; the others are failures."""
+        excused = []
+        for panic in read_panics(log):
+            if problem := self.excuses.judge_panic(panic, self.known):
+                self.fail(problem)
+            else:
+                excused.append(panic.text)
+        return excused
+
+    def judge_crashes(self, log: str, excused: list[str]) -> tuple[bool, list[str]]:
+        """Whether the crash of the browser's own process is excused, and the failures that cores show."""
+        browser = self.browser
+        told = [*denials_told(log), *(text for text in excused if NO_UNWINDING.match(text))]
+        crashes = {}
         # The kernel has written them when the process is gone.
-        self.cores = browser.cores()
-        self.count_crashes()
-        for core in () if self.was_denied_memory() else self.cores:
-            place = Path(f"{self.stem}.core.txt")
-            stack = save_core_stacks(self.binary, core, place)
-            self.fail(f"crash of process {core.suffix.removeprefix('.')}, see {core}\n{stack}", [place])
+        for core in browser.cores():
+            pid = int(core.suffix.removeprefix("."))
+            stack = save_core_stacks(self.binary, core, self.core_stacks)
+            by = TERMINATED_BY.search(stack)
+            crashes[pid] = (Crash(pid, getattr(signal, by[1], 0) if by else 0, stack), core)
+        own = -browser.process.returncode
+        if own in CRASH_SIGNALS:
+            # There may be no core.
+            crash, core = crashes.get(browser.pid, (Crash(browser.pid, own, ""), None))
+            crashes[browser.pid] = (dataclasses.replace(crash, signal=own), core)
+        has_aborted, failures = False, []
+        for crash, core in crashes.values():
+            if self.excuses.judge_crash(crash, told, self.known):
+                has_aborted |= crash.pid == browser.pid
+                if core is not None:
+                    core.unlink()
+                continue
+            self.count("crashes")
+            if core is not None:
+                self.cores.append(core)
+                failures.append(f"crash of process {crash.pid}, see {core}\n{crash.stack}")
+        return has_aborted, failures
 
-    def count_crashes(self):
-        """Of processes; there may be no cores."""
-        if self.was_denied_memory():
-            return
-        crashed = {int(core.suffix.removeprefix(".")) for core in self.cores}
-        if -self.browser.process.returncode in CRASH_SIGNALS:
-            crashed.add(self.browser.pid)
-        self.count("crashes", len(crashed))
+    def judge_said(self, log: str, excused: list[str]) -> tuple[list[str], list[str]]:
+        """What the browser says went wrong: what is excused, and what is not."""
+        explained, unexplained = [], []
+        for line in said(log):
+            page, crashed, reason = line.partition(CRASHED)
+            if crashed:
+                is_excused = self.excuses.judge_page_crash(without_queries(reason), excused, self.known)
+            elif ENGINE_DID_NOT_SHUT_DOWN in line:
+                is_excused = any(self.excuse(exemption) for exemption in UNENDED)
+            elif line.startswith(HARMLESS):
+                continue
+            else:
+                is_excused = False
+            (explained if is_excused else unexplained).append(line)
+        return explained, unexplained
 
-    def read_log(self):
-        """The sampler's counts, and panics of threads."""
-        log = self.read_output()
+    def check_own_end(self, status: int, explained: list[str], unexplained: list[str], has_aborted: bool):
+        """The browser may end by itself when it has no pages any more, or what it records has ended."""
+        is_expected = has_aborted or status == 0 or (status == 1 and explained and not unexplained)
+        if self.episode.profile_command is None:
+            is_expected = is_expected and self.excuse(OWN_END)
+        if not is_expected:
+            what = process.describe_status(status) if status else "ended"
+            self.fail(f"the browser {what} by itself{why(unexplained)}")
+
+    def check_status(self, status: int, explained: list[str], unexplained: list[str], has_aborted: bool):
+        """The status with which the browser ends when it is told to."""
+        episode = self.episode
+        by_kill = episode.ending == "SIGKILL"
+        is_expected = has_aborted or status == (-signal.SIGKILL if by_kill else 0)
+        if by_kill and episode.profile_command is not None:
+            # It may have ended before.
+            is_expected = is_expected or status == 0
+        if not is_expected and status == 1 and not unexplained:
+            is_expected = explained or self.excuse(EARLY_SIGNAL)
+        if not is_expected and status in (-signal.SIGHUP, -signal.SIGINT, -signal.SIGTERM):
+            is_expected = self.excuse(EARLY_SIGNAL)
+        if not is_expected and status == 1 and not any(is_fatal(line) for line in unexplained):
+            is_expected = self.excuse(EARLY_RECORDING)
+        if not is_expected:
+            self.fail(f"the browser {process.describe_status(status)}{why(unexplained)}")
+
+    def read_samples(self, log: str):
+        """The sampler's counts."""
         for line in log.splitlines():
             if counts := read_counts(line):
                 self.samples.add(counts)
-            elif panic := PANIC.match(line):
-                text = QUERY.sub("?...", panic.group(1))
-                is_memory = self.episode.short_of_memory and "profil" not in text
-                if is_memory or is_servo_panic(text):
-                    self.count("servoPanics")
-                else:
-                    self.fail(f"a thread panicked: {text}")
-        is_expected = self.last_kill is not None or self.episode.short_of_memory or "servoPanics" in self.counts
-        if (crashed := crashes(log)) and not is_expected:
-            self.fail(crashed[0])
 
     def check_profile(self):
         """Whether another run of the program can read the recording."""
-        if self.episode.ending == "SIGKILL" or not self.was_ready:
+        if self.episode.ending == "SIGKILL" or not self.known.was_ready:
             return
         files = [self.profile_file, *sorted(self.profile_file.parent.glob("profile*"))]
         file = next((file for file in files if file.is_file()), None)

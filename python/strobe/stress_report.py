@@ -7,6 +7,7 @@
 from dataclasses import asdict, dataclass, field
 
 from .sample_counts import SampleCounts
+from .stress_exemptions import EXEMPTIONS
 from .stress_watchdog import HANG
 from .table import text_table
 
@@ -46,13 +47,6 @@ ROWS = {
     "threadStops": "stops of single threads",
     "starvations": "starvations",
     "crashes": "crashes",
-    "servoPanics": "panics of Servo's own that are known",
-    "unnoticedKills": "ends that waited for a killed process",
-    "unendedSharedWorkers": "ends that waited for a shared worker",
-    "starvedEnds": "ends that waited for a processor",
-    "unendedWorkers": "sampling threads that waited for a terminated worker",
-    "servoDeadlocks": "deadlocks of Servo's own that are known",
-    "servoHangs": "hangs that are there without profilers, too",
 }
 
 
@@ -91,15 +85,26 @@ class Totals:
     seconds: float = 0.0
     episodes: dict[str, int] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
+    # How often each exemption was used, by its name.
+    exemptions: dict[str, int] = field(default_factory=lambda: {exemption.name: 0 for exemption in EXEMPTIONS})
 
     def add(self, counts: dict[str, int]):
         for name, number in counts.items():
             self.counts[name] = self.counts.get(name, 0) + number
 
+    def excuse(self, hits: dict[str, int]):
+        for name, number in hits.items():
+            self.exemptions[name] += number
+
     def report(self, release: bool) -> str:
         rows = [["what", "number"]]
         rows += [[text, str(self.counts.get(name, 0))] for name, text in ROWS.items()]
         parts = [text_table(rows, left=(0,))]
+        rows = [["exemption", "number", "only"]]
+        rows += [[one.name, str(self.exemptions[one.name]), one.state.text] for one in EXEMPTIONS]
+        parts.append(text_table(rows, left=(0, 2)))
+        reasons = [f"{one.name}: {one.reason}" for one in EXEMPTIONS if self.exemptions[one.name]]
+        parts += ["\n".join(reasons)] if reasons else []
         sampler = self.samples
         shares = ", ".join(
             f"{getattr(sampler, name)} {name} ({sampler.share(name):.3f} %)"

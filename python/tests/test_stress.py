@@ -18,9 +18,9 @@ import unittest
 from collections.abc import Iterator
 from pathlib import Path
 from unittest import mock
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
-from strobe import paths, stress, stress_browser, stress_plan
+from strobe import paths, stress, stress_browser, stress_exemptions, stress_plan
 from strobe.errors import MachError
 from strobe.process_size import ProcessSize
 from strobe.sample_counts import SampleCounts
@@ -39,10 +39,22 @@ ended = []
 signal.signal(signal.SIGTERM, lambda *_: ended.append(1))
 url = urllib.parse.urlsplit(sys.argv[-1])
 what = url.path.rpartition("/")[2]
+script = json.loads(urllib.parse.parse_qs(url.query).get("script", ["{}"])[0])
+def tell(moment):
+    for seconds, panic in script.get(moment, []):
+        stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - seconds))
+        print(f"[{stamp} ERROR strobe::crash] {panic}", file=sys.stderr, flush=True)
+def leave():
+    for line in script.get("says", []):
+        print(line, file=sys.stderr, flush=True)
+    if "signal" in script:
+        signal.signal(script["signal"], signal.SIG_DFL)
+        os.kill(os.getpid(), script["signal"])
+    sys.exit(script.get("status", 0))
 def beat(**more):
     connection = http.client.HTTPConnection("127.0.0.1", url.port)
     body = {"identity": "a", "role": "page", "window": "0", "quiet": False, "settled": False, "turns": 5,
-            "counts": {"samples": 3} | ({"sharedWorkers": 1} if what == "sharing" else {}), "failures": []}
+            "counts": {"samples": 3} | script.get("counts", {}), "failures": []}
     connection.request("POST", "/beat", json.dumps(body | more))
     return json.loads(connection.getresponse().read())
 if what == "leaving":
@@ -51,13 +63,11 @@ if what == "crashed":
     sys.exit(1)
 if what != "silent":
     beat(failures=["a bent profile"] if what == "failing" else [])
-if what in ("denied", "ours"):
-    for panic in ("no bricks", "panic in a function that cannot unwind"):
-        where = "profiler" if what == "ours" else "x"
-        print(f"[2026-11-21T21:19:44Z ERROR strobe::crash] {panic} (thread a, {where}.rs:1:1)",
-              file=sys.stderr, flush=True)
-if what in ("crashing", "denied", "ours"):
+if what == "crashing":
     os.kill(os.getpid(), signal.SIGSEGV)
+tell("early")
+if "by itself" in script:
+    leave()
 if what == "panicking":
     print("[2026-11-21T21:19:44Z ERROR strobe::crash] no bricks (thread a?b=c&d, x.rs:1:1)", file=sys.stderr)
 if what == "counting":
@@ -65,7 +75,7 @@ if what == "counting":
           " collecting: 0, unwalkable: 0, truncated: 0 }", file=sys.stderr, flush=True)
 closed = settled = quiet = False
 turns = 0
-while not closed and not (ended and what != "immortal") and not what.endswith("-last"):
+while not closed and not (ended and what != "immortal"):
     time.sleep(0.01)
     if what != "silent":
         turns += 1
@@ -78,17 +88,14 @@ while not closed and not (ended and what != "immortal") and not what.endswith("-
 if ended and what == "sulking":
     print("strobe: no bricks", file=sys.stderr, flush=True)
     sys.exit(5)
-if ended and what in ("servos", "brickless") or what.endswith("-last"):
-    frame = "parent_proxy.currently_active().is_some() (thread Script#3, /a/windowproxy.rs:943:13)"
-    why = f"assertion failed: {frame}" if what.startswith("servos") else "no bricks (thread a, x.rs:1:1)"
-    print(f"[2026-11-21T21:19:44Z ERROR strobe::crash] {why}", file=sys.stderr)
-    print(f"strobe: http://a.test/ crashed: {why}", file=sys.stderr, flush=True)
-    sys.exit(1)
-if ended and what in ("sharing", "unfinished"):
-    time.sleep(0.2)
-    print("strobe: the engine did not shut down within 10 s", file=sys.stderr, flush=True)
-    sys.exit(1)
+if ended or closed:
+    tell("late")
+    time.sleep(script.get("pause", 0))
+    leave()
 """
+
+
+UNFINISHED = "strobe: the engine did not shut down within 10 s"
 
 
 def episode(**members) -> Episode:
@@ -447,23 +454,33 @@ class CoreTest(unittest.TestCase):
         self.assertEqual(browser.cores(), [folder / "core.2"])
 
 
-class PlayTest(unittest.TestCase):
+class PlayCase(unittest.TestCase):
+    """Plays with the fake; its script says what it logs, and how it ends."""
+
     stacks = ""
+    core_stacks = ""
 
     def save_stacks(self, browser: Browser, place: Path) -> str:
         place.write_text(self.stacks)
         return self.stacks
 
-    def play(self, what: str, **members):
+    def save_core_stacks(self, binary: Path, core: Path, place: Path) -> str:
+        place.write_text(self.core_stacks)
+        return self.core_stacks
+
+    def play(self, what: str, script: dict | None = None, **members):
         folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
-        script = folder / "fake.py"
-        script.write_text(FAKE)
+        fake = folder / "fake.py"
+        fake.write_text(FAKE)
         binary = folder / "strobe"
-        binary.write_text(f'#!/bin/sh\nexec {sys.executable} {script} "$@"\n')
+        binary.write_text(f'#!/bin/sh\nexec {sys.executable} {fake} "$@"\n')
         binary.chmod(0o755)
-        pages = [f"one.stress.test/stress/{what}?window=0&seed=1"]
+        pages = [f"one.stress.test/stress/{what}?window=0&seed=1&{urlencode({'script': json.dumps(script or {})})}"]
         play = Play(episode(pages=pages, **members), binary, folder, True)
-        with mock.patch.object(stress, "save_stacks", self.save_stacks):
+        with (
+            mock.patch.object(stress, "save_stacks", self.save_stacks),
+            mock.patch.object(stress, "save_core_stacks", self.save_core_stacks),
+        ):
             play.run()
         # It is not the browser's own.
         for core in play.cores:
@@ -471,9 +488,11 @@ class PlayTest(unittest.TestCase):
         self.folder = folder
         return play
 
-    def failures(self, what: str, **members) -> list[str]:
-        return [failure.what for failure in self.play(what, **members).failures]
+    def failures(self, what: str, script: dict | None = None, **members) -> list[str]:
+        return [failure.what for failure in self.play(what, script, **members).failures]
 
+
+class PlayTest(PlayCase):
     def test_a_browser_that_does_as_it_should(self):
         for ending, settles in (("SIGTERM", False), ("close", True), ("SIGKILL", False)):
             play = self.play("counting", ending=ending, settles=settles)
@@ -488,40 +507,19 @@ class PlayTest(unittest.TestCase):
         self.assertRegex(self.failures("crashing")[0], r"^the browser was ended by signal 11 \(Segmentation fault\)")
         self.assertEqual(self.failures("leaving"), ["the browser failed with status 3 by itself"])
         self.assertEqual(self.failures("crashed"), ["the browser failed with status 1 by itself"])
-        self.assertEqual(self.failures("crashed", short_of_memory=True), [])
+        # Nothing says that it was for want of memory.
+        self.assertEqual(
+            self.failures("crashed", short_of_memory=True), ["the browser failed with status 1 by itself"]
+        )
         self.assertEqual(self.failures("failing"), ["a bent profile (in a page, of turn 5)"])
         self.assertEqual(self.failures("panicking"), ["a thread panicked: no bricks (thread a?..., x.rs:1:1)"])
         self.assertEqual(self.failures("sulking"), ["the browser failed with status 5: strobe: no bricks"])
-        self.assertRegex(self.failures("unfinished")[0], "^the browser failed with status 1: .* did not shut down")
+        self.assertEqual(
+            self.failures("unfinished", {"says": [UNFINISHED], "status": 1}),
+            [f"the browser failed with status 1: {UNFINISHED}"],
+        )
         # Its log is kept.
         self.assertTrue((self.folder / "1-2.log").exists())
-
-    def test_a_page_that_ends_the_browser_by_a_panic_of_servos(self):
-        self.assertRegex(self.failures("brickless")[0], "^the browser failed with status 1: .* crashed: no bricks")
-        self.assertEqual(self.failures("servos"), [])
-        # By itself, when that was its last page.
-        self.assertEqual(self.failures("servos-last"), [])
-        self.assertEqual(self.failures("brickless-last")[0], "the browser failed with status 1 by itself")
-
-    def test_an_end_that_waits_for_a_shared_worker(self):
-        play = self.play("sharing")
-        self.assertEqual(play.failures, [])
-        self.assertEqual(play.counts["unendedSharedWorkers"], 1)
-
-    def test_an_end_without_a_processor(self):
-        def waiting(pids):
-            return Activity(ran=0, waited={1: time.monotonic()})
-
-        with mock.patch.object(stress, "STARVED", 0.05), mock.patch.object(stress, "read_activity", waiting):
-            play = self.play("unfinished")
-        self.assertEqual(play.failures, [])
-        self.assertEqual(play.counts["starvedEnds"], 1)
-
-    def test_servo_may_end_where_it_is_denied_memory(self):
-        self.assertEqual(self.failures("denied", short_of_memory=True), [])
-        for what, short_of_memory in (("denied", False), ("ours", True), ("crashing", True)):
-            failures = self.failures(what, short_of_memory=short_of_memory)
-            self.assertRegex(failures[0], "^the browser was ended by signal 11", what)
 
     def test_hangs(self):
         def short(what: str, bound=None) -> Watchdog:
@@ -538,21 +536,6 @@ class PlayTest(unittest.TestCase):
             self.assertRegex(failure, "^hang: an answer that page 0 waits for has not come")
             (failure,) = self.failures("immortal")
             self.assertRegex(failure, "^hang: the end of the browser, for the second time")
-
-    def test_a_deadlock_of_servos(self):
-        constellation = "Thread 1 (x)\n#0 futex ()\n#1 lock_slow ()\n#2 PipelineNamespace::set_installer_sender ()\n"
-        worker = "Thread 2 (y)\n#0 futex ()\n#1 Channel::recv ()\n#2 PipelineNamespace::auto_install ()\n"
-        with mock.patch.object(
-            stress, "Watchdog", lambda what, bound=None: Watchdog(what, 60 if "heartbeat" in what else 0.3)
-        ):
-            self.stacks = constellation + worker
-            play = self.play("immortal")
-            self.assertEqual((play.failures, play.counts["servoDeadlocks"]), ([], 1))
-            # Each alone is none.
-            for self.stacks in (constellation, worker):
-                play = self.play("immortal")
-                self.assertEqual(len(play.failures), 1)
-                self.assertNotIn("servoDeadlocks", play.counts)
 
     def test_a_debugger_that_takes_too_long_leaves_no_process_stopped(self):
         sleeper = subprocess.Popen(["sleep", "60"])
@@ -604,6 +587,236 @@ class PlayTest(unittest.TestCase):
         self.assertEqual(len(play.failures), 1)
 
 
+FETCH = (
+    "called `Result::unwrap()` on an `Err` value: Disconnected "
+    "(thread {}, /a/servo-script-0.7.0-b/fetch/fetch.rs:1:2)"
+)
+PARENT = (
+    "assertion failed: parent_proxy.currently_active().is_some() "
+    "(thread Script#2, /a/servo-script-0.7.0-b/dom/window/windowproxy.rs:943:13)"
+)
+DENIED = "assertion failed: !obj.is_null() (thread Script#1, /a/servo-script-bindings-0.7.0-b/wrap.rs:106:13)"
+NO_UNWINDING = "panic in a function that cannot unwind (thread {}, library/core/src/panicking.rs:225:5)"
+RUSTS_ABORT = "Program terminated with signal SIGABRT, Aborted.\n#0  abort ()\n#1  core::panicking::panic_nounwind ()\n"
+# Long before the end.
+LONG_AGO = 30
+
+
+def worker(name: object = "") -> str:
+    return f"WW:http://a.test/worker.js{name}"
+
+
+class ExemptionTest(PlayCase):
+    """What looks like a failure, in the state in which it is none, and outside of it."""
+
+    def excused(self, script: dict, **members) -> dict[str, int]:
+        """The exemptions that it uses, of which there must be no failures."""
+        play = self.play("page", script, **members)
+        self.assertEqual([failure.what for failure in play.failures], [])
+        return play.excuses.hits
+
+    def failed(self, script: dict, **members) -> list[str]:
+        return self.failures("page", script, **members)
+
+    def test_a_panic_in_its_state(self):
+        self.assertEqual(self.excused({"late": [[0, FETCH.format(worker("?a=b"))]]}), {"fetch-gone": 1})
+        shared = {"late": [[0, FETCH.format("S" + worker())]] * 2}
+        self.assertEqual(self.excused(shared, ending="close"), {"fetch-gone": 2})
+
+    def test_a_panic_before_its_state(self):
+        (failure,) = self.failed({"early": [[LONG_AGO, FETCH.format(worker())]]})
+        self.assertRegex(
+            failure, r"^a thread panicked: .* \(known as fetch-gone, but only while the browser ends\)$"
+        )
+
+    def test_a_panic_of_another_thread(self):
+        (failure,) = self.failed({"late": [[0, FETCH.format("Script#1")]]})
+        self.assertEqual(failure, f"a thread panicked: {FETCH.format('Script#1')}")
+
+    def test_a_panic_that_comes_too_often(self):
+        cap = next(one.cap for one in stress_exemptions.SERVO_PANICS if one.name == "fetch-gone")
+        play = self.play("page", {"late": [[0, FETCH.format(worker(number))] for number in range(cap + 1)]})
+        (failure,) = play.failures
+        self.assertRegex(failure.what, rf"worker.js{cap}, .*no more than {cap} times in an episode\)$")
+        self.assertEqual(play.excuses.hits, {"fetch-gone": cap})
+
+    def test_a_frame_whose_parent_goes_away(self):
+        crash = {"says": [f"strobe: http://a.test/?b,c crashed: {PARENT}"], "status": 1}
+        script = crash | {"late": [[0, PARENT]], "counts": {"framesAdded": 1}}
+        self.assertEqual(self.excused(script), {"frame-parent-inactive": 1})
+        # It may have been the last page.
+        script |= {"early": script.pop("late"), "by itself": True}
+        self.assertEqual(self.excused(script), {"frame-parent-inactive": 1, "own-end": 1})
+        failures = self.failed({**script, "counts": {}})
+        self.assertEqual(len(failures), 2)
+        self.assertRegex(failures[0], "known as frame-parent-inactive, but only where frames were added")
+        self.assertRegex(failures[1], "^the browser failed with status 1 by itself: strobe: .* crashed: assertion ")
+
+    def test_a_page_that_a_known_panic_has_left_alone(self):
+        late = {"late": [[0, FETCH.format(worker())]]}
+        script = late | {"says": ["strobe: http://a.test/ crashed: no bricks (thread a, x.rs:1:1)"]}
+        self.assertRegex(self.failed(script | {"status": 1})[0], "^the browser failed with status 1: .* no bricks")
+        self.assertRegex(self.failed(script)[0], "^strobe: .* crashed: no bricks")
+        # What a page says must have been the panic.
+        script = late | {"says": [f"strobe: http://a.test/ crashed: {PARENT}"], "status": 1}
+        self.assertRegex(self.failed(script)[0], "^the browser failed with status 1: .* crashed: assertion failed")
+
+    def test_a_crash_beside_a_known_panic(self):
+        late = {"late": [[0, FETCH.format(worker())]]}
+        failures = self.failed(late | {"signal": signal.SIGSEGV})
+        self.assertTrue(any("ended by signal 11" in failure for failure in failures), failures)
+        early = {"early": [[0, DENIED]], "by itself": True}
+        failures = self.failed(early | {"signal": signal.SIGSEGV}, short_of_memory=True)
+        self.assertTrue(any("ended by signal 11" in failure for failure in failures), failures)
+
+    def test_what_is_denied_memory_may_end(self):
+        page = {"early": [[0, DENIED]], "says": [f"strobe: http://a.test/ crashed: {DENIED}"], "status": 1}
+        expected = {"memory-no-object": 1, "own-end": 1}
+        self.assertEqual(self.excused(page | {"by itself": True}, short_of_memory=True), expected)
+        self.assertEqual(len(self.failed(page | {"by itself": True})), 2)
+        self.core_stacks = RUSTS_ABORT
+        early = [[0, DENIED], [0, NO_UNWINDING.format("Script#1")]]
+        process = {"early": early, "signal": signal.SIGABRT, "by itself": True}
+        play = self.play("page", process, short_of_memory=True)
+        self.assertEqual(play.failures, [])
+        self.assertEqual(play.excuses.hits, expected | {"memory-no-unwinding": 1, "memory-abort": 1})
+        self.assertEqual((play.cores, play.counts.get("crashes", 0)), ([], 0))
+        # At other times it is a failure, three times over.
+        self.assertGreaterEqual(len(self.failed(process)), 3)
+
+    def test_texts_of_denials(self):
+        place = "(thread Script#1, /a/build/servo-script-bindings-0a1b/out/Bindings/ABinding.rs:1:1)"
+        for text, name in (
+            (f"assertion failed: !rval.get().is_null() {place}", "memory-no-object"),
+            (f"assertion failed: JS_DefineProperty(cx,\n    obj, 1) {place}", "memory-call-failed"),
+            (f"assertion failed: unsafe {{ JS_SetPrototype(cx) }} {place}", "memory-call-failed"),
+            (f"called `Result::unwrap()` on an `Err` value: JSFailed {place}", "memory-call-failed"),
+            (f"cannot make a page: out of memory {place}", "memory-told"),
+        ):
+            self.assertEqual(self.excused({"early": [[0, text]]}, short_of_memory=True), {name: 1})
+
+    def test_an_unknown_panic_where_memory_is_short(self):
+        for text in (
+            "no bricks (thread Script#1, /a/servo-script-0.7.0-b/x.rs:1:1)",
+            # Of our own code, in Servo's or out of it.
+            "assertion failed: !obj.is_null() (thread Script#1, /a/servo-script-0.7.0-b/dom/profiler.rs:1:1)",
+            "assertion failed: !obj.is_null() (thread Script#1, components/js_profiler/x.rs:1:1)",
+            # After no denial.
+            NO_UNWINDING.format("Script#1"),
+        ):
+            (failure,) = self.failed({"early": [[0, text]]}, short_of_memory=True)
+            self.assertTrue(failure.startswith(f"a thread panicked: {text}"), failure)
+        early = [[0, DENIED], [0, NO_UNWINDING.format("Script#2")]]
+        script = {"early": early, "signal": signal.SIGABRT, "by itself": True}
+        self.core_stacks = RUSTS_ABORT
+        failures = self.failed(script, short_of_memory=True)
+        self.assertRegex(failures[0], r"^a thread panicked: .*Script#2.* in a thread that was denied some\)$")
+        self.assertTrue(any("ended by signal 6" in failure for failure in failures), failures)
+
+    def test_aborts_for_want_of_memory(self):
+        known = stress_exemptions.Circumstances(episode(short_of_memory=True))
+        stack = "#0 abort ()\n#1 {} ()\n"
+        line = "Hit MOZ_CRASH([unhandlable oom] a) at b.cpp:1"
+        for told, number, function, hits in (
+            ([line], signal.SIGSEGV, "js::AutoEnterOOMUnsafeRegion::crash_impl", {"memory-engine": 1}),
+            (["memory allocation of 8 bytes failed"], signal.SIGABRT, "rust_oom", {"memory-allocator": 1}),
+            ([NO_UNWINDING], signal.SIGABRT, "panic_cannot_unwind", {"memory-abort": 1}),
+            # By another signal, at another place, and without a word.
+            ([line], signal.SIGABRT, "js::AutoEnterOOMUnsafeRegion::crash_impl", {}),
+            ([line], signal.SIGSEGV, "js::GetterSetter::setter", {}),
+            ([], signal.SIGSEGV, "js::AutoEnterOOMUnsafeRegion::crash_impl", {}),
+        ):
+            excuses = stress_exemptions.Excuses()
+            told = list(told)
+            crash = stress_exemptions.Crash(1, number, stack.format(function))
+            self.assertEqual(excuses.judge_crash(crash, told, known), bool(hits))
+            # One word is for one process.
+            self.assertFalse(excuses.judge_crash(crash, told, known))
+            self.assertEqual(excuses.hits, hits)
+        self.assertEqual(stress_exemptions.denials_told(f"a\n{line}\n{NO_UNWINDING}\n"), [line])
+
+    def test_a_process_that_was_killed(self):
+        known = stress_exemptions.Circumstances(episode(), killed={12})
+        excuses = stress_exemptions.Excuses()
+
+        def judge(pid: int) -> str | None:
+            text = f"UnregisterReporter: 'system-content-{pid}' name is unknown (thread MemoryProfiler, /a/mem.rs:1:1)"
+            return excuses.judge_panic(stress_exemptions.Panic(0.0, text), known)
+
+        self.assertRegex(judge(13), "known as memory-reporter-unknown, but only of a process that was killed")
+        self.assertIsNone(judge(12))
+        self.assertRegex(judge(12), "no more than 1 times")
+        self.assertTrue(excuses.judge_page_crash("Send failed (Disconnected)", [], known))
+        known.killed = set()
+        self.assertFalse(excuses.judge_page_crash("Send failed (Disconnected)", [], known))
+        self.assertEqual(excuses.hits, {"memory-reporter-unknown": 1, "page-process-gone": 1})
+
+    def test_an_end_that_waits_for_a_shared_worker(self):
+        script = {"says": [UNFINISHED], "status": 1}
+        self.assertEqual(self.excused(script | {"counts": {"sharedWorkers": 1}}), {"shared-worker-unended": 1})
+        self.assertEqual(self.failed(script), [f"the browser failed with status 1: {UNFINISHED}"])
+
+    def test_an_end_without_a_processor(self):
+        def waiting(pids):
+            return Activity(ran=0, waited={1: time.monotonic()})
+
+        with mock.patch.object(stress, "STARVED", 0.05), mock.patch.object(stress, "read_activity", waiting):
+            hits = self.excused({"says": [UNFINISHED], "status": 1, "pause": 0.2})
+        self.assertEqual(hits, {"end-starved": 1})
+
+    def test_an_excuse_for_one_thing_is_none_for_another(self):
+        says = [UNFINISHED, "strobe: internal error: no bricks"]
+        script = {"counts": {"sharedWorkers": 1}, "says": says, "status": 1}
+        self.assertEqual(self.failed(script), [f"the browser failed with status 1: {says[1]}"])
+        says[1] = "strobe: a page's process cannot be recorded: no bricks"
+        self.assertEqual(self.excused(script), {"shared-worker-unended": 1})
+
+    def test_an_end_before_any_page(self):
+        known = {"was_ready": False}
+        for exemption, members in (
+            (stress_exemptions.EARLY_SIGNAL, {"ending": "SIGHUP"}),
+            (stress_exemptions.EARLY_RECORDING, {"ending": "close", "profile_command": []}),
+        ):
+            excuses = stress_exemptions.Excuses()
+            self.assertTrue(excuses.take(exemption, stress_exemptions.Circumstances(episode(**members), **known)))
+            self.assertFalse(excuses.take(exemption, stress_exemptions.Circumstances(episode(**members), **known)))
+            for others, ready in (({"ending": "close"}, False), (members, True)):
+                circumstances = stress_exemptions.Circumstances(episode(**others), was_ready=ready)
+                self.assertFalse(stress_exemptions.Excuses().take(exemption, circumstances))
+
+    def test_a_deadlock_of_servos(self):
+        constellation = (
+            'Thread 1 (Thread 0x1 (LWP 1) "Constellation"):\n#0 futex ()\n#1 lock_slow ()\n'
+            "#2 PipelineNamespace::set_installer_sender ()\n"
+        )
+        worker = (
+            'Thread 2 (Thread 0x2 (LWP 2) "WW:one.stress.t"):\n#0 futex ()\n#1 Channel::recv ()\n'
+            "#2 PipelineNamespace::auto_install ()\n"
+        )
+        with mock.patch.object(
+            stress, "Watchdog", lambda what, bound=None: Watchdog(what, 60 if "heartbeat" in what else 0.3)
+        ):
+            self.stacks = constellation + worker
+            play = self.play("immortal")
+            self.assertEqual((play.failures, play.excuses.hits), ([], {"namespace-deadlock": 1}))
+            # In more processes than one there is none.
+            self.assertEqual(len(self.failures("immortal", options=["--multiprocess"])), 1)
+            # Each alone is none, nor is that of other threads.
+            page = worker.replace("WW:one.stress.t", "Script#1")
+            for self.stacks in (constellation, worker, constellation + page):
+                play = self.play("immortal")
+                self.assertEqual(len(play.failures), 1)
+                self.assertEqual(play.excuses.hits, {})
+
+    def test_each_says_what_it_is(self):
+        names = [exemption.name for exemption in stress_exemptions.EXEMPTIONS]
+        self.assertEqual(len(set(names)), len(names))
+        for exemption in stress_exemptions.EXEMPTIONS:
+            self.assertRegex(exemption.reason, r"^[A-Z].*\.$")
+            self.assertGreater(exemption.cap, 0)
+            self.assertFalse(stress_exemptions.Excuses().hits)
+
+
 class LeakTest(unittest.TestCase):
     def test_only_growth_beyond_the_control_counts(self):
         def sizes(*sizes):
@@ -630,18 +843,20 @@ class LeakTest(unittest.TestCase):
             failures = run.leaks(episode(feature="leaks"))
             self.assertEqual(len(failures), expected)
             self.assertEqual(run.play.call_count, len(plays))
+            self.assertEqual(run.excuses.hits, {"leak-unrepeated": 1} if len(measured) == 2 else {})
 
 
 class SamplerRestTest(unittest.TestCase):
     """The sampling thread when nothing is profiled any more."""
 
-    def rest(self, looks: Iterator[int], workers: dict[int, int]) -> mock.Mock:
+    def rest(self, looks: Iterator[int], workers: dict[int, int], is_excused=True) -> mock.Mock:
         """Each of `looks` is how often the thread has gone to sleep by then."""
 
         def switches_of(name: str) -> dict[int, int]:
             return workers if name == stress.WORKER_THREAD else {1: next(looks)}
 
         play = mock.Mock(browser=mock.Mock(switches_of=switches_of, pids=lambda: []))
+        play.excuse.return_value = is_excused
         play.hang.side_effect = stress.Stuck
         with (
             mock.patch.object(stress, "SAMPLER_REST", 0.01),
@@ -656,7 +871,7 @@ class SamplerRestTest(unittest.TestCase):
         looks = iter([7, 9, 9])
         play = self.rest(looks, workers={})
         play.hang.assert_not_called()
-        play.count.assert_not_called()
+        play.excuse.assert_not_called()
         self.assertEqual(list(looks), [])
 
     def test_it_goes_on(self):
@@ -666,7 +881,12 @@ class SamplerRestTest(unittest.TestCase):
     def test_it_goes_on_with_a_worker_that_does(self):
         play = self.rest(itertools.count(), workers={2: 3})
         play.hang.assert_not_called()
-        play.count.assert_called_once_with("unendedWorkers")
+        play.excuse.assert_called_once_with(stress_exemptions.UNENDED_WORKER)
+
+
+    def test_it_goes_on_with_a_worker_where_that_is_not_excused(self):
+        play = self.rest(itertools.count(), workers={2: 3}, is_excused=False)
+        self.assertRegex(play.hang.call_args.args[0], "^hang: the rest of the sampling thread has not come")
 
 
 class OwnHangTest(unittest.TestCase):
@@ -685,12 +905,12 @@ class OwnHangTest(unittest.TestCase):
 
     def test_a_hang_without_profilers_is_servos(self):
         self.assertEqual(self.failures(["hang: x", "crash"], ["hang: y"]), ["crash"])
-        self.assertEqual(self.totals.counts["servoHangs"], 1)
+        self.assertEqual(self.totals.exemptions["hang-of-servos"], 1)
 
     def test_one_with_profilers_alone_is_ours(self):
         self.assertEqual(self.failures(["hang: x", "crash"], ["crash"]), ["hang: x", "crash"])
         self.assertEqual(self.failures(["crash"], ["hang: y"]), ["crash"])
-        self.assertNotIn("servoHangs", self.totals.counts)
+        self.assertEqual(self.totals.exemptions["hang-of-servos"], 0)
 
 
 class ReportTest(unittest.TestCase):
@@ -698,11 +918,17 @@ class ReportTest(unittest.TestCase):
         totals = Totals(samples=SampleCounts(taken=200, missed=1), seconds=90, episodes={"kills": 2})
         totals.add({"kills": 3, "pages": 5})
         totals.add({"kills": 1})
+        totals.excuse({"fetch-gone": 2})
+        totals.excuse({"fetch-gone": 1})
         totals.failures.append(Failure(7, 12, "kills", "crash of process 5", ["target/stress/7-12.log"]))
         text = totals.report(True)
         self.assertRegex(text, r"(?m)^processes of pages killed +4$")
         self.assertRegex(text, r"(?m)^documents +5$")
         self.assertRegex(text, r"(?m)^recordings|engine recordings +0$")
+        self.assertRegex(text, r"(?m)^fetch-gone +3  while the browser ends$")
+        self.assertRegex(text, r"(?m)^fetch-gone: A worker fetches, .*\.$")
+        self.assertRegex(text, r"(?m)^own-end +0  where ")
+        self.assertNotIn("own-end: ", text)
         self.assertIn("200 taken, 1 missed (0.500 %)", text)
         self.assertIn("Episodes: kills 2; 1.5 min.", text)
         self.assertTrue(
@@ -712,6 +938,7 @@ class ReportTest(unittest.TestCase):
             )
         )
         self.assertEqual(json.loads(json.dumps(totals.to_json()))["counts"], {"kills": 4, "pages": 5})
+        self.assertEqual(json.loads(json.dumps(totals.to_json()))["exemptions"]["fetch-gone"], 3)
 
 
 class CommandTest(unittest.TestCase):
