@@ -640,6 +640,14 @@ class ExemptionTest(PlayCase):
         self.assertRegex(failure.what, rf"worker.js{cap}, .*no more than {cap} times in an episode\)$")
         self.assertEqual(play.excuses.hits, {"fetch-gone": cap})
 
+    def test_a_panic_that_another_thread_is_told_of(self):
+        place = "/a/ipc-channel-0.22.0/src"
+        panic = f"assertion failed: self.fd == -1 (thread router-proxy, {place}/platform/unix/mod.rs:1:1)"
+        told = f"Failed to join on the router proxy thread: Any {{ .. }} (thread Constellation, {place}/router.rs:1:1)"
+        self.assertEqual(
+            self.excused({"late": [[0, panic], [0, told]]}), {"channel-untaken": 1, "channel-untaken-told": 1}
+        )
+
     def test_a_frame_whose_parent_goes_away(self):
         crash = {"says": [f"strobe: http://a.test/?b,c crashed: {PARENT}"], "status": 1}
         script = crash | {"late": [[0, PARENT]], "counts": {"framesAdded": 1}}
