@@ -12,6 +12,8 @@
 //! A [`Driver`] drives the browser from outside, as a person would by clicks and keys. A [`BrowserWindow`]
 //! does have keys and a mouse, on a [`Display`] of its own.
 //!
+//! However it is started, a browser one of whose threads panicked fails the test: `panics.rs`.
+//!
 //! The tests themselves are in `tests/`, one file for each thing that may break.
 
 #![deny(unsafe_code)]
@@ -22,6 +24,7 @@ const _: Option<&str> = option_env!("STROBE_CHECKOUT");
 mod command;
 mod display;
 mod hosts;
+mod panics;
 mod site;
 mod source;
 mod trace;
@@ -34,6 +37,7 @@ use std::path::PathBuf;
 pub use command::{Command, Output, signal};
 pub use display::{BrowserWindow, CHROME_HEIGHT, Display};
 pub use hosts::Hosts;
+pub use panics::KnownPanic;
 pub use site::{Site, SiteContent, path_with_header, visit_allowed};
 pub use source::{Position, Source};
 pub use trace::{Edges, Frame, Marker, Sample, Stack, Trace};

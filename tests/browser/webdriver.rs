@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::display::Display;
+use crate::panics::KnownPanic;
 use crate::visit::{Browser, BrowserProcess, binary, one_at_a_time};
 
 /// A browser that has not done by then what it should hangs. Nothing takes nearly as long.
@@ -121,6 +122,12 @@ impl Driver {
     pub fn process(&self) -> BrowserProcess {
         let browser = self.browser.as_ref().expect("it has not been shut down");
         BrowserProcess::of(&browser.child)
+    }
+
+    /// From now on the test does not fail for this panic.
+    pub fn excuse(&mut self, known: &'static KnownPanic) {
+        let browser = self.browser.as_mut();
+        browser.expect("it has not been shut down").excuse(known);
     }
 
     pub fn port(&self) -> u16 {
@@ -254,6 +261,8 @@ impl Driver {
     }
 
     /// Shuts the browser down by the command for it, and gives its status and its console.
+    ///
+    /// Panics if it does not end in time, or if one of its threads panicked.
     pub fn shut_down(mut self) -> (ExitStatus, String) {
         let _ = self.delete("/servo/shutdown");
         let browser = self.browser.take().expect("runs");

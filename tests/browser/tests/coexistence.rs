@@ -65,7 +65,6 @@ impl Profiled {
         // After a content process was killed Servo waits for it when it ends, and the shell gives that up.
         let gave_up = ending == Ending::MayBeGivenUp && console.contains(GIVEN_UP);
         assert!(status.success() || gave_up, "{status}\n{console}");
-        assert!(!console.contains("panicked at"), "{console}");
         drop(self.site);
         console
     }
