@@ -33,6 +33,7 @@ mod webdriver;
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;
+use std::thread;
 
 pub use command::{Command, Output, signal};
 pub use display::{BrowserWindow, CHROME_HEIGHT, Display};
@@ -60,4 +61,14 @@ pub fn pages() -> PathBuf {
 pub fn report(line: &str) {
     // Not by eprintln!, which the test runner holds back.
     let _ = writeln!(io::stderr(), "{line}");
+}
+
+/// Tells why the calling test cannot be run here, after which it returns. The test runner counts it as passed;
+/// `./mach test` reads this line and counts it as skipped.
+pub fn skip(why: &str) {
+    let thread = thread::current();
+    let test = thread.name().unwrap_or("a browser test");
+    let why = why.split_whitespace().collect::<Vec<_>>().join(" ");
+    // Not by println!, as above. The test runner may have begun a line.
+    let _ = writeln!(io::stdout(), "\nSKIPPED {test}: {why}");
 }
