@@ -6,7 +6,10 @@
 
 use std::time::Duration;
 
-use browser_tests::{Site, visit_allowed};
+use browser_tests::{Driver, Site, visit_allowed};
+use serde_json::json;
+
+use crate::sampler_failure::{Limit, unprivileged};
 
 #[test]
 #[should_panic(expected = "the test of the page fails")]
@@ -48,4 +51,21 @@ fn a_browser_that_fails_fails_its_test() {
     site.visit("/permission.html")
         .preference("js_profiling_allow=perhaps")
         .run();
+}
+
+#[test]
+#[should_panic(expected = "a thread of the browser panicked:")]
+fn a_thread_of_the_browser_that_panics_fails_its_test_whatever_is_logged() {
+    let site = Site::plain().serve();
+    let mut launcher = unprivileged();
+    launcher.env("RUST_LOG", "js_profiler=debug");
+    let driver = Driver::start_by(launcher, &[]);
+    driver.open(&site.url("/kept-busy.html"));
+    // Servo does not go on without a thread for a worker.
+    let _refused = Limit::set(driver.process().id(), "--nproc", 0);
+    let script = json!({ "script": "new Worker('kept-busy-worker.js');", "args": [] });
+    let answer = driver.post("/execute/sync", &script);
+    assert!(answer.is_err(), "{answer:?}");
+    // The browser cannot be shut down any more.
+    drop(driver);
 }
