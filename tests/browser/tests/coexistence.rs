@@ -44,8 +44,13 @@ impl Profiled {
     }
 
     /// Samples were taken before `start`, between `start` and `end`, and after `end`, all in the page's
-    /// functions; and the browser ends as it may.
-    fn assert_sampled_before_while_and_after(self, start: f64, end: f64, ending: Ending) -> String {
+    /// functions; and the browser ends as it may. Gives the trace and what the browser printed.
+    fn assert_sampled_before_while_and_after(
+        self,
+        start: f64,
+        end: f64,
+        ending: Ending,
+    ) -> (Trace, String) {
         self.go_on();
         assert_eq!(
             self.driver.execute("return profilers[0].events;"),
@@ -69,7 +74,7 @@ impl Profiled {
         let gave_up = ending == Ending::MayBeGivenUp && console.contains(GIVEN_UP);
         assert!(status.success() || gave_up, "{status}\n{console}");
         drop(self.site);
-        console
+        (trace, console)
     }
 }
 
@@ -343,8 +348,17 @@ fn a_sandbox_that_forbids_reading_memory_and_priorities_changes_no_stack() {
     assert_eq!(status_line(profiled.process(), "Seccomp"), "2");
     let start = profiled.now();
     profiled.go_on();
+    profiled.driver.execute(
+        "const list = Array(10000).fill(1.5);
+         const end = performance.now() + 500;
+         while (performance.now() < end) {
+           JSON.stringify(list);
+         }",
+    );
     let stop = profiled.now();
-    profiled.assert_sampled_before_while_and_after(start, stop, Ending::Well);
+    let (trace, _) = profiled.assert_sampled_before_while_and_after(start, stop, Ending::Well);
+    // The engine's own walk, which is the other one, has no built-ins.
+    trace.assert_sampled(&["stringify"]);
 }
 
 #[test]
@@ -433,7 +447,8 @@ fn watch_by_the_hang_monitor() -> String {
     );
     profiled.go_on();
     let stop = profiled.now();
-    profiled.assert_sampled_before_while_and_after(start, stop, Ending::Well)
+    let (_, console) = profiled.assert_sampled_before_while_and_after(start, stop, Ending::Well);
+    console
 }
 
 #[test]
