@@ -11,6 +11,9 @@ from .errors import MachError
 
 CARGO_RESULT = re.compile(r"^test result: \S+ (\d+) passed; (\d+) failed;")
 CARGO_FAILURE = re.compile(r"^test (.+) \.\.\. FAILED")
+CARGO_IGNORED = re.compile(r"^test (.+) \.\.\. ignored")
+# What skip() of tests/browser/lib.rs prints. The test runner then counts the test as passed.
+CARGO_SKIPPED = re.compile(r"^SKIPPED (.+)")
 UNITTEST_COUNT = re.compile(r"^Ran (\d+) tests? in ")
 UNITTEST_RESULT = re.compile(r"^(?:OK|FAILED)(?: \((.*)\))?$")
 UNITTEST_FAILURE = re.compile(r"^(?:FAIL|ERROR): (.+)")
@@ -21,19 +24,31 @@ class Tally:
     passed: int = 0
     # One entry per failed test, as a person would look for it.
     failures: list[str] = field(default_factory=list)
+    # One entry per test that could not be run here, with the reason if it is known.
+    skipped: list[str] = field(default_factory=list)
 
     def fail(self, what: str):
         self.failures.append(what)
 
+    def skip(self, what: str):
+        self.skipped.append(what)
+
     def add(self, other: "Tally"):
         self.passed += other.passed
         self.failures += other.failures
+        self.skipped += other.skipped
+
+    def count(self) -> str:
+        text = f"{self.passed} passed, {len(self.failures)} failed"
+        return f"{text}, {len(self.skipped)} skipped" if self.skipped else text
 
     def finish(self):
-        """Prints what failed and, as the last line, the count; MachError if anything failed."""
+        """Prints what failed or was skipped and, as the last line, the count; MachError if anything failed."""
+        for test in self.skipped:
+            print(f"SKIPPED {test}")
         for failure in self.failures:
             print(f"FAILED {failure}")
-        print(f"{self.passed} passed, {len(self.failures)} failed", flush=True)
+        print(self.count(), flush=True)
         if self.failures:
             raise Failed()
 
@@ -54,6 +69,11 @@ def read_cargo_test(lines: list[str], status: int, command: str) -> Tally:
         if match := CARGO_RESULT.match(line):
             tally.passed += int(match.group(1))
             failed += int(match.group(2))
+        elif match := CARGO_IGNORED.match(line):
+            tally.skip(match.group(1))
+        elif match := CARGO_SKIPPED.match(line):
+            tally.skip(match.group(1))
+            tally.passed -= 1
     # A test that writes to the terminal itself can hide its own line.
     named = named[:failed] + [f"a test of `{command}`"] * (failed - len(named))
     for name in named:
@@ -64,7 +84,7 @@ def read_cargo_test(lines: list[str], status: int, command: str) -> Tally:
 
 
 def read_unittest(lines: list[str], status: int, command: str) -> Tally:
-    """The tally of a `python -m unittest` run. Skipped tests count neither way."""
+    """The tally of a `python -m unittest` run, which names no test that it skips."""
     tally = Tally()
     ran = 0
     skipped = 0
@@ -76,6 +96,7 @@ def read_unittest(lines: list[str], status: int, command: str) -> Tally:
         elif match := UNITTEST_RESULT.match(line):
             counts = dict(re.findall(r"([a-z ]+)=(\d+)", match.group(1) or ""))
             skipped = int(counts.get("skipped", 0))
+    tally.skipped = [f"a test of `{command}`"] * skipped
     tally.passed = max(ran - skipped - len(tally.failures), 0)
     if status != 0 and not tally.failures:
         tally.fail(f"`{command}` (status {status}, without a test result)")

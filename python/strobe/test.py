@@ -31,11 +31,11 @@ def test():
         except MachError as error:
             print(f"mach {name}: {error}", file=sys.stderr)
             result = Tally(failures=[f"{name}: {str(error).splitlines()[0]}"])
-        print(f"{name}: {result.passed} passed, {len(result.failures)} failed")
+        print(f"{name}: {result.count()}")
         tally.add(result)
     print("\nsummary\n=======")
     if not with_wpt:
-        print("SKIPPED test-wpt: WPT_DIR names no checkout of web-platform-tests; ./mach test-wpt clones one")
+        tally.skip("test-wpt: WPT_DIR names no checkout of web-platform-tests; ./mach test-wpt clones one")
     tally.finish()
 
 
@@ -73,7 +73,7 @@ def test_browser(filter: str | None = None) -> Tally:
     if filter is not None:
         command += ["--", filter]
     tally = _run(command, read_cargo_test, env={**build.browser_environment(), "STROBE_BINARY": str(binary)})
-    if filter is not None and not tally.passed and not tally.failures:
+    if filter is not None and not (tally.passed or tally.failures or tally.skipped):
         raise MachError(f"no browser test has {filter!r} in its name")
     return tally
 

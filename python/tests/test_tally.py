@@ -23,7 +23,7 @@ test result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
 
 class TallyTest(unittest.TestCase):
     def test_cargo(self):
-        self.assertEqual(read_cargo_test(CARGO, 101, "cargo test"), Tally(3, ["interval::rounding"]))
+        self.assertEqual(read_cargo_test(CARGO, 101, "cargo test"), Tally(3, ["interval::rounding"], ["slow"]))
 
     def test_cargo_that_does_not_compile(self):
         self.assertEqual(
@@ -35,9 +35,14 @@ class TallyTest(unittest.TestCase):
         lines = ["test result: FAILED. 4 passed; 1 failed; 0 ignored; 0 measured"]
         self.assertEqual(read_cargo_test(lines, 101, "cargo test"), Tally(4, ["a test of `cargo test`"]))
 
+    def test_cargo_with_a_test_that_says_that_it_cannot_be_run(self):
+        # The runner writes before and behind it.
+        lines = ["test a ... ", "SKIPPED a: b is not installed", "ok", CARGO[-2]]
+        self.assertEqual(read_cargo_test(lines, 0, "cargo test"), Tally(1, [], ["a: b is not installed"]))
+
     def test_unittest(self):
         ok = ["..s", "Ran 3 tests in 0.1s", "", "OK (skipped=1)"]
-        self.assertEqual(read_unittest(ok, 0, "u"), Tally(2))
+        self.assertEqual(read_unittest(ok, 0, "u"), Tally(2, [], ["a test of `u`"]))
         failed = ["ERROR: test_a (tests.A)", "FAIL: test_b (tests.B)", "Ran 5 tests in 1s", "FAILED (failures=2)"]
         self.assertEqual(read_unittest(failed, 1, "u"), Tally(3, ["test_a (tests.A)", "test_b (tests.B)"]))
         self.assertEqual(read_unittest([], 1, "u"), Tally(0, ["`u` (status 1, without a test result)"]))
@@ -47,4 +52,8 @@ class TallyTest(unittest.TestCase):
             Tally(2).finish()
             with self.assertRaises(Failed):
                 Tally(2, ["b"]).finish()
-        self.assertEqual(output.getvalue(), "2 passed, 0 failed\nFAILED b\n2 passed, 1 failed\n")
+            Tally(2, [], ["c: d"]).finish()
+        self.assertEqual(
+            output.getvalue(),
+            "2 passed, 0 failed\nFAILED b\n2 passed, 1 failed\nSKIPPED c: d\n2 passed, 0 failed, 1 skipped\n",
+        )

@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::visit::{binary, one_at_a_time};
+use crate::panics::{self, Excused};
+use crate::visit::{OUTPUT_STAYS_OPEN, binary, join_by, one_at_a_time};
 
 /// A command that has not ended by then hangs. Nothing takes nearly as long.
 const TIME_BOUND: Duration = Duration::from_secs(120);
@@ -43,9 +44,10 @@ impl Command {
     /// As [`Command::start`], with variables in its environment.
     pub fn start_with(arguments: &[&str], environment: &[(&str, &str)]) -> Self {
         let one_at_a_time = one_at_a_time();
-        let mut child = process::Command::new(binary())
-            .args(arguments)
-            .envs(environment.iter().copied())
+        let mut command = process::Command::new(binary());
+        command.args(arguments).envs(environment.iter().copied());
+        panics::log_panics(&mut command);
+        let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -90,7 +92,7 @@ impl Command {
         signal(self.id(), name);
     }
 
-    /// Waits for its end.
+    /// Waits for its end. Panics if it does not end in time, or if one of its threads panicked.
     pub fn end(mut self) -> Output {
         let mut child = self.child.take().expect("runs");
         let deadline = Instant::now() + TIME_BOUND;
@@ -105,11 +107,15 @@ impl Command {
             }
         };
         let reader = self.stdout.take().expect("is read once");
-        let stdout = reader.join().expect("reading does not panic");
+        let stdout = join_by(reader, deadline + INTERVAL);
         let reader = self.stderr_reader.take().expect("is read once");
-        reader.join().expect("reading does not panic");
+        let all = stdout.zip(join_by(reader, deadline + INTERVAL));
         let stderr = text_of(&self.stderr);
+        let Some((stdout, ())) = all else {
+            panic!("{OUTPUT_STAYS_OPEN}\n{stderr}");
+        };
         assert!(!has_hung, "the browser did not end\n{stderr}");
+        Excused::default().check(&stderr);
         Output {
             status,
             stdout,
@@ -119,11 +125,16 @@ impl Command {
 }
 
 impl Drop for Command {
-    /// A test that fails leaves no browser behind.
+    /// A test that fails leaves no browser behind. One that does not wait for the browser's end hears of panics
+    /// so far.
     fn drop(&mut self) {
         if let Some(mut child) = self.child.take() {
+            let stderr = text_of(&self.stderr);
             let _ = child.kill();
             let _ = child.wait();
+            if !thread::panicking() {
+                Excused::default().check(&stderr);
+            }
         }
     }
 }
@@ -137,7 +148,7 @@ impl Output {
     /// Panics unless all went well.
     pub fn assert_success(&self) {
         assert!(
-            self.status.success() && !self.stderr.contains("panicked at"),
+            self.status.success(),
             "{}\n{}\n{}",
             self.status,
             self.text(),

@@ -58,15 +58,21 @@ impl Display {
                      installs it (package xvfb)"
                 )
             });
-        let mut number = String::new();
         let output = server.stdout.take().expect("is piped");
-        let read = BufReader::new(output).read_line(&mut number);
-        let number = number.trim();
-        assert!(
-            read.is_ok() && !number.is_empty(),
-            "Xvfb has started no display: {:?}",
-            server.wait()
-        );
+        let (sender, line) = mpsc::channel();
+        thread::spawn(move || {
+            let mut line = String::new();
+            let read = BufReader::new(output).read_line(&mut line);
+            let _ = sender.send(read.map(|_| line));
+        });
+        let line = line.recv_timeout(TIME_BOUND);
+        let number = match &line {
+            Ok(Ok(line)) if !line.trim().is_empty() => line.trim(),
+            _ => {
+                let _ = server.kill();
+                panic!("Xvfb has started no display: {line:?}, {:?}", server.wait());
+            },
+        };
         Self {
             server,
             name: format!(":{number}"),

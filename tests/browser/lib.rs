@@ -12,6 +12,8 @@
 //! A [`Driver`] drives the browser from outside, as a person would by clicks and keys. A [`BrowserWindow`]
 //! does have keys and a mouse, on a [`Display`] of its own.
 //!
+//! However it is started, a browser one of whose threads panicked fails the test: `panics.rs`.
+//!
 //! The tests themselves are in `tests/`, one file for each thing that may break.
 
 #![deny(unsafe_code)]
@@ -22,6 +24,7 @@ const _: Option<&str> = option_env!("STROBE_CHECKOUT");
 mod command;
 mod display;
 mod hosts;
+mod panics;
 mod site;
 mod source;
 mod trace;
@@ -30,10 +33,12 @@ mod webdriver;
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;
+use std::thread;
 
 pub use command::{Command, Output, signal};
 pub use display::{BrowserWindow, CHROME_HEIGHT, Display};
 pub use hosts::Hosts;
+pub use panics::KnownPanic;
 pub use site::{Site, SiteContent, path_with_header, visit_allowed};
 pub use source::{Position, Source};
 pub use trace::{Edges, Frame, Marker, Sample, Stack, Trace};
@@ -56,4 +61,14 @@ pub fn pages() -> PathBuf {
 pub fn report(line: &str) {
     // Not by eprintln!, which the test runner holds back.
     let _ = writeln!(io::stderr(), "{line}");
+}
+
+/// Tells why the calling test cannot be run here, after which it returns. The test runner counts it as passed;
+/// `./mach test` reads this line and counts it as skipped.
+pub fn skip(why: &str) {
+    let thread = thread::current();
+    let test = thread.name().unwrap_or("a browser test");
+    let why = why.split_whitespace().collect::<Vec<_>>().join(" ");
+    // Not by println!, as above. The test runner may have begun a line.
+    let _ = writeln!(io::stdout(), "\nSKIPPED {test}: {why}");
 }

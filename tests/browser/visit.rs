@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::panics::{self, Excused, KnownPanic};
 use crate::site::{Event, Site};
 
 /// Names the browser's program.
@@ -22,6 +23,9 @@ const BINARY_VARIABLE: &str = "STROBE_BINARY";
 
 /// A browser that has not ended by then hangs. Nothing here takes nearly as long.
 const TIME_BOUND: Duration = Duration::from_secs(120);
+
+/// How often it is looked whether it has ended.
+const INTERVAL: Duration = Duration::from_millis(10);
 
 /// Held while a browser runs: tests measure shares of samples, and two browsers at once would take
 /// the processor from each other.
@@ -167,10 +171,6 @@ impl<'a> Visit<'a> {
             status.success(),
             "the browser ended with {status}: {url}\n{console}"
         );
-        assert!(
-            !console.contains("panicked at"),
-            "a thread panicked: {url}\n{console}"
-        );
         let [result] = &results[..] else {
             panic!("{} results, not one: {url}\n{console}", results.len());
         };
@@ -243,6 +243,9 @@ pub(crate) struct Browser {
     pub(crate) child: Child,
     console: Arc<Mutex<String>>,
     readers: Vec<JoinHandle<()>>,
+    excused: Excused,
+    /// Whether nobody needs to look for panics any more.
+    is_judged: bool,
 }
 
 impl Browser {
@@ -268,6 +271,7 @@ impl Browser {
     }
 
     pub(crate) fn spawn(mut command: Command, when_ended: impl FnOnce() + Send + 'static) -> Self {
+        panics::log_panics(&mut command);
         let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -286,7 +290,15 @@ impl Browser {
             child,
             console,
             readers,
+            excused: Excused::default(),
+            is_judged: false,
         }
+    }
+
+    /// From now on the test does not fail for this panic.
+    pub(crate) fn excuse(&mut self, known: &'static KnownPanic) {
+        let printed = self.printed();
+        self.excused.add(known, &printed);
     }
 
     /// What it has printed so far.
@@ -297,28 +309,77 @@ impl Browser {
             .clone()
     }
 
+    /// For a test that fails, which shows what was printed.
     pub(crate) fn kill(mut self) -> (ExitStatus, String) {
+        self.is_judged = true;
         // An error means that it has ended by itself in the meantime.
         let _ = self.child.kill();
-        self.end()
+        let status = self.child.wait().expect("the browser is our child");
+        (status, self.output(Instant::now() + TIME_BOUND))
     }
 
+    /// Waits for its end, and gives its status and what it printed.
+    ///
+    /// Panics if it does not end in time, or if one of its threads panicked.
     pub(crate) fn end(mut self) -> (ExitStatus, String) {
-        let status = self.child.wait().expect("the browser is our child");
-        for reader in self.readers.drain(..) {
-            let _ = reader.join();
+        let deadline = Instant::now() + TIME_BOUND;
+        let status = loop {
+            if let Some(status) = self.child.try_wait().expect("the browser is our child") {
+                break status;
+            }
+            if Instant::now() > deadline {
+                let (_, console) = self.kill();
+                panic!(
+                    "the browser has not ended in {} s\n{console}",
+                    TIME_BOUND.as_secs()
+                );
+            }
+            thread::sleep(INTERVAL);
+        };
+        let output = self.output(deadline);
+        self.is_judged = true;
+        self.excused.check(&self.printed());
+        (status, output)
+    }
+
+    /// What has been printed when no process of the browser can print any more.
+    fn output(&mut self, deadline: Instant) -> String {
+        for reader in std::mem::take(&mut self.readers) {
+            if join_by(reader, deadline).is_none() {
+                self.is_judged = true;
+                panic!("{OUTPUT_STAYS_OPEN}\n{}", self.printed());
+            }
         }
-        let console = self.printed();
-        (status, format!("--- the browser's output\n{console}---"))
+        format!("--- the browser's output\n{}---", self.printed())
     }
 }
 
 impl Drop for Browser {
-    /// A panic at a checkpoint must not leave the browser running.
+    /// A test that fails leaves no browser behind. One that does not wait for the browser's end hears of panics
+    /// so far.
     fn drop(&mut self) {
+        let printed = self.printed();
         let _ = self.child.kill();
         let _ = self.child.wait();
+        if !self.is_judged && !thread::panicking() {
+            self.excused.check(&printed);
+        }
     }
+}
+
+/// Why a test does not wait any longer for the rest of what a browser printed.
+pub(crate) const OUTPUT_STAYS_OPEN: &str =
+    "the browser has ended, and another process of it has its output open still";
+
+/// What a thread gives that reads a browser's output; none if it does not end in time.
+pub(crate) fn join_by<T>(reader: JoinHandle<T>, deadline: Instant) -> Option<T> {
+    while !reader.is_finished() {
+        if Instant::now() > deadline {
+            return None;
+        }
+        thread::sleep(INTERVAL);
+    }
+    Some(reader.join().expect("reading does not panic"))
 }
 
 /// Runs the browser with these arguments and variables, to its end, and gives its status and what it

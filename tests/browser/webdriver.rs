@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 
 use crate::command::signal;
 use crate::display::Display;
+use crate::panics::KnownPanic;
 use crate::visit::{Browser, BrowserProcess, binary, one_at_a_time};
 
 /// A browser that has not done by then what it should hangs. Nothing takes nearly as long.
@@ -122,6 +123,12 @@ impl Driver {
     pub fn process(&self) -> BrowserProcess {
         let browser = self.browser.as_ref().expect("it has not been shut down");
         BrowserProcess::of(&browser.child)
+    }
+
+    /// From now on the test does not fail for this panic.
+    pub fn excuse(&mut self, known: &'static KnownPanic) {
+        let browser = self.browser.as_mut();
+        browser.expect("it has not been shut down").excuse(known);
     }
 
     pub fn port(&self) -> u16 {
@@ -255,12 +262,14 @@ impl Driver {
     }
 
     /// Shuts the browser down by the command for it, and gives its status and its console.
+    ///
+    /// Panics if it does not end in time, or if one of its threads panicked.
     pub fn shut_down(self) -> (ExitStatus, String) {
         let _ = self.delete("/servo/shutdown");
         self.wait_for_end()
     }
 
-    /// Has a signal end the browser, by the signal's name, and gives its status and its console.
+    /// As [`Driver::shut_down`], by a signal that is given by its name.
     pub fn end_by_signal(self, name: &str) -> (ExitStatus, String) {
         signal(self.process().id(), name);
         self.wait_for_end()

@@ -6,7 +6,10 @@
 
 use std::time::Duration;
 
-use browser_tests::{Site, visit_allowed};
+use browser_tests::{Driver, KnownPanic, Site, visit_allowed};
+use serde_json::json;
+
+use crate::sampler_failure::{Limit, unprivileged};
 
 #[test]
 #[should_panic(expected = "the test of the page fails")]
@@ -48,4 +51,41 @@ fn a_browser_that_fails_fails_its_test() {
     site.visit("/permission.html")
         .preference("js_profiling_allow=perhaps")
         .run();
+}
+
+/// Drives a browser two of whose threads panic.
+fn have_threads_panic(prepare: impl FnOnce(&mut Driver)) {
+    let site = Site::plain().serve();
+    let mut launcher = unprivileged();
+    launcher.env("RUST_LOG", "js_profiler=debug");
+    let mut driver = Driver::start_by(launcher, &[]);
+    driver.open(&site.url("/kept-busy.html"));
+    prepare(&mut driver);
+    // Servo does not go on without a thread for a worker.
+    let _refused = Limit::set(driver.process().id(), "--nproc", 0);
+    let script = json!({ "script": "new Worker('kept-busy-worker.js');", "args": [] });
+    let answer = driver.post("/execute/sync", &script);
+    assert!(answer.is_err(), "{answer:?}");
+    // The browser cannot be shut down any more.
+    drop(driver);
+}
+
+#[test]
+#[should_panic(expected = "a thread of the browser panicked:")]
+fn a_thread_of_the_browser_that_panics_fails_its_test_whatever_is_logged() {
+    have_threads_panic(|_| ());
+}
+
+#[test]
+fn a_panic_that_is_known_is_excused() {
+    static NO_THREAD: KnownPanic = KnownPanic {
+        parts: &[
+            "Thread spawning failed: ",
+            "Resource temporarily unavailable",
+        ],
+        reason: "Servo panics without a thread for a worker, and without one for the page that says so",
+        state: "when the system refuses threads",
+        most: 2,
+    };
+    have_threads_panic(|driver| driver.excuse(&NO_THREAD));
 }

@@ -383,6 +383,10 @@ const INTERVAL: f64 = 1.;
 /// beginnings no better than that.
 const MARGIN: f64 = 1.;
 
+/// So many milliseconds later may samples of deep stacks not be, however noisy the machine is. A quiet one has a
+/// standard error of 0.0005 ms, a busy one of 0.004 ms.
+const MOST_DELAY: f64 = 0.05;
+
 impl Case {
     /// What is wrong with the page's result for this case.
     fn check(&self, result: &Value) -> Vec<String> {
@@ -618,8 +622,13 @@ fn the_time_of_a_sample_does_not_tell_how_deep_the_stack_was() {
         "samples of deep stacks: {:.4} ms later, with a standard error of {error:.4} ms",
         deep - shallow
     ));
-    // Twice as coarse as performance.now().
-    assert!(deep - shallow < 5. * error + 0.02);
+    // Twice as coarse as performance.now(), and what noise makes of it, up to a cap.
+    let most = (5. * error + 0.02).min(MOST_DELAY);
+    assert!(
+        deep - shallow < most,
+        "{:.4} ms, not less than {most:.4} ms",
+        deep - shallow
+    );
 }
 
 #[test]

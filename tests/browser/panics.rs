@@ -1,0 +1,180 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! Panics of the browser, which are in what it printed: each fails the test, unless the test excuses it.
+
+use std::process::Command;
+
+use crate::report;
+
+/// What is in a line about a panic: see `components/shell/crash.rs`, and the hook that Rust itself has.
+const SIGNS: [&str; 3] = [
+    " strobe::crash] ",
+    "strobe: internal error: ",
+    "panicked at ",
+];
+
+/// A panic that is known and for which a test does not fail.
+#[derive(Debug)]
+pub struct KnownPanic {
+    /// All of these are in its line.
+    pub parts: &'static [&'static str],
+    /// Why it is no failure of ours.
+    pub reason: &'static str,
+    /// When alone it may come. The test excuses it at the moment when this begins.
+    pub state: &'static str,
+    /// So many may come in one run of the browser.
+    pub most: usize,
+}
+
+/// What a run of the browser may print.
+#[derive(Default)]
+pub(crate) struct Excused(Vec<Excuse>);
+
+struct Excuse {
+    known: &'static KnownPanic,
+    /// What was printed before this does not count.
+    from: usize,
+}
+
+impl Excused {
+    /// From now on: `printed` is what the browser has printed so far.
+    pub(crate) fn add(&mut self, known: &'static KnownPanic, printed: &str) {
+        self.0.push(Excuse {
+            known,
+            from: printed.len(),
+        });
+    }
+
+    /// Panics if there is a panic in what was printed that is not excused, and tells how many are.
+    pub(crate) fn check(&self, printed: &str) {
+        match self.tell(printed) {
+            Ok(told) => told.iter().for_each(|line| report(line)),
+            Err(panics) => panic!(
+                "a thread of the browser panicked:\n{}\n--- the browser's output\n{printed}---",
+                panics.join("\n")
+            ),
+        }
+    }
+
+    /// What there is to tell of panics that are excused, or the lines of those that are not.
+    fn tell(&self, printed: &str) -> Result<Vec<String>, Vec<String>> {
+        let mut counts = vec![0; self.0.len()];
+        let mut wrong = Vec::new();
+        let mut at = 0;
+        for line in printed.split_inclusive('\n') {
+            let start = at;
+            at += line.len();
+            if !SIGNS.iter().any(|sign| line.contains(sign)) {
+                continue;
+            }
+            let excuse = self.0.iter().position(|excuse| {
+                start >= excuse.from && excuse.known.parts.iter().all(|part| line.contains(part))
+            });
+            match excuse {
+                Some(index) if counts[index] < self.0[index].known.most => counts[index] += 1,
+                _ => wrong.push(line.trim_end().to_owned()),
+            }
+        }
+        if !wrong.is_empty() {
+            return Err(wrong);
+        }
+        let counted = self.0.iter().zip(counts).filter(|(_, count)| *count > 0);
+        Ok(counted
+            .map(|(Excuse { known, .. }, count)| {
+                format!(
+                    "EXCUSED {count} of at most {} panics {:?}, {}: {}",
+                    known.most, known.parts, known.state, known.reason
+                )
+            })
+            .collect())
+    }
+}
+
+/// Has the browser log its panics, whatever else it is asked to log.
+pub(crate) fn log_panics(command: &mut Command) {
+    const VARIABLE: &str = "RUST_LOG";
+    let asked = command
+        .get_envs()
+        .find(|(name, _)| *name == VARIABLE)
+        .and_then(|(_, value)| value?.to_str().map(str::to_owned))
+        // What somebody wants to see of all browsers.
+        .or_else(|| std::env::var(VARIABLE).ok());
+    command.env(VARIABLE, with_panics(asked.as_deref()));
+}
+
+fn with_panics(filter: Option<&str>) -> String {
+    // Without a filter errors are logged.
+    let filter = filter.filter(|filter| !filter.is_empty());
+    format!("{},strobe::crash=error", filter.unwrap_or("error"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KNOWN: KnownPanic = KnownPanic {
+        parts: &["Disconnected", "fetch.rs:"],
+        reason: "what fetches has gone",
+        state: "once the browser ends",
+        most: 2,
+    };
+    const PANIC: &str =
+        "[2026-01-31T12:00:00Z ERROR strobe::crash] Disconnected (thread a, fetch.rs:1:2)\n";
+
+    #[test]
+    fn every_kind_of_panic_fails() {
+        for panic in [
+            PANIC,
+            "strobe: internal error: oh (thread main, a.rs:1:2)\n",
+            "thread 'a' (123) panicked at a.rs:1:2:\n",
+            // The end of what was printed, and behind what another process prints.
+            "half a line[2026-01-31T12:00:00Z ERROR strobe::crash] oh",
+        ] {
+            let printed = format!("a line\n{panic}");
+            let wrong = Excused::default().tell(&printed).unwrap_err();
+            assert_eq!(wrong.len(), 1, "{printed}");
+        }
+        let printed = "[2026-01-31T12:00:00Z ERROR servo] no panic\n";
+        assert_eq!(Excused::default().tell(printed), Ok(Vec::new()));
+    }
+
+    #[test]
+    #[should_panic(expected = "a thread of the browser panicked:\n[2026")]
+    fn a_panic_is_shown() {
+        Excused::default().check(PANIC);
+    }
+
+    #[test]
+    fn a_known_panic_is_excused_in_its_state_up_to_its_cap_and_counted() {
+        let mut excused = Excused::default();
+        excused.add(&KNOWN, "before\n");
+        let two = format!("before\n{PANIC}{PANIC}");
+        let told = excused.tell(&two).unwrap();
+        assert_eq!(told.len(), 1);
+        assert!(told[0].starts_with("EXCUSED 2 of at most 2 "), "{told:?}");
+        // One too many.
+        assert_eq!(excused.tell(&format!("{two}{PANIC}")).unwrap_err().len(), 1);
+        // Too early.
+        assert!(excused.tell(PANIC).is_err());
+        // Another.
+        let other = PANIC.replace("fetch.rs", "other.rs");
+        assert_eq!(
+            excused.tell(&format!("{two}{other}")),
+            Err(vec![other.trim_end().to_owned()])
+        );
+    }
+
+    #[test]
+    fn no_filter_hides_panics() {
+        assert_eq!(with_panics(None), "error,strobe::crash=error");
+        assert_eq!(with_panics(Some("")), "error,strobe::crash=error");
+        assert_eq!(with_panics(Some("off")), "off,strobe::crash=error");
+        let mut command = Command::new("browser");
+        command.env("RUST_LOG", "a=debug");
+        log_panics(&mut command);
+        let (_, value) = command.get_envs().next().unwrap();
+        assert_eq!(value.unwrap(), "a=debug,strobe::crash=error");
+    }
+}
