@@ -30,7 +30,7 @@ use crate::profile::{self, ProfileRecording};
 use crate::screenshot::Screenshot;
 use crate::termination::Termination;
 use crate::webdriver::{self, Request, WebDriver};
-use crate::{FAILURE, crash, report};
+use crate::{FAILURE, console, crash, report};
 
 /// What a page is drawn on: a tab of a window, or memory.
 pub trait Surface: 'static {
@@ -501,7 +501,7 @@ impl<S: Surface> Browser<S> {
             self.take_screenshot(&webview);
         }
         for (webview, url, reason) in failed {
-            self.fail(&format!("cannot load {url}: {reason}"));
+            self.fail(&format!("cannot load {url}: {}", console::quoted(&reason)));
             self.page_lost(webview, "its page could not be loaded");
             if !S::INTERACTIVE && self.webdriver.is_none() {
                 self.close(webview);
@@ -518,9 +518,13 @@ impl<S: Surface> Browser<S> {
             .webview
             .url()
             .map_or_else(|| "a page".to_owned(), String::from);
-        self.fail(&format!("{url} crashed: {reason}"));
+        self.fail(&format!(
+            "{} crashed: {}",
+            console::quoted(&url),
+            console::quoted(reason)
+        ));
         if let Some(backtrace) = backtrace.filter(|_| crash::backtraces_wanted()) {
-            eprintln!("{backtrace}");
+            eprint!("{}", console::paragraph(&backtrace));
         }
         if self.hard_fail {
             self.finish_profile();

@@ -96,7 +96,8 @@ const DEFAULT_WINDOW_SIZE: &str = "1024x740";
 /// Lines as `--help` shows them.
 const AFTER_HELP: &str = "\
 Console messages of the pages go to standard output, one line each; errors and warnings are
-marked. Dialogs are printed too, and dismissed where there is no window.
+marked. Dialogs are printed too, and dismissed where there is no window. Characters that a terminal
+would obey, or that are not seen, are printed as in \\u{1b}.
 
 Preferences are Servo's, by the names of its `Preferences`, and those of the profiler, such as
 js_profiling_allow=true, which lets every page and worker profile itself whatever its headers say.

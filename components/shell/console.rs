@@ -2,16 +2,28 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! What a page says, as lines on standard output.
+//! Lines on standard output and standard error, and what pages say in them.
 
-use std::fmt::Write as _;
-use std::io::{self, Write as _};
+use std::io::{self, Write};
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use rustix::stdio::dup2_stdout;
 use servo::{ConsoleLogLevel, SimpleDialog};
+use terminal_text::{on_one_line, shortened};
 
-/// The line for a console message. Errors and warnings are marked; the rest stands as it is.
+use crate::reserved_output;
+
+/// Whether lines of pages stand between lines of ours, so that each says that it is a page's.
+static IS_SHARED: AtomicBool = AtomicBool::new(false);
+
+/// The line for a console message. Errors and warnings are marked; the rest stands as it is where all lines are
+/// those of pages.
 pub fn message_line(level: &ConsoleLogLevel, message: &str) -> String {
+    marked_line(level, message, IS_SHARED.load(Ordering::Relaxed))
+}
+
+fn marked_line(level: &ConsoleLogLevel, message: &str, is_shared: bool) -> String {
     let mark = match level {
         ConsoleLogLevel::Error => "error: ",
         ConsoleLogLevel::Warn => "warning: ",
@@ -19,7 +31,10 @@ pub fn message_line(level: &ConsoleLogLevel, message: &str) -> String {
         | ConsoleLogLevel::Debug
         | ConsoleLogLevel::Info
         | ConsoleLogLevel::Trace
-        | ConsoleLogLevel::Dir => "",
+        | ConsoleLogLevel::Dir => match is_shared {
+            true => "log: ",
+            false => "",
+        },
     };
     format!("{mark}{}", on_one_line(message))
 }
@@ -35,44 +50,42 @@ pub fn dialog_line(dialog: &SimpleDialog) -> String {
     format!("{kind}: {}", on_one_line(dialog.message()))
 }
 
-/// `message` on one line: line breaks and other control characters are escaped as in a Rust string,
-/// so that a page can neither begin a line of its own making nor drive the terminal.
-pub fn on_one_line(message: &str) -> String {
-    let mut line = String::with_capacity(message.len());
-    for character in message.chars() {
-        match character {
-            '\t' => line.push('\t'),
-            // Line and paragraph separators are no control characters, and yet end a line for some
-            // readers.
-            '\u{2028}' | '\u{2029}' => {
-                let _ = write!(line, "{}", character.escape_unicode());
-            },
-            character if character.is_control() => {
-                let _ = write!(line, "{}", character.escape_default());
-            },
-            character => line.push(character),
-        }
-    }
-    line
+/// What a page says, within a sentence of ours.
+pub fn quoted(text: &str) -> String {
+    /// In characters. More would hide the sentence.
+    const MAX_LENGTH: usize = 200;
+    shortened(text, MAX_LENGTH)
 }
 
-/// Whether standard output is for something else than what pages say.
-static IS_DIVERTED: AtomicBool = AtomicBool::new(false);
+/// Lines that a page may have a hand in, as a paragraph: each is indented, so that none looks like ours.
+pub fn paragraph(text: &str) -> String {
+    let lines = text.lines();
+    lines
+        .map(|line| format!("    {}\n", on_one_line(line)))
+        .collect()
+}
+
+/// From now on there are lines of ours on standard output, too.
+pub fn share_standard_output() {
+    IS_SHARED.store(true, Ordering::Relaxed);
+}
+
+/// Keeps standard output for [`reserved_output`] alone. What anybody else writes to it from now on, in this process and
+/// in those that it starts, goes to standard error.
+pub fn reserve_standard_output() -> io::Result<()> {
+    share_standard_output();
+    let output = io::stdout().as_fd().try_clone_to_owned()?;
+    dup2_stdout(io::stderr())?;
+    reserved_output::keep(output.into());
+    Ok(())
+}
 
 /// Whether the last line of the terminal is one that will be written over.
 static HAS_STATUS: AtomicBool = AtomicBool::new(false);
 
-/// From now on, what pages say goes to standard error.
-pub fn divert_to_standard_error() {
-    IS_DIVERTED.store(true, Ordering::Relaxed);
-}
-
 /// Writes a line to standard output, at once also where that is a pipe or a file.
 pub fn print(line: &str) -> io::Result<()> {
     clear_status();
-    if IS_DIVERTED.load(Ordering::Relaxed) {
-        return writeln!(io::stderr(), "{line}");
-    }
     let mut output = io::stdout().lock();
     writeln!(output, "{line}")?;
     output.flush()
@@ -98,26 +111,50 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_and_warnings_are_marked() {
-        assert_eq!(message_line(&ConsoleLogLevel::Error, "no"), "error: no");
-        assert_eq!(message_line(&ConsoleLogLevel::Warn, "hm"), "warning: hm");
-        for level in [
-            ConsoleLogLevel::Log,
-            ConsoleLogLevel::Debug,
-            ConsoleLogLevel::Info,
-            ConsoleLogLevel::Trace,
-            ConsoleLogLevel::Dir,
-        ] {
-            assert_eq!(message_line(&level, "yes"), "yes", "{level:?}");
+    fn errors_and_warnings_are_marked_and_all_messages_among_lines_of_ours() {
+        for is_shared in [false, true] {
+            let line = |level, text| marked_line(&level, text, is_shared);
+            assert_eq!(line(ConsoleLogLevel::Error, "no"), "error: no");
+            assert_eq!(line(ConsoleLogLevel::Warn, "hm"), "warning: hm");
+            for level in [
+                ConsoleLogLevel::Log,
+                ConsoleLogLevel::Debug,
+                ConsoleLogLevel::Info,
+                ConsoleLogLevel::Trace,
+                ConsoleLogLevel::Dir,
+            ] {
+                let line = line(level, "yes");
+                assert_eq!(line, if is_shared { "log: yes" } else { "yes" });
+            }
         }
     }
 
     #[test]
     fn a_message_is_one_line_and_cannot_drive_the_terminal() {
         assert_eq!(
-            on_one_line("a\nerror: b\r\u{1b}[2J\u{85}\u{2028}\u{2029}\0"),
-            "a\\nerror: b\\r\\u{1b}[2J\\u{85}\\u{2028}\\u{2029}\\u{0}"
+            marked_line(
+                &ConsoleLogLevel::Log,
+                "a\nerror: b\u{1b}[2J\u{202e}\tc",
+                false
+            ),
+            "a\\nerror: b\\u{1b}[2J\\u{202e}\tc"
         );
-        assert_eq!(on_one_line("tab\tand ünïcödé 😀"), "tab\tand ünïcödé 😀");
+    }
+
+    #[test]
+    fn no_line_of_a_paragraph_begins_at_the_margin() {
+        assert_eq!(
+            paragraph("0: f\n  1: g\r\nstrobe: h\u{1b}[1A\ri\n"),
+            "    0: f\n      1: g\n    strobe: h\\u{1b}[1A\\ri\n"
+        );
+        assert_eq!(paragraph(""), "");
+    }
+
+    #[test]
+    fn a_long_quotation_is_cut() {
+        assert_eq!(quoted("TypeError: x"), "TypeError: x");
+        let text = quoted(&"x\n".repeat(1_000_000));
+        assert_eq!(text.chars().count(), 200);
+        assert!(text.starts_with("x\\nx") && text.contains('…'), "{text}");
     }
 }

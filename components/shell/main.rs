@@ -27,6 +27,7 @@ mod load_error;
 mod page_delegate;
 mod preferences;
 mod profile;
+mod reserved_output;
 mod saved_file;
 mod screenshot;
 mod termination;
@@ -42,6 +43,7 @@ use std::process::ExitCode;
 use profile_recorder::Recorder;
 
 use crate::command_line::{CommandLine, Parsed};
+use crate::profile::Output;
 
 /// The exit status of a run in which something went wrong: a page crashed, could not be loaded, a
 /// screenshot could not be taken, or a profile not be written or converted.
@@ -95,6 +97,13 @@ fn main() -> ExitCode {
         },
     };
 
+    if let Some(options) = &command_line.profile
+        && let Err(error) = prepare_output(&options.output)
+    {
+        report(&format!("standard output: {error}"));
+        return ExitCode::from(FAILURE);
+    }
+
     if let Err(message) = check_host_file() {
         report(&message);
         return ExitCode::from(BAD_USAGE);
@@ -140,6 +149,17 @@ fn install_cryptography() {
         .expect("nothing has installed a provider before");
 }
 
+/// Makes standard output ready for what goes there when a page is profiled.
+fn prepare_output(output: &Output) -> io::Result<()> {
+    match output {
+        Output::Stdout => console::reserve_standard_output(),
+        Output::File(_) | Output::NewFile(_) => {
+            console::share_standard_output();
+            Ok(())
+        },
+    }
+}
+
 /// Servo asks the file that this variable names for addresses first, and passes over one that it cannot
 /// read.
 fn check_host_file() -> Result<(), String> {
@@ -166,5 +186,5 @@ fn has_display() -> bool {
 /// Tells the person at the terminal what went wrong, on one line.
 fn report(message: &str) {
     console::clear_status();
-    eprintln!("strobe: {}", console::on_one_line(message));
+    eprintln!("strobe: {}", terminal_text::on_one_line(message));
 }

@@ -170,7 +170,10 @@ impl<S: Surface> WebViewDelegate for PageDelegate<S> {
             false => {
                 self.events.print(&console::message_line(
                     &ConsoleLogLevel::Error,
-                    &format!("a page may not open {}", request.url),
+                    &format!(
+                        "a page may not open {}",
+                        console::quoted(request.url.as_str())
+                    ),
                 ));
                 request.deny();
             },

@@ -20,6 +20,7 @@ BASE_CRATES = (
     "components/shared/js_profiler",
     "components/profile_formats",
     "components/profile_recorder",
+    "components/terminal_text",
     BASE_JS_PROFILER,
 )
 # What they are compiled with beside.

@@ -41,8 +41,9 @@ cpuprofile hold one event loop: where several were sampled there is a file for e
 Without -o it is a new file, strobe-profile and the format's ending, in the working directory. A file
 that -o names is replaced.
 
-The table of functions goes to standard output, and with `-o -` to standard error, as the pages'
-console messages do.
+The table of functions goes to standard output, and so do the pages' console messages and dialogs, each
+marked: log, warning, error, alert, confirm or prompt. With `-o -` nothing but the profile goes there, and
+these go to standard error.
 Exit status: 0 if all went well, after a signal too; 1 if the page crashed or could not be loaded, an
 event loop could not be recorded to the end, or the profile could not be written; 2 if the command line is
 wrong.";

@@ -12,7 +12,7 @@ use std::process;
 
 use profile_formats::{EventLoop, Format, Recording, WriteError};
 
-use crate::saved_file;
+use crate::{reserved_output, saved_file};
 
 /// Standard output instead of a file.
 const STANDARD_OUTPUT: &str = "-";
@@ -108,7 +108,7 @@ impl Output {
         recording: &Recording,
     ) -> Result<Option<PathBuf>, String> {
         let (place, error) = match self {
-            Self::Stdout => match format.write(recording, io::stdout().lock()) {
+            Self::Stdout => match write_to_reserved_output(format, recording) {
                 Ok(()) => return Ok(None),
                 Err(error) => ("standard output".to_owned(), error),
             },
@@ -134,6 +134,10 @@ impl Output {
             Err((path, second)) => format!("{place}: {error}; {}: {second}", path.display()),
         })
     }
+}
+
+fn write_to_reserved_output(format: Format, recording: &Recording) -> Result<(), WriteError> {
+    format.write(recording, reserved_output::file()?)
 }
 
 /// Event loops with samples and their places among all, that with the most stacks first.

@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 
 use profile_recorder::{Options, Progress, Recorder};
 use servo::WebView;
+use terminal_text::{on_one_line, shortened};
 
 use super::ProfileOptions;
 use super::condition::{Condition, Finding};
 use super::output::{Output, Written};
-use super::report::{self, grouped};
+use super::report::{self, MAX_EVENT_LOOP, grouped};
 use crate::console;
 
 /// How often a person sees how far it is.
@@ -42,9 +43,6 @@ pub enum Next {
 impl ProfileRecording {
     /// Starts to record, before there is a page. The error says why that is not possible.
     pub fn start(mut options: ProfileOptions, recorder: Recorder) -> Result<Self, String> {
-        if options.output == Output::Stdout {
-            console::divert_to_standard_error();
-        }
         recorder
             .start(Options {
                 interval: options.interval,
@@ -83,8 +81,9 @@ impl ProfileRecording {
             Finding::Yes => Next::End,
             Finding::Thrown(message) => {
                 crate::report(&format!(
-                    "--until-js {}: not true yet: {message}",
-                    condition.expression()
+                    "--until-js {}: not true yet: {}",
+                    condition.expression(),
+                    console::quoted(&message)
                 ));
                 Next::GoOn
             },
@@ -129,11 +128,23 @@ impl ProfileRecording {
         }
         written?;
         // What there is was written.
-        match &*self.recorder.failures().join(" ") {
-            "" => Ok(()),
-            failures => Err(failures.to_owned()),
-        }
+        told(&self.recorder.failures())
     }
+}
+
+/// The error has the first failures, which are sentences.
+fn told(failures: &[String]) -> Result<(), String> {
+    const MAX_TOLD: usize = 10;
+    if failures.is_empty() {
+        return Ok(());
+    }
+    let first = &failures[..failures.len().min(MAX_TOLD)];
+    let mut text = first.join(" ");
+    match failures.len() - first.len() {
+        0 => {},
+        more => text += &format!(" So it is of {} more.", grouped(more as u64)),
+    }
+    Err(text)
 }
 
 /// Where a profile is.
@@ -141,10 +152,13 @@ fn place(written: &Written, is_first_alone: bool) -> String {
     let event_loop = written
         .event_loop
         .as_ref()
-        .map(|name| format!(" of {}", console::on_one_line(name)))
+        .map(|name| format!(" of {}", shortened(name, MAX_EVENT_LOOP)))
         .unwrap_or_default();
     match &written.file {
-        Some(file) => format!("The profile{event_loop} is in {}\n", file.display()),
+        Some(file) => {
+            let file = on_one_line(&file.display().to_string());
+            format!("The profile{event_loop} is in {file}\n")
+        },
         None if is_first_alone && written.event_loop.is_some() => {
             format!("The profile{event_loop} alone was written; the format holds one event loop\n")
         },
@@ -163,4 +177,18 @@ fn progress_line(progress: &Progress) -> String {
         grouped(progress.samples),
         progress.memory as f64 / 1e6,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_failures_are_told() {
+        assert_eq!(told(&[]), Ok(()));
+        let failures: Vec<_> = (0..12).map(|number| format!("No {number}.")).collect();
+        assert_eq!(told(&failures[..2]), Err("No 0. No 1.".to_owned()));
+        let text = told(&failures).unwrap_err();
+        assert!(text.ends_with("No 9. So it is of 2 more."), "{text}");
+    }
 }

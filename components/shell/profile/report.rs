@@ -11,12 +11,17 @@ use profile_formats::{
     EventLoop, EventLoopKind, Function, FunctionTotals, Process, Recording, Totals,
 };
 use profile_recorder::Progress;
+use terminal_text::shortened;
 use url::Url;
 
-use crate::console;
-
-/// Names and places that are longer do not push the other columns away.
+/// Names and files that are longer are cut, in characters.
 const MAX_COLUMN: usize = 48;
+
+/// The same for names of event loops and URLs of documents, behind which there is no column.
+pub const MAX_EVENT_LOOP: usize = 100;
+
+/// Of an event loop with more documents the others are counted.
+const MAX_DOCUMENTS: usize = 5;
 
 /// How many samples there are of each event loop, and the `top` functions with the most samples of their own.
 pub fn report(recording: &Recording, progress: Option<&Progress>, top: usize) -> String {
@@ -66,14 +71,17 @@ fn event_loops(recording: &Recording) -> String {
 }
 
 fn described(process: &Process, event_loop: &EventLoop, is_several: bool) -> String {
-    let mut text = console::on_one_line(&event_loop.name);
+    let mut text = shortened(&event_loop.name, MAX_EVENT_LOOP);
     if let EventLoopKind::Page { documents } = &event_loop.kind {
-        for document in documents {
-            // The name is made of them.
-            if event_loop.name.contains(document) {
-                continue;
-            }
-            let _ = write!(text, " {}", console::on_one_line(document));
+        let documents = documents.iter();
+        // The name is made of them.
+        let mut others = documents.filter(|document| !event_loop.name.contains(*document));
+        for document in others.by_ref().take(MAX_DOCUMENTS) {
+            let _ = write!(text, " {}", shortened(document, MAX_EVENT_LOOP));
+        }
+        let more = others.count();
+        if more > 0 {
+            let _ = write!(text, " and {} more", grouped(more as u64));
         }
     }
     if let Some(pid) = process.pid.filter(|_| is_several) {
@@ -147,7 +155,7 @@ fn functions(totals: &Totals, top: usize) -> String {
 fn name(function: &Function) -> String {
     match function.name {
         "" => "(anonymous)".to_owned(),
-        name => console::on_one_line(name),
+        name => shortened(name, MAX_COLUMN),
     }
 }
 
@@ -156,20 +164,19 @@ fn place(function: &Function) -> String {
     let Some(resource) = function.resource else {
         return "(built-in)".to_owned();
     };
-    let mut place = Url::parse(resource)
-        .ok()
-        .and_then(|url| {
-            let last = url.path_segments()?.rfind(|part| !part.is_empty());
-            Some(last.or(url.host_str())?.to_owned())
-        })
-        .unwrap_or_else(|| resource.chars().take(MAX_COLUMN).collect());
+    let url = Url::parse(resource).ok();
+    let last = url.as_ref().and_then(|url| {
+        let last = url.path_segments()?.rfind(|part| !part.is_empty());
+        last.or(url.host_str())
+    });
+    let mut place = shortened(last.unwrap_or(resource), MAX_COLUMN);
     if let Some(line) = function.line {
         let _ = write!(place, ":{line}");
         if let Some(column) = function.column {
             let _ = write!(place, ":{column}");
         }
     }
-    console::on_one_line(&place)
+    place
 }
 
 #[derive(Clone, Copy)]
@@ -183,10 +190,7 @@ fn table<const N: usize>(head: [&str; N], sides: [Side; N], rows: &[[String; N]]
     let head = head.map(str::to_owned);
     let widths: [usize; N] = std::array::from_fn(|column| {
         let cells = rows.iter().chain([&head]).map(|row| &row[column]);
-        cells
-            .map(|cell| cell.chars().count().min(MAX_COLUMN))
-            .max()
-            .unwrap_or(0)
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
     });
     let mut text = String::new();
     for row in [&head].into_iter().chain(rows) {
@@ -294,6 +298,49 @@ mod tests {
         assert_eq!(place_in(Some("https://a.test/")), "a.test:3:7");
         assert_eq!(place_in(Some("self-hosted")), "self-hosted:3:7");
         assert_eq!(place_in(Some("https://a.test/\u{1b}[2J")), "%1B[2J:3:7");
+        assert_eq!(place_in(Some("x\n\u{202e}.js")), "x\\n\\u{202e}.js:3:7");
         assert_eq!(place_in(None), "(built-in)");
+        let place = place_in(Some(&format!(
+            "https://a.test/{}/{}",
+            "x".repeat(99),
+            "y".repeat(99)
+        )));
+        assert_eq!(place, format!("{}…{}:3:7", "y".repeat(24), "y".repeat(23)));
+    }
+
+    #[test]
+    fn no_name_is_obeyed_and_long_ones_are_cut() {
+        let hostile = "\u{1b}[2J\u{202e}\u{9b}1A\u{200b}\u{85}\t";
+        let long = "x".repeat(100_000);
+        let mut recording = recording("[page];f 5\n[page];g 3\n[page];h 1\n");
+        let event_loop = &mut recording.processes[0].event_loops[0];
+        event_loop.name = format!("Page {hostile}{long}");
+        let document = |number: usize| format!("https://{number}.test/{hostile}{long}");
+        event_loop.kind = EventLoopKind::Page {
+            documents: (0..1_005).map(document).collect(),
+        };
+        let text = report(&recording, None, 5);
+        assert!(
+            text.lines().all(|line| line.chars().count() < 700),
+            "{text}"
+        );
+        assert!(text.contains("Page \\u{1b}[2J\\u{202e}\\u{9b}1A"), "{text}");
+        assert!(text.contains("https://4.test/\\u{1b}[2J"), "{text}");
+        assert!(text.contains(" and 1,000 more\n"), "{text}");
+
+        let function = |name| Function {
+            name,
+            resource: None,
+            line: None,
+            column: None,
+        };
+        assert_eq!(
+            name(&function(hostile)),
+            "\\u{1b}[2J\\u{202e}\\u{9b}1A\\u{200b}\\u{85}\\t"
+        );
+        let cut = name(&function(&long));
+        assert_eq!(cut.chars().count(), MAX_COLUMN);
+        assert!(cut.contains('…'), "{cut}");
+        assert_eq!(name(&function("")), "(anonymous)");
     }
 }

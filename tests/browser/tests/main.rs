@@ -33,6 +33,7 @@ mod sessions;
 mod shares;
 mod stack_kinds;
 mod stacks;
+mod terminal;
 mod timeline;
 mod viewer;
 mod walkers;

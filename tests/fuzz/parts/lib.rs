@@ -31,6 +31,8 @@ mod options;
 #[path = "../../../components/shell/preferences.rs"]
 pub mod preferences;
 mod profile;
+#[path = "../../../components/shell/reserved_output.rs"]
+mod reserved_output;
 #[path = "../../../components/shell/saved_file.rs"]
 mod saved_file;
 #[path = "../../../components/shell/url_argument.rs"]
