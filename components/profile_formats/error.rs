@@ -7,6 +7,8 @@
 use std::fmt;
 use std::io;
 
+use crate::terminal;
+
 /// Why a file could not be read.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Error {
@@ -19,7 +21,7 @@ impl Error {
     pub(crate) fn new(place: impl Into<String>, problem: impl fmt::Display) -> Self {
         Self {
             place: place.into(),
-            problem: problem.to_string(),
+            problem: shown(&problem.to_string()),
         }
     }
 
@@ -64,20 +66,41 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+/// A text for a line of a terminal or of a page: what is in a file may be quoted in it. Characters that would change
+/// the line are escaped, and it ends after so many.
+pub fn shown(text: &str) -> String {
+    const MAX_CHARACTERS: usize = 1_000;
+    let mut shown = String::new();
+    for (count, character) in text.chars().enumerate() {
+        if count == MAX_CHARACTERS {
+            shown.push('…');
+            break;
+        }
+        match terminal::is_unsafe(character) || character == '\n' {
+            true => shown.extend(character.escape_default()),
+            false => shown.push(character),
+        }
+    }
+    shown
+}
+
 /// Why a recording could not be written.
 #[derive(Debug)]
 pub enum WriteError {
     /// Part of it may have been written.
     Io(io::Error),
-    /// The format cannot hold it; nothing has been written.
+    /// The format cannot hold it; nothing has been written. A sentence for a person.
     Unfit(String),
+    /// The text, or what it takes to write it, is beyond the bounds; nothing has been written. A sentence for a
+    /// person with what, its size and the bound.
+    TooLarge(String),
 }
 
 impl fmt::Display for WriteError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Io(error) => error.fmt(formatter),
-            Self::Unfit(why) => formatter.write_str(why),
+            Self::Unfit(why) | Self::TooLarge(why) => formatter.write_str(why),
         }
     }
 }
