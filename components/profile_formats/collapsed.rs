@@ -13,40 +13,52 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 
+use crate::bounds::{MAX_TABLES_BYTES, check_length};
 use crate::error::{Error, WriteError};
+use crate::format::{Format, Text};
 use crate::interval;
-use crate::label;
+use crate::label::{self, Labels};
 use crate::recording::{
     EventLoop, EventLoopKind, FrameId, FrameKind, Invalid, LAST_TIME, Process, Recording, Sample,
 };
+use crate::sink::Sink;
 use crate::stackless;
 
-pub fn read(text: &[u8]) -> Result<Recording, Error> {
-    let lines = lines(text)?;
+pub fn read(text: &[u8], memory: u64) -> Result<Recording, Error> {
+    let mut memory = memory.min(MAX_TABLES_BYTES);
     // Of others' files a root or another may be in brackets too.
-    let with_event_loops = lines.iter().all(|line| {
-        line.stack
-            .split_once(';')
-            .is_some_and(|(root, _)| event_loop_name(root).is_some())
-    });
+    let mut with_event_loops = true;
+    for line in lines(text) {
+        let root = line?.stack.split_once(';').map(|(root, _)| root);
+        with_event_loops &= root.is_some_and(|root| in_brackets(root).is_some());
+    }
     // In the order in which they come, each with the functions that it has by their texts.
     let mut event_loops: Vec<(EventLoop, HashMap<&str, FrameId>)> = Vec::new();
-    let mut by_name: HashMap<String, usize> = HashMap::new();
-    for line in lines {
+    let mut by_name: HashMap<&str, usize> = HashMap::new();
+    for line in lines(text) {
+        let line = line?;
+        let error = |invalid: Invalid| Error::new(line.place(), invalid);
         let (name, stack) = match line.stack.split_once(';') {
-            Some((root, rest)) if with_event_loops => {
-                (event_loop_name(root).unwrap_or_default(), rest)
-            },
-            _ => (String::new(), line.stack),
+            Some((root, rest)) if with_event_loops => (in_brackets(root).unwrap_or_default(), rest),
+            _ => ("", line.stack),
         };
-        let number = *by_name.entry(name.clone()).or_insert_with(|| {
-            let event_loop = EventLoop::new(name, EventLoopKind::Unknown);
-            event_loops.push((event_loop, HashMap::new()));
-            event_loops.len() - 1
-        });
+        let number = match by_name.get(name) {
+            Some(number) => *number,
+            None => {
+                let event_loop =
+                    EventLoop::within(memory, label::read_name(name), EventLoopKind::Unknown)
+                        .map_err(error)?;
+                memory -= event_loop.bytes();
+                by_name.insert(name, event_loops.len());
+                event_loops.push((event_loop, HashMap::new()));
+                event_loops.len() - 1
+            },
+        };
         let (event_loop, frames) = &mut event_loops[number];
-        add(event_loop, frames, stack, line.count)
-            .map_err(|invalid| Error::new(line.place(), invalid))?;
+        let before = event_loop.bytes();
+        event_loop.allow(before + memory);
+        add(event_loop, frames, stack, line.count).map_err(error)?;
+        memory -= event_loop.bytes() - before;
     }
     let mut event_loops: Vec<_> = event_loops.into_iter().map(|(one, _)| one).collect();
     if event_loops.is_empty() {
@@ -80,34 +92,34 @@ fn place(number: usize) -> String {
 }
 
 /// Those with samples.
-fn lines(text: &[u8]) -> Result<Vec<Line<'_>>, Error> {
-    let mut lines = Vec::new();
-    for (index, line) in text.split(|byte| *byte == b'\n').enumerate() {
-        let number = index + 1;
-        let error = |problem: &str| Error::new(place(number), problem);
-        let line = str::from_utf8(line).map_err(|_| error("not UTF-8"))?;
-        let line = line.strip_suffix('\r').unwrap_or(line);
-        if line.is_empty() {
-            continue;
-        }
-        let (stack, count) = line
-            .rsplit_once(' ')
-            .ok_or_else(|| error("no space with the number of samples behind it"))?;
-        let count: u64 = count
-            .parse()
-            .map_err(|_| error(&format!("{count:?} is not a number of samples")))?;
-        if stack.is_empty() {
-            return Err(error("no stack before the number of samples"));
-        }
-        if count > 0 {
-            lines.push(Line {
-                number,
-                stack,
-                count,
-            });
-        }
+fn lines(text: &[u8]) -> impl Iterator<Item = Result<Line<'_>, Error>> {
+    let lines = text.split(|byte| *byte == b'\n').enumerate();
+    let lines = lines.map(|(index, line)| read_line(index + 1, line));
+    lines.filter_map(Result::transpose)
+}
+
+/// None if it has no samples.
+fn read_line(number: usize, line: &[u8]) -> Result<Option<Line<'_>>, Error> {
+    let error = |problem: &str| Error::new(place(number), problem);
+    let line = str::from_utf8(line).map_err(|_| error("not UTF-8"))?;
+    let line = line.strip_suffix('\r').unwrap_or(line);
+    if line.is_empty() {
+        return Ok(None);
     }
-    Ok(lines)
+    let (stack, count) = line
+        .rsplit_once(' ')
+        .ok_or_else(|| error("no space with the number of samples behind it"))?;
+    let count: u64 = count
+        .parse()
+        .map_err(|_| error(&format!("{count:?} is not a number of samples")))?;
+    if stack.is_empty() {
+        return Err(error("no stack before the number of samples"));
+    }
+    Ok((count > 0).then_some(Line {
+        number,
+        stack,
+        count,
+    }))
 }
 
 /// Adds a line's samples behind those that are there.
@@ -141,24 +153,42 @@ fn add<'a>(
     event_loop.add_sample(sample)
 }
 
-/// The name of the event loop that a root stands for.
-fn event_loop_name(root: &str) -> Option<String> {
-    let name = root.strip_prefix('[')?.strip_suffix(']')?;
-    Some(label::read_name(name))
+/// The name of the event loop that a root stands for, as it is written.
+fn in_brackets(root: &str) -> Option<&str> {
+    root.strip_prefix('[')?.strip_suffix(']')
 }
 
-pub fn write(recording: &Recording, mut writer: impl Write) -> Result<(), WriteError> {
+pub fn prepare(recording: &Recording) -> Result<impl Text, WriteError> {
     let is_several = recording.event_loops().count() > 1;
-    let names = recording.distinct_names();
+    let names = match is_several {
+        true => recording.distinct_names()?,
+        false => vec![String::new()],
+    };
+    let mut event_loops = Vec::new();
     for (event_loop, name) in recording.event_loops().zip(names) {
         let prefix = match is_several {
             true => format!("[{}];", label::write_name(&name)),
             false => String::new(),
         };
-        let labels: Vec<_> = event_loop
-            .frames()
-            .map(|frame| label::write(event_loop, frame))
-            .collect();
+        event_loops.push(Stacks::of(event_loop, prefix));
+    }
+    let length = event_loops.iter().map(Stacks::length);
+    check_length(Format::Collapsed, length.fold(0, u64::saturating_add))?;
+    Ok(move |sink: &mut Sink<'_>| event_loops.iter().try_for_each(|stacks| stacks.write(sink)))
+}
+
+/// The lines of an event loop.
+struct Stacks<'a> {
+    event_loop: &'a EventLoop,
+    prefix: String,
+    labels: Labels<'a>,
+    /// By stack.
+    counts: Vec<u64>,
+    stackless_counts: BTreeMap<&'static str, u64>,
+}
+
+impl<'a> Stacks<'a> {
+    fn of(event_loop: &'a EventLoop, prefix: String) -> Self {
         let mut stackless_counts: BTreeMap<&str, u64> = BTreeMap::new();
         let mut counts = vec![0; event_loop.stacks().len()];
         for sample in event_loop.samples() {
@@ -171,35 +201,62 @@ pub fn write(recording: &Recording, mut writer: impl Write) -> Result<(), WriteE
                 },
             }
         }
-        for (stack, count) in event_loop.stack_ids().zip(counts) {
-            if count > 0 {
-                writer.write_all(prefix.as_bytes())?;
-                write_stack(&event_loop.frames_of(Some(stack)), &labels, &mut writer)?;
-                writeln!(writer, " {count}")?;
+        Self {
+            event_loop,
+            prefix,
+            labels: Labels::of(event_loop),
+            counts,
+            stackless_counts,
+        }
+    }
+
+    /// That of all lines with a stack, in bytes, but for what is escaped at a root and for counts of more than a
+    /// digit. Nothing of the text is made for it.
+    fn length(&self) -> u64 {
+        const SPACE_DIGIT_AND_END: u64 = 3;
+        let mut length: u64 = 0;
+        let mut lengths: Vec<u64> = Vec::with_capacity(self.counts.len());
+        for (stack, count) in self.event_loop.stacks().zip(&self.counts) {
+            let before = match stack.parent {
+                Some(parent) => lengths[parent.index()] + 1,
+                None => self.prefix.len() as u64,
+            };
+            let line = before + self.labels.length(stack.frame) as u64;
+            lengths.push(line);
+            if *count > 0 {
+                length = length.saturating_add(line + SPACE_DIGIT_AND_END);
             }
         }
-        for (name, count) in stackless_counts {
-            writeln!(writer, "{prefix}{name} {count}")?;
-        }
+        length
     }
-    Ok(())
-}
 
-fn write_stack(
-    frames: &[FrameId],
-    labels: &[String],
-    writer: &mut impl Write,
-) -> Result<(), WriteError> {
-    for (depth, frame) in frames.iter().enumerate() {
-        let label = &labels[frame.index()];
-        match depth {
-            // Not to be taken for an event loop.
-            0 if label.starts_with('[') && label.ends_with(']') => {
-                writer.write_all(label::escape_first(label).as_bytes())?;
-            },
-            0 => writer.write_all(label.as_bytes())?,
-            _ => write!(writer, ";{label}")?,
+    fn write(&self, sink: &mut Sink<'_>) -> Result<(), WriteError> {
+        let Self { event_loop, .. } = self;
+        for (stack, count) in event_loop.stack_ids().zip(&self.counts) {
+            if *count > 0 {
+                sink.write_all(self.prefix.as_bytes())?;
+                self.write_stack(&event_loop.frames_of(Some(stack)), sink)?;
+                writeln!(sink, " {count}")?;
+            }
         }
+        for (name, count) in &self.stackless_counts {
+            writeln!(sink, "{}{name} {count}", self.prefix)?;
+        }
+        Ok(())
     }
-    Ok(())
+
+    fn write_stack(&self, frames: &[FrameId], sink: &mut Sink<'_>) -> Result<(), WriteError> {
+        for (depth, frame) in frames.iter().enumerate() {
+            if depth > 0 {
+                sink.write_all(b";")?;
+            } else if self.labels.is_in_brackets(*frame) {
+                // Not to be taken for an event loop.
+                let label = self.labels.text(*frame);
+                sink.write_all(label::escape_first(&label).as_bytes())?;
+                continue;
+            }
+            self.labels.write(*frame, sink)?;
+        }
+        Ok(())
+    }
 }

@@ -15,20 +15,22 @@
 //! Chrome's own files have times that go back now and then: read, the samples are put in order, as DevTools do.
 //! A file without `samples` has those of its `hitCount`s, one after another.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
-use std::io::Write;
 use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 
+use crate::bounds::check_length;
 use crate::error::{Error, WriteError};
-use crate::format::{Format, only_event_loop};
+use crate::format::{Format, Text, only_event_loop};
 use crate::interval;
 use crate::json::{self, Array};
 use crate::label::{self, Label};
 use crate::recording::{
     Activity, EventLoop, EventLoopKind, FrameId, FrameKind, LAST_TIME, Recording, Sample, StackId,
 };
+use crate::sink::Sink;
 use crate::stackless;
 
 /// The function that all others are called by.
@@ -91,9 +93,15 @@ enum Leaf {
     Stackless(Option<Activity>),
 }
 
-pub fn read(text: &[u8]) -> Result<Recording, Error> {
-    let profile: Profile = json::read(text)?;
-    let mut event_loop = EventLoop::new("", EventLoopKind::Unknown);
+pub fn read(text: &[u8], mut memory: u64) -> Result<Recording, Error> {
+    let profile: Profile = json::read(text, &mut memory)?;
+    // What is kept of each while they are read.
+    const NODE: usize = 150;
+    const SAMPLE: usize = 64;
+    let samples = profile.samples.as_ref().map_or(0, Vec::len);
+    memory = memory.saturating_sub((NODE * profile.nodes.len() + SAMPLE * samples) as u64);
+    let mut event_loop =
+        EventLoop::within(memory, String::new(), EventLoopKind::Unknown).map_err(Error::of_file)?;
     let numbers = numbers_by_id(&profile.nodes)?;
     let leaves = read_nodes(&profile.nodes, &numbers, &mut event_loop)?;
 
@@ -307,28 +315,23 @@ fn add_frame(
         .map_err(|invalid| Error::new(place(), invalid))
 }
 
-pub fn write(recording: &Recording, writer: impl Write) -> Result<(), WriteError> {
-    #[derive(Serialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Profile<N, S, D> {
-        nodes: N,
-        start_time: i64,
-        end_time: i64,
-        samples: S,
-        time_deltas: D,
-    }
-    #[derive(Serialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Node<'a> {
-        id: u64,
-        call_frame: CallFrame<&'a str>,
-        hit_count: u64,
-        #[serde(skip_serializing_if = "<[u64]>::is_empty")]
-        children: &'a [u64],
-    }
+/// What all nodes are written from.
+struct Nodes<'a> {
+    event_loop: &'a EventLoop,
+    interval: f64,
+    /// Of each sample, the id of its node.
+    ids: Vec<u64>,
+    /// Here and below, by node.
+    hits: Vec<u64>,
+    children: Vec<Vec<u64>>,
+    /// The nodes behind those of stacks, for samples that have none.
+    stackless: Vec<Option<Activity>>,
+    /// By frame.
+    names: Vec<Cow<'a, str>>,
+}
 
+pub fn prepare(recording: &Recording) -> Result<impl Text, WriteError> {
     let event_loop = only_event_loop(recording, Format::Cpuprofile)?;
-    let interval = recording.interval;
     // The root, the stacks, and what stands for one.
     let id_of_stack = |stack: StackId| ROOT_ID + 1 + stack.index() as u64;
     let mut stackless: Vec<Option<Activity>> = Vec::new();
@@ -360,75 +363,131 @@ pub fn write(recording: &Recording, writer: impl Write) -> Result<(), WriteError
     let first_stackless = ROOT_ID + 1 + event_loop.stacks().len() as u64;
     children[0].extend((0..stackless.len() as u64).map(|number| first_stackless + number));
 
-    let names: Vec<_> = event_loop
-        .frames()
-        .map(|frame| match &*frame.name {
-            "" => String::new(),
-            name => label::write_name(name),
-        })
-        .collect();
-    let call_frame_of = |frame: FrameId| {
-        let name = &*names[frame.index()];
-        let frame = event_loop.frame(frame);
-        let position =
-            |number: Option<NonZeroU32>| number.map_or(-1, |number| i64::from(number.get()) - 1);
-        CallFrame {
-            function_name: name,
-            script_id: match frame.resource {
-                Some(resource) => (resource.index() + 1).to_string(),
-                None => NO_SCRIPT.to_owned(),
-            },
-            url: event_loop.resource_of(frame).unwrap_or_default(),
-            line_number: position(frame.line),
-            column_number: position(frame.column),
-        }
+    let names = event_loop.frames().map(|frame| match &*frame.name {
+        "" => Cow::Borrowed(""),
+        name => label::write_name(name),
+    });
+    let nodes = Nodes {
+        event_loop,
+        interval: recording.interval,
+        ids,
+        hits,
+        children,
+        stackless,
+        names: names.collect(),
     };
-    let call_frames = || {
-        let root = std::iter::once(without_place(ROOT));
-        let stacks = event_loop.stacks().map(|stack| call_frame_of(stack.frame));
-        let stackless = stackless
-            .iter()
-            .map(|activity| without_place(stackless::name(*activity)));
-        root.chain(stacks).chain(stackless)
-    };
-    let nodes = || {
-        call_frames().enumerate().map(|(index, call_frame)| Node {
-            id: ROOT_ID + index as u64,
-            call_frame,
-            hit_count: hits[index],
-            children: &children[index],
-        })
-    };
+    check_length(Format::Cpuprofile, nodes.least_length())?;
+    Ok(move |sink: &mut Sink<'_>| nodes.write(sink))
+}
 
-    let microseconds = |milliseconds: f64| (milliseconds * MICROSECONDS).round() as i64;
-    let times = || {
-        event_loop
-            .single_samples(interval)
-            .map(|sample| microseconds(sample.time))
-    };
-    let start = times().next().unwrap_or_default();
-    let end = times()
-        .last()
-        .map_or(start, |last| last.saturating_add(microseconds(interval)));
-    let profile = Profile {
-        nodes: Array(nodes),
-        start_time: start,
-        end_time: end,
-        samples: Array(|| {
-            let weights = event_loop.samples().iter().map(|sample| sample.weight);
-            ids.iter()
-                .zip(weights)
-                .flat_map(|(id, weight)| (0..weight).map(move |_| id))
-        }),
-        time_deltas: Array(|| {
-            times().scan(start, |last, time| {
-                let delta = time - *last;
-                *last = time;
-                Some(delta)
+impl Nodes<'_> {
+    /// That of the text, in bytes: it is so long at least.
+    fn least_length(&self) -> u64 {
+        /// A node has the names of its members and two names; a sample, its id and the time since the last one.
+        const NODE: usize = 100;
+        const SAMPLE: u64 = 4;
+        let stacks = self.event_loop.stacks().map(|stack| {
+            let frame = self.event_loop.frame(stack.frame);
+            let url = self.event_loop.resource_of(frame).unwrap_or_default();
+            (NODE + self.names[stack.frame.index()].len() + url.len()) as u64
+        });
+        stacks.fold(self.event_loop.weight() * SAMPLE, u64::saturating_add)
+    }
+
+    fn write(&self, sink: &mut Sink<'_>) -> Result<(), WriteError> {
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Profile<N, S, D> {
+            nodes: N,
+            start_time: i64,
+            end_time: i64,
+            samples: S,
+            time_deltas: D,
+        }
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Node<'a> {
+            id: u64,
+            call_frame: CallFrame<&'a str>,
+            hit_count: u64,
+            #[serde(skip_serializing_if = "<[u64]>::is_empty")]
+            children: &'a [u64],
+        }
+
+        let Self {
+            event_loop,
+            interval,
+            ids,
+            hits,
+            children,
+            stackless,
+            names,
+        } = self;
+        let interval = *interval;
+        let call_frame_of = |frame: FrameId| {
+            let name = &*names[frame.index()];
+            let frame = event_loop.frame(frame);
+            let position = |number: Option<NonZeroU32>| {
+                number.map_or(-1, |number| i64::from(number.get()) - 1)
+            };
+            CallFrame {
+                function_name: name,
+                script_id: match frame.resource {
+                    Some(resource) => (resource.index() + 1).to_string(),
+                    None => NO_SCRIPT.to_owned(),
+                },
+                url: event_loop.resource_of(frame).unwrap_or_default(),
+                line_number: position(frame.line),
+                column_number: position(frame.column),
+            }
+        };
+        let call_frames = || {
+            let root = std::iter::once(without_place(ROOT));
+            let stacks = event_loop.stacks().map(|stack| call_frame_of(stack.frame));
+            let stackless = stackless
+                .iter()
+                .map(|activity| without_place(stackless::name(*activity)));
+            root.chain(stacks).chain(stackless)
+        };
+        let nodes = || {
+            call_frames().enumerate().map(|(index, call_frame)| Node {
+                id: ROOT_ID + index as u64,
+                call_frame,
+                hit_count: hits[index],
+                children: &children[index],
             })
-        }),
-    };
-    Ok(serde_json::to_writer(writer, &profile)?)
+        };
+
+        let microseconds = |milliseconds: f64| (milliseconds * MICROSECONDS).round() as i64;
+        let times = || {
+            event_loop
+                .single_samples(interval)
+                .map(|sample| microseconds(sample.time))
+        };
+        let start = times().next().unwrap_or_default();
+        let end = times()
+            .last()
+            .map_or(start, |last| last.saturating_add(microseconds(interval)));
+        let profile = Profile {
+            nodes: Array(nodes),
+            start_time: start,
+            end_time: end,
+            samples: Array(|| {
+                let weights = event_loop.samples().iter().map(|sample| sample.weight);
+                ids.iter()
+                    .zip(weights)
+                    .flat_map(|(id, weight)| (0..weight).map(move |_| id))
+            }),
+            time_deltas: Array(|| {
+                times().scan(start, |last, time| {
+                    let delta = time - *last;
+                    *last = time;
+                    Some(delta)
+                })
+            }),
+        };
+        Ok(serde_json::to_writer(sink, &profile)?)
+    }
 }
 
 fn without_place(name: &str) -> CallFrame<&str> {

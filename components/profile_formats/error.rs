@@ -19,7 +19,7 @@ impl Error {
     pub(crate) fn new(place: impl Into<String>, problem: impl fmt::Display) -> Self {
         Self {
             place: place.into(),
-            problem: problem.to_string(),
+            problem: shown(&problem.to_string()),
         }
     }
 
@@ -64,20 +64,29 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+/// A text for a line of a terminal or of a page: what is in a file may be quoted in it.
+pub fn shown(text: &str) -> String {
+    const MAX_CHARACTERS: usize = 1_000;
+    terminal_text::shortened(text, MAX_CHARACTERS)
+}
+
 /// Why a recording could not be written.
 #[derive(Debug)]
 pub enum WriteError {
     /// Part of it may have been written.
     Io(io::Error),
-    /// The format cannot hold it; nothing has been written.
+    /// The format cannot hold it; nothing has been written. A sentence for a person.
     Unfit(String),
+    /// The text, or what it takes to write it, is beyond the bounds; nothing has been written. A sentence for a
+    /// person with what, its size and the bound.
+    TooLarge(String),
 }
 
 impl fmt::Display for WriteError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Io(error) => error.fmt(formatter),
-            Self::Unfit(why) => formatter.write_str(why),
+            Self::Unfit(why) | Self::TooLarge(why) => formatter.write_str(why),
         }
     }
 }

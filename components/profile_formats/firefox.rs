@@ -13,8 +13,8 @@
 //!
 //! Read are files up to that version, those of Firefox as well; of them native functions have their name only.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
-use std::io::Write;
 use std::num::NonZeroU32;
 
 use fxprof_processed_profile::{
@@ -26,14 +26,17 @@ use fxprof_processed_profile::{
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::bounds::{MAX_FIREFOX_WEIGHT, MAX_READ_BYTES};
 use crate::error::{Error, WriteError};
+use crate::format::Text;
 use crate::interval;
 use crate::json::{self, check_length};
-use crate::label::{self, Label};
+use crate::label::{self, Labels};
 use crate::recording::{
-    Activity, EventLoop, EventLoopKind, FrameId, FrameKind, Process, Recording, Sample, Stack,
-    StackId,
+    Activity, EventLoop, EventLoopKind, Frame, FrameId, FrameKind, Invalid, Process, Recording,
+    ResourceId, Sample, Stack, StackId,
 };
+use crate::sink::Sink;
 use crate::stackless;
 
 const NEWEST_VERSION: u32 = 55;
@@ -183,10 +186,12 @@ struct MarkerData {
     url: Value,
 }
 
-pub fn read(text: &[u8]) -> Result<Recording, Error> {
-    let File { meta, threads } = json::read(text).map_err(|error| {
+pub fn read(text: &[u8], mut memory: u64) -> Result<Recording, Error> {
+    let File { meta, threads } = json::read(text, &mut memory).map_err(|error| {
         // That it is of a newer version is the likelier cause.
-        let checked = json::read(text).and_then(|Head { meta }| check_version(&meta));
+        let mut memory = MAX_READ_BYTES;
+        let head = json::read(text, &mut memory);
+        let checked = head.and_then(|Head { meta }| check_version(&meta));
         checked.err().unwrap_or(error)
     })?;
     check_version(&meta)?;
@@ -195,7 +200,7 @@ pub fn read(text: &[u8]) -> Result<Recording, Error> {
     let mut by_pid: HashMap<String, usize> = HashMap::new();
     for (index, thread) in threads.iter().enumerate() {
         let place = format!("threads[{index}]");
-        let event_loop = read_thread(thread, &meta, &place)?;
+        let event_loop = read_thread(thread, &meta, &mut memory, &place)?;
         let pid = match &thread.pid {
             Value::String(pid) => pid.clone(),
             other => other.to_string(),
@@ -238,8 +243,15 @@ fn check_version(meta: &Meta) -> Result<(), Error> {
     Err(Error::new("meta.preprocessedProfileVersion", problem))
 }
 
-fn read_thread(thread: &Thread, meta: &Meta, place: &str) -> Result<EventLoop, Error> {
-    let mut event_loop = EventLoop::new(&*thread.name, read_kind(thread, place)?);
+fn read_thread(
+    thread: &Thread,
+    meta: &Meta,
+    memory: &mut u64,
+    place: &str,
+) -> Result<EventLoop, Error> {
+    let kind = read_kind(thread, place)?;
+    let mut event_loop = EventLoop::within(*memory, thread.name.clone(), kind)
+        .map_err(|invalid| Error::new(place, invalid))?;
     let stacks = read_stacks(thread, meta, &mut event_loop, place)?;
     let samples = &thread.samples;
     let times = times(samples, place)?;
@@ -282,14 +294,15 @@ fn read_thread(thread: &Thread, meta: &Meta, place: &str) -> Result<EventLoop, E
         });
         added.map_err(|invalid| Error::new(format!("{}[{index}]", column("time")), invalid))?;
     }
+    *memory -= event_loop.bytes();
     Ok(event_loop)
 }
 
 /// In milliseconds, whole nanoseconds.
-fn times(samples: &Samples, place: &str) -> Result<Vec<f64>, Error> {
+fn times<'a>(samples: &'a Samples, place: &str) -> Result<Cow<'a, [f64]>, Error> {
     let whole = |time: f64| (time * NANOSECONDS).round() / NANOSECONDS;
     match (&samples.time, &samples.time_deltas) {
-        (Some(times), _) => Ok(times.clone()),
+        (Some(times), _) => Ok(times.into()),
         (None, Some(deltas)) => {
             let mut time = 0.;
             let times = deltas.iter().map(|delta| {
@@ -326,6 +339,7 @@ fn read_stacks(
         format!("{place}.stackTable.prefix")
     })?;
     let mut frames: Vec<Option<FrameId>> = vec![None; func_table.name.len()];
+    let mut texts = Texts::default();
     let mut stacks: Vec<Leaf> = Vec::with_capacity(count);
     for (index, (prefix, frame)) in stack_table
         .prefix
@@ -369,7 +383,7 @@ fn read_stacks(
         }
         let id = match frames[func] {
             Some(id) => id,
-            None => *frames[func].insert(read_func(thread, func, name, event_loop, place)?),
+            None => *frames[func].insert(read_func(thread, func, &mut texts, event_loop, place)?),
         };
         let stack = event_loop.add_stack(parent, id);
         let stack = stack
@@ -389,37 +403,69 @@ impl FuncTable {
     }
 }
 
+/// What functions have been made of strings, by their indices: of a long string many functions may be.
+#[derive(Default)]
+struct Texts {
+    labels: HashMap<(u32, FrameKind), FrameId>,
+    files: HashMap<u32, Option<ResourceId>>,
+    frames: HashMap<(u32, u32, FrameKind, Option<NonZeroU32>, Option<NonZeroU32>), FrameId>,
+}
+
 fn read_func(
     thread: &Thread,
     func: usize,
-    name: &str,
+    texts: &mut Texts,
     event_loop: &mut EventLoop,
     place: &str,
 ) -> Result<FrameId, Error> {
     let table = &thread.func_table;
     let number = |column: &[Option<u32>]| column.get(func).copied().flatten();
-    let label = match number(&table.file_name) {
-        None => label::read(name),
-        Some(file_name) => {
-            let file_name = string(thread, file_name, || {
-                format!("{place}.funcTable.fileName[{func}]")
-            })?;
-            Label {
-                name: label::read_name(name),
-                resource: Some(file_name.to_owned()),
-                line: number(&table.line_number).and_then(NonZeroU32::new),
-                column: number(&table.column_number).and_then(NonZeroU32::new),
-            }
-        },
-    };
     let flags = table.flags(func);
     let kind = KINDS.iter().find(|(_, other)| *other == flags);
-    label
-        .add_to(
-            event_loop,
-            kind.map_or(FrameKind::Unknown, |(kind, _)| *kind),
-        )
-        .map_err(|invalid| Error::new(format!("{place}.funcTable.name[{func}]"), invalid))
+    let kind = kind.map_or(FrameKind::Unknown, |(kind, _)| *kind);
+    let name_index = table.name[func];
+    let name = string(thread, name_index, || {
+        format!("{place}.funcTable.name[{func}]")
+    })?;
+    let invalid = |invalid: Invalid| Error::new(format!("{place}.funcTable.name[{func}]"), invalid);
+    let Some(file_name) = number(&table.file_name) else {
+        if let Some(frame) = texts.labels.get(&(name_index, kind)) {
+            return Ok(*frame);
+        }
+        let frame = label::read(name)
+            .add_to(event_loop, kind)
+            .map_err(invalid)?;
+        texts.labels.insert((name_index, kind), frame);
+        return Ok(frame);
+    };
+    let resource = match texts.files.get(&file_name) {
+        Some(resource) => *resource,
+        None => {
+            let url = string(thread, file_name, || {
+                format!("{place}.funcTable.fileName[{func}]")
+            })?;
+            let resource = event_loop.add_resource(url).map_err(invalid)?;
+            texts.files.insert(file_name, resource);
+            resource
+        },
+    };
+    let line = number(&table.line_number).and_then(NonZeroU32::new);
+    let column = number(&table.column_number).and_then(NonZeroU32::new);
+    let key = (name_index, file_name, kind, line, column);
+    if let Some(frame) = texts.frames.get(&key) {
+        return Ok(*frame);
+    }
+    let frame = event_loop.add_frame(Frame {
+        name: label::read_name(name),
+        kind,
+        resource,
+        line,
+        column,
+        realm: None,
+    });
+    let frame = frame.map_err(invalid)?;
+    texts.frames.insert(key, frame);
+    Ok(frame)
 }
 
 fn activity_of(frames: &FrameTable, frame: usize, meta: &Meta) -> Option<Activity> {
@@ -629,7 +675,7 @@ impl Categories {
     }
 }
 
-pub fn write(recording: &Recording, writer: impl Write) -> Result<(), WriteError> {
+pub fn prepare(recording: &Recording) -> Result<impl Text, WriteError> {
     let interval = SamplingInterval::from_nanos(nanoseconds(recording.interval));
     let time_origin =
         ReferenceTimestamp::from_millis_since_unix_epoch(recording.time_origin.unwrap_or_default());
@@ -674,7 +720,7 @@ pub fn write(recording: &Recording, writer: impl Write) -> Result<(), WriteError
             );
         }
     }
-    Ok(serde_json::to_writer(writer, &profile)?)
+    Ok(move |sink: &mut Sink<'_>| Ok(serde_json::to_writer(sink, &profile)?))
 }
 
 fn nanoseconds(milliseconds: f64) -> u64 {
@@ -707,13 +753,14 @@ fn write_samples(
     interval: f64,
     categories: &Categories,
 ) {
+    let labels = Labels::of(event_loop);
     let labels: Vec<_> = event_loop
-        .frames()
-        .map(|frame| {
-            let flags = KINDS.iter().find(|(kind, _)| *kind == frame.kind);
+        .frame_ids()
+        .map(|id| {
+            let kind = event_loop.frame(id).kind;
+            let flags = KINDS.iter().find(|(other, _)| *other == kind);
             let flags = flags.map_or(FrameFlags::empty(), |(_, flags)| *flags);
-            let text = label::write(event_loop, frame);
-            (profile.intern_string(&text), flags, frame.kind)
+            (profile.intern_string(&labels.text(id)), flags, kind)
         })
         .collect();
     let intern_frame = |profile: &mut Profile, frame: FrameId, activity| -> FrameHandle {
@@ -769,8 +816,7 @@ fn write_samples(
         let mut busy = CpuDelta::from_nanos(nanoseconds(busy));
         let mut weight = sample.weight;
         while weight > 0 {
-            // As much as the format's writer takes at once.
-            let part = i32::try_from(weight).unwrap_or(i32::MAX);
+            let part = i32::try_from(weight.min(MAX_FIREFOX_WEIGHT)).unwrap_or(i32::MAX);
             profile.add_sample(thread, timestamp(sample.time), stack, busy, part);
             busy = CpuDelta::ZERO;
             weight -= u64::from(part.unsigned_abs());

@@ -4,14 +4,18 @@
 
 //! The formats there are, and how one is recognised.
 
+use std::borrow::Cow;
 use std::fmt;
-use std::io::{BufWriter, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
+use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 
-use crate::error::{Error, WriteError};
+use crate::bounds::{MAX_TEXT_BYTES, check_length, check_memory};
+use crate::error::{Error, WriteError, shown};
 use crate::recording::{EventLoop, Recording};
+use crate::sink::Sink;
 use crate::{collapsed, cpuprofile, firefox, html, speedscope, web_trace};
 
 /// A file format for profiles.
@@ -58,6 +62,18 @@ impl Format {
         Self::ALL.map(Self::as_str).join(", ")
     }
 
+    /// What the name of a file of this format ends in, after a point.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Trace => "trace.json",
+            Self::Firefox => "firefox.json",
+            Self::Speedscope => "speedscope.json",
+            Self::Cpuprofile => "cpuprofile",
+            Self::Collapsed => "collapsed",
+            Self::Html => "html",
+        }
+    }
+
     /// None if none is called so.
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|format| format.as_str() == name)
@@ -100,15 +116,15 @@ impl Format {
             .then_some(Self::Collapsed)
     }
 
-    /// Reads a text of this format.
-    pub(crate) fn read(self, text: &[u8]) -> Result<Recording, Error> {
+    /// Reads a text of this format. `memory` is what may be taken for it, in bytes.
+    pub(crate) fn read(self, text: &[u8], memory: u64) -> Result<Recording, Error> {
         match self {
-            Self::Trace => web_trace::read(text),
-            Self::Firefox => firefox::read(text),
-            Self::Speedscope => speedscope::read(text),
-            Self::Cpuprofile => cpuprofile::read(text),
-            Self::Collapsed => collapsed::read(text),
-            Self::Html => html::read(text),
+            Self::Trace => web_trace::read(text, memory),
+            Self::Firefox => firefox::read(text, memory),
+            Self::Speedscope => speedscope::read(text, memory),
+            Self::Cpuprofile => cpuprofile::read(text, memory),
+            Self::Collapsed => collapsed::read(text, memory),
+            Self::Html => html::read(text, memory),
         }
     }
 
@@ -117,20 +133,64 @@ impl Format {
         matches!(self, Self::Trace | Self::Cpuprofile)
     }
 
-    /// Writes a recording, in large pieces, and flushes. What is unfit for the format is found before the first.
+    /// Writes a recording, in large pieces, and flushes. What is unfit for the format, and what would be longer
+    /// than [`MAX_TEXT_BYTES`](crate::MAX_TEXT_BYTES), is found before the first.
     pub fn write(self, recording: &Recording, writer: impl Write) -> Result<(), WriteError> {
-        let mut writer = BufWriter::new(writer);
-        match self {
-            Self::Trace => web_trace::write(recording, &mut writer),
-            Self::Firefox => firefox::write(recording, &mut writer),
-            Self::Speedscope => speedscope::write(recording, &mut writer),
-            Self::Cpuprofile => cpuprofile::write(recording, &mut writer),
-            Self::Collapsed => collapsed::write(recording, &mut writer),
-            Self::Html => html::write(recording, &mut writer),
-        }?;
-        Ok(writer.flush()?)
+        self.write_to(recording, || Ok(writer)).map(drop)
+    }
+
+    /// Writes to what is not opened before all is checked.
+    pub(crate) fn write_to<W: Write>(
+        self,
+        recording: &Recording,
+        open: impl FnOnce() -> io::Result<W>,
+    ) -> Result<W, WriteError> {
+        let text = self.prepare(recording)?;
+        let length = self.length_of(&text)?;
+        let mut writer = open()?;
+        let mut sink = Sink::writing(length, &mut writer);
+        text(&mut sink)?;
+        sink.flush()?;
+        drop(sink);
+        Ok(writer)
+    }
+
+    /// Checks what [`Self::write`] does before it writes, and gives the bytes that it would write.
+    pub fn length(self, recording: &Recording) -> Result<u64, WriteError> {
+        self.length_of(&self.prepare(recording)?)
+    }
+
+    /// The text is made, and counted, until it is too long.
+    fn length_of(self, text: &impl Text) -> Result<u64, WriteError> {
+        let mut sink = Sink::counting(MAX_TEXT_BYTES);
+        match text(&mut sink) {
+            Ok(()) => Ok(sink.bytes()),
+            // Nothing else fails where nothing is written.
+            Err(WriteError::Io(_)) => {
+                check_length(self, MAX_TEXT_BYTES + 1)?;
+                unreachable!("a longer text is refused")
+            },
+            Err(error) => Err(error),
+        }
+    }
+
+    fn prepare(self, recording: &Recording) -> Result<Box<dyn Text + '_>, WriteError> {
+        check_memory(self, recording)?;
+        Ok(match self {
+            Self::Trace => Box::new(web_trace::prepare(recording)?),
+            Self::Firefox => Box::new(firefox::prepare(recording)?),
+            Self::Speedscope => Box::new(speedscope::prepare(recording)?),
+            Self::Cpuprofile => Box::new(cpuprofile::prepare(recording)?),
+            Self::Collapsed => Box::new(collapsed::prepare(recording)?),
+            Self::Html => Box::new(html::prepare(recording)),
+        })
     }
 }
+
+/// Writes a text, which is the same each time.
+pub trait Text: Fn(&mut Sink<'_>) -> Result<(), WriteError> {}
+
+impl<F: Fn(&mut Sink<'_>) -> Result<(), WriteError>> Text for F {}
 
 impl fmt::Display for Format {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -141,6 +201,9 @@ impl fmt::Display for Format {
 /// Entries of formats that have one for each sample, whatever their weight. A line of collapsed stacks
 /// may stand for any number, and these would be written out.
 const MAX_WRITTEN_SAMPLES: u64 = 10_000_000;
+
+/// Event loops that an error names.
+const MAX_LISTED: usize = 20;
 
 /// The only event loop with samples, or the only one, for a format that holds one.
 pub fn only_event_loop(recording: &Recording, format: Format) -> Result<&EventLoop, WriteError> {
@@ -154,11 +217,13 @@ pub fn only_event_loop(recording: &Recording, format: Format) -> Result<&EventLo
         ([only], _) | ([], [only, ..]) => only,
         ([], []) => return Err(WriteError::Unfit("it holds no event loop".to_owned())),
         _ => {
-            let names: Vec<_> = all
-                .iter()
-                .enumerate()
-                .map(|(index, event_loop)| format!("{index} {:?}", event_loop.name))
+            let names = all.iter().take(MAX_LISTED).enumerate();
+            let mut names: Vec<_> = names
+                .map(|(index, event_loop)| format!("{index} {:?}", shown(&event_loop.name)))
                 .collect();
+            if all.len() > MAX_LISTED {
+                names.push("…".to_owned());
+            }
             return Err(WriteError::Unfit(format!(
                 "the format {format} holds one event loop; there are {}: {}",
                 all.len(),
@@ -184,12 +249,15 @@ fn by_members(text: &[u8]) -> Option<Format> {
         (&["nodes", "startTime"], Format::Cpuprofile),
         (&["nodes", "samples"], Format::Cpuprofile),
     ];
-    let mut names = Vec::new();
+    // Of a text with more names than memory those are kept that may be asked for.
+    let mut names: Vec<&str> = Vec::new();
+    let all = || MARKS.iter().flat_map(|(mark, _)| *mark);
     let mut found = None;
     let mut deserializer = serde_json::Deserializer::from_slice(text);
-    let result = deserializer.deserialize_map(Members(|name| {
-        names.push(name);
-        let has = |mark: &&str| names.iter().any(|name| name == mark);
+    let result = deserializer.deserialize_map(Members(|name: &str| {
+        let wanted = all().copied().find(|mark| name == *mark);
+        names.extend(wanted.filter(|mark| !names.contains(mark)));
+        let has = |mark: &&str| names.contains(mark);
         let mark = MARKS.iter().find(|(mark, _)| mark.iter().all(has));
         found = mark.map(|(_, format)| *format);
         found.is_some()
@@ -202,7 +270,7 @@ fn by_members(text: &[u8]) -> Option<Format> {
 /// Gives the names of an object's members to a function until it has enough.
 struct Members<F>(F);
 
-impl<'de, F: FnMut(String) -> bool> Visitor<'de> for Members<F> {
+impl<'de, F: FnMut(&str) -> bool> Visitor<'de> for Members<F> {
     type Value = ();
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -210,8 +278,8 @@ impl<'de, F: FnMut(String) -> bool> Visitor<'de> for Members<F> {
     }
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
-        while let Some(name) = map.next_key()? {
-            if (self.0)(name) {
+        while let Some(Name(name)) = map.next_key()? {
+            if (self.0)(&name) {
                 return Err(A::Error::custom("enough"));
             }
             map.next_value::<IgnoredAny>()?;
@@ -219,3 +287,6 @@ impl<'de, F: FnMut(String) -> bool> Visitor<'de> for Members<F> {
         Ok(())
     }
 }
+
+#[derive(Deserialize)]
+struct Name<'a>(#[serde(borrow)] Cow<'a, str>);

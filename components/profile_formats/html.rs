@@ -7,13 +7,13 @@
 //!
 //! It holds what the viewer's data hold, see `viewer_data.rs`. Of the page only that element is read.
 
-use std::io::Write;
-
-use crate::error::{Error, WriteError};
+use crate::error::Error;
+use crate::format::Text;
 use crate::recording::Recording;
+use crate::sink::Sink;
 use crate::{viewer, viewer_data};
 
-pub fn read(text: &[u8]) -> Result<Recording, Error> {
+pub fn read(text: &[u8], memory: u64) -> Result<Recording, Error> {
     let (_, rest) = split(text, viewer::RECORDING_START.as_bytes()).ok_or_else(|| {
         let start = viewer::RECORDING_START;
         Error::of_file(format!("a page without a recording: there is no {start}"))
@@ -21,7 +21,7 @@ pub fn read(text: &[u8]) -> Result<Recording, Error> {
     // In the data a `<` is a code, so that this is the end of the element.
     let (data, _) = split(rest, viewer::RECORDING_END.as_bytes())
         .ok_or_else(|| Error::of_file("the page ends within its recording"))?;
-    viewer_data::read(data)
+    viewer_data::read(data, memory)
 }
 
 /// Whether a text is such a page.
@@ -42,6 +42,6 @@ fn split<'a>(text: &'a [u8], separator: &[u8]) -> Option<(&'a [u8], &'a [u8])> {
     }
 }
 
-pub fn write(recording: &Recording, writer: impl Write) -> Result<(), WriteError> {
-    viewer::write(Some(recording), None, writer)
+pub fn prepare(recording: &Recording) -> impl Text {
+    |sink: &mut Sink<'_>| viewer::write(Some(recording), None, sink)
 }

@@ -9,12 +9,10 @@ use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 
+use crate::bounds::{MAX_READ_BYTES, MAX_TEXT_BYTES};
 use crate::error::Error;
 use crate::format::Format;
 use crate::recording::Recording;
-
-/// A longer text is not read, so that a small compressed file cannot fill the memory.
-pub const MAX_TEXT_BYTES: u64 = 1 << 30;
 
 /// <https://www.rfc-editor.org/rfc/rfc1952#page-6>
 const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b];
@@ -33,7 +31,9 @@ pub fn content(reader: impl Read) -> io::Result<Vec<u8>> {
 /// None if there is more.
 fn up_to(reader: impl Read, max_bytes: u64) -> io::Result<Option<Vec<u8>>> {
     let mut content = Vec::new();
-    reader.take(max_bytes + 1).read_to_end(&mut content)?;
+    reader
+        .take(max_bytes.saturating_add(1))
+        .read_to_end(&mut content)?;
     Ok((content.len() as u64 <= max_bytes).then_some(content))
 }
 
@@ -54,8 +54,11 @@ fn read_bounded(
     max_text_bytes: u64,
 ) -> Result<(Recording, Format), Error> {
     let decompressed;
+    let mut held = content.len() as u64;
     let text = if content.starts_with(GZIP_MAGIC) {
-        decompressed = decompress(content, max_text_bytes)?;
+        // Both are in memory.
+        decompressed = decompress(content, max_text_bytes.saturating_sub(held))?;
+        held += decompressed.len() as u64;
         &*decompressed
     } else {
         content
@@ -65,14 +68,16 @@ fn read_bounded(
         .or_else(|| Format::by_content(text))
         .or_else(|| Format::by_file_name(file?))
         .ok_or_else(|| Error::of_file(unknown_format(text)))?;
-    Ok((format.read(text)?, format))
+    let memory = MAX_READ_BYTES.saturating_sub(held);
+    Ok((format.read(text, memory)?, format))
 }
 
 fn decompress(content: &[u8], max_text_bytes: u64) -> Result<Vec<u8>, Error> {
     let text = up_to(MultiGzDecoder::new(content), max_text_bytes)
         .map_err(|error| Error::of_file(format!("not a sound gzip file: {error}")))?;
     text.ok_or_else(|| {
-        let problem = format!("decompressed it is longer than {max_text_bytes} bytes");
+        let bound = max_text_bytes + content.len() as u64;
+        let problem = format!("with what it is decompressed to it is longer than {bound} bytes");
         Error::of_file(problem)
     })
 }
@@ -111,9 +116,12 @@ mod tests {
         let (recording, format) = read(&content, None, None).unwrap();
         assert_eq!(format, Format::Collapsed);
         assert_eq!(recording.event_loops().next().unwrap().weight(), 3);
-        assert!(read_bounded(&content, None, None, 6).is_ok());
-        let error = read_bounded(&content, None, None, 5).unwrap_err();
-        assert!(error.to_string().contains("longer than 5 bytes"), "{error}");
+        // The file and its text.
+        let length = content.len() as u64 + 6;
+        assert!(read_bounded(&content, None, None, length).is_ok());
+        let error = read_bounded(&content, None, None, length - 1).unwrap_err();
+        let bound = format!("longer than {} bytes", length - 1);
+        assert!(error.to_string().contains(&bound), "{error}");
         let error = read(&content[..content.len() - 9], None, None).unwrap_err();
         assert!(error.to_string().contains("gzip"), "{error}");
     }

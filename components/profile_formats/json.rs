@@ -7,16 +7,31 @@
 use serde::de::DeserializeOwned;
 use serde::{Serialize, Serializer};
 
+use crate::bounds::MAX_TABLES_BYTES;
+use crate::counted::{Counted, Left, TOO_LARGE};
 use crate::error::Error;
 
 /// Reads a text that holds one value. An error's place is its path in the text.
-pub fn read<T: DeserializeOwned>(text: &[u8]) -> Result<T, Error> {
-    // Where each value is costs more than the values, and is asked only of a text with an error.
-    if let Ok(value) = serde_json::from_slice(text) {
+///
+/// `memory` is what may be taken for it, in bytes, and then what is left of it for tables.
+pub fn read<T: DeserializeOwned>(text: &[u8], memory: &mut u64) -> Result<T, Error> {
+    let left = Left::new(*memory);
+    let mut deserializer = serde_json::Deserializer::from_slice(text);
+    let value = T::deserialize(Counted::new(&mut deserializer, &left));
+    let Some(bytes) = left.bytes() else {
+        return Err(Error::of_file(TOO_LARGE));
+    };
+    if let Ok(value) = value
+        && deserializer.end().is_ok()
+    {
+        *memory = bytes.min(MAX_TABLES_BYTES);
         return Ok(value);
     }
+    // Where each value is costs more than the values, and is asked only of a text with an error.
+    let left = Left::new(*memory);
     let mut deserializer = serde_json::Deserializer::from_slice(text);
-    let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
+    let counted = Counted::new(&mut deserializer, &left);
+    let value = serde_path_to_error::deserialize(counted).map_err(|error| {
         let place = match error.path().to_string() {
             path if path == "." => String::new(),
             path => path,

@@ -11,9 +11,12 @@
 //! without a place; a `(` in a URL; a `:` that makes a port look like a line; and a `%` before one of these
 //! codes.
 
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::io::{self, Write};
 use std::num::NonZeroU32;
 
-use crate::recording::{EventLoop, Frame, FrameId, FrameKind, Invalid};
+use crate::recording::{EventLoop, Frame, FrameId, FrameKind, Invalid, ResourceId};
 
 /// An anonymous function or top-level script.
 const ANONYMOUS: &str = "(anonymous)";
@@ -56,42 +59,100 @@ impl Label {
     }
 }
 
-pub fn write(event_loop: &EventLoop, frame: &Frame) -> String {
-    write_parts(
-        &frame.name,
-        event_loop.resource_of(frame),
-        frame.line,
-        frame.column,
-    )
+/// The texts of an event loop's functions. The URL of a script is held once, however many functions are in it, so
+/// that they take memory in proportion to the tables.
+pub struct Labels<'a> {
+    frames: Vec<LabelParts<'a>>,
+    /// By resource. The second is for functions without a column, if it is another.
+    places: Vec<(Cow<'a, str>, Option<String>)>,
 }
 
-fn write_parts(
-    name: &str,
-    resource: Option<&str>,
-    line: Option<NonZeroU32>,
-    column: Option<NonZeroU32>,
-) -> String {
-    let mut text = write_name(name);
-    if resource.is_none() && line.is_none() {
-        if !name.is_empty() && text.ends_with(')') {
-            text.pop();
-            text.push_str(&code_of(')'));
+/// A text is the name, a space, a parenthesis, the place and the end; or the name alone.
+struct LabelParts<'a> {
+    name: Cow<'a, str>,
+    /// None if there is no more than a name.
+    end: Option<Box<str>>,
+    resource: Option<ResourceId>,
+    has_column: bool,
+}
+
+const BEFORE_PLACE: &str = " (";
+
+impl<'a> Labels<'a> {
+    pub fn of(event_loop: &'a EventLoop) -> Self {
+        let places = event_loop.resources().map(|resource| {
+            let place = escape(resource, |character| character == '(');
+            // Without a column its end would be taken for one.
+            let without_column = split_number(&place)
+                .map(|(before, number)| format!("{before}{}{number}", code_of(':')));
+            (place, without_column)
+        });
+        Self {
+            places: places.collect(),
+            frames: event_loop.frames().map(LabelParts::of).collect(),
         }
-        return text;
     }
-    let mut place = escape(resource.unwrap_or_default(), |character| character == '(');
-    if column.is_none()
-        && let Some((before, number)) = split_number(&place)
-    {
-        place = format!("{before}{}{number}", code_of(':'));
+
+    /// In bytes.
+    pub fn length(&self, frame: FrameId) -> usize {
+        self.parts(frame).map(str::len).iter().sum()
     }
-    text.push_str(" (");
-    text.push_str(&place);
-    for number in [line, column].into_iter().flatten() {
-        text.push_str(&format!(":{number}"));
+
+    pub fn write(&self, frame: FrameId, writer: &mut impl Write) -> io::Result<()> {
+        for part in self.parts(frame) {
+            writer.write_all(part.as_bytes())?;
+        }
+        Ok(())
     }
-    text.push(')');
-    text
+
+    pub fn text(&self, frame: FrameId) -> String {
+        self.parts(frame).concat()
+    }
+
+    /// Whether the text is one in brackets.
+    pub fn is_in_brackets(&self, frame: FrameId) -> bool {
+        let LabelParts { name, end, .. } = &self.frames[frame.index()];
+        end.is_none() && name.starts_with('[') && name.ends_with(']')
+    }
+
+    fn parts(&self, frame: FrameId) -> [&str; 4] {
+        let parts = &self.frames[frame.index()];
+        let Some(end) = &parts.end else {
+            return [&parts.name, "", "", ""];
+        };
+        let place = match parts.resource {
+            None => "",
+            Some(resource) => match &self.places[resource.index()] {
+                (_, Some(without_column)) if !parts.has_column => without_column,
+                (place, _) => &**place,
+            },
+        };
+        [&parts.name, BEFORE_PLACE, place, end]
+    }
+}
+
+impl<'a> LabelParts<'a> {
+    fn of(frame: &'a Frame) -> Self {
+        let mut name = write_name(&frame.name);
+        let mut end = None;
+        if frame.resource.is_some() || frame.line.is_some() {
+            let mut text = String::new();
+            for number in [frame.line, frame.column].into_iter().flatten() {
+                write!(text, ":{number}").expect("it is in memory");
+            }
+            end = Some((text + ")").into_boxed_str());
+        } else if !frame.name.is_empty() && name.ends_with(')') {
+            let name = name.to_mut();
+            name.pop();
+            name.push_str(&code_of(')'));
+        }
+        Self {
+            name,
+            end,
+            resource: frame.resource,
+            has_column: frame.column.is_some(),
+        }
+    }
 }
 
 pub fn read(text: &str) -> Label {
@@ -120,13 +181,13 @@ pub fn read(text: &str) -> Label {
 }
 
 /// A function's name alone, for formats that have room for the rest.
-pub fn write_name(name: &str) -> String {
+pub fn write_name(name: &str) -> Cow<'_, str> {
     if name.is_empty() {
-        return ANONYMOUS.to_owned();
+        return ANONYMOUS.into();
     }
     let text = escape(name, |_| false);
     match text.strip_prefix('(') {
-        Some(rest) => format!("{}{rest}", code_of('(')),
+        Some(rest) => format!("{}{rest}", code_of('(')).into(),
         None => text,
     }
 }
@@ -153,18 +214,26 @@ fn code_of(character: char) -> String {
     format!("%{code}")
 }
 
-fn escape(text: &str, also: impl Fn(char) -> bool) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for (at, character) in text.char_indices() {
-        let is_code = || character_of_code(&text[at..]).is_some();
-        match character {
-            ';' | '\n' | '\r' | '\u{2028}' | '\u{2029}' => escaped.push_str(&code_of(character)),
-            '%' if is_code() => escaped.push_str(&code_of('%')),
-            _ if also(character) => escaped.push_str(&code_of(character)),
-            _ => escaped.push(character),
+fn escape(text: &str, also: impl Fn(char) -> bool) -> Cow<'_, str> {
+    let needs_code = |at: usize, character: char| match character {
+        ';' | '\n' | '\r' | '\u{2028}' | '\u{2029}' => true,
+        '%' => character_of_code(&text[at..]).is_some(),
+        _ => also(character),
+    };
+    let Some(first) = text
+        .char_indices()
+        .position(|(at, character)| needs_code(at, character))
+    else {
+        return text.into();
+    };
+    let mut escaped = String::with_capacity(text.len() + text.len() / 8);
+    for (index, (at, character)) in text.char_indices().enumerate() {
+        match index >= first && needs_code(at, character) {
+            true => escaped.push_str(&code_of(character)),
+            false => escaped.push(character),
         }
     }
-    escaped
+    escaped.into()
 }
 
 fn unescape(text: &str) -> String {
@@ -216,12 +285,12 @@ mod tests {
     }
 
     fn write_label(label: &Label) -> String {
-        write_parts(
-            &label.name,
-            label.resource.as_deref(),
-            label.line,
-            label.column,
-        )
+        let mut event_loop = EventLoop::default();
+        let frame = label.clone().add_to(&mut event_loop, FrameKind::Unknown);
+        let labels = Labels::of(&event_loop);
+        let text = labels.text(frame.unwrap());
+        assert_eq!(labels.length(frame.unwrap()), text.len());
+        text
     }
 
     #[test]

@@ -9,16 +9,19 @@
 //! how many samples each function has, by itself and with its callees.
 //!
 //! Files come from anywhere: whatever is in them, reading gives a recording whose tables are sound or an
-//! [`Error`] that names the place, and takes memory in proportion to the file.
+//! [`Error`] that names the place. How long a text may be and how much memory is taken is in `bounds.rs`.
 
 #![deny(unsafe_code)]
 
 // Built anew in every checkout: see the generated .cargo/config.toml.
 const _: Option<&str> = option_env!("STROBE_CHECKOUT");
 
+mod bounds;
 mod collapsed;
+mod counted;
 mod cpuprofile;
 mod error;
+mod file;
 mod firefox;
 mod format;
 mod html;
@@ -27,16 +30,20 @@ mod interval;
 mod json;
 mod label;
 mod recording;
+mod sink;
 mod speedscope;
 mod stackless;
+mod terminal;
 mod totals;
 mod viewer;
 mod viewer_data;
 mod web_trace;
 
+pub use crate::bounds::MAX_TEXT_BYTES;
 pub use crate::error::{Error, WriteError};
+pub use crate::file::{create_new, create_numbered, replace, write_to_stream};
 pub use crate::format::Format;
-pub use crate::input::{MAX_TEXT_BYTES, content, read};
+pub use crate::input::{content, read};
 pub use crate::recording::{
     Activity, EventLoop, EventLoopKind, Frame, FrameId, FrameKind, Invalid, MAX_STACK_DEPTH,
     Process, Realm, RealmId, Recording, ResourceId, Sample, Stack, StackId,

@@ -13,12 +13,28 @@ use std::num::NonZeroU32;
 
 use indexmap::IndexSet;
 
+use crate::error::WriteError;
+
 /// Stacks of more frames are refused. An engine's own stack ends long before; a trie of as many
 /// frames as a file has would make the text of one stack as long as the file, for every sample.
 pub const MAX_STACK_DEPTH: u32 = 10_000;
 
 /// Milliseconds, three hundred years: what a clock may show.
 pub(crate) const LAST_TIME: f64 = 1e13;
+
+/// The names of event loops that a format needs to tell them apart, in bytes, all together.
+const MAX_NAMES_BYTES: usize = 1 << 26;
+
+/// What entries of an event loop's tables take in memory, in bytes, beside their text: at most, with the room that
+/// tables keep for more entries, and with what the readers keep of each while they read.
+mod bytes {
+    pub const EVENT_LOOP: u64 = 2_000;
+    pub const RESOURCE: u64 = 100;
+    pub const REALM: u64 = 150;
+    pub const FRAME: u64 = 220;
+    pub const STACK: u64 = 64;
+    pub const SAMPLE: u64 = 32;
+}
 
 /// Sums of weights stay below it, and so are exact in a number of JSON.
 const MAX_WEIGHT: u64 = 1 << 53;
@@ -62,6 +78,20 @@ impl Recording {
         })
     }
 
+    /// Leaves that event loop alone in it. Whether it is there; if not, nothing has changed.
+    pub fn keep_only(&mut self, mut index: usize) -> bool {
+        for (number, process) in self.processes.iter_mut().enumerate() {
+            let count = process.event_loops.len();
+            if index < count {
+                process.event_loops = vec![process.event_loops.swap_remove(index)];
+                self.processes = vec![self.processes.swap_remove(number)];
+                return true;
+            }
+            index -= count;
+        }
+        false
+    }
+
     /// Each event loop with its process.
     pub fn event_loops_of_processes(&self) -> impl Iterator<Item = (&Process, &EventLoop)> {
         self.processes
@@ -74,9 +104,20 @@ impl Recording {
         self.event_loops_of_processes().map(|(_, one)| one)
     }
 
-    /// A name for each event loop that no other has: its process' where there are several, and its own.
-    pub(crate) fn distinct_names(&self) -> Vec<String> {
+    /// A name for each event loop that no other has: its process' where there are several, and its own. Of very
+    /// long names there may be too many.
+    pub(crate) fn distinct_names(&self) -> Result<Vec<String>, WriteError> {
         let is_several = self.processes.len() > 1;
+        // A process may have a long name and many event loops.
+        let lengths = self.event_loops_of_processes();
+        let length: usize = lengths
+            .map(|(process, event_loop)| process.name.len() + event_loop.name.len())
+            .fold(0, usize::saturating_add);
+        if length > MAX_NAMES_BYTES {
+            return Err(WriteError::TooLarge(format!(
+                "the names of its event loops would be {length} bytes; more than {MAX_NAMES_BYTES} are not written"
+            )));
+        }
         let mut names = IndexSet::new();
         let mut numbers: HashMap<String, u64> = HashMap::new();
         for (process, event_loop) in self.event_loops_of_processes() {
@@ -96,7 +137,7 @@ impl Recording {
                 }
             }
         }
-        names.into_iter().collect()
+        Ok(names.into_iter().collect())
     }
 }
 
@@ -138,6 +179,9 @@ pub struct EventLoop {
     depths: Vec<u32>,
     samples: Vec<Sample>,
     weight: u64,
+    bytes: u64,
+    /// None if there is no bound.
+    max_bytes: Option<u64>,
 }
 
 /// A global and what belongs to it.
@@ -288,6 +332,8 @@ pub enum Invalid {
     TooDeep,
     /// A table has as many entries as ids.
     Full,
+    /// The tables would take more memory than they may.
+    TooLarge,
 }
 
 impl fmt::Display for Invalid {
@@ -304,6 +350,9 @@ impl fmt::Display for Invalid {
             Self::TooHeavy => write!(formatter, "more than {MAX_WEIGHT} samples in all"),
             Self::TooDeep => write!(formatter, "a stack of more than {MAX_STACK_DEPTH} frames"),
             Self::Full => write!(formatter, "more than {} entries", u32::MAX),
+            Self::TooLarge => formatter.write_str(
+                "up to here the functions, stacks and samples take all the memory that a profile may take",
+            ),
         }
     }
 }
@@ -318,6 +367,40 @@ impl EventLoop {
         }
     }
 
+    /// One whose tables take no more memory than this, in bytes.
+    pub(crate) fn within(
+        max_bytes: u64,
+        name: String,
+        kind: EventLoopKind,
+    ) -> Result<Self, Invalid> {
+        let mut event_loop = Self {
+            max_bytes: Some(max_bytes),
+            ..Self::new(name, kind)
+        };
+        event_loop.take(bytes::EVENT_LOOP, 0)?;
+        Ok(event_loop)
+    }
+
+    /// About what its tables take in memory, in bytes.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// A new bound for what its tables take, in bytes.
+    pub(crate) fn allow(&mut self, max_bytes: u64) {
+        self.max_bytes = Some(max_bytes);
+    }
+
+    /// Counts a new entry, which has a text of this length.
+    fn take(&mut self, entry: u64, text: usize) -> Result<(), Invalid> {
+        let bytes = self.bytes + entry + text as u64;
+        if self.max_bytes.is_some_and(|max_bytes| bytes > max_bytes) {
+            return Err(Invalid::TooLarge);
+        }
+        self.bytes = bytes;
+        Ok(())
+    }
+
     /// None for the empty URL, which names no script.
     pub fn add_resource(&mut self, url: &str) -> Result<Option<ResourceId>, Invalid> {
         if url.is_empty() {
@@ -325,14 +408,22 @@ impl EventLoop {
         }
         let index = match self.resources.get_index_of(url) {
             Some(index) => index,
-            None => self.resources.insert_full(url.to_owned()).0,
+            None => {
+                self.take(bytes::RESOURCE, url.len())?;
+                self.resources.insert_full(url.to_owned()).0
+            },
         };
         id(index).map(|id| Some(ResourceId(id)))
     }
 
     /// An equal one keeps its id.
     pub fn add_realm(&mut self, realm: Realm) -> Result<RealmId, Invalid> {
-        id(self.realms.insert_full(realm).0).map(RealmId)
+        let length = realm.url.len() + realm.origin.as_ref().map_or(0, String::len);
+        let (index, is_new) = self.realms.insert_full(realm);
+        if is_new {
+            self.take(bytes::REALM, length)?;
+        }
+        id(index).map(RealmId)
     }
 
     /// `frame`'s ids are this event loop's.
@@ -346,7 +437,12 @@ impl EventLoop {
         if frame.line.is_none() {
             frame.column = None;
         }
-        id(self.frames.insert_full(frame).0).map(FrameId)
+        let length = frame.name.len();
+        let (index, is_new) = self.frames.insert_full(frame);
+        if is_new {
+            self.take(bytes::FRAME, length)?;
+        }
+        id(index).map(FrameId)
     }
 
     /// The ids are this event loop's.
@@ -363,6 +459,7 @@ impl EventLoop {
         let (index, is_new) = self.stacks.insert_full(Stack { parent, frame });
         if is_new {
             self.depths.push(depth);
+            self.take(bytes::STACK, 0)?;
         }
         StackId::new(index).ok_or(Invalid::Full)
     }
@@ -389,6 +486,7 @@ impl EventLoop {
             .checked_add(sample.weight)
             .filter(|weight| *weight <= MAX_WEIGHT)
             .ok_or(Invalid::TooHeavy)?;
+        self.take(bytes::SAMPLE, 0)?;
         self.samples.push(sample);
         Ok(())
     }
@@ -403,6 +501,11 @@ impl EventLoop {
 
     pub fn frames(&self) -> impl ExactSizeIterator<Item = &Frame> {
         self.frames.iter()
+    }
+
+    /// In the order of [`Self::frames`].
+    pub(crate) fn frame_ids(&self) -> impl Iterator<Item = FrameId> + use<> {
+        (0..self.frames.len() as u32).map(FrameId)
     }
 
     /// A parent is before its children.
@@ -470,6 +573,11 @@ impl EventLoop {
         }
         frames.reverse();
         frames
+    }
+
+    /// How many frames a stack has.
+    pub(crate) fn depth(&self, stack: StackId) -> u32 {
+        self.depths[stack.index()]
     }
 
     /// How many samples it has, each by its weight.

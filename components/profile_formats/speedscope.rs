@@ -16,19 +16,22 @@
 //! Of a sample without stack it holds the activity, as a function of that name; the others' are lost, and so
 //! are processes, the kinds of event loops and frames, and realms.
 
-use std::io::Write;
+use std::borrow::Cow;
 use std::num::NonZeroU32;
 
 use indexmap::IndexSet;
 use serde::{Deserialize, Serialize};
 
+use crate::bounds::check_length;
 use crate::error::{Error, WriteError};
+use crate::format::{Format, Text};
 use crate::interval;
 use crate::json::{self, Array, Number};
 use crate::label::{self, Label};
 use crate::recording::{
-    EventLoop, EventLoopKind, Frame, FrameId, FrameKind, Process, Recording, Sample, StackId,
+    EventLoop, EventLoopKind, FrameId, FrameKind, Process, Recording, Sample, StackId,
 };
+use crate::sink::Sink;
 use crate::stackless;
 
 const SCHEMA: &str = "https://www.speedscope.app/file-format-schema.json";
@@ -46,11 +49,11 @@ struct Shared {
     frames: Vec<SharedFrame>,
 }
 
-#[derive(Clone, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
-struct SharedFrame {
-    name: String,
+#[derive(Deserialize, Serialize)]
+struct SharedFrame<S = String> {
+    name: S,
     #[serde(skip_serializing_if = "Option::is_none")]
-    file: Option<String>,
+    file: Option<S>,
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -105,8 +108,8 @@ impl Unit {
     }
 }
 
-pub fn read(text: &[u8]) -> Result<Recording, Error> {
-    let file: File = json::read(text)?;
+pub fn read(text: &[u8], mut memory: u64) -> Result<Recording, Error> {
+    let file: File = json::read(text, &mut memory)?;
     for (index, profile) in file.profiles.iter().enumerate() {
         check(profile, &format!("profiles[{index}]"))?;
     }
@@ -122,6 +125,7 @@ pub fn read(text: &[u8]) -> Result<Recording, Error> {
             profile,
             &file.shared.frames,
             interval,
+            &mut memory,
             &place,
         )?);
     }
@@ -180,10 +184,12 @@ fn read_profile(
     profile: Profile,
     shared: &[SharedFrame],
     interval: f64,
+    memory: &mut u64,
     place: &str,
 ) -> Result<EventLoop, Error> {
     let milliseconds = profile.unit.milliseconds().unwrap_or_default();
-    let mut event_loop = EventLoop::new(profile.name, EventLoopKind::Unknown);
+    let mut event_loop = EventLoop::within(*memory, profile.name, EventLoopKind::Unknown)
+        .map_err(|invalid| Error::new(place, invalid))?;
     let mut frames: Vec<Option<FrameId>> = vec![None; shared.len()];
     let mut passed = 0.;
     // The sample before and its stacks, from the root: what is above where two part is the same.
@@ -240,6 +246,7 @@ fn read_profile(
             .add_sample(read)
             .map_err(|invalid| Error::new(place_of_sample(), invalid))?;
     }
+    *memory -= event_loop.bytes();
     Ok(event_loop)
 }
 
@@ -252,7 +259,89 @@ fn label_of(shared: &SharedFrame) -> Label {
     }
 }
 
-pub fn write(recording: &Recording, writer: impl Write) -> Result<(), WriteError> {
+/// Functions that all event loops share: of one name and place they are one.
+struct SharedFrames<'a> {
+    /// Each URL is there once, however many functions are in it.
+    files: IndexSet<&'a str>,
+    frames: IndexSet<SharedKey<'a>>,
+    /// For each event loop the places of its frames.
+    places: Vec<Vec<usize>>,
+}
+
+#[derive(Clone, Eq, Hash, PartialEq)]
+struct SharedKey<'a> {
+    name: Cow<'a, str>,
+    /// By its place.
+    file: Option<usize>,
+    line: Option<NonZeroU32>,
+    column: Option<NonZeroU32>,
+}
+
+impl<'a> SharedFrames<'a> {
+    fn of(recording: &'a Recording) -> Self {
+        let mut shared = Self {
+            files: IndexSet::new(),
+            frames: IndexSet::new(),
+            places: Vec::new(),
+        };
+        for event_loop in recording.event_loops() {
+            let files = event_loop.resources();
+            let files: Vec<usize> = files.map(|url| shared.files.insert_full(url).0).collect();
+            let places = event_loop.frames().map(|frame| {
+                let key = SharedKey {
+                    name: label::write_name(&frame.name),
+                    file: frame.resource.map(|resource| files[resource.index()]),
+                    line: frame.line,
+                    column: frame.column,
+                };
+                shared.frames.insert_full(key).0
+            });
+            let places = places.collect();
+            shared.places.push(places);
+            for sample in event_loop.samples() {
+                if sample.stack.is_none() && sample.activity.is_some() {
+                    shared.frames.insert(stackless_key(sample));
+                }
+            }
+        }
+        shared
+    }
+
+    /// That of their text, in bytes: it is so long at least.
+    fn least_length(&self) -> u64 {
+        let lengths = self.frames.iter().map(|frame| {
+            let file = frame.file.map_or(0, |file| self.files[file].len());
+            (r#"{"name":""}"#.len() + frame.name.len() + file) as u64
+        });
+        lengths.fold(0, u64::saturating_add)
+    }
+}
+
+/// That of the samples' text, in bytes: it is so long at least.
+fn least_length(event_loop: &EventLoop) -> u64 {
+    // A place in the table and a comma for each frame; brackets, a weight and two commas.
+    let lengths = stretches(event_loop.samples()).map(|(sample, _)| {
+        let depth = sample.stack.map_or(0, |stack| event_loop.depth(stack));
+        2 * u64::from(depth) + 4
+    });
+    lengths.fold(0, u64::saturating_add)
+}
+
+pub fn prepare(recording: &Recording) -> Result<impl Text, WriteError> {
+    let names = recording.distinct_names()?;
+    let shared = SharedFrames::of(recording);
+    let lengths = recording.event_loops().map(least_length);
+    let length = lengths.fold(shared.least_length(), u64::saturating_add);
+    check_length(Format::Speedscope, length)?;
+    Ok(move |sink: &mut Sink<'_>| write(recording, &names, &shared, sink))
+}
+
+fn write(
+    recording: &Recording,
+    names: &[String],
+    shared: &SharedFrames<'_>,
+    sink: &mut Sink<'_>,
+) -> Result<(), WriteError> {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
     struct File<F, P> {
@@ -271,10 +360,10 @@ pub fn write(recording: &Recording, writer: impl Write) -> Result<(), WriteError
     }
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
-    struct Profile<S, W> {
+    struct Profile<'a, S, W> {
         #[serde(rename = "type")]
         kind: &'static str,
-        name: String,
+        name: &'a str,
         unit: &'static str,
         #[serde(serialize_with = "json::number")]
         start_value: f64,
@@ -284,46 +373,26 @@ pub fn write(recording: &Recording, writer: impl Write) -> Result<(), WriteError
         weights: W,
     }
 
-    let mut shared = IndexSet::new();
-    // For each event loop the places of its frames, and of what stands for a stack.
-    let mut places = Vec::new();
-    for event_loop in recording.event_loops() {
-        let frames: Vec<usize> = event_loop
-            .frames()
-            .map(|frame| shared.insert_full(shared_frame(event_loop, frame)).0)
-            .collect();
-        for sample in event_loop.samples() {
-            if sample.stack.is_none() && sample.activity.is_some() {
-                shared.insert(stackless_frame(sample));
-            }
-        }
-        places.push(frames);
-    }
-
     let interval = recording.interval;
-    let names = recording.distinct_names();
     let profiles = || {
-        let event_loops = recording.event_loops().zip(&names).zip(&places);
-        event_loops.map(|((event_loop, name), frames)| {
+        let event_loops = recording.event_loops().zip(names).zip(&shared.places);
+        event_loops.map(|((event_loop, name), places)| {
             let samples = event_loop.samples();
             let start = samples.first().map_or(0., |sample| sample.time);
-            let shared = &shared;
             Profile {
                 kind: "sampled",
-                name: name.clone(),
+                name: &**name,
                 unit: "milliseconds",
                 start_value: start,
                 end_value: start + event_loop.weight() as f64 * interval,
                 samples: Array(move || {
                     stretches(samples).map(move |(sample, _)| -> Vec<usize> {
                         if sample.stack.is_none() && sample.activity.is_some() {
-                            return shared
-                                .get_index_of(&stackless_frame(sample))
-                                .into_iter()
-                                .collect();
+                            let place = shared.frames.get_index_of(&stackless_key(sample));
+                            return place.into_iter().collect();
                         }
                         let stack = event_loop.frames_of(sample.stack);
-                        stack.iter().map(|frame| frames[frame.index()]).collect()
+                        stack.iter().map(|frame| places[frame.index()]).collect()
                     })
                 }),
                 weights: Array(move || {
@@ -338,11 +407,18 @@ pub fn write(recording: &Recording, writer: impl Write) -> Result<(), WriteError
         active_profile_index: 0,
         sample_interval: interval,
         shared: Shared {
-            frames: Array(|| shared.iter()),
+            frames: Array(|| {
+                shared.frames.iter().map(|frame| SharedFrame {
+                    name: &*frame.name,
+                    file: frame.file.map(|file| shared.files[file]),
+                    line: frame.line.map(NonZeroU32::get),
+                    col: frame.column.map(NonZeroU32::get),
+                })
+            }),
         },
         profiles: Array(profiles),
     };
-    Ok(serde_json::to_writer(writer, &file)?)
+    Ok(serde_json::to_writer(sink, &file)?)
 }
 
 /// The first of samples in a row that are written alike, and the weight of all.
@@ -356,20 +432,11 @@ fn stretches(samples: &[Sample]) -> impl Iterator<Item = (&Sample, u64)> {
     })
 }
 
-fn shared_frame(event_loop: &EventLoop, frame: &Frame) -> SharedFrame {
-    SharedFrame {
-        name: label::write_name(&frame.name),
-        file: event_loop.resource_of(frame).map(str::to_owned),
-        line: frame.line.map(NonZeroU32::get),
-        col: frame.column.map(NonZeroU32::get),
-    }
-}
-
-fn stackless_frame(sample: &Sample) -> SharedFrame {
-    SharedFrame {
-        name: stackless::name(sample.activity).to_owned(),
+fn stackless_key(sample: &Sample) -> SharedKey<'static> {
+    SharedKey {
+        name: stackless::name(sample.activity).into(),
         file: None,
         line: None,
-        col: None,
+        column: None,
     }
 }

@@ -219,7 +219,7 @@ mod tests {
         let (_, rest) = page.split_once(RECORDING_START).unwrap();
         let (data, _) = rest.split_once(RECORDING_END).unwrap();
         assert!(!data.contains('<'), "{data}");
-        let read = viewer_data::read(data.as_bytes()).unwrap();
+        let read = viewer_data::read(data.as_bytes(), u64::MAX).unwrap();
         assert_eq!(read.event_loops().next().unwrap().name, name);
 
         let page = viewer_page(None, None);

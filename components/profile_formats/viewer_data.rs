@@ -29,6 +29,7 @@ use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 
+use crate::bounds::MAX_READ_BYTES;
 use crate::error::{Error, WriteError};
 use crate::interval;
 use crate::json::{self, Array, check_length};
@@ -152,10 +153,12 @@ type ReadEventLoop = EventLoopData<
 >;
 type ReadProcess = ProcessData<String, Vec<ReadEventLoop>>;
 
-pub fn read(text: &[u8]) -> Result<Recording, Error> {
-    let data: Data<Vec<ReadProcess>> = json::read(text).map_err(|error| {
+pub fn read(text: &[u8], mut memory: u64) -> Result<Recording, Error> {
+    let data: Data<Vec<ReadProcess>> = json::read(text, &mut memory).map_err(|error| {
         // That it is of another version is the likelier cause.
-        let checked = json::read(text).and_then(|Head { version }| check_version(version));
+        let mut memory = MAX_READ_BYTES;
+        let head = json::read(text, &mut memory);
+        let checked = head.and_then(|Head { version }| check_version(version));
         checked.err().unwrap_or(error)
     })?;
     check_version(data.version)?;
@@ -164,7 +167,7 @@ pub fn read(text: &[u8]) -> Result<Recording, Error> {
         let mut event_loops = Vec::with_capacity(process.event_loops.len());
         for (index, event_loop) in process.event_loops.into_iter().enumerate() {
             let place = format!("processes[{number}].eventLoops[{index}]");
-            event_loops.push(read_event_loop(event_loop, &place)?);
+            event_loops.push(read_event_loop(event_loop, &mut memory, &place)?);
         }
         processes.push(Process {
             name: process.name,
@@ -188,7 +191,7 @@ fn check_version(version: u64) -> Result<(), Error> {
     Err(Error::new("version", problem))
 }
 
-fn read_event_loop(data: ReadEventLoop, place: &str) -> Result<EventLoop, Error> {
+fn read_event_loop(data: ReadEventLoop, memory: &mut u64, place: &str) -> Result<EventLoop, Error> {
     let kind = match data.kind {
         Kind::Page => EventLoopKind::Page {
             documents: data.documents,
@@ -196,7 +199,8 @@ fn read_event_loop(data: ReadEventLoop, place: &str) -> Result<EventLoop, Error>
         Kind::Worker => EventLoopKind::Worker,
         Kind::Unknown => EventLoopKind::Unknown,
     };
-    let mut event_loop = EventLoop::new(data.name, kind);
+    let mut event_loop = EventLoop::within(*memory, data.name, kind)
+        .map_err(|invalid| Error::new(place, invalid))?;
     let resources = added(data.resources, &format!("{place}.resources"), |url| {
         event_loop.add_resource(&url)
     })?;
@@ -225,6 +229,7 @@ fn read_event_loop(data: ReadEventLoop, place: &str) -> Result<EventLoop, Error>
         &mut event_loop,
         &format!("{place}.samples"),
     )?;
+    *memory -= event_loop.bytes();
     Ok(event_loop)
 }
 

@@ -10,16 +10,16 @@
 //! one whose work may not be shown, nor a built-in from a function that `eval` made, and says neither the
 //! interval nor when its clock was 0.
 
-use std::io::Write;
 use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, WriteError};
-use crate::format::{Format, only_event_loop};
+use crate::format::{Format, Text, only_event_loop};
 use crate::interval;
 use crate::json::{self, Array};
 use crate::recording::{Activity, EventLoop, EventLoopKind, Frame, FrameKind, Recording, Sample};
+use crate::sink::Sink;
 
 /// Members in the order in which `JSON.stringify()` writes those of a dictionary.
 #[derive(Deserialize)]
@@ -99,9 +99,10 @@ impl Marker {
     }
 }
 
-pub fn read(text: &[u8]) -> Result<Recording, Error> {
-    let trace: Trace = json::read(text)?;
-    let mut event_loop = EventLoop::new("", EventLoopKind::Unknown);
+pub fn read(text: &[u8], mut memory: u64) -> Result<Recording, Error> {
+    let trace: Trace = json::read(text, &mut memory)?;
+    let mut event_loop =
+        EventLoop::within(memory, String::new(), EventLoopKind::Unknown).map_err(Error::of_file)?;
 
     let mut resources = Vec::with_capacity(trace.resources.len());
     for (index, url) in trace.resources.iter().enumerate() {
@@ -190,7 +191,12 @@ fn get<'a, T>(
         .ok_or_else(|| Error::out_of_range(place(), id.into(), name, table.len()))
 }
 
-pub fn write(recording: &Recording, writer: impl Write) -> Result<(), WriteError> {
+pub fn prepare(recording: &Recording) -> Result<impl Text, WriteError> {
+    let event_loop = only_event_loop(recording, Format::Trace)?;
+    Ok(|sink: &mut Sink<'_>| write(event_loop, recording.interval, sink))
+}
+
+fn write(event_loop: &EventLoop, interval: f64, sink: &mut Sink<'_>) -> Result<(), WriteError> {
     #[derive(Serialize)]
     struct Trace<F, R, S, T> {
         frames: F,
@@ -199,7 +205,6 @@ pub fn write(recording: &Recording, writer: impl Write) -> Result<(), WriteError
         stacks: T,
     }
 
-    let event_loop = only_event_loop(recording, Format::Trace)?;
     let id = |index: usize| index as u32;
     let trace = Trace {
         frames: Array(|| {
@@ -213,7 +218,7 @@ pub fn write(recording: &Recording, writer: impl Write) -> Result<(), WriteError
         resources: Array(|| event_loop.resources()),
         samples: Array(|| {
             event_loop
-                .single_samples(recording.interval)
+                .single_samples(interval)
                 .map(|sample| TraceSample {
                     marker: sample.activity.and_then(Marker::of),
                     stack_id: sample.stack.map(|stack| id(stack.index())),
@@ -227,5 +232,5 @@ pub fn write(recording: &Recording, writer: impl Write) -> Result<(), WriteError
             })
         }),
     };
-    Ok(serde_json::to_writer(writer, &trace)?)
+    Ok(serde_json::to_writer(sink, &trace)?)
 }

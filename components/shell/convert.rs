@@ -6,7 +6,7 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use profile_formats::{Format, WriteError};
@@ -55,22 +55,24 @@ impl Conversion {
         let content = read_content(&self.input).map_err(|error| at_input(&error))?;
         let (mut recording, _) = profile_formats::read(&content, Some(&self.input), self.from)
             .map_err(|error| at_input(&error))?;
-        if let Some(index) = self.event_loop {
-            recording = recording.only(index).ok_or_else(|| {
-                let count = recording.event_loops().count();
-                at_input(&format!(
-                    "--event-loop {index}: there are {count}, counted from 0"
-                ))
-            })?;
+        // What is made for writing needs its room.
+        drop(content);
+        if let Some(index) = self.event_loop
+            && !recording.keep_only(index)
+        {
+            let count = recording.event_loops().count();
+            return Err(at_input(&format!(
+                "--event-loop {index}: there are {count}, counted from 0"
+            )));
         }
-        let written = if self.output == OsStr::new(STANDARD_STREAM) {
-            self.to.write(&recording, io::stdout().lock())
-        } else {
-            self.to.write(&recording, LateFile::new(&self.output))
+        let written = match self.output == OsStr::new(STANDARD_STREAM) {
+            true => profile_formats::write_to_stream(io::stdout().lock(), self.to, &recording),
+            // It may be the input.
+            false => profile_formats::replace(&self.output, self.to, &recording),
         };
         match written {
             Ok(()) => Ok(()),
-            Err(WriteError::Io(error)) => Err(at_output(&error)),
+            Err(error @ (WriteError::Io(_) | WriteError::TooLarge(_))) => Err(at_output(&error)),
             Err(WriteError::Unfit(why)) if recording.event_loops().count() > 1 => {
                 Err(at_input(&format!("{why}; pass --event-loop")))
             },
@@ -83,36 +85,6 @@ fn read_content(input: &Path) -> io::Result<Vec<u8>> {
     match input == OsStr::new(STANDARD_STREAM) {
         true => profile_formats::content(io::stdin().lock()),
         false => profile_formats::content(File::open(input)?),
-    }
-}
-
-/// A file that is not touched before there is something to write, which may be the input.
-struct LateFile<'a> {
-    path: &'a Path,
-    file: Option<File>,
-}
-
-impl<'a> LateFile<'a> {
-    fn new(path: &'a Path) -> Self {
-        Self { path, file: None }
-    }
-
-    fn open(&mut self) -> io::Result<&mut File> {
-        match &mut self.file {
-            Some(file) => Ok(file),
-            file => Ok(file.insert(File::create(self.path)?)),
-        }
-    }
-}
-
-impl Write for LateFile<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.open()?.write(bytes)
-    }
-
-    /// Of nothing there is an empty file.
-    fn flush(&mut self) -> io::Result<()> {
-        self.open()?.flush()
     }
 }
 
@@ -156,6 +128,29 @@ mod tests {
         assert!(page.starts_with("<!DOCTYPE html>"), "{page}");
         let back = folder.convert("c.html", "d.collapsed", None).unwrap();
         assert_eq!(back, "f 1\nf;g 2\n");
+    }
+
+    #[test]
+    fn a_file_becomes_itself_in_another_format_or_stays() {
+        let folder = Folder::new();
+        fs::write(folder.path("a"), "f;g 2\nf 1\n").unwrap();
+        let in_place = |to| {
+            let file = folder.path("a");
+            Conversion::new(file.clone(), file, None, Some(to), None)?.run()
+        };
+        in_place(Format::Speedscope).unwrap();
+        in_place(Format::Collapsed).unwrap();
+        let text = fs::read_to_string(folder.path("a")).unwrap();
+        assert_eq!(text, "f 1\nf;g 2\n");
+
+        let heavy: String = (0..1_000)
+            .map(|name| format!("[{name}];f {}\n", 1_u64 << 52))
+            .collect();
+        fs::write(folder.path("a"), &heavy).unwrap();
+        let error = in_place(Format::Firefox).unwrap_err();
+        assert!(error.contains("a: ") && error.contains("bytes"), "{error}");
+        let text = fs::read_to_string(folder.path("a")).unwrap();
+        assert_eq!(text, heavy);
     }
 
     #[test]

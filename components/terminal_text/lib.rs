@@ -123,7 +123,7 @@ fn fitting(characters: impl Iterator<Item = Shown>, max: usize) -> Vec<Shown> {
 }
 
 /// Whether a character is seen, and changes nothing but its own place.
-fn stands_in_its_place(character: char) -> bool {
+pub fn stands_in_its_place(character: char) -> bool {
     let category = CodePointMapData::<GeneralCategory>::new().get(character);
     let is_told = !matches!(
         category,

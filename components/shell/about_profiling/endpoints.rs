@@ -238,13 +238,13 @@ impl Endpoints {
             None => &kept.recording,
         };
         let (path, error) = match path {
-            Some(path) => match saved_file::create_new(&path, format, recording) {
+            Some(path) => match profile_formats::create_new(&path, format, recording) {
                 Ok(()) => return Ok(path),
                 Err(error) => (path, error),
             },
             None => {
                 let stem = saved_file::as_file_stem(&kept.name);
-                match saved_file::create_numbered(&downloads()?, &stem, format, recording) {
+                match profile_formats::create_numbered(&downloads()?, &stem, format, recording) {
                     Ok(path) => return Ok(path),
                     Err(error) => error,
                 }
@@ -256,7 +256,9 @@ impl Endpoints {
                 format!("{}: there is such a file already", path.display()),
             ),
             WriteError::Io(error) => about_file(&path, &error),
-            WriteError::Unfit(why) => failure(StatusCode::UNPROCESSABLE_ENTITY, why),
+            WriteError::Unfit(why) | WriteError::TooLarge(why) => {
+                failure(StatusCode::UNPROCESSABLE_ENTITY, why)
+            },
         })
     }
 }
@@ -409,7 +411,7 @@ mod tests {
         let server = Server::new();
         let id = server.load();
         for format in Format::ALL {
-            let extension = saved_file::extension(format);
+            let extension = format.extension();
             let path = server.path(&format!("a.{extension}"));
             let one = match format.holds_one_event_loop() {
                 true => "&eventLoop=0",
@@ -430,6 +432,24 @@ mod tests {
             let samples = if one.is_empty() { 7 } else { 3 };
             assert_eq!(listed["samples"], samples, "{format}");
         }
+    }
+
+    #[test]
+    fn what_would_be_too_large_is_refused_and_leaves_no_file() {
+        let server = Server::new();
+        let text: String = (0..1_000)
+            .map(|name| format!("[{name}];f {}\n", 1_u64 << 52))
+            .collect();
+        let answer = server.ask_with("load?name=a.folded", || Ok(text.into_bytes()));
+        let id = answer.unwrap()["recording"].as_str().unwrap().to_owned();
+        let path = server.path("a.firefox.json");
+        let (status, message) = server.refused(&format!(
+            "save?id={id}&format=firefox&path={}",
+            path.display()
+        ));
+        assert_eq!(status, 422, "{message}");
+        assert!(message.contains("bytes"), "{message}");
+        assert!(!path.exists());
     }
 
     #[test]

@@ -5,10 +5,7 @@
 //! Where a profile goes.
 
 use std::ffi::OsStr;
-use std::fs::{self, File};
-use std::io;
 use std::path::{Path, PathBuf};
-use std::process;
 
 use profile_formats::{EventLoop, Format, Recording, WriteError};
 
@@ -22,6 +19,9 @@ const DEFAULT_STEM: &str = "strobe-profile";
 
 /// Of a file whose format the person said nothing of either: it holds all that was recorded.
 const DEFAULT_FORMAT: Format = Format::Firefox;
+
+/// For a recording that is too large for another format: this one holds all of it in the least room.
+const SMALL_FORMAT: Format = Format::Html;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Output {
@@ -114,7 +114,7 @@ impl Output {
             },
             Self::File(path) => {
                 let path = sibling(path, index);
-                match replace(&path, format, recording) {
+                match profile_formats::replace(&path, format, recording) {
                     Ok(()) => return Ok(Some(path)),
                     Err(error) => (path.display().to_string(), error),
                 }
@@ -125,7 +125,11 @@ impl Output {
             },
         };
         // Nobody can record the same again.
-        let elsewhere = write_new(&std::env::temp_dir(), DEFAULT_FORMAT, recording);
+        let format = match error {
+            WriteError::TooLarge(_) => SMALL_FORMAT,
+            _ => DEFAULT_FORMAT,
+        };
+        let elsewhere = write_new(&std::env::temp_dir(), format, recording);
         Err(match elsewhere {
             Ok(path) => format!(
                 "{place}: {error}; what was recorded is in {}",
@@ -137,7 +141,7 @@ impl Output {
 }
 
 fn write_to_reserved_output(format: Format, recording: &Recording) -> Result<(), WriteError> {
-    format.write(recording, reserved_output::file()?)
+    profile_formats::write_to_stream(reserved_output::file()?, format, recording)
 }
 
 /// Event loops with samples and their places among all, that with the most stacks first.
@@ -170,43 +174,18 @@ fn sibling(path: &Path, index: usize) -> PathBuf {
     path.with_file_name(format!("{stem}-{}{extension}", index + 1))
 }
 
-/// Writes a file in place of the one that may be there, which stays as it is if that fails.
-fn replace(path: &Path, format: Format, recording: &Recording) -> Result<(), WriteError> {
-    let is_special = fs::metadata(path).is_ok_and(|metadata| !metadata.is_file());
-    if is_special {
-        // A pipe or a device.
-        return format.write(recording, File::options().write(true).open(path)?);
-    }
-    // A link stays, and leads to the new file.
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let new = path.with_file_name(format!(".{name}.{}.new", process::id()));
-    let written = match File::create_new(&new) {
-        Ok(file) => format
-            .write(recording, file)
-            .and_then(|()| Ok(fs::rename(&new, &path)?)),
-        // A folder in which nothing may be made, but a file that may be written.
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied && path.exists() => {
-            return format.write(recording, File::create(&path)?);
-        },
-        Err(error) => return Err(error.into()),
-    };
-    if written.is_err() {
-        let _ = fs::remove_file(&new);
-    }
-    written
-}
-
 fn write_new(
     folder: &Path,
     format: Format,
     recording: &Recording,
 ) -> Result<PathBuf, (PathBuf, WriteError)> {
-    saved_file::create_numbered(folder, DEFAULT_STEM, format, recording)
+    profile_formats::create_numbered(folder, DEFAULT_STEM, format, recording)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use profile_formats::read;
     use tempfile::TempDir;
 

@@ -1,0 +1,113 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! How large a profile may be. Files come from anywhere, and a small one may stand for a text or for tables
+//! without end: a line of collapsed stacks for any number of samples, a few stacks for as many lines as there
+//! are samples, an URL for the place of every function.
+//!
+//! Reading and writing take less than 1 GB of memory together, whatever the file: the text and what is read of it
+//! [`MAX_READ_BYTES`]; of these the recording, which stays, [`MAX_TABLES_BYTES`]; and what is made for writing,
+//! beside the recording, [`MAX_WRITE_BYTES`].
+
+use crate::error::WriteError;
+use crate::format::Format;
+use crate::label::Labels;
+use crate::recording::{EventLoop, Recording};
+
+/// Bytes of a text that is read or written. Chrome's engine has no longer strings, so that tools could not read
+/// more; and a small compressed file cannot fill the memory.
+pub const MAX_TEXT_BYTES: u64 = 1 << 29;
+
+/// Bytes of memory for a file's content, its text if it was compressed, and what is made of it.
+pub const MAX_READ_BYTES: u64 = 800_000_000;
+
+/// Bytes of memory for the tables of a recording that is read: 10,000,000 samples take 320 MB.
+pub const MAX_TABLES_BYTES: u64 = 450_000_000;
+
+/// Bytes of memory for writing a recording, beside the recording itself.
+const MAX_WRITE_BYTES: u64 = 450_000_000;
+
+/// Refuses a text of which this is the length in bytes, or less than it.
+pub fn check_length(format: Format, at_least: u64) -> Result<(), WriteError> {
+    if at_least <= MAX_TEXT_BYTES {
+        return Ok(());
+    }
+    Err(WriteError::TooLarge(format!(
+        "in the format {format} it would be {at_least} bytes or more; more than {MAX_TEXT_BYTES} bytes are not written"
+    )))
+}
+
+/// Refuses what would take too much memory while it is written.
+pub fn check_memory(format: Format, recording: &Recording) -> Result<(), WriteError> {
+    if format == Format::Firefox {
+        let lengths = recording.event_loops().map(firefox_samples_length);
+        check_length(format, lengths.fold(0, u64::saturating_add))?;
+    }
+    let needed = recording.event_loops().map(|one| memory(format, one));
+    let needed = needed.fold(0, u64::saturating_add);
+    if needed <= MAX_WRITE_BYTES {
+        return Ok(());
+    }
+    Err(WriteError::TooLarge(format!(
+        "to write it in the format {format} would take {needed} bytes of memory; more than {MAX_WRITE_BYTES} are not taken"
+    )))
+}
+
+/// In bytes, at most. The numbers are those of the formats' own tables, with the room that these keep for more
+/// entries.
+fn memory(format: Format, event_loop: &EventLoop) -> u64 {
+    let frames = event_loop.frames().len() as u64;
+    let stacks = event_loop.stacks().len() as u64;
+    let samples = event_loop.samples().len() as u64;
+    // Escaped it may be three times as long.
+    let escaped = || {
+        let names = event_loop.frames().map(|frame| frame.name.len());
+        let length: usize = names.chain(event_loop.resources().map(str::len)).sum();
+        3 * length as u64
+    };
+    match format {
+        // They are written from the tables.
+        Format::Trace | Format::Html => 0,
+        Format::Collapsed => 24 * stacks + 80 * frames + escaped(),
+        Format::Speedscope => 150 * frames + 80 * event_loop.resources().len() as u64,
+        Format::Cpuprofile => 110 * stacks + 8 * samples + 24 * frames + escaped(),
+        Format::Firefox => {
+            let labels = Labels::of(event_loop);
+            let lengths = event_loop
+                .frame_ids()
+                .map(|frame| labels.length(frame) as u64);
+            // Each text is four times in the writer's tables.
+            let texts = lengths.fold(0_u64, u64::saturating_add).saturating_mul(4);
+            let parts = firefox_parts(event_loop);
+            let samples = event_loop.samples();
+            // A stack has an entry for each activity at its leaf, and a stretch of samples a marker.
+            let with_activity = samples.iter().filter(|sample| sample.activity.is_some());
+            let leaves = (with_activity.count() as u64).min(8 * stacks);
+            let stretches = samples
+                .chunk_by(|one, next| one.activity == next.activity)
+                .filter(|stretch| stretch[0].activity.is_some());
+            let markers = stretches.count() as u64;
+            (3_000 + 600 * frames + 130 * (stacks + leaves) + 40 * parts + 130 * markers)
+                .saturating_add(texts)
+        },
+    }
+}
+
+/// Entries for samples in the Firefox Profiler's format.
+fn firefox_parts(event_loop: &EventLoop) -> u64 {
+    let weights = event_loop.samples().iter().map(|sample| sample.weight);
+    weights
+        .map(|weight| weight.div_ceil(MAX_FIREFOX_WEIGHT))
+        .sum()
+}
+
+/// That of their text, in bytes: it is so long at least.
+fn firefox_samples_length(event_loop: &EventLoop) -> u64 {
+    // Four numbers with their commas; all but the last one of a sample have the greatest weight, of ten digits.
+    let samples = event_loop.samples().len() as u64;
+    8 * samples + 17 * (firefox_parts(event_loop) - samples)
+}
+
+/// As many samples as the writer of the Firefox Profiler's format takes for one entry.
+pub const MAX_FIREFOX_WEIGHT: u64 = i32::MAX as u64;

@@ -1,0 +1,641 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! Files that are made to take memory or disk without end: each is written in every format or refused, in a process
+//! that may have 1 GB of addresses, and no text is longer than the bound. And a file that becomes itself in another
+//! format survives a disk that takes no more.
+
+#![cfg(all(unix, not(miri)))]
+
+use std::env;
+use std::fs;
+use std::io::{self, ErrorKind, Write};
+use std::num::NonZeroU32;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use profile_formats::{
+    Activity, EventLoop, EventLoopKind, Format, Frame, FrameId, FrameKind, MAX_STACK_DEPTH,
+    MAX_TEXT_BYTES, Process, Recording, Sample, StackId, WriteError, content, read, replace,
+};
+
+/// kB of addresses that a process may have, as `ulimit` counts them: 1,000,000,000 bytes.
+const MAX_ADDRESSES: u32 = 976_562;
+
+/// What a child process is to convert; without it the children's tests do nothing.
+const FILE: &str = "STROBE_HOSTILE_FILE";
+
+/// Bytes of a hostile file that is made of a shape. The shape is as large as it can be in a format.
+const MAX_SHAPE_BYTES: u64 = 2_000_000;
+
+const HEAVIEST: u64 = 1 << 53;
+
+struct File {
+    name: String,
+    content: Vec<u8>,
+}
+
+/// A recording of a size, of which a format may make much.
+type Shape = fn(usize) -> Recording;
+
+const SHAPES: [(&str, Shape); 12] = [
+    ("samples of the greatest weight", heavy),
+    ("deep stacks with many leaves", deep),
+    ("a long URL of many functions", long_url),
+    ("a long name that calls itself", long_name),
+    ("names that are escaped", escaped_names),
+    ("functions", functions),
+    ("stacks that alternate", alternating),
+    ("samples", samples),
+    ("markers", activities),
+    ("event loops", event_loops),
+    ("event loops of a long name", long_event_loop_names),
+    (
+        "event loops of a process with a long name",
+        long_process_name,
+    ),
+];
+
+fn sample(time: f64, stack: Option<StackId>) -> Sample {
+    Sample {
+        time,
+        weight: 1,
+        stack,
+        activity: None,
+    }
+}
+
+fn event_loop(name: &str) -> EventLoop {
+    EventLoop::new(name, EventLoopKind::Worker)
+}
+
+fn add_function(event_loop: &mut EventLoop, name: String, url: &str, line: usize) -> FrameId {
+    let resource = event_loop.add_resource(url).unwrap();
+    let frame = Frame {
+        name,
+        kind: FrameKind::Script,
+        resource,
+        line: NonZeroU32::new(line as u32),
+        column: NonZeroU32::new(1),
+        realm: None,
+    };
+    event_loop.add_frame(frame).unwrap()
+}
+
+fn of_one(event_loop: EventLoop) -> Recording {
+    Recording::of_one(event_loop, 1., Some(1.))
+}
+
+fn of_event_loops(process: &str, event_loops: Vec<EventLoop>) -> Recording {
+    Recording {
+        time_origin: None,
+        interval: 1.,
+        processes: vec![Process {
+            name: process.to_owned(),
+            event_loops,
+            ..Process::default()
+        }],
+    }
+}
+
+fn heavy(size: usize) -> Recording {
+    let event_loops = (0..size).map(|number| {
+        let mut event_loop = event_loop(&number.to_string());
+        let frame = add_function(&mut event_loop, "f".to_owned(), "", 0);
+        let stack = event_loop.add_stack(None, frame).unwrap();
+        let sample = Sample {
+            weight: HEAVIEST,
+            ..sample(0., Some(stack))
+        };
+        event_loop.add_sample(sample).unwrap();
+        event_loop
+    });
+    of_event_loops("", event_loops.collect())
+}
+
+/// A stack as deep as it may be, with a leaf for each sample.
+fn deep(size: usize) -> Recording {
+    let mut event_loop = event_loop("deep");
+    let caller = add_function(&mut event_loop, "f".to_owned(), "https://a.test/a.js", 1);
+    let mut stack = None;
+    for _ in 1..MAX_STACK_DEPTH {
+        stack = Some(event_loop.add_stack(stack, caller).unwrap());
+    }
+    for number in 0..size {
+        let leaf = add_function(&mut event_loop, number.to_string(), "", 0);
+        let stack = event_loop.add_stack(stack, leaf).unwrap();
+        event_loop
+            .add_sample(sample(number as f64, Some(stack)))
+            .unwrap();
+    }
+    of_one(event_loop)
+}
+
+fn long_url(size: usize) -> Recording {
+    let mut event_loop = event_loop("url");
+    let url = format!("https://a.test/{}", "a".repeat(16 * size));
+    for number in 0..size {
+        let frame = add_function(&mut event_loop, "f".to_owned(), &url, number + 1);
+        let stack = event_loop.add_stack(None, frame).unwrap();
+        event_loop
+            .add_sample(sample(number as f64, Some(stack)))
+            .unwrap();
+    }
+    of_one(event_loop)
+}
+
+fn long_name(size: usize) -> Recording {
+    let mut event_loop = event_loop("name");
+    let frame = add_function(&mut event_loop, "f".repeat(16 * size), "", 0);
+    let mut stack = None;
+    for number in 0..size.min(MAX_STACK_DEPTH as usize) {
+        stack = Some(event_loop.add_stack(stack, frame).unwrap());
+        event_loop.add_sample(sample(number as f64, stack)).unwrap();
+    }
+    of_one(event_loop)
+}
+
+fn escaped_names(size: usize) -> Recording {
+    let mut event_loop = event_loop(&"\u{1}\u{202e}".repeat(size));
+    for number in 0..size {
+        let name = format!("{number}\u{1};\u{2028}%3B)");
+        let frame = add_function(&mut event_loop, name, &"(;\u{1}".repeat(size), 1);
+        let stack = event_loop.add_stack(None, frame).unwrap();
+        event_loop
+            .add_sample(sample(number as f64, Some(stack)))
+            .unwrap();
+    }
+    of_one(event_loop)
+}
+
+fn functions(size: usize) -> Recording {
+    let mut event_loop = event_loop("functions");
+    let mut stack = None;
+    for number in 0..size {
+        let frame = add_function(&mut event_loop, format!("{number:x}"), "", 0);
+        stack = match number % MAX_STACK_DEPTH as usize {
+            0 => None,
+            _ => stack,
+        };
+        stack = Some(event_loop.add_stack(stack, frame).unwrap());
+        if number % MAX_STACK_DEPTH as usize == MAX_STACK_DEPTH as usize - 1 || number + 1 == size {
+            event_loop.add_sample(sample(number as f64, stack)).unwrap();
+        }
+    }
+    of_one(event_loop)
+}
+
+/// Two deep stacks by turns, so that no two samples in a row are one.
+fn alternating(size: usize) -> Recording {
+    let mut event_loop = event_loop("alternating");
+    let leaves = ["a", "b"].map(|name| {
+        let frame = add_function(&mut event_loop, name.to_owned(), "", 0);
+        let mut stack = None;
+        for _ in 0..MAX_STACK_DEPTH {
+            stack = Some(event_loop.add_stack(stack, frame).unwrap());
+        }
+        stack
+    });
+    for number in 0..size {
+        let sample = sample(number as f64, leaves[number % 2]);
+        event_loop.add_sample(sample).unwrap();
+    }
+    of_one(event_loop)
+}
+
+fn samples(size: usize) -> Recording {
+    let mut event_loop = event_loop("samples");
+    for number in 0..size {
+        event_loop.add_sample(sample(number as f64, None)).unwrap();
+    }
+    of_one(event_loop)
+}
+
+fn activities(size: usize) -> Recording {
+    let mut event_loop = event_loop("activities");
+    let frame = add_function(&mut event_loop, "f".to_owned(), "", 0);
+    let stack = event_loop.add_stack(None, frame).unwrap();
+    for number in 0..size {
+        let sample = Sample {
+            activity: Some(Activity::ALL[number % Activity::ALL.len()]),
+            ..sample(number as f64, Some(stack).filter(|_| number % 3 == 0))
+        };
+        event_loop.add_sample(sample).unwrap();
+    }
+    of_one(event_loop)
+}
+
+fn event_loops(size: usize) -> Recording {
+    let with_a_sample = (0..size).map(|number| {
+        let mut event_loop = event_loop(&number.to_string());
+        event_loop.add_sample(sample(0., None)).unwrap();
+        event_loop
+    });
+    of_event_loops("", with_a_sample.collect())
+}
+
+fn long_event_loop_names(size: usize) -> Recording {
+    let name = "a".repeat(16 * size);
+    let mut event_loops: Vec<_> = (0..2).map(|_| event_loop(&name)).collect();
+    for event_loop in &mut event_loops {
+        for number in 0..size {
+            let frame = add_function(event_loop, number.to_string(), "", 0);
+            let stack = event_loop.add_stack(None, frame).unwrap();
+            event_loop
+                .add_sample(sample(number as f64, Some(stack)))
+                .unwrap();
+        }
+    }
+    of_event_loops("", event_loops)
+}
+
+fn long_process_name(size: usize) -> Recording {
+    let event_loops = (0..size).map(|number| event_loop(&number.to_string()));
+    let mut recording = of_event_loops(&"p".repeat(200 * size), event_loops.collect());
+    recording.processes.push(Process::default());
+    recording
+}
+
+/// The largest recording of a shape that a format can hold in the bytes of a shape's file.
+fn file_of(name: &str, shape: Shape, format: Format) -> File {
+    let mut size = 65_536;
+    let content = loop {
+        let mut recording = shape(size);
+        if format.holds_one_event_loop() {
+            assert!(recording.keep_only(0));
+        }
+        if let Ok(length) = format.length(&recording)
+            && length <= MAX_SHAPE_BYTES + Format::Html.length(&of_event_loops("", vec![])).unwrap()
+        {
+            let mut content = Vec::new();
+            format.write(&recording, &mut content).unwrap();
+            break content;
+        }
+        if size == 1 {
+            // It has a text alone that is read as the same: one sample for many.
+            return File {
+                name: format!("{format}: {name}"),
+                content: b"f 9007199254740992\n".to_vec(),
+            };
+        }
+        size /= 2;
+    };
+    File {
+        name: format!("{format}: {name}"),
+        content,
+    }
+}
+
+fn compressed(text: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(text).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// A text between others, again and again.
+fn repeated(before: &str, text: &str, bytes: usize, after: &str) -> Vec<u8> {
+    let mut repeated = before.as_bytes().to_vec();
+    repeated.extend(text.as_bytes().repeat(bytes / text.len()));
+    repeated.extend(after.as_bytes());
+    repeated
+}
+
+/// Texts that no writer makes.
+fn written_by_hand() -> Vec<File> {
+    const MANY: usize = 47_000_000;
+    const NODE: &str = r#"{"id":1,"callFrame":{"functionName":"f"}}"#;
+    let firefox = |before: &str, text: &str, bytes: usize, after: &str| {
+        let head = r#"{"meta":{"preprocessedProfileVersion":55,"interval":1},"threads":[{"samples":{"stack":[],"time":[]},"stackTable":{"prefix":[],"frame":[]},"frameTable":{"func":[]},"funcTable":{"name":[]},"stringArray":[],"#;
+        repeated(&format!("{head}{before}"), text, bytes, after)
+    };
+    let page = |before: &str, text: &str, bytes: usize, after: &str| {
+        let start = r#"<!DOCTYPE html><script type="application/json" id="recording">"#;
+        let before = format!("{start}{before}");
+        repeated(&before, text, bytes, &format!("{after}</script>"))
+    };
+    let trace =
+        |text: &str| format!(r#"{{"resources":[],"frames":[],"stacks":[],"samples":{text}"#);
+    let mut files = vec![
+        ("collapsed: 615 bytes of the greatest weight", {
+            (0..25)
+                .map(|name| format!("[{name:x}];f {HEAVIEST}\n"))
+                .collect::<String>()
+                .into_bytes()
+        }),
+        ("collapsed: 3 kB of the greatest weight", {
+            (0..125)
+                .map(|name| format!("[{name}];f {HEAVIEST}\n"))
+                .collect::<String>()
+                .into_bytes()
+        }),
+        ("collapsed: one function on each line", {
+            (0..5_000_000)
+                .map(|name| format!("{name:x} 1\n"))
+                .collect::<String>()
+                .into_bytes()
+        }),
+        ("collapsed: an event loop on each line", {
+            (0..3_000_000)
+                .map(|name| format!("[{name:x}];f 1\n"))
+                .collect::<String>()
+                .into_bytes()
+        }),
+        (
+            "trace: a deep list",
+            repeated(&trace(""), "[", 1_000_000, ""),
+        ),
+        ("trace: a deep list that nobody reads", {
+            repeated(r#"{"more":"#, "[", MANY, "")
+        }),
+        ("trace: members without end", {
+            let members: String = (0..4_000_000)
+                .map(|name| format!("\"{name:x}\":0,"))
+                .collect();
+            format!("{{{members}\"frames\":[],\"stacks\":[],\"samples\":[],\"resources\":[]}}")
+                .into_bytes()
+        }),
+        ("trace: one member without end", {
+            repeated("{", r#""frames":[],"#, MANY, "\"more\":0}")
+        }),
+        ("trace: samples", {
+            repeated(
+                &trace("["),
+                r#"{"timestamp":0},"#,
+                MANY,
+                r#"{"timestamp":0}]}"#,
+            )
+        }),
+        ("trace: resources", {
+            repeated(
+                r#"{"frames":[],"stacks":[],"samples":[],"resources":["#,
+                r#""","#,
+                MANY,
+                r#"""]}"#,
+            )
+        }),
+        ("trace: a quoted variant", {
+            repeated(
+                &trace(r#"[{"timestamp":0,"marker":""#),
+                "\\u001b",
+                MANY,
+                r#""}]}"#,
+            )
+        }),
+        ("speedscope: empty samples", {
+            repeated(
+                r#"{"shared":{"frames":[]},"profiles":[{"type":"sampled","unit":"none","samples":["#,
+                "[],",
+                MANY,
+                "[]]}]}",
+            )
+        }),
+        ("speedscope: profiles", {
+            let profile = r#"{"type":"sampled","unit":"none"},"#;
+            let text = repeated(r#"{"shared":{"frames":[]},"profiles":["#, profile, MANY, "");
+            [&text[..text.len() - 1], b"]}"].concat()
+        }),
+        ("cpuprofile: children", {
+            let node = NODE.trim_end_matches('}');
+            let before = format!(r#"{{"startTime":0,"nodes":[{node}}},"children":["#);
+            repeated(&before, "1,", MANY, "1]}]}")
+        }),
+        ("cpuprofile: nodes", {
+            let nodes: Vec<_> = (0..400_000)
+                .map(|id| NODE.replace("\"id\":1", &format!("\"id\":{id},\"hitCount\":9999999999")))
+                .collect();
+            format!(r#"{{"startTime":0,"nodes":[{}]}}"#, nodes.join(",")).into_bytes()
+        }),
+        (
+            "firefox: markers",
+            firefox(r#""markers":{"data":["#, "{},", MANY, "{}]}}]}"),
+        ),
+        (
+            "firefox: a process id",
+            firefox(r#""pid":["#, "[],", MANY, "[]]}]}"),
+        ),
+        (
+            "firefox: markers that are nothing",
+            firefox(r#""markers":{"data":["#, "null,", MANY, "null]}}]}"),
+        ),
+        ("firefox: functions of one long string", {
+            let count = 100_000;
+            let list = |entry: &dyn Fn(usize) -> String| {
+                (0..count).map(entry).collect::<Vec<_>>().join(",")
+            };
+            format!(
+                r#"{{"meta":{{"preprocessedProfileVersion":55,"interval":1}},"threads":[{{"samples":{{"stack":[],"time":[]}},"stackTable":{{"prefix":[{}],"frame":[{}]}},"frameTable":{{"func":[{}]}},"funcTable":{{"name":[{}],"fileName":[{}],"lineNumber":[{}]}},"stringArray":["f","{}"]}}]}}"#,
+                list(&|_| "null".to_owned()),
+                list(&|index| index.to_string()),
+                list(&|index| index.to_string()),
+                list(&|index| (index % 2).to_string()),
+                list(&|index| match index % 4 { 0 => "null", 1 => "0", _ => "1" }.to_owned()),
+                list(&|index| (index / 4).to_string()),
+                "x".repeat(1_000_000),
+            )
+            .into_bytes()
+        }),
+        ("html: samples", {
+            let head = r#"{"version":1,"interval":1,"timeOrigin":null,"processes":[{"name":"","pid":null,"ended":null,"eventLoops":[{"name":"","kind":"page","documents":["#;
+            page(head, r#""","#, MANY, r#"""]}]}]}"#)
+        }),
+        ("html: a deep list", page(r#"{"version":"#, "[", MANY, "")),
+        (
+            "html: numbers",
+            page(
+                r#"{"version":1,"processes":[{"eventLoops":[{"samples":{"time":["#,
+                "0,",
+                MANY,
+                "0]}}]}]}",
+            ),
+        ),
+    ];
+    for (name, text) in [
+        ("compressed: nothing", vec![b' '; 800_000_000]),
+        ("compressed: lines", repeated("", "f 1\n", 450_000_000, "")),
+        (
+            "compressed: lists",
+            repeated(
+                r#"{"shared":{"frames":[]},"profiles":[{"type":"sampled","unit":"none","samples":["#,
+                "[],",
+                450_000_000,
+                "",
+            ),
+        ),
+    ] {
+        files.push((name, compressed(&text)));
+    }
+    let files = files.into_iter();
+    files
+        .map(|(name, content)| File {
+            name: name.to_owned(),
+            content,
+        })
+        .collect()
+}
+
+/// This program, with one of its tests alone, in a shell that has set limits.
+fn child(test: &str, limits: &str, file: &Path) -> Output {
+    let program = env::current_exe().unwrap();
+    Command::new("sh")
+        .args(["-c", &format!("{limits}; exec \"$0\" \"$@\"")])
+        .arg(program)
+        .args(["--exact", test, "--nocapture", "--test-threads=1"])
+        .env(FILE, file)
+        // Threads would reserve addresses that they do not need.
+        .env("MALLOC_ARENA_MAX", "1")
+        .output()
+        .unwrap()
+}
+
+/// Counts what it gets.
+#[derive(Default)]
+struct Counter(u64);
+
+impl Write for Counter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What a child process does with a hostile file; it says what became of it.
+#[test]
+fn child_converts() {
+    let Some(file) = env::var_os(FILE) else {
+        return;
+    };
+    let content = content(fs::File::open(file).unwrap()).unwrap();
+    let (recording, _) = match read(&content, None, None) {
+        Ok(read) => read,
+        Err(error) => {
+            println!("\nnot read: {error}");
+            return;
+        },
+    };
+    drop(content);
+    for format in Format::ALL {
+        let mut counter = Counter::default();
+        match format.write(&recording, &mut counter) {
+            Ok(()) => println!("\n{format}: written: {}", counter.0),
+            Err(WriteError::Io(error)) => panic!("{format}: {error}"),
+            Err(error) => {
+                assert_eq!(
+                    counter.0, 0,
+                    "{format}: {error}: something was written before"
+                );
+                println!("\n{format}: refused: {error}");
+            },
+        }
+    }
+}
+
+/// The lines of a child that tell what became of a file.
+fn check(file: &File, folder: &Path) -> Vec<String> {
+    let File { name, content } = file;
+    let path = folder.join("hostile");
+    fs::write(&path, content).unwrap();
+    let limit = format!("ulimit -v {MAX_ADDRESSES}");
+    let output = child("child_converts", &limit, &path);
+    let text = String::from_utf8(output.stdout).unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success(),
+        "{name}: {}\n{text}\n{errors}",
+        output.status
+    );
+    let is_told = |line: &&str| {
+        line.contains("not read: ") || line.contains("written: ") || line.contains("refused: ")
+    };
+    let lines: Vec<_> = text.lines().filter(is_told).collect();
+    for line in &lines {
+        assert!(
+            !line.contains('\u{1b}') && line.len() < 5_000,
+            "{name}: {line:?}"
+        );
+        if let Some((_, length)) = line.split_once("written: ") {
+            let length: u64 = length.parse().unwrap();
+            assert!(length <= MAX_TEXT_BYTES, "{name}: {line}");
+        }
+    }
+    let is_refused = lines.len() == 1 && lines[0].starts_with("not read: ");
+    assert!(
+        is_refused || lines.len() == Format::ALL.len(),
+        "{name}: {lines:?}"
+    );
+    println!("{name}, {} bytes\n  {}", content.len(), lines.join("\n  "));
+    lines.into_iter().map(str::to_owned).collect()
+}
+
+#[test]
+fn every_shape_in_every_format_is_written_or_refused_within_the_bounds() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut count = 0;
+    let mut refused = 0;
+    for format in Format::ALL {
+        for (name, shape) in SHAPES {
+            let lines = check(&file_of(name, shape, format), folder.path());
+            assert_eq!(
+                lines.len(),
+                Format::ALL.len(),
+                "{format}: {name}: {lines:?}"
+            );
+            refused += lines
+                .iter()
+                .filter(|line| line.contains("refused: "))
+                .count();
+            count += 1;
+        }
+    }
+    assert!(count >= 60);
+    // Or the files are not hostile.
+    assert!(refused >= count, "{refused} of {count}");
+}
+
+#[test]
+fn texts_that_no_writer_makes_are_read_or_refused_within_the_bounds() {
+    let folder = tempfile::tempdir().unwrap();
+    for file in written_by_hand() {
+        check(&file, folder.path());
+    }
+}
+
+/// What a child process does that may write only short files.
+#[test]
+fn child_replaces() {
+    let Some(file) = env::var_os(FILE) else {
+        return;
+    };
+    let path = Path::new(&file);
+    let (recording, _) = read(&fs::read(path).unwrap(), None, None).unwrap();
+    match replace(path, Format::Html, &recording) {
+        Err(WriteError::Io(error)) if error.kind() == ErrorKind::FileTooLarge => {
+            println!("\nnot written: {error}");
+        },
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_file_survives_when_its_place_takes_no_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a");
+    let text = "f;g 2\nf 1\n";
+    fs::write(&path, text).unwrap();
+    let limits = "trap '' XFSZ; ulimit -f 8";
+    let output = child("child_replaces", limits, &path);
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && told.contains("not written: "),
+        "{output:?}"
+    );
+    assert_eq!(fs::read_to_string(&path).unwrap(), text);
+    let names: Vec<_> = fs::read_dir(folder.path()).unwrap().collect();
+    assert_eq!(names.len(), 1, "{names:?}");
+}
