@@ -19,6 +19,7 @@ use servo::{
     Preferences, RenderingContext, ScreenGeometry, Servo, ServoBuilder, SimpleDialog, Theme,
     TraversalId, UserContentManager, WebView, WebViewBuilder, WebViewId,
 };
+use terminal_text::shortened;
 use url::Url;
 
 use crate::about_profiling::{Endpoints, ProfilingServer, SessionHistory};
@@ -31,6 +32,9 @@ use crate::screenshot::Screenshot;
 use crate::termination::Termination;
 use crate::webdriver::{self, Request, WebDriver};
 use crate::{FAILURE, console, crash, report};
+
+/// In characters. It ends with the place in the source, and may quote the page before that.
+const MAX_CRASH_REASON: usize = 1_000;
 
 /// What a page is drawn on: a tab of a window, or memory.
 pub trait Surface: 'static {
@@ -518,11 +522,8 @@ impl<S: Surface> Browser<S> {
             .webview
             .url()
             .map_or_else(|| "a page".to_owned(), String::from);
-        self.fail(&format!(
-            "{} crashed: {}",
-            console::quoted(&url),
-            console::quoted(reason)
-        ));
+        let reason = shortened(reason, MAX_CRASH_REASON);
+        self.fail(&format!("{} crashed: {reason}", console::quoted(&url)));
         if let Some(backtrace) = backtrace.filter(|_| crash::backtraces_wanted()) {
             eprint!("{}", console::paragraph(&backtrace));
         }
