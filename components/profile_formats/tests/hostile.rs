@@ -253,8 +253,8 @@ fn long_event_loop_names(size: usize) -> Recording {
 }
 
 fn long_process_name(size: usize) -> Recording {
-    let event_loops = (0..size).map(|number| event_loop(&number.to_string()));
-    let mut recording = of_event_loops(&"p".repeat(200 * size), event_loops.collect());
+    let mut recording = event_loops(size);
+    recording.processes[0].name = "p".repeat(200 * size);
     recording.processes.push(Process::default());
     recording
 }

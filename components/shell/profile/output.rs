@@ -141,7 +141,7 @@ impl Output {
 }
 
 fn write_to_reserved_output(format: Format, recording: &Recording) -> Result<(), WriteError> {
-    profile_formats::write_to_stream(reserved_output::file()?, format, recording)
+    profile_formats::write_to_stream(reserved_output::file()?.try_clone()?, format, recording)
 }
 
 /// Event loops with samples and their places among all, that with the most stacks first.
