@@ -12,22 +12,23 @@ use crate::connection;
 /// Lets the browser record this content process from now on, and takes over the browser's preferences of
 /// the profiler. To be called before the first event loop begins, and before a sandbox is entered.
 pub fn report_to_browser() -> io::Result<()> {
-    let mut connected = connection::connect()?;
+    let connected = connection::connect()?;
     let (reports, to_send) = crossbeam_channel::unbounded();
     js_profiler::serve(connected.first_request()?, &reports);
-    let sender = connected.try_clone()?;
+    let sender = connected.reports;
     thread::Builder::new()
         .name("ProfileReports".to_owned())
         .spawn(move || {
             // When the browser has gone, nobody receives them.
             while let Ok(report) = to_send.recv()
-                && sender.send(&report).is_ok()
+                && sender.send(report).is_ok()
             {}
         })?;
+    let requests = connected.requests;
     thread::Builder::new()
         .name("ProfileRequests".to_owned())
         .spawn(move || {
-            while let Ok(Some(request)) = connected.receive() {
+            while let Ok(request) = requests.recv() {
                 js_profiler::serve(request, &reports);
             }
             js_profiler::end_recording();

@@ -12,6 +12,8 @@ use std::time::{Duration, Instant, SystemTime};
 use std::{fmt, io, process, thread};
 
 use crossbeam_channel::Sender;
+use ipc_channel::IpcError;
+use ipc_channel::ipc::IpcSender;
 use js_profiler_traits::recording::{
     Chunk, EventLoopStatus as ReportedEventLoop, RecordingId, RecordingOptions, Report, Request,
     Selection, recording_interval,
@@ -21,7 +23,6 @@ use log::{debug, warn};
 use profile_formats::Recording;
 use servo_base::cross_process_instant::CrossProcessInstant;
 
-use crate::connection::{Accepted, Requests};
 use crate::kept::{self, Kept, Wanted};
 use crate::{
     EventLoopId, EventLoopStatus, EventLoops, Options, ProcessStatus, Progress, SessionStatus,
@@ -87,7 +88,7 @@ struct Process {
 enum Connection {
     /// This process. Reports are not made by whoever asks.
     This(Sender<Report>),
-    Other(Requests),
+    Other(IpcSender<Request>),
 }
 
 /// A recording that goes on.
@@ -166,18 +167,11 @@ impl Recorder {
         let listener = connection::listen()?;
         let shared = Arc::downgrade(&self.0);
         spawn("ProfileListener", move || {
-            /// There may be no descriptor for a while.
-            const RETRY_INTERVAL: Duration = Duration::from_millis(100);
             for stream in listener.incoming() {
-                let taken = match stream {
-                    Ok(stream) => take_in(&shared, stream),
-                    Err(error) => {
-                        thread::sleep(RETRY_INTERVAL);
-                        Err(error)
-                    },
-                };
-                if let Err(error) = taken {
-                    warn!("A process that has connected cannot be profiled: {error}");
+                let shared = shared.clone();
+                match stream {
+                    Ok(stream) => spawn("ProfileProcess", move || take_in(&shared, &stream)),
+                    Err(error) => warn!("A process could not connect to be profiled: {error}"),
                 }
             }
         });
@@ -451,7 +445,10 @@ impl Connection {
     fn ask(&self, request: Request) {
         match self {
             Self::This(reports) => js_profiler::serve(request, reports),
-            Self::Other(requests) => requests.send(&request),
+            Self::Other(requests) => {
+                // An error means that the process has gone, as its thread here will find.
+                let _ = requests.send(request);
+            },
         }
     }
 }
@@ -474,12 +471,6 @@ fn ask(requests: Vec<(Connection, Request)>) {
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn is_connected(&self, pid: u32) -> bool {
-        let state = self.lock();
-        let mut processes = state.processes.iter();
-        processes.any(|process| process.pid == pid && process.connection.is_some())
     }
 
     fn add_process(&self, pid: u32, name: &'static str, connection: Connection) -> usize {
@@ -666,31 +657,33 @@ fn follow(shared: &Weak<Shared>, number: usize, mut next: impl FnMut() -> Option
     }
 }
 
-/// Takes in a process that has connected, and takes its reports until it has gone, on a thread of its own.
-fn take_in(shared: &Weak<Shared>, stream: UnixStream) -> io::Result<()> {
-    let Some(recorder) = shared.upgrade() else {
-        return Ok(());
+/// Takes in a process that has connected, and takes its reports until it has gone.
+fn take_in(shared: &Weak<Shared>, stream: &UnixStream) {
+    let accepted = match connection::accept(stream) {
+        Ok(accepted) => accepted,
+        Err(error) => {
+            warn!("A process cannot be profiled: {error}");
+            return;
+        },
     };
-    let Accepted {
-        pid,
-        requests,
-        mut reports,
-    } = connection::accept(stream, |pid| recorder.is_connected(pid))?;
-    let connection = Connection::Other(requests);
+    let connection = Connection::Other(accepted.requests);
     // Until it has these it begins nothing.
     connection.ask(Request::SetPreferences(preferences::all()));
-    let number = recorder.add_process(pid, "Web content", connection);
-    let weak = shared.clone();
-    let thread = thread::Builder::new().name("ProfileProcess".to_owned());
-    let following = thread.spawn(move || {
-        follow(&weak, number, || {
-            reports.receive().unwrap_or_else(|error| {
-                warn!("Process {pid} reports what cannot be read: {error}");
-                None
-            })
-        });
+    let number = match shared.upgrade() {
+        Some(shared) => shared.add_process(accepted.pid, "Web content", connection),
+        None => return,
+    };
+    follow(shared, number, || match accepted.reports.recv() {
+        Ok(report) => Some(report),
+        Err(IpcError::Disconnected) => None,
+        Err(error) => {
+            warn!(
+                "Process {} reports what cannot be read: {error}",
+                accepted.pid
+            );
+            None
+        },
     });
-    following.map(drop).inspect_err(|_| recorder.lose(number))
 }
 
 /// Runs on a thread of its own, which nobody waits for.

@@ -4,20 +4,21 @@
 
 //! Recordings of several processes: this program again, whose processes report as they are told to.
 
-use std::os::linux::net::SocketAddrExt;
+use std::env;
 use std::process::{Child, Command, Stdio};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
-use std::{env, fs};
 
-use crossbeam_channel::RecvTimeoutError;
+use ipc_channel::TryRecvError;
 use js_profiler_traits::recording::{
     Chunk, Description, EventLoopKind, EventLoopStatus, RecordedFrame, RecordedFrameKind,
     RecordedSample, RecordingId, Report, Request, Selection,
 };
 use js_profiler_traits::{GroupId, Marker, SampleCounts, Stack};
 use profile_formats::Recording;
+use serde::de::{Deserialize, Deserializer, Error};
+use serde::ser::{Serialize, SerializeTuple, Serializer};
 use servo_base::cross_process_instant::CrossProcessInstant;
 
 use crate::connection::{self, Connected};
@@ -26,9 +27,6 @@ use crate::{EventLoopId, EventLoops, NotRecording, Options, ProcessStatus, Start
 
 /// Says what a process of this program is to report.
 const VARIABLE: &str = "STROBE_TEST_PROCESS";
-
-/// The process id of the recorder's process, for one that is not its child.
-const BROWSER: &str = "STROBE_TEST_BROWSER";
 
 /// A sample again and again.
 const SAMPLES: &str = "samples";
@@ -53,26 +51,33 @@ const GARBAGE: [&[u8]; 9] = [
     &[3, 1, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x01],
 ];
 
+/// Goes over a channel as these bytes alone.
+struct Raw(&'static [u8]);
+
+impl Serialize for Raw {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut bytes = serializer.serialize_tuple(self.0.len())?;
+        for byte in self.0 {
+            bytes.serialize_element(byte)?;
+        }
+        bytes.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Raw {
+    fn deserialize<D: Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
+        Err(D::Error::custom("it is only sent"))
+    }
+}
 /// A sample, and then that there are no more, with far too much text.
 const FAILURE: &str = "failure";
-
-/// A sample, and then a report that is longer than any may be, and more of it without end.
-const ENDLESS: &str = "endless";
-/// A sample, and then the beginning of a report.
-const BEGUN: &str = "begun";
-/// Connects twice. The first connection is kept, and the second one is hung up on.
-const SECOND: &str = "second";
-/// Starts another process, which is hung up on.
-const GRANDCHILD: &str = "grandchild";
-/// What that one does.
-const STRANGER: &str = "stranger";
 
 /// The browser's recorder: there is one in a process.
 static RECORDER: LazyLock<Recorder> = LazyLock::new(|| {
     let recorder = Recorder::new();
     recorder
         .listen()
-        .expect("a name by chance is nobody else's");
+        .expect("nobody else has this process' address");
     recorder
 });
 
@@ -84,22 +89,18 @@ fn recorder() -> (&'static Recorder, MutexGuard<'static, ()>) {
     (&RECORDER, guard)
 }
 
-/// A process of this program that does something.
-fn of_this_program(behaviour: &str) -> Command {
-    let mut command = Command::new(env::current_exe().unwrap());
-    command
-        .args(["--exact", "tests::content_process", "--ignored"])
-        .env(VARIABLE, behaviour)
-        .stdout(Stdio::null());
-    command
-}
-
 struct Process(Child);
 
 impl Process {
     /// Starts a process, and waits until it has connected.
     fn start(behaviour: &str) -> Self {
-        let process = Self(of_this_program(behaviour).spawn().unwrap());
+        let child = Command::new(env::current_exe().unwrap())
+            .args(["--exact", "tests::content_process", "--ignored"])
+            .env(VARIABLE, behaviour)
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let process = Self(child);
         wait_until(|| process.status().is_some());
         process
     }
@@ -179,47 +180,21 @@ fn samples_of(process: &profile_formats::Process) -> &[profile_formats::Sample] 
 #[ignore = "A process of other tests"]
 fn content_process() {
     let behaviour = env::var(VARIABLE).expect("other tests run this one");
-    match &*behaviour {
-        SECOND => {
-            let mut first = connection::connect().unwrap();
-            first.first_request().unwrap();
-            let mut second = connection::connect().unwrap();
-            assert!(second.first_request().is_err());
-            return;
-        },
-        GRANDCHILD => {
-            let variable = (BROWSER, std::os::unix::process::parent_id().to_string());
-            let status = of_this_program(STRANGER).envs([variable]).status().unwrap();
-            assert!(status.success());
-            return;
-        },
-        STRANGER => {
-            let browser = env::var(BROWSER).unwrap().parse().unwrap();
-            let mut stranger = connection::connect_to(browser).unwrap();
-            assert!(stranger.first_request().is_err());
-            return;
-        },
-        _ => {},
-    }
-    let mut connected = connection::connect().unwrap();
+    let connected = connection::connect().unwrap();
     let first = connected.first_request().unwrap();
     let Request::SetPreferences(preferences) = first else {
         panic!("{first:?}");
     };
     assert_eq!(preferences, js_profiler_traits::preferences::all());
     let mut recorded = None;
-    let (sender, requests) = crossbeam_channel::unbounded();
-    let mut receiver = connected.try_clone().unwrap();
-    thread::spawn(move || {
-        while let Ok(Some(request)) = receiver.receive() {
-            sender.send(request).unwrap();
-        }
-    });
     loop {
-        let reports = match requests.recv_timeout(Duration::from_millis(5)) {
+        let reports = match connected
+            .requests
+            .try_recv_timeout(Duration::from_millis(5))
+        {
             Ok(request) => answer(request, &mut recorded),
-            Err(RecvTimeoutError::Timeout) => recorded.iter_mut().map(Recorded::sample).collect(),
-            Err(RecvTimeoutError::Disconnected) => return,
+            Err(TryRecvError::Empty) => recorded.iter_mut().map(Recorded::sample).collect(),
+            Err(_) => return,
         };
         for report in reports {
             if report_or_nonsense(&connected, &behaviour, report).is_none() {
@@ -234,25 +209,9 @@ fn report_or_nonsense(connected: &Connected, behaviour: &str, report: Report) ->
         && !chunk.new_tables
         && let Some(number) = behaviour.strip_prefix(GARBAGE_PREFIX)
     {
-        let garbage = GARBAGE[number.parse::<usize>().unwrap()];
-        connected
-            .send_bytes(&(garbage.len() as u32).to_le_bytes())
-            .ok()?;
-        return connected.send_bytes(garbage).ok();
-    }
-    if let Report::Chunk(chunk) = &report
-        && !chunk.new_tables
-        && [ENDLESS, BEGUN].contains(&behaviour)
-    {
-        let is_endless = behaviour == ENDLESS;
-        let length = if is_endless { u32::MAX } else { 100 };
-        connected.send_bytes(&length.to_le_bytes()).ok()?;
-        while is_endless {
-            connected.send_bytes(&[0; 1 << 16]).ok()?;
-        }
-        loop {
-            thread::park();
-        }
+        let garbage = Raw(GARBAGE[number.parse::<usize>().unwrap()]);
+        let sender = connected.reports.clone().to_opaque().to::<Raw>();
+        return sender.send(garbage).ok();
     }
     let report = match report {
         Report::Chunk(mut chunk) if behaviour == FORGED && !chunk.new_tables => {
@@ -270,7 +229,7 @@ fn report_or_nonsense(connected: &Connected, behaviour: &str, report: Report) ->
         },
         report => report,
     };
-    connected.send(&report).ok()
+    connected.reports.send(report).ok()
 }
 
 /// The recording of a process.
@@ -301,10 +260,6 @@ fn answer(request: Request, recorded: &mut Option<Recorded>) -> Vec<Report> {
         Request::Stop(id) => {
             recorded.take_if(|recorded| recorded.recording == id);
             vec![Report::Stopped(id)]
-        },
-        Request::EndSampling => {
-            *recorded = None;
-            Vec::new()
         },
         Request::Status { number } => vec![Report::Status {
             number,
@@ -463,68 +418,6 @@ fn a_process_that_sends_garbage_is_cut_off_and_harms_no_other() {
         assert_eq!(kept, 1, "{garbage:?}");
         assert!(samples_of(process(&recording, &sound)).len() > 5);
     }
-}
-
-/// Bytes that are no frames: one that is too long, and one of which some bytes come and then no more.
-#[test]
-fn a_process_whose_reports_have_no_end_is_cut_off_or_waited_for_by_nobody() {
-    let (recorder, _guard) = recorder();
-    let sound = Process::start(SAMPLES);
-    let endless = Process::start(ENDLESS);
-    let begun = Process::start(BEGUN);
-    recorder.start(options(EventLoops::All)).unwrap();
-    wait_until(|| endless.status().unwrap().gone);
-    wait_for_more_samples(recorder, 5);
-    let recording = recorder.stop().unwrap();
-    for process_of in [&endless, &begun] {
-        assert_eq!(samples_of(process(&recording, process_of)).len(), 1);
-    }
-    assert!(samples_of(process(&recording, &sound)).len() > 5);
-    assert!(!begun.status().unwrap().gone);
-}
-
-#[test]
-fn the_name_of_the_socket_is_by_chance() {
-    // Processes of other tests would find these, too.
-    let (_, _guard) = recorder();
-    let names = [(); 2].map(|()| {
-        let listener = connection::listen().unwrap();
-        let address = listener.local_addr().unwrap();
-        address.as_abstract_name().unwrap().to_vec()
-    });
-    assert_ne!(names[0], names[1]);
-    let digits = |name: &[u8]| name.iter().filter(|byte| byte.is_ascii_hexdigit()).count();
-    assert!(names.iter().all(|name| digits(name) >= 32), "{names:?}");
-}
-
-/// Who is not a child of this process, or has a connection, is hung up on, and nothing is left of it.
-#[test]
-fn who_is_no_content_process_is_hung_up_on() {
-    let (_, _guard) = recorder();
-    let connected = Process::start(SAMPLES);
-    let before = (threads(), descriptors());
-    for behaviour in [SECOND, GRANDCHILD] {
-        let mut child = of_this_program(behaviour).spawn().unwrap();
-        assert!(child.wait().unwrap().success(), "{behaviour}");
-    }
-    wait_until(|| {
-        let processes = RECORDER.status().processes;
-        let others = processes.iter().filter(|other| other.pid != connected.id());
-        others.skip(1).all(|other| other.gone)
-    });
-    wait_until(|| (threads(), descriptors()) == before);
-    // This process itself is none, either, nor does it learn anything.
-    let mut own = connection::connect_to(std::process::id()).unwrap();
-    assert!(own.first_request().is_err());
-    assert!(!connected.status().unwrap().gone);
-}
-
-fn threads() -> usize {
-    fs::read_dir("/proc/self/task").unwrap().count()
-}
-
-fn descriptors() -> usize {
-    fs::read_dir("/proc/self/fd").unwrap().count()
 }
 
 #[test]
