@@ -375,6 +375,7 @@ impl Connected {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::one_at_a_time;
 
     impl<T> Sender<T> {
         /// The same, for other messages.
@@ -394,6 +395,7 @@ mod tests {
 
     #[test]
     fn a_message_arrives_however_it_is_cut() {
+        let _guard = one_at_a_time();
         let (mut stream, receiver) = pair();
         let message = postcard::to_stdvec("message").unwrap();
         let sent = [&(message.len() as u32).to_le_bytes()[..], &message].concat();
@@ -409,6 +411,7 @@ mod tests {
 
     #[test]
     fn a_message_that_is_too_long_is_neither_taken_nor_sent() {
+        let _guard = one_at_a_time();
         let (mut stream, receiver) = pair();
         stream.write_all(&(MAX_LENGTH + 1).to_le_bytes()).unwrap();
         let error = receiver.receive().unwrap_err().to_string();
@@ -426,6 +429,7 @@ mod tests {
 
     #[test]
     fn a_message_that_breaks_off_is_none() {
+        let _guard = one_at_a_time();
         let (mut stream, receiver) = pair();
         stream.write_all(&MAX_LENGTH.to_le_bytes()).unwrap();
         stream.write_all(b"abc").unwrap();
@@ -435,6 +439,7 @@ mod tests {
 
     #[test]
     fn who_takes_nothing_is_given_up() {
+        let _guard = one_at_a_time();
         let (stream, receiver) = pair();
         stream
             .set_write_timeout(Some(Duration::from_millis(10)))
@@ -442,10 +447,19 @@ mod tests {
         let (sender, _unused) = ends::<String, ()>(stream).unwrap();
         let message = "x".repeat(1_000);
         while sender.send(&message).is_ok() {}
-        assert!(sender.send(&message).is_err(), "once and for all");
-        while let Ok(received) = receiver.receive() {
-            assert_eq!(received, message);
-        }
+        // What could be sent is followed by the end, and not by another message's beginning.
+        receiver
+            .stream
+            .set_read_timeout(Some(Duration::from_secs(10)))
+            .unwrap();
+        let end = loop {
+            match receiver.receive() {
+                Ok(received) => assert_eq!(received, message),
+                Err(error) => break error,
+            }
+        };
+        assert!(matches!(end, ReceiveError::Gone), "{end}");
+        assert!(sender.send(&message).is_err());
     }
 
     #[test]

@@ -88,9 +88,14 @@ static RECORDER: LazyLock<Recorder> = LazyLock::new(|| {
     recorder
 });
 
-fn recorder() -> (&'static Recorder, MutexGuard<'static, ()>) {
+/// Tests with sockets run one at a time, for some count them.
+pub fn one_at_a_time() -> MutexGuard<'static, ()> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    let guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn recorder() -> (&'static Recorder, MutexGuard<'static, ()>) {
+    let guard = one_at_a_time();
     // What a test that failed has left.
     let _ = RECORDER.stop();
     (&RECORDER, guard)
@@ -641,10 +646,10 @@ fn a_hostile_process_keeps_nobody_from_being_recorded_and_leaves_nothing() {
         let sound = Process::start(SAMPLES);
         let with_sound = held();
         assert_eq!(with_sound, (nothing.0 + 1, nothing.1 + 2));
-        let mut hostile = hostile(behaviour).spawn().unwrap();
+        let mut hostile = Process(hostile(behaviour).spawn().unwrap());
         if behaviour == ENDLESS {
             // It is cut off.
-            assert!(hostile.wait().unwrap().success());
+            assert!(hostile.0.wait().unwrap().success());
         } else {
             wait_until(|| held().0 == nothing.0 + 2);
         }
@@ -660,10 +665,10 @@ fn a_hostile_process_keeps_nobody_from_being_recorded_and_leaves_nothing() {
         assert!(samples_of(process(&recording, &sound)).len() >= 20);
 
         if behaviour != ENDLESS {
-            assert_eq!(hostile.try_wait().unwrap(), None, "{behaviour} has failed");
-            hostile.kill().unwrap();
-            hostile.wait().unwrap();
+            let ended = hostile.0.try_wait().unwrap();
+            assert_eq!(ended, None, "{behaviour} has failed");
         }
+        drop(hostile);
         wait_until(|| held() == with_sound);
         drop(sound);
         wait_until(|| held() == nothing);
@@ -681,7 +686,7 @@ fn only_children_of_this_process_are_taken() {
 
 #[test]
 fn nobody_can_take_the_name_first() {
-    let (_, _guard) = recorder();
+    let _guard = one_at_a_time();
     let guessed = format!("strobe-profile-recorder-{}", std::process::id());
     let _taken = UnixListener::bind_addr(&SocketAddr::from_abstract_name(guessed).unwrap());
     assert!(connection::listen().is_ok());
