@@ -2,139 +2,487 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! How a content process and the browser find each other.
+//! How a content process and the browser find each other, and what they say to each other.
 //!
 //! Servo starts a content process as a child of the browser, with a channel of its own that is no
-//! affair of ours. So the browser listens at a Unix socket that is named after its process id, in the
-//! abstract namespace, where nothing is left behind; a child knows its parent's. Both ask the kernel
-//! who is at the other end. Over the socket goes the name of a one-shot server of ipc-channel, and all
-//! else over that one.
+//! affair of ours. So the browser listens at a Unix socket in the abstract namespace, where nothing is
+//! left behind.
 //!
 //! ```text
-//!   browser                              content process
-//!   ───────                              ───────────────
-//!   listen                               connect, check that it is the parent
-//!   accept, check that it is ours  ────► name of a one-shot server
-//!                                        connect to that, send the ends of two channels
-//!   ◄──────────────────────────────────  a line: they are sent
-//!   receive them
-//!   SetPreferences  ───────────────────► the page's event loops can begin
+//!   browser                                    content process
+//!   ───────                                    ───────────────
+//!   listen at a random name
+//!   tell the name by a descriptor
+//!                                              read the name among the parent's descriptors
+//!                                              connect, check that it is the parent
+//!   accept, check that it is a child
+//!   SetPreferences  ─────────────────────────► the page's event loops can begin
 //! ```
+//!
+//! - **The name** cannot be guessed, so nobody can take it first. It is also the name of a memory file that
+//!   the browser holds. The kernel shows a process' descriptors to the same user alone, and nobody else can
+//!   add one. So a child that reads them has the name that its parent chose.
+//! - **Both ask the kernel** who is at the other end: the browser takes its own children alone, and a content
+//!   process its parent alone.
+//! - **Nobody waits for a peer.** Whoever has passed these checks is connected, and both send over this one
+//!   socket. There is no hand-shake that a peer could leave unfinished. A process is connected once, and
+//!   so many at the same time are. What a connection holds is one thread and two descriptors of one socket,
+//!   until the peer ends.
+//! - **A message** is its length in four bytes, little-endian, and then so many bytes of postcard. A longer one
+//!   than [`MAX_LENGTH`] ends the connection. Memory is taken as bytes arrive, not as they are announced.
+//!   A channel of ipc-channel would take what the peer announces, and wait without a bound for who connects
+//!   to its one-shot server.
 
-use std::io::{self, BufRead, BufReader, Write};
+use std::collections::BTreeSet;
+use std::io::{self, Read, Write};
+use std::marker::PhantomData;
+use std::net::Shutdown;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
-use std::process;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use std::{fmt, fs, process};
 
-use ipc_channel::ipc::{self, IpcOneShotServer, IpcReceiver, IpcSender};
 use js_profiler_traits::recording::{Report, Request};
+use rustix::fd::OwnedFd;
+use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::net::sockopt::socket_peercred;
 use rustix::process::getuid;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use uuid::Uuid;
 
-/// A process that does not answer within this time is not waited for.
+/// A process that takes none of what it is sent for this time is given up, as is a browser that does not
+/// say what its preferences are.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What a content process sends first: its ends of the channels.
-#[derive(Deserialize, Serialize)]
-struct Ends {
-    requests: IpcSender<Request>,
-    reports: IpcReceiver<Report>,
-}
+/// The greatest length of a message, in bytes. A report has what is new since the last one, which is far less.
+pub const MAX_LENGTH: u32 = 64 << 20;
+
+/// So many processes are connected at the same time.
+const MAX_PROCESSES: usize = 1_000;
+
+/// What the name begins with, at which a browser listens.
+const PREFIX: &str = "strobe-profile-recorder-";
 
 /// A content process, as the browser has it.
 pub struct Accepted {
     pub pid: u32,
-    pub requests: IpcSender<Request>,
-    pub reports: IpcReceiver<Report>,
+    pub requests: Sender<Request>,
+    pub reports: Receiver<Report>,
+    _place: Place,
 }
 
 /// The browser, as a content process has it.
 pub struct Connected {
-    pub requests: IpcReceiver<Request>,
-    pub reports: IpcSender<Report>,
+    pub requests: Receiver<Request>,
+    pub reports: Sender<Report>,
+}
+
+/// Where content processes of this browser connect.
+pub struct Listener {
+    socket: UnixListener,
+    /// Its name is the socket's.
+    _name: OwnedFd,
+    places: Places,
 }
 
 #[cfg(target_os = "linux")]
-fn address(browser: u32) -> io::Result<SocketAddr> {
+fn address(name: &str) -> io::Result<SocketAddr> {
     use std::os::linux::net::SocketAddrExt;
-    SocketAddr::from_abstract_name(format!("strobe-profile-recorder-{browser}"))
+    SocketAddr::from_abstract_name(name)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn address(_browser: u32) -> io::Result<SocketAddr> {
+fn address(_name: &str) -> io::Result<SocketAddr> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
 /// Lets the content processes of this browser connect.
-pub fn listen() -> io::Result<UnixListener> {
-    UnixListener::bind_addr(&address(process::id())?)
+pub fn listen() -> io::Result<Listener> {
+    let name = random_name();
+    let socket = UnixListener::bind_addr(&address(&name)?)?;
+    Ok(Listener {
+        socket,
+        // Last, so that whoever reads the name can connect.
+        _name: memfd_create(name, MemfdFlags::CLOEXEC)?,
+        places: Places::new(MAX_PROCESSES),
+    })
 }
 
-/// Takes the ends of the channels from a process that has connected.
-pub fn accept(stream: &UnixStream) -> io::Result<Accepted> {
-    let peer = socket_peercred(stream)?;
-    if peer.uid != getuid() {
-        return Err(io::Error::other(format!(
-            "process {} belongs to another user",
-            peer.pid.as_raw_nonzero()
-        )));
+pub fn random_name() -> String {
+    format!("{PREFIX}{}", Uuid::new_v4())
+}
+
+impl Listener {
+    /// The next that connects, whoever it is.
+    pub fn next(&self) -> io::Result<UnixStream> {
+        Ok(self.socket.accept()?.0)
     }
-    stream.set_read_timeout(Some(TIMEOUT))?;
-    stream.set_write_timeout(Some(TIMEOUT))?;
-    let (server, name) = IpcOneShotServer::<Ends>::new()?;
-    writeln!(&mut &*stream, "{name}")?;
-    // Who has ended meanwhile will never connect to the server, which would wait for it.
-    read_line(stream)?;
-    let (_, ends) = server.accept().map_err(io::Error::other)?;
-    Ok(Accepted {
-        pid: peer.pid.as_raw_nonzero().get() as u32,
-        requests: ends.requests,
-        reports: ends.reports,
-    })
+
+    /// Takes who has connected, if it may be taken. This waits for nobody.
+    pub fn take(&self, stream: UnixStream) -> io::Result<Accepted> {
+        let peer = socket_peercred(&stream)?;
+        let pid = peer.pid.as_raw_nonzero().get() as u32;
+        if peer.uid != getuid() {
+            return Err(io::Error::other(format!(
+                "process {pid} belongs to another user"
+            )));
+        }
+        if parent_of(pid)? != process::id() {
+            return Err(io::Error::other(format!(
+                "process {pid} is not a child of this one"
+            )));
+        }
+        let place = self.places.take(pid)?;
+        stream.set_write_timeout(Some(TIMEOUT))?;
+        let (requests, reports) = ends(stream)?;
+        Ok(Accepted {
+            pid,
+            requests,
+            reports,
+            _place: place,
+        })
+    }
 }
 
 /// Connects to the browser that has started this process.
 pub fn connect() -> io::Result<Connected> {
     let parent = std::os::unix::process::parent_id();
-    let stream = UnixStream::connect_addr(&address(parent)?)?;
+    let stream = UnixStream::connect_addr(&address(&name_told_by(parent)?)?)?;
     let peer = socket_peercred(&stream)?;
-    if peer.pid.as_raw_nonzero().get() as u32 != parent || peer.uid != getuid() {
+    let pid = peer.pid.as_raw_nonzero().get() as u32;
+    if pid != parent || peer.uid != getuid() {
         return Err(io::Error::other(format!(
-            "process {} is not the one that started this one",
-            peer.pid.as_raw_nonzero()
+            "process {pid} is not the one that started this one"
         )));
     }
-    stream.set_read_timeout(Some(TIMEOUT))?;
-    stream.set_write_timeout(Some(TIMEOUT))?;
-    let name = read_line(&stream)?;
-    let bootstrap = IpcSender::<Ends>::connect(name)?;
-    let (request_sender, requests) = ipc::channel()?;
-    let (reports, report_receiver) = ipc::channel()?;
-    bootstrap
-        .send(Ends {
-            requests: request_sender,
-            reports: report_receiver,
-        })
-        .map_err(io::Error::other)?;
-    writeln!(&mut &stream, "connected")?;
+    let (reports, requests) = ends(stream)?;
     Ok(Connected { requests, reports })
 }
 
-fn read_line(stream: &UnixStream) -> io::Result<String> {
-    let mut line = String::new();
-    BufReader::new(stream).read_line(&mut line)?;
-    match line.pop() {
-        Some('\n') => Ok(line),
-        _ => Err(io::ErrorKind::UnexpectedEof.into()),
+/// The name at which the process listens, which is that of one of its memory files.
+pub fn name_told_by(pid: u32) -> io::Result<String> {
+    for descriptor in fs::read_dir(format!("/proc/{pid}/fd"))? {
+        // It may have been closed meanwhile.
+        let Ok(target) = fs::read_link(descriptor?.path()) else {
+            continue;
+        };
+        let name = target.to_str().and_then(|target| {
+            let name = target.strip_prefix("/memfd:")?;
+            name.strip_suffix(" (deleted)")
+        });
+        if let Some(name) = name.filter(|name| name.starts_with(PREFIX)) {
+            return Ok(name.to_owned());
+        }
+    }
+    Err(io::Error::new(
+        io::ErrorKind::NotFound,
+        format!("process {pid} does not listen"),
+    ))
+}
+
+fn parent_of(pid: u32) -> io::Result<u32> {
+    parent_in(&fs::read(format!("/proc/{pid}/stat"))?)
+}
+
+/// Of `PID (NAME) STATE PARENT …`, where the name may be anything.
+fn parent_in(stat: &[u8]) -> io::Result<u32> {
+    let after_name = stat.iter().rposition(|byte| *byte == b')');
+    let rest = after_name.and_then(|position| str::from_utf8(&stat[position + 1..]).ok());
+    let parent = rest.and_then(|rest| rest.split_whitespace().nth(1)?.parse().ok());
+    parent.ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
+/// The processes that are connected.
+#[derive(Clone)]
+struct Places {
+    pids: Arc<Mutex<BTreeSet<u32>>>,
+    max: usize,
+}
+
+/// A process is connected for as long as this is there.
+struct Place {
+    pid: u32,
+    places: Places,
+}
+
+impl Places {
+    fn new(max: usize) -> Self {
+        Self {
+            pids: Arc::default(),
+            max,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeSet<u32>> {
+        self.pids.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&self, pid: u32) -> io::Result<Place> {
+        let mut pids = self.lock();
+        if pids.contains(&pid) {
+            return Err(io::Error::other(format!(
+                "process {pid} is connected already"
+            )));
+        }
+        if pids.len() >= self.max {
+            return Err(io::Error::other(format!(
+                "process {pid} is one too many: {} are connected",
+                self.max
+            )));
+        }
+        pids.insert(pid);
+        Ok(Place {
+            pid,
+            places: self.clone(),
+        })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.places.lock().remove(&self.pid);
+    }
+}
+
+/// Sends messages of this kind.
+pub struct Sender<T> {
+    stream: Arc<Mutex<UnixStream>>,
+    kind: PhantomData<fn(T)>,
+}
+
+/// Receives messages of this kind. When it goes, the other side is told, and nothing more can be sent to it.
+pub struct Receiver<T> {
+    stream: UnixStream,
+    kind: PhantomData<fn() -> T>,
+}
+
+/// Why there is no message.
+#[derive(Debug)]
+pub enum ReceiveError {
+    /// The other side has gone.
+    Gone,
+    /// It is there, but there was no message, or none that can be read.
+    Failed(io::Error),
+}
+
+impl fmt::Display for ReceiveError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Gone => formatter.write_str("the other side has gone"),
+            Self::Failed(error) => error.fmt(formatter),
+        }
+    }
+}
+
+impl std::error::Error for ReceiveError {}
+
+impl From<io::Error> for ReceiveError {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => Self::Gone,
+            _ => Self::Failed(error),
+        }
+    }
+}
+
+fn ends<S, R>(stream: UnixStream) -> io::Result<(Sender<S>, Receiver<R>)> {
+    let sender = Sender {
+        stream: Arc::new(Mutex::new(stream.try_clone()?)),
+        kind: PhantomData,
+    };
+    let receiver = Receiver {
+        stream,
+        kind: PhantomData,
+    };
+    Ok((sender, receiver))
+}
+
+impl<T> Clone for Sender<T> {
+    fn clone(&self) -> Self {
+        Self {
+            stream: self.stream.clone(),
+            kind: PhantomData,
+        }
+    }
+}
+
+impl<T: Serialize> Sender<T> {
+    /// After an error nothing more can be sent.
+    pub fn send(&self, message: &T) -> io::Result<()> {
+        let bytes = postcard::to_stdvec(message).map_err(io::Error::other)?;
+        let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
+        let result = length_of(&bytes).and_then(|length| {
+            stream.write_all(&length.to_le_bytes())?;
+            stream.write_all(&bytes)
+        });
+        if result.is_err() {
+            // The other side would take what comes next for the rest of this one.
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+        result
+    }
+}
+
+fn length_of(bytes: &[u8]) -> io::Result<u32> {
+    let length = u32::try_from(bytes.len()).ok();
+    length
+        .filter(|length| *length <= MAX_LENGTH)
+        .ok_or_else(|| too_long(bytes.len()))
+}
+
+fn too_long(length: impl fmt::Display) -> io::Error {
+    io::Error::other(format!(
+        "a message of {length} bytes is longer than {MAX_LENGTH}"
+    ))
+}
+
+impl<T: DeserializeOwned> Receiver<T> {
+    /// Waits for a message.
+    pub fn receive(&self) -> Result<T, ReceiveError> {
+        let mut length = [0; 4];
+        (&self.stream).read_exact(&mut length)?;
+        let length = u32::from_le_bytes(length);
+        if length > MAX_LENGTH {
+            return Err(ReceiveError::Failed(too_long(length)));
+        }
+        let mut bytes = Vec::new();
+        (&self.stream).take(length.into()).read_to_end(&mut bytes)?;
+        if bytes.len() < length as usize {
+            return Err(ReceiveError::Gone);
+        }
+        postcard::from_bytes(&bytes).map_err(|error| ReceiveError::Failed(io::Error::other(error)))
+    }
+}
+
+impl<T> Drop for Receiver<T> {
+    fn drop(&mut self) {
+        let _ = self.stream.shutdown(Shutdown::Both);
     }
 }
 
 impl Connected {
     /// What the browser asks first, with the time it has for that.
-    pub fn first_request(&self) -> io::Result<Request> {
-        self.requests
-            .try_recv_timeout(TIMEOUT)
-            .map_err(|error| io::Error::other(format!("{error:?}")))
+    pub fn first_request(&self) -> Result<Request, ReceiveError> {
+        let stream = &self.requests.stream;
+        stream.set_read_timeout(Some(TIMEOUT))?;
+        let request = self.requests.receive();
+        stream.set_read_timeout(None)?;
+        request
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::one_at_a_time;
+
+    impl<T> Sender<T> {
+        /// The same, for other messages.
+        pub fn of<U>(self) -> Sender<U> {
+            Sender {
+                stream: self.stream,
+                kind: PhantomData,
+            }
+        }
+    }
+
+    fn pair() -> (UnixStream, Receiver<String>) {
+        let (stream, other) = UnixStream::pair().unwrap();
+        let (_, receiver) = ends::<(), _>(other).unwrap();
+        (stream, receiver)
+    }
+
+    #[test]
+    fn a_message_arrives_however_it_is_cut() {
+        let _guard = one_at_a_time();
+        let (mut stream, receiver) = pair();
+        let message = postcard::to_stdvec("message").unwrap();
+        let sent = [&(message.len() as u32).to_le_bytes()[..], &message].concat();
+        let writer = std::thread::spawn(move || {
+            for byte in sent {
+                stream.write_all(&[byte]).unwrap();
+            }
+        });
+        assert_eq!(receiver.receive().unwrap(), "message");
+        assert!(matches!(receiver.receive(), Err(ReceiveError::Gone)));
+        writer.join().unwrap();
+    }
+
+    #[test]
+    fn a_message_that_is_too_long_is_neither_taken_nor_sent() {
+        let _guard = one_at_a_time();
+        let (mut stream, receiver) = pair();
+        stream.write_all(&(MAX_LENGTH + 1).to_le_bytes()).unwrap();
+        let error = receiver.receive().unwrap_err().to_string();
+        assert!(error.contains("is longer than"), "{error}");
+
+        let (sender, receiver) = {
+            let (stream, receiver) = pair();
+            (ends::<String, ()>(stream).unwrap().0, receiver)
+        };
+        let message = "x".repeat(MAX_LENGTH as usize);
+        let error = sender.send(&message).unwrap_err().to_string();
+        assert!(error.contains("is longer than"), "{error}");
+        assert!(matches!(receiver.receive(), Err(ReceiveError::Gone)));
+    }
+
+    #[test]
+    fn a_message_that_breaks_off_is_none() {
+        let _guard = one_at_a_time();
+        let (mut stream, receiver) = pair();
+        stream.write_all(&MAX_LENGTH.to_le_bytes()).unwrap();
+        stream.write_all(b"abc").unwrap();
+        drop(stream);
+        assert!(matches!(receiver.receive(), Err(ReceiveError::Gone)));
+    }
+
+    #[test]
+    fn who_takes_nothing_is_given_up() {
+        let _guard = one_at_a_time();
+        let (stream, receiver) = pair();
+        stream
+            .set_write_timeout(Some(Duration::from_millis(10)))
+            .unwrap();
+        let (sender, _unused) = ends::<String, ()>(stream).unwrap();
+        let message = "x".repeat(1_000);
+        while sender.send(&message).is_ok() {}
+        // What could be sent is followed by the end, and not by another message's beginning.
+        receiver
+            .stream
+            .set_read_timeout(Some(Duration::from_secs(10)))
+            .unwrap();
+        let end = loop {
+            match receiver.receive() {
+                Ok(received) => assert_eq!(received, message),
+                Err(error) => break error,
+            }
+        };
+        assert!(matches!(end, ReceiveError::Gone), "{end}");
+        assert!(sender.send(&message).is_err());
+    }
+
+    #[test]
+    fn there_is_one_place_for_a_process_and_so_many_for_all() {
+        let places = Places::new(2);
+        let first = places.take(1).unwrap();
+        let second = places.take(2).unwrap();
+        let error = |pid| places.take(pid).err().unwrap().to_string();
+        assert_eq!(error(1), "process 1 is connected already");
+        assert_eq!(error(3), "process 3 is one too many: 2 are connected");
+        drop(first);
+        let _third = places.take(3).unwrap();
+        assert_eq!(error(1), "process 1 is one too many: 2 are connected");
+        drop(second);
+        places.take(1).unwrap();
+    }
+
+    #[test]
+    fn the_parent_of_a_process_is_found_whatever_its_name() {
+        use std::os::unix::process::parent_id;
+        assert_eq!(parent_of(process::id()).unwrap(), parent_id());
+        assert!(parent_of(u32::MAX).is_err());
+        assert_eq!(parent_in(b"7 (a) R 1 (b)) S 42 7 7").unwrap(), 42);
+        assert!(parent_in(b"7 (a").is_err());
     }
 }

@@ -7,6 +7,8 @@
 
 use std::{io, thread};
 
+use log::debug;
+
 use crate::connection;
 
 /// Lets the browser record this content process from now on, and takes over the browser's preferences of
@@ -14,21 +16,25 @@ use crate::connection;
 pub fn report_to_browser() -> io::Result<()> {
     let connected = connection::connect()?;
     let (reports, to_send) = crossbeam_channel::unbounded();
-    js_profiler::serve(connected.first_request()?, &reports);
+    let first = connected.first_request().map_err(io::Error::other)?;
+    js_profiler::serve(first, &reports);
     let sender = connected.reports;
     thread::Builder::new()
         .name("ProfileReports".to_owned())
         .spawn(move || {
-            // When the browser has gone, nobody receives them.
-            while let Ok(report) = to_send.recv()
-                && sender.send(report).is_ok()
-            {}
+            while let Ok(report) = to_send.recv() {
+                if let Err(error) = sender.send(&report) {
+                    // As a rule the browser has gone.
+                    debug!("The browser takes no more reports: {error}");
+                    return;
+                }
+            }
         })?;
     let requests = connected.requests;
     thread::Builder::new()
         .name("ProfileRequests".to_owned())
         .spawn(move || {
-            while let Ok(request) = requests.recv() {
+            while let Ok(request) = requests.receive() {
                 js_profiler::serve(request, &reports);
             }
             js_profiler::end_recording();

@@ -6,14 +6,11 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant, SystemTime};
 use std::{fmt, io, process, thread};
 
 use crossbeam_channel::Sender;
-use ipc_channel::IpcError;
-use ipc_channel::ipc::IpcSender;
 use js_profiler_traits::recording::{
     Chunk, EventLoopStatus as ReportedEventLoop, RecordingId, RecordingOptions, Report, Request,
     Selection, recording_interval,
@@ -23,6 +20,7 @@ use log::{debug, warn};
 use profile_formats::Recording;
 use servo_base::cross_process_instant::CrossProcessInstant;
 
+use crate::connection::{Accepted, ReceiveError, Sender as ConnectionSender};
 use crate::kept::{self, Kept, Wanted};
 use crate::{
     EventLoopId, EventLoopStatus, EventLoops, Options, ProcessStatus, Progress, SessionStatus,
@@ -39,6 +37,12 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 /// processes report them.
 const MAX_FAILURES: usize = 1_000;
 const MAX_FAILURE_TEXT: usize = 500;
+
+/// The pause after a connection that could not be accepted, as when there are no descriptors left.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// So many connections that were refused are told: anybody on this machine can try.
+const MAX_REFUSALS_TOLD: usize = 100;
 
 /// Records the event loops of this browser.
 #[derive(Clone)]
@@ -88,7 +92,7 @@ struct Process {
 enum Connection {
     /// This process. Reports are not made by whoever asks.
     This(Sender<Report>),
-    Other(IpcSender<Request>),
+    Other(ConnectionSender<Request>),
 }
 
 /// A recording that goes on.
@@ -167,11 +171,27 @@ impl Recorder {
         let listener = connection::listen()?;
         let shared = Arc::downgrade(&self.0);
         spawn("ProfileListener", move || {
-            for stream in listener.incoming() {
-                let shared = shared.clone();
-                match stream {
-                    Ok(stream) => spawn("ProfileProcess", move || take_in(&shared, &stream)),
-                    Err(error) => warn!("A process could not connect to be profiled: {error}"),
+            let mut refused = 0;
+            while shared.strong_count() > 0 {
+                let stream = match listener.next() {
+                    Ok(stream) => stream,
+                    Err(error) => {
+                        warn!("A process could not connect to be profiled: {error}");
+                        thread::sleep(ACCEPT_PAUSE);
+                        continue;
+                    },
+                };
+                match listener.take(stream) {
+                    Ok(accepted) => {
+                        let shared = shared.clone();
+                        spawn("ProfileProcess", move || take_in(&shared, &accepted));
+                    },
+                    Err(error) => {
+                        refused += 1;
+                        if refused <= MAX_REFUSALS_TOLD {
+                            warn!("A process cannot be profiled: {error}");
+                        }
+                    },
                 }
             }
         });
@@ -447,7 +467,7 @@ impl Connection {
             Self::This(reports) => js_profiler::serve(request, reports),
             Self::Other(requests) => {
                 // An error means that the process has gone, as its thread here will find.
-                let _ = requests.send(request);
+                let _ = requests.send(&request);
             },
         }
     }
@@ -658,27 +678,20 @@ fn follow(shared: &Weak<Shared>, number: usize, mut next: impl FnMut() -> Option
 }
 
 /// Takes in a process that has connected, and takes its reports until it has gone.
-fn take_in(shared: &Weak<Shared>, stream: &UnixStream) {
-    let accepted = match connection::accept(stream) {
-        Ok(accepted) => accepted,
-        Err(error) => {
-            warn!("A process cannot be profiled: {error}");
-            return;
-        },
-    };
-    let connection = Connection::Other(accepted.requests);
+fn take_in(shared: &Weak<Shared>, accepted: &Accepted) {
+    let connection = Connection::Other(accepted.requests.clone());
     // Until it has these it begins nothing.
     connection.ask(Request::SetPreferences(preferences::all()));
     let number = match shared.upgrade() {
         Some(shared) => shared.add_process(accepted.pid, "Web content", connection),
         None => return,
     };
-    follow(shared, number, || match accepted.reports.recv() {
+    follow(shared, number, || match accepted.reports.receive() {
         Ok(report) => Some(report),
-        Err(IpcError::Disconnected) => None,
-        Err(error) => {
+        Err(ReceiveError::Gone) => None,
+        Err(ReceiveError::Failed(error)) => {
             warn!(
-                "Process {} reports what cannot be read: {error}",
+                "Process {} reports what cannot be read: {error}. Nothing more is taken from it.",
                 accepted.pid
             );
             None

@@ -4,13 +4,17 @@
 
 //! Recordings of several processes: this program again, whose processes report as they are told to.
 
-use std::env;
+use std::fs::{self, DirEntry};
+use std::io::{Read, Write};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::os::unix::process::parent_id;
 use std::process::{Child, Command, Stdio};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
-use std::thread;
 use std::time::Duration;
+use std::{env, thread};
 
-use ipc_channel::TryRecvError;
+use crossbeam_channel::{RecvTimeoutError, unbounded};
 use js_profiler_traits::recording::{
     Chunk, Description, EventLoopKind, EventLoopStatus, RecordedFrame, RecordedFrameKind,
     RecordedSample, RecordingId, Report, Request, Selection,
@@ -21,12 +25,15 @@ use serde::de::{Deserialize, Deserializer, Error};
 use serde::ser::{Serialize, SerializeTuple, Serializer};
 use servo_base::cross_process_instant::CrossProcessInstant;
 
-use crate::connection::{self, Connected};
+use crate::connection::{self, Connected, Sender};
 use crate::recorder::Recorder;
 use crate::{EventLoopId, EventLoops, NotRecording, Options, ProcessStatus, StartError, Status};
 
 /// Says what a process of this program is to report.
 const VARIABLE: &str = "STROBE_TEST_PROCESS";
+
+/// Says to which process it is to connect, if not its parent.
+const BROWSER: &str = "STROBE_TEST_BROWSER";
 
 /// A sample again and again.
 const SAMPLES: &str = "samples";
@@ -77,13 +84,18 @@ static RECORDER: LazyLock<Recorder> = LazyLock::new(|| {
     let recorder = Recorder::new();
     recorder
         .listen()
-        .expect("nobody else has this process' address");
+        .expect("nobody else has a name that cannot be guessed");
     recorder
 });
 
-fn recorder() -> (&'static Recorder, MutexGuard<'static, ()>) {
+/// Tests with sockets run one at a time, for some count them.
+pub fn one_at_a_time() -> MutexGuard<'static, ()> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    let guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn recorder() -> (&'static Recorder, MutexGuard<'static, ()>) {
+    let guard = one_at_a_time();
     // What a test that failed has left.
     let _ = RECORDER.stop();
     (&RECORDER, guard)
@@ -186,32 +198,38 @@ fn content_process() {
         panic!("{first:?}");
     };
     assert_eq!(preferences, js_profiler_traits::preferences::all());
+    let (sender, requests) = unbounded();
+    let Connected {
+        requests: received,
+        reports,
+    } = connected;
+    thread::spawn(move || {
+        while let Ok(request) = received.receive() {
+            sender.send(request).unwrap();
+        }
+    });
     let mut recorded = None;
     loop {
-        let reports = match connected
-            .requests
-            .try_recv_timeout(Duration::from_millis(5))
-        {
+        let new = match requests.recv_timeout(Duration::from_millis(5)) {
             Ok(request) => answer(request, &mut recorded),
-            Err(TryRecvError::Empty) => recorded.iter_mut().map(Recorded::sample).collect(),
-            Err(_) => return,
+            Err(RecvTimeoutError::Timeout) => recorded.iter_mut().map(Recorded::sample).collect(),
+            Err(RecvTimeoutError::Disconnected) => return,
         };
-        for report in reports {
-            if report_or_nonsense(&connected, &behaviour, report).is_none() {
+        for report in new {
+            if report_or_nonsense(&reports, &behaviour, report).is_none() {
                 return;
             }
         }
     }
 }
 
-fn report_or_nonsense(connected: &Connected, behaviour: &str, report: Report) -> Option<()> {
+fn report_or_nonsense(reports: &Sender<Report>, behaviour: &str, report: Report) -> Option<()> {
     if let Report::Chunk(chunk) = &report
         && !chunk.new_tables
         && let Some(number) = behaviour.strip_prefix(GARBAGE_PREFIX)
     {
         let garbage = Raw(GARBAGE[number.parse::<usize>().unwrap()]);
-        let sender = connected.reports.clone().to_opaque().to::<Raw>();
-        return sender.send(garbage).ok();
+        return reports.clone().of::<Raw>().send(&garbage).ok();
     }
     let report = match report {
         Report::Chunk(mut chunk) if behaviour == FORGED && !chunk.new_tables => {
@@ -229,7 +247,7 @@ fn report_or_nonsense(connected: &Connected, behaviour: &str, report: Report) ->
         },
         report => report,
     };
-    connected.reports.send(report).ok()
+    reports.send(&report).ok()
 }
 
 /// The recording of a process.
@@ -261,6 +279,7 @@ fn answer(request: Request, recorded: &mut Option<Recorded>) -> Vec<Report> {
             recorded.take_if(|recorded| recorded.recording == id);
             vec![Report::Stopped(id)]
         },
+        Request::EndSampling => Vec::new(),
         Request::Status { number } => vec![Report::Status {
             number,
             event_loops: vec![EventLoopStatus {
@@ -518,4 +537,159 @@ fn the_status_has_this_process_and_the_others() {
     assert_eq!(event_loop.id, process.event_loop());
     assert_eq!(event_loop.name, "Page https://a.example/");
     assert_eq!(event_loop.memory, memory(false));
+}
+
+/// Sends what is no message, without an end.
+const ENDLESS: &str = "endless";
+/// Announces a message as long as it may be, and sends it byte by byte.
+const SLOW: &str = "slow";
+/// Connects and says nothing.
+const SILENT: &str = "silent";
+/// Connects again and again.
+const MANY: &str = "many";
+/// Has a process of its own connect.
+const GRANDCHILD: &str = "grandchild";
+/// Connects, expects to be refused, and ends.
+const REFUSED: &str = "refused";
+
+/// More than fits into a socket's buffer.
+const MAX_SENT: usize = 4 << 20;
+
+fn connect_to(process: u32) -> UnixStream {
+    let name = connection::name_told_by(process).unwrap();
+    UnixStream::connect_addr(&SocketAddr::from_abstract_name(name).unwrap()).unwrap()
+}
+
+/// Whether the other side closes it without a word.
+fn is_refused(mut stream: UnixStream) -> bool {
+    let mut bytes = Vec::new();
+    stream.read_to_end(&mut bytes).is_ok_and(|read| read == 0)
+}
+
+#[test]
+#[ignore = "A process of other tests"]
+fn hostile_process() {
+    let behaviour = env::var(VARIABLE).expect("other tests run this one");
+    let browser = env::var(BROWSER).map_or_else(|_| parent_id(), |pid| pid.parse().unwrap());
+    if behaviour == GRANDCHILD {
+        let grandchild = hostile(REFUSED).env(BROWSER, browser.to_string()).status();
+        assert!(grandchild.unwrap().success());
+        return;
+    }
+    let mut stream = connect_to(browser);
+    match &*behaviour {
+        ENDLESS => {
+            let mut sent = 0;
+            while let Ok(number) = stream.write(&[0xFF; 1 << 16]) {
+                sent += number;
+                assert!(sent < MAX_SENT, "somebody takes all of it");
+            }
+        },
+        SLOW => {
+            stream
+                .write_all(&connection::MAX_LENGTH.to_le_bytes())
+                .unwrap();
+            while stream.write_all(&[0]).is_ok() {
+                thread::sleep(Duration::from_millis(20));
+            }
+        },
+        SILENT => {
+            // Until it is killed.
+            thread::park();
+        },
+        MANY => {
+            let mut one = [0];
+            // This one is taken: it is asked something.
+            stream.read_exact(&mut one).unwrap();
+            for _ in 0..50 {
+                assert!(is_refused(connect_to(browser)));
+            }
+            thread::park();
+        },
+        REFUSED => assert!(is_refused(stream)),
+        _ => panic!("{behaviour}"),
+    }
+}
+
+/// A process that behaves so.
+fn hostile(behaviour: &str) -> Command {
+    let mut command = Command::new(env::current_exe().unwrap());
+    command
+        .args(["--exact", "tests::hostile_process", "--ignored"])
+        .env(VARIABLE, behaviour)
+        .stdout(Stdio::null());
+    command
+}
+
+/// The threads and sockets that this process has for others.
+fn held() -> (usize, usize) {
+    let is_for_process = |task: &DirEntry| {
+        let name = fs::read_to_string(task.path().join("comm"));
+        name.is_ok_and(|name| name.trim_end() == "ProfileProcess")
+    };
+    let is_socket = |descriptor: &DirEntry| {
+        let target = fs::read_link(descriptor.path());
+        target.is_ok_and(|target| target.to_string_lossy().starts_with("socket:"))
+    };
+    let entries = |path| fs::read_dir(path).unwrap().filter_map(Result::ok);
+    (
+        entries("/proc/self/task").filter(is_for_process).count(),
+        entries("/proc/self/fd").filter(is_socket).count(),
+    )
+}
+
+#[test]
+fn a_hostile_process_keeps_nobody_from_being_recorded_and_leaves_nothing() {
+    let (recorder, _guard) = recorder();
+    let nothing = held();
+    for behaviour in [ENDLESS, SLOW, SILENT, MANY] {
+        let sound = Process::start(SAMPLES);
+        let with_sound = held();
+        assert_eq!(with_sound, (nothing.0 + 1, nothing.1 + 2));
+        let mut hostile = Process(hostile(behaviour).spawn().unwrap());
+        if behaviour == ENDLESS {
+            // It is cut off.
+            assert!(hostile.0.wait().unwrap().success());
+        } else {
+            wait_until(|| held().0 == nothing.0 + 2);
+        }
+        recorder.start(options(EventLoops::All)).unwrap();
+        wait_for_more_samples(recorder, 20);
+        let expected = match behaviour {
+            ENDLESS => with_sound,
+            _ => (nothing.0 + 2, nothing.1 + 4),
+        };
+        assert_eq!(held(), expected, "{behaviour}");
+        // It does not say that it has ended its recording.
+        let recording = recorder.stop().unwrap();
+        assert!(samples_of(process(&recording, &sound)).len() >= 20);
+
+        if behaviour != ENDLESS {
+            let ended = hostile.0.try_wait().unwrap();
+            assert_eq!(ended, None, "{behaviour} has failed");
+        }
+        drop(hostile);
+        wait_until(|| held() == with_sound);
+        drop(sound);
+        wait_until(|| held() == nothing);
+    }
+}
+
+#[test]
+fn only_children_of_this_process_are_taken() {
+    let (_, _guard) = recorder();
+    let nothing = held();
+    assert!(is_refused(connect_to(std::process::id())));
+    assert!(hostile(GRANDCHILD).status().unwrap().success());
+    wait_until(|| held() == nothing);
+}
+
+#[test]
+fn nobody_can_take_the_name_first() {
+    let _guard = one_at_a_time();
+    let guessed = format!("strobe-profile-recorder-{}", std::process::id());
+    let _taken = UnixListener::bind_addr(&SocketAddr::from_abstract_name(guessed).unwrap());
+    assert!(connection::listen().is_ok());
+    let names = [(); 2].map(|()| connection::random_name());
+    assert_ne!(names[0], names[1]);
 }
