@@ -65,7 +65,7 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 /// A text for a line of a terminal or of a page: what is in a file may be quoted in it.
-pub fn shown(text: &str) -> String {
+fn shown(text: &str) -> String {
     const MAX_CHARACTERS: usize = 1_000;
     terminal_text::shortened(text, MAX_CHARACTERS)
 }

@@ -11,9 +11,10 @@ use std::path::Path;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
+use terminal_text::shortened;
 
 use crate::bounds::{MAX_TEXT_BYTES, check_length, check_memory};
-use crate::error::{Error, WriteError, shown};
+use crate::error::{Error, WriteError};
 use crate::recording::{EventLoop, Recording};
 use crate::sink::Sink;
 use crate::{collapsed, cpuprofile, firefox, html, speedscope, web_trace};
@@ -205,6 +206,9 @@ const MAX_WRITTEN_SAMPLES: u64 = 10_000_000;
 /// Event loops that an error names.
 const MAX_LISTED: usize = 20;
 
+/// Characters of their names in it.
+const MAX_LISTED_NAME: usize = 100;
+
 /// The only event loop with samples, or the only one, for a format that holds one.
 pub fn only_event_loop(recording: &Recording, format: Format) -> Result<&EventLoop, WriteError> {
     let all: Vec<_> = recording.event_loops().collect();
@@ -219,7 +223,12 @@ pub fn only_event_loop(recording: &Recording, format: Format) -> Result<&EventLo
         _ => {
             let names = all.iter().take(MAX_LISTED).enumerate();
             let mut names: Vec<_> = names
-                .map(|(index, event_loop)| format!("{index} {:?}", shown(&event_loop.name)))
+                .map(|(index, event_loop)| {
+                    format!(
+                        "{index} \"{}\"",
+                        shortened(&event_loop.name, MAX_LISTED_NAME)
+                    )
+                })
                 .collect();
             if all.len() > MAX_LISTED {
                 names.push("…".to_owned());

@@ -115,7 +115,8 @@ StrobeWalk strobe_walk_table(JSContext* cx, const StrobeStopped* stopped, Strobe
     NativeFrames::At at = GoUpToJavaScript(natives, code, high, &native);
     if (youngest && at == NativeFrames::At::Lost) {
       // Neither is known where JIT code was left nor which built-in runs.
-      stack->contradiction = "the chain of native frames is broken";
+      stack->contradiction =
+          code.usable() ? "the chain of native frames is broken" : "the engine is changing its tables of code";
       return STROBE_WALK_INCONSISTENT;
     }
     if (native.native) {

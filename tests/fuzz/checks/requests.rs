@@ -42,6 +42,9 @@ pub fn requests(input: &[u8]) {
                 options.event_loops.includes(GroupId(1), kind, true);
             }
         },
-        Request::EndEventLoop { .. } | Request::Stop(_) | Request::Status { .. } => {},
+        Request::EndEventLoop { .. }
+        | Request::Stop(_)
+        | Request::Status { .. }
+        | Request::EndSampling => {},
     }
 }
