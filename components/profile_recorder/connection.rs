@@ -389,6 +389,10 @@ mod tests {
 
     fn pair() -> (UnixStream, Receiver<String>) {
         let (stream, other) = UnixStream::pair().unwrap();
+        // Who waits in vain fails.
+        other
+            .set_read_timeout(Some(Duration::from_secs(10)))
+            .unwrap();
         let (_, receiver) = ends::<(), _>(other).unwrap();
         (stream, receiver)
     }
@@ -448,10 +452,6 @@ mod tests {
         let message = "x".repeat(1_000);
         while sender.send(&message).is_ok() {}
         // What could be sent is followed by the end, and not by another message's beginning.
-        receiver
-            .stream
-            .set_read_timeout(Some(Duration::from_secs(10)))
-            .unwrap();
         let end = loop {
             match receiver.receive() {
                 Ok(received) => assert_eq!(received, message),

@@ -11,7 +11,7 @@ use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::os::unix::process::parent_id;
 use std::process::{Child, Command, Stdio};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use std::{env, thread};
 
 use crossbeam_channel::{RecvTimeoutError, unbounded};
@@ -142,8 +142,13 @@ impl Drop for Process {
     }
 }
 
+/// What has not come about within this time never will.
+const FOREVER: Duration = Duration::from_secs(60);
+
 fn wait_until(mut is_so: impl FnMut() -> bool) {
+    let start = Instant::now();
     while !is_so() {
+        assert!(start.elapsed() < FOREVER, "it is not so");
         thread::sleep(Duration::from_millis(1));
     }
 }
@@ -562,6 +567,9 @@ fn connect_to(process: u32) -> UnixStream {
 
 /// Whether the other side closes it without a word.
 fn is_refused(mut stream: UnixStream) -> bool {
+    stream
+        .set_read_timeout(Some(Duration::from_secs(10)))
+        .unwrap();
     let mut bytes = Vec::new();
     stream.read_to_end(&mut bytes).is_ok_and(|read| read == 0)
 }
