@@ -27,6 +27,26 @@ function natives() { // natives > replacer reviver toJson mapped
   return text + Reflect.apply(mapped, null, [1]) + mapped.call(null, 1) + mapped.bind(null, 2)();
 }
 
+function first(a) { return a; } // first >
+function last(...all) { return all.at(-1); } // last >
+function sum(a, b, c) { return add(a, b) + c; } // sum > add
+function third(a, b, c) { return c; } // third >
+// So many different functions that optimised code calls them by one stub, with so many arguments that their number
+// might be taken for an address.
+const callees = [first, Math.max, last, Math.min, sum, Math.hypot, third, Array.of, Date.UTC];
+function invoke(callee) { return callee(1, 2, 3, 4, 5, 6, 7, 8); } // invoke > first last sum third
+function invokeNew(callee) { return new callee(1, 2, 3, 4, 5, 6); } // invokeNew > first
+function genericCalls() { // genericCalls > invoke invokeNew
+  let count = 0;
+  for (const callee of callees) {
+    count += Number(invoke(callee) !== null);
+  }
+  for (const constructor of [first, Array, Date, Map.bind(null, undefined), Uint8Array.bind(null, 1)]) {
+    count += Number(invokeNew(constructor) !== null);
+  }
+  return count;
+}
+
 const accessed = {
   get value() { return inner(1); }, // getter > inner
   set value(x) { inner(x); }, // setter > inner

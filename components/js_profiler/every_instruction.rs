@@ -35,11 +35,12 @@ use crate::suspend::{StackBounds, Stopped, current_stack_bounds, registers_of};
 const PROGRAMS: &str = include_str!("every_instruction.js");
 
 /// What is called, each after it has run so often: in the interpreter, in Baseline code and in Ion code.
-const CALLED: [&str; 23] = [
+const CALLED: [&str; 24] = [
     "calls",
     "recursion",
     "callbacks",
     "natives",
+    "genericCalls",
     "accessors",
     "generators",
     "exceptions",

@@ -250,13 +250,13 @@ Walked JitFrames::inCode(StrobeRegisters registers, bool leaf) {
       }
       return emitFrom(frame);
     case JitCodeKind::GenericCall: {
-      // A native is called from an exit frame, between the Ion frame and the native's.
-      uintptr_t exit = jsExitFP();
-      if (!leaf && exit >= registers.sp && exit < frame && stack_.contains(exit) && stack_.word(exit) == frame) {
-        return emitFrom(exit);
-      }
       if (!linkOf(frame, &link)) {
         return contradict("a function's frame is not on the stack");
+      }
+      // Natives alone are called from here, and from an exit frame, to which the frame pointer leads meanwhile. It has
+      // the number of arguments where the Ion frame has its callee.
+      if (!leaf || !IsCell(stack_.word(frame + CalleeOffset))) {
+        return emitFrom(link);
       }
       uintptr_t pc = returnAddressIntoIon(registers);
       Walked walked = pc ? emitFunction(frame, link.returnAddress, pc, false, code_.entry(pc))
@@ -343,7 +343,7 @@ Walked JitFrames::emitFunction(uintptr_t fp, uintptr_t returnAddress, uintptr_t 
 
 void JitFrames::emitTrampolineNative(uintptr_t fp, uintptr_t returnAddress) {
   auto token = CalleeToken(stack_.word(fp + CalleeOffset));
-  if (!jit::CalleeTokenIsFunction(token)) {
+  if (!IsCell(uintptr_t(token)) || !jit::CalleeTokenIsFunction(token)) {
     return;
   }
   auto native = reinterpret_cast<uintptr_t>(jit::CalleeTokenToFunction(token)->native());

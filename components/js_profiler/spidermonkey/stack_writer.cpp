@@ -453,7 +453,15 @@ bool StackWriter::appendResource(TextArea* area, ScriptSource* source, StrobeTex
   return appendBytes(area, filename, strlen(filename), STROBE_TEXT_UTF8, 1, text);
 }
 
+bool IsCell(uintptr_t token) {
+  uintptr_t address = token & CalleeTokenMask;
+  return address >= gc::ChunkSize && address % gc::CellAlignBytes == 0;
+}
+
 JSScript* ScriptOfCalleeToken(CalleeToken token) {
+  if (!IsCell(uintptr_t(token))) {
+    return nullptr;
+  }
   switch (CalleeTokenTag(uintptr_t(token) & ~CalleeTokenMask)) {
     case jit::CalleeToken_Function:
     case jit::CalleeToken_FunctionConstructing: {

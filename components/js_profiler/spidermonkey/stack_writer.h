@@ -112,6 +112,9 @@ class StackWriter {
   bool appendResource(TextArea* area, js::ScriptSource* source, StrobeText* text);
 };
 
+// Whether a callee token may be one: no cell is in the first chunk of addresses, where numbers are.
+bool IsCell(uintptr_t token);
+
 // The script that runs in a JIT frame with this callee token; null if the token is none of a script.
 JSScript* ScriptOfCalleeToken(js::jit::CalleeToken token);
 
