@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use browser_tests::{Edges, Site, Trace, report};
+use browser_tests::{Edges, Site, Trace, report, visit_allowed};
 use serde_json::json;
 
 #[test]
@@ -159,4 +159,17 @@ fn deep_recursions_of_wasm_have_their_stacks() {
 #[test]
 fn deep_recursions_of_wasm_are_given_up_by_the_stock_walker() {
     deep_stacks_of_wasm("recursion", 10_000, STOCK);
+}
+
+/// The stub's frame has a number where that of a function has its callee.
+#[test]
+fn built_ins_that_optimised_code_calls_by_one_stub_are_under_their_caller() {
+    let trace = Trace::read(&visit_allowed("/generic-calls.html"));
+    Edges::parse(
+        "(root) > (anonymous)
+        (anonymous) > callEach, now
+        callEach > first, second, third, max, min, hypot, of, UTC, next, values",
+    )
+    .assert_hold(&trace);
+    trace.assert_sampled(&["hypot", "max"]);
 }
