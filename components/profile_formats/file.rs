@@ -144,7 +144,16 @@ fn write_beside(
         let mut builder = Builder::new();
         builder.prefix(".strobe-").suffix(".new");
         let new = builder
-            .make_in(folder, |path| File::create_new(path))
+            .make_in(folder, |path| {
+                let mut options = File::options();
+                options.write(true).create_new(true);
+                // Nobody opens it before it has the permissions that it is to have.
+                #[cfg(unix)]
+                if permissions.is_some() {
+                    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+                }
+                options.open(path)
+            })
             .map_err(|error| match error.kind() {
                 // That of the file itself may be had.
                 ErrorKind::PermissionDenied => {
@@ -264,7 +273,7 @@ mod tests {
         let folder = Folder::new();
         fs::write(folder.path("a"), "old").unwrap();
         let several = recording("[main];f 2\n[worker];g 1\n");
-        let heavy = recording(&"f 9007199254740992\n");
+        let heavy = recording("f 9007199254740992\n");
         for (format, recording) in [(Format::Trace, &several), (Format::Cpuprofile, &heavy)] {
             assert!(replace(&folder.path("a"), format, recording).is_err());
             assert!(create_new(&folder.path("b"), format, recording).is_err());

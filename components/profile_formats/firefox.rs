@@ -403,12 +403,15 @@ impl FuncTable {
     }
 }
 
+/// The strings of a name and of a URL, by their indices, and what else a frame is told from others by.
+type FrameKey = (u32, u32, FrameKind, Option<NonZeroU32>, Option<NonZeroU32>);
+
 /// What functions have been made of strings, by their indices: of a long string many functions may be.
 #[derive(Default)]
 struct Texts {
     labels: HashMap<(u32, FrameKind), FrameId>,
     files: HashMap<u32, Option<ResourceId>>,
-    frames: HashMap<(u32, u32, FrameKind, Option<NonZeroU32>, Option<NonZeroU32>), FrameId>,
+    frames: HashMap<FrameKey, FrameId>,
 }
 
 fn read_func(

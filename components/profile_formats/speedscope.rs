@@ -381,7 +381,7 @@ fn write(
             let start = samples.first().map_or(0., |sample| sample.time);
             Profile {
                 kind: "sampled",
-                name: &**name,
+                name,
                 unit: "milliseconds",
                 start_value: start,
                 end_value: start + event_loop.weight() as f64 * interval,
