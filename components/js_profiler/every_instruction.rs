@@ -22,10 +22,9 @@ use std::ops::Range;
 use std::process::Command;
 use std::ptr;
 use std::sync::Once;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
 use std::{env, fs, hint, thread};
 
-use crate::spidermonkey::look_up_no_code;
 use crate::spidermonkey::tests::TestContext;
 use crate::spidermonkey::{
     FrameKind, FramePlace, FunctionKey, KnownFunctions, SampledContext, StackBuffer, Walk, Walker,
@@ -94,6 +93,8 @@ struct EngineMemory {
 static WALKING: AtomicI32 = AtomicI32::new(0);
 /// What it has written to nevertheless, and how often.
 static WRITTEN: AtomicUsize = AtomicUsize::new(0);
+/// The instruction that did so last, beyond the beginning of this program.
+static WRITER: AtomicUsize = AtomicUsize::new(0);
 static WRITES: AtomicU64 = AtomicU64::new(0);
 
 impl EngineMemory {
@@ -164,6 +165,16 @@ fn is_guarded(address: usize) -> bool {
     })
 }
 
+fn program_start() -> usize {
+    let maps = fs::read_to_string("/proc/self/maps").unwrap();
+    let program = env::current_exe().unwrap();
+    let line = maps
+        .lines()
+        .find(|line| line.ends_with(program.to_str().unwrap()));
+    let (start, _) = line.unwrap().split_once('-').unwrap();
+    usize::from_str_radix(start, 16).unwrap()
+}
+
 fn this_thread() -> libc::pid_t {
     // SAFETY: a number of the kernel's.
     unsafe { libc::gettid() }
@@ -183,13 +194,14 @@ unsafe extern "C" fn on_fault(
     let stepper = STEPPER.get();
     if walking == this_thread() && !stepper.is_null() {
         // SAFETY: the kernel gives them.
-        let address = unsafe { (*info).si_addr() }.addr();
-        let is_learnt = IS_LEARNING.load(Ordering::SeqCst)
-            && COUNTER
-                .compare_exchange(0, address, Ordering::SeqCst, Ordering::SeqCst)
-                .is_ok();
-        if is_learnt || address == COUNTER.load(Ordering::SeqCst) {
-            LOOKUPS.fetch_add(1, Ordering::SeqCst);
+        let (address, pc) = unsafe {
+            let context = &*context.cast::<libc::ucontext_t>();
+            let pc = context.uc_mcontext.gregs[libc::REG_RIP as usize] as usize;
+            ((*info).si_addr().addr(), pc)
+        };
+        // SAFETY: it is this thread's, which does not change the ranges meanwhile.
+        let stepper = unsafe { &mut *stepper };
+        if is_count(pc) && stepper.note_count(address) {
             // SAFETY: the page is the engine's, which writes to it.
             unsafe {
                 let page = ptr::without_provenance_mut(address & !(PAGE - 1));
@@ -197,9 +209,9 @@ unsafe extern "C" fn on_fault(
             }
         } else {
             WRITTEN.store(address, Ordering::SeqCst);
+            WRITER.store(pc, Ordering::SeqCst);
             WRITES.fetch_add(1, Ordering::SeqCst);
-            // SAFETY: it is this thread's, which does not change the ranges meanwhile.
-            unsafe { (*stepper).memory.unprotect() };
+            stepper.memory.unprotect();
         }
     // SAFETY: as above.
     } else if is_guarded(unsafe { (*info).si_addr() }.addr()) {
@@ -219,21 +231,28 @@ unsafe extern "C" fn on_fault(
     }
 }
 
-/// The number by which the engine's table of WebAssembly code, which is every runtime's, knows how many look-ups are
-/// under way, so that no other thread frees what is being looked at. A look-up counts it up and down, and nothing else
-/// depends on it: it is the one thing that a walk may write to. 0 if that memory can be written to anyway.
-static COUNTER: AtomicUsize = AtomicUsize::new(0);
-/// Whether what is written to is that number.
-static IS_LEARNING: AtomicBool = AtomicBool::new(false);
-
-/// How many walks have written to it while memory could not be written to.
-static LOOKUPS: AtomicU64 = AtomicU64::new(0);
+/// Whether an instruction counts a number up or down by one, and no other thread sees it half done. Tables of
+/// WebAssembly code have such a number of the look-ups that are under way, so that no other thread frees what is being
+/// looked at. It is the one thing that a walk may write to, if it has its old value afterwards.
+fn is_count(pc: usize) -> bool {
+    const LOCK: u8 = 0xf0;
+    const INCREMENT_OR_DECREMENT: u8 = 0xff;
+    // SAFETY: it is the instruction that has just been run.
+    let instruction = unsafe { (pc as *const [u8; 4]).read_unaligned() };
+    let [LOCK, 0x48 | 0x49, INCREMENT_OR_DECREMENT, operands] = instruction else {
+        return false;
+    };
+    operands >> 3 & 7 < 2
+}
 
 /// Walks the stack at each instruction. Allocates nothing while it does.
 struct Stepper {
     memory: EngineMemory,
     /// So many walks were done while that could not be written to.
     guarded: u64,
+    /// What the present one has counted up, with the values before.
+    counts: Vec<(usize, u64)>,
+    counted: u64,
     /// The handler's stack.
     own: Range<usize>,
     context: SampledContext,
@@ -271,6 +290,8 @@ impl Stepper {
         Self {
             memory: EngineMemory::default(),
             guarded: 0,
+            counts: Vec::with_capacity(16),
+            counted: 0,
             own,
             context,
             is_stock,
@@ -310,6 +331,7 @@ impl Stepper {
         if is_guarded {
             self.memory.unprotect();
             self.guarded += 1;
+            self.check_counts();
         }
         match walk {
             Walk::Stack => self.note(kept),
@@ -372,21 +394,32 @@ impl Stepper {
         let high = self.bounds.high;
         self.memory = EngineMemory::of(addresses, &[self.own.clone(), high - OF_THREAD..high]);
         STEPPER.set(self);
-        self.learn_counter();
         // SAFETY: the handler is installed.
         unsafe { libc::raise(libc::SIGTRAP) };
         run();
         STEPPER.set(ptr::null_mut());
     }
 
-    fn learn_counter(&self) {
-        COUNTER.store(0, Ordering::SeqCst);
-        IS_LEARNING.store(true, Ordering::SeqCst);
-        self.memory.protect();
-        look_up_no_code();
-        self.memory.unprotect();
-        IS_LEARNING.store(false, Ordering::SeqCst);
-        LOOKUPS.store(0, Ordering::SeqCst);
+    /// Takes note of a number that is about to change. False if there are too many.
+    fn note_count(&mut self, address: usize) -> bool {
+        // SAFETY: the engine counts there.
+        let value = unsafe { (address as *const u64).read_volatile() };
+        let has_room = self.counts.len() < self.counts.capacity();
+        if has_room {
+            self.counts.push((address, value));
+        }
+        has_room
+    }
+
+    fn check_counts(&mut self) {
+        self.counted += self.counts.len() as u64;
+        for (address, value) in self.counts.drain(..) {
+            // SAFETY: as above.
+            if unsafe { (address as *const u64).read_volatile() } != value {
+                WRITTEN.store(address, Ordering::SeqCst);
+                WRITES.fetch_add(1, Ordering::SeqCst);
+            }
+        }
     }
 
     /// How many walks gave no stack for this reason, and how many for others.
@@ -597,7 +630,7 @@ fn walk_everywhere(walker: Walker, own: &Range<usize>) {
                     stepper.collecting,
                     stepper.guarded,
                     stepper.memory.size() >> 10,
-                    LOOKUPS.swap(0, Ordering::SeqCst),
+                    stepper.counted,
                     stepper
                         .unwalkable
                         .iter()
@@ -616,13 +649,14 @@ fn walk_everywhere(walker: Walker, own: &Range<usize>) {
                 assert_eq!(
                     WRITES.swap(0, Ordering::SeqCst),
                     0,
-                    "{called} after {runs}: the walk has written to {:x}",
-                    WRITTEN.load(Ordering::SeqCst)
+                    "{called} after {runs}: the walk has written to {:x}, at {:x} of this program",
+                    WRITTEN.load(Ordering::SeqCst),
+                    WRITER.load(Ordering::SeqCst) - program_start()
                 );
                 let (leaving, others) = stepper.unwalkable(LEAVING);
                 let most_leaving = match is_stock && THROWING.contains(&called) {
                     true => MOST_LEAVING,
-                    false => 0,
+                    false => MOST_UNWALKABLE,
                 };
                 assert!(
                     others * 1000 <= stepper.walked * MOST_UNWALKABLE

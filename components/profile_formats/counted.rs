@@ -35,6 +35,9 @@ impl Left {
     }
 }
 
+/// A list or map that grows has room for twice its entries.
+const GROWTH: usize = 2;
+
 pub const TOO_LARGE: &str = "what is in it takes more memory than a profile may take";
 
 /// Wraps a deserializer, and whatever is made by it.
@@ -231,7 +234,7 @@ impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Counted<'_, A> {
             .inner
             .next_element_seed(Counted::new(seed, self.left))?;
         if element.is_some() && !self.is_structure {
-            self.left.take(size_of::<S::Value>())?;
+            self.left.take(GROWTH * size_of::<S::Value>())?;
         }
         Ok(element)
     }
@@ -253,7 +256,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Counted<'_, A> {
         }
         let key = self.inner.next_key_seed(Counted::new(seed, self.left))?;
         if key.is_some() {
-            self.left.take(size_of::<S::Value>())?;
+            self.left.take(GROWTH * size_of::<S::Value>())?;
         }
         Ok(key)
     }
@@ -261,7 +264,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Counted<'_, A> {
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
         let value = self.inner.next_value_seed(Counted::new(seed, self.left))?;
         if !self.is_structure {
-            self.left.take(size_of::<S::Value>())?;
+            self.left.take(GROWTH * size_of::<S::Value>())?;
         }
         Ok(value)
     }
@@ -311,19 +314,20 @@ mod tests {
 
     #[test]
     fn elements_and_texts_are_counted_and_members_are_a_part() {
-        let entry = size_of::<Entry>() as u64;
+        let entry = (GROWTH * size_of::<Entry>()) as u64;
+        let numbers = (2 * GROWTH * size_of::<u32>()) as u64;
         let text = r#"[{"_name":"abc","_list":[1,2],"_kind":"some","other":[[],"abc"]},{"_name":"","_list":null}]"#;
         assert_eq!(
             taken::<Vec<Entry>>(text, 1_000),
-            Some(2 * entry + 3 + 2 * 4)
+            Some(2 * entry + 3 + numbers)
         );
         assert_eq!(
-            taken::<Vec<Entry>>(text, 2 * entry + 11),
-            Some(2 * entry + 11)
+            taken::<Vec<Entry>>(text, 2 * entry + 3 + numbers),
+            Some(2 * entry + 3 + numbers)
         );
-        assert_eq!(taken::<Vec<Entry>>(text, 2 * entry + 10), None);
-        let value = size_of::<Value>() as u64;
-        let key = size_of::<String>() as u64;
+        assert_eq!(taken::<Vec<Entry>>(text, 2 * entry + 2 + numbers), None);
+        let value = (GROWTH * size_of::<Value>()) as u64;
+        let key = (GROWTH * size_of::<String>()) as u64;
         assert_eq!(
             taken::<Value>(r#"[[],{"ab":"c"}]"#, 1_000),
             Some(3 * value + key + 3)

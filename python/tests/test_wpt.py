@@ -219,7 +219,11 @@ class BaseTest(unittest.TestCase):
         patches = {name: patch["path"] for name, patch in manifest["patch"]["crates-io"].items()}
         self.assertEqual(
             patches,
-            {"js_profiler": build.BASE_JS_PROFILER, "js_profiler_traits": "components/shared/js_profiler"},
+            {
+                "js_profiler": build.BASE_JS_PROFILER,
+                "js_profiler_traits": "components/shared/js_profiler",
+                "terminal_text": "components/terminal_text",
+            },
         )
         self.assertTrue((self.folder / "resources" / "about-profiling" / "app.js").exists())
         lock = tomllib.loads((self.folder / "Cargo.lock").read_text())

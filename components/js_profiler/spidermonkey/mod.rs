@@ -725,16 +725,6 @@ impl Drop for EngineMode {
     }
 }
 
-/// Has the engine look up WebAssembly code where there is none: see `every_instruction.rs`.
-#[cfg(all(test, target_arch = "x86_64"))]
-pub fn look_up_no_code() {
-    unsafe extern "C" {
-        fn strobe_look_up_no_code();
-    }
-    // SAFETY: reads the engine's table, and changes nothing that lasts.
-    unsafe { strobe_look_up_no_code() }
-}
-
 #[cfg(test)]
 pub mod tests {
     use std::sync::LazyLock;

@@ -124,7 +124,4 @@ Walked JitFrames::fromWasmRegisters(const StrobeRegisters& registers, uintptr_t 
 
 }  // namespace strobe
 
-// For tests.
-extern "C" void strobe_look_up_no_code() { wasm::LookupCodeBlock(nullptr); }
-
 #endif  // __x86_64__
