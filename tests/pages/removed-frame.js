@@ -100,15 +100,6 @@ const WAYS = {
     work(50);
     return stopped;
   },
-
-  async "navigated after stop()"(frame) {
-    const profiler = new frame.contentWindow.Profiler(OPTIONS);
-    work(20);
-    const stopped = outcome(profiler.stop());
-    frame.src = "other-realm-frame.html?another";
-    await event(frame, "load");
-    return stopped;
-  },
 };
 
 runTest(async () => {

@@ -114,6 +114,10 @@ impl Person<'_> {
 
     /// What the rows of a tree or a list say, as they are on the screen: name, own samples and all.
     fn rows(&self, panel: &str) -> Vec<(String, u64, u64)> {
+        // They are drawn in a frame to come.
+        self.wait_until(&format!(
+            "document.querySelector('#{panel} [role=row][data-name]') !== null"
+        ));
         let rows = self.read(&format!(
             "[...document.querySelectorAll('#{panel} [role=row][data-name]')].map(row => \
              [row.dataset.name, Number(row.dataset.self), Number(row.dataset.total)])"

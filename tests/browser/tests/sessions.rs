@@ -107,7 +107,7 @@ fn a_page_may_close_with_its_profilers_running() {
 fn whoever_waits_for_a_trace_of_a_frame_that_is_removed_is_told() {
     let outcomes = visit_allowed("/removed-frame.html");
     let ways = outcomes.as_object().unwrap();
-    assert_eq!(ways.len(), 9);
+    assert_eq!(ways.len(), 8);
     let is_told = |outcome: &Value| outcome == "InvalidStateError";
     assert!(ways.values().all(is_told), "{outcomes:#}");
 }
