@@ -102,7 +102,7 @@ fn firefox_parts(event_loop: &EventLoop) -> u64 {
         .sum()
 }
 
-/// That of their text, in bytes: it is so long at least.
+/// The least length of the text of all samples, in bytes.
 fn firefox_samples_length(event_loop: &EventLoop) -> u64 {
     // Four numbers with their commas; all but the last one of a sample have the greatest weight, of ten digits.
     let samples = event_loop.samples().len() as u64;

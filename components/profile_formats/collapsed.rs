@@ -210,8 +210,8 @@ impl<'a> Stacks<'a> {
         }
     }
 
-    /// That of all lines with a stack, in bytes, but for what is escaped at a root and for counts of more than a
-    /// digit. Nothing of the text is made for it.
+    /// The least length of all lines with a stack, in bytes: counts are taken for one digit, and nothing at a root for
+    /// escaped. None of the text is made for this.
     fn length(&self) -> u64 {
         const SPACE_DIGIT_AND_END: u64 = 3;
         let mut length: u64 = 0;

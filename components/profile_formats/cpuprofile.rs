@@ -381,7 +381,7 @@ pub fn prepare(recording: &Recording) -> Result<impl Text, WriteError> {
 }
 
 impl Nodes<'_> {
-    /// That of the text, in bytes: it is so long at least.
+    /// The least length of the text, in bytes.
     fn least_length(&self) -> u64 {
         /// A node has the names of its members and two names; a sample, its id and the time since the last one.
         const NODE: usize = 100;

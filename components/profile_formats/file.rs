@@ -155,7 +155,7 @@ fn write_beside(
                 options.open(path)
             })
             .map_err(|error| match error.kind() {
-                // That of the file itself may be had.
+                // The person may write the file itself, so the error names the folder.
                 ErrorKind::PermissionDenied => {
                     let folder = folder.display();
                     let problem = format!("no file can be made in {folder}: {error}");

@@ -14,7 +14,7 @@ pub struct Sink<'a> {
 }
 
 impl<'a> Sink<'a> {
-    /// Of what is written to it nothing is kept.
+    /// Counts what is written to it, and keeps nothing.
     pub fn counting(max_bytes: u64) -> Self {
         Self {
             bytes: 0,

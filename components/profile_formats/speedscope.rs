@@ -307,7 +307,7 @@ impl<'a> SharedFrames<'a> {
         shared
     }
 
-    /// That of their text, in bytes: it is so long at least.
+    /// The least length of their text, in bytes.
     fn least_length(&self) -> u64 {
         let lengths = self.frames.iter().map(|frame| {
             let file = frame.file.map_or(0, |file| self.files[file].len());
@@ -317,7 +317,7 @@ impl<'a> SharedFrames<'a> {
     }
 }
 
-/// That of the samples' text, in bytes: it is so long at least.
+/// The least length of the samples' text, in bytes.
 fn least_length(event_loop: &EventLoop) -> u64 {
     // A place in the table and a comma for each frame; brackets, a weight and two commas.
     let lengths = stretches(event_loop.samples()).map(|(sample, _)| {
