@@ -586,6 +586,11 @@ const MOST_UNWALKABLE: u64 = 10;
 const LEAVING: &CStr = c"frames are being left";
 /// In a thousand walks of a program of `THROWING`, so many may fall into that.
 const MOST_LEAVING: u64 = 400;
+/// What a walk says that has taken something else for a function's frame: the next such word may be an address.
+const MISTAKEN: [&CStr; 2] = [
+    c"a function's frame has no script",
+    c"a frame is not of the function whose code runs",
+];
 /// What does little else than to leave frames by exceptions.
 const THROWING: [&str; 3] = ["generators", "exceptions", "webAssembly"];
 
@@ -664,6 +669,12 @@ fn walk_everywhere(walker: Walker, own: &Range<usize>) {
                     "{called} after {runs}: {:?}, and {} walked",
                     stepper.unwalkable,
                     stepper.walked
+                );
+                let is_mistaken = |reason: &&CStr| stepper.unwalkable(reason).0 > 0;
+                assert!(
+                    !MISTAKEN.iter().any(is_mistaken),
+                    "{called} after {runs}: {:?}",
+                    stepper.unwalkable
                 );
                 assert!(stepper.guarded > 0, "{called} after {runs}");
                 seen.extend(stacks.into_iter().flatten().filter(is_line));
