@@ -93,7 +93,7 @@ struct EngineMemory {
 static WALKING: AtomicI32 = AtomicI32::new(0);
 /// What it has written to nevertheless, and how often.
 static WRITTEN: AtomicUsize = AtomicUsize::new(0);
-/// The instruction that did so last, beyond the beginning of this program.
+/// The instruction that did so last; 0 if a number was not counted back.
 static WRITER: AtomicUsize = AtomicUsize::new(0);
 static WRITES: AtomicU64 = AtomicU64::new(0);
 
@@ -237,7 +237,7 @@ unsafe extern "C" fn on_fault(
 fn is_count(pc: usize) -> bool {
     const LOCK: u8 = 0xf0;
     const INCREMENT_OR_DECREMENT: u8 = 0xff;
-    // SAFETY: it is the instruction that has just been run.
+    // SAFETY: it is the instruction that was about to write, which was read to be run.
     let instruction = unsafe { (pc as *const [u8; 4]).read_unaligned() };
     let [LOCK, 0x48 | 0x49, INCREMENT_OR_DECREMENT, operands] = instruction else {
         return false;
@@ -656,7 +656,7 @@ fn walk_everywhere(walker: Walker, own: &Range<usize>) {
                     0,
                     "{called} after {runs}: the walk has written to {:x}, at {:x} of this program",
                     WRITTEN.load(Ordering::SeqCst),
-                    WRITER.load(Ordering::SeqCst) - program_start()
+                    WRITER.load(Ordering::SeqCst).saturating_sub(program_start())
                 );
                 let (leaving, others) = stepper.unwalkable(LEAVING);
                 let most_leaving = match is_stock && THROWING.contains(&called) {
