@@ -222,6 +222,13 @@ SERVO_PANICS = (
         re.compile(r"`Err` value: Disconnected \(thread .*/dom/window/window\.rs" + _PLACE),
     ),
     Exemption(
+        "embedder-gone",
+        "A page has a message for the embedder, a change of its address perhaps, and the browser has gone.",
+        ENDING,
+        4,
+        re.compile(r"`Err` value: Disconnected \(thread .*/dom/globalscope/globalscope\.rs" + _PLACE),
+    ),
+    Exemption(
         "fonts-gone",
         "A page is laid out, and what has the fonts has gone.",
         ENDING,

@@ -74,17 +74,23 @@ const makesPrograms = !changesEngine && !isIdle;
 const programs = [];
 let programsMade = 0;
 
-// Ways to define the functions of a text.
+// A function of the global object. `globalThis` is the window of another document once this one was navigated away from.
+function globalFunction(name) {
+    return (0, eval)(name);
+}
+
+// Ways to define the functions of a text. Each gives the one that is called first.
 const DEFINITIONS = {
-    eval(text) {
+    eval(text, entry) {
         (0, eval)(text);
+        return globalFunction(entry);
     },
 
-    function(text, names) {
-        new Function(`${text}\nObject.assign(globalThis, { ${names.join(", ")} });`)();
+    function(text, entry) {
+        return new Function(`${text}\nreturn ${entry};`)();
     },
 
-    script(text) {
+    script(text, entry) {
         if (hasDocument) {
             const script = document.createElement("script");
             script.textContent = text;
@@ -95,6 +101,7 @@ const DEFINITIONS = {
             importScripts(url);
             URL.revokeObjectURL(url);
         }
+        return globalFunction(entry);
     },
 };
 
@@ -105,9 +112,7 @@ function makeProgram() {
     const program = maker.make(functions);
     // It may be called by way of a frame, too.
     callGraph.add(`${program.edges}\nrunInFrame > ${program.entry}`);
-    const names = Array.from({ length: functions }, (_, i) => `${prefix}${i}`);
-    DEFINITIONS[random.oneOf(Object.keys(DEFINITIONS))](program.text, names);
-    program.run = globalThis[program.entry];
+    program.run = DEFINITIONS[random.oneOf(Object.keys(DEFINITIONS))](program.text, program.entry);
     programs.push(program);
     if (programs.length > MOST_PROGRAMS) {
         const [dropped] = programs.splice(random.below(programs.length), 1);
