@@ -81,16 +81,20 @@ function globalFunction(name) {
 
 // Ways to define the functions of a text. Each gives the one that is called first.
 const DEFINITIONS = {
-    eval(text, entry) {
+    eval(text, names, entry) {
         (0, eval)(text);
         return globalFunction(entry);
     },
 
-    function(text, entry) {
-        return new Function(`${text}\nreturn ${entry};`)();
+    function(text, names, entry) {
+        const list = `{ ${names.join(", ")} }`;
+        const functions = new Function(`${text}\nreturn ${list};`)();
+        // They call each other by their global names, too.
+        (0, eval)(`var ${names.join(", ")}; functions => { (${list} = functions); }`)(functions);
+        return functions[entry];
     },
 
-    script(text, entry) {
+    script(text, names, entry) {
         if (hasDocument) {
             const script = document.createElement("script");
             script.textContent = text;
@@ -112,7 +116,8 @@ function makeProgram() {
     const program = maker.make(functions);
     // It may be called by way of a frame, too.
     callGraph.add(`${program.edges}\nrunInFrame > ${program.entry}`);
-    program.run = DEFINITIONS[random.oneOf(Object.keys(DEFINITIONS))](program.text, program.entry);
+    const names = Array.from({ length: functions }, (_, i) => `${prefix}${i}`);
+    program.run = DEFINITIONS[random.oneOf(Object.keys(DEFINITIONS))](program.text, names, program.entry);
     programs.push(program);
     if (programs.length > MOST_PROGRAMS) {
         const [dropped] = programs.splice(random.below(programs.length), 1);
