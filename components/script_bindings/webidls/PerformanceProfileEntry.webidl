@@ -10,5 +10,6 @@ interface PerformanceProfileEntry : PerformanceEntry {
   readonly attribute boolean bufferFull;
   // What stop() gives: a ProfilerTrace or an ArrayBuffer.
   [Throws] readonly attribute object trace;
-  [Default] object toJSON();
+  // All attributes but the trace, which is large.
+  [Throws] object toJSON();
 };

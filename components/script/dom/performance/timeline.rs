@@ -10,6 +10,10 @@
 
 use std::cell::Cell;
 
+use js::context::JSContext;
+use js::conversions::ConversionResult;
+use js::jsapi::IsCallable;
+use js::rust::HandleValue;
 use strum::VariantArray;
 
 use super::{Performance, PerformanceEntryList};
@@ -17,6 +21,7 @@ use crate::dom::bindings::codegen::Bindings::PerformanceResourceTimingBinding::P
 pub(crate) use crate::dom::bindings::codegen::Bindings::PerformanceTimelineBinding::{
     PerformanceEntryFilterOptions, PerformanceObserverCallbackOptions,
 };
+use crate::dom::bindings::error::{Error, Fallible};
 use crate::dom::bindings::inheritance::Castable;
 use crate::dom::bindings::root::DomRoot;
 use crate::dom::performance::performanceentry::{EntryType, PerformanceEntry};
@@ -50,6 +55,16 @@ impl DroppedEntries {
 }
 
 impl Performance {
+    /// Whether an observer waits for profile entries.
+    pub(crate) fn is_observed_for_profiles(&self) -> bool {
+        // Garbage may be collected while an observer is being added.
+        self.observers.try_borrow().map_or(true, |observers| {
+            observers
+                .iter()
+                .any(|observer| observer.entry_types.contains(&EntryType::Profile))
+        })
+    }
+
     /// <https://w3c.github.io/performance-timeline/#determine-if-a-performance-entry-buffer-is-full>
     ///
     /// An entry of this type was just added to the buffer; if that was full before, it goes again.
@@ -94,6 +109,30 @@ impl Performance {
         PerformanceObserverCallbackOptions {
             droppedEntriesCount: dropped_entries_count,
         }
+    }
+}
+
+/// The argument of `getEntries()` as a filter. Today's `getEntries()` has no argument, and engines ignore what they are
+/// given. So this ignores what is no dictionary of the 2015 draft: what is no object, and functions, which have a
+/// `name` for other reasons.
+pub(crate) fn entry_filter(
+    cx: &mut JSContext,
+    argument: HandleValue,
+) -> Fallible<PerformanceEntryFilterOptions> {
+    let is_dictionary = argument.is_object() && {
+        // SAFETY: the value is an object, which its handle roots.
+        #[expect(unsafe_code)]
+        unsafe {
+            !IsCallable(argument.to_object())
+        }
+    };
+    if !is_dictionary {
+        return Ok(PerformanceEntryFilterOptions::empty());
+    }
+    match PerformanceEntryFilterOptions::new(cx, argument) {
+        Ok(ConversionResult::Success(filter)) => Ok(filter),
+        Ok(ConversionResult::Failure(message)) => Err(Error::Type(message.into_owned())),
+        Err(()) => Err(Error::JSFailed),
     }
 }
 

@@ -18,7 +18,11 @@ use servo_base::id::BrowsingContextId;
 
 use super::collections;
 
-thread_local!(static EVENT_LOOP: RefCell<Option<EventLoop>> = const { RefCell::new(None) });
+thread_local! {
+    static EVENT_LOOP: RefCell<Option<EventLoop>> = const { RefCell::new(None) };
+    /// Sessions of profilers that were collected.
+    static ABANDONED: RefCell<Vec<Session>> = const { RefCell::new(Vec::new()) };
+}
 
 /// Called when the thread's runtime has been made.
 #[expect(unsafe_code)]
@@ -36,6 +40,21 @@ pub(crate) fn enter(cx: *mut RawJSContext) {
 /// Called when the thread's last script has returned, before its runtime is destroyed.
 pub(crate) fn leave() {
     EVENT_LOOP.with(|event_loop| event_loop.take());
+    end_abandoned();
+}
+
+/// Keeps the session of a profiler that is being collected until [`end_abandoned`] is called, when the engine can be
+/// told of its end. After the thread's runtime has gone there is nobody to be told.
+pub(super) fn abandon(session: Session) {
+    if EVENT_LOOP.with(|event_loop| event_loop.borrow().is_some()) {
+        ABANDONED.with(|abandoned| abandoned.borrow_mut().push(session));
+    }
+}
+
+/// Ends the sessions of profilers that were collected.
+pub(super) fn end_abandoned() {
+    let sessions = ABANDONED.with(|abandoned| abandoned.take());
+    drop(sessions);
 }
 
 /// Starts a session of the realm that the thread's context is in.
@@ -44,6 +63,8 @@ pub(super) fn start(
     browsing_context: Option<BrowsingContextId>,
     on_end: impl FnOnce(Ended) + Send + 'static,
 ) -> Result<Session, StartError> {
+    // They count among those that run.
+    end_abandoned();
     EVENT_LOOP.with(|event_loop| match &*event_loop.borrow() {
         Some(event_loop) => event_loop.start(options, browsing_context, on_end),
         None => Err(StartError::NoRealm),

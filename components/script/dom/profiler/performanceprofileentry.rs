@@ -4,24 +4,30 @@
 
 //! A finished session in the performance timeline, and the trace as the page gets it.
 
+use std::ffi::CStr;
+
 use dom_struct::dom_struct;
 use js::context::JSContext;
 use js::conversions::ToJSValConvertible;
 use js::jsapi::{Heap, JSObject};
 use js::jsval::UndefinedValue;
-use js::rust::MutableHandleObject;
+use js::rust::wrappers2::JS_NewPlainObject;
+use js::rust::{HandleObject, MutableHandleObject};
 use js::typedarray::ArrayBufferU8;
 use js_profiler_traits::Trace;
 use script_bindings::cell::DomRefCell;
 use script_bindings::reflector::reflect_dom_object;
+use script_bindings::utils::define_dictionary_property;
 use servo_base::cross_process_instant::CrossProcessInstant;
 use time::Duration;
 
 use super::profilertrace::profiler_trace;
 use crate::dom::bindings::buffer_source::create_buffer_source;
 use crate::dom::bindings::codegen::Bindings::PerformanceBinding::DOMHighResTimeStamp;
+use crate::dom::bindings::codegen::Bindings::PerformanceEntryBinding::PerformanceEntryMethods;
 use crate::dom::bindings::codegen::Bindings::PerformanceProfileEntryBinding::PerformanceProfileEntryMethods;
 use crate::dom::bindings::error::{Error, Fallible};
+use crate::dom::bindings::inheritance::Castable;
 use crate::dom::bindings::num::Finite;
 use crate::dom::bindings::reflector::DomGlobal;
 use crate::dom::bindings::root::DomRoot;
@@ -142,4 +148,39 @@ impl PerformanceProfileEntryMethods<crate::DomTypeHolder> for PerformanceProfile
         retval.set(self.trace.get());
         Ok(())
     }
+
+    /// The default toJSON steps of <https://webidl.spec.whatwg.org/#default-tojson-steps>, without the trace: pages
+    /// make JSON of all their entries.
+    fn ToJSON(&self, cx: &mut JSContext, mut retval: MutableHandleObject) -> Fallible<()> {
+        let entry = self.upcast::<PerformanceEntry>();
+        // SAFETY: the context is in the realm of the function that was called.
+        #[expect(unsafe_code)]
+        let object = unsafe { JS_NewPlainObject(cx) };
+        rooted!(&in(cx) let object = object);
+        if object.is_null() {
+            return Err(Error::JSFailed);
+        }
+        let object_handle = object.handle();
+        add_member(cx, object_handle, c"name", entry.Name())?;
+        add_member(cx, object_handle, c"entryType", entry.EntryType())?;
+        let start_time = entry.StartTime(cx);
+        add_member(cx, object_handle, c"startTime", start_time)?;
+        add_member(cx, object_handle, c"duration", entry.Duration())?;
+        add_member(cx, object_handle, c"sampleInterval", self.SampleInterval())?;
+        add_member(cx, object_handle, c"sampleCount", self.SampleCount())?;
+        add_member(cx, object_handle, c"bufferFull", self.BufferFull())?;
+        retval.set(object.get());
+        Ok(())
+    }
+}
+
+fn add_member(
+    cx: &mut JSContext,
+    object: HandleObject,
+    name: &CStr,
+    value: impl ToJSValConvertible,
+) -> Fallible<()> {
+    rooted!(&in(cx) let mut js_value = UndefinedValue());
+    value.to_jsval(cx, js_value.handle_mut());
+    define_dictionary_property(cx, object, name, js_value.handle()).map_err(|()| Error::JSFailed)
 }

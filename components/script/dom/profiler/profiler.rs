@@ -6,8 +6,12 @@
 
 use std::cell::{Cell, RefCell};
 use std::ffi::CString;
+use std::ops::Deref;
 use std::ptr;
+use std::rc::Rc;
+use std::time::Instant;
 
+use crossbeam_channel::Receiver;
 use dom_struct::dom_struct;
 use js::context::JSContext;
 use js::jsapi::JSObject;
@@ -16,13 +20,14 @@ use js::rust::{HandleObject, HandleValue};
 use js_profiler::{Ended, Failure, Session, SessionOptions, StartError, compress};
 use js_profiler_traits::{preferences, supported_interval};
 use script_bindings::cell::DomRefCell;
-use script_bindings::reflector::reflect_dom_object_with_proto;
+use script_bindings::reflector::reflect_weak_referenceable_dom_object_with_proto;
 use servo_base::cross_process_instant::CrossProcessInstant;
 use stylo_atoms::Atom;
 
 use super::event_loop;
 use super::markers::marker_filter;
 use super::performanceprofileentry::{CapturedTrace, FinishedSession, PerformanceProfileEntry};
+use super::profilingstate::ProfilerId;
 use crate::dom::bindings::codegen::Bindings::PerformanceBinding::DOMHighResTimeStamp;
 use crate::dom::bindings::codegen::Bindings::PerformanceProfileEntryBinding::PerformanceProfileEntryMethods;
 use crate::dom::bindings::codegen::Bindings::ProfilerBinding::{
@@ -34,16 +39,18 @@ use crate::dom::bindings::inheritance::Castable;
 use crate::dom::bindings::num::Finite;
 use crate::dom::bindings::refcounted::Trusted;
 use crate::dom::bindings::reflector::DomGlobal;
-use crate::dom::bindings::root::{DomRoot, MutNullableDom};
+use crate::dom::bindings::root::{Dom, DomRoot, MutNullableDom};
 use crate::dom::bindings::str::DOMString;
 use crate::dom::errorevent::ErrorEvent;
 use crate::dom::event::{Event, EventBubbles, EventCancelable};
 use crate::dom::eventtarget::EventTarget;
 use crate::dom::globalscope::GlobalScope;
-use crate::dom::performance::performance::ToDOMHighResTimeStamp;
+use crate::dom::performance::performance::{Performance, ToDOMHighResTimeStamp};
 use crate::dom::performance::performanceentry::PerformanceEntry;
 use crate::dom::promise::{Promise, RootedPromise, TracedPromise};
 use crate::dom::window::Window;
+use crate::realms::enter_auto_realm;
+use crate::tasks::task_source::SendableTaskSource;
 
 /// Told to pages that recognise a refusal by its message, as Chromium's.
 const NOT_ALLOWED: &str = "JS profiling is disabled by Document Policy.";
@@ -52,6 +59,15 @@ const NOT_ALLOWED: &str = "JS profiling is disabled by Document Policy.";
 #[dom_struct]
 pub(crate) struct Profiler {
     eventtarget: EventTarget,
+    /// How tasks find it, which must not keep it alive.
+    #[no_trace]
+    #[ignore_malloc_size_of = "Holds nothing"]
+    id: ProfilerId,
+    /// The timeline that gets the session's entry.
+    performance: Dom<Performance>,
+    #[no_trace]
+    #[ignore_malloc_size_of = "Holds nothing"]
+    way_in: WayIn,
     /// Milliseconds.
     sample_interval: f64,
     /// Of the session's entry in the performance timeline.
@@ -63,15 +79,28 @@ pub(crate) struct Profiler {
     #[no_trace]
     end_time: Cell<Option<CrossProcessInstant>>,
     stopped: Cell<bool>,
+    /// Whether `samplebufferfull` was fired.
     buffer_full: Cell<bool>,
     #[no_trace]
     #[ignore_malloc_size_of = "A few ids; the sampling thread has the rest"]
-    session: RefCell<SessionState>,
-    /// What `stop()` gave the first time it was called.
+    session: SessionCell,
+    /// What `stop()` returned the first time it was called.
     promise: DomRefCell<Option<TracedPromise>>,
     /// Has the trace, once it came.
     entry: MutNullableDom<PerformanceProfileEntry>,
 }
+
+/// What a page made a profiler by.
+#[derive(Clone, Copy, PartialEq)]
+enum WayIn {
+    /// `new Profiler()`. A second `stop()` is an error.
+    Constructor,
+    /// `performance.profile()` of the 2018 draft, where every `stop()` has the same promise.
+    Draft,
+}
+
+/// A trace on its way from the sampling thread, or why there is none.
+type Captured = Result<(usize, CapturedTrace), Failure>;
 
 /// The session as its profiler has it.
 #[derive(Default)]
@@ -80,9 +109,11 @@ enum SessionState {
     #[default]
     Gone,
     /// It was not stopped yet. Its buffer may be full.
-    Started(Session),
-    /// Its trace is on the way, or in the entry.
-    Finished,
+    Started(Started),
+    /// Its trace is on the way.
+    Finished(Receiver<Captured>),
+    /// Its trace is in the entry.
+    Done,
     /// It has no trace, and this is why.
     Failed(String),
 }
@@ -90,8 +121,40 @@ enum SessionState {
 impl SessionState {
     fn started(&self) -> Option<&Session> {
         match self {
-            Self::Started(session) => Some(session),
-            Self::Gone | Self::Finished | Self::Failed(_) => None,
+            Self::Started(started) => Some(&started.session),
+            Self::Gone | Self::Finished(_) | Self::Done | Self::Failed(_) => None,
+        }
+    }
+}
+
+/// A session that was not stopped yet.
+struct Started {
+    session: Session,
+    task_source: SendableTaskSource,
+}
+
+/// The session of a profiler, which ends when the profiler is collected.
+#[derive(Default)]
+struct SessionCell(RefCell<SessionState>);
+
+impl Deref for SessionCell {
+    type Target = RefCell<SessionState>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl Drop for SessionCell {
+    fn drop(&mut self) {
+        if let SessionState::Started(started) = self.0.take() {
+            // Garbage is being collected, or the thread ends. The engine's mode cannot change now.
+            event_loop::abandon(started.session);
+            started
+                .task_source
+                .queue(task!(end_abandoned_sessions: move || {
+                    event_loop::end_abandoned();
+                }));
         }
     }
 }
@@ -104,9 +167,17 @@ struct StartOptions {
 }
 
 impl Profiler {
-    fn new_inherited(options: StartOptions) -> Profiler {
+    fn new_inherited(
+        id: ProfilerId,
+        performance: &Performance,
+        way_in: WayIn,
+        options: StartOptions,
+    ) -> Profiler {
         Profiler {
             eventtarget: EventTarget::new_inherited(),
+            id,
+            performance: Dom::from_ref(performance),
+            way_in,
             sample_interval: options.session.sample_interval.as_secs_f64() * 1000.,
             name: options.name,
             format: options.format,
@@ -114,17 +185,18 @@ impl Profiler {
             end_time: Cell::new(None),
             stopped: Cell::new(false),
             buffer_full: Cell::new(false),
-            session: RefCell::default(),
+            session: SessionCell::default(),
             promise: DomRefCell::new(None),
             entry: MutNullableDom::default(),
         }
     }
 
-    /// A profiler of the current realm, with a running session.
+    /// A profiler of the global's realm, with a running session.
     fn start(
         cx: &mut JSContext,
         global: &GlobalScope,
         proto: Option<HandleObject>,
+        way_in: WayIn,
         options: StartOptions,
     ) -> Fallible<DomRoot<Profiler>> {
         // The page's script can remove the frame of this global before it calls, and while its options are read.
@@ -135,16 +207,26 @@ impl Profiler {
         {
             return Err(document_is_gone());
         }
+        // The session is of the realm that the context is in.
+        let mut realm = enter_auto_realm(cx, global);
+        let cx = &mut realm.current_realm();
         let session_options = options.session;
-        let profiler = Box::new(Profiler::new_inherited(options));
-        let profiler = reflect_dom_object_with_proto(cx, profiler, global, proto);
-        // The sampling thread holds the profiler until the session ends: a page may drop its own
-        // reference and wait for the event.
-        let trusted_profiler = Trusted::new(&*profiler);
+        let id = global.profiling().next_id();
         let task_source = global
             .task_manager()
-            .dom_manipulation_task_source()
+            .performance_timeline_task_source()
             .to_sendable();
+        let sampled_task_source = task_source.clone();
+        let performance = global.performance(cx);
+        let profiler = Profiler::new_inherited(id, &performance, way_in, options);
+        let profiler = reflect_weak_referenceable_dom_object_with_proto(
+            cx,
+            Rc::new(profiler),
+            global,
+            proto,
+        );
+        // By its id, since a profiler that nobody can observe is collected.
+        let trusted_global = Trusted::new(global);
         let browsing_context = global
             .downcast::<Window>()
             .and_then(Window::undiscarded_window_proxy)
@@ -153,12 +235,16 @@ impl Profiler {
             Ended::BufferFull => {
                 let time = CrossProcessInstant::now();
                 task_source.queue(task!(fire_samplebufferfull: move |cx| {
-                    trusted_profiler.root().sample_buffer_full(cx, time);
+                    if let Some(profiler) = trusted_global.root().profiling().find(id) {
+                        profiler.sample_buffer_full(cx, time);
+                    }
                 }));
             },
             Ended::Failed(failure) => {
                 task_source.queue(task!(fire_error: move |cx| {
-                    trusted_profiler.root().fail(cx, &failure);
+                    if let Some(profiler) = trusted_global.root().profiling().find(id) {
+                        profiler.fail(cx, &failure);
+                    }
                 }));
             },
         };
@@ -174,27 +260,49 @@ impl Profiler {
                     ))),
                 }
             })?;
-        profiler.session.replace(SessionState::Started(session));
+        profiler.session.replace(SessionState::Started(Started {
+            session,
+            task_source: sampled_task_source,
+        }));
         global.profiling().add(&profiler);
         Ok(profiler)
     }
 
-    /// Fires the event of step 1 of <https://wicg.github.io/js-self-profiling/#dfn-take-a-sample>, and
-    /// finishes the session if no listener does: its entry is for those who only observe.
-    fn sample_buffer_full(&self, cx: &mut JSContext, time: CrossProcessInstant) {
-        // stop() may have been called while this task was on its way.
-        if let Some(session) = self.session.borrow().started() {
-            session.note_ended();
-        }
-        self.stopped.set(true);
-        self.buffer_full.set(true);
-        self.end_at(time);
-        self.upcast::<EventTarget>()
-            .fire_event(cx, Atom::from("samplebufferfull"));
-        self.finish(cx);
+    pub(super) fn id(&self) -> ProfilerId {
+        self.id
     }
 
-    /// What the first call of `stop()` gave, and every later one gives.
+    /// Whether anybody could see that this profiler is gone, though nobody refers to it.
+    pub(super) fn is_observable(&self) -> bool {
+        // Garbage may be collected while this is being changed.
+        let waits_for_trace = self
+            .promise
+            .try_borrow()
+            .map_or(true, |promise| promise.is_some());
+        waits_for_trace ||
+            self.upcast::<EventTarget>().may_have_listeners() ||
+            self.performance.is_observed_for_profiles()
+    }
+
+    /// Step 1 of <https://wicg.github.io/js-self-profiling/#dfn-take-a-sample>. Finishes the session if no listener does:
+    /// its entry is for those who only observe.
+    fn sample_buffer_full(&self, cx: &mut JSContext, time: CrossProcessInstant) {
+        match &*self.session.borrow() {
+            SessionState::Started(started) => started.session.note_ended(),
+            // stop() was called while this task was on its way.
+            _ => return,
+        }
+        self.buffer_full.set(true);
+        self.end_at(time);
+        // Step 1.1. Fire an event named samplebufferfull.
+        self.upcast::<EventTarget>()
+            .fire_event(cx, Atom::from("samplebufferfull"));
+        // Step 1.2. Set the session's state to stopped.
+        self.stopped.set(true);
+        self.finish();
+    }
+
+    /// What the first call of `stop()` returned.
     fn promise(&self, cx: &JSContext) -> Option<RootedPromise> {
         let promise = self.promise.borrow();
         promise.as_ref().map(|promise| promise.root(cx))
@@ -206,9 +314,9 @@ impl Profiler {
     fn fail(&self, cx: &mut JSContext, failure: &Failure) {
         // Both the end of the session and the trace that did not come may say so.
         match &*self.session.borrow() {
-            SessionState::Gone | SessionState::Failed(_) => return,
-            SessionState::Started(session) => session.note_ended(),
-            SessionState::Finished => {},
+            SessionState::Gone | SessionState::Done | SessionState::Failed(_) => return,
+            SessionState::Started(started) => started.session.note_ended(),
+            SessionState::Finished(_) => {},
         }
         let message = format!("The profiler failed: {failure}");
         self.session.replace(SessionState::Failed(message.clone()));
@@ -241,29 +349,26 @@ impl Profiler {
         self.end_time.set(Some(first));
     }
 
-    /// Asks a session that has not finished for its trace, which comes in a task on the DOM manipulation
-    /// task source: tasks on the performance timeline's are held back while there are others, which in a
-    /// busy page may be for ever. That task is behind the one of the event, if there is one.
-    fn finish(&self, cx: &mut JSContext) {
+    /// Asks a session that has not finished for its trace, which comes in a task on the performance timeline task
+    /// source. That task is behind the one of the event, if there is one.
+    fn finish(&self) {
         if self.session.borrow().started().is_none() {
             return;
         }
-        let SessionState::Started(session) = self.session.replace(SessionState::Finished) else {
+        let (sender, receiver) = crossbeam_channel::bounded(1);
+        let SessionState::Started(Started {
+            session,
+            task_source,
+        }) = self.session.replace(SessionState::Finished(receiver))
+        else {
             return;
         };
-        let global = self.global();
-        let task_source = global
-            .task_manager()
-            .dom_manipulation_task_source()
-            .to_sendable();
         let trusted_profiler = Trusted::new(self);
-        let take_trace = move |captured: Result<(usize, CapturedTrace), Failure>| {
+        let take_trace = move |captured: Captured| {
+            // Whoever unloads the document may wait for it, and take it before the task does.
+            let _ = sender.send(captured);
             task_source.queue(task!(take_trace: move |cx| {
-                let profiler = trusted_profiler.root();
-                match captured {
-                    Ok((sample_count, trace)) => profiler.take_trace(cx, sample_count, trace),
-                    Err(failure) => profiler.fail(cx, &failure),
-                }
+                trusted_profiler.root().take_arrived_trace(cx);
             }));
         };
         match self.format {
@@ -271,7 +376,7 @@ impl Profiler {
                 take_trace(trace.map(|trace| (trace.samples.len(), CapturedTrace::Default(trace))));
             }),
             ProfilerTraceFormat::Json_gzip => {
-                let time_origin = global.performance(cx).time_origin();
+                let time_origin = self.performance.time_origin();
                 let timestamp = move |time: CrossProcessInstant| {
                     *(time - time_origin).to_dom_high_res_time_stamp()
                 };
@@ -288,9 +393,52 @@ impl Profiler {
         }
     }
 
-    /// Queues the entry of the finished session, and resolves the promise that `stop()` gave. In this
+    /// Takes the trace if it has arrived and nobody took it yet.
+    fn take_arrived_trace(&self, cx: &mut JSContext) {
+        let captured = match &*self.session.borrow() {
+            SessionState::Finished(receiver) => receiver.try_recv().ok(),
+            _ => None,
+        };
+        if let Some(captured) = captured {
+            self.take_captured(cx, captured);
+        }
+    }
+
+    /// Waits for the trace if the page does. If it does not arrive before the deadline, there will be none.
+    pub(super) fn wait_for_trace(&self, cx: &mut JSContext, deadline: Instant) {
+        let captured = match &*self.session.borrow() {
+            SessionState::Finished(receiver) => receiver.recv_deadline(deadline).ok(),
+            _ => return,
+        };
+        if let Some(captured) = captured {
+            return self.take_captured(cx, captured);
+        }
+        let message = "The trace was not there in time, and the document or worker ends.";
+        self.session
+            .replace(SessionState::Failed(message.to_owned()));
+        self.global().profiling().remove(self);
+        if let Some(promise) = self.promise(cx) {
+            promise.reject_error(cx, Error::Timeout(Some(message.to_owned())));
+        }
+    }
+
+    /// Whether the page waits for a trace that has not arrived.
+    pub(super) fn is_waited_for(&self) -> bool {
+        let is_on_the_way = matches!(&*self.session.borrow(), SessionState::Finished(_));
+        is_on_the_way && self.promise.borrow().is_some()
+    }
+
+    fn take_captured(&self, cx: &mut JSContext, captured: Captured) {
+        match captured {
+            Ok((sample_count, trace)) => self.take_trace(cx, sample_count, trace),
+            Err(failure) => self.fail(cx, &failure),
+        }
+    }
+
+    /// Queues the entry of the finished session, and resolves the promise that `stop()` returned. In this
     /// order: the page's reaction finds the entry.
     fn take_trace(&self, cx: &mut JSContext, sample_count: usize, trace: CapturedTrace) {
+        self.session.replace(SessionState::Done);
         let global = self.global();
         global.profiling().remove(self);
         let session = FinishedSession {
@@ -303,8 +451,7 @@ impl Profiler {
         };
         let entry = PerformanceProfileEntry::new(cx, &global, session, trace);
         self.entry.set(Some(&entry));
-        global
-            .performance(cx)
+        self.performance
             .queue_entry(entry.upcast::<PerformanceEntry>());
         if let Some(promise) = self.promise(cx) {
             resolve_with_trace(cx, &promise, &entry);
@@ -367,12 +514,15 @@ pub(crate) fn profile(
     global: &GlobalScope,
     options: &ProfilerInitOptions,
 ) -> RootedPromise {
+    // That of `this`, of whatever realm the function is.
+    let mut realm = enter_auto_realm(cx, global);
+    let cx = &mut realm.current_realm();
     let promise = Promise::new_in_realm(cx);
     let started = start_options(global, options).and_then(|options| {
         if !global.profiling().may_profile(cx, global) {
             return Err(Error::Security(Some(NOT_ALLOWED.to_owned())));
         }
-        Profiler::start(cx, global, None, options)
+        Profiler::start(cx, global, None, WayIn::Draft, options)
     });
     match started {
         Ok(profiler) => promise.resolve_native(cx, &profiler),
@@ -398,7 +548,7 @@ impl ProfilerMethods<crate::DomTypeHolder> for Profiler {
         }
         // Step 3. Create a new profiling session.
         // Step 4. Return a new Profiler associated with the newly created profiling session.
-        Profiler::start(cx, global, proto, options)
+        Profiler::start(cx, global, proto, WayIn::Constructor, options)
     }
 
     /// <https://wicg.github.io/js-self-profiling/#dom-profiler-sampleinterval>
@@ -413,9 +563,18 @@ impl ProfilerMethods<crate::DomTypeHolder> for Profiler {
 
     /// <https://wicg.github.io/js-self-profiling/#dom-profiler-stop>
     fn Stop(&self, cx: &mut CurrentRealm) -> RootedPromise {
-        // Step 1. If the associated profiling session's state is stopped, return the ProfilerTrace
-        // captured by the session.
+        // That of `this`, of whatever realm the function is.
+        let mut realm = enter_auto_realm(cx, self);
+        let cx = &mut realm.current_realm();
+        // Step 1. If the session's state is stopped, return a promise rejected with an InvalidStateError. A session
+        // that its full buffer has stopped has a trace all the same, which nobody could get otherwise.
         if let Some(promise) = self.promise(cx) {
+            if self.way_in == WayIn::Draft {
+                return promise;
+            }
+            let promise = Promise::new_in_realm(cx);
+            let message = "The profiler was stopped already.".to_owned();
+            promise.reject_error(cx, Error::InvalidState(Some(message)));
             return promise;
         }
         let promise = Promise::new_in_realm(cx);
@@ -428,7 +587,7 @@ impl ProfilerMethods<crate::DomTypeHolder> for Profiler {
         let error = match &*self.session.borrow() {
             SessionState::Gone => Some(document_is_gone()),
             SessionState::Failed(message) => Some(Error::Operation(Some(message.clone()))),
-            SessionState::Started(_) | SessionState::Finished => None,
+            SessionState::Started(_) | SessionState::Finished(_) | SessionState::Done => None,
         };
         if let Some(error) = error {
             promise.reject_error(cx, error);
@@ -438,7 +597,7 @@ impl ProfilerMethods<crate::DomTypeHolder> for Profiler {
         self.stopped.set(true);
         self.end_at(CrossProcessInstant::now());
         // Step 3. Return a ProfilerTrace from the profiling session.
-        self.finish(cx);
+        self.finish();
         promise
     }
 

@@ -5,22 +5,32 @@
 //! What a global knows of profiling: whether it may profile, and its running profilers.
 
 use std::cell::Cell;
+use std::time::{Duration, Instant};
 
 use bitflags::bitflags;
 use js::context::JSContext;
+use js::jsapi::JSTracer;
 use js_profiler_traits::{RealmId, preferences};
 use net_traits::policy_container::PolicyContainer;
 use profiling_policy::{Environment, refusal};
 use profiling_policy_traits::ProfilingPolicy;
 use script_bindings::cell::DomRefCell;
+use script_bindings::weakref::WeakRef;
 
 use super::description;
 use crate::dom::bindings::inheritance::Castable;
 use crate::dom::bindings::root::{Dom, DomRoot};
+use crate::dom::bindings::trace::JSTraceable;
 use crate::dom::console::Console;
 use crate::dom::globalscope::GlobalScope;
 use crate::dom::profiler::Profiler;
 use crate::dom::workerglobalscope::WorkerGlobalScope;
+use crate::realms::enter_auto_realm;
+use crate::runtime::job_queue::job_queue_microtask_checkpoint;
+
+/// How long the traces are waited for, all in all, that a page or worker asks for while it ends. A trace takes some
+/// milliseconds, and a page that was left should not keep the next one waiting.
+const LONGEST_WAIT: Duration = Duration::from_millis(500);
 
 bitflags! {
     /// What keeps a global's sessions from taking samples. While nothing does, they run.
@@ -32,6 +42,47 @@ bitflags! {
         const HIDDEN = 1 << 1;
         /// The document's page is not shown by the browser.
         const THROTTLED = 1 << 2;
+    }
+}
+
+/// Of a profiler, among those of its global.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) struct ProfilerId(u64);
+
+/// Those whose session runs, or whose trace is on the way. One that nobody refers to goes on as long as somebody could
+/// see that it is gone, and is collected then.
+#[derive(Default, MallocSizeOf)]
+#[cfg_attr(crown, crown::unrooted_must_root_lint::must_root)]
+struct Profilers(
+    #[ignore_malloc_size_of = "Weak references"] DomRefCell<Vec<(ProfilerId, WeakRef<Profiler>)>>,
+);
+
+// SAFETY: a profiler that is not traced here is known by a weak reference alone.
+#[expect(unsafe_code)]
+unsafe impl JSTraceable for Profilers {
+    unsafe fn trace(&self, tracer: *mut JSTracer) {
+        // Nothing that changes the list collects garbage.
+        let Ok(profilers) = self.0.try_borrow() else {
+            return;
+        };
+        for (_, profiler) in profilers.iter() {
+            if let Some(profiler) = profiler.root()
+                && profiler.is_observable()
+            {
+                // SAFETY: the engine asks for this by its own tracer.
+                unsafe { Dom::from_ref(&*profiler).trace(tracer) };
+            }
+        }
+    }
+}
+
+impl Profilers {
+    fn all(&self) -> Vec<DomRoot<Profiler>> {
+        let profilers = self.0.borrow();
+        profilers
+            .iter()
+            .filter_map(|(_, profiler)| profiler.root())
+            .collect()
     }
 }
 
@@ -48,9 +99,10 @@ pub(crate) struct ProfilingState {
     /// The global's, if it is a window that has had a document.
     #[no_trace]
     realm: Cell<Option<RealmId>>,
-    /// Those whose session runs, or whose trace is on the way. A profiler that the page has lost its last reference
-    /// to goes on until its buffer is full, since the event may have a listener.
-    profilers: DomRefCell<Vec<Dom<Profiler>>>,
+    profilers: Profilers,
+    next_id: Cell<u64>,
+    /// Whether the script of this worker has called `close()`.
+    has_closed_itself: Cell<bool>,
 }
 
 impl ProfilingState {
@@ -98,7 +150,7 @@ impl ProfilingState {
         let mut reasons = self.paused.get();
         reasons.set(reason, paused);
         self.paused.set(reasons);
-        for profiler in self.profilers.borrow().iter() {
+        for profiler in self.profilers.all() {
             profiler.set_paused(!reasons.is_empty());
         }
         if let Some(realm) = self.realm.get() {
@@ -108,24 +160,81 @@ impl ProfilingState {
 
     pub(super) fn add(&self, profiler: &Profiler) {
         profiler.set_paused(!self.paused.get().is_empty());
-        self.profilers.borrow_mut().push(Dom::from_ref(profiler));
+        let mut profilers = self.profilers.0.borrow_mut();
+        profilers.retain(|(_, known)| known.is_alive());
+        profilers.push((profiler.id(), WeakRef::new(profiler)));
+    }
+
+    pub(super) fn next_id(&self) -> ProfilerId {
+        let id = self.next_id.get() + 1;
+        self.next_id.set(id);
+        ProfilerId(id)
+    }
+
+    /// A profiler whose session or trace is expected.
+    pub(super) fn find(&self, id: ProfilerId) -> Option<DomRoot<Profiler>> {
+        let profilers = self.profilers.0.borrow();
+        let (_, profiler) = profilers.iter().find(|(known, _)| *known == id)?;
+        profiler.root()
     }
 
     pub(super) fn remove(&self, profiler: &Profiler) {
         self.profilers
+            .0
             .borrow_mut()
-            .retain(|known| &**known != profiler);
+            .retain(|(known, _)| *known != profiler.id());
+    }
+
+    /// The script of this worker has called `close()`.
+    pub(crate) fn note_own_close(&self) {
+        self.has_closed_itself.set(true);
+    }
+
+    /// Called when a task of a worker is done. After `close()` there is no other, so that what the worker waits for is
+    /// delivered now. The script of a worker that others have terminated is not called again.
+    pub(crate) fn close_worker(&self, cx: &mut JSContext, worker: &WorkerGlobalScope) {
+        if !self.has_closed_itself.take() {
+            return;
+        }
+        let global = worker.upcast::<GlobalScope>();
+        let mut realm = enter_auto_realm(cx, global);
+        // Servo's own checkpoint does nothing in a worker that closes.
+        self.deliver_traces(&mut realm, |cx| {
+            job_queue_microtask_checkpoint(cx, vec![DomRoot::from_ref(global)]);
+        });
+    }
+
+    /// Waits for the traces that the page or worker waits for, for it will not see another task, and lets it react to
+    /// them. Those that do not arrive in time are refused.
+    pub(crate) fn deliver_traces(
+        &self,
+        cx: &mut JSContext,
+        mut perform_a_microtask_checkpoint: impl FnMut(&mut JSContext),
+    ) {
+        let deadline = Instant::now() + LONGEST_WAIT;
+        loop {
+            let mut waited_for = self.profilers.all();
+            waited_for.retain(|profiler| profiler.is_waited_for());
+            if waited_for.is_empty() {
+                return;
+            }
+            // What is asked for by the reactions is waited for as well, while there is time.
+            let is_last = Instant::now() >= deadline;
+            for profiler in waited_for {
+                profiler.wait_for_trace(cx, deadline);
+            }
+            perform_a_microtask_checkpoint(cx);
+            if is_last {
+                return;
+            }
+        }
     }
 
     /// Ends all sessions, because the global goes away. No task brings a trace from now on, so whoever waits for one
     /// is told.
     pub(crate) fn end_sessions(&self, cx: &mut JSContext) {
-        let profilers: Vec<DomRoot<Profiler>> = self
-            .profilers
-            .borrow_mut()
-            .drain(..)
-            .map(|profiler| profiler.as_rooted())
-            .collect();
+        let profilers = self.profilers.all();
+        self.profilers.0.borrow_mut().clear();
         for profiler in profilers {
             profiler.abandon(cx);
         }
