@@ -42,7 +42,8 @@ runTest(async () => {
   }
   return {
     events, handler, stopped, traces,
-    again: await full.stop(),
+    again: await full.stop().catch(error => error.name),
+    profiledAgain: await profiled.stop(),
     otherStopped: other.stopped,
   };
 });

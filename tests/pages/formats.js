@@ -27,7 +27,7 @@ function memberOrders(trace) {
 
 runTest(async () => {
   const options = { sampleInterval: 1, maxBufferSize: 100_000 };
-  const zipped = new Profiler({ ...options, format: "json-gzip" });
+  const zipped = await performance.profile({ ...options, format: "json-gzip" });
   const plain = new Profiler({ ...options, format: "default" });
   const without = await performance.profile(options);
   outer();
@@ -62,10 +62,10 @@ runTest(async () => {
     isOtherPlain: Array.isArray(other.samples),
     orders: [memberOrders(parsed), memberOrders(trace)],
     full: {
-      isSame: entry.trace === await full.stop() && entry.trace === entry.toJSON().trace,
+      isSame: entry.trace === await full.stop(),
       sampleCount: entry.sampleCount,
       samples: JSON.parse(await decompressed(entry.trace)).samples.length,
-      json: JSON.parse(JSON.stringify(entry)).trace,
+      json: "trace" in JSON.parse(JSON.stringify(entry)),
     },
     rejections,
   };

@@ -8,21 +8,32 @@ function stopInside(profiler) {
   return profiler.stop();
 }
 
-runTest(async () => {
-  const profiler = new Profiler({ sampleInterval: 1, maxBufferSize: 1000 });
+async function stopThrice(profiler) {
   const states = [profiler.stopped];
   work(50);
   states.push(profiler.stopped);
   const first = profiler.stop();
   states.push(profiler.stopped);
   const second = stopInside(profiler);
+  second.catch(() => {});
   const trace = await first;
   states.push(profiler.stopped);
   work(20);
-  const third = await profiler.stop();
+  const third = profiler.stop();
+  const nameOf = error => error.name;
   return {
     states,
     arePromises: first instanceof Promise && second instanceof Promise,
-    traces: [trace, await second, third],
+    areSame: [first === second, first === third],
+    trace,
+    later: [await second.catch(nameOf), await third.catch(nameOf)],
+  };
+}
+
+runTest(async () => {
+  const options = { sampleInterval: 1, maxBufferSize: 1000 };
+  return {
+    constructed: await stopThrice(new Profiler(options)),
+    profiled: await stopThrice(await performance.profile(options)),
   };
 });

@@ -35,7 +35,7 @@ fn a_client_collects_section_after_section() {
         assert!(in_busy.count() > 10, "{stacks:?}");
     }
     let manual = &result["manual"];
-    assert_eq!(manual["same"], true);
+    assert_eq!(manual["again"], "InvalidStateError");
     assert_eq!(manual["stopped"], true);
     assert!(Trace::read(&manual["clone"]).has_frame("busy"));
 }

@@ -115,14 +115,25 @@ fn setters_of_the_page_see_nothing_of_a_trace_and_take_nothing_from_it() {
 }
 
 #[test]
-fn stop_called_again_gives_the_trace_again() {
+fn stop_called_again_is_refused_or_has_the_same_promise() {
     let result = visit_allowed("/stop.html");
-    assert_eq!(result["states"], json!([false, false, true, true]));
-    assert_eq!(result["arePromises"], true);
-    let traces = &result["traces"];
-    assert!(!Trace::read(&traces[0]).samples.is_empty());
-    assert_eq!(traces[0], traces[1]);
-    assert_eq!(traces[0], traces[2]);
+    for (way, outcome) in result.as_object().unwrap() {
+        assert_eq!(outcome["states"], json!([false, false, true, true]), "{way}");
+        assert_eq!(outcome["arePromises"], true, "{way}");
+        assert!(!Trace::read(&outcome["trace"]).samples.is_empty(), "{way}");
+    }
+    let constructed = &result["constructed"];
+    assert_eq!(constructed["areSame"], json!([false, false]));
+    assert_eq!(
+        constructed["later"],
+        json!(["InvalidStateError", "InvalidStateError"])
+    );
+    let profiled = &result["profiled"];
+    assert_eq!(profiled["areSame"], json!([true, true]));
+    assert_eq!(
+        profiled["later"],
+        json!([profiled["trace"], profiled["trace"]])
+    );
 }
 
 #[test]

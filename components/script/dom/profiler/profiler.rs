@@ -569,7 +569,8 @@ impl ProfilerMethods<crate::DomTypeHolder> for Profiler {
         // Step 1. If the session's state is stopped, return a promise rejected with an InvalidStateError. A session
         // that its full buffer has stopped has a trace all the same, which nobody could get otherwise.
         if let Some(promise) = self.promise(cx) {
-            if self.way_in == WayIn::Draft {
+            let has_failed = matches!(&*self.session.borrow(), SessionState::Failed(_));
+            if self.way_in == WayIn::Draft || has_failed {
                 return promise;
             }
             let promise = Promise::new_in_realm(cx);
