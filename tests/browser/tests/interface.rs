@@ -118,7 +118,11 @@ fn setters_of_the_page_see_nothing_of_a_trace_and_take_nothing_from_it() {
 fn stop_called_again_is_refused_or_has_the_same_promise() {
     let result = visit_allowed("/stop.html");
     for (way, outcome) in result.as_object().unwrap() {
-        assert_eq!(outcome["states"], json!([false, false, true, true]), "{way}");
+        assert_eq!(
+            outcome["states"],
+            json!([false, false, true, true]),
+            "{way}"
+        );
         assert_eq!(outcome["arePromises"], true, "{way}");
         assert!(!Trace::read(&outcome["trace"]).samples.is_empty(), "{way}");
     }
