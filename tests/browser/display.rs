@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::visit::{Browser, binary, one_at_a_time};
+use crate::visit::{Browser, BrowserProcess, binary, one_at_a_time};
 
 /// What has not come by then does not come any more. Nothing here takes nearly as long.
 const TIME_BOUND: Duration = Duration::from_secs(60);
@@ -195,6 +195,10 @@ impl<'a> BrowserWindow<'a> {
         });
         window.hands(&["windowfocus", "--sync", &window.window]);
         window
+    }
+
+    pub fn process(&self) -> BrowserProcess {
+        BrowserProcess::of(&self.browser.as_ref().expect("runs").child)
     }
 
     fn hands(&self, arguments: &[&str]) {

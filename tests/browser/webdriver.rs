@@ -275,7 +275,8 @@ impl Driver {
         self.wait_for_end()
     }
 
-    fn wait_for_end(mut self) -> (ExitStatus, String) {
+    /// Waits until the browser ends by itself, and gives its status and what it printed.
+    pub fn wait_for_end(mut self) -> (ExitStatus, String) {
         let browser = self.browser.take().expect("runs");
         match self.ended.recv_timeout(TIME_BOUND) {
             Ok(()) | Err(RecvTimeoutError::Disconnected) => browser.end(),

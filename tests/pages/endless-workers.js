@@ -12,3 +12,8 @@ function startWorkers(count, isProfiled = true) {
     worker.onerror = event => reject(new Error(event.message));
   }))).then(answers => answers.length);
 }
+
+// Without anybody who could call that.
+if (location.search) {
+  startWorkers(Number(location.search.slice(1))).then(count => console.log(`${count} workers are busy`));
+}

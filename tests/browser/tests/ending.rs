@@ -7,7 +7,7 @@
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-use browser_tests::{Driver, Site};
+use browser_tests::{BrowserWindow, Display, Driver, Site};
 
 const WORKERS: usize = 50;
 
@@ -15,6 +15,8 @@ const WORKERS: usize = 50;
 enum Way {
     Signal,
     WebDriver,
+    /// By `--exit-after`.
+    Time,
 }
 
 fn assert_ends(arguments: &[&str], way: &Way) {
@@ -35,7 +37,22 @@ fn assert_ends(arguments: &[&str], way: &Way) {
     let (status, console) = match way {
         Way::Signal => driver.end_by_signal("TERM"),
         Way::WebDriver => driver.shut_down(),
+        Way::Time => driver.wait_for_end(),
     };
+    assert!(status.success(), "{status}\n{console}");
+    assert_gone(&processes);
+}
+
+/// The person closes the last tab.
+fn assert_window_closes(arguments: &[&str]) {
+    let site = Site::allowing().serve();
+    let display = Display::start(640, 480);
+    let url = site.url(&format!("/endless-workers.html?{WORKERS}"));
+    let mut window = BrowserWindow::open(&display, &[arguments, &[&url]].concat(), &[]);
+    window.wait_for_line(&format!("{WORKERS} workers are busy"));
+    let processes = window.process().children();
+    window.key("ctrl+w");
+    let (status, console) = window.end();
     assert!(status.success(), "{status}\n{console}");
     assert_gone(&processes);
 }
@@ -59,6 +76,9 @@ fn workers_that_never_yield_do_not_keep_the_browser() {
     for way in [Way::Signal, Way::WebDriver] {
         assert_ends(&[], &way);
     }
+    // Seconds from the start of the browser.
+    assert_ends(&["--exit-after=20"], &Way::Time);
+    assert_window_closes(&[]);
 }
 
 #[test]
@@ -66,4 +86,6 @@ fn workers_that_never_yield_do_not_keep_processes() {
     for way in [Way::Signal, Way::WebDriver] {
         assert_ends(&["--multiprocess"], &way);
     }
+    assert_ends(&["--multiprocess", "--exit-after=20"], &Way::Time);
+    assert_window_closes(&["--multiprocess"]);
 }
