@@ -82,6 +82,14 @@ JitCode::JitCode(JSContext* cx) : runtime_(cx->runtime()->jitRuntime()) {
   bool isMade = runtime_ && runtime_->hasJitcodeGlobalTable() && runtime_->*Find(Trampolines()) &&
                 runtime_->baselineICFallbackCode().*Find(FallbackCode());
   usable_ = isMade && cx->isProfilerSamplingEnabled();
+  usableInHandler_ = isMade && cx->isExceptionPending();
+}
+
+void JitCode::noteYoungestCaller(uintptr_t pc) {
+  // No table is needed to find a trampoline.
+  if (usableInHandler_ && IsIn(runtime_->*Find(Trampolines()), pc) && kind(pc, nullptr) == JitCodeKind::Exception) {
+    usable_ = true;
+  }
 }
 
 const JitcodeGlobalEntry* JitCode::entry(uintptr_t pc) const {

@@ -72,15 +72,23 @@ enum class JitCodeKind {
 // The table of functions and caches is only changed by the runtime's own thread, and while it is, sampling is
 // suppressed: JitcodeGlobalTable::addEntry, traceWeak. The code of trampolines never changes after the runtime
 // has been made.
+//
+// HandleException suppresses sampling, too, for as long as it makes a frame of Baseline code one of the interpreter. This
+// walk reads nothing of what is changed there. Code is added to the table when it has been compiled, which is never
+// done while an exception is pending.
 class JitCode {
   js::jit::JitRuntime* runtime_;
   bool usable_;
+  // Whether they are whole if HandleException has suppressed sampling.
+  bool usableInHandler_;
 
  public:
   explicit JitCode(JSContext* cx);
 
   // Whether the tables are whole at this instant. If not, nothing else may be asked.
   bool usable() const { return usable_; }
+  // The youngest JIT code has called C++ here.
+  void noteYoungestCaller(uintptr_t pc);
 
   // What is known of the code at an address, if it is a function's or a cache's; null otherwise.
   const js::jit::JitcodeGlobalEntry* entry(uintptr_t pc) const;

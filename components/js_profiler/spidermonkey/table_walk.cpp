@@ -43,7 +43,7 @@ namespace {
 
 // Goes up native frames, and JIT code that links its frames as they do, to JavaScript's code or to `end`. `oldest`
 // is the oldest native of those frames.
-NativeFrames::At GoUpToJavaScript(NativeFrames& frames, const JitCode& code, uintptr_t end,
+NativeFrames::At GoUpToJavaScript(NativeFrames& frames, JitCode& code, uintptr_t end, bool youngest,
                                   NativeFrames::Found* oldest) {
   *oldest = {};
   for (;;) {
@@ -54,6 +54,9 @@ NativeFrames::At GoUpToJavaScript(NativeFrames& frames, const JitCode& code, uin
     }
     if (at == NativeFrames::At::Jit) {
       uintptr_t pc = frames.registers().pc;
+      if (youngest && !frames.isLeaf()) {
+        code.noteYoungestCaller(pc);
+      }
       if (code.usable()) {
         JitCodeKind kind = code.kind(pc, code.entry(pc));
         bool isLinked = kind == JitCodeKind::Enter ||
@@ -112,7 +115,7 @@ StrobeWalk strobe_walk_table(JSContext* cx, const StrobeStopped* stopped, Strobe
       return STROBE_WALK_INCONSISTENT;
     }
     NativeFrames::Found native;
-    NativeFrames::At at = GoUpToJavaScript(natives, code, high, &native);
+    NativeFrames::At at = GoUpToJavaScript(natives, code, high, youngest, &native);
     if (youngest && at == NativeFrames::At::Lost) {
       // Neither is known where JIT code was left nor which built-in runs.
       stack->contradiction =
