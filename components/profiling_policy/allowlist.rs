@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-use profiling_policy_traits::Allowlist;
+use profiling_policy_traits::{Allowlist, Declaration};
 use servo_url::{ImmutableOrigin, ServoUrl};
 
 /// <https://w3c.github.io/webappsec-permissions-policy/#matches>
@@ -13,6 +13,16 @@ pub(crate) fn matches(allowlist: &Allowlist, origin: &ImmutableOrigin) -> bool {
     match allowlist {
         Allowlist::EveryOrigin => true,
         Allowlist::Origins(origins) => origin.is_tuple() && origins.contains(origin),
+    }
+}
+
+/// What a header with this list declares. A list without any origin, such as `()` and `'none'`, is a
+/// denial. So is one whose elements could not be read: the specifications leave them out, and what is
+/// left is the same empty list.
+pub(crate) fn declaration(allowlist: Allowlist) -> Declaration {
+    match allowlist {
+        Allowlist::Origins(origins) if origins.is_empty() => Declaration::Disabled,
+        allowlist => Declaration::For(allowlist),
     }
 }
 

@@ -21,14 +21,19 @@ pub enum Environment {
 }
 
 /// The default allowlist of `js-profiling` is 'none', so without a declaration nobody profiles. Any
-/// header of the environment's own may enable it; one that disables it overrules the others.
+/// header of the environment's own may enable it; a denial overrules them all.
+///
+/// Document Policy is a document's own affair: for one that it enables, a list of an embedder that
+/// does not mention the document denies nothing. The document sees its own code only, so that the
+/// embedder has nothing to protect, and a denial in so many words still counts. The two allowlist
+/// headers need every embedder's consent.
 pub(crate) fn decide(
     headers: &[Declared],
     embedders: &[Embedder],
     origin: &ImmutableOrigin,
     environment: Environment,
 ) -> Option<ProfilingMode> {
-    if denials(headers, embedders, origin).next().is_some() {
+    if own_denials(headers, origin).next().is_some() || denials(embedders).next().is_some() {
         return None;
     }
     let declared_mode = headers.iter().find_map(|header| match header.declaration {
@@ -36,43 +41,58 @@ pub(crate) fn decide(
         _ => None,
     });
     declared_mode.or_else(|| {
-        let enabled =
-            environment == Environment::Document && is_feature_enabled(headers, embedders, origin);
+        let enabled = environment == Environment::Document
+            && omissions(embedders, origin).next().is_none()
+            && is_feature_enabled(headers, embedders, origin);
         // The two allowlist headers name no mode.
         enabled.then_some(ProfilingMode::Lazy)
     })
 }
 
-/// A declaration that forbids, and the document that embeds and made it; `None` for the
-/// environment's own.
-pub(crate) type Denial<'a> = (&'a Declared, Option<&'a Embedder>);
-
-/// The declarations by which an environment of `origin` may not profile: an explicit denial, or an
-/// allowlist that it is not on. Those of its embedders count too, but for an `allow` attribute that
-/// does not match: that grants nothing, and is silent about other ways.
-pub(crate) fn denials<'a>(
+/// The headers of an environment of `origin` by which it may not profile, whatever the others say: a
+/// denial, or a list that it is not on.
+pub(crate) fn own_denials<'a>(
     headers: &'a [Declared],
+    origin: &ImmutableOrigin,
+) -> impl Iterator<Item = &'a Declared> {
+    headers
+        .iter()
+        .filter(move |header| denies(header) || omits(header, origin))
+}
+
+/// The declarations by which nobody in the frames of `embedders` may profile.
+pub(crate) fn denials(embedders: &[Embedder]) -> impl Iterator<Item = (&Declared, &Embedder)> {
+    embedders.iter().flat_map(|embedder| {
+        let declared = embedder.headers.iter().chain(&embedder.allow);
+        declared
+            .filter(|declared| denies(declared))
+            .map(move |declared| (declared, embedder))
+    })
+}
+
+/// The lists of the embedders that a document of `origin` is not on. By them it may not profile unless
+/// its own Document Policy enables it.
+///
+/// An `allow` attribute is none of them: it is for the document in its element alone, and
+/// [`inherited_policy`] asks for it.
+pub(crate) fn omissions<'a>(
     embedders: &'a [Embedder],
     origin: &ImmutableOrigin,
-) -> impl Iterator<Item = Denial<'a>> {
-    let forbids = move |header: &Declared| match &header.declaration {
-        Declaration::Disabled => true,
-        Declaration::For(allowlist) => !matches(allowlist, origin),
-        Declaration::Absent | Declaration::Enabled(_) | Declaration::Malformed(_) => false,
-    };
-    let of_embedder = move |embedder: &'a Embedder| {
-        let headers = embedder
-            .headers
-            .iter()
-            .filter(move |header| forbids(header));
-        let allow = embedder.allow.iter();
+) -> impl Iterator<Item = (&'a Declared, &'a Embedder)> {
+    embedders.iter().flat_map(move |embedder| {
+        let headers = embedder.headers.iter();
         headers
-            .chain(allow.filter(|allow| allow.declaration == Declaration::Disabled))
-            .map(move |declared| (declared, Some(embedder)))
-    };
-    let own = headers.iter().filter(move |header| forbids(header));
-    own.map(|header| (header, None))
-        .chain(embedders.iter().flat_map(of_embedder))
+            .filter(move |header| omits(header, origin))
+            .map(move |header| (header, embedder))
+    })
+}
+
+fn denies(declared: &Declared) -> bool {
+    declared.declaration == Declaration::Disabled
+}
+
+fn omits(declared: &Declared, origin: &ImmutableOrigin) -> bool {
+    matches!(&declared.declaration, Declaration::For(allowlist) if !matches(allowlist, origin))
 }
 
 /// <https://w3c.github.io/webappsec-permissions-policy/#algo-is-feature-enabled>
@@ -88,7 +108,7 @@ fn is_feature_enabled(
 }
 
 /// The steps of "Is feature enabled in document for origin?" that follow the inherited policy.
-fn is_declared_for(headers: &[Declared], origin: &ImmutableOrigin) -> bool {
+pub(crate) fn is_declared_for(headers: &[Declared], origin: &ImmutableOrigin) -> bool {
     // Step 3. If feature is present in policy's declared policy: if the allowlist for feature in
     // policy's declared policy matches origin, then return "Enabled". Otherwise return "Disabled".
     // Permissions-Policy and Feature-Policy must agree.
@@ -96,7 +116,9 @@ fn is_declared_for(headers: &[Declared], origin: &ImmutableOrigin) -> bool {
         .iter()
         .filter_map(|header| match &header.declaration {
             Declaration::For(allowlist) => Some(matches(allowlist, origin)),
-            _ => None,
+            // The empty allowlist matches no origin.
+            Declaration::Disabled => Some(false),
+            Declaration::Absent | Declaration::Enabled(_) | Declaration::Malformed(_) => None,
         });
     // Steps 4–6. The default allowlist matches no origin.
     allowlists

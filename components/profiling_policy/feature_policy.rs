@@ -11,7 +11,7 @@ use profiling_policy_traits::{Allowlist, Declaration};
 use servo_url::ImmutableOrigin;
 
 use crate::JS_PROFILING;
-use crate::allowlist::{intersection, origin_of};
+use crate::allowlist::{self, intersection, origin_of};
 
 /// What `Feature-Policy: value` says, sent with a document of `origin`.
 ///
@@ -20,41 +20,46 @@ use crate::allowlist::{intersection, origin_of};
 /// Chromium the first of all (<https://github.com/w3c/webappsec-permissions-policy/issues/148>).
 /// Here all must enable it, so that an explicit denial wins whoever reads it.
 pub(crate) fn declaration(value: &[u8], origin: &ImmutableOrigin) -> Declaration {
-    combined(
-        String::from_utf8_lossy(value)
-            .split([',', ';'])
-            .filter_map(targets)
-            .map(|targets| allowlist(&targets, origin, None)),
-    )
+    let value = String::from_utf8_lossy(value);
+    let declarations = value.split([',', ';']).filter_map(targets).map(|targets| {
+        let allowlist = allowlist(&targets, origin, None);
+        allowlist::declaration(allowlist)
+    });
+    combined(declarations)
 }
 
 /// What the `allow` attribute of an element says to the document in it.
 /// <https://w3c.github.io/webappsec-permissions-policy/#algo-process-policy-attributes>
 ///
 /// `container` is the origin of the element's document and `target` the element's declared origin.
-/// `js-profiling 'none'` is told apart from a list that a document is not on.
+/// `js-profiling 'none'` is a denial. Any other list is not, even if no word of it can be read: such
+/// an attribute grants nothing, and leaves the document what its own header grants.
 pub(crate) fn allow_declaration(
     value: &str,
     container: &ImmutableOrigin,
     target: &ImmutableOrigin,
 ) -> Declaration {
-    let directives: Vec<_> = value.split(';').filter_map(targets).collect();
-    let is_none = |targets: &Vec<&str>| matches!(targets[..], [target] if target.eq_ignore_ascii_case("'none'"));
-    if directives.iter().any(is_none) {
-        return Declaration::Disabled;
-    }
-    combined(
-        directives
-            .iter()
-            .map(|targets| allowlist(targets, container, Some(target))),
-    )
+    let declarations = value
+        .split(';')
+        .filter_map(targets)
+        .map(|targets| match targets[..] {
+            [word] if word.eq_ignore_ascii_case("'none'") => Declaration::Disabled,
+            _ => Declaration::For(allowlist(&targets, container, Some(target))),
+        });
+    combined(declarations)
 }
 
-fn combined(allowlists: impl Iterator<Item = Allowlist>) -> Declaration {
-    match allowlists.reduce(|all, allowlist| intersection(all, &allowlist)) {
-        Some(allowlist) => Declaration::For(allowlist),
-        None => Declaration::Absent,
-    }
+/// What all of them enable. A denial among them is one of the whole; lists without a common origin
+/// are not.
+fn combined(declarations: impl Iterator<Item = Declaration>) -> Declaration {
+    declarations
+        .reduce(|all, declaration| match (all, declaration) {
+            (Declaration::For(all), Declaration::For(allowlist)) => {
+                Declaration::For(intersection(all, &allowlist))
+            },
+            _ => Declaration::Disabled,
+        })
+        .unwrap_or_default()
 }
 
 /// The target list of a declaration of ours.
@@ -112,6 +117,7 @@ mod tests {
     fn enables(declaration: &Declaration, origin: &ImmutableOrigin) -> Option<bool> {
         match declaration {
             Declaration::For(allowlist) => Some(matches(allowlist, origin)),
+            Declaration::Disabled => Some(false),
             Declaration::Absent => None,
             declaration => panic!("{declaration:?}"),
         }

@@ -11,12 +11,12 @@ use servo_url::ImmutableOrigin;
 use sfv::{BareItem, Dictionary, Item, ListEntry, Parser};
 
 use crate::JS_PROFILING;
-use crate::allowlist::origin_of;
+use crate::allowlist::{self, origin_of};
 
 /// What `Permissions-Policy: value` says, sent with a document of `origin`.
 pub(crate) fn declaration(value: &[u8], origin: &ImmutableOrigin) -> Declaration {
     match declared_allowlist(value, origin) {
-        Ok(Some(allowlist)) => Declaration::For(allowlist),
+        Ok(Some(allowlist)) => allowlist::declaration(allowlist),
         Ok(None) => Declaration::Absent,
         Err(reason) => Declaration::Malformed(reason),
     }
@@ -82,6 +82,7 @@ mod tests {
     fn enables(declaration: &Declaration, origin: &ImmutableOrigin) -> Option<bool> {
         match declaration {
             Declaration::For(allowlist) => Some(matches(allowlist, origin)),
+            Declaration::Disabled => Some(false),
             Declaration::Absent => None,
             declaration => panic!("{declaration:?}"),
         }

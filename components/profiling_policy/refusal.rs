@@ -6,10 +6,10 @@
 
 use std::fmt::Write;
 
-use profiling_policy_traits::{Declaration, Declared, ProfilingPolicy};
+use profiling_policy_traits::{Declaration, Declared, Embedder, ProfilingPolicy};
 use servo_url::ImmutableOrigin;
 
-use crate::decision::{Environment, denials};
+use crate::decision::{Environment, denials, is_declared_for, omissions, own_denials};
 
 /// The header that allows every document or worker, if nothing forbids.
 const SUFFICES: &str = "Document-Policy: js-profiling";
@@ -17,8 +17,8 @@ const SUFFICES: &str = "Document-Policy: js-profiling";
 /// Longer URLs, origins and header values are cut in the message.
 const SHOWN: usize = 200;
 
-/// As many denials of embedding documents are told: frames may be nested to any depth.
-const DENIALS_TOLD: usize = 5;
+/// As many declarations of embedding documents are told: frames may be nested to any depth.
+const EMBEDDERS_TOLD: usize = 5;
 
 /// Why the environment at `url` may not profile: the headers that were seen, what forbids, and what
 /// to send. One line of text for the console, of at most 4,100 characters.
@@ -29,7 +29,8 @@ pub fn refusal(
     environment: Environment,
 ) -> String {
     let mut message = format!("JS profiling is disabled for {}: ", cut(url));
-    let denials: Vec<_> = denials(&policy.headers, &policy.embedders, origin).collect();
+    let own_denials: Vec<_> = own_denials(&policy.headers, origin).collect();
+    let denials: Vec<_> = denials(&policy.embedders).collect();
     if policy.headers.is_empty() && denials.is_empty() {
         message.push_str("no policy header was seen. ");
     }
@@ -37,39 +38,55 @@ pub fn refusal(
         let said = match &header.declaration {
             Declaration::Absent => "does not name js-profiling".to_owned(),
             Declaration::Malformed(reason) => format!("is ignored: {reason}"),
-            _ if denials.iter().any(|(denial, _)| *denial == header) => {
+            _ if own_denials.contains(&header) => {
                 format!("forbids it to {}", ascii(origin))
             },
-            _ if environment == Environment::Worker => {
+            Declaration::For(_) if environment == Environment::Worker => {
                 "is for documents, not for workers".to_owned()
             },
-            _ => "allows it, but the document's frame does not".to_owned(),
+            _ if own_denials.is_empty() => {
+                "allows it, but the document's frame does not".to_owned()
+            },
+            _ => "allows it".to_owned(),
         };
         let _ = write!(message, "{} {said}. ", shown(header));
     }
-    let mut of_embedders = denials
-        .iter()
-        .filter_map(|(denial, embedder)| Some((denial, (*embedder)?)));
-    for (denial, embedder) in of_embedders.by_ref().take(DENIALS_TOLD) {
-        let _ = write!(
-            message,
-            "{} of the embedding document of {} forbids it. ",
-            shown(denial),
-            ascii(&embedder.origin)
+    tell(&mut message, &denials, "forbids it", "So do");
+    // A list that leaves the document out counts only where a list of the document's own lets it in.
+    if denials.is_empty()
+        && environment == Environment::Document
+        && is_declared_for(&policy.headers, origin)
+    {
+        let omissions: Vec<_> = omissions(&policy.embedders, origin).collect();
+        tell(
+            &mut message,
+            &omissions,
+            "does not list the document's origin",
+            "Nor do",
         );
     }
-    match of_embedders.count() {
-        0 => {},
-        more => {
-            let _ = write!(message, "So do {more} more of embedding documents. ");
-        },
-    }
-    let first = match denials.is_empty() {
+    let first = match own_denials.is_empty() && denials.is_empty() {
         true => "",
         false => "take away what forbids it and ",
     };
     let _ = write!(message, "To allow it, {first}send \"{SUFFICES}\" with it.");
     message
+}
+
+/// Adds what the declarations of embedding documents do. Of more than are told, the number is.
+fn tell(message: &mut String, declared: &[(&Declared, &Embedder)], does: &str, so_do: &str) {
+    for (declared, embedder) in declared.iter().take(EMBEDDERS_TOLD) {
+        let _ = write!(
+            message,
+            "{} of the embedding document of {} {does}. ",
+            shown(declared),
+            ascii(&embedder.origin)
+        );
+    }
+    let more = declared.len().saturating_sub(EMBEDDERS_TOLD);
+    if more > 0 {
+        let _ = write!(message, "{so_do} {more} more of embedding documents. ");
+    }
 }
 
 /// A header as it is written; an attribute likewise.

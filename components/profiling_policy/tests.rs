@@ -3,7 +3,7 @@
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
 use http::HeaderName;
-use profiling_policy_traits::{Allowlist, ProfilingMode};
+use profiling_policy_traits::ProfilingMode;
 
 use super::*;
 use crate::allowlist::origin_of;
@@ -189,7 +189,7 @@ fn the_headers_are_told() {
         Declared {
             name: "Feature-Policy".into(),
             value: "camera *, js-profiling 'none'".into(),
-            declaration: Declaration::For(Allowlist::Origins(vec![])),
+            declaration: Declaration::Disabled,
         },
     ];
     assert_eq!(policy.headers, expected);
@@ -295,57 +295,210 @@ fn a_frame_needs_every_document_around_it_and_its_own_header() {
     }
 }
 
+const DOCUMENT_POLICY: (&str, &str) = ("document-policy", "js-profiling-mode=lazy");
+
+/// What documents around a frame say without saying no: nothing, nothing that can be read, or that
+/// somebody else may profile.
+const NO_DENIALS: [Lines; 14] = [
+    &[],
+    &[("document-policy", "js-profiling")],
+    &[("document-policy", "js-profiling=(")],
+    &[("permissions-policy", "js-profiling=(")],
+    &[("permissions-policy", "js-profiling=?0")],
+    &[("permissions-policy", "js-profiling=*")],
+    &[("permissions-policy", "js-profiling=(self)")],
+    &[(
+        "permissions-policy",
+        "js-profiling=(self \"https://a.example\")",
+    )],
+    &[(
+        "permissions-policy",
+        "js-profiling=(\"https://*.a.example\")",
+    )],
+    &[("feature-policy", "js-profiling *")],
+    &[("feature-policy", "js-profiling 'self'")],
+    &[("feature-policy", "js-profiling 'none' https://a.example")],
+    // Together for nobody, but neither of them says so.
+    &[(
+        "feature-policy",
+        "js-profiling 'self'; js-profiling https://a.example",
+    )],
+    &[
+        ("permissions-policy", "js-profiling=(self)"),
+        ("feature-policy", "js-profiling https://a.example"),
+    ],
+];
+
+/// What says no to everybody.
+const DENIALS: [Lines; 11] = [
+    &[("document-policy", "js-profiling=?0")],
+    &[("permissions-policy", "js-profiling=()")],
+    // What is no allowlist value is left out, and the list is as empty as "()".
+    &[("permissions-policy", "js-profiling=(none)")],
+    &[("permissions-policy", "js-profiling=(self), js-profiling=()")],
+    &[("feature-policy", "js-profiling 'none'")],
+    &[("feature-policy", "js-profiling 'NONE'")],
+    &[("feature-policy", "js-profiling none")],
+    &[("feature-policy", "js-profiling *, js-profiling 'none'")],
+    &[("feature-policy", "js-profiling 'none'; js-profiling *")],
+    &[
+        ("permissions-policy", "js-profiling=*"),
+        ("feature-policy", "js-profiling 'none'"),
+    ],
+    &[
+        ("document-policy", "js-profiling"),
+        ("permissions-policy", "js-profiling=()"),
+    ],
+];
+
+/// Attributes that are no denial, whatever else they are.
+const OTHER_ATTRIBUTES: [Option<&str>; 6] = [
+    None,
+    Some(""),
+    Some("camera 'none'"),
+    Some("js-profiling"),
+    Some("js-profiling 'self' https://a.example"),
+    Some("js-profiling none"),
+];
+
+const NONE_ATTRIBUTES: [&str; 2] = ["js-profiling 'none'", "js-profiling *; js-profiling 'NONE'"];
+
 #[test]
-fn a_frames_own_document_policy_is_enough_unless_forbidden() {
-    let granting = ("document-policy", "js-profiling-mode=lazy");
-    let cases: [(&str, Lines, Option<&str>, bool); 8] = [
-        ("nothing outside", &[], None, true),
-        (
-            "attribute of another origin",
-            &[],
-            Some("js-profiling 'self'"),
-            true,
-        ),
-        ("attribute 'none'", &[], Some("js-profiling 'none'"), false),
-        (
-            "malformed outside",
-            &[("permissions-policy", "js-profiling=(")],
-            None,
-            true,
-        ),
-        (
-            "denied outside",
-            &[("permissions-policy", "js-profiling=()")],
-            None,
-            false,
-        ),
-        (
-            "not on the list outside",
-            &[("feature-policy", "js-profiling 'self'")],
-            None,
-            false,
-        ),
-        (
-            "document policy denied outside",
-            &[("document-policy", "js-profiling=?0")],
-            None,
-            false,
-        ),
-        (
-            "on the list outside",
-            &[("feature-policy", "js-profiling *")],
-            None,
-            true,
-        ),
-    ];
-    for (what, outer, allow, allowed) in cases {
-        let policy = document_in(&[(OWN, outer, allow)], OTHER, &[granting]);
-        assert_eq!(
-            policy.mode,
-            allowed.then_some(ProfilingMode::Lazy),
-            "{what}"
-        );
+fn a_frames_own_document_policy_is_enough_unless_somebody_says_no() {
+    let mode = |lines, allow, origin| {
+        let policy = document_in(&[(OWN, lines, allow)], origin, &[DOCUMENT_POLICY]);
+        policy.mode
+    };
+    for origin in [OTHER, OWN] {
+        for lines in NO_DENIALS {
+            for allow in OTHER_ATTRIBUTES {
+                assert_eq!(
+                    mode(lines, allow, origin),
+                    Some(ProfilingMode::Lazy),
+                    "{origin} in {lines:?}, {allow:?}"
+                );
+            }
+            for allow in NONE_ATTRIBUTES {
+                assert_eq!(
+                    mode(lines, Some(allow), origin),
+                    None,
+                    "{origin} in {lines:?}, {allow:?}"
+                );
+            }
+        }
+        for lines in DENIALS {
+            for allow in OTHER_ATTRIBUTES {
+                assert_eq!(
+                    mode(lines, allow, origin),
+                    None,
+                    "{origin} in {lines:?}, {allow:?}"
+                );
+            }
+        }
     }
+}
+
+/// Each document around a frame has the same say, however far out it is.
+#[test]
+fn a_denial_counts_at_any_depth_and_an_omission_at_none() {
+    let silent: Around = (OTHER, &[], None);
+    let mode = |place, around| {
+        let mut all = [silent; 4];
+        all[place] = around;
+        document_in(&all, OWN, &[DOCUMENT_POLICY]).mode
+    };
+    for place in 0..4 {
+        for lines in NO_DENIALS {
+            let around = (OTHER, lines, None);
+            assert_eq!(
+                mode(place, around),
+                Some(ProfilingMode::Lazy),
+                "{place}: {lines:?}"
+            );
+        }
+        for lines in DENIALS {
+            let around = (OTHER, lines, Some("js-profiling *"));
+            assert_eq!(mode(place, around), None, "{place}: {lines:?}");
+        }
+        for allow in NONE_ATTRIBUTES {
+            let around = (OTHER, NO_DENIALS[0], Some(allow));
+            assert_eq!(mode(place, around), None, "{place}: {allow:?}");
+        }
+    }
+}
+
+/// What is enough for a Document-Policy is not for any other header, nor for none.
+#[test]
+fn a_list_that_leaves_a_frame_out_denies_it_without_a_document_policy() {
+    let all = ("permissions-policy", "js-profiling=*");
+    let own: [Lines; 5] = [
+        &[],
+        &[("document-policy", "sync-xhr")],
+        &[("document-policy", "js-profiling=1")],
+        &[all],
+        &[("feature-policy", "js-profiling 'self'")],
+    ];
+    let outside: [Lines; 2] = [
+        &[("permissions-policy", "js-profiling=(self)")],
+        &[("feature-policy", "js-profiling https://a.example")],
+    ];
+    let allow = Some("js-profiling *");
+    for own in own {
+        for outside in outside {
+            let parent = document_in(&[(OWN, outside, allow)], OTHER, own);
+            assert_eq!(parent.mode, None, "{own:?} in {outside:?}");
+            // The document between them is on every list.
+            let around: [Around; 2] = [(OWN, outside, allow), (OWN, &[all], allow)];
+            let grandparent = document_in(&around, OTHER, own);
+            assert_eq!(grandparent.mode, None, "{own:?} in {outside:?}");
+        }
+    }
+}
+
+#[test]
+fn a_list_of_its_own_that_it_is_not_on_denies_a_document_anywhere() {
+    let own: [Lines; 2] = [
+        &[
+            DOCUMENT_POLICY,
+            ("permissions-policy", "js-profiling=(\"https://a.example\")"),
+        ],
+        &[
+            DOCUMENT_POLICY,
+            ("feature-policy", "js-profiling https://a.example"),
+        ],
+    ];
+    for own in own {
+        assert_eq!(top_level(own).mode, None, "{own:?}");
+        let framed = document_in(&[(OTHER, &[], None)], OWN, own);
+        assert_eq!(framed.mode, None, "{own:?}");
+    }
+}
+
+/// A document without headers of its own has its creator's, in the same frame or in one in it.
+#[test]
+fn what_a_widget_makes_may_what_the_widget_may() {
+    let own = origin_of(OWN).unwrap();
+    let other = origin_of(OTHER).unwrap();
+    let mode_inside = |lines: Lines, allow: Option<&str>, origin| {
+        let outer = top_level(lines);
+        let frame = for_frame(&outer, &outer, &own, None);
+        let widget = for_document(Some(&headers(&[DOCUMENT_POLICY])), &other, &frame, false);
+        let allow = allow.map(|allow| (allow, &other));
+        let inner_frame = for_frame(&widget, &widget, &other, allow);
+        for_document(None, origin, &inner_frame, false).mode
+    };
+    let list: Lines = &[("permissions-policy", "js-profiling=(self)")];
+    let denial: Lines = &[("permissions-policy", "js-profiling=()")];
+    for origin in [&other, &ImmutableOrigin::new_opaque()] {
+        assert!(mode_inside(list, None, origin).is_some());
+        assert!(mode_inside(list, Some("js-profiling 'none'"), origin).is_none());
+        assert!(mode_inside(denial, None, origin).is_none());
+    }
+
+    // An embedder that fills a frame with its own text has its own headers there, not the widget's.
+    let outer = top_level(list);
+    let frame = for_frame(&outer, &outer, &own, None);
+    assert_eq!(for_document(None, &own, &frame, false).mode, None);
 }
 
 #[test]
@@ -422,7 +575,7 @@ fn a_refusal_says_what_was_seen_and_what_to_send() {
     let told = |policy: &ProfilingPolicy, environment| {
         refusal(policy, &own, "https://example.com/page", environment)
     };
-    let cases: [(ProfilingPolicy, Environment, &str); 6] = [
+    let cases: [(ProfilingPolicy, Environment, &str); 12] = [
         (
             top_level(&[]),
             Environment::Document,
@@ -480,6 +633,105 @@ fn a_refusal_says_what_was_seen_and_what_to_send() {
             "JS profiling is disabled for https://example.com/page: \
              \"Permissions-Policy: js-profiling=*\" is for documents, not for workers. \
              To allow it, send \"Document-Policy: js-profiling\" with it.",
+        ),
+        // Its Document-Policy overrules the list, but not the denial further out.
+        (
+            document_in(
+                &[
+                    (
+                        "https://out.example",
+                        &[("permissions-policy", "js-profiling=()")],
+                        None,
+                    ),
+                    (
+                        OTHER,
+                        &[("permissions-policy", "js-profiling=(self)")],
+                        None,
+                    ),
+                ],
+                OWN,
+                &[("document-policy", "js-profiling")],
+            ),
+            Environment::Document,
+            "JS profiling is disabled for https://example.com/page: \
+             \"Document-Policy: js-profiling\" allows it, but the document's frame does not. \
+             \"Permissions-Policy: js-profiling=()\" of the embedding document of \
+             https://out.example forbids it. \
+             To allow it, take away what forbids it and send \"Document-Policy: js-profiling\" with it.",
+        ),
+        // A list around it is a cause where another header is to be enough ...
+        (
+            document_in(
+                &[(
+                    OTHER,
+                    &[("permissions-policy", "js-profiling=(self)")],
+                    Some("js-profiling"),
+                )],
+                OWN,
+                &[("feature-policy", "js-profiling 'self'")],
+            ),
+            Environment::Document,
+            "JS profiling is disabled for https://example.com/page: \
+             \"Feature-Policy: js-profiling 'self'\" allows it, but the document's frame does not. \
+             \"Permissions-Policy: js-profiling=(self)\" of the embedding document of \
+             https://other.example does not list the document's origin. \
+             To allow it, send \"Document-Policy: js-profiling\" with it.",
+        ),
+        // ... and none where there is no such header.
+        (
+            document_in(
+                &[(
+                    OTHER,
+                    &[("permissions-policy", "js-profiling=(self)")],
+                    None,
+                )],
+                OWN,
+                &[],
+            ),
+            Environment::Document,
+            "JS profiling is disabled for https://example.com/page: no policy header was seen. \
+             To allow it, send \"Document-Policy: js-profiling\" with it.",
+        ),
+        (
+            document_in(
+                &[(
+                    OTHER,
+                    &[("permissions-policy", "js-profiling=(self)")],
+                    None,
+                )],
+                OWN,
+                &[("feature-policy", "js-profiling 'none'")],
+            ),
+            Environment::Document,
+            "JS profiling is disabled for https://example.com/page: \
+             \"Feature-Policy: js-profiling 'none'\" forbids it to https://example.com. \
+             To allow it, take away what forbids it and send \"Document-Policy: js-profiling\" with it.",
+        ),
+        // What forbids is a header of its own, and no frame is there to blame.
+        (
+            top_level(&[
+                ("document-policy", "js-profiling"),
+                ("permissions-policy", "js-profiling=()"),
+            ]),
+            Environment::Document,
+            "JS profiling is disabled for https://example.com/page: \
+             \"Document-Policy: js-profiling\" allows it. \
+             \"Permissions-Policy: js-profiling=()\" forbids it to https://example.com. \
+             To allow it, take away what forbids it and send \"Document-Policy: js-profiling\" with it.",
+        ),
+        (
+            for_worker(
+                &headers(&[
+                    ("document-policy", "js-profiling"),
+                    ("permissions-policy", "js-profiling=()"),
+                ]),
+                &own,
+            ),
+            Environment::Worker,
+            "JS profiling is disabled for https://example.com/page: \
+             \"Document-Policy: js-profiling\" allows it. \
+             \"Permissions-Policy: js-profiling=()\" forbids it to https://example.com. \
+             To allow it, take away what forbids it and send \"Document-Policy: js-profiling\" with it.",
         ),
     ];
     for (policy, environment, message) in cases {
@@ -542,6 +794,36 @@ fn a_refusal_is_a_line_of_bounded_length() {
         "{message}"
     );
     assert!(!message.contains(|c: char| c.is_control() || ('\u{2028}'..='\u{2029}').contains(&c)));
+    let length = message.chars().count();
+    assert!(length <= 4_100, "{length}");
+
+    // Lists that leave it out, told with as much of its own.
+    let listing = [
+        format!("js-profiling=(self), {long}"),
+        format!("js-profiling 'self'; {long}"),
+    ];
+    let lines = |document_policy| {
+        let values = [document_policy, &listing[0], &listing[1]];
+        names
+            .into_iter()
+            .zip(values.map(String::as_str))
+            .collect::<Vec<_>>()
+    };
+    let outside = lines(&long);
+    let around: Vec<_> = origins
+        .iter()
+        .map(|origin| (origin.as_str(), outside.as_slice(), None))
+        .collect();
+    let policy = document_in(
+        &around,
+        &far(40),
+        &lines(&format!("js-profiling=1, {long}")),
+    );
+    let message = refusal(&policy, &origin, &url, Environment::Document);
+    assert!(
+        message.contains("Nor do 75 more of embedding documents. "),
+        "{message}"
+    );
     let length = message.chars().count();
     assert!(length <= 4_100, "{length}");
 }
