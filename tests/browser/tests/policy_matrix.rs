@@ -33,6 +33,27 @@ enum Says {
 enum To {
     Everyone,
     ItsOrigin,
+    /// Neither the page nor what is in it.
+    Others,
+}
+
+impl To {
+    /// Whether the list of the page has a document at this place on it.
+    fn lists(self, place: Place) -> bool {
+        match self {
+            Self::Everyone => true,
+            Self::ItsOrigin => place == Place::SameOrigin,
+            Self::Others => false,
+        }
+    }
+}
+
+/// The origin of a document, as the page sees it.
+#[derive(Clone, Copy, PartialEq)]
+enum Place {
+    SameOrigin,
+    OtherOrigin,
+    Opaque,
 }
 
 const fn header(name: &'static str, value: &'static str, says: Says) -> Header {
@@ -41,8 +62,8 @@ const fn header(name: &'static str, value: &'static str, says: Says) -> Header {
 
 const NONE: Header = header("", "", Says::Nothing);
 
-/// Those of the page: the allowlists are for everyone, so that the frames decide.
-const OF_PAGE: [Header; 10] = [
+/// Those of the page. Its lists for everyone let the frames decide, the others leave frames out.
+const OF_PAGE: [Header; 13] = [
     NONE,
     header("Document-Policy", "js-profiling", Says::Grants),
     header("Document-Policy", "js-profiling=?0", Says::Denies),
@@ -52,12 +73,27 @@ const OF_PAGE: [Header; 10] = [
         "js-profiling=*",
         Says::GrantsTo(To::Everyone),
     ),
+    header(
+        "Permissions-Policy",
+        "js-profiling=(self \"https://elsewhere.example\")",
+        Says::GrantsTo(To::ItsOrigin),
+    ),
+    header(
+        "Permissions-Policy",
+        "js-profiling=(\"https://elsewhere.example\")",
+        Says::GrantsTo(To::Others),
+    ),
     header("Permissions-Policy", "js-profiling=()", Says::Denies),
     header("Permissions-Policy", "js-profiling=(", Says::Nothing),
     header(
         "Feature-Policy",
         "js-profiling *",
         Says::GrantsTo(To::Everyone),
+    ),
+    header(
+        "Feature-Policy",
+        "js-profiling 'self'",
+        Says::GrantsTo(To::ItsOrigin),
     ),
     header("Feature-Policy", "js-profiling 'none'", Says::Denies),
     header("Feature-Policy", "js-profiling=*", Says::Nothing),
@@ -115,31 +151,45 @@ const ALLOW: [Allow; 5] = [
     Allow::None,
 ];
 
-/// What a document in a frame says of itself; without a response of its own, what the page says.
-fn frame_may(page: Says, own: Says, allow: Allow, opaque: bool) -> bool {
-    // An explicit denial always wins, and a list that the document is not on is one.
-    let own_denies = own == Says::Denies || (opaque && own == Says::GrantsTo(To::ItsOrigin));
+/// Whether a document in a frame may profile. `own` is what its response says; without a response of its
+/// own it is what the page says.
+fn frame_may(page: Says, own: Says, allow: Allow, place: Place) -> bool {
+    // A denial always wins, and so does a list of the document's own that it is not on. 'self' in that
+    // list is the document's origin, unless that is opaque.
+    let own_place = match place {
+        Place::Opaque => Place::Opaque,
+        _ => Place::SameOrigin,
+    };
+    let own_denies = match own {
+        Says::Denies => true,
+        Says::GrantsTo(to) => !to.lists(own_place),
+        Says::Grants | Says::Nothing => false,
+    };
     if page == Says::Denies || own_denies || allow == Allow::None {
         return false;
     }
     match own {
-        // Its own Document Policy is enough.
+        // Its own Document Policy is enough. A list of the page that leaves it out is no denial.
         Says::Grants => true,
         // Permissions must agree all the way down.
         Says::GrantsTo(_) => {
             let attribute = match allow {
-                Allow::Matching => !opaque,
+                Allow::Matching => place != Place::Opaque,
                 Allow::Everyone => true,
                 _ => false,
             };
-            attribute && page == Says::GrantsTo(To::Everyone)
+            attribute && matches!(page, Says::GrantsTo(to) if to.lists(place))
         },
         Says::Nothing | Says::Denies => false,
     }
 }
 
 fn page_may(page: Says) -> bool {
-    matches!(page, Says::Grants | Says::GrantsTo(_))
+    match page {
+        Says::Grants => true,
+        Says::GrantsTo(to) => to.lists(Place::SameOrigin),
+        Says::Nothing | Says::Denies => false,
+    }
 }
 
 /// A worker with a response of its own: Permissions Policy is not for workers.
@@ -189,27 +239,26 @@ fn cases(page: Says, other_site: &Site) -> Cases {
             let what = format!("{}: {}, {allowed_by}", header.name, header.value);
             let own = path_with("/policy-inside.html", header);
             let other = other_site.url(&own);
-            let may = frame_may(page, header.says, allow, false);
             cases.add(
                 "frame",
                 &format!("same origin, {what}"),
                 &own,
                 attributes(json!({})),
-                may,
+                frame_may(page, header.says, allow, Place::SameOrigin),
             );
             cases.add(
                 "frame",
                 &format!("other origin, {what}"),
                 &other,
                 attributes(json!({})),
-                may,
+                frame_may(page, header.says, allow, Place::OtherOrigin),
             );
             cases.add(
                 "frame",
                 &format!("sandboxed, {what}"),
                 &own,
                 attributes(json!({ "sandbox": "allow-scripts" })),
-                frame_may(page, header.says, allow, true),
+                frame_may(page, header.says, allow, Place::Opaque),
             );
         }
         // Without a response of their own they have the headers of the page.
@@ -219,11 +268,11 @@ fn cases(page: Says, other_site: &Site) -> Cases {
                 &allowed_by,
                 "",
                 attributes(json!({})),
-                frame_may(page, page, allow, false),
+                frame_may(page, page, allow, Place::SameOrigin),
             );
         }
         let sandboxed = attributes(json!({ "sandbox": "allow-scripts" }));
-        let may = frame_may(page, page, allow, true);
+        let may = frame_may(page, page, allow, Place::Opaque);
         cases.add(
             "srcdoc frame",
             &format!("sandboxed, {allowed_by}"),
@@ -243,7 +292,7 @@ fn cases(page: Says, other_site: &Site) -> Cases {
         cases.add("blob worker in a worker", &what, &url, json!({}), may);
 
         let url = path_with("/policy-inside.html", header);
-        let may = frame_may(page, header.says, Allow::Everyone, false);
+        let may = frame_may(page, header.says, Allow::Everyone, Place::SameOrigin);
         let attributes = json!({ "allow": Allow::Everyone.value() });
         cases.add("frame navigated from inside", &what, &url, attributes, may);
     }

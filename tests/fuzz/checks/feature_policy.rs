@@ -18,7 +18,7 @@ pub fn feature_policy(input: &[u8]) {
         let mode = top_level_mode(&fields, origin);
         assert_ne!(mode, Some(ProfilingMode::Eager));
         let is_silent = match &declared {
-            Declaration::For(_) => false,
+            Declaration::For(_) | Declaration::Disabled => false,
             Declaration::Absent => true,
             declared => panic!("neither silent nor an allowlist: {declared:?}"),
         };

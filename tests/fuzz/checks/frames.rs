@@ -149,6 +149,31 @@ pub fn frames(input: &[u8]) {
         }
     }
 
+    // Lists of others around a document whose own Document-Policy enables it change nothing; any other
+    // document has nothing any more.
+    for (name, list) in [
+        (
+            &PERMISSIONS_POLICY,
+            "js-profiling=(self \"https://elsewhere.example\")",
+        ),
+        (&FEATURE_POLICY, "js-profiling https://elsewhere.example"),
+    ] {
+        let outermost = Document {
+            origin: origin_of("https://outermost.example"),
+            fields: vec![field(name, list)],
+            allow: Some("js-profiling *".to_owned()),
+        };
+        let mut listed = vec![outermost];
+        listed.extend(chain.iter().cloned());
+        let is_listed = ["https://outermost.example", "https://elsewhere.example"]
+            .map(origin_of)
+            .contains(origin);
+        if !is_listed {
+            let expected = policy.mode.filter(|_| by_own_header);
+            assert_eq!(mode(&listed), expected, "{name}: {list}");
+        }
+    }
+
     // One document more around it all, which grants everything: nothing changes.
     let outermost = Document {
         origin: OWN.clone(),

@@ -19,8 +19,9 @@ pub fn permissions_policy(input: &[u8]) {
         let declared = declaration(&fields, origin);
         let mode = top_level_mode(&fields, origin);
         match declared {
-            Declaration::Enabled(_) | Declaration::Disabled => panic!("no allowlist: {declared:?}"),
+            Declaration::Enabled(_) => panic!("no allowlist: {declared:?}"),
             Declaration::For(_) => {},
+            Declaration::Disabled => assert_eq!(mode, None),
             Declaration::Absent | Declaration::Malformed(_) => assert_eq!(mode, None),
         }
         assert_ne!(mode, Some(ProfilingMode::Eager));
@@ -39,7 +40,8 @@ pub fn permissions_policy(input: &[u8]) {
         assert_eq!(top_level_mode(&and_all, origin), expected);
 
         let eager = with(&fields, &DOCUMENT_POLICY, "js-profiling");
-        let is_denied = matches!(declared, Declaration::For(_)) && mode.is_none();
+        let is_list = matches!(declared, Declaration::For(_) | Declaration::Disabled);
+        let is_denied = is_list && mode.is_none();
         let expected = (!is_denied).then_some(ProfilingMode::Eager);
         assert_eq!(top_level_mode(&eager, origin), expected);
 
