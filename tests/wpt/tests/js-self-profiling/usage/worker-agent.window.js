@@ -31,7 +31,7 @@ async function startedAgent(t, configuration) {
   const { said, until, configure, ...rest } = agent(t, "resources/worker-agent.js");
   configure(configuration);
   await until(() => said.length > 0);
-  // The specification of today has it in windows only.
+  // Today the specification has it in windows only.
   assert_implements_optional(said[0].error !== "not-supported-by-browser", "Profiler in workers");
   assert_equals(said[0].type, "started");
   return { said, until, ...rest };
