@@ -84,6 +84,7 @@ promise_test(async () => {
   const { resources, frames, stacks, samples } = trace;
   const profile = JSON.parse(JSON.stringify({ requested, actual, full, resources, frames, stacks, samples }));
   assert_false(profile.full);
+  assert_greater_than(profile.samples.length, 0);
   assert_greater_than_equal(profile.actual, profile.requested);
   assert_object_equals({ resources, frames, stacks, samples }, trace, "a trace has these four");
   assert_true(streams.mark.some(({ name }) => name === "finalised"));
