@@ -291,6 +291,19 @@ impl Session {
         });
     }
 
+    /// Takes a sample now, whatever the interval, and returns when it is taken. It shows whoever has started the
+    /// session. A thread that cannot be stopped in time misses it.
+    pub fn take_first_sample(&self) {
+        let (taken, when_taken) = crossbeam_channel::bounded(1);
+        self.state.send(|group| Message::FirstSample {
+            group,
+            session: self.id,
+            taken,
+        });
+        // An error means that nobody samples, which the session hears of elsewhere.
+        let _ = when_taken.recv();
+    }
+
     /// Takes note, on the event loop's thread, that the session takes no more samples.
     pub fn note_ended(&self) {
         if self.ended.replace(true) {

@@ -421,6 +421,14 @@ impl Group {
         self.sample(taker, is_wanted, false)
     }
 
+    /// Takes the first sample of a session, between ticks, unless it is paused.
+    pub fn take_first_sample(&mut self, session: SessionId, taker: &mut StackTaker) {
+        let is_wanted = |known: &SampledSession| known.id == session && known.is_running();
+        if self.sessions.iter().any(is_wanted) {
+            self.sample(taker, is_wanted, false);
+        }
+    }
+
     /// Takes one sample for the recording alone.
     fn sample_for_recording(&mut self, taker: &mut StackTaker) {
         let has_stacks = self.recording.as_ref().map(GroupRecording::has_stacks);

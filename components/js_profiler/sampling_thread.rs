@@ -70,6 +70,12 @@ pub enum Message {
         time: CrossProcessInstant,
         on_trace: OnTrace,
     },
+    /// A sample of a session that has just begun, while its thread waits for `taken`.
+    FirstSample {
+        group: GroupId,
+        session: SessionId,
+        taken: Sender<()>,
+    },
     /// Takes a sample between ticks for every running session of a browsing context. The answer is how
     /// many of these sessions have none, because their thread could not be sampled.
     ForceSample {
@@ -454,6 +460,17 @@ impl SamplingThread {
                     debug!("{:?}: {:?}", id, session.counts());
                     on_trace.take(session.finish(time));
                 }
+            },
+            Message::FirstSample {
+                group,
+                session,
+                taken,
+            } => {
+                let mut groups = self.groups.iter_mut();
+                if let Some(group) = groups.find(|known| known.id == group) {
+                    group.take_first_sample(session, &mut self.stacks);
+                }
+                let _ = taken.send(());
             },
             Message::ForceSample {
                 browsing_context,

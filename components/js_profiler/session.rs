@@ -120,7 +120,7 @@ impl SampledSession {
     }
 
     /// Whether it takes samples at present.
-    fn is_running(&self) -> bool {
+    pub fn is_running(&self) -> bool {
         self.on_end.is_some() && !self.paused
     }
 

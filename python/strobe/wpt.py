@@ -12,6 +12,7 @@ browser a host file, so the names of its test domains need not resolve anywhere 
 import hashlib
 import os
 import shutil
+import socket
 import sys
 import tempfile
 from pathlib import Path
@@ -33,6 +34,8 @@ SPARSE_FOLDERS = (
     "feature-policy",
     "fonts",
     "hr-time",
+    "html/browsers/browsing-the-web/back-forward-cache/resources",
+    "html/browsers/browsing-the-web/remote-context-helper/resources",
     "images",
     "interfaces",
     "js-self-profiling",
@@ -41,7 +44,20 @@ SPARSE_FOLDERS = (
     "resources",
     "tools",
     "user-timing",
+    "websockets",
 )
+# What the runner's servers listen on, as its environment.py has them; those for HTTP/3 are not started.
+PORTS = {
+    "http": (8000, 8001),
+    "http-private": (8002,),
+    "http-public": (8003,),
+    "https": (8443, 8444),
+    "https-private": (8445,),
+    "https-public": (8446,),
+    "ws": (8888,),
+    "wss": (8889,),
+    "h2": (9000,),
+}
 
 TESTS = paths.ROOT / "tests" / "wpt" / "tests"
 METADATA = paths.ROOT / "tests" / "wpt" / "meta"
@@ -187,7 +203,24 @@ def run(
     python = ensure_packages(checkout)
     # Its servers have ports of their own, which are the same in every checkout.
     with cache_lock("test-wpt", name="wpt-lock"):
+        check_ports()
         return _run(python, binary, checkout, tests, name, repeat, log_options)
+
+
+def check_ports():
+    """The runner itself says in sixty lines that a port is taken, and runs no test."""
+    for scheme, ports in PORTS.items():
+        for port in ports:
+            with socket.socket() as server:
+                # A connection that was closed a moment ago is nobody's.
+                server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                try:
+                    server.bind(("127.0.0.1", port))
+                    server.listen()
+                except OSError as error:
+                    raise MachError(
+                        f"port {port} of this machine, on which the tests' {scheme} server listens: {error.strerror}"
+                    ) from None
 
 
 def _run(

@@ -6,6 +6,7 @@ import configparser
 import json
 import os
 import re
+import socket
 import subprocess
 import tempfile
 import tomllib
@@ -138,6 +139,44 @@ class CheckoutTest(unittest.TestCase):
             self.assertEqual(wpt.find_or_clone(), self.checkout.resolve())
         with self.environment(WPT_DIR=str(self.root)), self.assertRaisesRegex(MachError, "no tools/wptrunner"):
             wpt.find_or_clone()
+
+    @unittest.skipUnless("WPT_DIR" in os.environ, "no checkout of web-platform-tests is named")
+    def test_a_clone_has_what_the_tests_load(self):
+        checkout = Path(os.environ["WPT_DIR"])
+        loaded = re.compile(r"""(?:src="|// META: script=)/([^"\s?]+)/[^/"\s?]+""")
+        seen = set()
+        for folder in wpt.DEFAULT_PATHS:
+            root = wpt.TESTS if folder == wpt.OWN else checkout / folder
+            for file in root.rglob("*"):
+                if file.suffix in (".html", ".js"):
+                    seen.update(loaded.findall(file.read_text(encoding="utf-8")))
+        self.assertIn("resources", seen)
+        missing = [
+            folder
+            for folder in seen
+            if not any(f"{folder}/".startswith(f"{known}/") for known in wpt.SPARSE_FOLDERS)
+        ]
+        self.assertEqual(missing, [])
+
+    @unittest.skipUnless("WPT_DIR" in os.environ, "no checkout of web-platform-tests is named")
+    def test_the_ports_are_the_runners(self):
+        environment = Path(os.environ["WPT_DIR"]) / "tools/wptrunner/wptrunner/environment.py"
+        table = re.search(r"ports = \{(.*?)\}", environment.read_text(encoding="utf-8"), re.S).group(1)
+        theirs = {name: tuple(map(int, ports.split(","))) for name, ports in re.findall(r'"([^"]+)": \[(.*?)\]', table)}
+        del theirs["webtransport-h3"]
+        self.assertEqual(wpt.PORTS, theirs)
+
+    def test_a_port_that_is_taken_is_told_in_one_line(self):
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+            with (
+                mock.patch.dict(wpt.PORTS, {"https": (port,)}, clear=True),
+                mock.patch.object(wpt, "ensure_packages"),
+                self.assertRaisesRegex(MachError, f"^port {port} of this machine, on which the tests' https server .*"),
+            ):
+                wpt.run(Path("strobe"), self.checkout, [])
+        with mock.patch.dict(wpt.PORTS, {"https": (port,)}, clear=True):
+            wpt.check_ports()
 
     def test_a_clone_of_our_own(self):
         upstream = self.root / "upstream"

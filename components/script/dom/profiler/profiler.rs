@@ -265,6 +265,11 @@ impl Profiler {
             task_source: sampled_task_source,
         }));
         global.profiling().add(&profiler);
+        // The specification says nothing of when the first sample is taken. Pages count on one that shows who has
+        // started the profiler, however short its session is, since Chromium has it.
+        if let Some(session) = profiler.session.borrow().started() {
+            session.take_first_sample();
+        }
         Ok(profiler)
     }
 
