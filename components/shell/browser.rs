@@ -15,9 +15,9 @@ use servo::protocol_handler::ProtocolRegistry;
 use servo::user_contents::UserStyleSheet;
 use servo::{
     AuthenticationRequest, CreateNewWebViewRequest, Cursor, DeviceIndependentPixel, DeviceIntPoint,
-    DeviceIntSize, DevicePixel, EmbedderControl, EmbedderControlId, EventLoopWaker, Opts,
-    Preferences, RenderingContext, ScreenGeometry, Servo, ServoBuilder, SimpleDialog, Theme,
-    TraversalId, UserContentManager, WebView, WebViewBuilder, WebViewId,
+    DeviceIntSize, DevicePixel, EmbedderControl, EmbedderControlId, EventLoopWaker, InputEventId,
+    InputEventResult, Opts, Preferences, RenderingContext, ScreenGeometry, Servo, ServoBuilder,
+    SimpleDialog, Theme, TraversalId, UserContentManager, WebView, WebViewBuilder, WebViewId,
 };
 use terminal_text::shortened;
 use url::Url;
@@ -69,6 +69,14 @@ pub trait Surface: 'static {
     fn url_changed(&self, _url: &Url) {}
     fn favicon_changed(&self, _webview: &WebView) {}
     fn cursor_changed(&self, _cursor: Cursor) {}
+    /// The page has done with an input event. Servo has not yet drawn what follows from it.
+    fn input_event_handled(
+        &self,
+        _webview: &WebView,
+        _event: InputEventId,
+        _result: InputEventResult,
+    ) {
+    }
     fn fullscreen_changed(&self, _fullscreen: bool) {}
     /// The page's script waits until somebody answers; where there is nobody, the dialog is dismissed.
     fn show_dialog(&self, _webview: &WebView, _id: EmbedderControlId, dialog: SimpleDialog) {

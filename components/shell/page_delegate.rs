@@ -208,7 +208,14 @@ impl<S: Surface> WebViewDelegate for PageDelegate<S> {
         self.events.push(Event::DialogGone(control));
     }
 
-    fn notify_input_event_handled(&self, _: WebView, event: InputEventId, _: InputEventResult) {
+    fn notify_input_event_handled(
+        &self,
+        webview: WebView,
+        event: InputEventId,
+        result: InputEventResult,
+    ) {
+        // At once: Servo scrolls for all that it was told in one go.
+        self.surface.input_event_handled(&webview, event, result);
         self.events.push(Event::InputEventHandled(event));
     }
 

@@ -190,10 +190,12 @@ strobe.surface = (() => {
     });
   }
 
-  // A wheel's turn in pixels, whichever unit it comes in.
+  // A wheel's turn in pixels, whichever unit it comes in. The distance is read before the unit: Firefox then tells
+  // it in pixels, and in lines, whose height nobody knows, only to who asks for the unit first.
   function wheelDistance(event) {
+    const { deltaX, deltaY } = event;
     const unit = event.deltaMode === 1 ? 16 : event.deltaMode === 2 ? 400 : 1;
-    return [event.deltaX * unit, event.deltaY * unit];
+    return [deltaX * unit, deltaY * unit];
   }
 
   return { Surface, FONT_SIZE, fit, fitMiddle, widthOf, mousePlace, drag, wheelDistance };

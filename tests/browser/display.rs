@@ -229,6 +229,12 @@ impl<'a> BrowserWindow<'a> {
         self.hands(&["click", &button.to_string()]);
     }
 
+    /// Clicks where the mouse is, while a key is held.
+    pub fn click_with(&self, key: &str, button: u32) {
+        let button = button.to_string();
+        self.hands(&["keydown", key, "click", &button, "keyup", key]);
+    }
+
     /// Makes the window of this size, in device pixels.
     pub fn resize(&self, width: i32, height: i32) {
         let (width, height) = (width.to_string(), height.to_string());

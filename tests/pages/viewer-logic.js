@@ -279,6 +279,22 @@ const checks = {
     same(marks([12, 61], 20), [20, 40, 60]);
   },
 
+  "a notch of the wheel zooms by a third at most"() {
+    const { turned, span } = strobe.timeWindow;
+    const factor = turn => span(turned([40, 50], new WheelEvent("wheel", turn), 0.5, [0, 100], 1)) / 10;
+    // As browsers tell of a notch, toward the person and away: in pixels, and in lines.
+    for (const turn of [{ deltaY: 120 }, { deltaY: 3, deltaMode: WheelEvent.DOM_DELTA_LINE }]) {
+      const [longer, shorter] = [factor(turn), factor({ ...turn, deltaY: -turn.deltaY })];
+      atLeast(longer, 1.1, "longer");
+      atLeast(shorter, 3 / 4, "shorter");
+      same((longer * shorter).toFixed(9), "1.000000000");
+    }
+    // With Shift, or sideways, it pans.
+    for (const turn of [{ deltaY: 120, shiftKey: true }, { deltaX: 120 }]) {
+      same(turned([40, 50], new WheelEvent("wheel", turn), 0.5, [0, 100], 1), [42, 52]);
+    }
+  },
+
   "figures are written as people read them"() {
     const { count, milliseconds, duration, percent, bytes, fileName, place } = strobe.format;
     same([count(1234567), milliseconds(1234.5), milliseconds(12.345), milliseconds(0.5)],

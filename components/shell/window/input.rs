@@ -8,14 +8,11 @@ use egui::CursorIcon;
 use servo::{
     CompositionEvent, CompositionState, Cursor, DevicePoint, ImeEvent, MouseButton,
     MouseButtonAction, TouchEvent, TouchEventType, TouchId, TouchPointerType, WheelDelta,
-    WheelMode,
+    WheelEvent, WheelMode,
 };
-use winit::event::{
-    ElementState, Ime, MouseButton as WinitMouseButton, MouseScrollDelta, Touch, TouchPhase,
-};
+use winit::event::{ElementState, Ime, MouseButton as WinitMouseButton, Touch, TouchPhase};
 
-/// How far a page scrolls for one line of a mouse wheel, in device pixels.
-const LINE_LENGTH: f64 = 76.;
+use super::wheel::Turn;
 
 pub fn mouse_button(button: WinitMouseButton) -> MouseButton {
     match button {
@@ -35,17 +32,15 @@ pub fn mouse_action(state: ElementState) -> MouseButtonAction {
     }
 }
 
-/// Servo wants pixels whatever the mode says.
-pub fn wheel_delta(delta: MouseScrollDelta) -> WheelDelta {
-    let (x, y, mode) = match delta {
-        MouseScrollDelta::LineDelta(x, y) => (
-            f64::from(x) * LINE_LENGTH,
-            f64::from(y) * LINE_LENGTH,
-            WheelMode::DeltaLine,
-        ),
-        MouseScrollDelta::PixelDelta(delta) => (delta.x, delta.y, WheelMode::DeltaPixel),
+/// The event that a page gets for a turn of the wheel at `point` of the page.
+pub fn wheel_event(turn: Turn, point: DevicePoint) -> WheelEvent {
+    let delta = WheelDelta {
+        x: turn.x,
+        y: turn.y,
+        z: 0.,
+        mode: WheelMode::DeltaPixel,
     };
-    WheelDelta { x, y, z: 0., mode }
+    WheelEvent::new(delta, point.into())
 }
 
 /// The event that a page gets for `touch` at `point` of the page.
@@ -150,19 +145,7 @@ pub fn cursor_icon(cursor: Cursor) -> CursorIcon {
 
 #[cfg(test)]
 mod tests {
-    use dpi::PhysicalPosition;
-
     use super::*;
-
-    #[test]
-    fn a_line_of_the_wheel_is_many_pixels() {
-        let delta = wheel_delta(MouseScrollDelta::LineDelta(0., -2.));
-        assert_eq!((delta.x, delta.y), (0., -152.));
-        assert_eq!(delta.mode, WheelMode::DeltaLine);
-        let delta = wheel_delta(MouseScrollDelta::PixelDelta(PhysicalPosition::new(1., 2.)));
-        assert_eq!((delta.x, delta.y), (1., 2.));
-        assert_eq!(delta.mode, WheelMode::DeltaPixel);
-    }
 
     #[test]
     fn every_composition_starts_once_and_ends_once() {

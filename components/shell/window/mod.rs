@@ -16,6 +16,7 @@ mod tab;
 mod tab_strip;
 mod theme;
 mod toolbar;
+mod wheel;
 mod zoom;
 
 use std::fmt::Display;
@@ -25,13 +26,15 @@ use std::time::{Duration, Instant};
 
 use profile_recorder::Recorder;
 use servo::{
-    DevicePoint, EventLoopWaker, InputEvent, Key, KeyState, LoadStatus, MouseButtonEvent,
-    MouseLeftViewportEvent, MouseMoveEvent, NamedKey, Preferences, WebView, WebViewId, WheelEvent,
+    DevicePoint, DeviceVector2D, EventLoopWaker, InputEvent, Key, KeyState, LoadStatus,
+    MouseButtonEvent, MouseLeftViewportEvent, MouseMoveEvent, NamedKey, Preferences, WebView,
+    WebViewId,
 };
 use url::Url;
 use winit::application::ApplicationHandler;
 use winit::event::{
-    ElementState, KeyEvent, MouseButton, MouseScrollDelta, Touch, TouchPhase, WindowEvent,
+    DeviceEvent, DeviceId, ElementState, KeyEvent, MouseButton, MouseScrollDelta, Touch,
+    TouchPhase, WindowEvent,
 };
 use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoop, EventLoopProxy};
 use winit::keyboard::{ModifiersState, PhysicalKey};
@@ -42,6 +45,7 @@ use browser_window::BrowserWindow;
 use chrome::Shown;
 use input::Composition;
 use tab::Tab;
+use wheel::{Turn, WheelButtons};
 
 use crate::about_profiling::is_profiling_page;
 use crate::browser::{Browser, Next, Page, Surface};
@@ -169,6 +173,12 @@ impl ApplicationHandler<Wake> for Application {
         }
     }
 
+    fn device_event(&mut self, _: &ActiveEventLoop, _: DeviceId, event: DeviceEvent) {
+        if let State::Running(session) = &mut self.state {
+            session.wheel_buttons.device_event(&event);
+        }
+    }
+
     fn window_event(&mut self, event_loop: &ActiveEventLoop, _: WindowId, event: WindowEvent) {
         let State::Running(session) = &mut self.state else {
             return;
@@ -208,6 +218,7 @@ struct Session {
     /// The fingers that went down on the page.
     fingers_on_page: Vec<u64>,
     composition: Composition,
+    wheel_buttons: WheelButtons,
 }
 
 impl Session {
@@ -241,6 +252,7 @@ impl Session {
             buttons_on_page: 0,
             fingers_on_page: Vec::new(),
             composition: Composition::default(),
+            wheel_buttons: WheelButtons::default(),
         })
     }
 
@@ -366,6 +378,7 @@ impl Session {
                 }
             },
             WindowEvent::CursorMoved { position, .. } => {
+                self.wheel_buttons.pointer_moved();
                 self.pointer_moved(position.x, position.y, &event);
             },
             WindowEvent::CursorLeft { .. } => {
@@ -375,7 +388,11 @@ impl Session {
             WindowEvent::MouseInput { state, button, .. } => {
                 self.mouse_button(state, button, &event);
             },
-            WindowEvent::MouseWheel { delta, .. } => self.wheel(delta, &event),
+            WindowEvent::MouseWheel { delta, .. } => {
+                if !self.wheel_buttons.is_release(delta) {
+                    self.wheel(delta, &event);
+                }
+            },
             WindowEvent::PinchGesture { delta, .. } if self.is_pointer_on_page => {
                 if let Some(webview) = self.webview() {
                     webview.adjust_pinch_zoom(1. + delta as f32, self.pointer);
@@ -540,17 +557,29 @@ impl Session {
             self.window.chrome_event(event);
             return;
         }
-        let delta = input::wheel_delta(delta);
+        let turn = Turn::new(delta, self.window.scale().into());
         if self.modifiers.control_key() {
-            match delta.y {
+            match turn.y {
                 y if y > 0. => self.perform(Action::ZoomIn),
                 y if y < 0. => self.perform(Action::ZoomOut),
                 _ => {},
             }
             return;
         }
-        let wheel = WheelEvent::new(delta, self.pointer.into());
-        self.tell_page(InputEvent::Wheel(wheel));
+        let Some(Page {
+            webview, surface, ..
+        }) = self.page()
+        else {
+            return;
+        };
+        let wheel = input::wheel_event(turn, self.pointer);
+        let event = webview.notify_input_event(InputEvent::Wheel(wheel));
+        let scale = webview.hidpi_scale_factor().get() * webview.page_zoom();
+        let (x, y) = turn.left_to_scroll(self.modifiers.shift_key(), scale.into());
+        if (x, y) != (0., 0.) {
+            let distance = DeviceVector2D::new(x as f32, y as f32);
+            surface.scroll_after(event, distance, self.pointer);
+        }
     }
 
     fn touch(&mut self, touch: &Touch, event: &WindowEvent) {

@@ -5,6 +5,7 @@
 //! A tab: what the window knows of one page, beside what the page itself says.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use dpi::{PhysicalPosition, PhysicalSize};
@@ -14,8 +15,9 @@ use image::RgbaImage;
 use image::imageops::{self, FilterType};
 use servo::{
     AuthenticationRequest, Cursor, DeviceIndependentPixel, DeviceIntPoint, DeviceIntRect,
-    DeviceIntSize, DevicePixel, EmbedderControl, EmbedderControlId, Image, PixelFormat,
-    RenderingContext, ScreenGeometry, SimpleDialog, Theme, WebView, WebViewId,
+    DeviceIntSize, DevicePixel, DevicePoint, DeviceVector2D, EmbedderControl, EmbedderControlId,
+    Image, InputEventId, InputEventResult, PixelFormat, RenderingContext, ScreenGeometry, Scroll,
+    SimpleDialog, Theme, WebView, WebViewId,
 };
 use url::{Origin, Url};
 
@@ -39,6 +41,8 @@ pub struct Tab {
     input_method: Cell<Option<(EmbedderControlId, DeviceIntRect)>>,
     /// The page is shown on the whole screen because it asked for it.
     wants_fullscreen: Cell<bool>,
+    /// How far, and where, is scrolled when the page has let a turn of the wheel pass.
+    scrolls: RefCell<HashMap<InputEventId, (DeviceVector2D, DevicePoint)>>,
 }
 
 /// What is in the address field, which a tab keeps while another one is in front.
@@ -70,6 +74,7 @@ impl Tab {
             favicon: RefCell::default(),
             input_method: Cell::default(),
             wants_fullscreen: Cell::default(),
+            scrolls: RefCell::default(),
         }
     }
 
@@ -97,6 +102,12 @@ impl Tab {
 
     pub fn wants_fullscreen(&self) -> bool {
         self.wants_fullscreen.get()
+    }
+
+    /// Scrolls what is at a point of the page, unless the page prevents it when it handles `event`.
+    pub fn scroll_after(&self, event: InputEventId, distance: DeviceVector2D, point: DevicePoint) {
+        let mut scrolls = self.scrolls.borrow_mut();
+        scrolls.insert(event, (distance, point));
     }
 
     /// Lets the page know whether it is seen: one that is not draws nothing, and takes its time.
@@ -146,6 +157,20 @@ impl Surface for Tab {
 
     fn frame_clock(&self) -> &FrameClock {
         self.window.frame_clock()
+    }
+
+    fn input_event_handled(
+        &self,
+        webview: &WebView,
+        event: InputEventId,
+        result: InputEventResult,
+    ) {
+        let scroll = self.scrolls.borrow_mut().remove(&event);
+        if let Some((distance, point)) = scroll
+            && !result.contains(InputEventResult::DefaultPrevented)
+        {
+            webview.notify_scroll_event(Scroll::Delta(distance.into()), point.into());
+        }
     }
 
     fn draw(&self, _: &WebView) {

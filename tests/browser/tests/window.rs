@@ -195,6 +195,68 @@ fn a_page_has_the_mouse_the_keys_and_the_size_of_its_window() {
 }
 
 #[test]
+fn a_notch_of_the_wheel_is_what_other_browsers_make_of_it() {
+    const UP: u32 = 4;
+    const DOWN: u32 = 5;
+    const LEFT: u32 = 6;
+    const RIGHT: u32 = 7;
+    let site = Site::plain().serve();
+    let display = Display::start(1024, 768);
+    for scale in [1, 2] {
+        let scale_factor = scale.to_string();
+        let url = site.url("/wheel.html");
+        let mut window = BrowserWindow::open(
+            &display,
+            &["--window-size=480x300", &url],
+            &[("WINIT_X11_SCALE_FACTOR", &scale_factor)],
+        );
+        window.wait_for_colour(scale * 300, scale * (CHROME_HEIGHT + 200), 0x01_02_03);
+        window.wait_for_colour(scale * 50, scale * (CHROME_HEIGHT + 50), 0x04_05_06);
+        let turn = |window: &BrowserWindow, button, x, y| {
+            window.click(button, scale * x, scale * (CHROME_HEIGHT + y));
+        };
+
+        // What the page is told and what it scrolls by are the same CSS pixels, whatever the screen is like.
+        turn(&window, DOWN, 300, 200);
+        window.wait_for_line("turn 1: 0, 120 in unit 0");
+        window.wait_for_line("at 0, 120");
+        turn(&window, RIGHT, 300, 200);
+        window.wait_for_line("turn 2: 120, 0 in unit 0");
+        window.wait_for_line("at 120, 120");
+        turn(&window, UP, 300, 200);
+        window.wait_for_line("turn 3: 0, -120 in unit 0");
+        window.wait_for_line("at 120, 0");
+        // With Shift the page alone goes sideways.
+        window.click_with("shift", DOWN);
+        window.wait_for_line("turn 4: 0, 120 in unit 0");
+        window.wait_for_line("at 240, 0");
+        turn(&window, LEFT, 300, 200);
+        window.wait_for_line("turn 5: -120, 0 in unit 0");
+        window.wait_for_line("at 120, 0");
+
+        // A page that takes the wheel for itself is not scrolled.
+        turn(&window, DOWN, 50, 50);
+        window.wait_for_line("turn 6: 0, 120 in unit 0");
+        window.click_with("shift", DOWN);
+        window.wait_for_line("turn 7: 0, 120 in unit 0");
+        turn(&window, DOWN, 300, 200);
+        window.wait_for_line("turn 8: 0, 120 in unit 0");
+        window.wait_for_line("at 120, 120");
+
+        // Nor does it matter how large the page is shown.
+        window.key("ctrl+plus");
+        window.wait_for_line(&format!("zoom {:.2}", 1.1 * f64::from(scale)));
+        turn(&window, DOWN, 300, 200);
+        window.wait_for_line("turn 9: 0, 120 in unit 0");
+        window.wait_for_line("at 120, 240");
+
+        window.key("ctrl+q");
+        let (status, console) = window.end();
+        assert!(status.success(), "{status}\n{console}");
+    }
+}
+
+#[test]
 fn what_a_page_asks_is_answered_in_the_window() {
     let site = Site::plain().serve();
     let display = Display::start(1024, 768);

@@ -1,0 +1,17 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+// A page that says on the console what it is told of the wheel, and where it is scrolled to.
+
+"use strict";
+
+let turns = 0;
+addEventListener("wheel", ({ deltaX, deltaY, deltaMode }) => {
+  turns++;
+  console.log(`turn ${turns}: ${deltaX}, ${deltaY} in unit ${deltaMode}`);
+});
+addEventListener("scroll", () => console.log(`at ${Math.round(scrollX)}, ${Math.round(scrollY)}`));
+addEventListener("resize", () => console.log(`zoom ${devicePixelRatio.toFixed(2)}`));
+// Here the page does not scroll.
+document.getElementById("keeper").addEventListener("wheel", event => event.preventDefault(), { passive: false });
