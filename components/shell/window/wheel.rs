@@ -64,7 +64,8 @@ impl Turn {
 }
 
 /// The buttons that X11 has for a wheel that is no axis, as of a mouse on a remote screen. winit tells of a turn
-/// when such a button is pressed, and once more when it is released.
+/// when such a button is pressed, and once more when it is released. While another window has the focus it tells
+/// of no devices, and both count.
 #[derive(Default)]
 pub struct WheelButtons {
     /// The button that was released last, until winit tells of the turn.
