@@ -316,10 +316,13 @@ impl Session {
         }
     }
 
-    /// Ends the session. Its trace, with no sample later than this call, or why there is none is given to
+    /// Ends the session. Its trace, with no sample later than `time`, or why there is none is given to
     /// `on_trace`, which is called in any case; on the sampling thread, as far as that is there.
-    pub fn stop(self, on_trace: impl FnOnce(Result<Trace, Failure>) + Send + 'static) {
-        let time = CrossProcessInstant::now();
+    pub fn stop(
+        self,
+        time: CrossProcessInstant,
+        on_trace: impl FnOnce(Result<Trace, Failure>) + Send + 'static,
+    ) {
         let on_trace = OnTrace::new(on_trace);
         self.state.send(|group| Message::Stop {
             group,

@@ -355,7 +355,6 @@ const OUTLETS: Group = Group {
         case("JSON.stringify", CALLED),
         case("structured clone", CALLED),
         case("entry of the timeline", CALLED),
-        case("entry's toJSON", CALLED),
         case("json-gzip in the timeline", CALLED),
         case("observer", CALLED),
         case("full buffer", CALLED),

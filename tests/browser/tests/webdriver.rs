@@ -222,7 +222,9 @@ fn a_running_script_is_sampled_without_being_asked() {
     assert_eq!(trace.samples.len(), 1 + 50);
     trace.assert_sampled(&["work"]);
     Edges::parse(
-        "(root) > workInTask
+        "(root) > workInTask, (eval)
+        (eval) > (eval), start
+        start > Profiler
         workInTask > work",
     )
     .assert_hold(&trace);

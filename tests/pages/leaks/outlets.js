@@ -37,10 +37,6 @@ const CASES = {
     const result = await traced(call);
     return { ...result, trace: lastEntry().trace };
   },
-  async "entry's toJSON"() {
-    const result = await traced(call);
-    return { ...result, trace: lastEntry().toJSON().trace };
-  },
   async "json-gzip in the timeline"() {
     const result = await traced(call, { format: "json-gzip" });
     return { ...result, trace: await unzipped(lastEntry().trace) };

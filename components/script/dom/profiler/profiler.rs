@@ -219,12 +219,8 @@ impl Profiler {
         let sampled_task_source = task_source.clone();
         let performance = global.performance(cx);
         let profiler = Profiler::new_inherited(id, &performance, way_in, options);
-        let profiler = reflect_weak_referenceable_dom_object_with_proto(
-            cx,
-            Rc::new(profiler),
-            global,
-            proto,
-        );
+        let profiler =
+            reflect_weak_referenceable_dom_object_with_proto(cx, Rc::new(profiler), global, proto);
         // By its id, since a profiler that nobody can observe is collected.
         let trusted_global = Trusted::new(global);
         let browsing_context = global
@@ -284,9 +280,9 @@ impl Profiler {
             .promise
             .try_borrow()
             .map_or(true, |promise| promise.is_some());
-        waits_for_trace ||
-            self.upcast::<EventTarget>().may_have_listeners() ||
-            self.performance.is_observed_for_profiles()
+        waits_for_trace
+            || self.upcast::<EventTarget>().may_have_listeners()
+            || self.performance.is_observed_for_profiles()
     }
 
     /// Step 1 of <https://wicg.github.io/js-self-profiling/#dfn-take-a-sample>. Finishes the session if no listener does:
@@ -360,6 +356,7 @@ impl Profiler {
         if self.session.borrow().started().is_none() {
             return;
         }
+        let end_time = self.end_time.get().unwrap_or_else(CrossProcessInstant::now);
         let (sender, receiver) = crossbeam_channel::bounded(1);
         let SessionState::Started(Started {
             session,
@@ -377,7 +374,7 @@ impl Profiler {
             }));
         };
         match self.format {
-            ProfilerTraceFormat::Default => session.stop(|trace| {
+            ProfilerTraceFormat::Default => session.stop(end_time, |trace| {
                 take_trace(trace.map(|trace| (trace.samples.len(), CapturedTrace::Default(trace))));
             }),
             ProfilerTraceFormat::Json_gzip => {
@@ -385,7 +382,7 @@ impl Profiler {
                 let timestamp = move |time: CrossProcessInstant| {
                     *(time - time_origin).to_dom_high_res_time_stamp()
                 };
-                session.stop(move |trace| match trace {
+                session.stop(end_time, move |trace| match trace {
                     Ok(trace) => {
                         let sample_count = trace.samples.len();
                         compress(trace, timestamp, move |bytes| {
