@@ -35,6 +35,7 @@ use mozjs::rust::{
     CompileOptionsWrapper, HandleObject, JSEngine, JSEngineHandle, RealmOptions, Runtime,
     SIMPLE_GLOBAL_CLASS, evaluate_script,
 };
+use servo_base::cross_process_instant::CrossProcessInstant;
 
 const KINDS: &str = include_str!("kinds.js");
 
@@ -255,7 +256,7 @@ fn run_script(
     let (sender, traces) = mpsc::channel();
     for session in [stopped, soon_full, paused] {
         let sender = sender.clone();
-        session.stop(move |trace| {
+        session.stop(CrossProcessInstant::now(), move |trace| {
             let _ = sender.send(trace);
         });
     }

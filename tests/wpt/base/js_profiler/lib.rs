@@ -18,10 +18,10 @@ pub fn serve(request: Request, reports: &Sender<Report>) {
             number,
             event_loops: Vec::new(),
         },
-        Request::SetPreferences(_) |
-        Request::Start(_) |
-        Request::EndEventLoop { .. } |
-        Request::EndSampling => return,
+        Request::SetPreferences(_)
+        | Request::Start(_)
+        | Request::EndEventLoop { .. }
+        | Request::EndSampling => return,
     };
     // An error means that nobody wants to know any more.
     let _ = reports.send(report);
