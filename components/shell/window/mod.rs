@@ -389,7 +389,8 @@ impl Session {
                 self.mouse_button(state, button, &event);
             },
             WindowEvent::MouseWheel { delta, .. } => {
-                if !self.wheel_buttons.is_release(delta) {
+                let is_release = self.wheel_buttons.is_release(delta);
+                if !is_release {
                     self.wheel(delta, &event);
                 }
             },
