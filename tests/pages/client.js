@@ -30,12 +30,13 @@ function start(maxBufferSize) {
 
 // One section after the other without a gap: the next profiler is there before the full one stops.
 function collect(sections, done) {
+  // The first sample is taken within the constructor.
+  const started = performance.now();
   const profiler = start(20);
   if (!profiler) {
     done(sections);
     return;
   }
-  const started = performance.now();
   profiler.addEventListener("samplebufferfull", async () => {
     const isLast = sections.length === SECTIONS - 1;
     const section = { started };
