@@ -1,0 +1,23 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! The end of a global that has many workers.
+
+use std::sync::atomic::Ordering;
+
+use crate::dom::globalscope::auto_close_worker::AutoCloseWorker;
+
+/// Tells every worker to end, before the first one is waited for.
+///
+/// Servo tells a worker to end when it waits for it. Workers that are still busy then take the processor from
+/// the one that is ending, so that the time of an end grows with the square of the number of workers.
+pub(super) fn close_all(workers: &[AutoCloseWorker]) {
+    // "terminate a worker": <https://html.spec.whatwg.org/multipage/#terminate-a-worker>
+    for worker in workers {
+        // Step 1. Set the worker's `WorkerGlobalScope` object's closing flag to true.
+        worker.closing.store(true, Ordering::SeqCst);
+        // Step 3. Abort the script currently running in the worker.
+        worker.context.request_interrupt_callback();
+    }
+}
