@@ -167,6 +167,27 @@ bool JitCode::isCallWithin(uintptr_t returnAddress, uintptr_t callee) const {
   return isSame && CalleeOfCall(returnAddress) == callee;
 }
 
+uintptr_t JitCode::sharedStub(uintptr_t pc) const {
+  const uintptr_t begins[] = {
+      Address(runtime_->preBarrier(jit::MIRType::Value)),      Address(runtime_->preBarrier(jit::MIRType::String)),
+      Address(runtime_->preBarrier(jit::MIRType::Object)),     Address(runtime_->preBarrier(jit::MIRType::Shape)),
+      Address(runtime_->preBarrier(jit::MIRType::WasmAnyRef)), Address(runtime_->getDoubleToInt32ValueStub()),
+  };
+  uintptr_t stub = 0;
+  for (uintptr_t begin : begins) {
+    if (begin <= pc && begin > stub) {
+      stub = begin;
+    }
+  }
+  return stub;
+}
+
+bool JitCode::isCallOf(uintptr_t returnAddress, uintptr_t callee) const {
+  const JitcodeGlobalEntry* caller = entry(returnAddress);
+  return caller && caller->containsPointer(reinterpret_cast<void*>(returnAddress - CallLength)) &&
+         CalleeOfCall(returnAddress) == callee;
+}
+
 bool JitCode::isFakeReturnAddress(uintptr_t returnAddress, const JitcodeGlobalEntry* caller) const {
   // `movabs returnAddress, register` and `push register`. A prefix selects the upper half of the registers.
   constexpr size_t LongestPush = 2;

@@ -98,6 +98,10 @@ class JitCode {
 
   // Whether a word is a return address into a piece of code, behind a call of `callee` in the same piece.
   bool isCallWithin(uintptr_t returnAddress, uintptr_t callee) const;
+  // Where the stub begins that an address of kind NoFrame is in, if it is one that is called; 0 otherwise.
+  uintptr_t sharedStub(uintptr_t pc) const;
+  // Whether a word is a return address into a function or a cache, behind a call of `callee`.
+  bool isCallOf(uintptr_t returnAddress, uintptr_t callee) const;
   // Whether code has pushed a return address of its own, to make an exit frame.
   bool isFakeReturnAddress(uintptr_t returnAddress, const js::jit::JitcodeGlobalEntry* caller) const;
   // Whether a return address is where code of Baseline calls an inline cache.

@@ -173,6 +173,11 @@ Walked JitFrames::inCode(StrobeRegisters registers, bool leaf) {
   }
   const JitcodeGlobalEntry* entry = code_.entry(registers.pc);
   JitCodeKind kind = code_.kind(registers.pc, entry);
+  if (kind == JitCodeKind::NoFrame && leaveSharedStub(&registers, leaf)) {
+    leaf = false;
+    entry = code_.entry(registers.pc);
+    kind = code_.kind(registers.pc, entry);
+  }
   FrameEnd end = FrameEnd::InBody;
   if (leaf) {
     const auto* instruction = reinterpret_cast<const uint8_t*>(registers.pc);
@@ -352,20 +357,44 @@ void JitFrames::emitTrampolineNative(uintptr_t fp, uintptr_t returnAddress) {
   }
 }
 
-// The code is on the Ion frame, and has taken the return address into a register or pushed it again.
-uintptr_t JitFrames::returnAddressIntoIon(const StrobeRegisters& registers) const {
+template <typename IsWanted>
+uintptr_t JitFrames::findReturnAddress(uintptr_t at, const StrobeRegisters& registers, IsWanted isWanted) const {
   constexpr int MaxWords = 64;
-  uintptr_t at = registers.sp;
   for (int i = 0; i < MaxWords && at < registers.fp && stack_.contains(at); i++, at += sizeof(uintptr_t)) {
-    uintptr_t returnAddress = stack_.word(at);
-    if (!AddressIsInExecutableMemory(reinterpret_cast<void*>(returnAddress))) {
-      continue;
-    }
-    if (const JitcodeGlobalEntry* caller = code_.entry(returnAddress); caller && caller->isIon()) {
-      return returnAddress;
+    if (AddressIsInExecutableMemory(reinterpret_cast<void*>(stack_.word(at))) && isWanted(stack_.word(at))) {
+      return at;
     }
   }
   return 0;
+}
+
+// The code is on the Ion frame, and has taken the return address into a register or pushed it again.
+uintptr_t JitFrames::returnAddressIntoIon(const StrobeRegisters& registers) const {
+  uintptr_t at = findReturnAddress(registers.sp, registers, [&](uintptr_t returnAddress) {
+    const JitcodeGlobalEntry* caller = code_.entry(returnAddress);
+    return caller && caller->isIon();
+  });
+  return at ? stack_.word(at) : 0;
+}
+
+// The stub has pushed registers, and leaves the frame pointer as it is. The call before a return address says whether
+// it is the stub's.
+bool JitFrames::leaveSharedStub(StrobeRegisters* registers, bool leaf) const {
+  // To call C++ a stub saves all registers that a function may change. What aligns the stack is beyond them, and may
+  // hold an older return address.
+  constexpr uintptr_t SavedForCall = 9 * sizeof(uintptr_t);
+  uintptr_t stub = code_.sharedStub(registers->pc);
+  if (!stub) {
+    return false;
+  }
+  uintptr_t at = findReturnAddress(leaf ? registers->sp : registers->sp + SavedForCall, *registers,
+                                   [&](uintptr_t returnAddress) { return code_.isCallOf(returnAddress, stub); });
+  if (!at) {
+    return false;
+  }
+  registers->pc = stack_.word(at);
+  registers->sp = at + sizeof(uintptr_t);
+  return true;
 }
 
 void JitFrames::emitExitFunction(uintptr_t exit) {

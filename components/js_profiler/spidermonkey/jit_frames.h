@@ -103,7 +103,12 @@ class JitFrames {
   void emitTrampolineNative(uintptr_t fp, uintptr_t returnAddress);
   // The built-in that a function of the engine stands for, which JIT code has called.
   void emitExitFunction(uintptr_t exit);
+  // Where the first word from `at` on is that is such a return address; 0 if there is none close by.
+  template <typename IsWanted>
+  uintptr_t findReturnAddress(uintptr_t at, const StrobeRegisters& registers, IsWanted isWanted) const;
   uintptr_t returnAddressIntoIon(const StrobeRegisters& registers) const;
+  // Leaves code without a frame for the code that has called it.
+  bool leaveSharedStub(StrobeRegisters* registers, bool leaf) const;
 
   uintptr_t jsExitFP() const {
     return activation_->hasExitFP() && activation_->hasJSExitFP() ? reinterpret_cast<uintptr_t>(activation_->jsExitFP())
