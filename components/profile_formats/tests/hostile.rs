@@ -14,6 +14,7 @@ use std::io::{self, ErrorKind, Write};
 use std::num::NonZeroU32;
 use std::path::Path;
 use std::process::{Command, Output};
+use std::time::Instant;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -27,6 +28,9 @@ const MAX_ADDRESSES: u32 = 976_562;
 
 /// What a child process is to convert.
 const FILE: &str = "STROBE_HOSTILE_FILE";
+
+/// What a child process writes before the seconds that a conversion took.
+const TIME: &str = "took: ";
 
 /// Bytes of a hostile file that is made of a shape. The shape is as large as it can be in a format.
 const MAX_SHAPE_BYTES: u64 = 2_000_000;
@@ -522,6 +526,7 @@ impl Write for Counter {
 #[ignore = "A process of other tests"]
 fn child_converts() {
     let file = env::var_os(FILE).expect("other tests run this one");
+    let start = Instant::now();
     let content = content(fs::File::open(file).unwrap()).unwrap();
     let (recording, _) = match read(&content, None, None) {
         Ok(read) => read,
@@ -531,7 +536,9 @@ fn child_converts() {
         },
     };
     drop(content);
+    let reading = start.elapsed();
     for format in Format::ALL {
+        let start = Instant::now();
         let mut counter = Counter::default();
         match format.write(&recording, &mut counter) {
             Ok(()) => println!("\n{format}: written: {}", counter.0),
@@ -544,6 +551,8 @@ fn child_converts() {
                 println!("\n{format}: refused: {error}");
             },
         }
+        let time = reading + start.elapsed();
+        println!("\n{TIME}{:.2}", time.as_secs_f64());
     }
 }
 
@@ -580,7 +589,15 @@ fn check(file: &File, folder: &Path) -> Vec<String> {
         is_refused || lines.len() == Format::ALL.len(),
         "{name}: {lines:?}"
     );
-    println!("{name}, {} bytes\n  {}", content.len(), lines.join("\n  "));
+    let longest = text
+        .lines()
+        .filter_map(|line| line.strip_prefix(TIME)?.parse().ok())
+        .fold(0., f64::max);
+    println!(
+        "{name}, {} bytes, at most {longest} s a format\n  {}",
+        content.len(),
+        lines.join("\n  ")
+    );
     lines.into_iter().map(str::to_owned).collect()
 }
 
