@@ -14,11 +14,9 @@ use std::time::{Duration, Instant};
 
 use js_profiler_traits::activity::SharedActivity;
 
-use crate::group::Audience;
 use crate::spidermonkey::{FramePlace, KnownFunctions, SampledContext, StackBuffer, Walk};
-use crate::suspend::{StopError, Stopped, Thread};
-use crate::timed_stops::{TimedStops, TimedWork};
-use crate::walked::{ToWalk, Walked};
+use crate::stop::{StopError, Stopped, Thread, TimedStops, TimedWork};
+use crate::walked::{Audience, ToWalk, Walked};
 
 /// So many walks are asked for at once, at most.
 pub const MAX_AHEAD: usize = 4;

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use log::debug;
 
 use crate::spidermonkey::{FrameKind, FunctionKey, SampledContext, StackBuffer, Walk};
-use crate::suspend::Stopped;
+use crate::stop::Stopped;
 
 /// How the stack of the table walker differs from that of the stock walker.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]

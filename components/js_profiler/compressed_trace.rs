@@ -5,6 +5,8 @@
 //! The trace format "json-gzip" of the 2018 draft of
 //! <https://github.com/WICG/js-self-profiling>: the JSON text of a trace, in gzip's format (RFC 1952).
 
+use std::io::{BufWriter, Write};
+
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use js_profiler_traits::{Frame, Sample, Stack, Trace};
@@ -22,12 +24,22 @@ pub fn compress(
     on_compressed: impl FnOnce(Vec<u8>) + Send + 'static,
 ) {
     ThreadPool::global().spawn(move || {
-        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-        serde_json::to_writer(&mut encoder, &Json::new(&trace, timestamp))
-            .expect("writing to memory does not fail, and a trace has no maps");
-        let bytes = encoder.finish().expect("writing to memory does not fail");
-        on_compressed(bytes);
+        on_compressed(gzip_of(&Json::new(&trace, timestamp)));
     });
+}
+
+/// The encoder gets whole buffers: a call of it costs more than the few bytes that serde_json writes at a time. Level
+/// 6, the default, is slower and makes the text of a long trace 1 % smaller.
+fn gzip_of(value: &impl Serialize) -> Vec<u8> {
+    const BUFFER: usize = 64 * 1024;
+    const IN_MEMORY: &str = "writing to memory does not fail";
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::new(5));
+    let mut buffered = BufWriter::with_capacity(BUFFER, &mut encoder);
+    serde_json::to_writer(&mut buffered, value)
+        .expect("writing to memory does not fail, and a trace has no maps");
+    buffered.flush().expect(IN_MEMORY);
+    drop(buffered);
+    encoder.finish().expect(IN_MEMORY)
 }
 
 /// What `JSON.stringify()` makes of the object that a page gets: members in the order in which Web

@@ -10,7 +10,6 @@ use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use js_profiler_traits::recording::{Description, Realm};
 use js_profiler_traits::{GroupId, RealmId, SessionId, Trace};
@@ -22,26 +21,15 @@ use servo_base::id::BrowsingContextId;
 use crate::description::SharedDescription;
 use crate::failure::{Failure, OnTrace};
 use crate::muted_scripts;
+use crate::options::SessionOptions;
 use crate::registry;
 use crate::sampling_thread::{Message, MessageSender};
 use crate::session::Ended;
 use crate::spidermonkey::EngineMode;
-use crate::suspend::Thread;
-use crate::work::MarkerFilter;
+use crate::stop::Thread;
 
 /// At most this many sessions run at once on one event loop.
 const MAX_SESSIONS: usize = 100;
-
-/// What a session is started with.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SessionOptions {
-    /// A supported interval: see [`js_profiler_traits::supported_interval`].
-    pub sample_interval: Duration,
-    /// How many samples the buffer holds. Nothing is allocated for them beforehand.
-    pub max_buffer_size: u32,
-    /// Which markers its samples may have.
-    pub markers: MarkerFilter,
-}
 
 /// Why a session could not start.
 #[derive(Debug)]

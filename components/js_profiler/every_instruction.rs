@@ -29,7 +29,7 @@ use crate::spidermonkey::tests::TestContext;
 use crate::spidermonkey::{
     FrameKind, FramePlace, FunctionKey, KnownFunctions, SampledContext, StackBuffer, Walk, Walker,
 };
-use crate::suspend::{StackBounds, Stopped, current_stack_bounds, registers_of};
+use crate::stop::{StackBounds, Stopped, current_stack_bounds, registers_of};
 
 const PROGRAMS: &str = include_str!("every_instruction.js");
 

@@ -23,15 +23,16 @@ use crate::comparison::Comparison;
 use crate::failure::Failure;
 use crate::function_table::{Function, FunctionId, FunctionTable};
 use crate::muted_scripts;
+use crate::outcome::{Outcome, Stack};
 use crate::recording::GroupRecording;
-use crate::session::{Outcome, SampledSession, Stack};
+use crate::session::SampledSession;
 use crate::spidermonkey::{
     FrameKind, FramePlace, KnownFunctions, NativeCode, SampledContext, StackBuffer, Walk,
 };
+use crate::stop::Thread;
 use crate::stop_times::StopTimes;
-use crate::suspend::Thread;
 use crate::ticks::{self, Ticks};
-use crate::walked::{StackTaker, ToWalk, Walked};
+use crate::walked::{Audience, StackTaker, ToWalk, Walked};
 use crate::work::Work;
 
 /// After so many attempts in a row to stop the thread it is given up. One that is starved of its processor
@@ -86,22 +87,6 @@ struct LastStack {
     complete_truncated: bool,
     /// Whether there were more than all.
     truncated: bool,
-}
-
-/// Whom stacks are walked for.
-pub struct Audience {
-    /// Of pages in these realms.
-    pub realms: SmallVec<[RealmId; 4]>,
-    /// Also for who may see everything.
-    pub everything: bool,
-}
-
-impl Audience {
-    /// Has the next walks into a buffer be for it, with what is known of native code now.
-    pub fn apply(&self, buffer: &mut StackBuffer) {
-        buffer.set_audience(self.realms.iter().copied(), self.everything);
-        buffer.set_native_code(NativeCode::current());
-    }
 }
 
 /// When a sample was taken, what it found, and what the event loop was doing.
@@ -421,9 +406,10 @@ impl Group {
         self.sample(taker, is_wanted, false)
     }
 
-    /// Takes the first sample of a session, between ticks, unless it is paused.
+    /// Takes the first sample of a session, between ticks. None if the session is paused, or if a tick since its
+    /// start has brought the first sample already.
     pub fn take_first_sample(&mut self, session: SessionId, taker: &mut StackTaker) {
-        let is_wanted = |known: &SampledSession| known.id == session && known.is_running();
+        let is_wanted = |known: &SampledSession| known.id == session && known.wants_first_sample();
         if self.sessions.iter().any(is_wanted) {
             self.sample(taker, is_wanted, false);
         }

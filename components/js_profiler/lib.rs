@@ -13,7 +13,7 @@
 //! those who are due.
 //!
 //! This crate knows SpiderMonkey and threads, and nothing of documents, promises or origins. Unsafe
-//! code is in `spidermonkey`, `suspend_linux` and `timed_stops_linux` alone.
+//! code is in `spidermonkey` and `stop` alone. It compiles for Linux alone.
 
 #![deny(unsafe_code)]
 
@@ -30,28 +30,26 @@ mod every_instruction;
 mod failure;
 mod function_table;
 mod group;
-#[allow(unexpected_cfgs, reason = "tests/models sets `loom`")]
-mod handshake;
 mod muted_scripts;
+mod options;
+mod outcome;
 mod recorded_process;
 mod recording;
 mod registry;
 mod sampling_thread;
 mod session;
 mod spidermonkey;
+mod stop;
 mod stop_times;
-#[path = "suspend_linux.rs"]
-mod suspend;
 mod ticks;
-#[path = "timed_stops_linux.rs"]
-mod timed_stops;
 mod trace_builder;
 mod walked;
 mod work;
 
 pub use compressed_trace::compress;
-pub use event_loop::{EventLoop, Session, SessionOptions, StartError};
+pub use event_loop::{EventLoop, Session, StartError};
 pub use failure::Failure;
+pub use options::SessionOptions;
 pub use recorded_process::{end_recording, serve};
 pub use sampling_thread::force_sample;
 pub use session::Ended;

@@ -26,7 +26,7 @@ use servo_base::cross_process_instant::CrossProcessInstant;
 use crate::description::SharedDescription;
 use crate::failure::Failure;
 use crate::function_table::{Function, FunctionId};
-use crate::session::{self, Outcome};
+use crate::outcome::{self, Outcome};
 use crate::spidermonkey::FrameKind;
 use crate::ticks;
 use crate::work::Work;
@@ -140,7 +140,7 @@ impl GroupRecording {
         time: CrossProcessInstant,
         outcome: Outcome,
         work: Option<Work>,
-        stack: session::Stack<'_>,
+        stack: outcome::Stack<'_>,
         functions: &[Function],
     ) {
         if outcome == Outcome::Missed {
@@ -352,7 +352,7 @@ mod tests {
         fn take_at(&mut self, time: CrossProcessInstant, outcome: Outcome, stack: &[u32]) {
             let functions: Vec<_> = stack.iter().copied().map(FunctionId).collect();
             let work = Work::of_sample(outcome, Activity::default(), None);
-            let stack = session::Stack {
+            let stack = outcome::Stack {
                 functions: &functions,
                 truncated: false,
             };

@@ -24,7 +24,7 @@ use crate::description::{Described, SharedDescription};
 use crate::recording::GroupRecordingOptions;
 use crate::sampling_thread::{self, Leaving, Membership, Message, MessageSender};
 use crate::spidermonkey::SampledContext;
-use crate::suspend::Thread;
+use crate::stop::Thread;
 
 static REGISTRY: Mutex<Registry> = Mutex::new(Registry {
     event_loops: Vec::new(),
@@ -333,7 +333,7 @@ impl Registered {
 }
 
 #[cfg(test)]
-pub mod tests {
+mod tests {
     use std::collections::BTreeSet;
     use std::thread::{self, JoinHandle};
     use std::time::Duration;
@@ -346,16 +346,14 @@ pub mod tests {
     use servo_base::cross_process_instant::CrossProcessInstant;
 
     use super::*;
-    use crate::event_loop::SessionOptions;
     use crate::failure::{Failure, OnTrace};
+    use crate::options::SessionOptions;
     use crate::session::Ended;
     use crate::spidermonkey::Walker;
     use crate::spidermonkey::tests::TestContext;
+    use crate::stop::tests::EVENT_LOOPS;
     use crate::work::MarkerFilter;
     use crate::{EventLoop, serve};
-
-    /// There is one registry in a process.
-    pub static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
     type Call = Box<dyn FnOnce(&EventLoop) + Send>;
 
@@ -484,7 +482,7 @@ pub mod tests {
 
     #[test]
     fn a_recording_has_event_loops_that_know_nothing_of_it_and_lets_them_go() {
-        let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
         let first = Loop::begin(Walker::preferred());
         let second = Loop::begin(Walker::preferred());
         assert!(!is_sampling(), "no one is sampled for nothing");
@@ -516,7 +514,7 @@ pub mod tests {
 
     #[test]
     fn an_event_loop_that_ends_has_reported_all() {
-        let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
         let event_loop = Loop::begin(Walker::preferred());
         let recorder = Recorder::start(1, Selection::All);
         recorder.wait_for_samples_of(&[&event_loop]);
@@ -534,7 +532,7 @@ pub mod tests {
 
     #[test]
     fn sessions_and_a_recording_do_not_end_each_other() {
-        let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
         let event_loop = Loop::begin(Walker::preferred());
         let group = event_loop.group;
         let recorder = Recorder::start(1, Selection::All);
@@ -554,7 +552,7 @@ pub mod tests {
 
     #[test]
     fn those_are_recorded_that_were_chosen() {
-        let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
         let page = Loop::begin(Walker::preferred());
         page.describe(EventLoopKind::Page);
         let worker = Loop::begin(Walker::preferred());
@@ -607,7 +605,7 @@ pub mod tests {
 
     #[test]
     fn a_new_recording_ends_the_one_before() {
-        let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
         let event_loop = Loop::begin(Walker::preferred());
         let first = Recorder::start(1, Selection::All);
         first.wait_for_samples_of(&[&event_loop]);
@@ -687,7 +685,7 @@ pub mod tests {
 
     #[test]
     fn a_panic_of_the_sampling_thread_ends_all_that_goes_on_and_new_ones_begin() {
-        let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
         let (first, second) = (
             Loop::begin(Walker::preferred()),
             Loop::begin(Walker::preferred()),
@@ -743,7 +741,7 @@ pub mod tests {
 
     #[test]
     fn samples_say_what_an_event_loop_is_doing() {
-        let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
         for walker in [Walker::preferred(), Walker::Stock] {
             let event_loop = Loop::begin(walker);
             let recorder = Recorder::start(1, Selection::All);
@@ -774,7 +772,7 @@ pub mod tests {
 
     #[test]
     fn without_its_own_walker_an_event_loop_has_no_stacks_and_it_is_said_why() {
-        let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
         let event_loop = Loop::begin(Walker::Stock);
         let recorder = Recorder::start(1, Selection::All);
         let why = recorder.chunk().without_stacks.unwrap();
@@ -789,7 +787,7 @@ pub mod tests {
 
     #[test]
     fn the_status_is_of_all_event_loops() {
-        let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
         let first = Loop::begin(Walker::preferred());
         let second = Loop::begin(Walker::preferred());
         second.describe(EventLoopKind::Worker);

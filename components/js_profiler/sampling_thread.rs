@@ -7,7 +7,7 @@
 //!
 //! It outlives a panic: sessions and recordings fail, which their owners are told, and those that are started
 //! later begin with nothing of what there was. That is sound, because all it has is its own: the thread
-//! that was stopped runs on (`suspend_linux.rs`), and what a group has for good, its thread and its
+//! that was stopped runs on (`stop/linux.rs`), and what a group has for good, its thread and its
 //! context, is never changed.
 
 use std::io;
@@ -26,13 +26,13 @@ use profile_traits::mem::perform_memory_report;
 use servo_base::cross_process_instant::CrossProcessInstant;
 use servo_base::id::BrowsingContextId;
 
-use crate::event_loop::SessionOptions;
 use crate::failure::{Failure, OnTrace};
 use crate::group::Group;
+use crate::options::SessionOptions;
 use crate::recording::{GroupRecording, GroupRecordingOptions};
 use crate::session::{OnEnd, SampledSession};
 use crate::spidermonkey::{SampledContext, StackBuffer};
-use crate::suspend::{self, Thread};
+use crate::stop::{self, Thread};
 use crate::ticks::Ticks;
 use crate::walked::StackTaker;
 
@@ -315,7 +315,7 @@ struct SamplingThread {
 
 impl SamplingThread {
     fn new(receiver: Receiver<Message>) -> Self {
-        suspend::wake_promptly();
+        stop::wake_promptly();
         Self {
             receiver,
             groups: Vec::new(),

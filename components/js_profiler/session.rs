@@ -12,9 +12,10 @@ use rustc_hash::FxHashMap;
 use servo_base::cross_process_instant::CrossProcessInstant;
 use servo_base::id::BrowsingContextId;
 
-use crate::event_loop::SessionOptions;
 use crate::failure::Failure;
 use crate::function_table::{Function, FunctionId};
+use crate::options::SessionOptions;
+use crate::outcome::{Outcome, Stack};
 use crate::spidermonkey::FrameKind;
 use crate::ticks;
 use crate::trace_builder::TraceBuilder;
@@ -31,30 +32,6 @@ pub enum Ended {
 
 /// Called once, if the session ends by itself, on the sampling thread.
 pub type OnEnd = Box<dyn FnOnce(Ended) + Send>;
-
-/// What a tick brought.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Outcome {
-    /// The stack was walked.
-    Stack,
-    /// No JavaScript was running.
-    Idle,
-    /// Garbage was collected: the stack is what is still there of the last one.
-    Collecting,
-    /// JavaScript was running, but its stack could not be walked: it is what is still there of the last
-    /// one.
-    Unwalkable,
-    /// The thread did not stop.
-    Missed,
-}
-
-/// The functions on a stack, from the root to the leaf.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Stack<'a> {
-    pub functions: &'a [FunctionId],
-    /// Whether frames at the root end are missing.
-    pub truncated: bool,
-}
 
 #[derive(MallocSizeOf)]
 pub struct SampledSession {
@@ -122,6 +99,11 @@ impl SampledSession {
     /// Whether it takes samples at present.
     pub fn is_running(&self) -> bool {
         self.on_end.is_some() && !self.paused
+    }
+
+    /// Whether it takes samples and has none yet.
+    pub fn wants_first_sample(&self) -> bool {
+        self.is_running() && self.builder.sample_count() == 0
     }
 
     /// A paused session takes no samples, and misses none. `current_tick` is where it goes on.
@@ -513,6 +495,19 @@ mod tests {
         let trace = session.finish(CrossProcessInstant::now()).unwrap();
         assert!(trace.resources.is_empty());
         assert!(trace.frames.is_empty());
+    }
+
+    #[test]
+    fn the_first_sample_is_wanted_until_a_tick_brings_one() {
+        let (mut session, _) = session(1, 10);
+        assert!(session.wants_first_sample());
+        take(&mut session, Outcome::Missed, &[], &[]);
+        assert!(session.wants_first_sample());
+        session.set_paused(true, 0);
+        assert!(!session.wants_first_sample());
+        session.set_paused(false, 0);
+        take(&mut session, Outcome::Idle, &[], &[]);
+        assert!(!session.wants_first_sample());
     }
 
     #[test]

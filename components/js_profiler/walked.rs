@@ -6,11 +6,15 @@
 
 use std::time::Duration;
 
+use js_profiler_traits::RealmId;
 use js_profiler_traits::activity::{Activity, SharedActivity};
 use servo_base::cross_process_instant::CrossProcessInstant;
+use smallvec::SmallVec;
 
-use crate::spidermonkey::{FramePlace, KnownFunctions, SampledContext, StackBuffer, Walk};
-use crate::suspend::{Stopped, Stopping};
+use crate::spidermonkey::{
+    FramePlace, KnownFunctions, NativeCode, SampledContext, StackBuffer, Walk,
+};
+use crate::stop::{Stopped, Stopping};
 
 /// A walk, whose frames are in a [`StackBuffer`].
 #[derive(Clone, Copy)]
@@ -38,6 +42,22 @@ impl StackTaker {
             buffer: StackBuffer::new(),
             stopping: Stopping::claim(),
         }
+    }
+}
+
+/// Whom stacks are walked for.
+pub struct Audience {
+    /// Of pages in these realms.
+    pub realms: SmallVec<[RealmId; 4]>,
+    /// Also for who may see everything.
+    pub everything: bool,
+}
+
+impl Audience {
+    /// Has the next walks into a buffer be for it, with what is known of native code now.
+    pub fn apply(&self, buffer: &mut StackBuffer) {
+        buffer.set_audience(self.realms.iter().copied(), self.everything);
+        buffer.set_native_code(NativeCode::current());
     }
 }
 

@@ -17,6 +17,7 @@
 const _: Option<&str> = option_env!("STROBE_CHECKOUT");
 
 mod bounds;
+mod codecs;
 mod collapsed;
 mod counted;
 mod cpuprofile;

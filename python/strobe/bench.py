@@ -75,7 +75,7 @@ class Visit:
 
 
 def bench(options: argparse.Namespace):
-    """Runs the suite that the options name; they are those of its command in door.py."""
+    """Runs the suite that the options name; they are those of commands/bench.py."""
     folder = paths.target_dir() / "bench"
     if options.suite == "docs":
         performance_docs.write(folder, options.suites)

@@ -32,6 +32,7 @@ from .sample_counts import LOG_FILTER, SampleCounts, read_counts
 from .server import PageServer
 from .stress_browser import Browser, free_port, is_running, save_core_stacks, save_stacks
 from .stress_changes import CONFIGURATIONS, LEAST_SECONDS
+from .stress_episode import Episode, Step
 from .stress_exemptions import (
     CRASHED,
     EARLY_RECORDING,
@@ -55,7 +56,7 @@ from .stress_exemptions import (
     said,
     without_queries,
 )
-from .stress_plan import FEATURES, SITES, Episode, Step, make_changes_episode, make_episode
+from .stress_plan import FEATURES, SITES, make_changes_episode, make_episode
 from .stress_report import Failure, Totals
 from .stress_watchdog import BOUND, Watchdog, read_activity
 from .stress_webdriver import Driver, Refused

@@ -15,13 +15,9 @@ import signal
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from .sample_counts import LOGGED, PANIC
-
-if TYPE_CHECKING:
-    # It imports us, by way of the report.
-    from .stress_plan import Episode
+from .stress_episode import Episode
 
 # Of an address in the name of a thread.
 QUERY = re.compile(r"\?[^ ,]+")
@@ -68,7 +64,7 @@ class Crash:
 class Circumstances:
     """What a play knows of its episode."""
 
-    episode: "Episode"
+    episode: Episode
     counts: dict[str, int] = field(default_factory=dict)
     # Processes of pages that it has killed.
     killed: set[int] = field(default_factory=set)

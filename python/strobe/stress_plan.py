@@ -10,11 +10,11 @@ things take, and so when what meets what, is another matter.
 
 import json
 import random
-from dataclasses import asdict, dataclass, field
 from urllib.parse import urlencode
 
 from .stress_changes import EPISODE_SECONDS, Configuration
 from .stress_changes import FEATURE as ENGINE_CHANGES
+from .stress_episode import Episode, Step
 
 # What an episode is mostly about, and how often there is one.
 FEATURES = {
@@ -88,52 +88,6 @@ IGNORED_SIGNALS = ("SIGCHLD", "SIGWINCH", "SIGCONT", "SIGURG")
 HANDLED_SIGNALS = ("SIGPIPE", "SIGPROF", "SIGUSR1", "SIGUSR2", "SIGALRM", "SAMPLER")
 
 FORMATS = ("firefox", "speedscope", "cpuprofile", "collapsed", "trace", "html")
-
-
-@dataclass
-class Step:
-    """Something that is done to the browser."""
-
-    # In seconds since it was started.
-    at: float
-    what: str
-    arguments: dict = field(default_factory=dict)
-
-
-@dataclass
-class Episode:
-    """One run of the browser."""
-
-    seed: int
-    number: int
-    feature: str
-    # In seconds, until it is ended.
-    duration: float
-    ending: str
-    # Options of the browser beside those that every one of ours has.
-    options: list[str]
-    # The addresses of the pages it is started with, behind the name of their site: "SITE/stress/page.html?...".
-    pages: list[str]
-    steps: list[Step] = field(default_factory=list)
-    # Whether its pages come to rest before it is ended: all that they asked for must have been answered.
-    settles: bool = False
-    # Driven through its WebDriver server, too.
-    webdriver: bool = False
-    # The options of `strobe profile`, if it is that command.
-    profile_command: list[str] | None = None
-    # Its pages may crash, for Servo itself needs memory that it is denied.
-    short_of_memory: bool = False
-
-    @property
-    def multiprocess(self) -> bool:
-        return "--multiprocess" in self.options
-
-    @property
-    def name(self) -> str:
-        return f"{self.number} ({self.feature})"
-
-    def to_json(self) -> dict:
-        return asdict(self)
 
 
 def make_episode(seed: int, number: int) -> Episode:

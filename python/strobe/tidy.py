@@ -17,7 +17,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import bootstrap, door, paths, process, upstream, workspace
+from . import bootstrap, commands, paths, process, upstream, workspace
+from .environments import ensure_environment
 from .errors import MachError
 from .lock import cache_lock
 from .tally import Tally
@@ -30,6 +31,8 @@ OWN_HIDDEN_FOLDERS = (".ci", ".github")
 
 EDITION = "2024"
 LONGEST_PYTHON_LINE = 120
+# From PyPI.
+RUFF = "ruff==0.17.6"
 # Shell first, Python after: see its first lines.
 PYTHON_PROGRAMS = ("mach",)
 
@@ -42,7 +45,9 @@ LICENSED = (".c", ".cpp", ".css", ".h", ".html", ".js", ".mjs", ".py", ".rs", ".
 # A header stands at the top, but after a `#!` or a doctype.
 LICENCE_LINES = 12
 
-DOCUMENTS = ("README.md", "CONTRIBUTING.md")
+DOCUMENTS = ("README.md", "CONTRIBUTING.md", "docs/*.md")
+LINK = re.compile(r"\]\((?!https?:)([^)\s]+)\)")
+HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
 MENTIONED_COMMAND = re.compile(r"\./mach\s+([a-z][a-z-]*)")
 
 
@@ -138,10 +143,12 @@ def _relative(file: str, root: Path) -> str:
     return str(path.relative_to(root.resolve())) if path.is_absolute() else file
 
 
+def _python_files(root: Path) -> Iterator[Path]:
+    return (file for file in our_files(root) if file.suffix == ".py" or str(file) in PYTHON_PROGRAMS)
+
+
 def python_style(root: Path) -> Iterable[Problem]:
-    for file in our_files(root):
-        if file.suffix != ".py" and str(file) not in PYTHON_PROGRAMS:
-            continue
+    for file in _python_files(root):
         text = _text(root / file)
         for number, line in enumerate(text.split("\n"), 1):
             if "\t" in line:
@@ -239,8 +246,7 @@ def upstream_files(root: Path) -> Iterable[Problem]:
 UNSAFE_CODE = (
     "components/js_profiler/every_instruction.rs",
     "components/js_profiler/spidermonkey/",
-    "components/js_profiler/suspend_linux.rs",
-    "components/js_profiler/timed_stops_linux.rs",
+    "components/js_profiler/stop/",
     "components/script/",
     "components/script_bindings/",
     "tests/",
@@ -261,17 +267,59 @@ def unsafe_code(root: Path) -> Iterable[Problem]:
 # Documents
 
 
+def _documents(root: Path) -> list[str]:
+    return [str(file.relative_to(root)) for pattern in DOCUMENTS for file in sorted(root.glob(pattern))]
+
+
 def documented_commands(root: Path) -> Iterable[Problem]:
-    for document in DOCUMENTS:
-        if not (root / document).exists():
-            continue
+    for document in _documents(root):
         for number, line in enumerate(_text(root / document).split("\n"), 1):
             for command in MENTIONED_COMMAND.findall(line):
-                if command not in door.COMMANDS:
+                if command not in commands.NAMES:
                     yield Problem(document, number, f"mach has no command `{command}`")
 
 
+def links_of_documents(root: Path) -> Iterable[Problem]:
+    """Links within the repository go to files that are there, and to headings of documents."""
+    for document in _documents(root):
+        for number, line in enumerate(_text(root / document).split("\n"), 1):
+            for link in LINK.findall(line):
+                place, _, heading = link.partition("#")
+                target = (root / document).parent / place if place else root / document
+                if not target.exists():
+                    yield Problem(document, number, f"no file `{place}`")
+                elif heading and heading not in map(_anchor, HEADING.findall(_text(target))):
+                    yield Problem(document, number, f"`{place or document}` has no heading `#{heading}`")
+
+
+def _anchor(heading: str) -> str:
+    """As GitHub and GitLab name a heading in addresses."""
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+
+
 # Lints
+
+
+def python_lints(root: Path) -> Iterable[Problem]:
+    """What ruff.toml has ruff look for."""
+    files = [str(file) for file in _python_files(root)]
+    if not files:
+        return []
+    ruff = ensure_environment("ruff", [RUFF]) / "ruff"
+    configuration = str(paths.ROOT / "ruff.toml")
+    result = subprocess.run(
+        [str(ruff), "check", "--no-cache", "--config", configuration, "--output-format", "json", *files],
+        cwd=root,
+        capture_output=True,
+        text=True,
+    )
+    # 1 is that there are problems.
+    if result.returncode not in (0, 1):
+        raise MachError(f"ruff failed with status {result.returncode}:\n{result.stderr.strip()}")
+    return [
+        Problem(_relative(found["filename"], root), found["location"]["row"], f"{found['code']}: {found['message']}")
+        for found in json.loads(result.stdout)
+    ]
 
 
 def clippy(root: Path) -> Iterable[Problem]:
@@ -310,5 +358,7 @@ CHECKS = {
     "upstream files": upstream_files,
     "unsafe code": unsafe_code,
     "commands in documents": documented_commands,
+    "links of documents": links_of_documents,
+    "ruff": python_lints,
     "clippy": clippy,
 }

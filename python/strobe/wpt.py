@@ -13,11 +13,10 @@ import hashlib
 import os
 import shutil
 import socket
-import sys
-import tempfile
 from pathlib import Path
 
 from . import build, paths, process
+from .environments import ensure_environment
 from .errors import MachError
 from .lock import cache_lock
 from .tally import Tally
@@ -293,24 +292,6 @@ def _escaped(path: Path) -> str:
 def ensure_packages(checkout: Path) -> Path:
     """A Python with the packages that the runner asks for, in the cache."""
     requirements = checkout / "tools" / "wptrunner" / "requirements.txt"
-    digest = hashlib.sha256(requirements.read_bytes() + sys.version.encode()).hexdigest()[:12]
-    environment = paths.cache_dir() / f"wpt-python-{digest}"
-    python = environment / "bin" / "python"
-    with cache_lock("test-wpt"):
-        if python.exists():
-            return python
-        print(f"installing the packages of {requirements}")
-        # A virtual environment cannot be moved: it is made in place, and taken away if it is not complete.
-        try:
-            process.run([sys.executable, "-m", "venv", "--clear", str(environment)])
-            with tempfile.TemporaryDirectory() as scratch:
-                # Types are for its developers.
-                needed = [line for line in requirements.read_text().splitlines() if not line.startswith("types-")]
-                wanted = Path(scratch, "requirements.txt")
-                wanted.write_text("\n".join(needed) + "\n")
-                pip = [str(python), "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
-                process.run([*pip, "-r", str(wanted)])
-        except BaseException:
-            shutil.rmtree(environment, ignore_errors=True)
-            raise
-    return python
+    # Types are for its developers.
+    needed = [line for line in requirements.read_text().splitlines() if not line.startswith("types-")]
+    return ensure_environment("wpt-python", needed) / "python"

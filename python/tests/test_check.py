@@ -11,7 +11,8 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from strobe import check, door, paths, sanitizers, walk_calls, workspace
+from strobe import check, paths, sanitizers, walk_calls, workspace
+from strobe.commands import check as check_command
 from strobe.errors import MachError
 
 
@@ -47,13 +48,13 @@ class SuitesTest(unittest.TestCase):
     def test_those_that_are_named_run_once_each(self):
         self.assertEqual(self.check("miri", "models", "miri"), (["miri", "models"], ""))
 
-    def test_all_are_what_the_door_offers(self):
+    def test_all_are_what_the_command_offers(self):
         ran, error = self.check("all")
-        self.assertEqual(([*ran, "all"], error), (list(door.CHECKS), ""))
+        self.assertEqual(([*ran, "all"], error), (list(check_command.SUITES), ""))
 
     def test_others_run_after_one_has_failed_and_the_error_names_it(self):
         ran, error = self.check("all", failing=("models", "valgrind"))
-        self.assertEqual(ran, list(door.CHECKS[:-1]))
+        self.assertEqual(ran, list(check_command.SUITES[:-1]))
         self.assertEqual(error, "failed: models, valgrind")
 
 

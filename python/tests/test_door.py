@@ -8,9 +8,10 @@ import os
 import re
 import signal
 import unittest
+from pathlib import Path
 from unittest import mock
 
-from strobe import door
+from strobe import commands, door
 from strobe.errors import MachError
 
 
@@ -21,10 +22,11 @@ class DoorTest(unittest.TestCase):
     def main(self, *arguments: str, action=lambda *_: None):
         """(status, standard error, the arguments of the command) with the command's action replaced."""
         command = mock.Mock(side_effect=action)
-        commands = {name: command for name in door.COMMANDS}
         errors = io.StringIO()
         output = io.TextIOWrapper(io.BytesIO())
-        with mock.patch.object(door, "COMMANDS", commands), contextlib.redirect_stderr(errors):
+        with contextlib.ExitStack() as replaced, contextlib.redirect_stderr(errors):
+            for name in commands.NAMES:
+                replaced.enter_context(mock.patch.object(commands.load(name), "run", command))
             with contextlib.redirect_stdout(output):
                 try:
                     status = door.main(list(arguments))
@@ -33,11 +35,10 @@ class DoorTest(unittest.TestCase):
         return status, errors.getvalue(), command.call_args and command.call_args.args
 
     def test_every_command_has_help_and_an_action(self):
-        for name in door.COMMANDS:
+        for name in commands.NAMES:
             self.assertEqual(self.main(name, "--help")[0], 0, name)
-        parser = door.make_parser()
-        (commands,) = (action for action in parser._actions if action.dest == "command")
-        self.assertEqual(list(commands.choices), list(door.COMMANDS))
+        files = {file.stem for file in Path(commands.__file__).parent.glob("*.py")} - {"__init__", "arguments"}
+        self.assertEqual(files, {name.replace("-", "_") for name in commands.NAMES}, "each file is a command")
 
     def test_wrong_arguments(self):
         cases = {

@@ -26,7 +26,8 @@ from strobe.process_size import ProcessSize
 from strobe.sample_counts import SampleCounts
 from strobe.stress_browser import Browser
 from strobe.stress_changes import CONFIGURATIONS
-from strobe.stress_plan import FEATURES, Episode, Step, make_changes_episode, make_episode
+from strobe.stress_episode import Episode
+from strobe.stress_plan import FEATURES, make_changes_episode, make_episode
 from strobe.stress_report import Failure, Totals
 from strobe.stress_watchdog import HARD_BOUND, Activity, Watchdog, read_activity
 

@@ -54,6 +54,13 @@ class FixtureTest(unittest.TestCase):
             "syntax.py:5: does not compile: invalid syntax",
         )
 
+    def test_python_lints(self):
+        self.check(
+            tidy.python_lints,
+            "lints.py:5: F401: `os` imported but unused",
+            "lints.py:8: B006: Do not use mutable data structures for argument defaults",
+        )
+
     def test_licence_headers(self):
         self.check(
             tidy.licence_headers,
@@ -87,6 +94,15 @@ class FixtureTest(unittest.TestCase):
             tidy.documented_commands,
             "CONTRIBUTING.md:1: mach has no command `update-hook`",
             "README.md:6: mach has no command `dance`",
+            "docs/commands.md:1: mach has no command `sing`",
+        )
+
+    def test_links_of_documents(self):
+        self.check(
+            tidy.links_of_documents,
+            "README.md:3: no file `docs/missing.md`",
+            "docs/there.md:5: `docs/there.md` has no heading `#below`",
+            "docs/there.md:6: `../README.md` has no heading `#why`",
         )
 
     def test_clippy(self):

@@ -15,7 +15,7 @@
 // Built anew in every checkout: see the generated .cargo/config.toml.
 const _: Option<&str> = option_env!("STROBE_CHECKOUT");
 
-#[path = "../../components/js_profiler/handshake.rs"]
+#[path = "../../components/js_profiler/stop/handshake.rs"]
 mod handshake;
 #[cfg(loom)]
 mod orders;

@@ -17,7 +17,7 @@ use js_profiler_traits::{RealmId, preferences};
 use malloc_size_of_derive::MallocSizeOf;
 use mozjs_sys::jsapi::JSContext;
 
-use crate::suspend::Stopped;
+use crate::stop::Stopped;
 
 mod native_code;
 
@@ -606,7 +606,7 @@ impl SampledContext {
             text_lost: false,
             contradiction: c"".as_ptr(),
         };
-        // SAFETY: a `Stopped` is lent by `suspend` and `timed_stops` alone, and only while the thread
+        // SAFETY: a `Stopped` is lent by `stop` alone, and only while the thread
         // stands still; a group has one thread and its context. The buffers are as large as they say.
         let walk = unsafe { walk(self.cx.as_ptr(), stopped, &mut glue_stack) };
         match walk {

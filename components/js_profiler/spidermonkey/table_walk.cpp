@@ -9,7 +9,7 @@
 // stopped, are frames of C++ and Rust code (native_frames.cpp). A built-in is running if and only if one of them
 // is in its code.
 //
-// The walk believes nothing and changes nothing: see "The rule of the walk" in CONTRIBUTING.md. Each function of the
+// The walk believes nothing and changes nothing: see "The rule of the walk" in docs/architecture.md. Each function of the
 // engine that it calls stands in walk_calls.toml, with the reason why that is safe at any instruction.
 //
 // Anything that contradicts itself is counted as inconsistent, and no stack is given.

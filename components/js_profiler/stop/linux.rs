@@ -27,11 +27,11 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::handshake::{Handshake, NotDone, Waiting, Work};
+use super::handshake::{Handshake, NotDone, Waiting, Work};
 
 static HANDSHAKE: Handshake = Handshake::new();
 
-/// Of requests that stand: see `timed_stops_linux.rs`. The signal of a timer says which of them it is for.
+/// Of requests that stand: see `linux_timers.rs`. The signal of a timer says which of them it is for.
 pub static STANDING: [Handshake; 16] = [const { Handshake::new() }; 16];
 
 /// A thread that does not stop within this time has missed its sample. It may be starved of its
@@ -611,7 +611,9 @@ pub mod tests {
     use std::thread;
 
     use super::*;
-    use crate::registry::tests::ONE_AT_A_TIME as EVENT_LOOPS;
+
+    /// Tests that begin event loops are alone, for there is one registry in a process.
+    pub static EVENT_LOOPS: Mutex<()> = Mutex::new(());
 
     /// Those that replace the signal's handler must be alone.
     pub static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());

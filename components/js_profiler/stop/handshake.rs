@@ -25,7 +25,7 @@
 //! Only the sampling thread makes requests of a handshake, one at a time.
 //!
 //! Here is what both threads read and write, and in which order; how a signal is sent and how a thread
-//! waits is the operating system's, see `suspend_linux.rs`. `tests/models` tries this file with every
+//! waits is the operating system's, see `linux.rs`. `tests/models` tries this file with every
 //! order in which the threads can run, and every value that they can see.
 
 use std::ffi::c_void;

@@ -4,7 +4,7 @@
 
 //! Running code on another thread at times that are set beforehand, by timers of the kernel, on Linux.
 //!
-//! `suspend_linux.rs` wakes a thread of ours at each of these times, which then sends a signal and looks until
+//! `linux.rs` wakes a thread of ours at each of these times, which then sends a signal and looks until
 //! it is handled: most of what a sample costs is that. A timer of the kernel sends the signal without any
 //! thread's doing, by <https://man7.org/linux/man-pages/man2/timer_create.2.html> with SIGEV_THREAD_ID, and one
 //! that is set by the sampling thread fires on that one's processor, so that the stopped thread does not pay for
@@ -20,8 +20,8 @@ use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::handshake::{Handshake, Work};
-use crate::suspend::{
+use super::handshake::{Handshake, Work};
+use super::linux::{
     self, Futex, Registers, STANDING, STOP_TIMEOUT, StackBounds, StopError, Stopped, Task, Thread,
 };
 
@@ -93,8 +93,8 @@ impl<W: TimedWork> TimedStops<W> {
     /// Has the thread do the work at each of these times, which are in order, and no more than there are timers.
     pub fn arm(&mut self, times: impl IntoIterator<Item = Instant>) -> Result<(), StopError> {
         self.disarm();
-        let signal = suspend::install_handler().map_err(StopError::Signal)?;
-        if !suspend::has_our_handler(signal) {
+        let signal = linux::install_handler().map_err(StopError::Signal)?;
+        if !linux::has_our_handler(signal) {
             return Err(StopError::HandlerReplaced);
         }
         let work = Work(self.timed.as_ptr().cast());
@@ -178,7 +178,7 @@ struct Timer(libc::timer_t);
 
 impl Timer {
     fn new(thread: &Thread, place: &Place) -> io::Result<Self> {
-        let signal = suspend::signal().map_err(io::Error::other)?;
+        let signal = linux::signal().map_err(io::Error::other)?;
         // SAFETY: a zeroed sigevent is a valid one; the timer is written if the call succeeds.
         unsafe {
             let mut event: libc::sigevent = MaybeUninit::zeroed().assume_init();
@@ -234,8 +234,8 @@ mod tests {
     use std::sync::{Arc, PoisonError};
     use std::thread;
 
+    use super::super::linux::tests::{Blocking, Counting as Busy, ONE_AT_A_TIME};
     use super::*;
-    use crate::suspend::tests::{Blocking, Counting as Busy, ONE_AT_A_TIME};
 
     /// Counts its calls.
     struct Counting(Arc<AtomicU64>);

@@ -1,0 +1,22 @@
+# This Source Code Form is subject to the terms of the Mozilla Public
+# License, v. 2.0. If a copy of the MPL was not distributed with this
+# file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+"""./mach build"""
+
+import argparse
+
+from .arguments import add_release
+
+SUMMARY = "build the browser"
+MORE = "Ends with the path of its binary."
+
+
+def add_arguments(parser: argparse.ArgumentParser):
+    add_release(parser)
+
+
+def run(options, _):
+    from .. import build
+
+    print(build.build(options.release))

@@ -1,0 +1,39 @@
+# This Source Code Form is subject to the terms of the Mozilla Public
+# License, v. 2.0. If a copy of the MPL was not distributed with this
+# file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+"""./mach profile"""
+
+import argparse
+
+from .arguments import add_release
+
+SUMMARY = "build the browser and profile a page"
+MORE = (
+    "All functions of all origins are recorded from before the page is opened; the table at the end has those with "
+    "the most samples, and the file opens in about:profiling or in the tool of its format. Ctrl-C saves what there is."
+)
+USAGE = "mach profile [-h] [--release] [OPTION ...] URL"
+EPILOG = (
+    "Options, of which `strobe profile --help` says more: --interval MS, --duration S or --until-load or --until-js "
+    "EXPR, --keep-last S, --long-tasks MS, --event-loops all|main, --format FORMAT, -o FILE, --top N, and those of "
+    "the browser, such as --headless, --window-size WxH, --pref NAME=VALUE and --multiprocess. Formats are firefox, "
+    "speedscope, cpuprofile, collapsed, trace and html."
+)
+OWN_OPTIONS = ("--release", "-h", "--help")
+
+
+def add_arguments(parser: argparse.ArgumentParser):
+    add_release(parser)
+
+
+def own_arguments(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """Ours, and those of the browser, which knows what is an option and what its value."""
+    ours = [argument for argument in arguments if argument in OWN_OPTIONS]
+    return ours, [argument for argument in arguments if argument not in OWN_OPTIONS]
+
+
+def run(options, for_browser):
+    from .. import profile
+
+    profile.profile(for_browser, options.release)

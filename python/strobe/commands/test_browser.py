@@ -1,0 +1,19 @@
+# This Source Code Form is subject to the terms of the Mozilla Public
+# License, v. 2.0. If a copy of the MPL was not distributed with this
+# file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+"""./mach test-browser"""
+
+import argparse
+
+SUMMARY = "build the browser and run the tests that start it"
+
+
+def add_arguments(parser: argparse.ArgumentParser):
+    parser.add_argument("filter", metavar="FILTER", nargs="?", help="only tests with this in their name")
+
+
+def run(options, _):
+    from .. import test
+
+    test.test_browser(options.filter).finish()

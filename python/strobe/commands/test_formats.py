@@ -1,0 +1,27 @@
+# This Source Code Form is subject to the terms of the Mozilla Public
+# License, v. 2.0. If a copy of the MPL was not distributed with this
+# file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+"""./mach test-formats"""
+
+import argparse
+from pathlib import Path
+
+SUMMARY = "have other tools read our profiles"
+MORE = (
+    "Recordings are written in each format and read by speedscope and by the model of Chrome's DevTools, which come "
+    "from npm, and by a check of what the Firefox Profiler takes for granted; each function must have its samples. "
+    "Needs Node.js and npm. Not a part of test."
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser):
+    parser.add_argument(
+        "profiles", metavar="PROFILE", nargs="*", type=Path, help="profiles to write (default: random ones)"
+    )
+
+
+def run(options, _):
+    from .. import formats
+
+    formats.test_formats(options.profiles)

@@ -1,0 +1,14 @@
+# This Source Code Form is subject to the terms of the Mozilla Public
+# License, v. 2.0. If a copy of the MPL was not distributed with this
+# file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+"""./mach test-tidy"""
+
+SUMMARY = "check formatting, lints, licence headers and hook files"
+MORE = "Each problem is printed as file:line: what."
+
+
+def run(options, _):
+    from .. import tidy
+
+    tidy.test_tidy().finish()

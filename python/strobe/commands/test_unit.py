@@ -1,0 +1,13 @@
+# This Source Code Form is subject to the terms of the Mozilla Public
+# License, v. 2.0. If a copy of the MPL was not distributed with this
+# file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+"""./mach test-unit"""
+
+SUMMARY = "run the tests of mach and of our crates"
+
+
+def run(options, _):
+    from .. import test
+
+    test.test_unit().finish()
