@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CStr;
 use std::mem::MaybeUninit;
 use std::ops::Range;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::ptr;
 use std::sync::Once;
 use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
@@ -704,11 +704,14 @@ fn in_process(test: &str, run: impl FnOnce(&Range<usize>) + Send + 'static) {
         return in_thread(run);
     }
     let test = format!("every_instruction::{test}");
-    let status = Command::new(env::current_exe().unwrap())
+    let child = Command::new(env::current_exe().unwrap())
         .args([&test, "--exact", "--nocapture"])
         .env(ALONE, "1")
-        .status();
-    assert!(status.unwrap().success(), "{test} has failed");
+        .stderr(Stdio::piped())
+        .spawn();
+    let ended = child.unwrap().wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert!(ended.status.success(), "{test} has failed: {said}");
 }
 
 #[test]
