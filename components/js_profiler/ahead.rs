@@ -6,13 +6,14 @@
 //! need not be awake at every tick: it collects several walks at once, and asks for the next ones.
 //!
 //! That is for threads that are busy and stop when they should. What is known of a thread that is idle needs no
-//! stop, and one that does not stop is waited for: see `group.rs`.
+//! stop, and one that does not stop is waited for: see `sampled_loop.rs`.
 
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use js_profiler_traits::activity::SharedActivity;
+use malloc_size_of::{MallocSizeOf, MallocSizeOfOps};
 
 use crate::spidermonkey::{FramePlace, KnownFunctions, SampledContext, StackBuffer, Walk};
 use crate::stop::{StopError, Stopped, Thread, TimedStops, TimedWork};
@@ -28,6 +29,14 @@ pub struct Ahead {
     stops: TimedStops<Walks>,
     /// When the walks are to be collected.
     until: Instant,
+    /// What the buffers have allocated, in bytes.
+    memory: usize,
+}
+
+impl MallocSizeOf for Ahead {
+    fn size_of(&self, _: &mut MallocSizeOfOps) -> usize {
+        self.memory
+    }
 }
 
 /// A walk that is asked for.
@@ -66,6 +75,14 @@ struct Walks {
     walks: Vec<WalkAhead>,
     /// Of the walks, so many are asked for.
     count: usize,
+}
+
+impl Walks {
+    /// In bytes.
+    fn memory(&self) -> usize {
+        let buffers = self.walks.iter().map(|walk| walk.buffer.memory());
+        self.places.capacity() * size_of::<FramePlace>() + buffers.sum::<usize>()
+    }
 }
 
 impl TimedWork for Walks {
@@ -116,6 +133,7 @@ impl Ahead {
             count: 0,
         };
         Ok(Self {
+            memory: walks.memory(),
             stops: TimedStops::new(thread, MAX_AHEAD, walks)?,
             until: Instant::now(),
         })
@@ -157,6 +175,7 @@ impl Ahead {
         walks
             .places
             .reserve(room.saturating_sub(walks.places.len()));
+        self.memory = walks.memory();
         self.stops.arm(due.iter().map(|(_, time)| *time))
     }
 

@@ -12,11 +12,14 @@ use js_profiler_traits::RealmId;
 use js_profiler_traits::recording::{Description, Realm};
 use rustc_hash::FxHashMap;
 
+use crate::muted_scripts::MutedScripts;
+
 /// An event loop's description. The event loop writes it, a few times in the life of a document.
 pub struct SharedDescription {
     /// Counts the changes, so that a reader need not take the lock to know that there are none.
     version: AtomicU64,
     state: Mutex<Described>,
+    muted_scripts: Mutex<MutedScripts>,
 }
 
 #[derive(Clone, Default)]
@@ -39,7 +42,14 @@ impl SharedDescription {
                 },
                 ..Described::default()
             }),
+            muted_scripts: Mutex::default(),
         }
+    }
+
+    pub fn muted_scripts(&self) -> MutexGuard<'_, MutedScripts> {
+        self.muted_scripts
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     pub fn lock(&self) -> MutexGuard<'_, Described> {

@@ -20,10 +20,9 @@ use servo_base::id::BrowsingContextId;
 
 use crate::description::SharedDescription;
 use crate::failure::{Failure, OnTrace};
-use crate::muted_scripts;
 use crate::options::SessionOptions;
 use crate::registry;
-use crate::sampling_thread::{Message, MessageSender};
+use crate::sampling_thread::{Message, SamplingThread};
 use crate::session::Ended;
 use crate::spidermonkey::EngineMode;
 use crate::stop::Thread;
@@ -76,8 +75,8 @@ pub struct EventLoop {
 
 struct State {
     group: GroupId,
-    /// Where messages go, from the first session on.
-    sender: RefCell<Option<MessageSender>>,
+    /// From the first session on.
+    sampling_thread: RefCell<Option<Arc<SamplingThread>>>,
     /// Until the event loop ends: what remains of its sessions then finds nobody.
     mode: RefCell<Option<EngineMode>>,
     /// Sessions that have not ended.
@@ -94,7 +93,7 @@ impl EventLoop {
             description,
             state: Rc::new(State {
                 group,
-                sender: RefCell::new(None),
+                sampling_thread: RefCell::new(None),
                 mode: RefCell::new(Some(mode)),
                 sessions: Cell::new(0),
                 running: Cell::new(0),
@@ -107,7 +106,9 @@ impl EventLoop {
         self.state.group
     }
 
-    /// Starts a session that samples the realm which the context is in.
+    /// Starts a session that samples the realm which the context is in. Unless it is paused, its first sample is taken
+    /// when this returns, and shows whoever has started the session. A thread that cannot be stopped in time misses
+    /// that sample.
     ///
     /// [`crate::force_sample`] finds the session by `browsing_context`, the one whose document has the
     /// realm. `on_end` is called, on the sampling thread, when a sample finds the buffer full, and when
@@ -129,17 +130,20 @@ impl EventLoop {
         let realm = mode.current_realm().ok_or(StartError::NoRealm)?;
         // Also for a later session: it is the process', and others may have changed it.
         Thread::prepare().map_err(StartError::SamplingThread)?;
-        if state.sender.borrow().is_none() {
-            let sender =
-                registry::join_for_sessions(state.group).map_err(StartError::SamplingThread)?;
-            state.sender.replace(Some(sender));
+        if state.sampling_thread.borrow().is_none() {
+            let joined = registry::join_for_sessions(state.group);
+            let sampling_thread = joined.map_err(StartError::SamplingThread)?;
+            state.sampling_thread.replace(Some(sampling_thread));
         }
-        if !mode.set_enabled(true) {
-            return Err(StartError::OutOfMemory);
+        if !options.is_paused {
+            if !mode.set_enabled(true) {
+                return Err(StartError::OutOfMemory);
+            }
+            state.running.set(state.running.get() + 1);
         }
         state.sessions.set(state.sessions.get() + 1);
-        state.running.set(state.running.get() + 1);
         let id = SessionId(NEXT_SESSION.fetch_add(1, Ordering::Relaxed));
+        let (taken, when_taken) = crossbeam_channel::bounded(1);
         state.send(|group| Message::Start {
             group,
             session: id,
@@ -147,12 +151,15 @@ impl EventLoop {
             browsing_context,
             options,
             on_end: Box::new(on_end),
+            first_sample_taken: Some(taken),
         });
+        // An error means that nobody samples, which the session hears of elsewhere.
+        let _ = when_taken.recv();
         Ok(Session {
             id,
             state: state.clone(),
             ended: Cell::new(false),
-            paused: Cell::new(false),
+            paused: Cell::new(options.is_paused),
         })
     }
 }
@@ -164,27 +171,24 @@ impl EventLoop {
         &self,
         measure: impl FnOnce(&dyn MallocSizeOf) -> usize + Send + 'static,
     ) -> usize {
-        let (sender, receiver) = crossbeam_channel::bounded(1);
         let group = self.state.group;
-        // It may be recorded and have no sessions.
-        registry::send(
-            group,
-            Message::Measure {
+        // It may be recorded and have no sessions. If it is no group nothing is allocated.
+        let measured = registry::sampling_thread_of(group).and_then(|sampling_thread| {
+            sampling_thread.ask(|measured| Message::Measure {
                 group,
                 measure: Box::new(move |group| {
-                    let _ = sender.send(measure(group));
+                    let _ = measured.send(measure(group));
                 }),
-            },
-        );
-        // An error means that there is no group, and so nothing allocated.
-        receiver.recv().unwrap_or(0)
+            })
+        });
+        measured.unwrap_or(0)
     }
 }
 
 impl EventLoop {
     /// Says what the event loop is there for.
     pub fn describe(&self, description: Description) {
-        registry::describe(self.state.group, &self.description, |described| {
+        registry::describe(&self.description, |described| {
             described.event_loop = description;
         });
     }
@@ -198,12 +202,12 @@ impl EventLoop {
 
     /// A script whose errors are muted is about to run in a realm.
     pub fn add_muted_script(&self, realm: RealmId, url: &str) {
-        muted_scripts::add(self.state.group, realm, url);
+        self.description.muted_scripts().add(realm, url);
     }
 
     /// The realm goes away.
     pub fn forget_realm(&self, id: RealmId) {
-        muted_scripts::forget_realm(self.state.group, id);
+        self.description.muted_scripts().forget_realm(id);
         self.description.change(|described| {
             described.realms.remove(&id);
         });
@@ -214,17 +218,15 @@ impl Drop for EventLoop {
     fn drop(&mut self) {
         // In this order: the thread is not sampled any more when the engine's mode goes.
         registry::unregister(self.state.group);
-        muted_scripts::forget(self.state.group);
-        self.state.sender.take();
+        self.state.sampling_thread.take();
         self.state.mode.take();
     }
 }
 
 impl State {
     fn send(&self, message: impl FnOnce(GroupId) -> Message) {
-        if let Some(sender) = &*self.sender.borrow() {
-            // A member's messages find the sampling thread there.
-            sender.send(message(self.group));
+        if let Some(sampling_thread) = &*self.sampling_thread.borrow() {
+            sampling_thread.send(message(self.group));
         }
     }
 
@@ -277,19 +279,6 @@ impl Session {
             session: self.id,
             paused,
         });
-    }
-
-    /// Takes a sample now, whatever the interval, and returns when it is taken. It shows whoever has started the
-    /// session. A thread that cannot be stopped in time misses it.
-    pub fn take_first_sample(&self) {
-        let (taken, when_taken) = crossbeam_channel::bounded(1);
-        self.state.send(|group| Message::FirstSample {
-            group,
-            session: self.id,
-            taken,
-        });
-        // An error means that nobody samples, which the session hears of elsewhere.
-        let _ = when_taken.recv();
     }
 
     /// Takes note, on the event loop's thread, that the session takes no more samples.

@@ -17,4 +17,6 @@ pub struct SessionOptions {
     pub max_buffer_size: u32,
     /// Which markers its samples may have.
     pub markers: MarkerFilter,
+    /// Whether it is paused from the beginning.
+    pub is_paused: bool,
 }

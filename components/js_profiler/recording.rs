@@ -25,11 +25,11 @@ use servo_base::cross_process_instant::CrossProcessInstant;
 
 use crate::description::SharedDescription;
 use crate::failure::Failure;
-use crate::function_table::{Function, FunctionId};
-use crate::outcome::{self, Outcome};
-use crate::spidermonkey::FrameKind;
-use crate::ticks;
-use crate::work::Work;
+use crate::function_table::Function;
+use crate::sample::{Outcome, Sample};
+use crate::schedule::Schedule;
+use crate::subscriber::{StackTables, Subscriber};
+use crate::visibility::Visibility;
 
 /// How often what is new is reported.
 const REPORT_INTERVAL: Duration = Duration::from_millis(250);
@@ -38,74 +38,113 @@ const REPORT_INTERVAL: Duration = Duration::from_millis(250);
 /// are kept.
 const MAX_STACKS: usize = 1 << 17;
 
-/// Stacks of more frames lose those at the root end: readers of profiles have a bound.
-const MAX_DEPTH: usize = 8_192;
-
 #[derive(MallocSizeOf)]
-pub struct GroupRecording {
+pub struct SampledRecording {
     pub id: RecordingId,
     group: GroupId,
-    /// In base intervals.
-    interval: NonZeroU32,
-    /// The tick up to which it has had its samples.
-    last_tick: u64,
     has_stacks: bool,
     #[ignore_malloc_size_of = "The event loop's"]
     description: Arc<SharedDescription>,
     /// The version of it that is known.
     description_version: u64,
-    known_realms: FxHashMap<RealmId, Realm>,
-    tables: Tables,
-    /// What has not been reported yet.
-    chunk: Chunk,
+    subscriber: Subscriber,
+    news: News,
     last_report: CrossProcessInstant,
     #[ignore_malloc_size_of = "Holds nothing"]
     reports: Sender<Report>,
 }
 
-/// The ids of what has been reported.
-#[derive(Default, MallocSizeOf)]
-struct Tables {
+/// What has not been reported yet, and the ids of what has.
+#[derive(MallocSizeOf)]
+struct News {
+    chunk: Chunk,
+    known_realms: FxHashMap<RealmId, Realm>,
     resources: FxHashMap<String, u32>,
     realms: FxHashMap<Realm, u32>,
     frame_count: u32,
-    /// Each function's frame; none for one that is not shown.
-    frames: FxHashMap<FunctionId, Option<u32>>,
     stacks: FxHashMap<Stack, u32>,
 }
 
+impl News {
+    fn forget_tables(&mut self) {
+        self.resources = FxHashMap::default();
+        self.realms = FxHashMap::default();
+        self.frame_count = 0;
+        self.stacks = FxHashMap::default();
+        self.chunk.new_tables = true;
+    }
+}
+
+impl StackTables for News {
+    fn frame(&mut self, function: &Function) -> u32 {
+        let is_built_in = function.is_built_in();
+        let has_resource = !function.resource.is_empty() && !is_built_in;
+        let new_resources = &mut self.chunk.resources;
+        let resource =
+            has_resource.then(|| intern(&mut self.resources, new_resources, &function.resource));
+        let realm = self.known_realms.get(&function.realm);
+        let realm = realm.map(|realm| intern(&mut self.realms, &mut self.chunk.realms, realm));
+        let position = function.position.filter(|_| !is_built_in);
+        self.chunk.frames.push(RecordedFrame {
+            name: function.name.clone(),
+            kind: match is_built_in {
+                true => RecordedFrameKind::BuiltIn,
+                false => RecordedFrameKind::Script,
+            },
+            resource,
+            line: position.map(|(line, _)| line),
+            column: position.map(|(_, column)| column),
+            realm,
+        });
+        self.frame_count += 1;
+        self.frame_count - 1
+    }
+
+    fn stack(&mut self, parent_id: Option<u32>, frame_id: u32) -> u32 {
+        let stack = Stack {
+            parent_id,
+            frame_id,
+        };
+        intern(&mut self.stacks, &mut self.chunk.stacks, &stack)
+    }
+}
+
 /// What a recording of an event loop is started with.
-pub struct GroupRecordingOptions {
+pub struct SampledRecordingOptions {
     pub id: RecordingId,
     /// A multiple of the base interval.
     pub interval: Duration,
     /// Why its stacks cannot be walked, if so.
     pub without_stacks: Option<String>,
-    pub description: Arc<SharedDescription>,
     pub reports: Sender<Report>,
 }
 
-impl GroupRecording {
+impl SampledRecording {
     pub fn new(
         group: GroupId,
-        options: GroupRecordingOptions,
+        description: Arc<SharedDescription>,
+        options: SampledRecordingOptions,
         interval: NonZeroU32,
         current_tick: u64,
     ) -> Self {
         Self {
             id: options.id,
             group,
-            interval,
-            last_tick: current_tick,
             has_stacks: options.without_stacks.is_none(),
-            description: options.description,
+            description,
             description_version: 0,
-            known_realms: FxHashMap::default(),
-            tables: Tables::default(),
-            chunk: Chunk {
-                without_stacks: options.without_stacks,
-                new_tables: true,
-                ..Chunk::empty(options.id, group, SampleCounts::default())
+            subscriber: Subscriber::new(Visibility::Everything, interval, current_tick),
+            news: News {
+                chunk: Chunk {
+                    without_stacks: options.without_stacks,
+                    new_tables: true,
+                    ..Chunk::empty(options.id, group, SampleCounts::default())
+                },
+                known_realms: FxHashMap::default(),
+                resources: FxHashMap::default(),
+                realms: FxHashMap::default(),
+                frame_count: 0,
+                stacks: FxHashMap::default(),
             },
             last_report: CrossProcessInstant::now(),
             reports: options.reports,
@@ -117,117 +156,39 @@ impl GroupRecording {
         self.has_stacks
     }
 
-    pub fn next_tick(&self) -> u64 {
-        self.next_tick_after(self.last_tick)
+    pub fn schedule(&self) -> &Schedule {
+        self.subscriber.schedule()
     }
 
-    pub fn next_tick_after(&self, tick: u64) -> u64 {
-        ticks::next_multiple(tick, self.interval)
+    /// Moves on to a tick. What was due before it is missed.
+    pub fn advance(&mut self, tick: u64) {
+        self.subscriber.advance(tick);
     }
 
-    /// Moves on to `tick` and says whether a sample is due there. Ticks that were due before and had
-    /// none are missed.
-    pub fn advance(&mut self, tick: u64) -> bool {
-        let due = ticks::multiples_between(self.last_tick, tick, self.interval);
-        self.last_tick = tick;
-        self.chunk.counts.missed += due.saturating_sub(1);
-        due > 0
-    }
-
-    /// `functions` is the group's table.
-    pub fn take_sample(
-        &mut self,
-        time: CrossProcessInstant,
-        outcome: Outcome,
-        work: Option<Work>,
-        stack: outcome::Stack<'_>,
-        functions: &[Function],
-    ) {
-        if outcome == Outcome::Missed {
-            self.chunk.counts.missed += 1;
+    pub fn take_sample(&mut self, sample: &Sample<'_>) {
+        if sample.outcome == Outcome::Missed {
+            self.subscriber.miss();
             return;
         }
-        self.read_description(functions);
-        let stack_id = if outcome == Outcome::Idle || !self.has_stacks {
-            None
-        } else {
-            let too_deep = stack.functions.len() > MAX_DEPTH;
-            let counts = &mut self.chunk.counts;
-            counts.truncated += u64::from(stack.truncated || too_deep);
-            counts.collecting += u64::from(outcome == Outcome::Collecting);
-            counts.unwalkable += u64::from(outcome == Outcome::Unwalkable);
-            self.stack_id(stack.functions, functions)
+        self.read_description(sample.functions);
+        let without_stack = Sample {
+            outcome: Outcome::Idle,
+            ..*sample
         };
-        self.chunk.counts.taken += 1;
-        self.chunk.samples.push(RecordedSample {
-            time,
-            stack: stack_id,
-            activity: work.map(|work| work.marker),
+        let seen = match self.has_stacks {
+            true => sample,
+            false => &without_stack,
+        };
+        let (stack, activity) = self.subscriber.see(seen, &mut self.news);
+        self.news.chunk.samples.push(RecordedSample {
+            time: sample.time,
+            stack,
+            activity,
         });
-        if time - self.last_report >= REPORT_INTERVAL {
+        if sample.time - self.last_report >= REPORT_INTERVAL {
             self.report();
-            self.last_report = time;
+            self.last_report = sample.time;
         }
-    }
-
-    fn stack_id(&mut self, stack: &[FunctionId], functions: &[Function]) -> Option<u32> {
-        let shown = &stack[stack.len().saturating_sub(MAX_DEPTH)..];
-        let mut stack_id = None;
-        for &id in shown {
-            if let Some(frame_id) = self.frame_id(id, &functions[id.index()]) {
-                let stack = Stack {
-                    parent_id: stack_id,
-                    frame_id,
-                };
-                let next = self.tables.stacks.len() as u32;
-                let new_stacks = &mut self.chunk.stacks;
-                stack_id = Some(*self.tables.stacks.entry(stack).or_insert_with(|| {
-                    new_stacks.push(stack);
-                    next
-                }));
-            }
-        }
-        stack_id
-    }
-
-    /// None for the helpers of the engine's own functions.
-    fn frame_id(&mut self, id: FunctionId, function: &Function) -> Option<u32> {
-        if let Some(&frame_id) = self.tables.frames.get(&id) {
-            return frame_id;
-        }
-        let is_built_in = function.is_built_in();
-        let is_shown = function.kind != FrameKind::SelfHosted || is_built_in;
-        let frame_id = is_shown.then(|| {
-            let has_resource = !function.resource.is_empty() && !is_built_in;
-            let resource = has_resource.then(|| {
-                intern(
-                    &mut self.tables.resources,
-                    &mut self.chunk.resources,
-                    &function.resource,
-                )
-            });
-            let realm = self
-                .known_realms
-                .get(&function.realm)
-                .map(|realm| intern(&mut self.tables.realms, &mut self.chunk.realms, realm));
-            let position = function.position.filter(|_| !is_built_in);
-            self.chunk.frames.push(RecordedFrame {
-                name: function.name.clone(),
-                kind: match is_built_in {
-                    true => RecordedFrameKind::BuiltIn,
-                    false => RecordedFrameKind::Script,
-                },
-                resource,
-                line: position.map(|(line, _)| line),
-                column: position.map(|(_, column)| column),
-                realm,
-            });
-            let frame_id = self.tables.frame_count;
-            self.tables.frame_count += 1;
-            frame_id
-        });
-        self.tables.frames.insert(id, frame_id);
-        frame_id
     }
 
     /// Takes note of what the event loop has said of itself since the last time.
@@ -237,30 +198,33 @@ impl GroupRecording {
             return;
         };
         self.description_version = version;
-        self.chunk.description = Some(described.event_loop.clone());
+        self.news.chunk.description = Some(described.event_loop.clone());
         // A realm that is gone may still have functions on the stack. One that is made at the same place
         // later is described anew, and its functions are others.
         let mut changed = FxHashSet::default();
+        let known_realms = &mut self.news.known_realms;
         for (&id, realm) in &described.realms {
-            if self.known_realms.get(&id) != Some(realm) {
-                self.known_realms.insert(id, realm.clone());
+            if known_realms.get(&id) != Some(realm) {
+                known_realms.insert(id, realm.clone());
                 changed.insert(id);
             }
         }
-        // Frames of functions that were seen before their realm was described are made again.
-        let is_same = |id: FunctionId| !changed.contains(&functions[id.index()].realm);
-        self.tables.frames.retain(|&id, _| is_same(id));
+        // Of functions that were seen before their realm was described.
+        self.subscriber
+            .forget_frames(|id| changed.contains(&functions[id.index()].realm));
     }
 
     /// Reports what is new.
     fn report(&mut self) {
-        let next = Chunk::empty(self.id, self.group, self.chunk.counts);
-        let chunk = mem::replace(&mut self.chunk, next);
+        let news = &mut self.news;
+        let next = Chunk::empty(self.id, self.group, SampleCounts::default());
+        let mut chunk = mem::replace(&mut news.chunk, next);
+        chunk.counts = self.subscriber.counts();
         // An error means that nobody records any more.
         let _ = self.reports.send(Report::Chunk(Box::new(chunk)));
-        if self.tables.stacks.len() >= MAX_STACKS {
-            self.tables = Tables::default();
-            self.chunk.new_tables = true;
+        if news.stacks.len() >= MAX_STACKS {
+            news.forget_tables();
+            self.subscriber.forget_ids();
         }
     }
 
@@ -299,6 +263,11 @@ mod tests {
     use js_profiler_traits::activity::Activity;
 
     use super::*;
+    use crate::function_table::FunctionId;
+    use crate::sample::FunctionStack;
+    use crate::spidermonkey::FrameKind;
+    use crate::visibility::MOST_FRAMES;
+    use crate::work::Work;
 
     const OURS: RealmId = RealmId(1);
     const OTHER: RealmId = RealmId(2);
@@ -319,7 +288,7 @@ mod tests {
     }
 
     struct Recorded {
-        recording: GroupRecording,
+        recording: SampledRecording,
         description: Arc<SharedDescription>,
         reports: Receiver<Report>,
         functions: Vec<Function>,
@@ -329,16 +298,21 @@ mod tests {
         fn new(functions: Vec<Function>) -> Self {
             let (sender, reports) = crossbeam_channel::unbounded();
             let description = Arc::new(SharedDescription::of_this_thread());
-            let options = GroupRecordingOptions {
+            let options = SampledRecordingOptions {
                 id: RecordingId(1),
                 interval: Duration::from_millis(2),
                 without_stacks: None,
-                description: description.clone(),
                 reports: sender,
             };
             let two_ticks = NonZeroU32::new(2).unwrap();
             Self {
-                recording: GroupRecording::new(GroupId(1), options, two_ticks, 0),
+                recording: SampledRecording::new(
+                    GroupId(1),
+                    description.clone(),
+                    options,
+                    two_ticks,
+                    0,
+                ),
                 description,
                 reports,
                 functions,
@@ -351,13 +325,17 @@ mod tests {
 
         fn take_at(&mut self, time: CrossProcessInstant, outcome: Outcome, stack: &[u32]) {
             let functions: Vec<_> = stack.iter().copied().map(FunctionId).collect();
-            let work = Work::of_sample(outcome, Activity::default(), None);
-            let stack = outcome::Stack {
-                functions: &functions,
-                truncated: false,
-            };
-            self.recording
-                .take_sample(time, outcome, work, stack, &self.functions);
+            self.recording.take_sample(&Sample {
+                time,
+                outcome,
+                work: Work::of_sample(outcome, Activity::default(), None),
+                for_pages: FunctionStack::default(),
+                everything: FunctionStack {
+                    functions: &functions,
+                    truncated: false,
+                },
+                functions: &self.functions,
+            });
         }
 
         /// Ends the recording and puts together what it has reported.
@@ -560,11 +538,15 @@ mod tests {
     #[test]
     fn samples_are_counted_as_they_went() {
         let mut recorded = Recorded::new(vec![function("f", OURS, FrameKind::Script)]);
-        assert_eq!(recorded.recording.next_tick(), 2);
-        assert!(!recorded.recording.advance(1));
-        assert!(recorded.recording.advance(2));
+        let is_due_at = |recorded: &mut Recorded, tick| {
+            recorded.recording.advance(tick);
+            recorded.recording.schedule().is_due()
+        };
+        assert_eq!(recorded.recording.schedule().next_tick(), Some(2));
+        assert!(!is_due_at(&mut recorded, 1));
+        assert!(is_due_at(&mut recorded, 2));
         // 4 and 6 have passed.
-        assert!(recorded.recording.advance(9));
+        assert!(is_due_at(&mut recorded, 9));
         recorded.take(Outcome::Idle, &[0]);
         recorded.take(Outcome::Missed, &[0]);
         recorded.take(Outcome::Unwalkable, &[0]);
@@ -592,11 +574,11 @@ mod tests {
             function("root", OURS, FrameKind::Script),
             function("leaf", OURS, FrameKind::Script),
         ]);
-        let mut stack = vec![0; MAX_DEPTH + 10];
+        let mut stack = vec![0; MOST_FRAMES + 10];
         *stack.last_mut().unwrap() = 1;
         recorded.take(Outcome::Stack, &stack);
         let whole = recorded.finish();
-        assert_eq!(whole.names(0).len(), MAX_DEPTH);
+        assert_eq!(whole.names(0).len(), MOST_FRAMES);
         assert_eq!(whole.names(0).last(), Some(&"leaf"));
         assert_eq!(whole.counts.truncated, 1);
     }

@@ -5,11 +5,13 @@
 //! The event loops of this process, with what it takes to sample them from outside: a recording begins
 //! and ends without them.
 //!
-//! The lock is held for moments alone: event loops take it when they begin and end, and when they are
-//! described. The sampling thread never takes it.
+//! An event loop is known here from its begin to its end. While it has sessions or is recorded, the sampling thread knows
+//! it as a group, and it holds on to the sampling thread.
+//!
+//! The lock is held for moments alone, and while it is, nothing is waited for. The sampling thread never takes it.
 
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crossbeam_channel::{Receiver, Sender};
@@ -21,18 +23,21 @@ use js_profiler_traits::{GroupId, preferences};
 use log::warn;
 
 use crate::description::{Described, SharedDescription};
-use crate::recording::GroupRecordingOptions;
-use crate::sampling_thread::{self, Leaving, Membership, Message, MessageSender};
+use crate::recording::SampledRecordingOptions;
+use crate::sampling_thread::{self, Message, SamplingThread};
 use crate::spidermonkey::SampledContext;
 use crate::stop::Thread;
 
 static REGISTRY: Mutex<Registry> = Mutex::new(Registry {
     event_loops: Vec::new(),
+    next: GroupId(1),
     recording: None,
 });
 
 struct Registry {
     event_loops: Vec<Registered>,
+    /// The group of the next event loop.
+    next: GroupId,
     recording: Option<Recording>,
 }
 
@@ -43,9 +48,9 @@ struct Registered {
     context: SampledContext,
     activity: SharedActivity,
     description: Arc<SharedDescription>,
-    /// While it has sessions, or had, or is recorded.
-    membership: Option<Membership>,
-    /// Whether it has or had sessions: then it stays a member until it ends.
+    /// While it is a group there.
+    sampling_thread: Option<Arc<SamplingThread>>,
+    /// Whether it has or had sessions: then it stays a group until it ends.
     has_had_sessions: bool,
     /// Whether it is among those of the recording.
     recorded: bool,
@@ -61,8 +66,6 @@ struct Recording {
     ended: Vec<GroupId>,
 }
 
-static NEXT_GROUP: AtomicU64 = AtomicU64::new(1);
-
 fn registry() -> MutexGuard<'static, Registry> {
     REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -71,41 +74,42 @@ fn registry() -> MutexGuard<'static, Registry> {
 pub fn register(context: SampledContext) -> (GroupId, Arc<SharedDescription>) {
     let thread = Thread::current().map_err(|error| error.to_string());
     let description = Arc::new(SharedDescription::of_this_thread());
-    let mut registry = registry();
-    // Under the lock, so that groups begin in the order of their numbers.
-    let group = GroupId(NEXT_GROUP.fetch_add(1, Ordering::Relaxed));
-    registry.event_loops.push(Registered {
-        group,
-        thread,
-        context,
-        activity: SharedActivity::of_this_thread(),
-        description: description.clone(),
-        membership: None,
-        has_had_sessions: false,
-        recorded: false,
-    });
-    registry.record_if_wanted(group);
+    let group = {
+        let mut registry = registry();
+        let group = registry.next;
+        registry.next = GroupId(group.0 + 1);
+        registry.event_loops.push(Registered {
+            group,
+            thread,
+            context,
+            activity: SharedActivity::of_this_thread(),
+            description: description.clone(),
+            sampling_thread: None,
+            has_had_sessions: false,
+            recorded: false,
+        });
+        group
+    };
+    record_wanted();
     (group, description)
 }
 
 /// When it returns, the event loop is not sampled any more.
 pub fn unregister(group: GroupId) {
-    let registered = {
+    let sampling_thread = {
         let mut registry = registry();
         let event_loops = &mut registry.event_loops;
         let index = event_loops.iter().position(|other| other.group == group);
-        index.map(|index| event_loops.swap_remove(index))
+        index.and_then(|index| event_loops.swap_remove(index).sampling_thread)
     };
-    let leaving = match registered.and_then(|registered| registered.membership) {
-        Some(membership) => Some(membership.leave()),
-        // A recording that ends at this moment may not have waited for it yet.
-        None => sampling_thread::leave_again(group),
-    };
-    drop(leaving);
+    if let Some(sampling_thread) = sampling_thread {
+        sampling_thread.ask(|left| Message::Leave { group, left });
+    }
 }
 
-/// Has the event loop sampled for as long as it lives. Gives where messages go.
-pub fn join_for_sessions(group: GroupId) -> io::Result<MessageSender> {
+/// Has the event loop be a group of the sampling thread for as long as it lives.
+pub fn join_for_sessions(group: GroupId) -> io::Result<Arc<SamplingThread>> {
+    let sampling_thread = start_sampling()?;
     let mut registry = registry();
     let registered = registry
         .event_loop(group)
@@ -113,63 +117,65 @@ pub fn join_for_sessions(group: GroupId) -> io::Result<MessageSender> {
     if let Err(error) = &registered.thread {
         return Err(io::Error::other(error.clone()));
     }
-    let sender = registered.join()?.sender().clone();
+    registered.join(&sampling_thread);
     registered.has_had_sessions = true;
-    Ok(sender)
+    Ok(sampling_thread)
 }
 
-/// Sends a message if the event loop is a group of the sampling thread.
-pub fn send(group: GroupId, message: Message) {
-    let mut registry = registry();
-    let registered = registry.event_loop(group);
-    if let Some(membership) = registered.and_then(|one| one.membership.as_ref()) {
-        membership.send(message);
-    }
+/// Starts the sampling thread if it does not run. It takes a while, and so is not to be done under the lock.
+fn start_sampling() -> io::Result<Arc<SamplingThread>> {
+    Thread::prepare()?;
+    SamplingThread::get_or_start()
+}
+
+/// The sampling thread, if the event loop is a group of it.
+pub fn sampling_thread_of(group: GroupId) -> Option<Arc<SamplingThread>> {
+    registry().event_loop(group)?.sampling_thread.clone()
 }
 
 /// Changes what is known of an event loop, on its own thread.
-pub fn describe(
-    group: GroupId,
-    description: &SharedDescription,
-    change: impl FnOnce(&mut Described),
-) {
+pub fn describe(description: &SharedDescription, change: impl FnOnce(&mut Described)) {
     description.change(change);
     // As a page's or a worker's it may be wanted.
-    registry().record_if_wanted(group);
+    record_wanted();
 }
 
 /// Starts a recording. One that goes on ends.
 pub fn start_recording(options: RecordingOptions, reports: Sender<Report>) {
     stop_recording(None);
-    let mut registry = registry();
-    let first_new_group = GroupId(NEXT_GROUP.load(Ordering::Relaxed));
-    registry.recording = Some(Recording {
-        options,
-        reports,
-        first_new_group,
-        ended: Vec::new(),
-    });
-    let groups: Vec<_> = registry.event_loops.iter().map(|one| one.group).collect();
-    for group in groups {
-        registry.record_if_wanted(group);
+    {
+        let mut registry = registry();
+        registry.recording = Some(Recording {
+            options,
+            reports,
+            first_new_group: registry.next,
+            ended: Vec::new(),
+        });
     }
+    record_wanted();
+}
+
+/// Begins the recording of those event loops that are not recorded and that the recording includes.
+fn record_wanted() {
+    if !registry().is_any_wanted() {
+        return;
+    }
+    let sampling_thread = start_sampling();
+    registry().record_wanted(&sampling_thread);
 }
 
 /// Ends the recording, if it is this one or any is meant, and returns when all is reported.
 pub fn stop_recording(id: Option<RecordingId>) {
-    let mut ends = Vec::new();
-    {
+    let ends = {
         let mut registry = registry();
         let is_meant = |recording: &mut Recording| id.is_none_or(|id| recording.options.id == id);
         if registry.recording.take_if(is_meant).is_none() {
             return;
         }
-        for event_loop in &mut registry.event_loops {
-            ends.extend(event_loop.end_recording());
-        }
-    }
-    // Without the lock: the sampling thread may be waiting for a thread that waits for the lock.
-    drop(ends);
+        let event_loops = registry.event_loops.iter_mut();
+        event_loops.filter_map(Registered::end_recording).collect()
+    };
+    wait_for(ends);
 }
 
 /// Ends the recording of one event loop, and returns when all is reported.
@@ -184,7 +190,25 @@ pub fn end_event_loop(id: RecordingId, group: GroupId) {
             .event_loop(group)
             .and_then(Registered::end_recording)
     };
-    drop(end);
+    wait_for(end.into_iter().collect());
+}
+
+/// Waits until what was recorded is reported, and has those event loops leave the sampling thread that nobody samples any
+/// more.
+fn wait_for(ends: Vec<Receiver<()>>) {
+    for when_ended in ends {
+        // An error means that the sampling thread is gone.
+        let _ = when_ended.recv();
+    }
+    let left: Vec<_> = {
+        let mut registry = registry();
+        let event_loops = registry.event_loops.iter_mut();
+        event_loops
+            .filter_map(Registered::leave_if_not_sampled)
+            .collect()
+    };
+    // The last one ends the sampling thread, which is waited for without the lock.
+    drop(left);
 }
 
 /// How all event loops of the process are.
@@ -213,26 +237,6 @@ pub fn status() -> Vec<EventLoopStatus> {
     registry.event_loops.iter().map(status_of).collect()
 }
 
-/// The end of an event loop's recording, which is waited for when this is dropped.
-enum Ending {
-    Leaving {
-        _leaving: Leaving,
-    },
-    /// It has sessions.
-    Staying {
-        when_ended: Receiver<()>,
-    },
-}
-
-impl Drop for Ending {
-    fn drop(&mut self) {
-        if let Self::Staying { when_ended } = self {
-            // An error means that the sampling thread is gone.
-            let _ = when_ended.recv();
-        }
-    }
-}
-
 impl Registry {
     fn event_loop(&mut self, group: GroupId) -> Option<&mut Registered> {
         self.event_loops
@@ -240,36 +244,65 @@ impl Registry {
             .find(|event_loop| event_loop.group == group)
     }
 
-    /// Begins the recording of an event loop if it is not recorded and the recording includes it.
-    fn record_if_wanted(&mut self, group: GroupId) {
+    fn is_any_wanted(&self) -> bool {
+        let recording = self.recording.as_ref();
+        recording.is_some_and(|recording| self.event_loops.iter().any(|one| recording.wants(one)))
+    }
+
+    /// Whoever was wanted a moment ago may have ended since, and so may the recording.
+    fn record_wanted(&mut self, sampling_thread: &io::Result<Arc<SamplingThread>>) {
         let Some(recording) = &self.recording else {
             return;
         };
-        let event_loops = &mut self.event_loops;
-        let Some(event_loop) = event_loops.iter_mut().find(|other| other.group == group) else {
-            return;
-        };
-        let kind = event_loop.description.lock().event_loop.kind;
-        let is_new = group.0 >= recording.first_new_group.0;
-        let includes = recording.options.event_loops.includes(group, kind, is_new);
-        if !event_loop.recorded && includes && !recording.ended.contains(&group) {
-            event_loop.record(recording);
+        for event_loop in &mut self.event_loops {
+            if recording.wants(event_loop) {
+                event_loop.record(recording, sampling_thread);
+            }
         }
     }
 }
 
+impl Recording {
+    /// Whether it includes an event loop that is not recorded.
+    fn wants(&self, event_loop: &Registered) -> bool {
+        let group = event_loop.group;
+        let kind = event_loop.description.lock().event_loop.kind;
+        let is_new = group.0 >= self.first_new_group.0;
+        !event_loop.recorded
+            && self.options.event_loops.includes(group, kind, is_new)
+            && !self.ended.contains(&group)
+    }
+}
+
 impl Registered {
-    fn join(&mut self) -> io::Result<&Membership> {
-        let membership = match self.membership.take() {
-            Some(membership) => membership,
-            None => Membership::join(
-                self.group,
-                self.thread.as_ref().ok().copied(),
-                self.context.clone(),
-                self.activity.clone(),
-            )?,
-        };
-        Ok(self.membership.insert(membership))
+    /// Becomes a group of the sampling thread, if it is none.
+    fn join(&mut self, sampling_thread: &Arc<SamplingThread>) {
+        if self.sampling_thread.is_some() {
+            return;
+        }
+        sampling_thread.send(Message::Join {
+            group: self.group,
+            thread: self.thread.as_ref().ok().copied(),
+            context: self.context.clone(),
+            activity: self.activity.clone(),
+            description: self.description.clone(),
+        });
+        self.sampling_thread = Some(sampling_thread.clone());
+    }
+
+    /// Gives what it held on to if it has left. Nobody stops the thread of a group that has neither sessions nor a
+    /// recording, so that the answer need not be waited for.
+    fn leave_if_not_sampled(&mut self) -> Option<Arc<SamplingThread>> {
+        if self.recorded || self.has_had_sessions {
+            return None;
+        }
+        let sampling_thread = self.sampling_thread.take()?;
+        let (left, _) = crossbeam_channel::bounded(1);
+        sampling_thread.send(Message::Leave {
+            group: self.group,
+            left,
+        });
+        Some(sampling_thread)
     }
 
     fn why_without_stacks(&self) -> Option<String> {
@@ -281,27 +314,14 @@ impl Registered {
         }
     }
 
-    fn record(&mut self, recording: &Recording) {
-        let without_stacks = self.why_without_stacks();
-        let options = GroupRecordingOptions {
-            id: recording.options.id,
-            interval: recording_interval(recording.options.interval, preferences::base_interval()),
-            without_stacks,
-            description: self.description.clone(),
-            reports: recording.reports.clone(),
-        };
+    fn record(&mut self, recording: &Recording, sampling_thread: &io::Result<Arc<SamplingThread>>) {
         let group = self.group;
-        if let Some(why) = &options.without_stacks {
+        let without_stacks = self.why_without_stacks();
+        if let Some(why) = &without_stacks {
             warn!("{group:?} is recorded without stacks. {why}");
         }
-        match self.join() {
-            Ok(membership) => {
-                membership.send(Message::Record {
-                    group,
-                    recording: Box::new(options),
-                });
-                self.recorded = true;
-            },
+        let sampling_thread = match sampling_thread {
+            Ok(sampling_thread) => sampling_thread,
             Err(error) => {
                 let why = format!("the sampling thread cannot be used: {error}");
                 warn!("{group:?} cannot be recorded: {why}");
@@ -310,25 +330,34 @@ impl Registered {
                     group,
                     why,
                 });
+                return;
             },
-        }
+        };
+        let base = preferences::base_interval();
+        self.join(sampling_thread);
+        self.recorded = true;
+        sampling_thread.send(Message::Record {
+            group,
+            recording: Box::new(SampledRecordingOptions {
+                id: recording.options.id,
+                interval: recording_interval(recording.options.interval, base),
+                without_stacks,
+                reports: recording.reports.clone(),
+            }),
+        });
     }
 
-    fn end_recording(&mut self) -> Option<Ending> {
-        if !self.recorded {
+    /// The answer comes when all is reported.
+    fn end_recording(&mut self) -> Option<Receiver<()>> {
+        if !mem::take(&mut self.recorded) {
             return None;
         }
-        self.recorded = false;
-        if !self.has_had_sessions {
-            let _leaving = self.membership.take()?.leave();
-            return Some(Ending::Leaving { _leaving });
-        }
         let (ended, when_ended) = crossbeam_channel::bounded(1);
-        self.membership.as_ref()?.send(Message::EndRecording {
+        self.sampling_thread.as_ref()?.send(Message::EndRecording {
             group: self.group,
             ended,
         });
-        Some(Ending::Staying { when_ended })
+        Some(when_ended)
     }
 }
 
@@ -477,7 +506,7 @@ mod tests {
     }
 
     fn is_sampling() -> bool {
-        sampling_thread::is_running()
+        SamplingThread::current().is_some()
     }
 
     #[test]
@@ -621,18 +650,18 @@ mod tests {
     struct TestSession {
         group: GroupId,
         id: SessionId,
-        sender: MessageSender,
+        sampling_thread: Arc<SamplingThread>,
         ends: Receiver<Ended>,
     }
 
     impl TestSession {
         fn start(event_loop: &Loop, number: u64) -> Self {
-            let sender = join_for_sessions(event_loop.group).unwrap();
+            let sampling_thread = join_for_sessions(event_loop.group).unwrap();
             let (end, ends) = crossbeam_channel::unbounded();
             let session = Self {
                 group: event_loop.group,
                 id: SessionId(number),
-                sender,
+                sampling_thread,
                 ends,
             };
             let message = Message::Start {
@@ -647,10 +676,12 @@ mod tests {
                         document: None,
                         isolated: true,
                     },
+                    is_paused: false,
                 },
                 on_end: Box::new(move |ended| end.send(ended).unwrap()),
+                first_sample_taken: None,
             };
-            session.sender.send(message);
+            session.sampling_thread.send(message);
             session
         }
 
@@ -678,7 +709,7 @@ mod tests {
                 time: CrossProcessInstant::now(),
                 on_trace: OnTrace::new(move |trace| taken.send(trace).unwrap()),
             };
-            self.sender.send(message);
+            self.sampling_thread.send(message);
             when_taken.recv().unwrap()
         }
     }

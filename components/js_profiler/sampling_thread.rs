@@ -13,7 +13,7 @@
 use std::io;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -26,10 +26,11 @@ use profile_traits::mem::perform_memory_report;
 use servo_base::cross_process_instant::CrossProcessInstant;
 use servo_base::id::BrowsingContextId;
 
+use crate::description::SharedDescription;
 use crate::failure::{Failure, OnTrace};
-use crate::group::Group;
 use crate::options::SessionOptions;
-use crate::recording::{GroupRecording, GroupRecordingOptions};
+use crate::recording::{SampledRecording, SampledRecordingOptions};
+use crate::sampled_loop::SampledLoop;
 use crate::session::{OnEnd, SampledSession};
 use crate::spidermonkey::{SampledContext, StackBuffer};
 use crate::stop::{self, Thread};
@@ -47,9 +48,11 @@ pub enum Message {
         thread: Option<Thread>,
         context: SampledContext,
         activity: SharedActivity,
+        description: Arc<SharedDescription>,
     },
     /// When the answer comes, the group's thread is never stopped again.
     Leave { group: GroupId, left: Sender<()> },
+    /// Starts a session, and takes its first sample if the event loop's thread waits for that.
     Start {
         group: GroupId,
         session: SessionId,
@@ -58,6 +61,7 @@ pub enum Message {
         /// The interval is a multiple of the base interval.
         options: SessionOptions,
         on_end: OnEnd,
+        first_sample_taken: Option<Sender<()>>,
     },
     SetPaused {
         group: GroupId,
@@ -70,12 +74,6 @@ pub enum Message {
         time: CrossProcessInstant,
         on_trace: OnTrace,
     },
-    /// A sample of a session that has just begun, while its thread waits for `taken`.
-    FirstSample {
-        group: GroupId,
-        session: SessionId,
-        taken: Sender<()>,
-    },
     /// Takes a sample between ticks for every running session of a browsing context. The answer is how
     /// many of these sessions have none, because their thread could not be sampled.
     ForceSample {
@@ -87,7 +85,7 @@ pub enum Message {
     /// Begins the recording of a group.
     Record {
         group: GroupId,
-        recording: Box<GroupRecordingOptions>,
+        recording: Box<SampledRecordingOptions>,
     },
     /// When the answer comes, all that the group's recording has is reported.
     EndRecording { group: GroupId, ended: Sender<()> },
@@ -97,21 +95,6 @@ pub enum Message {
     Discard { group: GroupId, session: SessionId },
     /// Ends the thread: the last group has left.
     End,
-}
-
-/// Sends to the sampling thread, and wakes it.
-#[derive(Clone)]
-pub struct MessageSender {
-    sender: Sender<Message>,
-    thread: thread::Thread,
-}
-
-impl MessageSender {
-    /// If the thread has ended the message is dropped, and with it what an answer would come by.
-    pub fn send(&self, message: Message) {
-        let _ = self.sender.send(message);
-        self.thread.unpark();
-    }
 }
 
 /// How a group is.
@@ -128,17 +111,83 @@ pub struct SampledSessionStatus {
     pub counts: SampleCounts,
 }
 
-/// The sampling thread, while there are groups.
-struct Running {
-    sender: MessageSender,
-    handle: JoinHandle<()>,
-    groups: usize,
+/// The sampling thread, as those have it who want something of it. It ends when the last of them lets go of it.
+pub struct SamplingThread {
+    sender: Sender<Message>,
+    /// None when it has ended.
+    handle: Option<JoinHandle<()>>,
 }
 
-static RUNNING: Mutex<Option<Running>> = Mutex::new(None);
+/// The lock is held while the thread starts: whoever wants it waits for that in any case.
+static SAMPLING_THREAD: Mutex<Weak<SamplingThread>> = Mutex::new(Weak::new());
 
-fn running() -> MutexGuard<'static, Option<Running>> {
-    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+fn sampling_thread() -> MutexGuard<'static, Weak<SamplingThread>> {
+    SAMPLING_THREAD
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+}
+
+impl SamplingThread {
+    /// The one that runs, if any.
+    pub fn current() -> Option<Arc<Self>> {
+        sampling_thread().upgrade()
+    }
+
+    /// The one that runs, or a new one.
+    pub fn get_or_start() -> io::Result<Arc<Self>> {
+        let mut current = sampling_thread();
+        if let Some(running) = current.upgrade() {
+            return Ok(running);
+        }
+        let started = Arc::new(Self::start()?);
+        *current = Arc::downgrade(&started);
+        Ok(started)
+    }
+
+    fn start() -> io::Result<Self> {
+        let (sender, receiver) = crossbeam_channel::unbounded();
+        let (ready, when_ready) = crossbeam_channel::bounded(1);
+        let handle = thread::Builder::new()
+            .name("JsSampler".to_owned())
+            .spawn(move || {
+                let sampler = Sampler::new(receiver);
+                let _ = ready.send(());
+                sampler.run();
+            })?;
+        // So that the first session's first tick is not late. An error means that it has panicked.
+        when_ready
+            .recv()
+            .map_err(|_| io::Error::other("it panicked when it began"))?;
+        Ok(Self {
+            sender,
+            handle: Some(handle),
+        })
+    }
+
+    /// If the thread has ended the message is dropped, and with it what an answer would come by.
+    pub fn send(&self, message: Message) {
+        let _ = self.sender.send(message);
+        if let Some(handle) = &self.handle {
+            handle.thread().unpark();
+        }
+    }
+
+    /// Asks for something, and waits for the answer. None if the thread has ended, or knows nothing of what is asked.
+    pub fn ask<T>(&self, message: impl FnOnce(Sender<T>) -> Message) -> Option<T> {
+        let (answer, when_answered) = crossbeam_channel::bounded(1);
+        self.send(message(answer));
+        when_answered.recv().ok()
+    }
+}
+
+impl Drop for SamplingThread {
+    fn drop(&mut self) {
+        self.send(Message::End);
+        if let Some(handle) = self.handle.take() {
+            // It reports its panics itself.
+            let _ = handle.join();
+        }
+    }
 }
 
 /// Whether the browser ends, so that nobody waits for samples.
@@ -158,162 +207,34 @@ pub fn end_sampling() {
 /// JavaScript, and that is what the sample shows. The error is the number of sessions that have no
 /// sample: their thread did not stop, or its stack could not be walked.
 pub fn force_sample(browsing_context: BrowsingContextId) -> Result<(), usize> {
-    let Some(sender) = running().as_ref().map(|thread| thread.sender.clone()) else {
-        // Without a sampling thread there is no session.
-        return Ok(());
-    };
-    let (taken, when_taken) = crossbeam_channel::bounded(1);
-    sender.send(Message::ForceSample {
-        browsing_context,
-        taken,
+    // Without a sampling thread there is no session, nor without an answer.
+    let failed = SamplingThread::current().and_then(|thread| {
+        thread.ask(|taken| Message::ForceSample {
+            browsing_context,
+            taken,
+        })
     });
-    // An error means that the thread has ended, and with it the last session.
-    match when_taken.recv() {
-        Ok(0) | Err(_) => Ok(()),
-        Ok(failed) => Err(failed),
+    match failed {
+        None | Some(0) => Ok(()),
+        Some(failed) => Err(failed),
     }
 }
 
 /// Asks how all groups are. Those that nobody samples are not among them.
 pub fn status() -> Vec<GroupStatus> {
-    let Some(sender) = running().as_ref().map(|thread| thread.sender.clone()) else {
-        return Vec::new();
-    };
-    let (answer, when_answered) = crossbeam_channel::bounded(1);
-    sender.send(Message::Status(answer));
-    // An error means that the thread has ended, and with it the last group.
-    when_answered.recv().unwrap_or_default()
+    let status = SamplingThread::current().and_then(|thread| thread.ask(Message::Status));
+    status.unwrap_or_default()
 }
 
-#[cfg(test)]
-pub fn is_running() -> bool {
-    running().is_some()
-}
-
-/// A group's place at the sampling thread. With the last group the sampling thread ends.
-pub struct Membership {
-    pub group: GroupId,
-    sender: MessageSender,
-}
-
-/// Waits, when it is dropped, until the group's thread is not stopped any more.
-#[must_use = "leaving is waited for when this is dropped"]
-pub struct Leaving {
-    sender: MessageSender,
-    when_left: Receiver<()>,
-    is_member: bool,
-}
-
-impl Membership {
-    /// Joins as a new group; the first one starts the sampling thread.
-    pub fn join(
-        group: GroupId,
-        thread: Option<Thread>,
-        context: SampledContext,
-        activity: SharedActivity,
-    ) -> io::Result<Self> {
-        Thread::prepare()?;
-        let mut running = running();
-        if running.is_none() {
-            let (sender, receiver) = crossbeam_channel::unbounded();
-            let (ready, when_ready) = crossbeam_channel::bounded(1);
-            let handle = thread::Builder::new()
-                .name("JsSampler".to_owned())
-                .spawn(move || {
-                    let sampling_thread = SamplingThread::new(receiver);
-                    let _ = ready.send(());
-                    sampling_thread.run();
-                })?;
-            // So that the first session's first tick is not late. An error means that it has panicked.
-            if when_ready.recv().is_err() {
-                return Err(io::Error::other("it panicked when it began"));
-            }
-            let thread = handle.thread().clone();
-            *running = Some(Running {
-                sender: MessageSender { sender, thread },
-                handle,
-                groups: 0,
-            });
-        }
-        let running = running.as_mut().expect("was just made");
-        running.groups += 1;
-        let membership = Self {
-            group,
-            sender: running.sender.clone(),
-        };
-        membership.send(Message::Join {
-            group,
-            thread,
-            context,
-            activity,
-        });
-        Ok(membership)
-    }
-
-    pub fn sender(&self) -> &MessageSender {
-        &self.sender
-    }
-
-    pub fn send(&self, message: Message) {
-        // While there are members the thread is there.
-        self.sender.send(message);
-    }
-
-    /// What is sent after this finds the group gone.
-    pub fn leave(self) -> Leaving {
-        Leaving {
-            when_left: leave(self.group, &self.sender),
-            sender: self.sender,
-            is_member: true,
-        }
-    }
-}
-
-/// Waits until a group is gone that is on its way out, if it still is.
-pub fn leave_again(group: GroupId) -> Option<Leaving> {
-    let sender = running().as_ref().map(|thread| thread.sender.clone())?;
-    Some(Leaving {
-        when_left: leave(group, &sender),
-        sender,
-        is_member: false,
-    })
-}
-
-fn leave(group: GroupId, sender: &MessageSender) -> Receiver<()> {
-    let (left, when_left) = crossbeam_channel::bounded(1);
-    sender.send(Message::Leave { group, left });
-    when_left
-}
-
-impl Drop for Leaving {
-    fn drop(&mut self) {
-        // An error means that the thread is gone, and so stops nobody.
-        let _ = self.when_left.recv();
-        if !self.is_member {
-            return;
-        }
-        let mut running = running();
-        let Some(thread) = running.as_mut() else {
-            return;
-        };
-        thread.groups -= 1;
-        if thread.groups == 0
-            && let Some(thread) = running.take()
-        {
-            self.sender.send(Message::End);
-            let _ = thread.handle.join();
-        }
-    }
-}
-
-struct SamplingThread {
+/// What the thread itself has.
+struct Sampler {
     receiver: Receiver<Message>,
-    groups: Vec<Group>,
+    groups: Vec<SampledLoop>,
     ticks: Ticks,
     stacks: StackTaker,
 }
 
-impl SamplingThread {
+impl Sampler {
     fn new(receiver: Receiver<Message>) -> Self {
         stop::wake_promptly();
         Self {
@@ -345,7 +266,7 @@ impl SamplingThread {
                 Ok(Message::End) | Err(RecvTimeoutError::Disconnected) => return,
                 Ok(message) => {
                     // What was asked for ahead was asked for as it was before.
-                    self.groups.iter_mut().for_each(Group::collect);
+                    self.groups.iter_mut().for_each(SampledLoop::collect);
                     self.handle(message);
                 },
                 Err(RecvTimeoutError::Timeout) => self.tick(),
@@ -381,16 +302,16 @@ impl SamplingThread {
         }
     }
 
-    fn group(&mut self, id: GroupId) -> Option<&mut Group> {
+    fn group(&mut self, id: GroupId) -> Option<&mut SampledLoop> {
         self.groups.iter_mut().find(|group| group.id == id)
     }
 
-    fn status_of(&self, group: &Group) -> GroupStatus {
+    fn status_of(&self, group: &SampledLoop) -> GroupStatus {
         let mut memory = 0;
         perform_memory_report(|ops| memory = group.size_of(ops));
         let sessions = group.sessions().iter().map(|session| SampledSessionStatus {
             realm: session.realm(),
-            interval: self.ticks.duration(session.sample_interval()),
+            interval: self.ticks.duration(session.schedule().interval()),
             counts: session.counts(),
         });
         GroupStatus {
@@ -408,9 +329,11 @@ impl SamplingThread {
                 thread,
                 context,
                 activity,
-            } => self
-                .groups
-                .push(Group::new(group, thread, context, activity)),
+                description,
+            } => {
+                let group = SampledLoop::new(group, thread, context, activity, description);
+                self.groups.push(group);
+            },
             Message::Leave { group, left } => {
                 if let Some(index) = self.groups.iter().position(|other| other.id == group) {
                     self.groups.swap_remove(index).end_recording();
@@ -424,11 +347,13 @@ impl SamplingThread {
                 browsing_context,
                 options,
                 on_end,
+                first_sample_taken,
             } => {
                 let current_tick = self.ticks.at(Instant::now());
                 let interval = self.ticks.in_base_intervals(options.sample_interval);
-                if let Some(group) = self.group(group) {
-                    group.add(SampledSession::new(
+                let mut groups = self.groups.iter_mut();
+                if let Some(group) = groups.find(|known| known.id == group) {
+                    let started = SampledSession::new(
                         session,
                         realm,
                         browsing_context,
@@ -436,7 +361,14 @@ impl SamplingThread {
                         options,
                         on_end,
                         current_tick,
-                    ));
+                    );
+                    group.add(started);
+                    if first_sample_taken.is_some() {
+                        group.take_first_sample(session, &mut self.stacks);
+                    }
+                }
+                if let Some(taken) = first_sample_taken {
+                    let _ = taken.send(());
                 }
             },
             Message::SetPaused {
@@ -461,17 +393,6 @@ impl SamplingThread {
                     on_trace.take(session.finish(time));
                 }
             },
-            Message::FirstSample {
-                group,
-                session,
-                taken,
-            } => {
-                let mut groups = self.groups.iter_mut();
-                if let Some(group) = groups.find(|known| known.id == group) {
-                    group.take_first_sample(session, &mut self.stacks);
-                }
-                let _ = taken.send(());
-            },
             Message::ForceSample {
                 browsing_context,
                 taken,
@@ -490,8 +411,9 @@ impl SamplingThread {
                 let current_tick = self.ticks.at(Instant::now());
                 let interval = self.ticks.in_base_intervals(recording.interval);
                 if let Some(group) = self.group(group) {
-                    group.record(GroupRecording::new(
+                    group.record(SampledRecording::new(
                         group.id,
+                        group.description().clone(),
                         *recording,
                         interval,
                         current_tick,

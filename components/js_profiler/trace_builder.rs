@@ -13,6 +13,9 @@ use malloc_size_of_derive::MallocSizeOf;
 use rustc_hash::FxHashMap;
 use servo_base::cross_process_instant::CrossProcessInstant;
 
+use crate::function_table::Function;
+use crate::subscriber::StackTables;
+
 /// Get-or-insert, and nothing else. The invariants of the finished trace hold at every moment: every
 /// id is an index into its table, and a stack's parent stands before it.
 #[derive(Debug, Default, MallocSizeOf)]
@@ -61,7 +64,7 @@ impl From<BufferedSample> for Sample {
 
 impl TraceBuilder {
     /// The id of the resource with this URL.
-    pub fn resource(&mut self, url: &str) -> u32 {
+    fn resource(&mut self, url: &str) -> u32 {
         if let Some(&id) = self.resources.get(url) {
             return id;
         }
@@ -71,8 +74,7 @@ impl TraceBuilder {
         id
     }
 
-    /// The id of this frame.
-    pub fn frame(&mut self, frame: Frame) -> u32 {
+    fn intern_frame(&mut self, frame: Frame) -> u32 {
         debug_assert!(
             frame
                 .resource_id
@@ -88,21 +90,6 @@ impl TraceBuilder {
         }
     }
 
-    /// The id of the stack whose leaf is `frame_id`, called from the stack `parent_id`.
-    pub fn stack(&mut self, parent_id: Option<u32>, frame_id: u32) -> u32 {
-        debug_assert!(parent_id.is_none_or(|id| (id as usize) < self.trace.stacks.len()));
-        debug_assert!((frame_id as usize) < self.trace.frames.len());
-        let stack = Stack {
-            parent_id,
-            frame_id,
-        };
-        *self.stacks.entry(stack).or_insert_with(|| {
-            let id = self.trace.stacks.len() as u32;
-            self.trace.stacks.push(stack);
-            id
-        })
-    }
-
     pub fn sample(
         &mut self,
         time: CrossProcessInstant,
@@ -116,12 +103,10 @@ impl TraceBuilder {
             marker,
         };
         self.samples.push(sample.into());
-        self.trace.counts.taken += 1;
     }
 
     pub fn drop_samples_after(&mut self, time: CrossProcessInstant) {
         let kept = self.samples.partition_point(|sample| sample.time <= time);
-        self.trace.counts.taken -= (self.samples.len() - kept) as u64;
         self.samples.truncate(kept);
     }
 
@@ -129,19 +114,54 @@ impl TraceBuilder {
         self.samples.len()
     }
 
-    pub fn counts(&self) -> SampleCounts {
-        self.trace.counts
-    }
-
-    pub fn counts_mut(&mut self) -> &mut SampleCounts {
-        &mut self.trace.counts
-    }
-
-    pub fn finish(self) -> Trace {
+    /// Of `counts`, the samples that are taken are those that are in the trace.
+    pub fn finish(self, counts: SampleCounts) -> Trace {
         Trace {
+            counts: SampleCounts {
+                taken: self.samples.len() as u64,
+                ..counts
+            },
             samples: self.samples.into_iter().map(Sample::from).collect(),
             ..self.trace
         }
+    }
+}
+
+impl StackTables for TraceBuilder {
+    /// <https://wicg.github.io/js-self-profiling/#dfn-get-a-frame-id>
+    fn frame(&mut self, function: &Function) -> u32 {
+        // Step 7. Let resourceString be equal to the base URL of script.
+        // Step 8. Set ProfilerFrame.resourceId to the result of running get an element ID on
+        // resourceString and ProfilerTrace.resources.
+        let has_resource = !function.resource.is_empty() && !function.is_built_in();
+        let resource_id = has_resource.then(|| self.resource(&function.resource));
+        let position = function.position.filter(|_| has_resource);
+        // Step 2. Let frame be a new ProfilerFrame.
+        // Step 11. Return the result of running get an element ID on frame and
+        // ProfilerTrace.frames.
+        self.intern_frame(Frame {
+            // Step 4. Set ProfilerFrame.name of frame to the function instance name.
+            name: function.name.clone(),
+            resource_id,
+            // Steps 9 and 10. Set line and column to the 1-based indices of where instance is
+            // defined in its containing script.
+            line: position.map(|(line, _)| line),
+            column: position.map(|(_, column)| column),
+        })
+    }
+
+    fn stack(&mut self, parent_id: Option<u32>, frame_id: u32) -> u32 {
+        debug_assert!(parent_id.is_none_or(|id| (id as usize) < self.trace.stacks.len()));
+        debug_assert!((frame_id as usize) < self.trace.frames.len());
+        let stack = Stack {
+            parent_id,
+            frame_id,
+        };
+        *self.stacks.entry(stack).or_insert_with(|| {
+            let id = self.trace.stacks.len() as u32;
+            self.trace.stacks.push(stack);
+            id
+        })
     }
 }
 
@@ -166,11 +186,11 @@ mod tests {
         assert_eq!(builder.resource("https://a.example/a.js"), a);
         assert_ne!(a, b);
 
-        let f = builder.frame(frame("f", Some(a)));
-        assert_eq!(builder.frame(frame("f", Some(a))), f);
-        assert_ne!(builder.frame(frame("f", Some(b))), f);
-        assert_ne!(builder.frame(frame("f", None)), f);
-        let g = builder.frame(frame("g", Some(a)));
+        let f = builder.intern_frame(frame("f", Some(a)));
+        assert_eq!(builder.intern_frame(frame("f", Some(a))), f);
+        assert_ne!(builder.intern_frame(frame("f", Some(b))), f);
+        assert_ne!(builder.intern_frame(frame("f", None)), f);
+        let g = builder.intern_frame(frame("g", Some(a)));
 
         let root = builder.stack(None, f);
         let called = builder.stack(Some(root), g);
@@ -185,7 +205,7 @@ mod tests {
         builder.sample(now, Some(called), None);
         builder.sample(now, None, None);
         builder.sample(now, Some(root), Some(Marker::Gc));
-        let trace = builder.finish();
+        let trace = builder.finish(SampleCounts::default());
         assert_eq!(trace.resources.len(), 2);
         assert_eq!(trace.frames.len(), 4);
         assert_eq!(trace.stacks.len(), 4);

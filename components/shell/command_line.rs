@@ -52,7 +52,7 @@ pub struct CommandLine {
     pub user_stylesheets: Vec<StyleSheet>,
     /// Whether pages of different sites are in different processes.
     pub multiprocess: bool,
-    /// Whether those processes may do little beside.
+    /// Whether those processes run in a sandbox.
     pub sandbox: bool,
     /// What to record, of the only page.
     pub profile: Option<ProfileOptions>,
@@ -242,7 +242,7 @@ fn convert_command() -> Command {
                 .value_name("FORMAT")
                 .value_parser(format_parser())
                 .help(
-                    "The format of IN; recognised by its content, then by its name, unless given",
+                    "The format of IN (default: recognised by its content, then by its name)",
                 ),
         )
         .arg(
@@ -250,14 +250,14 @@ fn convert_command() -> Command {
                 .long("to")
                 .value_name("FORMAT")
                 .value_parser(format_parser())
-                .help("The format of OUT; that of its name unless given"),
+                .help("The format of OUT (default: that of its name)"),
         )
         .arg(
             Arg::new("event-loop")
                 .long("event-loop")
                 .value_name("N")
                 .value_parser(value_parser!(usize))
-                .help("Write the event loop of this number alone, counted from 0"),
+                .help("Write only the event loop with this number (the first one is 0)"),
         )
 }
 
@@ -304,7 +304,7 @@ fn command() -> Command {
                 .long("exit-after")
                 .value_name("load|SECONDS")
                 .value_parser(exit_after)
-                .help("End when all pages have loaded, or after so many seconds"),
+                .help("End when all pages have loaded, or after this many seconds"),
         )
         .arg(
             Arg::new("webdriver")
@@ -312,7 +312,7 @@ fn command() -> Command {
                 .value_name("PORT")
                 .value_parser(value_parser!(u16).range(1..))
                 .conflicts_with("screenshot")
-                .help("Listen for WebDriver commands on this port, from this machine alone"),
+                .help("Listen for WebDriver commands on this port, from this machine only"),
         )
         .arg(
             page_argument()
@@ -336,7 +336,7 @@ fn shared_arguments() -> [Arg; 12] {
         Arg::new("headless")
             .long("headless")
             .action(ArgAction::SetTrue)
-            .help("Open no window; so it is anyway where there is no display"),
+            .help("Run without a window (the default where there is no display)"),
         Arg::new("window-size")
             .long("window-size")
             .value_name("WxH")
@@ -364,7 +364,7 @@ fn shared_arguments() -> [Arg; 12] {
             .long("user-agent")
             .value_name("UA")
             .value_parser(preferences::user_agent)
-            .help("Call the browser this in requests"),
+            .help("Send this as the User-Agent header of requests"),
         Arg::new("multiprocess")
             .long("multiprocess")
             .action(ArgAction::SetTrue)
@@ -373,7 +373,7 @@ fn shared_arguments() -> [Arg; 12] {
             .long("sandbox")
             .action(ArgAction::SetTrue)
             .requires("multiprocess")
-            .help("Let these processes do little beside"),
+            .help("Run these processes in a sandbox"),
         Arg::new("hard-fail")
             .long("hard-fail")
             .action(ArgAction::SetTrue)

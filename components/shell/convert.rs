@@ -62,7 +62,7 @@ impl Conversion {
         {
             let count = recording.event_loops().count();
             return Err(at_input(&format!(
-                "--event-loop {index}: there are {count}, counted from 0"
+                "--event-loop {index}: the recording has {count} event loops, numbered from 0"
             )));
         }
         let written = match self.output == OsStr::new(STANDARD_STREAM) {
@@ -171,7 +171,7 @@ mod tests {
         );
         let error = folder.convert("a.folded", "b.trace", Some(2)).unwrap_err();
         assert!(
-            error.ends_with("--event-loop 2: there are 2, counted from 0"),
+            error.ends_with("--event-loop 2: the recording has 2 event loops, numbered from 0"),
             "{error}"
         );
     }

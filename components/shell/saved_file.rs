@@ -14,11 +14,11 @@ use profile_formats::Format;
 pub fn format_for(path: &Path, given: Option<Format>, option: &str) -> Result<Format, String> {
     let file = path.display();
     if path.extension().is_some_and(|extension| extension == "gz") {
-        return Err(format!("{file}: nothing is written compressed"));
+        return Err(format!("{file}: writing compressed files is not supported"));
     }
     given.or_else(|| Format::by_file_name(path)).ok_or_else(|| {
         let names = Format::names();
-        format!("{file}: the name says no format; pass {option} and one of {names}")
+        format!("{file}: the format is not clear from this name; pass {option} and one of {names}")
     })
 }
 

@@ -233,6 +233,7 @@ fn run_script(
                 document: None,
                 isolated: false,
             },
+            is_paused: false,
         };
         event_loop
             .start(options, None, |_| {})

@@ -4,8 +4,6 @@
 
 #include "jit_code.h"
 
-#include <string.h>
-
 #include "builtin/MapObject.h"
 #include "jit/JitCode.h"
 #include "jit/JitRuntime.h"
@@ -47,35 +45,7 @@ bool IsIn(const jit::JitCode* code, uintptr_t pc) {
 
 uintptr_t Address(jit::TrampolinePtr trampoline) { return reinterpret_cast<uintptr_t>(trampoline.value); }
 
-// Of the x86-64 encodings of calls.
-constexpr size_t CallLength = 5;
-constexpr uint8_t CallOpcode = 0xE8;
-// call [rdi]: the stub's code is the first word of a stub, whose register is rdi.
-constexpr uint8_t CacheCall[] = {0xFF, 0x17};
-
 }  // namespace
-
-bool IsPush(const uint8_t* instruction) { return *instruction == 0x55; }
-
-bool IsJumpToRegister(const uint8_t* instruction) {
-  // A prefix selects the upper half of the registers.
-  bool hasPrefix = *instruction == 0x41;
-  const uint8_t* jump = instruction + (hasPrefix ? 1 : 0);
-  return jump[0] == 0xFF && (jump[1] & 0xF8) == 0xE0;
-}
-
-bool IsJumpThroughTable(const uint8_t* instruction) { return instruction[0] == 0xFF && instruction[1] == 0x25; }
-
-FrameEnd FrameEndAt(const uint8_t* instruction) {
-  constexpr uint8_t Return = 0xC3, ReturnAndPop = 0xC2;
-  if (IsPush(instruction) || *instruction == Return || *instruction == ReturnAndPop) {
-    return FrameEnd::NoFrame;
-  }
-  // mov rbp, rsp, in either encoding.
-  bool isMove = instruction[0] == 0x48 && ((instruction[1] == 0x8B && instruction[2] == 0xEC) ||
-                                           (instruction[1] == 0x89 && instruction[2] == 0xE5));
-  return isMove ? FrameEnd::Pushed : FrameEnd::InBody;
-}
 
 JitCode::JitCode(JSContext* cx) : runtime_(cx->runtime()->jitRuntime()) {
   // The engine publishes it before it has made all of it.
@@ -149,14 +119,6 @@ JitCodeKind JitCode::kind(uintptr_t pc, const JitcodeGlobalEntry* entry) const {
   return kind;
 }
 
-// Where the call before a return address goes to, if that is so far in the code of five bytes.
-static uintptr_t CalleeOfCall(uintptr_t returnAddress) {
-  const auto* call = reinterpret_cast<const uint8_t*>(returnAddress) - CallLength;
-  int32_t distance;
-  memcpy(&distance, call + 1, sizeof(distance));
-  return *call == CallOpcode ? returnAddress + distance : 0;
-}
-
 bool JitCode::isCallWithin(uintptr_t returnAddress, uintptr_t callee) const {
   auto areIn = [&](auto&& contains) { return contains(returnAddress - CallLength) && contains(returnAddress); };
   const JitcodeGlobalEntry* own = entry(callee);
@@ -189,26 +151,15 @@ bool JitCode::isCallOf(uintptr_t returnAddress, uintptr_t callee) const {
 }
 
 bool JitCode::isFakeReturnAddress(uintptr_t returnAddress, const JitcodeGlobalEntry* caller) const {
-  // `movabs returnAddress, register` and `push register`. A prefix selects the upper half of the registers.
-  constexpr size_t LongestPush = 2;
   auto isOfCaller = [&](uintptr_t address) { return caller->containsPointer(reinterpret_cast<void*>(address)); };
-  if (!isOfCaller(returnAddress) || !isOfCaller(returnAddress - sizeof(uintptr_t) - LongestPush)) {
-    return false;
-  }
-  const auto* end = reinterpret_cast<const uint8_t*>(returnAddress);
-  bool isPush = (end[-1] & 0xF8) == 0x50;
-  size_t pushLength = isPush && end[-2] == 0x41 ? LongestPush : 1;
-  uintptr_t loaded;
-  memcpy(&loaded, end - pushLength - sizeof(loaded), sizeof(loaded));
-  return isPush && loaded == returnAddress;
+  return isOfCaller(returnAddress) && isOfCaller(returnAddress - LongestPushOfAddress) && PushesOwnEnd(returnAddress);
 }
 
 bool JitCode::isBaselineCacheCall(uintptr_t returnAddress) const {
   const JitcodeGlobalEntry* caller = entry(returnAddress);
   bool isBaseline =
       caller && (caller->isBaseline() || caller->isBaselineInterpreter() || caller->isRealmIndependentShared());
-  return isBaseline &&
-         memcmp(reinterpret_cast<const uint8_t*>(returnAddress) - sizeof(CacheCall), CacheCall, sizeof(CacheCall)) == 0;
+  return isBaseline && IsBaselineCacheCall(returnAddress);
 }
 
 bool JitCode::isIonCacheCall(uintptr_t returnAddress, const jit::IonEntry& ion) const {

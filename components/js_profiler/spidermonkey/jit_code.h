@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "arch_x86_64.h"
+
 struct JSContext;
 
 namespace js::jit {
@@ -19,24 +21,6 @@ class JitRuntime;
 }  // namespace js::jit
 
 namespace strobe {
-
-// Where in a function that links its frame an instruction is, which is about to run.
-enum class FrameEnd {
-  // Before `push fp`, or at `ret`: the return address is at the stack pointer, and the frame pointer is the caller's.
-  NoFrame,
-  // Before `mov fp, sp`: the caller's frame pointer is at the stack pointer.
-  Pushed,
-  InBody,
-};
-
-// The instruction must be one that a thread was stopped at.
-FrameEnd FrameEndAt(const uint8_t* instruction);
-// Whether it is `push fp`.
-bool IsPush(const uint8_t* instruction);
-// Whether it is a jump to an address in a register.
-bool IsJumpToRegister(const uint8_t* instruction);
-// Whether it is a jump to an address that stands near the code.
-bool IsJumpThroughTable(const uint8_t* instruction);
 
 enum class JitCodeKind {
   // A function or a script, compiled or in the Baseline interpreter. Between prologue and epilogue the frame at the

@@ -42,9 +42,6 @@ namespace strobe {
 
 namespace {
 
-// A function's prologue, which is `push fp` and `mov fp, sp`, is at the beginning of its code.
-constexpr uintptr_t PrologueLength = 4;
-
 // The public name of a built-in that JIT code calls as a function of the engine instead; null if it is
 // none, or the engine has other uses for that.
 const char* NameOfVMFunction(jit::VMFunctionId id) {
@@ -380,9 +377,7 @@ uintptr_t JitFrames::returnAddressIntoIon(const StrobeRegisters& registers) cons
 // The stub has pushed registers, and leaves the frame pointer as it is. The call before a return address says whether
 // it is the stub's.
 bool JitFrames::leaveSharedStub(StrobeRegisters* registers, bool leaf) const {
-  // To call C++ a stub saves all registers that a function may change. What aligns the stack is beyond them, and may
-  // hold an older return address.
-  constexpr uintptr_t SavedForCall = 9 * sizeof(uintptr_t);
+  // To call C++ a stub saves registers. What aligns the stack is beyond them, and may hold an older return address.
   uintptr_t stub = code_.sharedStub(registers->pc);
   if (!stub) {
     return false;

@@ -435,6 +435,14 @@ impl StackBuffer {
         self.frames.capacity()
     }
 
+    /// What it has allocated, in bytes.
+    pub fn memory(&self) -> usize {
+        self.frames.capacity() * size_of::<GlueFrame>()
+            + self.text.capacity()
+            + self.realms.capacity() * size_of::<u64>()
+            + self.realm_frames.capacity() * size_of::<usize>()
+    }
+
     /// Makes more room for text, for the next walk, if there was too little.
     pub fn grow_text(&mut self) {
         if self.text_lost && self.text.len() < MAX_TEXT_CAPACITY {

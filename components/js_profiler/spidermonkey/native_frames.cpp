@@ -16,9 +16,6 @@ using js::jit::AddressIsInExecutableMemory;
 
 namespace strobe {
 
-// What a function may use below the stack pointer: see the System V ABI for x86-64.
-static constexpr uintptr_t RedZone = 128;
-
 const StrobeNative* NativeAt(const StrobeNativeCode& code, uintptr_t address) {
   const StrobeNative* end = code.natives + code.natives_length;
   const StrobeNative* after =

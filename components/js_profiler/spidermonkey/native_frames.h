@@ -7,8 +7,8 @@
 #ifndef strobe_js_profiler_native_frames_h
 #define strobe_js_profiler_native_frames_h
 
+#include "arch_x86_64.h"
 #include "glue.h"
-#include "jit_code.h"
 #include "stack_memory.h"
 
 namespace strobe {

@@ -231,7 +231,7 @@ impl Endpoints {
             Some(index) => {
                 one = kept.recording.only(index).ok_or_else(|| {
                     let count = kept.recording.event_loops().count();
-                    format!("eventLoop={index}: there are {count}, counted from 0")
+                    format!("eventLoop={index}: the recording has {count} event loops, numbered from 0")
                 })?;
                 &one
             },

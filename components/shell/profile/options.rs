@@ -83,7 +83,7 @@ impl ProfileOptions {
                     .long("duration")
                     .value_name("S")
                     .value_parser(seconds)
-                    .help("Record for so many seconds (default: 10)"),
+                    .help("Record for this many seconds (default: 10)"),
             )
             .arg(
                 Arg::new("until-load")
@@ -104,7 +104,7 @@ impl ProfileOptions {
                     .long("keep-last")
                     .value_name("S")
                     .value_parser(seconds)
-                    .help("Keep the last so many seconds only, and record until stopped"),
+                    .help("Keep only the last S seconds, and record until stopped"),
             )
             .arg(
                 Arg::new("long-tasks")
@@ -112,7 +112,7 @@ impl ProfileOptions {
                     .value_name("MS")
                     .value_parser(milliseconds)
                     .help(
-                        "Keep only what an event loop did while it was busy for longer than this",
+                        "Keep only the stretches in which an event loop was busy for longer than this",
                     ),
             )
             .arg(
@@ -122,7 +122,7 @@ impl ProfileOptions {
                     .value_parser(["all", "main"])
                     .hide_possible_values(true)
                     .default_value("all")
-                    .help("Record all event loops, or those of documents and no workers"),
+                    .help("Record all event loops, or only those of documents (no workers)"),
             )
             .arg(
                 Arg::new("format")
@@ -146,7 +146,7 @@ impl ProfileOptions {
                     .value_parser(value_parser!(usize))
                     .default_value(DEFAULT_TOP)
                     .help(
-                        "How many functions are listed, those with the most samples of their own",
+                        "How many functions to list, those with the most self samples first",
                     ),
             )
             .args(shared)

@@ -88,7 +88,7 @@ impl ProfileRecording {
                 Next::GoOn
             },
             Finding::Invalid => Next::Fail(format!(
-                "--until-js {}: it is no expression of JavaScript",
+                "--until-js {}: this is not a valid JavaScript expression",
                 condition.expression()
             )),
         }

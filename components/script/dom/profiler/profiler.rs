@@ -244,6 +244,8 @@ impl Profiler {
                 }));
             },
         };
+        // The specification says nothing of when the first sample is taken. Pages count on one that shows who has
+        // started the profiler, however short its session is, since Chromium has it.
         let session =
             event_loop::start(session_options, browsing_context, on_end).map_err(|error| {
                 match error {
@@ -261,11 +263,6 @@ impl Profiler {
             task_source: sampled_task_source,
         }));
         global.profiling().add(&profiler);
-        // The specification says nothing of when the first sample is taken. Pages count on one that shows who has
-        // started the profiler, however short its session is, since Chromium has it.
-        if let Some(session) = profiler.session.borrow().started() {
-            session.take_first_sample();
-        }
         Ok(profiler)
     }
 
@@ -497,6 +494,7 @@ fn start_options(global: &GlobalScope, options: &ProfilerInitOptions) -> Fallibl
                 sample_interval,
                 max_buffer_size: options.maxBufferSize,
                 markers: marker_filter(global),
+                is_paused: global.profiling().is_paused(),
             },
             name: options
                 .name

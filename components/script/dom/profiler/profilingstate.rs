@@ -158,8 +158,13 @@ impl ProfilingState {
         }
     }
 
+    /// Whether sessions that start now take no samples yet.
+    pub(super) fn is_paused(&self) -> bool {
+        !self.paused.get().is_empty()
+    }
+
+    /// Adds a profiler whose session has started just now.
     pub(super) fn add(&self, profiler: &Profiler) {
-        profiler.set_paused(!self.paused.get().is_empty());
         let mut profilers = self.profilers.0.borrow_mut();
         profilers.retain(|(_, known)| known.is_alive());
         profilers.push((profiler.id(), WeakRef::new(profiler)));

@@ -2,45 +2,46 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! A profiler group as the sampling thread has it: an event loop's thread and JavaScript context, its
-//! sessions and its recording, and the functions that were seen on its stacks.
+//! An event loop as the sampling thread has it, a profiler group: its thread and JavaScript context, its sessions and
+//! its recording, and what is known of its stack.
+//!
+//! Whichever way a sample comes about, it is made once and given to all who are due.
 
 use std::collections::BTreeMap;
 use std::ffi::CStr;
 use std::iter;
+use std::sync::Arc;
 use std::time::Instant;
 
 use js_profiler_traits::activity::{Activity, SharedActivity};
-use js_profiler_traits::{GroupId, RealmId, SessionId};
+use js_profiler_traits::{GroupId, SessionId};
 use log::{debug, warn};
 use malloc_size_of_derive::MallocSizeOf;
-use servo_base::cross_process_instant::CrossProcessInstant;
 use servo_base::id::BrowsingContextId;
 use smallvec::SmallVec;
 
 use crate::ahead::{Ahead, HORIZON, MAX_AHEAD, WalkAhead};
 use crate::comparison::Comparison;
+use crate::description::SharedDescription;
 use crate::failure::Failure;
-use crate::function_table::{Function, FunctionId, FunctionTable};
-use crate::muted_scripts;
-use crate::outcome::{Outcome, Stack};
-use crate::recording::GroupRecording;
+use crate::function_table::Function;
+use crate::last_stack::LastStack;
+use crate::recording::SampledRecording;
+use crate::sample::{Found, Outcome};
+use crate::schedule::Schedule;
 use crate::session::SampledSession;
-use crate::spidermonkey::{
-    FrameKind, FramePlace, KnownFunctions, NativeCode, SampledContext, StackBuffer, Walk,
-};
+use crate::spidermonkey::{KnownFunctions, NativeCode, SampledContext, StackBuffer, Walk};
 use crate::stop::Thread;
 use crate::stop_times::StopTimes;
 use crate::ticks::{self, Ticks};
 use crate::walked::{Audience, StackTaker, ToWalk, Walked};
-use crate::work::Work;
 
 /// After so many attempts in a row to stop the thread it is given up. One that is starved of its processor
 /// or waits in the kernel stops sooner: the attempts take 10 seconds, unless the signal is refused.
 const MAX_FAILED_STOPS: u32 = 200;
 
 #[derive(MallocSizeOf)]
-pub struct Group {
+pub struct SampledLoop {
     pub id: GroupId,
     /// None if it cannot be stopped.
     #[ignore_malloc_size_of = "Holds nothing"]
@@ -49,16 +50,16 @@ pub struct Group {
     context: SampledContext,
     #[ignore_malloc_size_of = "One word"]
     activity: SharedActivity,
+    #[ignore_malloc_size_of = "The event loop's"]
+    description: Arc<SharedDescription>,
     sessions: Vec<SampledSession>,
-    recording: Option<GroupRecording>,
-    functions: FunctionTable,
+    recording: Option<SampledRecording>,
     last: LastStack,
     /// How many attempts to stop the thread have failed since the last one that did not.
     failed_stops: u32,
     /// Whether the thread stopped when it last should.
     stops_in_time: bool,
     /// The next walks, which the thread does by itself.
-    #[ignore_malloc_size_of = "Room for a few stacks"]
     ahead: Option<Ahead>,
     /// Whether nothing can be asked for ahead.
     is_never_ahead: bool,
@@ -74,62 +75,21 @@ pub struct Group {
     unwalkable: BTreeMap<&'static CStr, u64>,
 }
 
-/// The last known stack, from the root to the leaf. While a stack cannot be walked, those of its
-/// frames that are still there stand for it.
-#[derive(Default, MallocSizeOf)]
-struct LastStack {
-    functions: Vec<FunctionId>,
-    /// Of each function's frame.
-    places: Vec<FramePlace>,
-    /// So many of them, from the leaf, are without anything left out. What is older is there for pages alone.
-    complete: usize,
-    /// Whether there were more than these.
-    complete_truncated: bool,
-    /// Whether there were more than all.
-    truncated: bool,
-}
-
-/// When a sample was taken, what it found, and what the event loop was doing.
-type Found = (CrossProcessInstant, Outcome, Activity);
-
-impl LastStack {
-    fn truncate(&mut self, length: usize) {
-        let cut = self.functions.len().saturating_sub(length);
-        self.complete = self.complete.saturating_sub(cut);
-        self.functions.truncate(length);
-        self.places.truncate(length);
-    }
-
-    /// What pages may see of it is among this.
-    fn for_pages(&self) -> Stack<'_> {
-        Stack {
-            functions: &self.functions,
-            truncated: self.truncated,
-        }
-    }
-
-    fn for_everything(&self) -> Stack<'_> {
-        Stack {
-            functions: &self.functions[self.functions.len() - self.complete..],
-            truncated: self.complete_truncated,
-        }
-    }
-}
-
-impl Group {
+impl SampledLoop {
     pub fn new(
         id: GroupId,
         thread: Option<Thread>,
         context: SampledContext,
         activity: SharedActivity,
+        description: Arc<SharedDescription>,
     ) -> Self {
         Self {
             id,
             thread,
             activity,
+            description,
             sessions: Vec::new(),
             recording: None,
-            functions: FunctionTable::default(),
             last: LastStack::default(),
             failed_stops: 0,
             stops_in_time: false,
@@ -141,6 +101,10 @@ impl Group {
             context,
             unwalkable: BTreeMap::new(),
         }
+    }
+
+    pub fn description(&self) -> &Arc<SharedDescription> {
+        &self.description
     }
 
     pub fn add(&mut self, session: SampledSession) {
@@ -183,7 +147,7 @@ impl Group {
     }
 
     /// Begins a recording. One that goes on ends.
-    pub fn record(&mut self, recording: GroupRecording) {
+    pub fn record(&mut self, recording: SampledRecording) {
         self.end_recording();
         NativeCode::with_new_libraries();
         self.recording = Some(recording);
@@ -192,7 +156,7 @@ impl Group {
     /// What the recording has is reported.
     pub fn end_recording(&mut self) {
         if let Some(recording) = self.recording.take() {
-            recording.finish(self.functions.functions());
+            recording.finish(self.last.seen_functions());
             self.rest();
         }
     }
@@ -208,7 +172,7 @@ impl Group {
             session.fail(failure);
         }
         if let Some(recording) = self.recording.take() {
-            recording.fail(self.functions.functions(), failure);
+            recording.fail(self.last.seen_functions(), failure);
         }
         // Sessions that are still here have ended.
         self.forget_stacks();
@@ -216,7 +180,6 @@ impl Group {
 
     /// Must be called only when nobody refers to the functions any more.
     fn forget_stacks(&mut self) {
-        self.functions = FunctionTable::default();
         self.last = LastStack::default();
     }
 
@@ -229,7 +192,10 @@ impl Group {
     }
 
     fn log_interval(&self) {
-        let intervals = self.sessions.iter().filter_map(SampledSession::interval);
+        let schedules = self.sessions.iter().map(SampledSession::schedule);
+        let intervals = schedules
+            .filter(|schedule| schedule.is_running())
+            .map(Schedule::interval);
         debug!(
             "{:?}: {} sessions, interval {:?} ticks",
             self.id,
@@ -238,16 +204,26 @@ impl Group {
         );
     }
 
-    /// The next tick at which any session or the recording takes a sample.
-    pub fn next_tick(&self) -> Option<u64> {
-        self.sessions
-            .iter()
-            .filter_map(SampledSession::next_tick)
-            .chain(self.recording.as_ref().map(GroupRecording::next_tick))
+    /// Of all who are to have samples.
+    fn schedules(&self) -> impl Iterator<Item = &Schedule> {
+        let sessions = self.sessions.iter().map(SampledSession::schedule);
+        sessions.chain(self.recording.as_ref().map(SampledRecording::schedule))
+    }
+
+    /// The next tick at which anybody is due.
+    fn next_tick(&self) -> Option<u64> {
+        self.schedules().filter_map(Schedule::next_tick).min()
+    }
+
+    /// The first tick after another at which anybody is due.
+    fn next_tick_after(&self, tick: u64) -> Option<u64> {
+        let schedules = self.schedules();
+        schedules
+            .filter_map(|schedule| schedule.next_tick_after(tick))
             .min()
     }
 
-    /// When the sampling thread is to see to this group.
+    /// When the sampling thread is to see to this event loop.
     pub fn next_wake(&self, ticks: &Ticks) -> Option<Instant> {
         let next_tick = || {
             Some(
@@ -279,23 +255,52 @@ impl Group {
 
     /// Takes one sample for all who are due at `tick`.
     fn tick(&mut self, tick: u64, taker: &mut StackTaker) {
-        let (any_session_due, recording_due) = self.advance(tick);
-        if any_session_due {
-            self.sample(taker, SampledSession::is_due, recording_due);
-        } else if recording_due {
-            self.sample_for_recording(taker);
+        let mut sessions = self.sessions.iter();
+        let any_session_due = sessions.any(|session| session.schedule().is_due_by(tick));
+        let stacks_of_recording = self.recording.as_ref().map(SampledRecording::has_stacks);
+        if !any_session_due && stacks_of_recording == Some(false) {
+            self.take_without_stack(tick);
+            return;
+        }
+        // The engine is in its stock mode for sessions alone.
+        match self.look(taker, any_session_due) {
+            Ok(found) => self.take_at(tick, found),
+            Err(failure) => self.fail(&failure),
         }
     }
 
-    /// Moves on to `tick`. Whether any session, and whether the recording, is due there.
-    fn advance(&mut self, tick: u64) -> (bool, bool) {
-        let mut any_session_due = false;
-        for session in &mut self.sessions {
-            any_session_due |= session.advance(tick);
-        }
+    /// Gives what was found at a tick to all who are due there.
+    fn take_at(&mut self, tick: u64, found: Found) {
+        self.advance(tick);
+        self.hand_out(found, |session| session.schedule().is_due());
         let recording = self.recording.as_mut();
-        let recording_due = recording.is_some_and(|recording| recording.advance(tick));
-        (any_session_due, recording_due)
+        if let Some(recording) = recording.filter(|recording| recording.schedule().is_due()) {
+            recording.take_sample(&self.last.sample(found));
+        }
+    }
+
+    /// For a recording without stacks nobody is stopped.
+    fn take_without_stack(&mut self, tick: u64) {
+        self.advance(tick);
+        let outcome = match self.context.is_idle() {
+            true => Outcome::Idle,
+            // JavaScript is running; nothing is known of its stack.
+            false => Outcome::Unwalkable,
+        };
+        let sample = self.last.sample_without_stack(outcome, self.activity.get());
+        if let Some(recording) = &mut self.recording {
+            recording.take_sample(&sample);
+        }
+    }
+
+    /// Moves on to a tick. What was due before it is missed.
+    fn advance(&mut self, tick: u64) {
+        for session in &mut self.sessions {
+            session.advance(tick);
+        }
+        if let Some(recording) = &mut self.recording {
+            recording.advance(tick);
+        }
     }
 
     /// Has the thread do the next walks by itself, if it is busy and will stop for them.
@@ -325,8 +330,8 @@ impl Group {
                 return;
             },
         };
-        let known = self.functions.known().clone();
-        if let Err(error) = ahead.ask(&due, known, &self.last.places, &self.audience()) {
+        let known = self.last.known().clone();
+        if let Err(error) = ahead.ask(&due, known, self.last.places(), &self.audience()) {
             // Whatever is wrong, who stops the thread at the next tick finds out.
             debug!("{:?}: nothing is asked for ahead: {error}", self.id);
             self.stops_in_time = false;
@@ -346,7 +351,7 @@ impl Group {
         let is_stopped = self
             .recording
             .as_ref()
-            .is_none_or(GroupRecording::has_stacks);
+            .is_none_or(SampledRecording::has_stacks);
         if is_late || !is_stopped {
             return SmallVec::new();
         }
@@ -357,15 +362,6 @@ impl Group {
         .take(MAX_AHEAD)
         .take_while(|(_, due)| *due <= now + HORIZON)
         .collect()
-    }
-
-    /// The first tick after another at which any session or the recording takes a sample.
-    fn next_tick_after(&self, tick: u64) -> Option<u64> {
-        let sessions = self.sessions.iter();
-        let of_sessions = sessions.filter_map(|session| session.next_tick_after(tick));
-        let recording = self.recording.as_ref();
-        let of_recording = recording.map(|recording| recording.next_tick_after(tick));
-        of_sessions.chain(of_recording).min()
     }
 
     /// Takes the samples of the walks that the thread has done by itself. It does no more of them.
@@ -380,12 +376,8 @@ impl Group {
             for walk in walks {
                 if let Some(walked) = &walk.walked {
                     self.walks_ahead += 1;
-                    let (any_session_due, recording_due) = self.advance(walk.tick);
                     let found = self.found(walked, &mut walk.buffer);
-                    // A session may have ended since it was asked for.
-                    if any_session_due || recording_due {
-                        self.hand_out(found, SampledSession::is_due, recording_due);
-                    }
+                    self.take_at(walk.tick, found);
                 }
             }
         }
@@ -399,112 +391,57 @@ impl Group {
         browsing_context: BrowsingContextId,
         taker: &mut StackTaker,
     ) -> usize {
-        let is_wanted = |session: &SampledSession| session.is_running_in(browsing_context);
-        if !self.sessions.iter().any(is_wanted) {
-            return 0;
-        }
-        self.sample(taker, is_wanted, false)
+        self.sample_now(taker, |session| session.is_running_in(browsing_context))
     }
 
-    /// Takes the first sample of a session, between ticks. None if the session is paused, or if a tick since its
-    /// start has brought the first sample already.
+    /// Takes the first sample of a session, between ticks, unless it is paused.
     pub fn take_first_sample(&mut self, session: SessionId, taker: &mut StackTaker) {
-        let is_wanted = |known: &SampledSession| known.id == session && known.wants_first_sample();
-        if self.sessions.iter().any(is_wanted) {
-            self.sample(taker, is_wanted, false);
-        }
+        self.sample_now(taker, |known| {
+            known.id == session && known.schedule().is_running()
+        });
     }
 
-    /// Takes one sample for the recording alone.
-    fn sample_for_recording(&mut self, taker: &mut StackTaker) {
-        let has_stacks = self.recording.as_ref().map(GroupRecording::has_stacks);
-        if has_stacks == Some(true) {
-            self.sample(taker, |_| false, true);
-            return;
-        }
-        let outcome = match self.context.is_idle() {
-            true => Outcome::Idle,
-            // JavaScript is running; nothing is known of its stack.
-            false => Outcome::Unwalkable,
-        };
-        let (time, activity) = (CrossProcessInstant::now(), self.activity.get());
-        let work = Work::of_sample(outcome, activity, None);
-        if let Some(recording) = &mut self.recording {
-            recording.take_sample(time, outcome, work, Stack::default(), &[]);
-        }
-    }
-
-    /// Takes one sample for all sessions that are wanted, and for the recording if it is due. Returns how
-    /// many of the sessions have none.
-    fn sample(
+    /// Takes one sample, between ticks, for all sessions that are wanted. Returns how many of them have none.
+    fn sample_now(
         &mut self,
         taker: &mut StackTaker,
         is_wanted: impl Fn(&SampledSession) -> bool,
-        recording_due: bool,
     ) -> usize {
-        // The engine is in its stock mode for sessions alone.
-        let is_compared = self.sessions.iter().any(&is_wanted);
-        match self.walk(taker, is_compared) {
-            Ok(found) => self.hand_out(found, is_wanted, recording_due),
+        let wanted = self.sessions.iter().filter(|session| is_wanted(session));
+        let wanted = wanted.count();
+        if wanted == 0 {
+            return 0;
+        }
+        match self.look(taker, true) {
+            Ok(found) => self.hand_out(found, is_wanted),
             Err(failure) => {
-                let failed = self.sessions.iter().filter(|session| is_wanted(session));
-                let failed = failed.count();
                 self.fail(&failure);
-                failed
+                wanted
             },
         }
     }
 
-    /// A sample for all sessions that are wanted, and for the recording if it is due. Returns how many of the
-    /// sessions have none.
-    fn hand_out(
-        &mut self,
-        (time, outcome, activity): Found,
-        is_wanted: impl Fn(&SampledSession) -> bool,
-        recording_due: bool,
-    ) -> usize {
-        let functions = self.functions.functions();
-        let stack = self.last.for_pages();
-        // A native function is of no realm: it is whose code calls it that does the work.
-        let mut of_functions = stack
-            .functions
-            .iter()
-            .rev()
-            .map(|id| &functions[id.index()]);
-        let leaf = of_functions.find(|function| function.kind != FrameKind::Native);
-        let leaf_realm = leaf.map(|function| function.realm);
-        let work = Work::of_sample(outcome, activity, leaf_realm);
-        let mut failed = 0;
+    /// Gives a sample to all sessions that are wanted. Returns how many of them have none.
+    fn hand_out(&mut self, found: Found, is_wanted: impl Fn(&SampledSession) -> bool) -> usize {
+        let sample = self.last.sample(found);
+        let mut without = 0;
         for session in &mut self.sessions {
-            if is_wanted(session) && !session.take_sample(time, outcome, work, stack, functions) {
-                failed += 1;
+            if is_wanted(session) && !session.take_sample(&sample) {
+                without += 1;
             }
         }
-        if let Some(recording) = self.recording.as_mut().filter(|_| recording_due) {
-            recording.take_sample(time, outcome, work, self.last.for_everything(), functions);
-        }
-        failed
+        without
     }
 
     /// Stops the thread and walks its stack; the last stack is then what is known of it. The error is that
     /// the thread is given up.
-    fn walk(&mut self, taker: &mut StackTaker, is_compared: bool) -> Result<Found, Failure> {
+    fn look(&mut self, taker: &mut StackTaker, is_compared: bool) -> Result<Found, Failure> {
         // A thread that runs no JavaScript need not be stopped to know that.
         if self.context.is_idle() {
-            self.last.truncate(0);
-            return Ok((
-                CrossProcessInstant::now(),
-                Outcome::Idle,
-                self.activity.get(),
-            ));
+            self.last.clear();
+            return Ok(Found::now(Outcome::Idle, self.activity.get()));
         }
-        let missed = || {
-            (
-                CrossProcessInstant::now(),
-                Outcome::Missed,
-                Activity::default(),
-            )
-        };
+        let missed = || Found::now(Outcome::Missed, Activity::default());
         let Some(thread) = &self.thread else {
             return Ok(missed());
         };
@@ -515,13 +452,13 @@ impl Group {
         // The comparison needs the text of every function.
         let known = match comparison {
             Some(_) => const { &KnownFunctions::new() },
-            None => self.functions.known(),
+            None => self.last.known(),
         };
         let to_walk = ToWalk {
             context: &self.context,
             activity: &self.activity,
             known,
-            places: &self.last.places,
+            places: self.last.places(),
         };
         let stopped = thread.while_stopped(stopping, |stopped| {
             to_walk.walk(stopped, buffer, || {
@@ -552,58 +489,28 @@ impl Group {
     fn found(&mut self, walked: &Walked, buffer: &mut StackBuffer) -> Found {
         self.failed_stops = 0;
         self.stops.record(walked.duration);
-        // What is left of a stack whose root is missing does not say how it goes on there.
-        let is_cut = self.last.truncated && walked.kept < self.last.functions.len();
-        self.last.truncate(if is_cut { 0 } else { walked.kept });
-        let outcome = match walked.walk {
-            Walk::Idle => Outcome::Idle,
-            Walk::Collecting if is_cut => Outcome::Unwalkable,
-            Walk::Collecting => Outcome::Collecting,
-            Walk::Unwalkable(why) => {
-                *self.unwalkable.entry(why).or_default() += 1;
-                Outcome::Unwalkable
-            },
-            Walk::Stack => {
-                let outcome = match self.intern(buffer) {
-                    true => Outcome::Stack,
-                    false => {
-                        self.last.truncate(0);
-                        Outcome::Unwalkable
-                    },
-                };
-                buffer.grow_text();
-                outcome
-            },
+        if let Walk::Unwalkable(why) = walked.walk {
+            *self.unwalkable.entry(why).or_default() += 1;
+        }
+        let made_by_muted = |function: &Function| {
+            let muted = self.description.muted_scripts();
+            muted.contains(function.realm, &function.resource)
         };
-        (walked.time, outcome, walked.activity)
+        Found {
+            time: walked.time,
+            outcome: self.last.take(walked, buffer, made_by_muted),
+            activity: walked.activity,
+        }
     }
 
     fn audience(&self) -> Audience {
         // A comparison is for who looks at the browser itself, and compares all functions.
         let is_for_pages = self.comparison.is_none();
         let sessions = self.sessions.iter().filter(|_| is_for_pages);
-        let realms: SmallVec<[RealmId; 4]> = sessions.map(SampledSession::realm).collect();
+        let realms: SmallVec<_> = sessions.map(SampledSession::realm).collect();
         Audience {
             everything: self.recording.is_some() || realms.is_empty(),
             realms,
         }
-    }
-
-    /// Makes what is in `buffer` the last stack. False if the text of a new function did not fit.
-    fn intern(&mut self, buffer: &StackBuffer) -> bool {
-        for frame in buffer.frames() {
-            let made_by_muted = |function: &Function| {
-                muted_scripts::contains(self.id, function.realm, &function.resource)
-            };
-            let Some(id) = self.functions.get_or_insert(&frame, made_by_muted) else {
-                return false;
-            };
-            self.last.functions.push(id);
-            self.last.places.push(frame.place());
-        }
-        self.last.complete = buffer.complete();
-        self.last.complete_truncated = buffer.complete_truncated();
-        self.last.truncated = buffer.truncated();
-        true
     }
 }

@@ -1,0 +1,118 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! Runs a script in SpiderMonkey, without a browser, and prints where its time went:
+//!
+//!     cargo run -p js_profiler --example profile_a_script -- script.js
+
+use std::collections::{BTreeSet, HashMap};
+use std::ffi::CString;
+use std::ptr::{self, NonNull};
+use std::sync::mpsc;
+use std::time::Duration;
+use std::{env, fs};
+
+use js_profiler::{EngineMode, EventLoop, MarkerFilter, SessionOptions, Walker};
+use js_profiler_traits::Trace;
+use mozjs::jsapi::OnNewGlobalHookOption;
+use mozjs::jsval::UndefinedValue;
+use mozjs::realm::AutoRealm;
+use mozjs::rooted;
+use mozjs::rust::wrappers2::JS_NewGlobalObject;
+use mozjs::rust::{
+    CompileOptionsWrapper, JSEngine, RealmOptions, Runtime, SIMPLE_GLOBAL_CLASS, evaluate_script,
+};
+use servo_base::cross_process_instant::CrossProcessInstant;
+
+fn main() {
+    let path = env::args().nth(1).expect("profile_a_script SCRIPT");
+    let script = fs::read_to_string(&path).expect("the script can be read");
+    let engine = JSEngine::init().expect("SpiderMonkey starts");
+    print!("{}", table(&profile(&engine, &path, &script)));
+}
+
+/// A sample of the script for each millisecond that it runs.
+fn profile(engine: &JSEngine, path: &str, script: &str) -> Trace {
+    let mut runtime = Runtime::new(engine.handle());
+    // SAFETY: the event loop is dropped before the runtime, and on its thread.
+    #[expect(unsafe_code)]
+    let mode = unsafe {
+        let context = NonNull::new(runtime.cx().raw_cx()).expect("a runtime has a context");
+        EngineMode::new(context, Walker::preferred())
+    };
+    let event_loop = EventLoop::new(mode);
+    let cx = runtime.cx();
+    let hook = OnNewGlobalHookOption::FireOnNewGlobalHook;
+    let options = RealmOptions::default();
+    // SAFETY: the class and the options live as long as they are used.
+    #[expect(unsafe_code)]
+    rooted!(&in(cx) let global = unsafe {
+        JS_NewGlobalObject(cx, &SIMPLE_GLOBAL_CLASS, ptr::null_mut(), hook, &*options)
+    });
+    let mut realm = AutoRealm::new_from_handle(cx, global.handle());
+    let cx = &mut *realm;
+
+    let options = SessionOptions {
+        sample_interval: Duration::from_millis(1),
+        max_buffer_size: u32::MAX,
+        markers: MarkerFilter { document: None, isolated: true },
+        is_paused: false,
+    };
+    let session = event_loop.start(options, None, |ended| eprintln!("{ended:?}"));
+    let session = session.expect("the context is in a realm, and its thread can be stopped");
+
+    rooted!(&in(cx) let mut value = UndefinedValue());
+    let url = CString::new(path).expect("a path has no NUL");
+    let options = CompileOptionsWrapper::new(cx, url, 1);
+    if evaluate_script(cx, global.handle(), script, value.handle_mut(), options).is_err() {
+        eprintln!("{path} has thrown");
+    }
+
+    let (sender, trace) = mpsc::channel();
+    session.stop(CrossProcessInstant::now(), move |trace| {
+        let _ = sender.send(trace);
+    });
+    trace.recv().expect("a session that is stopped says how it went").expect("nothing has failed")
+}
+
+/// How many samples each function has by itself, and with all that it has called.
+fn table(trace: &Trace) -> String {
+    let mut counts = HashMap::<u32, (u64, u64)>::new();
+    for sample in &trace.samples {
+        let stack = |id: u32| trace.stacks[id as usize];
+        let mut on_stack = BTreeSet::new();
+        let mut next = sample.stack_id;
+        while let Some(id) = next {
+            on_stack.insert(stack(id).frame_id);
+            next = stack(id).parent_id;
+        }
+        for frame in on_stack {
+            counts.entry(frame).or_default().1 += 1;
+        }
+        if let Some(id) = sample.stack_id {
+            counts.entry(stack(id).frame_id).or_default().0 += 1;
+        }
+    }
+    let mut rows: Vec<_> = counts.into_iter().collect();
+    rows.sort_by_key(|&(frame, (own, total))| (u64::MAX - own, u64::MAX - total, frame));
+    let rows = rows.into_iter().map(|(frame, (own, total))| {
+        let frame = &trace.frames[frame as usize];
+        let place = frame.line.map(|line| format!(":{line}")).unwrap_or_default();
+        format!("{own:8} {total:8}  {}{place}\n", frame.name)
+    });
+    format!("    self    total  function:line\n{}", rows.collect::<String>())
+}
+
+#[test]
+fn the_function_that_did_the_work_is_first() {
+    let script = "function idle() {}
+        function busy() { let sum = 0; for (let i = 0; i < 1e5; i++) { sum += Math.sqrt(i); } return sum; }
+        function caller() { idle(); return busy(); }
+        for (let i = 0; i < 1000; i++) { caller(); }";
+    let trace = profile(&JSEngine::init().unwrap(), "test.js", script);
+    let table = table(&trace);
+    let first = table.lines().nth(1).unwrap();
+    assert!(first.ends_with(" busy:2"), "{table}");
+    assert!(table.contains(" caller:3"), "{table}");
+}

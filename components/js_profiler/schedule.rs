@@ -1,0 +1,131 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! When the samples of a session or a recording are due: at the multiples of its interval, while it runs.
+
+use std::num::NonZeroU32;
+
+use malloc_size_of_derive::MallocSizeOf;
+
+use crate::ticks;
+
+#[derive(MallocSizeOf)]
+pub struct Schedule {
+    /// In base intervals.
+    interval: NonZeroU32,
+    /// The tick up to which all samples were taken or missed.
+    last_tick: u64,
+    /// Whether a sample is due at `last_tick`.
+    is_due: bool,
+    is_paused: bool,
+    has_ended: bool,
+}
+
+impl Schedule {
+    /// The first sample is due after `current_tick`.
+    pub fn new(interval: NonZeroU32, current_tick: u64) -> Self {
+        Self {
+            interval,
+            last_tick: current_tick,
+            is_due: false,
+            is_paused: false,
+            has_ended: false,
+        }
+    }
+
+    /// In base intervals, whether or not samples are taken.
+    pub fn interval(&self) -> NonZeroU32 {
+        self.interval
+    }
+
+    /// Whether samples are taken at present.
+    pub fn is_running(&self) -> bool {
+        !self.has_ended && !self.is_paused
+    }
+
+    /// While it is paused no samples are taken, and none are missed. `current_tick` is where it goes on.
+    pub fn set_paused(&mut self, is_paused: bool, current_tick: u64) {
+        self.is_paused = is_paused;
+        self.last_tick = current_tick;
+    }
+
+    /// No more samples are taken.
+    pub fn end(&mut self) {
+        self.has_ended = true;
+    }
+
+    /// The next tick at which a sample is due.
+    pub fn next_tick(&self) -> Option<u64> {
+        self.next_tick_after(self.last_tick)
+    }
+
+    pub fn next_tick_after(&self, tick: u64) -> Option<u64> {
+        let is_running = self.is_running();
+        is_running.then(|| ticks::next_multiple(tick, self.interval))
+    }
+
+    /// Whether a sample will be due when the schedule moves on to `tick`.
+    pub fn is_due_by(&self, tick: u64) -> bool {
+        self.next_tick().is_some_and(|next| next <= tick)
+    }
+
+    /// Moves on to `tick`. Returns how many samples were due before it: they are missed, and never made up for.
+    pub fn advance(&mut self, tick: u64) -> u64 {
+        self.is_due = false;
+        if !self.is_running() {
+            return 0;
+        }
+        let due = ticks::multiples_between(self.last_tick, tick, self.interval);
+        self.last_tick = tick;
+        self.is_due = due > 0;
+        due.saturating_sub(1)
+    }
+
+    /// Whether a sample is due at the tick that the schedule has moved on to.
+    pub fn is_due(&self) -> bool {
+        self.is_due
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn schedule(interval: u32) -> Schedule {
+        Schedule::new(NonZeroU32::new(interval).unwrap(), 0)
+    }
+
+    #[test]
+    fn a_late_tick_is_due_once_and_the_rest_are_missed() {
+        let mut schedule = schedule(10);
+        assert_eq!(schedule.advance(9), 0);
+        assert!(!schedule.is_due());
+        assert!(schedule.is_due_by(10) && !schedule.is_due_by(9));
+        assert_eq!(schedule.advance(10), 0);
+        assert!(schedule.is_due());
+        assert_eq!(schedule.next_tick(), Some(20));
+        assert_eq!(schedule.advance(55), 3);
+        assert!(schedule.is_due());
+        assert_eq!(schedule.next_tick(), Some(60));
+        assert_eq!(schedule.next_tick_after(71), Some(80));
+    }
+
+    #[test]
+    fn nothing_is_due_or_missed_while_it_is_paused_or_after_it_has_ended() {
+        let mut schedule = schedule(10);
+        schedule.set_paused(true, 5);
+        assert_eq!(schedule.next_tick(), None);
+        assert_eq!(schedule.advance(50), 0);
+        assert!(!schedule.is_due());
+        schedule.set_paused(false, 55);
+        assert_eq!(schedule.next_tick(), Some(60));
+        assert_eq!(schedule.advance(60), 0);
+        assert!(schedule.is_due());
+        schedule.end();
+        schedule.set_paused(false, 60);
+        assert_eq!(schedule.next_tick(), None);
+        assert_eq!(schedule.advance(100), 0);
+        assert!(!schedule.is_due());
+    }
+}

@@ -1,0 +1,98 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+// What the walk knows of the processor: how x86-64 encodes the instructions that make, leave and call code with frames, and
+// what the System V ABI lets a function do with its stack.
+
+#ifndef strobe_js_profiler_arch_x86_64_h
+#define strobe_js_profiler_arch_x86_64_h
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+namespace strobe {
+
+// What a function may use below the stack pointer.
+constexpr uintptr_t RedZone = 128;
+
+// A function's prologue, which is `push fp` and `mov fp, sp`, is at the beginning of its code.
+constexpr uintptr_t PrologueLength = 4;
+
+// The registers that a function may change, which a stub saves before it calls C++.
+constexpr uintptr_t SavedForCall = 9 * sizeof(uintptr_t);
+
+// Where in a function that links its frame an instruction is, which is about to run.
+enum class FrameEnd {
+  // Before `push fp`, or at `ret`: the return address is at the stack pointer, and the frame pointer is the caller's.
+  NoFrame,
+  // Before `mov fp, sp`: the caller's frame pointer is at the stack pointer.
+  Pushed,
+  InBody,
+};
+
+// Whether an instruction is `push fp`.
+inline bool IsPush(const uint8_t* instruction) { return *instruction == 0x55; }
+
+// The instruction must be one that a thread was stopped at.
+inline FrameEnd FrameEndAt(const uint8_t* instruction) {
+  constexpr uint8_t Return = 0xC3, ReturnAndPop = 0xC2;
+  if (IsPush(instruction) || *instruction == Return || *instruction == ReturnAndPop) {
+    return FrameEnd::NoFrame;
+  }
+  // mov rbp, rsp, in either encoding.
+  bool isMove = instruction[0] == 0x48 && ((instruction[1] == 0x8B && instruction[2] == 0xEC) ||
+                                           (instruction[1] == 0x89 && instruction[2] == 0xE5));
+  return isMove ? FrameEnd::Pushed : FrameEnd::InBody;
+}
+
+// Whether an instruction is a jump to an address in a register.
+inline bool IsJumpToRegister(const uint8_t* instruction) {
+  // A prefix selects the upper half of the registers.
+  bool hasPrefix = *instruction == 0x41;
+  const uint8_t* jump = instruction + (hasPrefix ? 1 : 0);
+  return jump[0] == 0xFF && (jump[1] & 0xF8) == 0xE0;
+}
+
+// Whether an instruction is a jump to an address that stands near the code.
+inline bool IsJumpThroughTable(const uint8_t* instruction) {
+  return instruction[0] == 0xFF && instruction[1] == 0x25;
+}
+
+// A call of code at a fixed distance is so long.
+constexpr size_t CallLength = 5;
+
+// Where such a call goes to that ends at a return address; 0 if none does. There must be CallLength bytes of code.
+inline uintptr_t CalleeOfCall(uintptr_t returnAddress) {
+  constexpr uint8_t CallOpcode = 0xE8;
+  const auto* call = reinterpret_cast<const uint8_t*>(returnAddress) - CallLength;
+  int32_t distance;
+  memcpy(&distance, call + 1, sizeof(distance));
+  return *call == CallOpcode ? returnAddress + distance : 0;
+}
+
+// Whether a call of an inline cache of Baseline code ends at a return address.
+inline bool IsBaselineCacheCall(uintptr_t returnAddress) {
+  // call [rdi]: the code is the first word of a stub, whose register is rdi.
+  constexpr uint8_t CacheCall[] = {0xFF, 0x17};
+  return memcmp(reinterpret_cast<const uint8_t*>(returnAddress) - sizeof(CacheCall), CacheCall, sizeof(CacheCall)) == 0;
+}
+
+// The length of `movabs address, register` and `push register`, or more.
+constexpr size_t LongestPushOfAddress = sizeof(uintptr_t) + 2;
+
+// Whether code that ends at an address has pushed that address. There must be LongestPushOfAddress bytes of code.
+inline bool PushesOwnEnd(uintptr_t address) {
+  const auto* end = reinterpret_cast<const uint8_t*>(address);
+  bool isPush = (end[-1] & 0xF8) == 0x50;
+  // A prefix selects the upper half of the registers.
+  size_t pushLength = isPush && end[-2] == 0x41 ? 2 : 1;
+  uintptr_t loaded;
+  memcpy(&loaded, end - pushLength - sizeof(loaded), sizeof(loaded));
+  return isPush && loaded == address;
+}
+
+}  // namespace strobe
+
+#endif  // strobe_js_profiler_arch_x86_64_h
