@@ -47,16 +47,20 @@ fn profile(engine: &JSEngine, path: &str, script: &str) -> Trace {
     let options = RealmOptions::default();
     // SAFETY: the class and the options live as long as they are used.
     #[expect(unsafe_code)]
-    rooted!(&in(cx) let global = unsafe {
+    let new_global = |cx| unsafe {
         JS_NewGlobalObject(cx, &SIMPLE_GLOBAL_CLASS, ptr::null_mut(), hook, &*options)
-    });
+    };
+    rooted!(&in(cx) let global = new_global(cx));
     let mut realm = AutoRealm::new_from_handle(cx, global.handle());
     let cx = &mut *realm;
 
     let options = SessionOptions {
         sample_interval: Duration::from_millis(1),
         max_buffer_size: u32::MAX,
-        markers: MarkerFilter { document: None, isolated: true },
+        markers: MarkerFilter {
+            document: None,
+            isolated: true,
+        },
         is_paused: false,
     };
     let session = event_loop.start(options, None, |ended| eprintln!("{ended:?}"));
@@ -73,7 +77,10 @@ fn profile(engine: &JSEngine, path: &str, script: &str) -> Trace {
     session.stop(CrossProcessInstant::now(), move |trace| {
         let _ = sender.send(trace);
     });
-    trace.recv().expect("a session that is stopped says how it went").expect("nothing has failed")
+    trace
+        .recv()
+        .expect("a session that is stopped says how it went")
+        .expect("nothing has failed")
 }
 
 /// How many samples each function has by itself, and with all that it has called.
@@ -98,10 +105,16 @@ fn table(trace: &Trace) -> String {
     rows.sort_by_key(|&(frame, (own, total))| (u64::MAX - own, u64::MAX - total, frame));
     let rows = rows.into_iter().map(|(frame, (own, total))| {
         let frame = &trace.frames[frame as usize];
-        let place = frame.line.map(|line| format!(":{line}")).unwrap_or_default();
+        let place = frame
+            .line
+            .map(|line| format!(":{line}"))
+            .unwrap_or_default();
         format!("{own:8} {total:8}  {}{place}\n", frame.name)
     });
-    format!("    self    total  function:line\n{}", rows.collect::<String>())
+    format!(
+        "    self    total  function:line\n{}",
+        rows.collect::<String>()
+    )
 }
 
 #[test]
