@@ -100,7 +100,8 @@ JitCodeKind JitCode::kind(uintptr_t pc, const JitcodeGlobalEntry* entry) const {
     uintptr_t begin;
     JitCodeKind kind;
   } parts[] = {
-      {Address(runtime_->getGenericBailoutHandler()), JitCodeKind::Bailout},
+      // What the handlers of bailouts end with comes before them.
+      {reinterpret_cast<uintptr_t>(trampolines->raw()), JitCodeKind::Bailout},
       {reinterpret_cast<uintptr_t>(runtime_->enterJit()), JitCodeKind::Enter},
       {Address(runtime_->preBarrier(jit::MIRType::Value)), JitCodeKind::NoFrame},
       {Address(runtime_->lazyLinkStub()), JitCodeKind::FunctionEntry},

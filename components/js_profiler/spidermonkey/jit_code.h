@@ -38,7 +38,8 @@ enum class JitCodeKind {
   FunctionEntry,
   // What Ion code calls functions by that it does not know. It runs on the Ion frame.
   GenericCall,
-  // What replaces an Ion frame. It runs on that until it has been replaced.
+  // What replaces an Ion frame by those of Baseline code. Where it calls C++, the frame at the frame pointer is the Ion
+  // frame or the youngest of the others.
   Bailout,
   // What is jumped to when something throws. Whose frame the frame pointer has depends on who has jumped.
   Exception,
