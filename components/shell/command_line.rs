@@ -19,6 +19,7 @@ use url::Url;
 
 use crate::convert::Conversion;
 use crate::profile::ProfileOptions;
+use crate::saved_recording::{STANDARD_STREAM, SavedRecording, SavedReport};
 use crate::{preferences, url_argument};
 
 /// What a person asked for.
@@ -84,6 +85,8 @@ pub enum Parsed {
     Run(Box<CommandLine>),
     /// Convert a profile, without a browser.
     Convert(Conversion),
+    /// Print what a profile says, without a browser.
+    Report(SavedReport),
     /// Print this, which was asked for, and end.
     Information(String),
 }
@@ -123,6 +126,10 @@ Every function keeps its samples. A trace and a cpuprofile hold one event loop.
 Exit status: 0 if all went well; 1 if a file could not be read or written; 2 if the command line is
 wrong.";
 
+const AFTER_REPORT_HELP: &str = "\
+The file may have any format that `strobe convert` reads, such as a trace that a page has sent home.
+Exit status: 0 if all went well; 1 if the file could not be read; 2 if the command line is wrong.";
+
 impl CommandLine {
     /// Reads `arguments`, of which the first is the name of the program. Paths are relative to
     /// `working_directory`.
@@ -149,6 +156,9 @@ impl CommandLine {
         match matches.remove_subcommand() {
             Some((name, matches)) if name == "convert" => {
                 return conversion(matches, working_directory).map(Parsed::Convert);
+            },
+            Some((name, matches)) if name == "report" => {
+                return Ok(Parsed::Report(saved_report(matches, working_directory)));
             },
             Some((_, mut of_profile)) => {
                 let (options, end) = ProfileOptions::of(&mut of_profile, working_directory)?;
@@ -220,31 +230,54 @@ pub fn format_parser() -> impl TypedValueParser<Value = Format> {
     PossibleValuesParser::new(names).try_map(|name| Format::by_name(&name).ok_or("no format"))
 }
 
+/// How many functions a report lists.
+pub fn top_argument() -> Arg {
+    Arg::new("top")
+        .long("top")
+        .value_name("N")
+        .value_parser(value_parser!(usize))
+        .default_value("10")
+        .help("How many functions to list, those with the most self samples first")
+}
+
+/// A profile to read.
+fn input_argument(name: &'static str) -> Arg {
+    Arg::new(name)
+        .required(true)
+        .value_parser(value_parser!(PathBuf))
+        .help("The file to read, compressed by gzip or not, or - for standard input")
+}
+
+fn input_format_argument() -> Arg {
+    Arg::new("from")
+        .long("from")
+        .value_name("FORMAT")
+        .value_parser(format_parser())
+        .help(
+            "The format of the file to read (default: recognised by its content, then by its name)",
+        )
+}
+
+fn event_loop_argument(help: &'static str) -> Arg {
+    Arg::new("event-loop")
+        .long("event-loop")
+        .value_name("N")
+        .value_parser(value_parser!(usize))
+        .help(help)
+}
+
 fn convert_command() -> Command {
     Command::new("convert")
         .about("Convert a profile from one format into another")
         .after_help(AFTER_CONVERT_HELP)
-        .arg(
-            Arg::new("IN")
-                .required(true)
-                .value_parser(value_parser!(PathBuf))
-                .help("The file to read, compressed by gzip or not, or - for standard input"),
-        )
+        .arg(input_argument("IN"))
         .arg(
             Arg::new("OUT")
                 .required(true)
                 .value_parser(value_parser!(PathBuf))
                 .help("The file to write, or - for standard output"),
         )
-        .arg(
-            Arg::new("from")
-                .long("from")
-                .value_name("FORMAT")
-                .value_parser(format_parser())
-                .help(
-                    "The format of IN (default: recognised by its content, then by its name)",
-                ),
-        )
+        .arg(input_format_argument())
         .arg(
             Arg::new("to")
                 .long("to")
@@ -252,31 +285,50 @@ fn convert_command() -> Command {
                 .value_parser(format_parser())
                 .help("The format of OUT (default: that of its name)"),
         )
-        .arg(
-            Arg::new("event-loop")
-                .long("event-loop")
-                .value_name("N")
-                .value_parser(value_parser!(usize))
-                .help("Write only the event loop with this number (the first one is 0)"),
-        )
+        .arg(event_loop_argument(
+            "Write only the event loop with this number (the first one is 0)",
+        ))
+}
+
+fn report_command() -> Command {
+    Command::new("report")
+        .about("Print which functions a profile's samples are in")
+        .after_help(AFTER_REPORT_HELP)
+        .arg(input_argument("FILE"))
+        .arg(input_format_argument())
+        .arg(event_loop_argument(
+            "Report only on the event loop with this number (the first one is 0)",
+        ))
+        .arg(top_argument())
+}
+
+fn input_or_output(matches: &mut ArgMatches, name: &str, working_directory: &Path) -> PathBuf {
+    let file: PathBuf = matches.remove_one(name).expect("clap requires it");
+    match file.as_os_str() == STANDARD_STREAM {
+        true => file,
+        false => working_directory.join(file),
+    }
+}
+
+fn input(matches: &mut ArgMatches, name: &str, working_directory: &Path) -> SavedRecording {
+    SavedRecording {
+        file: input_or_output(matches, name, working_directory),
+        format: matches.remove_one("from"),
+        event_loop: matches.remove_one("event-loop"),
+    }
 }
 
 fn conversion(mut matches: ArgMatches, working_directory: &Path) -> Result<Conversion, String> {
-    let mut file = |name: &str| {
-        let file: PathBuf = matches.remove_one(name).expect("clap requires it");
-        match file.as_os_str() == "-" {
-            true => file,
-            false => working_directory.join(file),
-        }
-    };
-    let (input, output) = (file("IN"), file("OUT"));
-    Conversion::new(
-        input,
-        output,
-        matches.remove_one("from"),
-        matches.remove_one("to"),
-        matches.remove_one("event-loop"),
-    )
+    let input = input(&mut matches, "IN", working_directory);
+    let output = input_or_output(&mut matches, "OUT", working_directory);
+    Conversion::new(input, output, matches.remove_one("to"))
+}
+
+fn saved_report(mut matches: ArgMatches, working_directory: &Path) -> SavedReport {
+    SavedReport {
+        input: input(&mut matches, "FILE", working_directory),
+        top: matches.remove_one("top").expect("clap has a default"),
+    }
 }
 
 fn command() -> Command {
@@ -287,6 +339,7 @@ fn command() -> Command {
         .args_conflicts_with_subcommands(true)
         .subcommand_negates_reqs(true)
         .subcommand(convert_command())
+        .subcommand(report_command())
         .subcommand(ProfileOptions::command(
             shared_arguments().into_iter().chain([page_argument()]),
         ))
@@ -940,11 +993,13 @@ mod tests {
         assert_eq!(
             conversion(&["a.json", "b.cpuprofile"]),
             Ok(Parsed::Convert(Conversion {
-                input: PathBuf::from("/a.json"),
+                input: SavedRecording {
+                    file: PathBuf::from("/a.json"),
+                    format: None,
+                    event_loop: None,
+                },
                 output: PathBuf::from("/b.cpuprofile"),
-                from: None,
                 to: Format::Cpuprofile,
-                event_loop: None,
             }))
         );
         assert_eq!(
@@ -958,11 +1013,13 @@ mod tests {
                 "3"
             ]),
             Ok(Parsed::Convert(Conversion {
-                input: PathBuf::from("-"),
+                input: SavedRecording {
+                    file: PathBuf::from("-"),
+                    format: Some(Format::Trace),
+                    event_loop: Some(3),
+                },
                 output: PathBuf::from("-"),
-                from: Some(Format::Trace),
                 to: Format::Firefox,
-                event_loop: Some(3),
             }))
         );
         for (arguments, named, complaint) in [
@@ -982,6 +1039,35 @@ mod tests {
         };
         for format in Format::ALL {
             assert!(help.contains(format.as_str()), "{format} is not in {help}");
+        }
+    }
+
+    #[test]
+    fn a_report_has_a_file_and_says_how_much_to_list() {
+        let report = |file: &str, format, event_loop, top| {
+            let input = SavedRecording {
+                file: PathBuf::from(file),
+                format,
+                event_loop,
+            };
+            Ok(Parsed::Report(SavedReport { input, top }))
+        };
+        assert_eq!(
+            parse(&["report", "a.trace"]),
+            report("/a.trace", None, None, 10)
+        );
+        assert_eq!(
+            parse(&["report", "-", "--from=trace", "--event-loop=1", "--top=3"]),
+            report("-", Some(Format::Trace), Some(1), 3)
+        );
+        for (arguments, named) in [
+            (&["report"][..], "<FILE>"),
+            (&["report", "a", "b"], "'b'"),
+            (&["report", "a", "--top=x"], "'x'"),
+            (&["report", "a", "--to=html"], "'--to'"),
+        ] {
+            let message = parse(arguments).unwrap_err();
+            assert!(message.contains(named), "{arguments:?}: {message}");
         }
     }
 

@@ -5,66 +5,37 @@
 //! `strobe convert`: a profile from one format into another, without a browser.
 
 use std::ffi::OsStr;
-use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use profile_formats::{Format, WriteError};
 
 use crate::saved_file;
-
-/// Standard input or output instead of a file.
-const STANDARD_STREAM: &str = "-";
+use crate::saved_recording::{STANDARD_STREAM, SavedRecording};
 
 /// What to convert.
 #[derive(Debug, PartialEq)]
 pub struct Conversion {
-    pub input: PathBuf,
+    pub input: SavedRecording,
     pub output: PathBuf,
-    /// That of the input; recognised unless it is given.
-    pub from: Option<Format>,
     pub to: Format,
-    /// The only one to write, counted from 0 over all processes.
-    pub event_loop: Option<usize>,
 }
 
 impl Conversion {
     /// The format to write is that of the output's name unless it is given.
-    pub fn new(
-        input: PathBuf,
-        output: PathBuf,
-        from: Option<Format>,
-        to: Option<Format>,
-        event_loop: Option<usize>,
-    ) -> Result<Self, String> {
+    pub fn new(input: SavedRecording, output: PathBuf, to: Option<Format>) -> Result<Self, String> {
         Ok(Self {
             to: saved_file::format_for(&output, to, "--to")?,
             input,
             output,
-            from,
-            event_loop,
         })
     }
 
     /// The error is one line that names the file, and the place in it.
     pub fn run(&self) -> Result<(), String> {
-        let at_input =
-            |problem: &dyn std::fmt::Display| format!("{}: {problem}", self.input.display());
         let at_output =
             |problem: &dyn std::fmt::Display| format!("{}: {problem}", self.output.display());
-        let content = read_content(&self.input).map_err(|error| at_input(&error))?;
-        let (mut recording, _) = profile_formats::read(&content, Some(&self.input), self.from)
-            .map_err(|error| at_input(&error))?;
-        // What is made for writing needs its room.
-        drop(content);
-        if let Some(index) = self.event_loop
-            && !recording.keep_only(index)
-        {
-            let count = recording.event_loops().count();
-            return Err(at_input(&format!(
-                "--event-loop {index}: the recording has {count} event loops, numbered from 0"
-            )));
-        }
+        let recording = self.input.read()?;
         let written = match self.output == OsStr::new(STANDARD_STREAM) {
             true => profile_formats::write_to_stream(io::stdout().lock(), self.to, &recording),
             // It may be the input.
@@ -74,17 +45,10 @@ impl Conversion {
             Ok(()) => Ok(()),
             Err(error @ (WriteError::Io(_) | WriteError::TooLarge(_))) => Err(at_output(&error)),
             Err(WriteError::Unfit(why)) if recording.event_loops().count() > 1 => {
-                Err(at_input(&format!("{why}; pass --event-loop")))
+                Err(self.input.problem(&format!("{why}; pass --event-loop")))
             },
-            Err(WriteError::Unfit(why)) => Err(at_input(&why)),
+            Err(WriteError::Unfit(why)) => Err(self.input.problem(&why)),
         }
-    }
-}
-
-fn read_content(input: &Path) -> io::Result<Vec<u8>> {
-    match input == OsStr::new(STANDARD_STREAM) {
-        true => profile_formats::content(io::stdin().lock()),
-        false => profile_formats::content(File::open(input)?),
     }
 }
 
@@ -113,8 +77,13 @@ mod tests {
             output: &str,
             event_loop: Option<usize>,
         ) -> Result<String, String> {
+            let input = SavedRecording {
+                file: self.path(input),
+                format: None,
+                event_loop,
+            };
             let output = self.path(output);
-            Conversion::new(self.path(input), output.clone(), None, None, event_loop)?.run()?;
+            Conversion::new(input, output.clone(), None)?.run()?;
             Ok(fs::read_to_string(output).unwrap())
         }
     }
@@ -135,8 +104,12 @@ mod tests {
         let folder = Folder::new();
         fs::write(folder.path("a"), "f;g 2\nf 1\n").unwrap();
         let in_place = |to| {
-            let file = folder.path("a");
-            Conversion::new(file.clone(), file, None, Some(to), None)?.run()
+            let input = SavedRecording {
+                file: folder.path("a"),
+                format: None,
+                event_loop: None,
+            };
+            Conversion::new(input, folder.path("a"), Some(to))?.run()
         };
         in_place(Format::Speedscope).unwrap();
         in_place(Format::Collapsed).unwrap();

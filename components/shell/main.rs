@@ -27,8 +27,10 @@ mod load_error;
 mod page_delegate;
 mod preferences;
 mod profile;
+mod report;
 mod reserved_output;
 mod saved_file;
+mod saved_recording;
 mod screenshot;
 mod termination;
 mod url_argument;
@@ -70,6 +72,19 @@ fn main() -> ExitCode {
         Ok(Parsed::Convert(conversion)) => {
             return match conversion.run() {
                 Ok(()) => ExitCode::SUCCESS,
+                Err(message) => {
+                    report(&message);
+                    ExitCode::from(FAILURE)
+                },
+            };
+        },
+        Ok(Parsed::Report(saved)) => {
+            return match report::saved_report(&saved) {
+                Ok(text) => {
+                    // Who closes the pipe has seen enough.
+                    let _ = write!(io::stdout(), "{text}");
+                    ExitCode::SUCCESS
+                },
                 Err(message) => {
                     report(&message);
                     ExitCode::from(FAILURE)

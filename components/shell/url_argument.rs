@@ -97,7 +97,9 @@ fn unsupported_scheme(text: &str, scheme: &str) -> String {
     if !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()) {
         return format!("bad URL '{text}': it has no scheme, as in 'http://{text}'");
     }
-    format!("bad URL '{text}': the scheme '{scheme}' is not one of http, https, file, data and about")
+    format!(
+        "bad URL '{text}': the scheme '{scheme}' is not one of http, https, file, data and about"
+    )
 }
 
 /// The path in the home folder that `~/PATH` means; none for any other text.

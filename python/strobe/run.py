@@ -7,6 +7,7 @@
 import json
 import os
 import queue
+import shlex
 import subprocess
 import time
 from collections.abc import Callable
@@ -15,21 +16,18 @@ from pathlib import Path
 from . import build, paths, process
 from .errors import MachError
 from .server import PageServer
-from .table import text_table
-from .trace import Trace, read_json, read_trace
 
 DEMO = paths.ROOT / "resources" / "demo"
 # Seconds for the demo, all included; the page itself works for about three.
 DEMO_BOUND = 120.0
-# How many functions the table shows by self time, and how many more by total time.
-SHOWN_BY_SELF = 10
-SHOWN_BY_TOTAL = 5
 
 
 def run(url: str | None, browser_arguments: list[str], release: bool = False):
     binary = build.build(release)
     if url is None:
-        demo(binary, browser_arguments, paths.target_dir() / "demo-trace.json")
+        saved = paths.target_dir() / "demo-trace.json"
+        demo(binary, browser_arguments, saved)
+        print_report(binary, saved)
         return
     command = [str(binary), *browser_arguments, url]
     status = process.stream(command, cwd=Path.cwd(), env=build.browser_environment(), heartbeat=False)
@@ -38,18 +36,36 @@ def run(url: str | None, browser_arguments: list[str], release: bool = False):
 
 
 def demo(binary: Path, browser_arguments: list[str], saved: Path, bound: float = DEMO_BOUND):
-    """Opens the demo page, saves the trace that it posts and prints what the trace says."""
+    """Opens the demo page, and saves the trace that it posts."""
 
     def received(body: bytes):
         result = read_result(body, "the demo page")
-        trace = read_trace(result.get("trace"))
+        if "trace" not in result:
+            raise MachError("the demo page posted no trace")
         saved.parent.mkdir(parents=True, exist_ok=True)
         saved.write_text(json.dumps(result["trace"], separators=(",", ":")) + "\n", encoding="utf-8")
-        print(report(trace, result))
-        print(f"\nThe trace is in {shown_from_here(saved)}")
 
     with PageServer(DEMO, inbox="/trace") as server:
         visit(binary, browser_arguments, server, "/index.html", received, bound)
+
+
+def print_report(binary: Path, saved: Path):
+    command = [str(binary), "report", "--from=trace", str(saved)]
+    if status := process.stream(command, env=build.browser_environment(), heartbeat=False):
+        raise MachError(f"{shlex.join(command)} {process.describe_status(status)}")
+    print(f"The trace is in {shown_from_here(saved)}")
+
+
+def read_json(text: bytes, what: str):
+    """The value of a JSON text, or MachError. NaN and Infinity are no JSON, though Python reads them."""
+
+    def refuse(constant):
+        raise ValueError(f"{constant} is no JSON number")
+
+    try:
+        return json.loads(text, parse_constant=refuse)
+    except ValueError as error:
+        raise MachError(f"{what} is not JSON: {error}") from None
 
 
 def visit(
@@ -128,50 +144,6 @@ def read_result(body: bytes, page: str) -> dict:
     if "error" in result:
         raise MachError(f"{page} could not be profiled: {result['error']}")
     return result
-
-
-def report(trace: Trace, result: dict) -> str:
-    """The summary and the table of functions. `result` has sampleInterval and requestedInterval, in ms."""
-    interval = result.get("sampleInterval")
-    requested = result.get("requestedInterval")
-    if isinstance(interval, bool) or not isinstance(interval, (int, float)) or interval <= 0:
-        raise MachError(f"the page posted sampleInterval {json.dumps(interval)}, not a positive number of milliseconds")
-    with_stack = trace.samples_with_stack
-    asked = f" (asked for: {requested:g} ms)" if isinstance(requested, (int, float)) else ""
-    lines = [
-        f"{len(trace.samples)} samples in {trace.duration:.0f} ms, {with_stack} of them with a stack",
-        f"sample interval {interval:g} ms{asked}",
-    ]
-    times = trace.function_times()
-    if not times:
-        return "\n".join([*lines, "no function was sampled"])
-    shown = times[:SHOWN_BY_SELF]
-    by_total = sorted(times, key=lambda time: -time.total_samples)
-    shown += [time for time in by_total[:SHOWN_BY_TOTAL] if time not in shown]
-
-    def milliseconds(samples: int) -> str:
-        return f"{samples * interval:.0f}"
-
-    def share(samples: int) -> str:
-        return f"{100 * samples / with_stack:.1f}"
-
-    rows = [["self ms", "%", "total ms", "%", "function", "defined at"]]
-    for time_ in shown:
-        rows.append(
-            [
-                milliseconds(time_.self_samples),
-                share(time_.self_samples),
-                milliseconds(time_.total_samples),
-                share(time_.total_samples),
-                time_.function.shown_name,
-                time_.function.shown_place,
-            ]
-        )
-    lines += ["", text_table(rows, left=(4, 5)), ""]
-    lines.append("Times are samples times the interval, % of the samples with a stack.")
-    if more := len(times) - len(shown):
-        lines.append(f"{more} more function{' is' if more == 1 else 's are'} not shown.")
-    return "\n".join(lines)
 
 
 def shown_from_here(path: Path) -> str:

@@ -231,7 +231,9 @@ impl Endpoints {
             Some(index) => {
                 one = kept.recording.only(index).ok_or_else(|| {
                     let count = kept.recording.event_loops().count();
-                    format!("eventLoop={index}: the recording has {count} event loops, numbered from 0")
+                    format!(
+                        "eventLoop={index}: the recording has {count} event loops, numbered from 0"
+                    )
                 })?;
                 &one
             },

@@ -8,7 +8,6 @@ mod condition;
 mod options;
 mod output;
 mod recording;
-mod report;
 
 pub use self::options::ProfileOptions;
 pub use self::output::Output;

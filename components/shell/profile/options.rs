@@ -12,15 +12,13 @@ use profile_formats::Format;
 use profile_recorder::EventLoops;
 
 use super::Output;
-use crate::command_line::{ExitAfter, format_parser};
+use crate::command_line::{ExitAfter, format_parser, top_argument};
 use crate::duration::{milliseconds, seconds};
 
 const DEFAULT_INTERVAL: &str = "1";
 
 /// Of a recording that nothing else ends.
 const DEFAULT_DURATION: Duration = Duration::from_secs(10);
-
-const DEFAULT_TOP: &str = "10";
 
 const ABOUT: &str = "\
 Profile a page's JavaScript, and what else its event loops do
@@ -139,16 +137,7 @@ impl ProfileOptions {
                     .value_parser(value_parser!(std::path::PathBuf))
                     .help("The file to write, or - for standard output"),
             )
-            .arg(
-                Arg::new("top")
-                    .long("top")
-                    .value_name("N")
-                    .value_parser(value_parser!(usize))
-                    .default_value(DEFAULT_TOP)
-                    .help(
-                        "How many functions to list, those with the most self samples first",
-                    ),
-            )
+            .arg(top_argument())
             .args(shared)
     }
 

@@ -14,8 +14,8 @@ use terminal_text::{on_one_line, shortened};
 use super::ProfileOptions;
 use super::condition::{Condition, Finding};
 use super::output::{Output, Written};
-use super::report::{self, MAX_EVENT_LOOP, grouped};
 use crate::console;
+use crate::report::{MAX_EVENT_LOOP, grouped, recording_report};
 
 /// How often a person sees how far it is.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
@@ -108,7 +108,7 @@ impl ProfileRecording {
             .stop()
             .map_err(|error| format!("nothing to save: {error}; about:profiling has ended it"))?;
         let written = self.options.output.write(self.options.format, &recording);
-        let mut text = report::report(&recording, progress.as_ref(), self.options.top);
+        let mut text = recording_report(&recording, progress.as_ref(), self.options.top);
         for written in written.as_deref().unwrap_or_default() {
             text += &place(written, self.options.output == Output::Stdout);
         }

@@ -37,6 +37,10 @@ pub fn command_line(input: &[u8]) {
                     .is_none_or(|name| name != "gz")
             );
         },
+        Ok(Parsed::Report(report)) => {
+            let file = report.input.file;
+            assert!(file.is_absolute() || file.as_os_str() == "-");
+        },
         Ok(Parsed::Information(text)) => assert!(!text.is_empty()),
         Err(message) => {
             assert!(!message.is_empty());

@@ -35,6 +35,8 @@ mod profile;
 mod reserved_output;
 #[path = "../../../components/shell/saved_file.rs"]
 mod saved_file;
+#[path = "../../../components/shell/saved_recording.rs"]
+mod saved_recording;
 #[path = "../../../components/shell/url_argument.rs"]
 pub mod url_argument;
 mod window;

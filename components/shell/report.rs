@@ -14,6 +14,8 @@ use profile_recorder::Progress;
 use terminal_text::shortened;
 use url::Url;
 
+use crate::saved_recording::SavedReport;
+
 /// Names and files that are longer are cut, in characters.
 const MAX_COLUMN: usize = 48;
 
@@ -23,8 +25,13 @@ pub const MAX_EVENT_LOOP: usize = 100;
 /// Of an event loop with more documents the others are counted.
 const MAX_DOCUMENTS: usize = 5;
 
+/// What `strobe report` prints. The error is one line that names the file, and the place in it.
+pub fn saved_report(wanted: &SavedReport) -> Result<String, String> {
+    Ok(recording_report(&wanted.input.read()?, None, wanted.top))
+}
+
 /// How many samples there are of each event loop, and the `top` functions with the most samples of their own.
-pub fn report(recording: &Recording, progress: Option<&Progress>, top: usize) -> String {
+pub fn recording_report(recording: &Recording, progress: Option<&Progress>, top: usize) -> String {
     let totals = Totals::of(recording);
     let mut text = summary(recording, &totals, progress);
     text += &event_loops(recording);
@@ -226,6 +233,7 @@ mod tests {
     use profile_formats::{Format, read};
 
     use super::*;
+    use crate::saved_recording::SavedRecording;
 
     fn recording(text: &str) -> Recording {
         read(text.as_bytes(), None, Some(Format::Collapsed))
@@ -247,7 +255,7 @@ mod tests {
 
     #[test]
     fn the_functions_with_the_most_samples_of_their_own_come_first() {
-        let text = report(
+        let text = recording_report(
             &recording("[page];a;b 6\n[page];a 3\n[worker];c 1\n[worker];(idle) 10\n"),
             None,
             2,
@@ -273,13 +281,45 @@ mod tests {
     }
 
     #[test]
+    fn the_report_of_a_file_is_that_of_what_is_in_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let report = |name: &str, event_loop| {
+            saved_report(&SavedReport {
+                input: SavedRecording {
+                    file: folder.path().join(name),
+                    format: None,
+                    event_loop,
+                },
+                top: 5,
+            })
+        };
+        std::fs::write(folder.path().join("a.folded"), "[a];f 2\n[b];g 1\n").unwrap();
+        let text = report("a.folded", None).unwrap();
+        assert!(
+            text.contains("\n  66.7     66.7     2      2  f "),
+            "{text}"
+        );
+        assert!(
+            text.contains("\n  33.3     33.3     1      1  g "),
+            "{text}"
+        );
+        let text = report("a.folded", Some(1)).unwrap();
+        assert!(text.contains(" g ") && !text.contains(" f "), "{text}");
+        let error = report("none", None).unwrap_err();
+        assert!(
+            error.contains("none: ") && error.contains("No such file"),
+            "{error}"
+        );
+    }
+
+    #[test]
     fn a_recording_of_nothing_says_so() {
         let empty = Recording {
             time_origin: None,
             interval: 1.,
             processes: Vec::new(),
         };
-        let text = report(&empty, None, 5);
+        let text = recording_report(&empty, None, 5);
         assert!(text.contains("No event loop was there."), "{text}");
         assert!(text.contains("No function was sampled."), "{text}");
     }
@@ -319,7 +359,7 @@ mod tests {
         event_loop.kind = EventLoopKind::Page {
             documents: (0..1_005).map(document).collect(),
         };
-        let text = report(&recording, None, 5);
+        let text = recording_report(&recording, None, 5);
         assert!(
             text.lines().all(|line| line.chars().count() < 700),
             "{text}"

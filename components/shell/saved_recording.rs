@@ -1,0 +1,64 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! A profile that is in a file, or comes by standard input.
+
+use std::ffi::OsStr;
+use std::fmt::Display;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use profile_formats::{Format, Recording};
+
+/// Standard input or output instead of a file.
+pub const STANDARD_STREAM: &str = "-";
+
+/// What to read.
+#[derive(Debug, PartialEq)]
+pub struct SavedRecording {
+    pub file: PathBuf,
+    /// Recognised unless it is given.
+    pub format: Option<Format>,
+    /// The only one to read, numbered from 0 over all processes.
+    pub event_loop: Option<usize>,
+}
+
+/// What to report on.
+#[derive(Debug, PartialEq)]
+pub struct SavedReport {
+    pub input: SavedRecording,
+    /// How many functions are listed.
+    pub top: usize,
+}
+
+impl SavedRecording {
+    /// The error is one line that names the file, and the place in it.
+    pub fn read(&self) -> Result<Recording, String> {
+        let content = content(&self.file).map_err(|error| self.problem(&error))?;
+        let (mut recording, _) = profile_formats::read(&content, Some(&self.file), self.format)
+            .map_err(|error| self.problem(&error))?;
+        if let Some(index) = self.event_loop
+            && !recording.keep_only(index)
+        {
+            let count = recording.event_loops().count();
+            return Err(self.problem(&format!(
+                "--event-loop {index}: the recording has {count} event loops, numbered from 0"
+            )));
+        }
+        Ok(recording)
+    }
+
+    /// What is wrong with it, on one line.
+    pub fn problem(&self, problem: &dyn Display) -> String {
+        format!("{}: {problem}", self.file.display())
+    }
+}
+
+fn content(file: &Path) -> io::Result<Vec<u8>> {
+    match file == OsStr::new(STANDARD_STREAM) {
+        true => profile_formats::content(io::stdin().lock()),
+        false => profile_formats::content(File::open(file)?),
+    }
+}
