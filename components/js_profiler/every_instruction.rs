@@ -25,7 +25,7 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
 use std::{env, fs, hint, thread};
 
-use crate::spidermonkey::tests::TestContext;
+use crate::spidermonkey::test_context::TestContext;
 use crate::spidermonkey::{
     FrameKind, FramePlace, FunctionKey, KnownFunctions, SampledContext, StackBuffer, Walk, Walker,
 };

@@ -379,7 +379,7 @@ mod tests {
     use crate::options::SessionOptions;
     use crate::session::Ended;
     use crate::spidermonkey::Walker;
-    use crate::spidermonkey::tests::TestContext;
+    use crate::spidermonkey::test_context::TestContext;
     use crate::stop::tests::EVENT_LOOPS;
     use crate::work::MarkerFilter;
     use crate::{EventLoop, serve};

@@ -1,0 +1,232 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! Room for a walked stack, and what is in it afterwards.
+
+use std::ffi::CStr;
+use std::sync::Arc;
+
+use js_profiler_traits::{RealmId, preferences};
+
+use super::ffi::{
+    FRAME_MUTED, FRAME_NO_TEXT, FrameKind, FramePlace, FunctionKey, GlueFrame, GlueNativeCode,
+    Text, TextEncoding,
+};
+use super::native_code::{NativeCode, Unwinder};
+
+/// Enough for the names and URLs of most stacks; see [`StackBuffer::grow_text`].
+const TEXT_CAPACITY: usize = 256 * 1024;
+/// The script of a `data:` URL has all of itself for a URL.
+const MAX_TEXT_CAPACITY: usize = 64 * 1024 * 1024;
+
+/// A frame of a walked stack, and a view of its text.
+pub struct WalkedFrame<'a> {
+    frame: &'a GlueFrame,
+    text: &'a [u8],
+}
+
+impl WalkedFrame<'_> {
+    pub fn key(&self) -> FunctionKey {
+        self.frame.function
+    }
+
+    pub fn realm(&self) -> RealmId {
+        RealmId(self.frame.function.realm)
+    }
+
+    pub fn kind(&self) -> FrameKind {
+        self.frame.function.kind
+    }
+
+    pub fn place(&self) -> FramePlace {
+        self.frame.place
+    }
+
+    /// Whether the script was fetched from another origin without CORS, so that nothing of it may
+    /// be shown.
+    pub fn muted(&self) -> bool {
+        self.frame.flags & FRAME_MUTED != 0
+    }
+
+    /// The place of the function among those that were known to the walk; it has no text then.
+    pub fn known(&self) -> Option<usize> {
+        (self.frame.known as usize).checked_sub(1)
+    }
+
+    /// False if name and resource were lost for want of room.
+    pub fn has_text(&self) -> bool {
+        self.frame.flags & FRAME_NO_TEXT == 0
+    }
+
+    /// The function's own name, empty if it has none.
+    pub fn name(&self) -> String {
+        self.decode(self.frame.name)
+    }
+
+    /// The URL of the script, empty if it came from none.
+    pub fn resource(&self) -> String {
+        self.decode(self.frame.resource)
+    }
+
+    /// Where the function is defined: 1-based line and column. None for what is in no script.
+    pub fn position(&self) -> Option<(u32, u32)> {
+        let function = &self.frame.function;
+        (function.line != 0).then_some((function.line, function.column))
+    }
+
+    fn decode(&self, text: Text) -> String {
+        let bytes = &self.text[text.offset as usize..][..text.length as usize];
+        match text.encoding {
+            TextEncoding::Latin1 => bytes.iter().map(|&byte| char::from(byte)).collect(),
+            TextEncoding::Utf8 => String::from_utf8_lossy(bytes).into_owned(),
+            TextEncoding::Utf16 => {
+                let units = bytes
+                    .chunks_exact(2)
+                    .map(|pair| u16::from_ne_bytes([pair[0], pair[1]]));
+                char::decode_utf16(units)
+                    .map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER))
+                    .collect()
+            },
+        }
+    }
+}
+
+/// How a walk went.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Walk {
+    /// The frames are in the [`StackBuffer`].
+    Stack,
+    /// No JavaScript is running.
+    Idle,
+    /// The engine is collecting garbage.
+    Collecting,
+    /// The stack contradicts itself, or the engine forbids walking at this moment. Says what is wrong.
+    Unwalkable(&'static CStr),
+}
+
+/// Room for one walked stack, made beforehand: the walk must not allocate.
+pub struct StackBuffer {
+    pub(super) frames: Vec<GlueFrame>,
+    pub(super) text: Vec<u8>,
+    pub(super) truncated: bool,
+    pub(super) complete_truncated: bool,
+    pub(super) text_lost: bool,
+    /// Of the frames, so many from the leaf are without anything left out.
+    pub(super) complete: usize,
+    pub(super) max_frames: usize,
+    /// Whom the stack is for: see [`StackBuffer::set_audience`].
+    pub(super) realms: Vec<u64>,
+    pub(super) realm_frames: Vec<usize>,
+    pub(super) everything: bool,
+    unwinder: Unwinder,
+}
+
+impl StackBuffer {
+    /// For somebody who may see everything.
+    pub fn new() -> Self {
+        let mut buffer = Self {
+            frames: Vec::new(),
+            text: vec![0; TEXT_CAPACITY],
+            truncated: false,
+            complete_truncated: false,
+            text_lost: false,
+            complete: 0,
+            max_frames: preferences::max_stack_depth(),
+            realms: Vec::new(),
+            realm_frames: Vec::new(),
+            everything: true,
+            unwinder: Unwinder::new(),
+        };
+        buffer.set_audience([], true);
+        buffer
+    }
+
+    /// Walks are for pages in these realms from now on, and for somebody who may see everything if `everything` says
+    /// so. What no page may see is left out for pages, and does not count: one frame without text stands for it.
+    pub fn set_audience(&mut self, realms: impl IntoIterator<Item = RealmId>, everything: bool) {
+        self.realms.clear();
+        self.realms.extend(realms.into_iter().map(|realm| realm.0));
+        self.realms.sort_unstable();
+        self.realms.dedup();
+        self.realm_frames.clear();
+        self.realm_frames.resize(self.realms.len(), 0);
+        self.everything = everything;
+        // Between any two frames that a page may see there may be one that is hidden, and before the caller of
+        // built-ins is known there may be that many of them.
+        let for_pages = self.realms.len() * (2 * self.max_frames + 1) + self.max_frames;
+        self.frames.clear();
+        self.frames.reserve(self.max_frames + for_pages);
+        self.complete = 0;
+    }
+
+    /// Walks go by what is known of native code now.
+    pub fn set_native_code(&mut self, code: Arc<NativeCode>) {
+        self.unwinder.set_code(code);
+    }
+
+    pub(super) fn native_code(&mut self) -> GlueNativeCode {
+        let native_code = self.unwinder.code();
+        let (program, exception) = (native_code.program(), native_code.exception_handler());
+        GlueNativeCode {
+            natives: native_code.natives().as_ptr(),
+            natives_length: native_code.natives().len(),
+            program_begin: program.start,
+            program_end: program.end,
+            exception_begin: exception.start,
+            exception_end: exception.end,
+            unwinder: (&raw mut self.unwinder).cast(),
+        }
+    }
+
+    pub fn clear(&mut self) {
+        self.frames.clear();
+        self.truncated = false;
+        self.complete_truncated = false;
+        self.text_lost = false;
+        self.complete = 0;
+    }
+
+    /// There is room for so many frames.
+    pub fn capacity(&self) -> usize {
+        self.frames.capacity()
+    }
+
+    /// What it has allocated, in bytes.
+    pub fn memory(&self) -> usize {
+        self.frames.capacity() * size_of::<GlueFrame>()
+            + self.text.capacity()
+            + self.realms.capacity() * size_of::<u64>()
+            + self.realm_frames.capacity() * size_of::<usize>()
+    }
+
+    /// Makes more room for text, for the next walk, if there was too little.
+    pub fn grow_text(&mut self) {
+        if self.text_lost && self.text.len() < MAX_TEXT_CAPACITY {
+            self.text = vec![0; self.text.len() * 2];
+        }
+    }
+
+    /// Whether older frames were left out for want of room.
+    pub fn truncated(&self) -> bool {
+        self.truncated
+    }
+
+    /// Whether there were more frames than [`complete`](Self::complete).
+    pub fn complete_truncated(&self) -> bool {
+        self.complete_truncated
+    }
+
+    /// Of the frames, so many from the leaf are without anything left out, for who may see everything.
+    pub fn complete(&self) -> usize {
+        self.complete
+    }
+
+    /// The frames from the root to the leaf.
+    pub fn frames(&self) -> impl Iterator<Item = WalkedFrame<'_>> {
+        self.frames.iter().rev().map(|frame| WalkedFrame {
+            frame,
+            text: &self.text,
+        })
+    }
+}

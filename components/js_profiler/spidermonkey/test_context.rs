@@ -1,0 +1,144 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! A context of the engine for tests.
+
+use std::ffi::CStr;
+use std::ptr::NonNull;
+use std::sync::LazyLock;
+
+use mozjs::conversions::jsstr_to_string;
+use mozjs::jsapi::{CallArgs, InitSelfHostedCode, JSObject, OnNewGlobalHookOption};
+use mozjs::jsval::{JSVal, ObjectValue, UndefinedValue};
+use mozjs::realm::AutoRealm;
+use mozjs::rooted;
+use mozjs::rust::wrappers2::{
+    GetTestingFunctions, JS_DefineFunction, JS_DefineProperty, JS_NewGlobalObject,
+};
+use mozjs::rust::{CompileOptionsWrapper, RealmOptions, SIMPLE_GLOBAL_CLASS, evaluate_script};
+use mozjs_sys::jsapi::glue::JS_Init;
+use mozjs_sys::jsapi::{
+    JS_DestroyContext, JS_NewContext, JS_SetGCParameter, JS_SetNativeStackQuota, JS_ShutDown,
+    JSContext, JSGCParamKey,
+};
+
+use super::{EngineMode, Walker};
+
+/// A context of the thread that made it, which runs no script.
+pub struct TestContext(NonNull<JSContext>);
+
+impl TestContext {
+    pub fn new() -> Self {
+        // SAFETY: once in the process, before all contexts, which are gone when it ends.
+        static ENGINE: LazyLock<bool> =
+            LazyLock::new(|| unsafe { JS_Init() && libc::atexit(shut_down) == 0 });
+        assert!(*ENGINE);
+        const HEAP_SIZE: u32 = 32 * 1024 * 1024;
+        // SAFETY: the engine is there.
+        let cx = unsafe { JS_NewContext(HEAP_SIZE, std::ptr::null_mut()) };
+        Self(NonNull::new(cx).unwrap())
+    }
+
+    /// Where what the engine allocates for it is.
+    pub fn address(&self) -> usize {
+        self.0.addr().get()
+    }
+
+    /// Gives `run` what evaluates a script, of which the URL and the first line are given, in a new realm.
+    /// Once in a context. Scripts have the engine's functions for tests, as `engine`, and `inNewRealm()`.
+    pub fn with_scripts(&self, run: impl FnOnce(&mut dyn FnMut(&CStr, u32, &str))) {
+        const STACK_QUOTA: usize = 1 << 20;
+        const NURSERY: u32 = 256 << 10;
+        // SAFETY: the context is this thread's, and nothing has run in it yet.
+        let mut cx = unsafe {
+            JS_SetNativeStackQuota(self.0.as_ptr(), STACK_QUOTA, STACK_QUOTA, STACK_QUOTA);
+            // Small, so that a short program fills it.
+            for key in [
+                JSGCParamKey::JSGC_MIN_NURSERY_BYTES,
+                JSGCParamKey::JSGC_MAX_NURSERY_BYTES,
+            ] {
+                JS_SetGCParameter(self.0.as_ptr(), key, NURSERY);
+            }
+            assert!(InitSelfHostedCode(
+                self.0.as_ptr(),
+                Default::default(),
+                None
+            ));
+            mozjs::context::JSContext::from_ptr(self.0)
+        };
+        let cx = &mut cx;
+        rooted!(&in(cx) let global = new_global(cx));
+        let mut realm = AutoRealm::new_from_handle(cx, global.handle());
+        let cx = &mut *realm;
+        // SAFETY: all are of this context, and rooted.
+        unsafe {
+            rooted!(&in(cx) let engine = ObjectValue(GetTestingFunctions(cx)));
+            let (global, engine) = (global.handle(), engine.handle());
+            assert!(JS_DefineProperty(cx, global, c"engine".as_ptr(), engine, 0));
+            let name = c"inNewRealm".as_ptr();
+            let defined = JS_DefineFunction(cx, global, name, Some(in_new_realm), 1, 0);
+            assert!(!defined.is_null());
+        }
+        run(&mut |url, line, script| {
+            rooted!(&in(cx) let mut value = UndefinedValue());
+            let options = CompileOptionsWrapper::new(cx, url.to_owned(), line);
+            evaluate_script(cx, global.handle(), script, value.handle_mut(), options)
+                .unwrap_or_else(|()| panic!("{script:.200} threw"));
+        });
+    }
+
+    /// It must be gone before the context is.
+    pub fn mode(&self, walker: Walker) -> EngineMode {
+        // SAFETY: it is this thread's, and stays on it.
+        unsafe { EngineMode::new(self.0, walker) }
+    }
+}
+
+fn new_global(cx: &mut mozjs::context::JSContext) -> *mut JSObject {
+    // SAFETY: the class and the options live as long as they are used.
+    unsafe {
+        JS_NewGlobalObject(
+            cx,
+            &SIMPLE_GLOBAL_CLASS,
+            std::ptr::null_mut(),
+            OnNewGlobalHookOption::FireOnNewGlobalHook,
+            &*RealmOptions::default(),
+        )
+    }
+}
+
+/// Evaluates a text, for a number, in a realm that is not used any more when it returns.
+unsafe extern "C" fn in_new_realm(cx: *mut JSContext, argc: u32, arguments: *mut JSVal) -> bool {
+    // SAFETY: the engine gives them.
+    let (mut cx, arguments) = unsafe {
+        let cx = NonNull::new(cx).expect("there is a context");
+        (
+            mozjs::context::JSContext::from_ptr(cx),
+            CallArgs::from_vp(arguments, argc),
+        )
+    };
+    let cx = &mut cx;
+    let text = NonNull::new(arguments.get(0).to_string()).expect("it is a text");
+    // SAFETY: it is alive.
+    let text = unsafe { jsstr_to_string(cx, text) };
+    rooted!(&in(cx) let global = new_global(cx));
+    rooted!(&in(cx) let mut value = UndefinedValue());
+    let options = CompileOptionsWrapper::new(cx, c"https://a.test/realm.js".to_owned(), 1);
+    let result = evaluate_script(cx, global.handle(), &text, value.handle_mut(), options);
+    assert!(value.is_number());
+    arguments.rval().set(value.get());
+    result.is_ok()
+}
+
+extern "C" fn shut_down() {
+    // SAFETY: see above.
+    unsafe { JS_ShutDown() };
+}
+
+impl Drop for TestContext {
+    fn drop(&mut self) {
+        // SAFETY: it is this thread's.
+        unsafe { JS_DestroyContext(self.0.as_ptr()) };
+    }
+}
