@@ -7,8 +7,10 @@
 use std::env;
 use std::path::PathBuf;
 
-const SOURCES: [&str; 11] = [
+const SOURCES: [&str; 13] = [
+    "cells.cpp",
     "engine_mode.cpp",
+    "frame_text.cpp",
     "interpreter_frames.cpp",
     "jit_code.cpp",
     "jit_frames.cpp",

@@ -18,6 +18,8 @@
 
 #  include "jit_frames.h"
 
+#  include "cells.h"
+
 #  include "builtin/MapObject.h"
 #  include "jit/JSJitFrameIter.h"
 #  include "jit/JitFrames.h"

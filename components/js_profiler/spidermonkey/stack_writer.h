@@ -2,14 +2,13 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-// What both walks share: putting frames into a StrobeStack, and reading callee tokens.
+// What both walks share: putting frames into a StrobeStack.
 
 #ifndef strobe_js_profiler_stack_writer_h
 #define strobe_js_profiler_stack_writer_h
 
 #include "glue.h"
 
-#include "jit/CalleeToken.h"
 #include "jit/JitcodeMap.h"
 #include "vm/JSFunction.h"
 #include "vm/JSScript.h"
@@ -111,12 +110,6 @@ class StackWriter {
   bool appendAtom(TextArea* area, JSAtom* atom, StrobeText* text);
   bool appendResource(TextArea* area, js::ScriptSource* source, StrobeText* text);
 };
-
-// Whether a callee token may be one: no cell is in the first chunk of addresses, where numbers are.
-bool IsCell(uintptr_t token);
-
-// The script that runs in a JIT frame with this callee token; null if the token is none of a script.
-JSScript* ScriptOfCalleeToken(js::jit::CalleeToken token);
 
 }  // namespace strobe
 

@@ -14,6 +14,7 @@
 #include "vm/JSContext.h"
 #include "vm/Runtime.h"
 
+#include "cells.h"
 #include "native_frames.h"
 #include "stack_writer.h"
 

@@ -1,0 +1,44 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+#include "cells.h"
+
+#include "vm/JSFunction.h"
+#include "vm/JSScript.h"
+
+#include "vm/JSScript-inl.h"
+
+using namespace js;
+using jit::CalleeToken;
+using jit::CalleeTokenMask;
+using jit::CalleeTokenTag;
+
+namespace strobe {
+
+bool IsCell(uintptr_t token) {
+  uintptr_t address = token & CalleeTokenMask;
+  return address >= gc::ChunkSize && address % gc::CellAlignBytes == 0;
+}
+
+JSScript* ScriptOfCalleeToken(CalleeToken token) {
+  if (!IsCell(uintptr_t(token))) {
+    return nullptr;
+  }
+  switch (CalleeTokenTag(uintptr_t(token) & ~CalleeTokenMask)) {
+    case jit::CalleeToken_Function:
+    case jit::CalleeToken_FunctionConstructing: {
+      auto* function = reinterpret_cast<JSFunction*>(uintptr_t(token) & CalleeTokenMask);
+      // A JIT frame's function has bytecode; anything else is no callee token.
+      if (!function || !function->hasBaseScript() || !function->baseScript()->hasBytecode()) {
+        return nullptr;
+      }
+      return function->nonLazyScript();
+    }
+    case jit::CalleeToken_Script:
+      return reinterpret_cast<JSScript*>(uintptr_t(token) & CalleeTokenMask);
+  }
+  return nullptr;
+}
+
+}  // namespace strobe
