@@ -69,7 +69,7 @@ fn main() {
     ] {
         glue.flag(flag);
     }
-    // What sanitizers want: see python/strobe/sanitizers.py.
+    // What sanitizers want: see python/strobe/checks/sanitizers.py.
     let more = env::var(MORE_FLAGS).unwrap_or_default();
     for flag in more.split_whitespace() {
         glue.flag(flag);

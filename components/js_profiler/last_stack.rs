@@ -11,7 +11,8 @@ use malloc_size_of_derive::MallocSizeOf;
 use servo_base::cross_process_instant::CrossProcessInstant;
 
 use crate::function_table::{Function, FunctionId, FunctionTable};
-use crate::sample::{Found, FunctionStack, Outcome, Sample};
+use crate::outcome::Outcome;
+use crate::sample::{Found, FunctionStack, Sample};
 use crate::spidermonkey::{FrameKind, FramePlace, KnownFunctions, StackBuffer, Walk};
 use crate::walked::Walked;
 use crate::work::Work;

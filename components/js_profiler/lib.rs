@@ -32,6 +32,7 @@ mod function_table;
 mod last_stack;
 mod muted_scripts;
 mod options;
+mod outcome;
 mod recorded_process;
 mod recording;
 mod registry;

@@ -8,23 +8,8 @@ use js_profiler_traits::activity::Activity;
 use servo_base::cross_process_instant::CrossProcessInstant;
 
 use crate::function_table::{Function, FunctionId};
+use crate::outcome::Outcome;
 use crate::work::Work;
-
-/// What a tick brought.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Outcome {
-    /// The stack was walked.
-    Stack,
-    /// No JavaScript was running.
-    Idle,
-    /// Garbage was collected: the stack is what is still there of the last one.
-    Collecting,
-    /// JavaScript was running, but its stack could not be walked: it is what is still there of the last
-    /// one.
-    Unwalkable,
-    /// The thread did not stop.
-    Missed,
-}
 
 /// What was found, but for the stack.
 #[derive(Clone, Copy, Debug)]

@@ -13,7 +13,8 @@ use servo_base::id::BrowsingContextId;
 
 use crate::failure::Failure;
 use crate::options::SessionOptions;
-use crate::sample::{Outcome, Sample};
+use crate::outcome::Outcome;
+use crate::sample::Sample;
 use crate::schedule::Schedule;
 use crate::subscriber::Subscriber;
 use crate::trace_builder::TraceBuilder;

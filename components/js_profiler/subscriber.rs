@@ -12,7 +12,8 @@ use malloc_size_of_derive::MallocSizeOf;
 use rustc_hash::FxHashMap;
 
 use crate::function_table::{Function, FunctionId};
-use crate::sample::{Outcome, Sample};
+use crate::outcome::Outcome;
+use crate::sample::Sample;
 use crate::schedule::Schedule;
 use crate::visibility::Visibility;
 

@@ -9,7 +9,7 @@ use js_profiler_traits::activity::Activity;
 use js_profiler_traits::{DocumentId, Marker, RealmId};
 use malloc_size_of_derive::MallocSizeOf;
 
-use crate::sample::Outcome;
+use crate::outcome::Outcome;
 
 /// Whom work is for.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -8,9 +8,10 @@ import os
 import re
 from pathlib import Path
 
-from . import bootstrap, paths, process, toolchain, upstream, workspace
+from . import paths, process
 from .errors import MachError
 from .lock import cache_lock
+from .setup import bootstrap, toolchain, upstream, workspace
 
 # Stands for the sampling component, which needs the hooks.
 BASE_JS_PROFILER = "tests/wpt/base/js_profiler"

@@ -7,10 +7,13 @@
 import shlex
 import sys
 
-from . import bootstrap, build, paths, process, tidy, walk_calls, workspace, wpt
+from . import build, paths, process, tidy
+from .checks import walk_calls
 from .errors import MachError
 from .lock import cache_lock
+from .setup import bootstrap, workspace
 from .tally import Tally, read_cargo_test, read_unittest
+from .wpt import wpt
 
 BROWSER_TESTS = "browser_tests"
 

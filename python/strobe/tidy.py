@@ -17,10 +17,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import bootstrap, commands, paths, process, upstream, workspace
-from .environments import ensure_environment
+from . import commands, paths, process
 from .errors import MachError
 from .lock import cache_lock
+from .setup import bootstrap, upstream, workspace
+from .setup.environments import ensure_environment
 from .tally import Tally
 
 # Trees that are wrong on purpose.
@@ -245,6 +246,7 @@ def upstream_files(root: Path) -> Iterable[Problem]:
 # Where unsafe code may be, as CONTRIBUTING.md says it: folders, and files.
 UNSAFE_CODE = (
     "components/js_profiler/every_instruction.rs",
+    "components/js_profiler/examples/",
     "components/js_profiler/spidermonkey/",
     "components/js_profiler/stop/",
     "components/script/",

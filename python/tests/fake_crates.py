@@ -13,7 +13,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from strobe import upstream
+from strobe.setup import upstream
 
 NAME = "servo-paint"
 VERSION = "0.7.0"

@@ -18,7 +18,8 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from strobe import (
+from strobe import process_tree
+from strobe.bench import (
     accuracy,
     bench,
     browsers,
@@ -28,17 +29,16 @@ from strobe import (
     measurement,
     performance_docs,
     process_size,
-    process_tree,
     sample_counts,
     soak,
     stops,
     workers,
 )
+from strobe.bench.measurement import Measurement, read_measurement
+from strobe.bench.process_size import ProcessSize
+from strobe.bench.sample_counts import SampleCounts, StopTimes, read_counts, read_reasons, read_stops
+from strobe.bench.turns import Turns
 from strobe.errors import MachError
-from strobe.measurement import Measurement, read_measurement
-from strobe.process_size import ProcessSize
-from strobe.sample_counts import SampleCounts, StopTimes, read_counts, read_reasons, read_stops
-from strobe.turns import Turns
 
 PREFIX = "[2026-01-31T12:00:00Z DEBUG js_profiler::sampling_thread] "
 COUNTS = "SampleCounts { taken: 1200, missed: 3, collecting: 40, unwalkable: 1, truncated: 7 }"

@@ -10,8 +10,8 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from strobe import bootstrap, toolchain, workspace
 from strobe.errors import MachError
+from strobe.setup import bootstrap, toolchain, workspace
 
 PACKAGES = [name for names in toolchain.SYSTEM_PACKAGES.values() for name in names]
 

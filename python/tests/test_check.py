@@ -11,9 +11,11 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from strobe import check, paths, sanitizers, walk_calls, workspace
+from strobe import paths
+from strobe.checks import check, sanitizers, walk_calls
 from strobe.commands import check as check_command
 from strobe.errors import MachError
+from strobe.setup import workspace
 
 
 class SuitesTest(unittest.TestCase):

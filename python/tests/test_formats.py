@@ -9,7 +9,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from strobe import formats
+from strobe.checks import formats
 from strobe.errors import MachError
 
 

@@ -12,7 +12,8 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from strobe import fuzz, paths
+from strobe import paths
+from strobe.checks import fuzz
 from strobe.errors import MachError
 
 # As libFuzzer writes them, shortened.

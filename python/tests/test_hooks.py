@@ -5,8 +5,8 @@
 import contextlib
 import io
 
-from strobe import hooks, upstream
 from strobe.errors import MachError
+from strobe.setup import hooks, upstream
 
 from .fake_crates import EDITED_LIB, FILES, FakeCrateTest
 

@@ -48,7 +48,7 @@ class DemoTest(unittest.TestCase):
     def test_the_report_is_the_browsers(self):
         with self.assertRaisesRegex(MachError, "^/nowhere/strobe: cannot be run: No such file or directory"):
             run.print_report(Path("/nowhere/strobe"), self.saved)
-        with self.assertRaisesRegex(MachError, "^/bin/false report --from=trace .*demo-trace.json failed with status 1$"):
+        with self.assertRaisesRegex(MachError, "^/bin/false report --from=trace .*json failed with status 1$"):
             run.print_report(Path("/bin/false"), self.saved)
         output = io.StringIO()
         with contextlib.redirect_stdout(output):

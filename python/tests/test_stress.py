@@ -20,16 +20,17 @@ from pathlib import Path
 from unittest import mock
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-from strobe import paths, stress, stress_browser, stress_exemptions, stress_plan
+from strobe import paths
+from strobe.bench.process_size import ProcessSize
+from strobe.bench.sample_counts import SampleCounts
 from strobe.errors import MachError
-from strobe.process_size import ProcessSize
-from strobe.sample_counts import SampleCounts
-from strobe.stress_browser import Browser
-from strobe.stress_changes import CONFIGURATIONS
-from strobe.stress_episode import Episode
-from strobe.stress_plan import FEATURES, make_changes_episode, make_episode
-from strobe.stress_report import Failure, Totals
-from strobe.stress_watchdog import HARD_BOUND, Activity, Watchdog, read_activity
+from strobe.stress import stress, stress_browser, stress_exemptions, stress_plan
+from strobe.stress.stress_browser import Browser
+from strobe.stress.stress_changes import CONFIGURATIONS
+from strobe.stress.stress_episode import Episode
+from strobe.stress.stress_plan import FEATURES, make_changes_episode, make_episode
+from strobe.stress.stress_report import Failure, Totals
+from strobe.stress.stress_watchdog import HARD_BOUND, Activity, Watchdog, read_activity
 
 PAGES = paths.ROOT / "tests" / "stress"
 
@@ -163,7 +164,7 @@ class PlanTest(unittest.TestCase):
         self.assertEqual((killed.ending, len(killed.pages), len(killed.steps)), ("SIGINT", 3, 5))
 
     def test_a_plan_in_another_process(self):
-        script = "from strobe.stress_plan import make_episode; print(make_episode(7, 8).to_json())"
+        script = "from strobe.stress.stress_plan import make_episode; print(make_episode(7, 8).to_json())"
         again = subprocess.run(
             [sys.executable, "-c", script],
             env={**os.environ, "PYTHONPATH": str(paths.ROOT / "python"), "PYTHONHASHSEED": "1"},

@@ -6,8 +6,8 @@ import os
 import shutil
 from unittest import mock
 
-from strobe import upstream
 from strobe.errors import MachError
+from strobe.setup import upstream
 
 from .fake_crates import EDITED_LIB, FILES, NAME, VERSION, FakeCrateTest
 

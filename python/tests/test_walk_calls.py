@@ -13,9 +13,11 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from strobe import object_code, test, toolchain, walk_calls
+from strobe import test
+from strobe.checks import object_code, walk_calls
+from strobe.checks.walk_calls import Calls
 from strobe.errors import MachError
-from strobe.walk_calls import Calls
+from strobe.setup import toolchain
 
 # As the glue and the engine are compiled.
 FLAGS = ("-O2", "-fPIC", "-ffunction-sections", "-fdata-sections", "-fno-omit-frame-pointer", "-fno-exceptions")

@@ -14,10 +14,11 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from strobe import build, paths, wpt
+from strobe import build, paths
 from strobe.errors import MachError
 from strobe.tally import Failed
-from strobe.wptresults import compared, read_lines
+from strobe.wpt import wpt
+from strobe.wpt.wptresults import compared, read_lines
 
 
 def log(*entries: dict) -> list[str]:

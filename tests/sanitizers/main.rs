@@ -5,7 +5,7 @@
 //! An embedding of SpiderMonkey without Servo: event loops, each on a thread, run scripts of all kinds, and
 //! the sampling component takes samples of them. It is built with sanitizers by `./mach check sanitizers`,
 //! which find what the component does wrong with memory and between threads; see
-//! `python/strobe/sanitizers.py`.
+//! `python/strobe/checks/sanitizers.py`.
 //!
 //! `sanitizer_embedding SECONDS` runs for so long and prints what it did. It fails if a trace is not sound,
 //! if one shows a function that it must not, or if there were no stacks.

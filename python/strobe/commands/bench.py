@@ -131,6 +131,6 @@ def add_arguments(parser: argparse.ArgumentParser):
 
 
 def run(options, _):
-    from .. import bench
+    from ..bench import bench
 
     bench.bench(options)

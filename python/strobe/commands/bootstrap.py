@@ -13,6 +13,6 @@ MORE = (
 
 
 def run(options, _):
-    from .. import bootstrap
+    from ..setup import bootstrap
 
     bootstrap.bootstrap()

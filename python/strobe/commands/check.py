@@ -27,6 +27,6 @@ def add_arguments(parser: argparse.ArgumentParser):
 
 
 def run(options, _):
-    from .. import check
+    from ..checks import check
 
     check.check(options.suites, options.seconds)

@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser):
 
 
 def run(options, _):
-    from .. import fuzz
+    from ..checks import fuzz
 
     if options.replay:
         fuzz.replay(options.targets, options.replay)

@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser):
 
 
 def run(options, _):
-    from .. import stress
+    from ..stress import stress
 
     profile = not options.no_profilers
     stress.stress(options.minutes, options.seed, options.episode, options.features, options.release, profile)

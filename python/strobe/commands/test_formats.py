@@ -22,6 +22,6 @@ def add_arguments(parser: argparse.ArgumentParser):
 
 
 def run(options, _):
-    from .. import formats
+    from ..checks import formats
 
     formats.test_formats(options.profiles)

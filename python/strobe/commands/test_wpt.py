@@ -53,7 +53,7 @@ def take_unknown(options: argparse.Namespace, unknown: list[str]) -> list[str]:
 
 
 def run(options, _):
-    from .. import wpt
+    from ..wpt import wpt
 
     if options.compare_base:
         wpt.compare_base(options.paths, options.base_binary, options.release)

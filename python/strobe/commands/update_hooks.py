@@ -23,6 +23,6 @@ def add_arguments(parser: argparse.ArgumentParser):
 
 
 def run(options, _):
-    from .. import hooks
+    from ..setup import hooks
 
     hooks.update_hooks(options.folder, options.checkout, options.edited)

@@ -1,0 +1,158 @@
+# This Source Code Form is subject to the terms of the Mozilla Public
+# License, v. 2.0. If a copy of the MPL was not distributed with this
+# file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+"""./mach bench accuracy: are the samples right, in time, and shared out as the time is?"""
+
+import statistics
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from urllib.parse import urlencode
+
+from ..table import text_table
+from .measurement import Measurement, finish, measure
+
+# In %.
+LEAST_RIGHT = 99.5
+MOST_OFF_MEDIAN = 1.0
+MOST_OFF_99TH = 10.0
+MOST_MISSING = 1.0
+CROWD_BAND = (99.0, 101.0)
+# In percentage points.
+MOST_OFF_SHARE = 2.0
+# The interval whose spacing is judged, in ms.
+JUDGED_INTERVAL = 10
+
+# The page works for about three times the seconds of its splits; the rest is room for slow machines.
+BOUND_FACTOR = 6.0
+BOUND_BEYOND = 300.0
+# As many wrong stacks of a program are shown; all of them are saved.
+WRONG_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Spacing:
+    """How the samples of one busy run are apart, in ms, and how many % of those that were due are missing."""
+
+    median: float
+    percentile_99: float
+    missing: float
+
+
+def accuracy(binary: Path, saved: Path, seconds: float):
+    print(f"accuracy: {seconds:g} s of splits and more with the {binary.parent.name} build; leave the machine idle")
+    page = "/accuracy/accuracy.html?" + urlencode({"seconds": seconds})
+    measurement = measure(binary, page, {}, BOUND_FACTOR * seconds + BOUND_BEYOND, saved)
+    finish(*report(measurement), saved)
+
+
+def report(measurement: Measurement) -> tuple[str, list[str]]:
+    """The tables, and the limits that are missed. The page's result is what accuracy.js posts."""
+    parts, missed = [], []
+    if measurement.result is not None:
+        for part in (report_busy, report_splits, report_crowd):
+            text, more = part(measurement.result)
+            parts.append(text)
+            missed += more
+    counts = measurement.counts
+    shares = ", ".join(f"{counts.share(name):.3f} % {name}" for name in ("missed", "collecting", "unwalkable"))
+    parts.append(f"Load of the machine in the last minute: {measurement.load:.2f}; about 1 is our own")
+    parts.append(f"The sampler: {counts.taken} samples in {measurement.sessions} sessions, {shares}")
+    parts.append(measurement.ending)
+    return "\n\n".join(parts), missed + measurement.failures()
+
+
+def spacing(timestamps: list[float], interval: float, milliseconds: float) -> Spacing:
+    """Of samples taken at an interval during a time, all in ms. Fewer than three have no spacing."""
+    due = milliseconds / interval
+    missing = 100 * max(0.0, 1 - len(timestamps) / due)
+    if len(timestamps) < 3:
+        return Spacing(float("inf"), float("inf"), missing)
+    differences = [after - before for before, after in pairwise(timestamps)]
+    return Spacing(statistics.median(differences), statistics.quantiles(differences, n=100)[98], missing)
+
+
+def report_busy(result: dict) -> tuple[str, list[str]]:
+    """Busy programs: samples with the right function, and when they came."""
+    rows = [["busy with", "every", "samples", "right, %", "median, ms", "99th, ms", "missing, %"]]
+    wrong_lines, missed = [], []
+    for run in result["busy"]:
+        interval, samples = run["interval"], len(run["timestamps"])
+        what = f"{run['name']} at {interval:g} ms"
+        wrong = sum(run["wrong"].values())
+        right = 100 * (1 - wrong / samples) if samples else 0.0
+        apart = spacing(run["timestamps"], interval, run["milliseconds"])
+        rows.append(
+            [
+                run["name"],
+                f"{interval:g} ms",
+                str(samples),
+                f"{right:.2f}",
+                f"{apart.median:.2f}",
+                f"{apart.percentile_99:.2f}",
+                f"{apart.missing:.2f}",
+            ]
+        )
+        for stack, count in sorted(run["wrong"].items(), key=lambda item: -item[1])[:WRONG_SHOWN]:
+            wrong_lines.append(f"wrong in {what}: {count} samples, as {stack}")
+        if right < LEAST_RIGHT:
+            missed.append(f"{what}: {right:.2f} % of the samples right, fewer than {LEAST_RIGHT:g} %")
+        if interval == JUDGED_INTERVAL:
+            missed += [f"{what}: {problem}" for problem in _spacing_problems(apart, interval)]
+    limits = (
+        f"limits: right {LEAST_RIGHT:g} %; at {JUDGED_INTERVAL} ms median within {MOST_OFF_MEDIAN:g} %, "
+        f"99th percentile within {MOST_OFF_99TH:g} %, missing {MOST_MISSING:g} %"
+    )
+    return "\n".join([text_table(rows, left=(0,)), limits, *wrong_lines]), missed
+
+
+def _spacing_problems(apart: Spacing, interval: float) -> list[str]:
+    problems = []
+    for name, value, most in (
+        ("median spacing", apart.median, MOST_OFF_MEDIAN),
+        ("99th percentile of the spacing", apart.percentile_99, MOST_OFF_99TH),
+    ):
+        if abs(value - interval) > interval * most / 100:
+            problems.append(f"{name} {value:.2f} ms, not within {most:g} % of the interval")
+    if apart.missing > MOST_MISSING:
+        problems.append(f"{apart.missing:.2f} % of the samples missing, more than {MOST_MISSING:g} %")
+    return problems
+
+
+def report_splits(result: dict) -> tuple[str, list[str]]:
+    """Programs whose time is split in known shares: the shares of the samples that end in each function."""
+    rows = [["split", "samples", "function", "true, %", "sampled, %"]]
+    missed = []
+    for split in result["splits"]:
+        samples = split["samples"]
+        for function, true_share in split["shares"].items():
+            share = 100 * split["leaves"].get(function, 0) / samples if samples else 0.0
+            rows.append([split["name"], str(samples), function, f"{true_share:g}", f"{share:.2f}"])
+            if abs(share - true_share) > MOST_OFF_SHARE:
+                missed.append(f"{split['name']}: {function} has {share:.2f} % instead of {true_share:g} %")
+        others = sum(count for leaf, count in split["leaves"].items() if leaf not in split["shares"])
+        rows.append(["", "", "others", "", f"{100 * others / samples if samples else 0.0:.2f}"])
+    text = text_table(rows, left=(0, 2))
+    return f"{text}\nlimit: within {MOST_OFF_SHARE:g} points", missed
+
+
+def report_crowd(result: dict) -> tuple[str, list[str]]:
+    """Many profilers at once: the samples of each in % of those that were due, by interval."""
+    shares: dict[float, list[float]] = {}
+    for member in result["crowd"]:
+        due = member["milliseconds"] / member["interval"]
+        shares.setdefault(member["interval"], []).append(100 * member["samples"] / due)
+    rows = [["profilers", "every", "least, %", "median, %", "most, %"]]
+    missed = []
+    least, most = CROWD_BAND
+    for interval, group in sorted(shares.items()):
+        figures = [min(group), statistics.median(group), max(group)]
+        rows.append([str(len(group)), f"{interval:g} ms", *(f"{figure:.2f}" for figure in figures)])
+        outside = [share for share in group if not least <= share <= most]
+        if outside:
+            missed.append(
+                f"{len(outside)} of {len(group)} profilers at {interval:g} ms got {min(outside):.2f} to "
+                f"{max(outside):.2f} % of their samples"
+            )
+    return f"{text_table(rows)}\nlimits: {least:g} to {most:g} %", missed

@@ -1,0 +1,127 @@
+# This Source Code Form is subject to the terms of the Mozilla Public
+# License, v. 2.0. If a copy of the MPL was not distributed with this
+# file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+"""The browsers that are measured: ours, and Chromium as the distribution has it, on the same pages."""
+
+import os
+import re
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from .. import process
+from ..errors import MachError
+from ..run import read_result, visit
+from ..server import PageServer
+from ..setup import toolchain
+
+CHROMIUM_FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking")
+
+# Instructions alone, of code that may be made while it runs.
+CACHEGRIND_FLAGS = ("--tool=cachegrind", "--cache-sim=no", "--branch-sim=no", "--smc-check=all-non-file", "--quiet")
+
+# Functions of the engine in what cachegrind writes, and code without a name, which is what the engine compiles. Others
+# also wait, for as long as it takes and by looking again and again: their counts say little.
+ENGINE = re.compile(r"\b(js|JS|mozilla)::|^fn=\?\?\?$")
+
+
+@dataclass(frozen=True)
+class Browser:
+    name: str
+    binary: Path
+    version: str
+    # Of the build, where it is known.
+    build: str | None = None
+    arguments: tuple[str, ...] = ()
+
+    def measure(self, server: PageServer, page: str, bound: float, log: Path, started=None, results=None) -> dict:
+        """Visits a page in a new browser and returns the result that it posts; what the browser logs goes to `log`.
+
+        Whoever wants the result although the browser fails after it gives a list for it.
+        """
+        results = [] if results is None else results
+
+        def received(body: bytes):
+            results.append(read_result(body, f"{page} in {self.name}"))
+
+        with log.open("a", encoding="utf-8") as log_file:
+            self.visit(server, page, received, bound, started=started, on_log=log_file.write)
+        return results[0]
+
+    def visit(self, server: PageServer, page: str, received, bound: float, **options):
+        visit(self.binary, [*self.arguments], server, page, received, bound, **options)
+
+
+class Chromium(Browser):
+    def visit(self, server: PageServer, page: str, received, bound: float, **options):
+        # Its last processes may still write when it has ended.
+        with tempfile.TemporaryDirectory(prefix="mach-chromium-", ignore_cleanup_errors=True) as profile:
+            arguments = [*self.arguments, f"--user-data-dir={profile}"]
+            # It stays when its last page has closed.
+            visit(self.binary, arguments, server, page, received, bound, ends=False, **options)
+
+
+class Counted(Browser):
+    """Under valgrind's cachegrind: a result has the instructions that the engine has executed from start to end."""
+
+    def measure(self, server: PageServer, page: str, bound: float, log: Path, started=None) -> dict:
+        with tempfile.TemporaryDirectory(prefix="mach-cachegrind-") as folder:
+            counts = Path(folder) / "counts"
+            arguments = (*CACHEGRIND_FLAGS, f"--cachegrind-out-file={counts}", str(self.binary), *self.arguments)
+            under = Browser(self.name, Path(toolchain.valgrind()), self.version, self.build, arguments)
+            results = []
+            try:
+                under.measure(server, page, bound, log, started, results)
+            except MachError:
+                # The shell waits for the engine's end, and not as long as that may take here.
+                if not results or not counts.exists():
+                    raise
+            [result] = results
+            return {**result, "instructions": read_instructions(counts)}
+
+
+def read_instructions(counts: Path) -> int:
+    """The sum over the engine's functions in a file that cachegrind has written."""
+    # https://valgrind.org/docs/manual/cg-manual.html#cg-manual.impl-details
+    total, is_counted = 0, False
+    for line in counts.read_text(encoding="utf-8", errors="replace").splitlines():
+        if line.startswith("fn="):
+            is_counted = ENGINE.search(line) is not None
+        elif is_counted and line[:1].isdecimal():
+            total += int(line.split()[1])
+    if not total:
+        raise MachError(f"what cachegrind has counted, {counts.name}, has no function of the engine")
+    return total
+
+
+def counted(browser: Browser) -> Counted:
+    toolchain.valgrind()
+    return Counted(browser.name, browser.binary, browser.version, browser.build, browser.arguments)
+
+
+def strobe(binary: Path, preferences: dict[str, str] | None = None) -> Browser:
+    arguments = ["--headless"]
+    for name, value in (preferences or {}).items():
+        arguments += ["--pref", f"{name}={value}"]
+    version = (process.output([str(binary), "--version"]) or "").removeprefix("strobe").strip()
+    if not version:
+        raise MachError(f"`{binary} --version` gives no version")
+    return Browser("Strobe", binary, version, binary.parent.name, tuple(arguments))
+
+
+def chromium() -> Browser:
+    """The `chromium` of PATH, or the one that CHROMIUM names."""
+    named = os.environ.get("CHROMIUM")
+    found = shutil.which(named or "chromium")
+    if found is None:
+        what = f"CHROMIUM names {named}, which is no program" if named else "there is no `chromium` on the PATH"
+        raise MachError(
+            f"{what}; `apt-get install chromium` gets one on Debian, and CHROMIUM=FILE names one that is elsewhere"
+        )
+    version = process.output([found, "--version"]) or ""
+    match = re.search(r"\d+(?:\.\d+)+", version)
+    if match is None:
+        raise MachError(f"`{found} --version` gives no version, but {version.strip()[:100]!r}")
+    return Chromium("Chromium", Path(found), match[0], arguments=CHROMIUM_FLAGS)

@@ -1,0 +1,622 @@
+# This Source Code Form is subject to the terms of the Mozilla Public
+# License, v. 2.0. If a copy of the MPL was not distributed with this
+# file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+"""What the measurements of ./mach bench say: tables of ratios, and the limits that are wanted.
+
+A measurement is what bench.py saves: `suite`, `settings`, `machine`, `when` and `browsers`, of which each has `name`,
+`version`, `build` and `results`, what its pages posted, one after the other. Ours is the first. All pairs of a browser
+count alike, whichever visit they are of.
+"""
+
+import math
+import statistics
+from collections.abc import Callable, Iterable
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from ..errors import MachError
+from ..table import text_table
+
+# Of the geometric mean of a control.
+CONTROL_BAND = 0.01
+# Ratios, unless they say what they are.
+MOST_AT_10_MS = 1.01
+MOST_OVER_OTHER = 0.005
+MOST_KERNEL_AT_10_MS = 1.03
+MOST_AT_1_MS = 1.03
+MOST_KERNEL_AT_1_MS = 1.06
+MOST_PROCESSOR_TIME = 1.06
+POLICY_BAND = 0.01
+TRACE_FORMATS = ("default", "json-gzip")
+MOST_GZIP_BLOCK = 5.0  # ms
+MOST_BYTES_PER_SAMPLE = 20.0
+MOST_OF_MANY = 1.2
+LEAST_AT_ONCE = 100
+MOST_CREATION = 5.0  # ms
+MOST_SLOWER_AFTER = 1.02
+
+
+@dataclass(frozen=True)
+class Table:
+    # The first row is the header; the first column is what the row is of.
+    rows: list[list[str]]
+    caption: str
+
+
+@dataclass(frozen=True)
+class Limit:
+    what: str
+    # By browser, with the control beside; text, for units and names.
+    values: dict[str, str]
+    controls: dict[str, str]
+    wanted: str
+    # None where there is nothing to compare with.
+    met: bool | None
+    # The ratios of the control that the figure stands or falls with.
+    control_means: tuple[float, ...] = ()
+
+    @property
+    def verdict(self) -> str:
+        if not all(map(_in_band, self.control_means)):
+            return "too noisy"
+        return {True: "met", False: "missed", None: "not compared"}[self.met]
+
+
+@dataclass
+class Report:
+    tables: list[Table] = field(default_factory=list)
+    limits: list[Limit] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def add_control(self, what: str, browser: str, mean: float):
+        """A control that is too far from 1 says that the figures beside it are too."""
+        if not _in_band(mean):
+            self.notes.append(
+                f"{browser}: the control {what} is {mean:.3f}, not within {CONTROL_BAND:.0%} of 1: the figures beside "
+                "it are no better; measure more rounds, on an idle machine"
+            )
+
+    def limit_table(self) -> Table:
+        browsers = list(dict.fromkeys(name for limit in self.limits for name in limit.values))
+        header = ["limit", *(cell for name in browsers for cell in (name, "control")), "wanted", ""]
+        rows = [
+            [
+                limit.what,
+                *(cell for name in browsers for cell in (limit.values.get(name, ""), limit.controls.get(name, ""))),
+                limit.wanted,
+                limit.verdict,
+            ]
+            for limit in self.limits
+        ]
+        return Table([header, *rows], "What is wanted")
+
+    def text(self) -> str:
+        tables = (*self.tables, self.limit_table())
+        parts = [f"{table.caption}:\n{text_table(table.rows, left=(0,))}" for table in tables]
+        return "\n\n".join([*parts, "\n".join(self.notes)]).rstrip()
+
+
+def _in_band(mean: float) -> bool:
+    return _at_most(abs(mean - 1), CONTROL_BAND)
+
+
+def report(measurement: dict) -> Report:
+    """MachError, with the place, if the measurement is not what the suite's pages post."""
+    suite = measurement.get("suite")
+    if suite not in REPORTS:
+        raise MachError(f"the measurement is of the suite {suite!r}, which has no report")
+    names = [browser["name"] for browser in measurement["browsers"]]
+    if len(set(names)) != len(names):
+        raise MachError(f"{suite}: two browsers have the same name: {', '.join(names)}")
+    for browser in measurement["browsers"]:
+        if not browser["results"]:
+            raise MachError(f"{suite}: {browser['name']} has no results")
+    return REPORTS[suite](measurement)
+
+
+@contextmanager
+def _reading(suite: str, browser: str):
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        raise MachError(
+            f"{suite}: {browser} posted a result of the wrong form: {type(error).__name__}: {error}"
+        ) from None
+
+
+def _positive(value) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value <= 0:
+        raise ValueError(f"{value!r} is not a positive number")
+    return value
+
+
+def _amount(value) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value < 0:
+        raise ValueError(f"{value!r} is not a number from 0")
+    return value
+
+
+def _median_ratio(pairs: Iterable[dict]) -> float:
+    return statistics.median(_positive(pair["measured"]) / _positive(pair["reference"]) for pair in pairs)
+
+
+def _ratio(value: float) -> str:
+    return f"{value:.3f}"
+
+
+def _at_most(value: float, most: float) -> bool:
+    # A ratio is no better than what is shown of it.
+    return round(value, 3) <= most
+
+
+def _by_browser(names: Iterable[str], cells: Iterable[str]) -> dict[str, str]:
+    return dict(zip(names, cells, strict=True))
+
+
+# Kernels
+
+
+@dataclass
+class KernelFigures:
+    """The kernels of one browser: medians over all pairs of all visits."""
+
+    # ms, by kernel.
+    reference: dict[str, float]
+    # By comparison, by kernel.
+    ratios: dict[str, dict[str, float]]
+    notes: list[str]
+
+    def mean(self, comparison: str) -> float:
+        return statistics.geometric_mean(self.ratios[comparison].values())
+
+    def worst(self, comparison: str) -> tuple[str, float]:
+        return max(self.ratios[comparison].items(), key=lambda item: item[1])
+
+    def worst_cell(self, comparison: str) -> str:
+        name, ratio = self.worst(comparison)
+        return f"{_ratio(ratio)} ({name})"
+
+
+def read_kernels(results: list[dict]) -> KernelFigures:
+    pairs: dict[str, dict[str, list[dict]]] = {}
+    for result in results:
+        for kernel in result["kernels"]:
+            for comparison in kernel["comparisons"]:
+                pairs.setdefault(comparison["name"], {}).setdefault(kernel["name"], []).extend(comparison["pairs"])
+    reference, ratios = {}, {}
+    for comparison, kernels in pairs.items():
+        ratios[comparison] = {name: _median_ratio(of_kernel) for name, of_kernel in kernels.items()}
+        for name, of_kernel in kernels.items():
+            reference.setdefault(name, statistics.median(pair["reference"] for pair in of_kernel))
+    return KernelFigures(reference, ratios, _sampling_notes(results))
+
+
+def _sampling_notes(results: list[dict]) -> list[str]:
+    """The true interval of each comparison; MachError for profilers without samples, whose ratios say nothing."""
+    notes = []
+    for comparison in results[0]["comparisons"]:
+        name = comparison["name"]
+        same = [other for result in results for other in result["comparisons"] if other["name"] == name]
+        for state in ("reference", "measured"):
+            if not comparison[state]["profilers"]:
+                continue
+            if not all(other["traces"][state]["samplesWithStack"] for other in same):
+                raise MachError(f"{name}: the profilers gave no sample with a stack")
+        if comparison["measured"]["profilers"]:
+            traces = [other["traces"]["measured"] for other in same]
+            samples, with_stack = (sum(trace[key] for trace in traces) for key in ("samples", "samplesWithStack"))
+            intervals = sorted({_positive(trace["sampleInterval"]) for trace in traces})
+            notes.append(
+                f"{name}: true interval {', '.join(f'{interval:g}' for interval in intervals)} ms, {samples} samples, "
+                f"{100 * with_stack / samples:.0f} % of them with a stack"
+            )
+    return notes
+
+
+def _kernel_report(measurement: dict) -> tuple[Report, dict[str, KernelFigures], list[str]]:
+    """A row per kernel; the figures by browser, and the names of the comparisons, of which the first is the control."""
+    figures: dict[str, KernelFigures] = {}
+    for browser in measurement["browsers"]:
+        with _reading(measurement["suite"], browser["name"]):
+            figures[browser["name"]] = read_kernels(browser["results"])
+    comparisons = list(next(iter(figures.values())).ratios)
+    header, rows = ["kernel"], {}
+    for name, of_browser in figures.items():
+        if list(of_browser.ratios) != comparisons or not of_browser.reference:
+            raise MachError(f"{measurement['suite']}: {name} has other comparisons than the first browser, or none")
+        header += [f"{name}, ms", *comparisons]
+        for kernel, milliseconds in of_browser.reference.items():
+            cells = [_ratio(of_browser.ratios[comparison][kernel]) for comparison in comparisons]
+            rows.setdefault(kernel, [kernel]).extend([f"{_positive(milliseconds):.1f}", *cells])
+        means = [_ratio(of_browser.mean(comparison)) for comparison in comparisons]
+        rows.setdefault("geometric mean", ["geometric mean"]).extend(["", *means])
+    means = rows.pop("geometric mean")
+    result = Report([Table([header, *rows.values(), means], "Time of each kernel, medians of the pairs' ratios")])
+    for name, of_browser in figures.items():
+        result.add_control(comparisons[0], name, of_browser.mean(comparisons[0]))
+        result.notes += [f"{name}, {note}" for note in of_browser.notes]
+    return result, figures, comparisons
+
+
+def _kernel_limits(
+    figures: dict[str, KernelFigures], control: str, comparison: str, most: float, most_worst: float | None
+) -> list[Limit]:
+    ours = next(iter(figures.values()))
+    limits = [
+        Limit(
+            f"{comparison}, geometric mean",
+            {name: _ratio(of_browser.mean(comparison)) for name, of_browser in figures.items()},
+            {name: _ratio(of_browser.mean(control)) for name, of_browser in figures.items()},
+            f"≤ {most:g}",
+            _at_most(ours.mean(comparison), most),
+            (ours.mean(control),),
+        )
+    ]
+    if most_worst is not None:
+        limits.append(
+            Limit(
+                f"{comparison}, worst kernel",
+                {name: of_browser.worst_cell(comparison) for name, of_browser in figures.items()},
+                {name: of_browser.worst_cell(control) for name, of_browser in figures.items()},
+                f"≤ {most_worst:g}",
+                _at_most(ours.worst(comparison)[1], most_worst),
+                (ours.mean(control),),
+            )
+        )
+    return limits
+
+
+def overhead_report(measurement: dict) -> Report:
+    result, figures, comparisons = _kernel_report(measurement)
+    control, at_10, at_1 = _three(measurement, comparisons)
+    result.limits += _kernel_limits(figures, control, at_10, MOST_AT_10_MS, MOST_KERNEL_AT_10_MS)
+    means = [of_browser.mean(at_10) for of_browser in figures.values()]
+    result.limits.append(
+        Limit(
+            f"{at_10}, beyond Chromium's",
+            _by_browser(figures, [f"{means[0] - means[1]:+.3f}" if len(means) > 1 else "", *("" for _ in means[1:])]),
+            {},
+            f"≤ {MOST_OVER_OTHER:+g}",
+            _at_most(means[0] - means[1], MOST_OVER_OTHER) if len(means) > 1 else None,
+            tuple(of_browser.mean(control) for of_browser in figures.values()),
+        )
+    )
+    result.limits += _kernel_limits(figures, control, at_1, MOST_AT_1_MS, MOST_KERNEL_AT_1_MS)
+    ratios: dict[str, list[float]] = {}
+    seconds: dict[str, float] = {}
+    for browser in measurement["browsers"]:
+        name = browser["name"]
+        with _reading("overhead", name):
+            blocks: dict[str, list[dict]] = {}
+            for posted in browser["results"]:
+                for comparison in posted["processorTime"]:
+                    blocks.setdefault(comparison["name"], []).extend(comparison["pairs"])
+            of_control, of_measured = blocks.values()
+            ratios[name] = [_median_ratio(of_control), _median_ratio(of_measured)]
+            seconds[name] = statistics.median(pair["reference"] for pair in of_control)
+        result.add_control("of the processor time", name, ratios[name][0])
+        result.notes.append(f"{name}: a block of kernels takes {seconds[name]:.2f} s of processor time while off")
+    result.limits.append(
+        Limit(
+            "1 ms/off, processor time of all processes",
+            {name: _ratio(pair[1]) for name, pair in ratios.items()},
+            {name: _ratio(pair[0]) for name, pair in ratios.items()},
+            f"≤ {MOST_PROCESSOR_TIME:g}",
+            _at_most(next(iter(ratios.values()))[1], MOST_PROCESSOR_TIME),
+            (next(iter(ratios.values()))[0],),
+        )
+    )
+    return result
+
+
+def _three(measurement: dict, comparisons: list[str]) -> list[str]:
+    if len(comparisons) != 3:
+        names = ", ".join(comparisons)
+        raise MachError(f"{measurement['suite']}: {len(comparisons)} comparisons instead of 3: {names}")
+    return comparisons
+
+
+def scale_report(measurement: dict) -> Report:
+    result, figures, comparisons = _kernel_report(measurement)
+    control, *measured = _three(measurement, comparisons)
+    for comparison in measured:
+        result.limits += _kernel_limits(figures, control, comparison, MOST_OF_MANY, None)
+    at_once: dict[str, int] = {}
+    for browser in measurement["browsers"]:
+        with _reading("scale", browser["name"]):
+            at_once[browser["name"]] = min(int(_positive(posted["atOnce"]["count"])) for posted in browser["results"])
+            failure = browser["results"][0]["atOnce"]["failure"]
+        most = at_once[browser["name"]]
+        result.notes.append(f"{browser['name']}: one profiler more than {most}: {failure or 'none'}")
+    result.limits.append(
+        Limit(
+            "profilers at once",
+            {name: str(count) for name, count in at_once.items()},
+            {},
+            f"≥ {LEAST_AT_ONCE}",
+            next(iter(at_once.values())) >= LEAST_AT_ONCE,
+        )
+    )
+    return result
+
+
+# Policies
+
+
+def policy_report(measurement: dict) -> Report:
+    """Each variant against the page without a header, load by load of a cycle.
+
+    The variants "no header" and "no header again" are together what the others are compared with; the ratio of the
+    two is the control of that.
+    """
+    result = Report()
+    kinds = {"loadMs": "load", "scriptMs": "script"}
+    # By kind of time, by variant, by browser.
+    ratios: dict[str, dict[str, dict[str, float]]] = {kind: {} for kind in kinds}
+    variants: list[str] = []
+    rows: dict[str, list[str]] = {}
+    header = ["header"]
+    for browser in measurement["browsers"]:
+        name = browser["name"]
+        with _reading("policy", name):
+            # The loads of one place are of one cycle, whatever the variant.
+            loads: dict[str, list[dict]] = {}
+            for posted in browser["results"]:
+                loads.setdefault(posted["variant"], []).extend(posted["loads"])
+            variants = list(loads)
+            reference, control, *_ = variants
+            header += [f"{name}, load", "script"]
+            times = {
+                variant: {kind: [_positive(load[kind]) for load in loads[variant]] for kind in kinds}
+                for variant in variants
+            }
+            first = [f"{_trimmed(times[reference][kind], statistics.fmean):.0f} ms" for kind in kinds]
+            rows.setdefault(reference, [reference]).extend(first)
+            of_both = {}
+            for kind in kinds:
+                pairs = zip(times[reference][kind], times[control][kind], strict=True)
+                of_both[kind] = [statistics.geometric_mean(pair) for pair in pairs]
+            for variant in variants[1:]:
+                compared_with = times[reference] if variant == control else of_both
+                for kind in kinds:
+                    both = zip(times[variant][kind], compared_with[kind], strict=True)
+                    of_loads = [time / of_none for time, of_none in both]
+                    ratio = _trimmed(of_loads, statistics.geometric_mean)
+                    ratios[kind].setdefault(variant, {})[name] = ratio
+                    error = _trimmed_error(of_loads)
+                    rows.setdefault(variant, [variant]).append(f"{_ratio(ratio)} ± {_ratio(error)}")
+    caption = "Pages with a policy header and no profiler, against one without, and the standard error of that"
+    result.tables.append(Table([header, *rows.values()], caption))
+    control, *allowing = variants[1:]
+    for kind, shown in kinds.items():
+        for name, ratio in ratios[kind][control].items():
+            result.add_control(f"of the {shown} time", name, ratio)
+        for variant in allowing:
+            ours = next(iter(ratios[kind][variant].values()))
+            result.limits.append(
+                Limit(
+                    f"{variant}, {shown} time",
+                    {name: _ratio(ratio) for name, ratio in ratios[kind][variant].items()},
+                    {name: _ratio(ratio) for name, ratio in ratios[kind][control].items()},
+                    f"1 ± {POLICY_BAND:g}",
+                    _at_most(abs(ours - 1), POLICY_BAND),
+                    (next(iter(ratios[kind][control].values())),),
+                )
+            )
+    return result
+
+
+def instructions_report(measurement: dict) -> Report:
+    """The instructions of each variant against those of the page without a header, the least of all rounds."""
+    [browser] = measurement["browsers"]
+    name = browser["name"]
+    with _reading("instructions", name):
+        least: dict[str, float] = {}
+        for posted in browser["results"]:
+            counted = _positive(posted["instructions"])
+            least[posted["variant"]] = min(counted, least.get(posted["variant"], counted))
+        reference, control, *allowing = least
+    caption = "Instructions of the engine of a browser that loads a page with a policy header, and of one without"
+    rows = [["header", f"{name}, millions", "ratio"]]
+    rows.append([reference, f"{least[reference] / 1e6:.0f}", ""])
+    ratios = {variant: least[variant] / least[reference] for variant in (control, *allowing)}
+    rows += [[variant, f"{least[variant] / 1e6:.0f}", _ratio(ratio)] for variant, ratio in ratios.items()]
+    result = Report([Table(rows, caption)])
+    result.add_control("of the instructions", name, ratios[control])
+    for variant in allowing:
+        result.limits.append(
+            Limit(
+                f"{variant}, instructions",
+                {name: _ratio(ratios[variant])},
+                {name: _ratio(ratios[control])},
+                f"1 ± {POLICY_BAND:g}",
+                _at_most(abs(ratios[variant] - 1), POLICY_BAND),
+                (ratios[control],),
+            )
+        )
+    return result
+
+
+def _trimmed(values: Iterable[float], average: Callable[[list[float]], float]) -> float:
+    """The average of the values without the tenth of them at either end."""
+    return average(_trim(values)[0])
+
+
+def _trim(values: Iterable[float]) -> tuple[list[float], int]:
+    """The values in order without the tenth of them at either end, and how many each tenth is."""
+    values = sorted(values)
+    cut = len(values) // 10
+    return values[cut : len(values) - cut], cut
+
+
+def _trimmed_error(values: Iterable[float]) -> float:
+    """The standard error of `_trimmed`: by the values with each tenth at an end moved to where the others begin."""
+    kept, cut = _trim(values)
+    moved = [kept[0]] * cut + kept + [kept[-1]] * cut
+    count = len(moved)
+    return statistics.stdev(moved) / (len(kept) / count) / math.sqrt(count) if count > 1 else math.nan
+
+
+# Traces
+
+
+def trace_report(measurement: dict) -> Report:
+    result = Report()
+    stops: dict[str, dict[str, list[dict]]] = {}
+    grown: dict[str, float] = {}
+    times = ("stop(), ms", "longest block, ms", "control, ms")
+    rows = [["browser, asked for", "samples", "frames", "stacks", "gives", *times]]
+    for browser in measurement["browsers"]:
+        name = browser["name"]
+        with _reading("trace", name):
+            by_format = stops.setdefault(name, {})
+            for posted in browser["results"]:
+                for stop in posted["stops"]:
+                    by_format.setdefault(stop["format"], []).append(stop)
+            # In whatever order they are stopped.
+            if sorted(by_format) != sorted(TRACE_FORMATS):
+                raise ValueError(f"the formats are {list(by_format)}")
+            growths = []
+            for posted in browser["results"]:
+                # What a profiler holds without growth is not told from what the allocator keeps.
+                held = (posted["growth"] - posted["controlGrowth"]) / len(posted["stops"])
+                (trace,) = (stop for stop in posted["stops"] if stop["format"] == "default")
+                growths.append(held / _positive(trace["samples"]))
+            grown[name] = statistics.median(growths)
+            for form in TRACE_FORMATS:
+                of_form = by_format[form]
+                counted = of_form[0]
+                rows.append(
+                    [
+                        f"{name}, {form}",
+                        *("" if counted[key] is None else str(counted[key]) for key in ("samples", "frames", "stacks")),
+                        counted["form"] if counted["bytes"] is None else f"{counted['form']}, {counted['bytes']} bytes",
+                        *(f"{_median(of_form, key):.1f}" for key in ("milliseconds", "block", "controlBlock")),
+                    ]
+                )
+            first = by_format["default"][0]
+            result.notes.append(
+                f"{name}: true interval {_positive(first['sampleInterval']):g} ms; about {grown[name]:.0f} bytes of "
+                "memory per sample, tables included"
+                # As of a browser that has the memory for its buffers beforehand.
+                f"{'; below 0 is noise' if grown[name] < 0 else ''}"
+            )
+    result.tables.append(Table(rows, "Stopping a profiler with a long trace, medians"))
+    ours, *others = stops
+    wanted = {"milliseconds": "stop()", "block": "longest block"}
+    for key, shown in wanted.items():
+        values = {name: _median(by_format["default"], key) for name, by_format in stops.items()}
+        result.limits.append(
+            Limit(
+                f"{shown} of the trace",
+                {name: f"{value:.1f} ms" for name, value in values.items()},
+                {name: f"{_median(by_format['default'], 'controlBlock'):.1f} ms" for name, by_format in stops.items()},
+                "≤ Chromium's",
+                values[ours] <= values[others[0]] if others else None,
+            )
+        )
+    # Only who knows the format gives a text.
+    texts = {name: of["json-gzip"] for name, of in stops.items() if of["json-gzip"][0]["form"] == "gzip"}
+    gzip = _median(texts[ours], "block") if ours in texts else None
+    result.limits.append(
+        Limit(
+            "longest block of json-gzip",
+            {name: f"{_median(of_form, 'block'):.1f} ms" for name, of_form in texts.items()},
+            {name: f"{_median(of_form, 'controlBlock'):.1f} ms" for name, of_form in texts.items()},
+            f"< {MOST_GZIP_BLOCK:g} ms",
+            gzip is not None and gzip < MOST_GZIP_BLOCK,
+        )
+    )
+    result.limits.append(
+        Limit(
+            "memory per sample, tables included",
+            {name: f"{value:.0f} bytes" for name, value in grown.items()},
+            {},
+            f"≤ {MOST_BYTES_PER_SAMPLE:g} bytes without tables",
+            grown[ours] <= MOST_BYTES_PER_SAMPLE,
+        )
+    )
+    return result
+
+
+def _median(of: list[dict], key: str) -> float:
+    return statistics.median(_amount(one[key]) for one in of)
+
+
+# Starting
+
+
+def start_report(measurement: dict) -> Report:
+    result = Report()
+    rows = [
+        ["browser", "visits", "functions", "new Profiler(), ms", "longest block then, ms", "a sweep before, ms",
+         "first sweep after, ms", "sweeps after/before", "a while later/before"]
+    ]  # fmt: skip
+    # By browser, of the measured step and of the control.
+    created: dict[str, dict[str, float]] = {}
+    speed: dict[str, dict[str, float]] = {}
+    for browser in measurement["browsers"]:
+        name = browser["name"]
+        with _reading("start", name):
+            visits = browser["results"]
+            if not all(visit["samplesWithStack"] for visit in visits):
+                raise MachError(f"start: {name}: the profiler gave no sample with a stack")
+            created[name], speed[name] = {}, {}
+            for step, shown in (("control", f"{name}, control"), ("measured", name)):
+                steps = [visit[step] for visit in visits]
+                created[name][step] = _median(steps, "milliseconds")
+                speed[name][step] = _speed(steps, "after")
+                rows.append(
+                    [
+                        shown,
+                        str(len(visits)),
+                        str(visits[0]["functions"]),
+                        f"{created[name][step]:.2f}",
+                        f"{_median(steps, 'block'):.2f}",
+                        f"{statistics.median(statistics.median(one['before']) for one in steps):.2f}",
+                        f"{statistics.median(_positive(one['after'][0]) for one in steps):.2f}",
+                        _ratio(speed[name][step]),
+                        _ratio(_speed(steps, "later")),
+                    ]
+                )
+            result.add_control("of the speed", name, speed[name]["control"])
+    result.tables.append(Table(rows, "The first profiler of a page whose functions are compiled, medians"))
+    ours = next(iter(created))
+    result.limits += [
+        Limit(
+            "time of new Profiler()",
+            {name: f"{of_step['measured']:.2f} ms" for name, of_step in created.items()},
+            {name: f"{of_step['control']:.2f} ms" for name, of_step in created.items()},
+            f"< {MOST_CREATION:g} ms",
+            created[ours]["measured"] < MOST_CREATION,
+        ),
+        Limit(
+            "time of the functions right after",
+            {name: _ratio(of_step["measured"]) for name, of_step in speed.items()},
+            {name: _ratio(of_step["control"]) for name, of_step in speed.items()},
+            f"≤ {MOST_SLOWER_AFTER:g}",
+            _at_most(speed[ours]["measured"], MOST_SLOWER_AFTER),
+            (speed[ours]["control"],),
+        ),
+    ]
+    return result
+
+
+def _speed(steps: list[dict], key: str) -> float:
+    """The median time of the sweeps in relation to that of those before the step."""
+    return statistics.median(
+        statistics.median(_positive(sweep) for sweep in step[key])
+        / statistics.median(_positive(sweep) for sweep in step["before"])
+        for step in steps
+    )
+
+
+REPORTS: dict[str, Callable[[dict], Report]] = {
+    "overhead": overhead_report,
+    "policy": policy_report,
+    "instructions": instructions_report,
+    "trace": trace_report,
+    "scale": scale_report,
+    "start": start_report,
+}

@@ -1,0 +1,118 @@
+# This Source Code Form is subject to the terms of the Mozilla Public
+# License, v. 2.0. If a copy of the MPL was not distributed with this
+# file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+"""docs/performance.md: the current figures, written from what ./mach bench has saved and never by hand."""
+
+import json
+import re
+from pathlib import Path
+
+from .. import paths
+from ..errors import MachError
+from ..run import shown_from_here
+from . import accuracy, stops
+from .figures import Report, Table, report
+from .measurement import read_measurement
+
+DOCUMENT = paths.ROOT / "docs" / "performance.md"
+# In the order of the document.
+SUITES = {
+    "overhead": "Kernels with a profiler and without",
+    "policy": "A policy that allows profiling where nobody profiles",
+    "instructions": "The same in instructions",
+    "start": "The first profiler",
+    "scale": "Many profilers",
+    "trace": "Stopping with a long trace",
+    "stops": "For how long a sample stops its thread",
+    "accuracy": "Whether samples are right",
+}
+# Around a suite's section.
+BEGIN = "<!-- begin {suite}: written by ./mach bench docs -->"
+END = "<!-- end {suite} -->"
+
+
+def write(folder: Path, suites: list[str], document: Path = DOCUMENT):
+    """Writes the sections of these suites, or of all that have figures in the folder."""
+    known = [suite for suite in SUITES if (folder / f"{suite}.json").exists()]
+    for suite in suites:
+        if suite not in SUITES:
+            raise MachError(f"{suite} has no section in {document.name}; these have: {', '.join(SUITES)}")
+        if suite not in known:
+            raise MachError(f"{shown_from_here(folder / suite)}.json is not there; `./mach bench {suite}` makes it")
+    text = document.read_text(encoding="utf-8")
+    for suite in suites or known:
+        file = folder / f"{suite}.json"
+        try:
+            measurement = json.loads(file.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise MachError(f"{shown_from_here(file)} is not JSON: {error}") from None
+        try:
+            section = make_section(measurement, suite)
+        except (KeyError, TypeError, AttributeError) as error:
+            problem = f"{type(error).__name__}: {error}"
+            raise MachError(f"{shown_from_here(file)} is not what ./mach bench {suite} saves: {problem}") from None
+        text = replace_section(text, suite, section, document)
+        print(f"{document.name}: {suite}, measured {measurement['when']}")
+    if not (suites or known):
+        raise MachError(f"there are no figures in {shown_from_here(folder)}; `./mach bench SUITE` makes them")
+    document.write_text(text, encoding="utf-8")
+
+
+def replace_section(text: str, suite: str, section: str, document: Path) -> str:
+    begin, end = BEGIN.format(suite=suite), END.format(suite=suite)
+    pattern = re.compile(f"{re.escape(begin)}\n.*?{re.escape(end)}\n", re.S)
+    replaced, count = pattern.subn(lambda _: f"{begin}\n{section}\n{end}\n", text)
+    if count != 1:
+        raise MachError(f"{document}: {count} sections from `{begin}` to `{end}`, instead of 1")
+    return replaced
+
+
+def make_section(measurement: dict, suite: str) -> str:
+    if suite == "accuracy":
+        return judged_section(measurement, suite, *accuracy.report(read_measurement(measurement)))
+    if suite == "stops":
+        return judged_section(measurement, suite, *stops.report(stops.read_chains(measurement)))
+    return figures_section(measurement, suite)
+
+
+def figures_section(measurement: dict, suite: str) -> str:
+    if measurement["suite"] != suite:
+        raise MachError(f"the figures of {suite} are those of {measurement['suite']}")
+    settings = ", ".join(f"{number} {name}" for name, number in measurement["settings"].items())
+    how = f"`./mach bench {suite}`: {settings}. {describe(measurement)}"
+    return "\n\n".join([f"## {SUITES[suite]}", how, *tables(report(measurement))])
+
+
+def judged_section(measurement: dict, suite: str, text: str, missed: list[str]) -> str:
+    """Of a suite that judges for itself which limits are missed."""
+    judged = "\n".join(f"- missed: {what}" for what in missed) if missed else "All limits are met."
+    heading = f"## {SUITES[suite]}\n\n`./mach bench {suite}`. {describe(measurement)}"
+    return f"{heading}\n\n```\n{text}\n```\n\n{judged}"
+
+
+def describe(measurement: dict) -> str:
+    """When, in what and where it was measured."""
+    names = []
+    for browser in measurement["browsers"]:
+        build = f" ({browser['build']} build)" if browser["build"] else ""
+        names.append(f"{browser['name']} {browser['version']}{build}")
+    machine = measurement["machine"]
+    cores = f"{machine['cores']} core{'' if machine['cores'] == 1 else 's'}"
+    return (
+        f"Measured {measurement['when'][:10]} in {' and '.join(names)} on {machine['processor']}, {cores}, "
+        f"{machine['memory'] / 2**30:.1f} GiB of memory, {machine['kernel']}; virtualised: {machine['virtualised']}."
+    )
+
+
+def tables(figures: Report) -> list[str]:
+    parts = [f"{table.caption}:\n\n{markdown(table)}" for table in (figures.limit_table(), *figures.tables)]
+    if figures.notes:
+        parts.append("\n".join(f"- {note}" for note in figures.notes))
+    return parts
+
+
+def markdown(table: Table) -> str:
+    header, *rows = [[cell.replace("|", "\\|") for cell in row] for row in table.rows]
+    rule = ["---", *("---:" for _ in header[1:])]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (header, rule, *rows))

@@ -1,0 +1,140 @@
+# This Source Code Form is subject to the terms of the Mozilla Public
+# License, v. 2.0. If a copy of the MPL was not distributed with this
+# file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+"""The sampling component under AddressSanitizer and UndefinedBehaviorSanitizer: ./mach check sanitizers.
+
+The program is tests/sanitizers: SpiderMonkey without Servo, which runs scripts of all kinds while the component takes
+samples. All of Rust is compiled with AddressSanitizer, and our C++ with both. SpiderMonkey is the one of the dev build,
+as it is: its build script is not run, and what it would have said is given to Cargo instead.
+https://doc.rust-lang.org/cargo/reference/build-scripts.html#overriding-build-scripts
+"""
+
+import json
+import os
+import tomllib
+from pathlib import Path
+
+from .. import paths, process
+from ..errors import MachError
+from ..lock import cache_lock
+from ..setup import bootstrap, toolchain
+
+PROGRAM = "sanitizer_embedding"
+ENGINE = "mozjs_sys"
+
+# Both are frontends of one LLVM interface, whose version has not changed in years; the runtime is Rust's.
+RUST_FLAGS = ("-Zsanitizer=address", "-Cforce-frame-pointers=yes")
+CXX_FLAGS = (
+    "-fsanitize=address,undefined",
+    # The engine has no run-time type information; its functions have no types beside them.
+    "-fno-sanitize=vptr,function",
+    "-fno-omit-frame-pointer",
+    "-fno-sanitize-recover=undefined",
+    "-g1",
+)
+# The engine handles WebAssembly's traps by SIGSEGV, on an alternate stack of its own; it knows where the stack is from
+# the addresses of variables, which must be on it.
+ASAN_OPTIONS = {
+    "detect_stack_use_after_return": 0,
+    "use_sigaltstack": 0,
+    "allow_user_segv_handler": 1,
+    "strict_string_checks": 1,
+    "detect_leaks": 1,
+}
+UBSAN_OPTIONS = {"print_stacktrace": 1, "halt_on_error": 1}
+
+
+def run(seconds: int):
+    """Builds the program and runs it for some seconds; MachError if anything is found."""
+    program = build()
+    environment = {
+        **os.environ,
+        "ASAN_OPTIONS": _joined(ASAN_OPTIONS),
+        "LSAN_OPTIONS": _joined({"suppressions": paths.ROOT / "tests" / "sanitizers" / "leaks.supp"}),
+        "UBSAN_OPTIONS": _joined(UBSAN_OPTIONS),
+        "ASAN_SYMBOLIZER_PATH": f"/usr/lib/llvm-{toolchain.CLANG}/bin/llvm-symbolizer",
+    }
+    process.run([str(program), str(seconds)], env=environment)
+
+
+def build() -> Path:
+    with cache_lock("check"):
+        bootstrap.ensure()
+        host = process.output(["rustc", "--print", "host-tuple"]).strip()
+        folder = paths.cache_dir() / "check"
+        folder.mkdir(parents=True, exist_ok=True)
+        config = folder / "engine.toml"
+        config.write_text(engine_config(engine_output(), host), encoding="utf-8")
+        target_dir = paths.target_dir() / "check" / "sanitizers"
+        environment = {
+            **os.environ,
+            **toolchain.build_environment(),
+            # A stable compiler knows sanitizers, too.
+            "RUSTC_BOOTSTRAP": "1",
+            "CARGO_BUILD_BUILD_DIR": str(folder / "sanitizers"),
+            "CARGO_ENCODED_RUSTFLAGS": "\x1f".join(RUST_FLAGS),
+            "CARGO_TARGET_DIR": str(target_dir),
+            # CXXFLAGS would be for the C++ of build scripts as well: components/js_profiler/build.rs asks for these.
+            "STROBE_GLUE_FLAGS": " ".join(CXX_FLAGS),
+        }
+        # With --target, build scripts and macros are compiled without sanitizers.
+        command = ["cargo", "build", "--locked", f"--target={host}", f"--config={config}", "-p", PROGRAM]
+        process.run(command, env=environment)
+    return target_dir / host / "debug" / PROGRAM
+
+
+def engine_output() -> dict:
+    """What the engine's build script has said in the dev build, which is made if it is not there."""
+    messages = []
+    command = ["cargo", "build", "--locked", "-p", "strobe", "--message-format=json-render-diagnostics"]
+    status = process.stream(command, on_line=messages.append)
+    if status != 0:
+        raise MachError(f"the dev build, whose SpiderMonkey is used, {process.describe_status(status)}")
+    for line in messages:
+        message = json.loads(line) if line.startswith("{") else {}
+        is_engine = f"/{ENGINE}-" in message.get("package_id", "") or f"#{ENGINE}@" in message.get("package_id", "")
+        if message.get("reason") == "build-script-executed" and is_engine:
+            return message
+    raise MachError(f"the dev build has no {ENGINE}")
+
+
+def engine_config(output: dict, host: str) -> str:
+    """Cargo configuration that stands for the engine's build script: what it has said, and where."""
+    out_dir = Path(output["out_dir"])
+    tree = upstream_tree(out_dir.parent / "output")
+    values = {
+        "rustc-link-lib": output["linked_libs"],
+        "rustc-link-search": output["linked_paths"],
+        "rustc-cfg": output["cfgs"],
+        "outdir": tree["outdir"],
+        "srcdir": tree["srcdir"],
+    }
+    lines = [f"[target.{host}.{links_name()}]"]
+    lines += [f"{key} = {json.dumps(value)}" for key, value in values.items()]
+    lines += [f"[target.{host}.{links_name()}.rustc-env]", f"OUT_DIR = {json.dumps(str(out_dir))}"]
+    return "\n".join(lines) + "\n"
+
+
+def links_name() -> str:
+    """What Cargo calls the library of the engine's crate."""
+    with open(paths.CARGO_CONFIG, "rb") as file:
+        tree = Path(tomllib.load(file)["patch"]["crates-io"][ENGINE]["path"])
+    with open(tree / "Cargo.toml", "rb") as file:
+        return tomllib.load(file)["package"]["links"]
+
+
+def upstream_tree(output: Path) -> dict[str, str]:
+    """What the build script says to the crates that stand on the engine: see components/mozjs_sys/hooks.patch."""
+    said = {}
+    for line in output.read_text(encoding="utf-8").splitlines():
+        for key in ("outdir", "srcdir"):
+            if line.startswith(f"cargo:{key}="):
+                said[key] = line.partition("=")[2]
+    if len(said) != 2:
+        raise MachError(f"{output}: {ENGINE} is not hooked")
+    return said
+
+
+def _joined(options: dict) -> str:
+    return ":".join(f"{name}={value}" for name, value in options.items())

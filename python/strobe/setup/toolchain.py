@@ -1,0 +1,54 @@
+# This Source Code Form is subject to the terms of the Mozilla Public
+# License, v. 2.0. If a copy of the MPL was not distributed with this
+# file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+"""The tools a build needs: which versions, where they are, and the environment they are given by."""
+
+import shutil
+
+from ..errors import MachError
+
+CLANG = "19"
+
+# Debian 12's and Ubuntu 24.04's package names, by what they are for.
+SYSTEM_PACKAGES = {
+    "the C and C++ tool chain": ("build-essential", "make", "cmake", "ninja-build", "m4", "pkg-config"),
+    f"clang {CLANG} and its linker: SpiderMonkey, our glue and bindgen must see one compiler": (
+        f"clang-{CLANG}",
+        f"libclang-{CLANG}-dev",
+        f"llvm-{CLANG}",
+        f"lld-{CLANG}",
+    ),
+    "SpiderMonkey's build system is written in Python": ("python3", "python3-venv"),
+    "fetching crates, applying hooks": ("git", "curl", "ca-certificates"),
+    "fonts and text": ("libfontconfig1-dev", "libfreetype-dev", "libharfbuzz-dev", "fonts-dejavu-core"),
+    "windows, keyboards and gamepads": (
+        "libx11-dev",
+        "libxcb1-dev",
+        "libxkbcommon-dev",
+        "libdbus-1-dev",
+        "libudev-dev",
+    ),
+    "a display, keys and a mouse for the tests of windows": ("xvfb", "xdotool"),
+    "drawing, with a graphics card or without": ("libegl1-mesa-dev", "libgles2-mesa-dev", "libgl1-mesa-dri"),
+    "cryptography and stack unwinding in Servo's dependencies": ("libssl-dev", "libunwind-dev"),
+}
+
+
+def build_environment() -> dict[str, str]:
+    """What Cargo gives to every build script: SpiderMonkey and our glue must see one compiler."""
+    return {
+        "CC": f"clang-{CLANG}",
+        "CXX": f"clang++-{CLANG}",
+        "AR": f"llvm-ar-{CLANG}",
+        "LIBCLANG_PATH": f"/usr/lib/llvm-{CLANG}/lib",
+        # The prebuilt archives hold no headers and cannot be hooked.
+        "MOZJS_FROM_SOURCE": "1",
+    }
+
+
+def valgrind() -> str:
+    found = shutil.which("valgrind")
+    if found is None:
+        raise MachError("valgrind is not installed; run `apt-get install valgrind`")
+    return found

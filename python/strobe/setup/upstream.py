@@ -1,0 +1,392 @@
+# This Source Code Form is subject to the terms of the Mozilla Public
+# License, v. 2.0. If a copy of the MPL was not distributed with this
+# file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+"""The upstream trees: published crates with our hooks applied and our files added.
+
+For every folder of components/ that holds a `hooks.patch`, the crate of that name is taken at the
+version and checksum that upstream/Cargo.lock pins, unpacked into the shared cache, hooked with
+`git apply` and completed with our other files of that folder. The generated .cargo/config.toml
+points Cargo's `[patch.crates-io]` at the trees.
+
+A tree's path holds a digest of what made it (checksum and hooks), so two checkouts that agree share
+one compiled copy, and a changed hook never meets a half-patched tree. Our own files are copied into
+the tree only where their content differs, so preparing twice does not make Cargo rebuild.
+"""
+
+import filecmp
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import tarfile
+import tempfile
+import tomllib
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from .. import paths, process
+from ..errors import MachError
+from . import toolchain
+
+HOOKS = "hooks.patch"
+LOCK = paths.ROOT / "upstream" / "Cargo.lock"
+# Raised when the way a tree is made changes, so that trees made the old way are not used.
+TREE_FORMAT = 1
+PREPARED = ".prepared"
+FETCH_TARGET = "x86_64-unknown-linux-gnu"
+
+# What preparing and Cargo leave in a tree; nobody reads a dependency's own lock file.
+NOT_SOURCE = (PREPARED, ".cargo-ok", "Cargo.lock", "target")
+
+HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)$")
+
+
+@dataclass(frozen=True)
+class UpstreamCrate:
+    """One hooked crate: where its hooks and files are, and which published crate they are for."""
+
+    folder: Path
+    name: str
+    version: str
+    checksum: str
+    # The lock file that pins it.
+    lock: Path = LOCK
+
+    @property
+    def hooks(self) -> Path:
+        return self.folder / HOOKS
+
+    @property
+    def key(self) -> str:
+        digest = hashlib.sha256()
+        for part in (str(TREE_FORMAT).encode(), self.checksum.encode(), self.hooks.read_bytes()):
+            digest.update(hashlib.sha256(part).digest())
+        return digest.hexdigest()[:12]
+
+    @property
+    def tree(self) -> Path:
+        return paths.cache_dir() / "upstream" / f"{self.name}-{self.version}-{self.key}"
+
+    def our_files(self) -> list[Path]:
+        """Our files of this folder, relative to it: each stands at the same place in the tree."""
+        return sorted(
+            path.relative_to(self.folder)
+            for path in self.folder.rglob("*")
+            if path.is_file() and path.name != HOOKS
+        )
+
+
+def pinned_packages(lock: Path = LOCK) -> dict[str, dict]:
+    """The packages of the lock file by name; of several versions the one named last (the newest)."""
+    with open(lock, "rb") as file:
+        return {package["name"]: package for package in tomllib.load(file)["package"]}
+
+
+def hooked_crates(components: Path = paths.COMPONENTS, lock: Path = LOCK) -> list[UpstreamCrate]:
+    """Every crate with hooks."""
+    return [crate_of(hooks.parent, lock) for hooks in sorted(components.glob(f"*/{HOOKS}"))]
+
+
+def crate_of(folder: Path, lock: Path = LOCK) -> UpstreamCrate:
+    """The crate that a folder of components/ is for. It is named as Servo names it: `script` is `servo-script`."""
+    pins = pinned_packages(lock)
+    candidates = [f"servo-{folder.name.replace('_', '-')}", folder.name]
+    name = next((name for name in candidates if name in pins), None)
+    if name is None:
+        raise MachError(
+            f"{paths.shown(folder)}: {paths.shown(lock)} pins no crate named {' or '.join(candidates)}; "
+            "a hooked crate's folder must be named as Servo names it"
+        )
+    package = pins[name]
+    if "checksum" not in package:
+        raise MachError(f"{paths.shown(lock)}: {name} has no checksum; only crates from the registry can be hooked")
+    return UpstreamCrate(folder, name, package["version"], package["checksum"], lock)
+
+
+def prepare(
+    report=print,
+    components: Path = paths.COMPONENTS,
+    lock: Path = LOCK,
+    cargo_config: Path = paths.CARGO_CONFIG,
+) -> bool:
+    """Makes every tree and the Cargo configuration. True if anything had to be made."""
+    changed = False
+    crates = hooked_crates(components, lock)
+    for crate in crates:
+        if not (crate.tree / PREPARED).exists():
+            report(f"preparing {crate.name} {crate.version} with {paths.shown(crate.hooks)}")
+            _make_tree(crate, crate_archive(crate, report))
+            changed = True
+        changed |= _place_our_files(crate)
+    return _write_if_changed(cargo_config, _cargo_config(crates)) or changed
+
+
+def crate_archive(crate: UpstreamCrate, report=print) -> Path:
+    """The published .crate file, from Cargo's registry cache, checked against the pinned checksum."""
+    archive = _cached_archive(crate)
+    if archive is None:
+        report("fetching Servo and its dependencies from the crate registry")
+        _fetch(crate.lock)
+        archive = _cached_archive(crate)
+    if archive is None:
+        raise MachError(f"{crate.name} {crate.version}: not in Cargo's registry cache after `cargo fetch`")
+    check_archive(crate, archive)
+    return archive
+
+
+def _fetch(lock: Path):
+    """Outside the checkout: its generated configuration, if it is there, speaks of crates that are ours."""
+    with tempfile.TemporaryDirectory() as scratch:
+        package = Path(scratch, lock.parent.name)
+        shutil.copytree(lock.parent, package)
+        process.run(["cargo", "fetch", "--locked", "--target", FETCH_TARGET], cwd=package)
+
+
+def check_archive(crate: UpstreamCrate, archive: Path):
+    """Raises MachError unless the archive is the one that the lock file pins."""
+    actual = hashlib.sha256(archive.read_bytes()).hexdigest()
+    if actual != crate.checksum:
+        raise MachError(
+            f"{crate.name} {crate.version}: checksum differs\n"
+            f"  file     {archive}\n  actual   {actual}\n  expected {crate.checksum} ({paths.shown(crate.lock)})"
+        )
+
+
+def _cached_archive(crate: UpstreamCrate) -> Path | None:
+    found = sorted(paths.cargo_home().glob(f"registry/cache/*/{crate.name}-{crate.version}.crate"))
+    return found[0] if found else None
+
+
+def _make_tree(crate: UpstreamCrate, archive: Path):
+    """Unpacks and hooks in a folder beside the final one, and renames it when all went well."""
+    tree = crate.tree
+    scratch = tree.with_name(tree.name + ".partial")
+    shutil.rmtree(scratch, ignore_errors=True)
+    shutil.rmtree(tree, ignore_errors=True)
+    try:
+        unpacked = unpack(crate, archive, scratch)
+        apply_hooks(crate.hooks, unpacked)
+        (unpacked / PREPARED).write_text(f"{crate.checksum}\n")
+        unpacked.rename(tree)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def unpack(crate: UpstreamCrate, archive: Path, folder: Path) -> Path:
+    """The pristine crate in a new folder of its name and version inside `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with tarfile.open(archive) as tar:
+        # The Debian 12 release of Python has extraction filters; an older 3.11 has not.
+        if hasattr(tarfile, "data_filter"):
+            tar.extractall(folder, filter="data")
+        else:
+            tar.extractall(folder)
+    return folder / f"{crate.name}-{crate.version}"
+
+
+def archive_files(archive: Path) -> set[str]:
+    """The files of a published crate, relative to its root."""
+    with tarfile.open(archive) as tar:
+        return {member.name.partition("/")[2] for member in tar if member.isfile()}
+
+
+@dataclass(frozen=True)
+class Hunk:
+    """One place of a hook file: the lines that go into an upstream file, and the one they replace if any."""
+
+    # The upstream file, relative to the crate's root.
+    place: str
+    # For a pure insertion (`count` 0) the 1-based line before it, else the first line replaced.
+    start: int
+    count: int
+    new_start: int
+    new_count: int
+    # The digest of the upstream neighbours, see anchor_of.
+    anchor: str
+    inserted: tuple[str, ...] = ()
+
+    @property
+    def header(self) -> str:
+        return f"@@ -{self.start},{self.count} +{self.new_start},{self.new_count} @@ at {self.anchor}"
+
+
+def read_hunks(patch: str) -> list[Hunk]:
+    """The hunks of a hook file. What a hook file may hold is checked by `./mach test-tidy`."""
+    result, place = [], None
+    for line in patch.split("\n"):
+        if line.startswith("+++ b/"):
+            place = line.removeprefix("+++ b/")
+        elif match := HUNK.match(line):
+            result.append(Hunk(place, *_hunk_numbers(match), match.group(5).removeprefix("at ")))
+        elif line.startswith("+") and result:
+            result[-1] = replace(result[-1], inserted=(*result[-1].inserted, line[1:]))
+    return result
+
+
+def _hunk_numbers(match: re.Match) -> tuple[int, int, int, int]:
+    """(old start, old count, new start, new count); a count that is not written is 1."""
+    return tuple(1 if group is None else int(group) for group in match.groups()[:4])
+
+
+def anchor_of(lines: list[str], start: int, count: int) -> str:
+    """The digest of the upstream lines beside a hunk: replaced lines, the one before, the one after."""
+    first = start if count == 0 else start - 1
+    neighbours = lines[max(first - 1, 0) : first + count + 1]
+    return hashlib.sha256("\n".join(line.strip() for line in neighbours).encode()).hexdigest()[:8]
+
+
+def apply_hooks(hooks: Path, tree: Path):
+    """Applies a hook file to an unpacked crate, or raises MachError naming the hook.
+
+    Hunks without context say where they go by line number alone, so each hunk header carries the
+    digest of its upstream neighbours, which is checked first: a hook never lands at a wrong place.
+    """
+    for hunk in read_hunks(_text(hooks)):
+        if not (tree / hunk.place).is_file():
+            raise MachError(f"{paths.shown(hooks)}: hook does not apply: {hunk.place} is not in {tree.name}")
+        found = anchor_of(_text(tree / hunk.place).split("\n"), hunk.start, hunk.count)
+        if hunk.anchor != found:
+            raise MachError(
+                f"{paths.shown(hooks)}: hook does not apply: {hunk.place} line {hunk.start} is not the line it was "
+                f"made for\n  hunk {hunk.header}\n  the neighbours' digest is now {found}; "
+                "see CONTRIBUTING.md, 'Changing a hook'"
+            )
+    command = ["git", "apply", "--unidiff-zero", "--whitespace=nowarn", str(hooks.resolve())]
+    environment = dict(os.environ, GIT_CEILING_DIRECTORIES=str(tree.resolve().parent))
+    result = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True)
+    if result.returncode != 0:
+        raise MachError(f"{paths.shown(hooks)}: hook does not apply:\n{result.stderr.strip()}")
+
+
+def place_hooks(hooks: Path, tree: Path) -> list[str]:
+    """Puts into a tree for editing the hunks whose place can be told, and names the others.
+
+    This is for moving to a new upstream version: a hunk goes where its neighbours' digest is found, at the
+    line it was made for or at the only other such line of the file.
+    """
+    unplaced = []
+    hunks = read_hunks(_text(hooks))
+    for place in dict.fromkeys(hunk.place for hunk in hunks):
+        if not (tree / place).is_file():
+            unplaced.append(f"{place}: not in {tree.name}")
+            continue
+        lines = _text(tree / place).split("\n")
+        placed = []
+        for hunk in hunks:
+            if hunk.place != place:
+                continue
+            first_line = 0 if hunk.count == 0 else 1
+            found = [at for at in range(first_line, len(lines)) if anchor_of(lines, at, hunk.count) == hunk.anchor]
+            if hunk.start in found:
+                found = [hunk.start]
+            if len(found) == 1:
+                placed.append((found[0], hunk))
+            else:
+                why = f"its neighbours stand at {len(found)} places" if found else "its neighbours are gone"
+                unplaced.append(f"{place}: {hunk.header}: {why}")
+        # From the end, so that a hunk does not move the lines of those before it.
+        for start, hunk in sorted(placed, key=lambda pair: pair[0], reverse=True):
+            first = start if hunk.count == 0 else start - 1
+            lines[first : first + hunk.count] = hunk.inserted
+        (tree / place).write_bytes("\n".join(lines).encode())
+    return unplaced
+
+
+def make_hooks(pristine: Path, edited: Path, ours: list[Path] = ()) -> str:
+    """A hook file from two trees: differences without context, headers with anchors, files sorted.
+
+    `ours` are files that we add, relative to the tree; the edited tree may hold them. Any other file that
+    stands in one tree only raises MachError: a hook changes upstream files, it does not add or remove them.
+    """
+    before, after = _sources(pristine), _sources(edited)
+    if removed := sorted(before - after):
+        raise MachError(f"{edited}: {removed[0]} is gone; a hook inserts lines, it cannot remove a file")
+    if added := sorted(after - before - set(ours)):
+        raise MachError(f"{edited}: {added[0]} is not in the upstream crate; our files go to components/")
+    output = []
+    for place in sorted(before, key=str):
+        if filecmp.cmp(pristine / place, edited / place):
+            continue
+        # The options fix what a person's own Git configuration may change.
+        command = ["git", "diff", "--no-index", "--no-color", "--no-ext-diff", "--diff-algorithm=myers"]
+        command += ["--indent-heuristic", "--text", "-U0", str(pristine / place), str(edited / place)]
+        result = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
+        if result.returncode not in (0, 1):
+            raise MachError(f"{place}: `git diff` failed:\n{result.stderr.strip()}")
+        lines = _text(pristine / place).split("\n")
+        # What stands before the first hunk are headers with this machine's paths.
+        changes = result.stdout.partition("\n@@ ")[2]
+        if changes:
+            output += [f"--- a/{place}", f"+++ b/{place}"]
+            output += [_with_anchor(line, lines) for line in ("@@ " + changes).removesuffix("\n").split("\n")]
+    return "".join(line + "\n" for line in output)
+
+
+def _with_anchor(line: str, upstream_lines: list[str]) -> str:
+    """A line of `git diff`, a hunk's header with the digest of its upstream neighbours."""
+    if not (match := HUNK.match(line)):
+        return line
+    start, count, *new = _hunk_numbers(match)
+    return Hunk("", start, count, *new, anchor_of(upstream_lines, start, count)).header
+
+
+def _sources(tree: Path) -> set[Path]:
+    files = (path.relative_to(tree) for path in tree.rglob("*") if path.is_file())
+    return {file for file in files if file.parts[0] not in NOT_SOURCE}
+
+
+def _text(path: Path) -> str:
+    """A file's text with its line endings as they are."""
+    return path.read_bytes().decode()
+
+
+def _place_our_files(crate: UpstreamCrate) -> bool:
+    """Copies our files of the folder into the tree, and removes those that are ours no more."""
+    wanted = crate.our_files()
+    record = crate.tree / PREPARED
+    checksum, *before = record.read_text().splitlines()
+    changed = False
+    for place in wanted:
+        target = crate.tree / place
+        if str(place) not in before and target.exists():
+            ours = paths.shown(crate.folder / place)
+            raise MachError(f"{ours}: {crate.name} has a file of that name; ours must not replace it")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        changed |= _write_if_changed(target, (crate.folder / place).read_bytes())
+    for place in before:
+        if Path(place) not in wanted:
+            (crate.tree / place).unlink(missing_ok=True)
+            changed = True
+    _write_if_changed(record, "\n".join([checksum, *map(str, wanted)]) + "\n")
+    return changed
+
+
+def _write_if_changed(path: Path, content: str | bytes) -> bool:
+    content = content.encode() if isinstance(content, str) else content
+    if path.exists() and path.read_bytes() == content:
+        return False
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return True
+
+
+def _cargo_config(crates: list[UpstreamCrate]) -> str:
+    lines = [
+        "# Written by ./mach bootstrap; edits are overwritten.",
+        "[build]",
+        f'build-dir = "{paths.cache_dir() / "build"}"',
+        # The walk of a stack goes through the browser's own frames to those of JavaScript.
+        'rustflags = ["-C", "force-frame-pointers=yes"]',
+        "",
+        "[env]",
+    ]
+    for name, value in toolchain.build_environment().items():
+        lines.append(f'{name} = {{ value = "{value}", force = true }}')
+    # Cargo tells the crates of two checkouts apart by the age of their files alone, and the checkouts share
+    # a build folder: each of our crates looks at this variable, and so is built anew in another checkout.
+    lines.append(f'STROBE_CHECKOUT = {{ value = "{paths.ROOT}", force = true }}')
+    lines += ["", "[patch.crates-io]"]
+    lines += [f'{crate.name} = {{ path = "{crate.tree}" }}' for crate in crates]
+    return "\n".join(lines) + "\n"

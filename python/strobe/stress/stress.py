@@ -1,0 +1,830 @@
+# This Source Code Form is subject to the terms of the Mozilla Public
+# License, v. 2.0. If a copy of the MPL was not distributed with this
+# file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+"""./mach stress: everything that may go wrong with a browser that stops its own threads, at random, for minutes.
+
+A run is a row of episodes (stress_plan.py), each a browser with pages of tests/stress, to which things are done. The
+pages post heartbeats with what they have done and found, and obey the orders that answer these.
+"""
+
+import contextlib
+import dataclasses
+import functools
+import itertools
+import json
+import os
+import queue
+import random
+import re
+import signal
+import tempfile
+import threading
+import time
+from collections import deque
+from pathlib import Path
+
+from .. import build, paths, process
+from ..bench.process_size import ProcessSize, read_size, settled_size
+from ..bench.sample_counts import LOG_FILTER, SampleCounts, read_counts
+from ..errors import MachError
+from ..run import shown_from_here
+from ..server import PageServer
+from . import stress_changes
+from .stress_browser import Browser, free_port, is_running, save_core_stacks, save_stacks
+from .stress_changes import CONFIGURATIONS, LEAST_SECONDS
+from .stress_episode import Episode, Step
+from .stress_exemptions import (
+    CRASHED,
+    EARLY_RECORDING,
+    EARLY_SIGNAL,
+    ENGINE_DID_NOT_SHUT_DOWN,
+    LOST_PAGE,
+    NO_UNWINDING,
+    OWN_END,
+    OWN_HANG,
+    SAYS,
+    UNENDED,
+    UNENDED_WORKER,
+    UNFORCED_SAMPLE,
+    UNREPEATED_LEAK,
+    Circumstances,
+    Crash,
+    Excuses,
+    Exemption,
+    denials_told,
+    read_panics,
+    said,
+    without_queries,
+)
+from .stress_plan import FEATURES, SITES, make_changes_episode, make_episode
+from .stress_report import Failure, Totals
+from .stress_watchdog import BOUND, Watchdog, read_activity
+from .stress_webdriver import Driver, Refused
+
+# Names another browser than the one that is built, as for tests/browser.
+BINARY_VARIABLE = "STROBE_BINARY"
+LARGEST_SEED = 2**32 - 1
+# Seconds between looks at the browser.
+LOOK = 0.1
+# Seconds that a browser may take to end; the shell itself gives up after 10.
+ENDING_BOUND = 8.0
+# Of what follows when it has given up.
+LAST_BOUND = 30.0
+# One that waited so long for a processor meanwhile could not have ended in time.
+STARVED = 2.0
+# Seconds in which a page that outlives a killed process must have beaten.
+KILL_BOUND = 30.0
+# Of one episode, failures that pages have found: a page can find the same one again and again.
+MOST_FAILURES = 5
+MOST_CORES_KEPT = 3
+# Orders that a page obeys without leaving.
+STAYS = ("push", "quiet")
+# What a process may hold more of, beyond what it holds more of without profilers.
+MORE_THREADS = 2
+MORE_FILES = 4
+MORE_MEMORY = 60_000  # kB
+LEAK_ATTEMPTS = 3
+# Those that end a program which is in error.
+CRASH_SIGNALS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGABRT, signal.SIGTRAP)
+# Of the page, each time that it is at work.
+LEAK_TURNS = (100, 200, 100)
+
+# The names of threads of dedicated workers begin with it.
+WORKER_THREAD = "WW:"
+SAMPLER_THREAD = "JsSampler"
+# Seconds in which it does nothing if there are no sessions: more than any interval.
+SAMPLER_REST = 2.0
+
+# What the browser says of processes of pages, or of Servo, that ends nothing.
+HARMLESS = (f"{SAYS}a page's process cannot ", f"{SAYS}Servo: ")
+# And what nothing excuses.
+FATAL = (f"{SAYS}internal error: ", f"{SAYS}the engine stopped unexpectedly")
+# Seconds by which a browser that has ended by itself may have begun with that before we saw it: the shell gives up
+# after 10, and we may have been about something else meanwhile.
+OWN_ENDING_BOUND = 15.0
+# As gdb says it.
+TERMINATED_BY = re.compile(r"Program terminated with signal (SIG[A-Z]+)")
+
+
+def stress(
+    minutes: float,
+    seed: int | None,
+    episode: int | None,
+    features: list[str],
+    release: bool,
+    profile: bool = True,
+):
+    """Runs episodes for some minutes, or one of them, and prints what was done; MachError if anything is wrong.
+
+    A feature may be one configuration of the engine's changes, alone.
+    """
+    for feature in features:
+        if feature not in FEATURES and feature not in CONFIGURATIONS:
+            there_are = f"{', '.join(FEATURES)}, and {stress_changes.FORM}"
+            raise MachError(f"--feature {feature}: there is no such feature; there are {there_are}")
+    configuration = next((CONFIGURATIONS[feature] for feature in features if feature in CONFIGURATIONS), None)
+    if configuration is not None and len(features) > 1:
+        raise MachError(f"--feature {configuration.name} is for a run of its own")
+    if episode is not None and seed is None:
+        raise MachError("--episode needs the --seed that it is of")
+    if seed is None:
+        seed = random.randint(1, LARGEST_SEED)
+    binary = find_binary(release)
+    folder = paths.target_dir() / "stress"
+    folder.mkdir(parents=True, exist_ok=True)
+    figures = folder / f"seed-{stem_of(seed, configuration.name if configuration else '')}.json"
+    what = f"episode {episode}" if episode is not None else f"{minutes:g} min"
+    print(f"stress: {what}, --seed {seed}, with {shown_from_here(binary)}")
+    totals = Totals()
+    run = Run(binary, folder, totals, profile)
+    started = time.monotonic()
+    plan = make_episode if configuration is None else functools.partial(make_changes_episode, configuration)
+    numbers = wanted_episodes(seed, features) if configuration is None else itertools.count()
+    try:
+        for number in numbers if episode is None else [episode]:
+            one = plan(seed, number)
+            left = 60 * minutes - (time.monotonic() - started)
+            if episode is None and left < (0 if configuration is None else LEAST_SECONDS):
+                break
+            if episode is None and configuration is not None:
+                one = dataclasses.replace(one, duration=min(one.duration, left))
+            run.episode(one)
+            totals.seconds = time.monotonic() - started
+            save(figures, binary, seed, totals)
+    finally:
+        totals.seconds = time.monotonic() - started
+        if configuration is not None:
+            missing = stress_changes.what_was_not_done(totals, profile)
+            totals.failures += [Failure(seed, episode or 0, configuration.name, what) for what in missing]
+        print(f"\n{totals.report(release)}\n\nThe figures are in {shown_from_here(figures)}")
+        save(figures, binary, seed, totals)
+    if configuration is not None:
+        print(stress_changes.summary(configuration, totals))
+    if totals.failures:
+        raise MachError(f"{len(totals.failures)} failures, see above")
+
+
+def wanted_episodes(seed: int, features: list[str]):
+    """The numbers of the episodes about these features, or all, for ever."""
+    number = 0
+    while True:
+        if not features or make_episode(seed, number).feature in features:
+            yield number
+        number += 1
+
+
+def stem_of(seed: int, feature: str) -> str:
+    """The beginning of the names of files: a configuration has its own."""
+    return f"{seed}-{re.sub('[:,]', '-', feature)}" if feature in CONFIGURATIONS else str(seed)
+
+
+def find_binary(release: bool) -> Path:
+    if named := os.environ.get(BINARY_VARIABLE):
+        binary = Path(named).resolve()
+        if not os.access(binary, os.X_OK):
+            raise MachError(f"{BINARY_VARIABLE}={named}: there is no such program")
+        return binary
+    return build.build(release)
+
+
+def save(place: Path, binary: Path, seed: int, totals: Totals):
+    result = {"binary": str(binary), "seed": seed, **totals.to_json()}
+    place.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+
+class Run:
+    """Episodes one after the other."""
+
+    def __init__(self, binary: Path, folder: Path, totals: Totals, profile: bool):
+        self.binary = binary
+        self.folder = folder
+        self.totals = totals
+        self.profile = profile
+        self.cores_kept = 0
+        # Of the episode that is on.
+        self.excuses = Excuses()
+
+    def episode(self, episode: Episode):
+        began = time.monotonic()
+        self.excuses = Excuses()
+        if episode.feature == "leaks":
+            failures = self.leaks(episode)
+        else:
+            failures = self.play(episode, self.profile).failures
+        if episode.short_of_memory and self.profile:
+            failures = self.without_own_hangs(episode, failures)
+        self.totals.excuse(self.excuses.hits)
+        self.totals.add({"episodes": 1})
+        self.totals.episodes[episode.feature] = self.totals.episodes.get(episode.feature, 0) + 1
+        self.totals.failures += failures
+        outcome = f"{len(failures)} failures" if failures else "ok"
+        how = " ".join(option.removeprefix("--") for option in episode.options)
+        print(f"  {episode.name}: {outcome}, {time.monotonic() - began:.0f} s, {episode.ending}; {how}")
+        for failure in failures:
+            print(failure.text(self.binary.parent.name == "release"))
+
+    def play(self, episode: Episode, profile: bool, label: str = "") -> "Play":
+        play = Play(episode, self.binary, self.folder, profile, label)
+        play.run()
+        self.totals.add(play.counts)
+        self.totals.excuse(play.excuses.hits)
+        self.totals.samples.add(play.samples)
+        for core in play.cores:
+            self.cores_kept += 1
+            if self.cores_kept > MOST_CORES_KEPT:
+                # Each may be as large as the browser was.
+                core.unlink(missing_ok=True)
+        return play
+
+    def without_own_hangs(self, episode: Episode, failures: list[Failure]) -> list[Failure]:
+        """Those that are the profilers': an engine at the end of its memory may do nothing but collect garbage."""
+        others = [failure for failure in failures if not failure.is_hang]
+        if len(others) == len(failures):
+            return failures
+        control = self.play(episode, False, "-control").failures
+        if not any(failure.is_hang for failure in control):
+            return failures
+        return others if self.excuse(OWN_HANG, episode) else failures
+
+    def excuse(self, exemption: Exemption, episode: Episode) -> bool:
+        """Uses an exemption of what plays of an episode show together."""
+        return self.excuses.take(exemption, Circumstances(episode))
+
+    def leaks(self, episode: Episode) -> list[Failure]:
+        """What a browser holds more of after a while, beside what it does without profilers.
+
+        What Servo and the allocator keep differs from run to run, so a leak is what is seen each time.
+        """
+        problems = []
+        for attempt in range(LEAK_ATTEMPTS):
+            control = self.play(episode, False, "-control")
+            measured = self.play(episode, True)
+            if control.failures or measured.failures:
+                return control.failures + measured.failures
+            problems = leaked(control.sizes, measured.sizes)
+            if not problems:
+                for _ in range(attempt):
+                    self.excuse(UNREPEATED_LEAK, episode)
+                return []
+        what = f"leak, {LEAK_ATTEMPTS} times: {'; '.join(problems)}"
+        return [Failure(episode.seed, episode.number, episode.feature, what)]
+
+
+def leaked(control: list[ProcessSize], measured: list[ProcessSize]) -> list[str]:
+    """What has grown from the first size to the last by more than in the control."""
+    problems = []
+    for name, allowed in (("threads", MORE_THREADS), ("files", MORE_FILES), ("memory", MORE_MEMORY)):
+        grown, usual = (getattr(sizes[-1], name) - getattr(sizes[0], name) for sizes in (measured, control))
+        if grown > usual + allowed:
+            unit = " kB" if name == "memory" else ""
+            problems.append(f"{name} grew by {grown}{unit}, by {usual}{unit} without profilers")
+    return problems
+
+
+def is_fatal(line: str) -> bool:
+    """Whether the browser says that a page, its main thread or the engine is no more."""
+    return CRASHED in line or line.startswith(FATAL)
+
+
+def why(lines: list[str]) -> str:
+    return f": {lines[-1]}" if lines else ""
+
+
+class Stuck(Exception):
+    """The browser hangs or has failed, so that the episode cannot go on."""
+
+
+class Play:
+    """One run of the browser by an episode's plan."""
+
+    def __init__(self, episode: Episode, binary: Path, folder: Path, profile: bool, label: str = ""):
+        self.episode = episode
+        self.binary = binary
+        self.profile = profile
+        self.stem = folder / f"{stem_of(episode.seed, episode.feature)}-{episode.number}{label}"
+        self.log = Path(f"{self.stem}.log")
+        self.core_stacks = Path(f"{self.stem}.core.txt")
+        self.failures: list[Failure] = []
+        self.counts: dict[str, int] = {"starts": 1}
+        self.samples = SampleCounts()
+        self.sizes: list[ProcessSize] = []
+        self.cores: list[Path] = []
+        self.browser: Browser | None = None
+        self.driver: Driver | None = None
+        self.lock = threading.Lock()
+        # By window: the orders that its page has not had, and when it beat last.
+        self.orders = {window: deque() for window in range(len(episode.pages))}
+        self.last_beat: dict[int, float] = {}
+        # By window: the turns that its page has done.
+        self.turns: dict[int, int] = {}
+        self.watchdogs = {window: Watchdog(f"a heartbeat of page {window}") for window in range(len(episode.pages))}
+        # The order that every page gets, again and again; and the windows whose pages have come to rest.
+        self.standing: dict | None = None
+        self.quiet = set()
+        self.settled = set()
+        self.identities: dict[str, str] = {}
+        self.last_kill: float | None = None
+        # The rest of it is known at the end.
+        self.known = Circumstances(episode, self.counts)
+        self.excuses = Excuses()
+        self.found: queue.SimpleQueue[str] = queue.SimpleQueue()
+
+    def run(self):
+        for old in self.log.parent.glob(f"{self.log.stem}.*"):
+            old.unlink()
+        with tempfile.TemporaryDirectory(prefix="strobe-stress-") as scratch:
+            hosts = Path(scratch) / "hosts"
+            hosts.write_text("".join(f"127.0.0.1 {site}\n" for site in SITES), encoding="utf-8")
+            answers = {"/beat": self.on_beat}
+            with PageServer(paths.ROOT / "tests", inbox="/nothing", answers=answers) as server:
+                self.port = int(server.origin.rpartition(":")[2])
+                self.start(Path(scratch), hosts)
+                try:
+                    with contextlib.suppress(Stuck):
+                        self.follow()
+                    self.finish()
+                finally:
+                    # Also when we are interrupted.
+                    self.browser.end()
+        if not self.failures:
+            for place in (self.log, self.core_stacks):
+                place.unlink(missing_ok=True)
+
+    def start(self, scratch: Path, hosts: Path):
+        episode = self.episode
+        command = [str(self.binary)]
+        urls = [self.url(page) for page in episode.pages]
+        self.profile_file = None
+        if episode.profile_command is not None:
+            command.append("profile")
+            self.profile_file = scratch / "profile"
+            command += [*episode.profile_command, "-o", str(self.profile_file)]
+        command += ["--headless", "--pref=dom_allow_scripts_to_close_windows=true", *episode.options]
+        # Workers may profile, too.
+        command += ["--pref=js_profiling_allow=true", "--pref=js_profiling_all_markers=true"]
+        if episode.webdriver:
+            port = free_port()
+            command.append(f"--webdriver={port}")
+            self.driver = Driver(port, self.look)
+        environment = {"HOST_FILE": str(hosts), "RUST_LOG": LOG_FILTER}
+        self.started = time.monotonic()
+        self.browser = Browser([*command, *urls], environment, self.log, scratch)
+
+    def url(self, page: str) -> str:
+        site, _, path = page.partition("/")
+        origins = json.dumps([f"http://{other}:{self.port}" for other in SITES if other != site])
+        more = f"&origins={origins.replace(' ', '')}" + ("" if self.profile else "&profile=no")
+        return f"http://{site}:{self.port}/{path}{more}"
+
+    # What the pages tell, on threads of the server
+
+    def on_beat(self, body: bytes) -> str:
+        try:
+            beat = json.loads(body)
+        except ValueError:
+            self.found.put(f"a heartbeat that is no JSON: {body[:100]!r}")
+            return "[]"
+        with self.lock:
+            if beat["identity"] not in self.identities:
+                self.identities[beat["identity"]] = beat["role"]
+                self.count("workers" if beat["role"] == "worker" else "pages")
+            for name, number in beat["counts"].items():
+                self.count(name, number)
+            for failure in beat["failures"]:
+                self.found.put(f"{failure.strip()} (in a {beat['role']}, of turn {beat['turns']})")
+            standing = [] if self.standing is None else [self.standing]
+            if beat["role"] != "page":
+                # Who opened a window may be gone.
+                return json.dumps(standing if beat["role"] == "window" else [])
+            window = int(beat["window"])
+            self.last_beat[window] = time.monotonic()
+            if beat["quiet"]:
+                self.quiet.add(window)
+            else:
+                self.turns[window] = beat["turns"]
+            if beat["settled"]:
+                self.settled.add(window)
+            orders = list(self.orders[window])
+            # What follows an order to leave is for the page that comes.
+            for at, order in enumerate(orders):
+                if order["what"] not in STAYS:
+                    orders = orders[: at + 1]
+                    break
+            for order in orders:
+                self.orders[window].popleft()
+                if order["what"] not in STAYS and self.known.left is None:
+                    self.known.left = time.time()
+            return json.dumps(orders + standing)
+
+    def count(self, name: str, number: int = 1):
+        self.counts[name] = self.counts.get(name, 0) + number
+
+    # The plan
+
+    def follow(self):
+        episode = self.episode
+        if episode.feature == "leaks":
+            self.measure_leaks()
+            return
+        if self.driver is not None:
+            self.begin_session()
+        for step in episode.steps:
+            self.wait_until(step.at)
+            self.do(step)
+        # A recording may have its own end before.
+        self.wait_until(episode.duration, or_end=episode.profile_command is not None)
+        if episode.settles:
+            self.settle()
+
+    def wait_until(self, at: float, or_end: bool = False):
+        while time.monotonic() - self.started < at:
+            if or_end and self.browser.poll() is not None:
+                return
+            self.look()
+            time.sleep(min(LOOK, max(0.0, at - (time.monotonic() - self.started))))
+
+    def look(self):
+        """Looks whether the browser is there and alive; raises Stuck if not."""
+        browser = self.browser
+        pids = browser.pids()
+        has_ended = browser.poll() is not None
+        self.take_found()
+        if has_ended or self.has_crashed():
+            raise Stuck
+        activity = read_activity(pids)
+        with self.lock:
+            last_beat = dict(self.last_beat)
+        for window, watchdog in list(self.watchdogs.items()):
+            if watchdog.last_seen != (seen := last_beat.get(window)):
+                watchdog.last_seen = seen
+                watchdog.alive()
+            verdict = watchdog.look(activity)
+            if self.may_be_lost(seen):
+                # Servo notices that when it has a message for it.
+                if watchdog.counted > KILL_BOUND:
+                    del self.watchdogs[window]
+                    if not self.excuse(LOST_PAGE):
+                        self.fail(f"page {window} has not beaten since a process was killed")
+            elif verdict is not None:
+                self.hang(verdict)
+
+    def has_crashed(self) -> bool:
+        """Whether a process of a page has; the page will not beat any more."""
+        return not self.episode.short_of_memory and any(
+            not is_running(int(core.suffix.removeprefix("."))) for core in self.browser.cores()
+        )
+
+    def may_be_lost(self, last_beat: float | None) -> bool:
+        return self.last_kill is not None and (last_beat is None or last_beat < self.last_kill + 1)
+
+    def take_found(self):
+        with contextlib.suppress(queue.Empty):
+            while True:
+                found = self.found.get_nowait()
+                if len(self.failures) < MOST_FAILURES:
+                    self.fail(found)
+
+    def excuse(self, exemption: Exemption) -> bool:
+        self.known.killed = self.browser.killed
+        return self.excuses.take(exemption, self.known)
+
+    def fail(self, what: str, saved: list[Path] = ()):
+        if what not in (failure.what for failure in self.failures):
+            places = [shown_from_here(place) for place in (*saved, self.log)]
+            episode = self.episode
+            self.failures.append(Failure(episode.seed, episode.number, episode.feature, what, places))
+
+    def hang(self, verdict: str):
+        place = Path(f"{self.stem}.stacks.txt")
+        self.judge_hang(verdict, place, save_stacks(self.browser, place))
+
+    def judge_hang(self, verdict: str, place: Path, stacks: str):
+        if not self.excuses.judge_deadlock(stacks, self.known):
+            self.fail(verdict, [place])
+        raise Stuck
+
+    def do(self, step: Step):
+        browser, arguments = self.browser, step.arguments
+        match step.what:
+            case "order":
+                order = dict(arguments["order"])
+                if "page" in order:
+                    order["url"] = self.window_url(order.pop("page"), arguments["window"])
+                with self.lock:
+                    self.orders[arguments["window"]].append(order)
+            case "signal":
+                if browser.send_if_harmless(**arguments):
+                    self.count("signals", arguments["burst"])
+            case "kill":
+                if browser.kill_content(arguments["pick"]):
+                    self.last_kill = time.monotonic()
+                    self.count("kills")
+            case "stop":
+                browser.stop(**arguments)
+                self.count("stops", len(arguments["stretches"]))
+            case "stop-thread":
+                self.count("threadStops", browser.stop_thread(**arguments))
+            case "starve":
+                browser.starve(**arguments)
+                self.count("starvations")
+            case "feed":
+                browser.feed()
+            case "record" | "end-record" | "force-sample":
+                self.do_by_driver(step)
+
+    def window_url(self, page: str, window: int) -> str:
+        """The address of a page that comes into a window, whichever site it is of."""
+        url = self.url(page)
+        return url.replace(f"window={SITES.index(page.partition('/')[0])}&", f"window={window}&")
+
+    def begin_session(self):
+        try:
+            self.driver.begin()
+        except (MachError, Refused) as error:
+            self.look()
+            self.fail(f"no WebDriver session: {error}")
+            raise Stuck from None
+
+    def do_by_driver(self, step: Step):
+        try:
+            match step.what:
+                case "record":
+                    self.driver.ask(f"start?interval={step.arguments['interval']}&")
+                case "end-record":
+                    answer = self.driver.ask("stop?")
+                    if "recording" not in answer:
+                        self.fail(f"a recording could not be stopped: {answer}")
+                        return
+                    self.count("recordings")
+                    self.driver.ask(f"forget?id={answer['recording']}&")
+                case "force-sample":
+                    if self.driver.force_sample():
+                        self.count("forcedSamples")
+                    elif not self.excuse(UNFORCED_SAMPLE):
+                        self.fail("a forced sample was refused")
+        except Refused as error:
+            self.fail(f"{step.what}: {error}")
+        except MachError as error:
+            # The browser has ended, or fails to answer.
+            self.look()
+            self.fail(f"{step.what}: {error}")
+
+    def measure_leaks(self):
+        """Sizes of the browser with everything ended, of the times that it has been at work."""
+        for turns in LEAK_TURNS:
+            self.await_turns(turns)
+            self.become_quiet()
+
+            def read(pid: int) -> ProcessSize:
+                self.look()
+                return read_size(pid)
+
+            self.sizes.append(settled_size(self.browser.pid, read=read))
+            self.await_rest_of_sampler()
+            self.do(Step(0, "order", {"window": 0, "order": {"what": "replace", "page": self.episode.pages[0]}}))
+
+    def await_turns(self, turns: int):
+        """Waits until the first page has done so much; the same pages do the same, with profilers and without."""
+        self.turns[0] = 0
+        while self.turns[0] < turns:
+            self.look()
+            time.sleep(LOOK)
+
+    def await_rest_of_sampler(self):
+        """Waits until the sampling thread sleeps: every document that began a profiler is gone. The thread itself stays
+        for as long as an event loop that was profiled does.
+        """
+        watchdog = Watchdog("the rest of the sampling thread")
+        before = None
+        while before != (switches := self.browser.switches_of(SAMPLER_THREAD)):
+            before = switches
+            rest_ends = time.monotonic() + SAMPLER_REST
+            while time.monotonic() < rest_ends:
+                self.look()
+                if verdict := watchdog.look(read_activity(self.browser.pids())):
+                    if not self.browser.switches_of(WORKER_THREAD) or not self.excuse(UNENDED_WORKER):
+                        self.hang(verdict)
+                    return
+                time.sleep(LOOK)
+
+    def settle(self):
+        """Waits until all is answered that the pages asked for."""
+        self.browser.feed()
+        self.standing = {"what": "settle"}
+        watchdogs = {window: Watchdog(f"an answer that page {window} waits for") for window in self.watchdogs}
+        while waiting := self.watchdogs.keys() - self.settled:
+            self.look()
+            activity = read_activity(self.browser.pids())
+            for window in waiting:
+                if verdict := watchdogs[window].look(activity):
+                    self.hang(verdict)
+            time.sleep(LOOK)
+        self.count("settled")
+
+    def become_quiet(self):
+        with self.lock:
+            self.quiet.clear()
+            for window, orders in self.orders.items():
+                orders.append({"what": "quiet"})
+                orders.append({"what": "replace", "url": self.url(self.episode.pages[window]) + "&quiet=yes"})
+        watchdog = Watchdog("the end of all that the pages began")
+        while not self.quiet:
+            self.look()
+            if verdict := watchdog.look(read_activity(self.browser.pids())):
+                self.hang(verdict)
+            time.sleep(LOOK)
+
+    # The end
+
+    def finish(self):
+        browser, known = self.browser, self.known
+        # All that there are, before they go.
+        browser.pids()
+        known.was_ready = bool(self.last_beat)
+        status = browser.poll()
+        has_ended = status is not None
+        try:
+            if has_ended:
+                known.ending = time.time() - OWN_ENDING_BOUND
+            elif not self.has_crashed():
+                status = self.end_browser()
+        except Stuck:
+            pass
+        finally:
+            if known.ending is None:
+                known.ending = time.time()
+            browser.end()
+        known.killed = browser.killed
+        known.lost_all_pages = all(self.may_be_lost(self.last_beat.get(window)) for window in self.orders)
+        self.take_found()
+        self.await_processes()
+        log = self.read_output()
+        excused = self.judge_panics(log)
+        has_aborted, crashes = self.judge_crashes(log, excused)
+        explained, unexplained = self.judge_said(log, excused)
+        if has_ended:
+            self.check_own_end(status, explained, unexplained, has_aborted)
+        elif status is not None:
+            self.check_status(status, explained, unexplained, has_aborted)
+        if status in (None, 0) and (fatal := [line for line in unexplained if is_fatal(line)]):
+            self.fail(fatal[0])
+        for what in crashes:
+            self.fail(what, [self.core_stacks])
+        self.read_samples(log)
+        if self.profile_file is not None and not self.failures:
+            self.check_profile()
+
+    def end_browser(self) -> int:
+        """Ends it as the plan says, and waits for that."""
+        browser, ending = self.browser, self.episode.ending
+        self.known.ending = time.time()
+        browser.feed()
+        if self.episode.profile_command is not None:
+            # Closed by its page it is for who records it to end.
+            browser.send("SIGINT" if ending == "close" else ending)
+        elif self.driver is not None and ending == "close":
+            self.driver.attend = self._attend_end
+            try:
+                self.driver.command("DELETE", f"/session/{self.driver.session}/servo/shutdown", None)
+            except (MachError, Refused):
+                # It has ended before its answer, or there is no session.
+                browser.send("SIGTERM")
+        elif ending == "close" and self.last_kill is None:
+            self.standing = {"what": "close"}
+        else:
+            browser.send("SIGTERM" if ending == "close" else ending)
+        closes = ending == "close" and self.driver is None and self.episode.profile_command is None
+        bound = BOUND if closes else ENDING_BOUND if self.last_kill is None else LAST_BOUND
+        watchdog = Watchdog("the end of the browser", bound=bound)
+        place = Path(f"{self.stem}.stacks.txt")
+        stacks = None
+        while (status := browser.poll()) is None:
+            if verdict := watchdog.look(read_activity(browser.pids())):
+                if stacks is not None:
+                    self.judge_hang(verdict, place, stacks)
+                stacks = save_stacks(browser, place)
+                watchdog = Watchdog("the end of the browser, for the second time", bound=LAST_BOUND)
+            time.sleep(LOOK / 2)
+        self.known.was_starved = stacks is None and watchdog.elapsed - watchdog.counted >= STARVED
+        return status
+
+    def _attend_end(self):
+        if self.browser.poll() is not None:
+            raise MachError("the browser has ended")
+
+    def await_processes(self):
+        browser = self.browser
+        deadline = time.monotonic() + LAST_BOUND
+        while (left := browser.left_behind()) and time.monotonic() < deadline:
+            time.sleep(LOOK)
+        if left:
+            self.fail(f"processes of pages outlive the browser: {left}")
+
+    def read_output(self) -> str:
+        return self.log.read_text(encoding="utf-8", errors="replace")
+
+    def judge_panics(self, log: str) -> list[str]:
+        """The panics of threads that are excused; the others are failures."""
+        excused = []
+        for panic in read_panics(log):
+            if problem := self.excuses.judge_panic(panic, self.known):
+                self.fail(problem)
+            else:
+                excused.append(panic.text)
+        return excused
+
+    def judge_crashes(self, log: str, excused: list[str]) -> tuple[bool, list[str]]:
+        """Whether the crash of the browser's own process is excused, and the failures that cores show."""
+        browser = self.browser
+        told = [*denials_told(log), *(text for text in excused if NO_UNWINDING.match(text))]
+        crashes = {}
+        # The kernel has written them when the process is gone.
+        for core in browser.cores():
+            pid = int(core.suffix.removeprefix("."))
+            stack = save_core_stacks(self.binary, core, self.core_stacks)
+            by = TERMINATED_BY.search(stack)
+            crashes[pid] = (Crash(pid, getattr(signal, by[1], 0) if by else 0, stack), core)
+        own = -browser.process.returncode
+        if own in CRASH_SIGNALS:
+            # There may be no core.
+            crash, core = crashes.get(browser.pid, (Crash(browser.pid, own, ""), None))
+            crashes[browser.pid] = (dataclasses.replace(crash, signal=own), core)
+        has_aborted, failures = False, []
+        for crash, core in crashes.values():
+            if self.excuses.judge_crash(crash, told, self.known):
+                has_aborted |= crash.pid == browser.pid
+                if core is not None:
+                    core.unlink()
+                continue
+            self.count("crashes")
+            if core is not None:
+                self.cores.append(core)
+                failures.append(f"crash of process {crash.pid}, see {core}\n{crash.stack}")
+        return has_aborted, failures
+
+    def judge_said(self, log: str, excused: list[str]) -> tuple[list[str], list[str]]:
+        """What the browser says went wrong: what is excused, and what is not."""
+        explained, unexplained = [], []
+        for line in said(log):
+            page, crashed, reason = line.partition(CRASHED)
+            if crashed:
+                is_excused = self.excuses.judge_page_crash(without_queries(reason), excused, self.known)
+            elif ENGINE_DID_NOT_SHUT_DOWN in line:
+                is_excused = any(self.excuse(exemption) for exemption in UNENDED)
+            elif line.startswith(HARMLESS):
+                continue
+            else:
+                is_excused = False
+            (explained if is_excused else unexplained).append(line)
+        return explained, unexplained
+
+    def check_own_end(self, status: int, explained: list[str], unexplained: list[str], has_aborted: bool):
+        """The browser may end by itself when it has no pages any more, or what it records has ended."""
+        is_expected = has_aborted or status == 0 or (status == 1 and explained and not unexplained)
+        if self.episode.profile_command is None:
+            is_expected = is_expected and self.excuse(OWN_END)
+        if not is_expected:
+            what = process.describe_status(status) if status else "ended"
+            self.fail(f"the browser {what} by itself{why(unexplained)}")
+
+    def check_status(self, status: int, explained: list[str], unexplained: list[str], has_aborted: bool):
+        """The status with which the browser ends when it is told to."""
+        episode = self.episode
+        by_kill = episode.ending == "SIGKILL"
+        is_expected = has_aborted or status == (-signal.SIGKILL if by_kill else 0)
+        if by_kill and episode.profile_command is not None:
+            # It may have ended before.
+            is_expected = is_expected or status == 0
+        if not is_expected and status == 1 and not unexplained:
+            is_expected = explained or self.excuse(EARLY_SIGNAL)
+        if not is_expected and status in (-signal.SIGHUP, -signal.SIGINT, -signal.SIGTERM):
+            is_expected = self.excuse(EARLY_SIGNAL)
+        if not is_expected and status == 1 and not any(is_fatal(line) for line in unexplained):
+            is_expected = self.excuse(EARLY_RECORDING)
+        if not is_expected:
+            self.fail(f"the browser {process.describe_status(status)}{why(unexplained)}")
+
+    def read_samples(self, log: str):
+        """The sampler's counts."""
+        for line in log.splitlines():
+            if counts := read_counts(line):
+                self.samples.add(counts)
+
+    def check_profile(self):
+        """Whether another run of the program can read the recording."""
+        if self.episode.ending == "SIGKILL" or not self.known.was_ready:
+            return
+        files = [self.profile_file, *sorted(self.profile_file.parent.glob("profile*"))]
+        file = next((file for file in files if file.is_file()), None)
+        if file is None:
+            self.fail("strobe profile has written no file")
+            return
+        form = next(option for option in self.episode.profile_command if option.startswith("--format="))
+        command = [str(self.binary), "convert", f"--from={form.partition('=')[2]}", str(file), "-", "--to=collapsed"]
+        self.count("recordings")
+        if process.output(command) is None:
+            kept = Path(f"{self.stem}.profile")
+            kept.write_bytes(file.read_bytes())
+            self.fail(f"strobe profile has written what `strobe convert` cannot read, in {kept}")
+

@@ -1,0 +1,333 @@
+# This Source Code Form is subject to the terms of the Mozilla Public
+# License, v. 2.0. If a copy of the MPL was not distributed with this
+# file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+"""A browser under stress: its processes, what is done to them from outside, and what is left when they fail."""
+
+import contextlib
+import ctypes
+import os
+import re
+import resource
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from .. import build, process, process_tree
+
+# The sampler takes the last real-time signal that nobody uses.
+SAMPLER_SIGNAL = signal.SIGRTMAX
+# Seconds that gdb may take to read the stacks of one process.
+DEBUGGER_BOUND = 300.0
+CORE_PATTERN = Path("/proc/sys/kernel/core_pattern")
+# In /proc/PID/task/TID/status.
+SLEEPS = re.compile(r"^voluntary_ctxt_switches:\s+(\d+)$", re.MULTILINE)
+
+# <linux/ptrace.h>, <linux/wait.h>, <sys/prctl.h>
+PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH = 0x4206, 0x4207, 17
+PTRACE_EVENT_STOP = 128
+WAIT_ALL = 0x40000000
+PR_SET_PDEATHSIG = 1
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class Browser:
+    """A started browser and the processes that it has started."""
+
+    def __init__(self, command: list[str], environment: dict[str, str], output: Path, folder: Path):
+        # Of processes that had the same ids before.
+        self._old_cores = old_cores()
+        self._output = open(output, "wb")
+        self.process = process.start(
+            command,
+            env={**build.browser_environment(), **environment},
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=self._output,
+            stderr=self._output,
+            # Ctrl-C is for us, who then end all of them.
+            start_new_session=True,
+            preexec_fn=_before_start,
+        )
+        self.pid = self.process.pid
+        # All that there have been.
+        self.seen = {self.pid}
+        self.killed = set()
+        self._spinners = []
+
+    def pids(self) -> list[int]:
+        """Its processes, the browser's own first."""
+        pids = [self.pid, *children(self.pid)]
+        self.seen.update(pids)
+        return pids
+
+    def content_pids(self) -> list[int]:
+        return self.pids()[1:]
+
+    def poll(self) -> int | None:
+        return self.process.poll()
+
+    def end(self):
+        """Ends whatever is left of it, at once."""
+        self.feed()
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGCONT)
+            os.killpg(self.pid, signal.SIGKILL)
+        self.process.wait()
+        self._output.close()
+
+    def left_behind(self) -> list[int]:
+        """Processes that outlive it."""
+        return [pid for pid in self.seen if pid != self.pid and is_running(pid)]
+
+    # From outside
+
+    def send(self, name: str):
+        """A signal to the browser's own process."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, getattr(signal, name))
+
+    def send_if_harmless(self, name: str, pick: float, thread: bool, burst: int) -> bool:
+        """A signal that the process it goes to ignores or handles; says whether there was one."""
+        pid = _picked(self.pids(), pick)
+        number = SAMPLER_SIGNAL if name == "SAMPLER" else getattr(signal, name)
+        with contextlib.suppress(OSError):
+            by_default = name in ("SIGCHLD", "SIGWINCH", "SIGCONT", "SIGURG")
+            if not by_default and not handles(pid, number):
+                return False
+            for i in range(burst):
+                if thread:
+                    threads = threads_of(pid)
+                    _libc.tgkill(pid, _picked(threads, (pick * 997 + i * 0.618) % 1), int(number))
+                else:
+                    os.kill(pid, number)
+            return True
+        return False
+
+    def kill_content(self, pick: float) -> bool:
+        """As the kernel does when it is out of memory."""
+        pids = self.content_pids()
+        if not pids:
+            return False
+        pid = _picked(pids, pick)
+        self.killed.add(pid)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+        return True
+
+    def stop(self, stretches: list[float], pick: float | None):
+        """Stops one process or all, and lets it go on after each stretch of so many seconds."""
+        pids = self.pids() if pick is None else [_picked(self.pids(), pick)]
+        for stretch in stretches:
+            for number, pause in ((signal.SIGSTOP, stretch), (signal.SIGCONT, stretch / 2)):
+                for pid in pids:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, number)
+                time.sleep(pause)
+
+    def stop_thread(self, seconds: float, pick: float) -> bool:
+        """Stops one thread, as a debugger does, while the others run."""
+        pid = _picked(self.pids(), pick)
+        with contextlib.suppress(OSError):
+            # The first is the one that we wait for ourselves.
+            threads = [task for task in threads_of(pid) if task != pid]
+            return bool(threads) and hold_thread(_picked(threads, pick * 997 % 1), seconds)
+        return False
+
+    def starve(self, spinners: int, nice: int, one_core: bool):
+        """Lets other programs take the processors, until `feed`."""
+        core = {min(os.sched_getaffinity(0))}
+        for _ in range(spinners):
+            spinner = subprocess.Popen(
+                [sys.executable, "-c", "while True: pass"], preexec_fn=_die_with_parent, start_new_session=True
+            )
+            self._spinners.append(spinner)
+            if one_core:
+                os.sched_setaffinity(spinner.pid, core)
+        for pid in self.pids():
+            with contextlib.suppress(OSError):
+                for task in threads_of(pid):
+                    with contextlib.suppress(OSError):
+                        if one_core:
+                            os.sched_setaffinity(task, core)
+                        if nice:
+                            os.setpriority(os.PRIO_PROCESS, task, nice)
+
+    def feed(self):
+        for spinner in self._spinners:
+            spinner.kill()
+            spinner.wait()
+        if self._spinners:
+            cores = range(os.cpu_count() or 1)
+            for pid in self.pids():
+                with contextlib.suppress(OSError):
+                    for task in threads_of(pid):
+                        with contextlib.suppress(OSError):
+                            os.sched_setaffinity(task, cores)
+        self._spinners = []
+
+    # What is left of it
+
+    def switches_of(self, beginning: str) -> dict[int, int]:
+        """How often each thread whose name begins so has gone to sleep, by its id."""
+        switches = {}
+        for pid in self.pids():
+            with contextlib.suppress(OSError):
+                for task in threads_of(pid):
+                    with contextlib.suppress(OSError):
+                        status = Path(f"/proc/{pid}/task/{task}/status").read_text()
+                        if status.startswith(f"Name:\t{beginning}"):
+                            switches[task] = int(SLEEPS.search(status)[1])
+        return switches
+
+    def cores(self) -> list[Path]:
+        """Of its processes that crashed."""
+        places = [place for pid in self.seen if (place := core_of(pid)) is not None]
+        return sorted(place for place in places if place.exists() and place not in self._old_cores)
+
+
+def core_of(pid: int | str) -> Path | None:
+    """Where the kernel writes the core of a process, if it writes it to a file with the process id in its name."""
+    pattern = CORE_PATTERN.read_text(encoding="utf-8").strip() if CORE_PATTERN.exists() else ""
+    if not pattern.startswith("/") or "%p" not in pattern or "%" in pattern.replace("%p", ""):
+        return None
+    return Path(pattern.replace("%p", str(pid)))
+
+
+def old_cores() -> set[Path]:
+    place = core_of("*")
+    return set() if place is None else set(place.parent.glob(place.name))
+
+
+def _before_start():
+    # One that we were started to ignore would be lost while the browser has no handler of its own yet.
+    for ending in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        signal.signal(ending, signal.SIG_DFL)
+    _die_with_parent()
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+
+
+def _die_with_parent():
+    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def _picked(items: list, pick: float):
+    return items[int(pick * len(items))]
+
+
+def threads_of(pid: int) -> list[int]:
+    """In the order of their ids. The process may have ended: an OSError."""
+    return sorted(int(task) for task in os.listdir(f"/proc/{pid}/task"))
+
+
+def children(pid: int) -> list[int]:
+    found = []
+    with contextlib.suppress(OSError):
+        for task in threads_of(pid):
+            with contextlib.suppress(OSError):
+                found += map(int, Path(f"/proc/{pid}/task/{task}/children").read_text(encoding="utf-8").split())
+    return sorted(found)
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return process_tree.read_stat(pid)[0] not in ("Z", "X")
+    except OSError:
+        return False
+
+
+def handles(pid: int, number: int) -> bool:
+    """Whether a process handles or ignores a signal."""
+    masks = {}
+    for line in Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines():
+        name, _, value = line.partition(":")
+        if name in ("SigIgn", "SigCgt"):
+            masks[name] = int(value, 16)
+    return bool((masks["SigIgn"] | masks["SigCgt"]) >> (number - 1) & 1)
+
+
+def hold_thread(thread: int, seconds: float) -> bool:
+    """Stops a thread for some time by ptrace; a signal that comes first is given to it."""
+    ptrace = _libc.ptrace
+    ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+    if ptrace(PTRACE_SEIZE, thread, None, None) != 0:
+        return False
+    pending = 0
+    if ptrace(PTRACE_INTERRUPT, thread, None, None) == 0:
+        with contextlib.suppress(ChildProcessError):
+            _, status = os.waitpid(thread, WAIT_ALL)
+            if not os.WIFSTOPPED(status):
+                # It has ended.
+                return False
+            if status >> 16 != PTRACE_EVENT_STOP:
+                pending = os.WSTOPSIG(status)
+        time.sleep(seconds)
+    if ptrace(PTRACE_DETACH, thread, None, pending) != 0:
+        # It was killed meanwhile, and until its end is taken note of its process has none.
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(thread, WAIT_ALL)
+    return True
+
+
+def save_stacks(browser: Browser, place: Path, debugger: str | None = shutil.which("gdb")) -> str:
+    """Writes what all threads of the browser are at, and gives it."""
+    parts = []
+    for pid in browser.pids():
+        parts.append(f"process {pid}\n")
+        if debugger is None:
+            parts.append(_kernel_stacks(pid))
+            continue
+        commands = ["-ex", "set pagination off", "-ex", "thread apply all backtrace 60"]
+        parts.append(_output([debugger, "-batch", "-nx", *commands, "-p", str(pid)]))
+        # A debugger that took too long was killed, and has left the process stopped.
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
+    text = "".join(parts)
+    place.write_text(text, encoding="utf-8")
+    return text
+
+
+def save_core_stacks(binary: Path, core: Path, place: Path, debugger: str | None = shutil.which("gdb")) -> str:
+    """Writes the stacks of a crashed process, and gives the first lines of the thread that crashed."""
+    if debugger is None:
+        return ""
+    commands = ["-ex", "set pagination off", "-ex", "backtrace 40", "-ex", "info registers", "-ex", "x/12i $pc-24"]
+    commands += ["-ex", "thread apply all backtrace 30"]
+    text = _output([debugger, "-batch", "-nx", *commands, str(binary), str(core)])
+    with place.open("a", encoding="utf-8") as file:
+        file.write(f"{core}\n{text}\n")
+    lines = [line for line in text.splitlines() if line.startswith(("#", "Program terminated"))]
+    return "\n".join(lines[:16])
+
+
+def _output(command: list[str]) -> str:
+    try:
+        result = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=DEBUGGER_BOUND)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"{error}\n"
+    return result.stdout + result.stderr[-2000:]
+
+
+def _kernel_stacks(pid: int) -> str:
+    lines = []
+    with contextlib.suppress(OSError):
+        for task in threads_of(pid):
+            facts = []
+            for name in ("comm", "wchan", "syscall"):
+                with contextlib.suppress(OSError):
+                    facts.append(Path(f"/proc/{pid}/task/{task}/{name}").read_text(errors="replace").strip())
+            lines.append(f"  thread {task}: {', '.join(facts)}")
+    return "\n".join(lines) + "\n"
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]

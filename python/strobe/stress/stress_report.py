@@ -1,0 +1,120 @@
+# This Source Code Form is subject to the terms of the Mozilla Public
+# License, v. 2.0. If a copy of the MPL was not distributed with this
+# file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+"""What a stress run has done and found."""
+
+from dataclasses import asdict, dataclass, field
+
+from ..bench.sample_counts import SampleCounts
+from ..table import text_table
+from .stress_exemptions import EXEMPTIONS
+from .stress_watchdog import HANG
+
+# By their keys in what tests/stress posts and stress.py counts.
+ROWS = {
+    "episodes": "episodes",
+    "starts": "browsers started",
+    "pages": "documents",
+    "ordersObeyed": "navigations",
+    "settled": "episodes that came to rest",
+    "windowsOpened": "windows opened",
+    "windowsClosed": "windows closed",
+    "framesAdded": "frames added",
+    "framesRemoved": "frames removed",
+    "workers": "workers that ran",
+    "workersTerminated": "workers terminated",
+    "workersClosed": "workers that closed themselves",
+    "turns": "turns of event loops",
+    "programs": "programs made",
+    "profilersStarted": "profilers started",
+    "profilersStopped": "profilers stopped",
+    "profilersAbandoned": "profilers abandoned",
+    "profilersRefused": "profilers refused",
+    "buffersFull": "buffers full",
+    "entries": "timeline entries",
+    "samples": "samples in traces",
+    "samplesWithStack": "samples with a stack",
+    "samplesInGC": "samples in a collection of garbage",
+    "falseEdges": "samples with a false edge",
+    "checkedReads": "values read while the engine changed",
+    "wrongValues": "values that were wrong",
+    "recordings": "engine recordings",
+    "forcedSamples": "forced samples",
+    "kills": "processes of pages killed",
+    "signals": "signals from outside",
+    "stops": "stops of processes",
+    "threadStops": "stops of single threads",
+    "starvations": "starvations",
+    "crashes": "crashes",
+}
+
+
+@dataclass
+class Failure:
+    """Something that is wrong, and how to see it again."""
+
+    seed: int
+    episode: int
+    feature: str
+    what: str
+    # Files that say more.
+    saved: list[str] = field(default_factory=list)
+
+    @property
+    def is_hang(self) -> bool:
+        return self.what.startswith(HANG)
+
+    def command(self, release: bool) -> str:
+        # An episode of one configuration alone is of no plan.
+        feature = f" --feature {self.feature}" if ":" in self.feature else ""
+        more = f"{feature}{' --release' if release else ''}"
+        return f"./mach stress --seed {self.seed} --episode {self.episode}{more}"
+
+    def text(self, release: bool) -> str:
+        lines = [f"seed {self.seed}, episode {self.episode} ({self.feature}): {self.what}"]
+        lines += [f"  saved: {place}" for place in self.saved]
+        return "\n".join([*lines, f"  again: {self.command(release)}"])
+
+
+@dataclass
+class Totals:
+    counts: dict[str, int] = field(default_factory=dict)
+    # Of sessions that ended in order, as the browser logs them.
+    samples: SampleCounts = field(default_factory=SampleCounts)
+    seconds: float = 0.0
+    episodes: dict[str, int] = field(default_factory=dict)
+    failures: list[Failure] = field(default_factory=list)
+    # How often each exemption was used, by its name.
+    exemptions: dict[str, int] = field(default_factory=lambda: {exemption.name: 0 for exemption in EXEMPTIONS})
+
+    def add(self, counts: dict[str, int]):
+        for name, number in counts.items():
+            self.counts[name] = self.counts.get(name, 0) + number
+
+    def excuse(self, hits: dict[str, int]):
+        for name, number in hits.items():
+            self.exemptions[name] += number
+
+    def report(self, release: bool) -> str:
+        rows = [["what", "number"]]
+        rows += [[text, str(self.counts.get(name, 0))] for name, text in ROWS.items()]
+        parts = [text_table(rows, left=(0,))]
+        rows = [["exemption", "number", "only"]]
+        rows += [[one.name, str(self.exemptions[one.name]), one.state.text] for one in EXEMPTIONS]
+        parts.append(text_table(rows, left=(0, 2)))
+        reasons = [f"{one.name}: {one.reason}" for one in EXEMPTIONS if self.exemptions[one.name]]
+        parts += ["\n".join(reasons)] if reasons else []
+        sampler = self.samples
+        shares = ", ".join(
+            f"{getattr(sampler, name)} {name} ({sampler.share(name):.3f} %)"
+            for name in ("missed", "collecting", "unwalkable", "truncated")
+        )
+        parts.append(f"Samples of sessions that ended in order: {sampler.taken} taken, {shares}.")
+        features = ", ".join(f"{name} {number}" for name, number in sorted(self.episodes.items()))
+        parts.append(f"Episodes: {features or 'none'}; {self.seconds / 60:.1f} min.")
+        parts += [failure.text(release) for failure in self.failures]
+        return "\n\n".join(parts)
+
+    def to_json(self) -> dict:
+        return asdict(self)
