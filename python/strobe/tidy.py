@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import commands, paths, process
+from . import commands, npm, paths, process
 from .errors import MachError
 from .lock import cache_lock
 from .setup import bootstrap, upstream, workspace
@@ -34,6 +34,7 @@ EDITION = "2024"
 LONGEST_PYTHON_LINE = 120
 # From PyPI.
 RUFF = "ruff==0.17.6"
+ESLINT = paths.ROOT / "tests" / "eslint"
 # Shell first, Python after: see its first lines.
 PYTHON_PROGRAMS = ("mach",)
 
@@ -63,6 +64,10 @@ class Problem:
         return f"{self.file}:{self.line}: {self.what}"
 
 
+class Skipped(Exception):
+    """A check cannot be made here, and why."""
+
+
 def test_tidy() -> Tally:
     """Runs every check on the repository; a check is one test."""
     with cache_lock("test-tidy"):
@@ -74,6 +79,9 @@ def test_tidy() -> Tally:
                 for problem in problems:
                     print(problem)
                 failure = f"{len(problems)} problem{'s' if len(problems) > 1 else ''}" if problems else None
+            except Skipped as reason:
+                tally.skip(f"tidy: {name}: {reason}")
+                continue
             except MachError as error:
                 print(error)
                 failure = "could not be checked"
@@ -324,6 +332,29 @@ def python_lints(root: Path) -> Iterable[Problem]:
     ]
 
 
+def javascript_lints(root: Path) -> Iterable[Problem]:
+    """What tests/eslint has eslint look for."""
+    files = [str(file) for file in our_files(root) if file.suffix in (".js", ".mjs")]
+    if not files:
+        return []
+    try:
+        npm.check_node()
+    except MachError as error:
+        raise Skipped(str(error)) from None
+    tool = npm.install(ESLINT)
+    command = ["node", str(tool / "node_modules" / "eslint" / "bin" / "eslint.js"), "--format", "json"]
+    command += ["--config", str(tool / "eslint.config.mjs"), *files]
+    result = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    # 1 is that there are problems.
+    if result.returncode not in (0, 1):
+        raise MachError(f"eslint failed with status {result.returncode}:\n{result.stderr.strip()}")
+    return [
+        Problem(_relative(file["filePath"], root), found.get("line", 1), f"{found['ruleId']}: {found['message']}")
+        for file in json.loads(result.stdout)
+        for found in file["messages"]
+    ]
+
+
 def clippy(root: Path) -> Iterable[Problem]:
     """Without --no-deps the hooked upstream crates would be linted too: Cargo takes them for local ones."""
     command = ["cargo", "clippy", "--locked", "--no-deps", "--all-targets", "--message-format=json"]
@@ -362,5 +393,6 @@ CHECKS = {
     "commands in documents": documented_commands,
     "links of documents": links_of_documents,
     "ruff": python_lints,
+    "eslint": javascript_lints,
     "clippy": clippy,
 }

@@ -61,6 +61,24 @@ class FixtureTest(unittest.TestCase):
             "lints.py:8: B006: Do not use mutable data structures for argument defaults",
         )
 
+    def test_javascript_lints(self):
+        self.check(
+            tidy.javascript_lints,
+            "unused.js:6: no-unused-vars: 'left' is assigned a value but never used. "
+            "Allowed unused vars must match /^_/u.",
+        )
+
+    def test_without_node_javascript_is_not_linted_and_that_is_counted(self):
+        with mock.patch("strobe.npm.check_node", side_effect=MachError("no node")):
+            with self.assertRaisesRegex(tidy.Skipped, "^no node$"):
+                list(tidy.javascript_lints(FIXTURES / "javascript_lints"))
+        with (
+            mock.patch.dict(tidy.CHECKS, {"eslint": mock.Mock(side_effect=tidy.Skipped("no node"))}, clear=True),
+            mock.patch("strobe.setup.bootstrap.ensure"),
+        ):
+            tally = tidy.test_tidy()
+        self.assertEqual((tally.passed, tally.failures, tally.skipped), (0, [], ["tidy: eslint: no node"]))
+
     def test_licence_headers(self):
         self.check(
             tidy.licence_headers,

@@ -7,7 +7,7 @@
 // The menu that saves the recording that is shown. The browser writes the file.
 strobe.save = (() => {
   const { state } = strobe;
-  const { element, button, byId } = strobe.dom;
+  const { element, byId } = strobe.dom;
   const FORMATS = [
     ["firefox", "Firefox Profiler", "opens at profiler.firefox.com"],
     ["speedscope", "speedscope", "all event loops"],

@@ -9,6 +9,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
+from strobe import npm, tidy
 from strobe.checks import formats
 from strobe.errors import MachError
 
@@ -22,7 +23,7 @@ class NodeTest(unittest.TestCase):
                 program.write_text(f"#!/bin/sh\necho {text}\n")
                 program.chmod(0o755)
             with mock.patch.dict(os.environ, PATH=folder):
-                formats.check_node()
+                npm.check_node()
 
     def test_a_new_one(self):
         self.check(node="v18.20.4", npm="9.2.0")
@@ -49,24 +50,24 @@ class InstallTest(unittest.TestCase):
             (scripts / "package-lock.json").write_text("{}")
             cache = {"STROBE_CACHE_DIR": str(Path(scratch, "cache"))}
             with (
-                mock.patch.object(formats, "SCRIPTS", scripts),
                 mock.patch.dict(os.environ, cache),
                 mock.patch("strobe.process.run") as run,
             ):
-                folder = formats.install()
+                folder = npm.install(scripts)
                 (scripts / "check.mjs").write_text("2")
-                formats.install()
+                npm.install(scripts)
                 self.assertEqual((folder / "check.mjs").read_text(), "2")
                 self.assertEqual(run.call_count, 1)
                 (scripts / "package-lock.json").write_text("{ }")
                 run.side_effect = MachError("no network")
                 for _ in range(2):
                     with self.assertRaises(MachError):
-                        formats.install()
+                        npm.install(scripts)
                 self.assertEqual(run.call_count, 3)
 
     def test_versions_are_exact(self):
-        packages = json.loads((formats.SCRIPTS / "package.json").read_text())
-        locked = json.loads((formats.SCRIPTS / "package-lock.json").read_text())["packages"]
-        for name, version in packages["dependencies"].items():
-            self.assertEqual(locked[f"node_modules/{name}"]["version"], version)
+        for folder in (formats.SCRIPTS, tidy.ESLINT):
+            packages = json.loads((folder / "package.json").read_text())
+            locked = json.loads((folder / "package-lock.json").read_text())["packages"]
+            for name, version in packages["dependencies"].items():
+                self.assertEqual(locked[f"node_modules/{name}"]["version"], version)
