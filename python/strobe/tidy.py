@@ -339,9 +339,9 @@ def javascript_lints(root: Path) -> Iterable[Problem]:
         return []
     try:
         npm.check_node()
+        tool = npm.install(ESLINT)
     except MachError as error:
-        raise Skipped(str(error)) from None
-    tool = npm.install(ESLINT)
+        raise Skipped(str(error).splitlines()[0]) from None
     command = ["node", str(tool / "node_modules" / "eslint" / "bin" / "eslint.js"), "--format", "json"]
     command += ["--config", str(tool / "eslint.config.mjs"), *files]
     result = subprocess.run(command, cwd=root, capture_output=True, text=True)
