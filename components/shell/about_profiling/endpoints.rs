@@ -501,7 +501,7 @@ mod tests {
             (
                 "save?id=ID&format=trace&path=FOLDER/a&eventLoop=2",
                 400,
-                &["eventLoop=2", "there are 2"],
+                &["eventLoop=2", "has 2 event loops"],
             ),
             (
                 "save?id=ID&format=firefox&path=FOLDER/none/a",
