@@ -298,7 +298,7 @@ fn what_goes_wrong_is_said_and_what_was_recorded_is_kept() {
     fails(
         &["--until-js", "rounds >", "-o", &file, &busy],
         1,
-        &["--until-js rounds >", "no expression"],
+        &["--until-js rounds >", "not a valid JavaScript expression"],
     );
     // A file that can be opened, and written to only so far.
     let output = fails(
