@@ -17,6 +17,6 @@ pub struct SessionOptions {
     pub max_buffer_size: u32,
     /// Which markers its samples may have.
     pub markers: MarkerFilter,
-    /// Whether it is paused from the beginning.
+    /// Whether the session starts paused.
     pub is_paused: bool,
 }

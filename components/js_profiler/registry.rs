@@ -54,6 +54,8 @@ struct Registered {
     has_had_sessions: bool,
     /// Whether it is among those of the recording.
     recorded: bool,
+    /// How many ends of recordings of it have not been answered. Until then its thread may be stopped.
+    pending_ends: usize,
 }
 
 /// The recording that goes on.
@@ -87,6 +89,7 @@ pub fn register(context: SampledContext) -> (GroupId, Arc<SharedDescription>) {
             sampling_thread: None,
             has_had_sessions: false,
             recorded: false,
+            pending_ends: 0,
         });
         group
     };
@@ -193,22 +196,21 @@ pub fn end_event_loop(id: RecordingId, group: GroupId) {
     wait_for(end.into_iter().collect());
 }
 
-/// Waits until what was recorded is reported, and has those event loops leave the sampling thread that nobody samples any
-/// more.
-fn wait_for(ends: Vec<Receiver<()>>) {
-    for when_ended in ends {
+/// The end of an event loop's recording. The answer comes when all is reported.
+type End = (GroupId, Receiver<()>);
+
+/// Waits until what was recorded is reported, and has those of these event loops leave the sampling thread that nobody
+/// samples any more.
+fn wait_for(ends: Vec<End>) {
+    for (group, when_ended) in ends {
         // An error means that the sampling thread is gone.
         let _ = when_ended.recv();
+        let left = registry()
+            .event_loop(group)
+            .and_then(Registered::leave_if_not_sampled);
+        // The last one ends the sampling thread, which is waited for without the lock.
+        drop(left);
     }
-    let left: Vec<_> = {
-        let mut registry = registry();
-        let event_loops = registry.event_loops.iter_mut();
-        event_loops
-            .filter_map(Registered::leave_if_not_sampled)
-            .collect()
-    };
-    // The last one ends the sampling thread, which is waited for without the lock.
-    drop(left);
 }
 
 /// How all event loops of the process are.
@@ -249,7 +251,7 @@ impl Registry {
         recording.is_some_and(|recording| self.event_loops.iter().any(|one| recording.wants(one)))
     }
 
-    /// Whoever was wanted a moment ago may have ended since, and so may the recording.
+    /// Asks again who is wanted: since the lock was let go, event loops and the recording may have ended.
     fn record_wanted(&mut self, sampling_thread: &io::Result<Arc<SamplingThread>>) {
         let Some(recording) = &self.recording else {
             return;
@@ -290,10 +292,12 @@ impl Registered {
         self.sampling_thread = Some(sampling_thread.clone());
     }
 
-    /// Gives what it held on to if it has left. Nobody stops the thread of a group that has neither sessions nor a
-    /// recording, so that the answer need not be waited for.
+    /// The end of a recording of it was answered. Gives what it held on to if it has left: nobody stops the thread of a
+    /// group that has neither sessions nor a recording, and whose recordings have all ended at the sampling thread, too.
+    /// So the answer need not be waited for.
     fn leave_if_not_sampled(&mut self) -> Option<Arc<SamplingThread>> {
-        if self.recorded || self.has_had_sessions {
+        self.pending_ends -= 1;
+        if self.recorded || self.has_had_sessions || self.pending_ends > 0 {
             return None;
         }
         let sampling_thread = self.sampling_thread.take()?;
@@ -347,8 +351,7 @@ impl Registered {
         });
     }
 
-    /// The answer comes when all is reported.
-    fn end_recording(&mut self) -> Option<Receiver<()>> {
+    fn end_recording(&mut self) -> Option<End> {
         if !mem::take(&mut self.recorded) {
             return None;
         }
@@ -357,7 +360,8 @@ impl Registered {
             group: self.group,
             ended,
         });
-        Some(when_ended)
+        self.pending_ends += 1;
+        Some((self.group, when_ended))
     }
 }
 

@@ -14,7 +14,7 @@ from . import paths, process
 from .errors import MachError
 
 OLDEST_NODE = 18
-# Of what is installed.
+# Names the lock file whose packages are installed.
 STAMP = "installed"
 
 

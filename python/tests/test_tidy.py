@@ -78,7 +78,7 @@ class FixtureTest(unittest.TestCase):
         with (
             mock.patch.dict(tidy.CHECKS, {"eslint": mock.Mock(side_effect=tidy.Skipped("no node"))}, clear=True),
             mock.patch("strobe.setup.bootstrap.ensure"),
-            # Whoever runs these tests holds it.
+            # The command that runs these tests holds the lock.
             mock.patch("strobe.tidy.cache_lock"),
         ):
             tally = tidy.test_tidy()
