@@ -98,6 +98,8 @@ fn recorder() -> (&'static Recorder, MutexGuard<'static, ()>) {
     let guard = one_at_a_time();
     // What a test that failed has left.
     let _ = RECORDER.stop();
+    // A process is gone a moment before the thread that read from it.
+    wait_until(|| held().0 == 0);
     (&RECORDER, guard)
 }
 
@@ -145,10 +147,16 @@ impl Drop for Process {
 /// What has not come about within this time never will.
 const FOREVER: Duration = Duration::from_secs(60);
 
+/// Fails at the caller's line if it does not come about.
+#[track_caller]
 fn wait_until(mut is_so: impl FnMut() -> bool) {
     let start = Instant::now();
     while !is_so() {
-        assert!(start.elapsed() < FOREVER, "it is not so");
+        let held = held();
+        assert!(
+            start.elapsed() < FOREVER,
+            "it is not so; threads and sockets held: {held:?}"
+        );
         thread::sleep(Duration::from_millis(1));
     }
 }

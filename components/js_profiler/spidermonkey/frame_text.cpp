@@ -48,30 +48,6 @@ static StrobeFrame DescribeScript(ScriptSource* source, JS::Realm* realm, uint32
   return frame;
 }
 
-static size_t DecimalDigits(uint32_t number) {
-  size_t digits = 1;
-  while (number >= 10) {
-    number /= 10;
-    digits++;
-  }
-  return digits;
-}
-
-// The label ends in " (file:line:column)", with the file name cut at a limit, after the name of a
-// named function; an anonymous one's is "file:line:column". See allocProfileString.
-static size_t NameLengthInLabel(const char* label, ScriptSource* source, const jit::IonScriptData& data) {
-  constexpr size_t MaxFilenameLength = 200;
-  const char* filename = source->filename() ? source->filename() : "(null)";
-  size_t position = strnlen(filename, MaxFilenameLength) + strlen(":") + DecimalDigits(data.lineno) + strlen(":") +
-                    DecimalDigits(data.column.oneOriginValue());
-  size_t suffix = strlen(" (") + position + strlen(")");
-  size_t length = strlen(label);
-  if (length < suffix || label[length - 1] != ')') {
-    return 0;
-  }
-  return length - suffix;
-}
-
 void StackWriter::appendScript(JSScript* script, const StrobeFramePlace& place) {
   ScriptSource* source = script->scriptSource();
   Added added =
@@ -103,8 +79,9 @@ void StackWriter::appendInlined(const jit::IonScriptData& data, const char* labe
   if (!added.frame) {
     return;
   }
-  bool fits = appendBytes(added.text, label, NameLengthInLabel(label, source, data), STROBE_TEXT_UTF8, 1,
-                          &added.frame->name);
+  // Guessed names ("obj.method<") are for stack traces; a profile shows the function's own.
+  size_t nameLength = data.name.isGuessed ? 0 : data.name.length;
+  bool fits = appendBytes(added.text, label, nameLength, STROBE_TEXT_UTF8, 1, &added.frame->name);
   fits &= appendResource(added.text, source, &added.frame->resource);
   if (!fits) {
     dropText(added);
