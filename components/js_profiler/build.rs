@@ -7,9 +7,9 @@
 use std::env;
 use std::path::PathBuf;
 
-const SOURCES: [&str; 13] = [
+const SOURCES: [&str; 12] = [
     "cells.cpp",
-    "engine_mode.cpp",
+    "context.cpp",
     "frame_text.cpp",
     "interpreter_frames.cpp",
     "jit_code.cpp",
@@ -18,10 +18,12 @@ const SOURCES: [&str; 13] = [
     "native_frames.cpp",
     "natives.cpp",
     "stack_writer.cpp",
-    "stock_walk.cpp",
     "table_walk.cpp",
     "wasm_frames.cpp",
 ];
+
+/// With the feature `stock_walk`.
+const STOCK_SOURCES: [&str; 2] = ["stock_mode.cpp", "stock_walk.cpp"];
 
 /// The variable that has more flags for the compiler.
 const MORE_FLAGS: &str = "STROBE_GLUE_FLAGS";
@@ -35,11 +37,16 @@ fn main() {
     let source = variable("DEP_MOZJS_SRCDIR");
     let encoding_c_mem = variable("DEP_ENCODING_C_MEM_INCLUDE_DIR");
 
+    let mut sources = SOURCES.to_vec();
+    if env::var_os("CARGO_FEATURE_STOCK_WALK").is_some() {
+        sources.extend(STOCK_SOURCES);
+    }
+
     let mut glue = cc::Build::new();
     glue.cpp(true)
         .std("gnu++20")
         .pic(true)
-        .files(SOURCES.map(|name| format!("spidermonkey/{name}")))
+        .files(sources.iter().map(|name| format!("spidermonkey/{name}")))
         .include("spidermonkey");
     // The engine's headers: public ones, internal ones, and those its build generated.
     for path in [

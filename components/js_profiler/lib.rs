@@ -13,19 +13,27 @@
 //! those who are due.
 //!
 //! This crate knows SpiderMonkey and threads, and nothing of documents, promises or origins. Unsafe
-//! code is in `spidermonkey` and `stop` alone. It compiles for Linux alone.
+//! code is in `spidermonkey` and `stop` alone.
 
 #![deny(unsafe_code)]
+
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+compile_error!(
+    "js_profiler needs Linux on x86-64; docs/architecture.md says what a port has to provide"
+);
+#[cfg(all(test, not(feature = "stock_walk")))]
+compile_error!("the tests of js_profiler need its feature stock_walk, which ./mach test-unit sets");
 
 // Built anew in every checkout: see the generated .cargo/config.toml.
 const _: Option<&str> = option_env!("STROBE_CHECKOUT");
 
 mod ahead;
+#[cfg_attr(not(feature = "stock_walk"), path = "no_comparison.rs")]
 mod comparison;
 mod compressed_trace;
 mod description;
 mod event_loop;
-#[cfg(all(test, target_arch = "x86_64"))]
+#[cfg(test)]
 mod every_instruction;
 mod failure;
 mod function_table;

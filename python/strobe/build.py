@@ -30,17 +30,22 @@ OWN_PATCH = re.compile(r'^\w+ = \{ path = "([^"]*)" \}$')
 LOCK_PACKAGE = re.compile(r"^\[\[package\]\]\n.*?(?=^\[\[package\]\]\n|\Z)", re.M | re.S)
 
 
-def build(release: bool = False) -> Path:
-    """Builds the browser, with whatever is needed before, and returns the path of its binary."""
-    command = ["cargo", "build", "--locked", "-p", "strobe"]
-    profile = "debug"
+def command(release: bool = False, stock_walk: bool | None = None) -> list[str]:
+    """Builds the browser. A release has no stock walk unless it is asked for; a dev build has it, because tests do."""
+    arguments = ["cargo", "build", "--locked", "-p", "strobe"]
     if release:
-        command.append("--release")
-        profile = "release"
+        arguments.append("--release")
+    if stock_walk or (stock_walk is None and not release):
+        arguments.append(workspace.STOCK_WALK)
+    return arguments
+
+
+def build(release: bool = False, stock_walk: bool | None = None) -> Path:
+    """Builds the browser, with whatever is needed before, and returns the path of its binary."""
     with cache_lock("build"):
         bootstrap.ensure()
-        process.run(command)
-    return paths.target_dir() / profile / "strobe"
+        process.run(command(release, stock_walk))
+    return paths.target_dir() / ("release" if release else "debug") / "strobe"
 
 
 def build_base(release: bool = False) -> Path:

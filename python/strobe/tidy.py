@@ -358,7 +358,7 @@ def javascript_lints(root: Path) -> Iterable[Problem]:
 def clippy(root: Path) -> Iterable[Problem]:
     """Without --no-deps the hooked upstream crates would be linted too: Cargo takes them for local ones."""
     command = ["cargo", "clippy", "--locked", "--no-deps", "--all-targets", "--message-format=json"]
-    command += workspace.package_arguments(workspace.crates(root))
+    command += workspace.test_arguments(workspace.crates(root))
     problems = []
 
     def on_line(line: str):

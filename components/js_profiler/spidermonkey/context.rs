@@ -4,16 +4,23 @@
 
 //! The engine's side of an event loop: its context, as other threads see it, and what the engine does for a walker.
 
-use std::ffi::{CStr, c_void};
+use std::ffi::CStr;
+#[cfg(feature = "stock_walk")]
+use std::ffi::c_void;
 use std::ptr::NonNull;
 
-use js_profiler_traits::{RealmId, preferences};
+use js_profiler_traits::RealmId;
+#[cfg(feature = "stock_walk")]
+use js_profiler_traits::preferences;
 use mozjs_sys::jsapi::JSContext;
 
 use super::ffi::{
     FramePlace, GlueKnownFunctions, GlueStack, GlueWalk, strobe_count_kept, strobe_current_realm,
-    strobe_install_stock, strobe_is_idle, strobe_set_stock_enabled, strobe_uninstall_stock,
-    strobe_walk_stock, strobe_walk_table,
+    strobe_is_idle, strobe_walk_table,
+};
+#[cfg(feature = "stock_walk")]
+use super::ffi::{
+    strobe_install_stock, strobe_set_stock_enabled, strobe_uninstall_stock, strobe_walk_stock,
 };
 use super::known_functions::KnownFunctions;
 use super::stack_buffer::{StackBuffer, Walk};
@@ -23,45 +30,29 @@ use crate::stop::Stopped;
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Walker {
     /// From the registers, with tables of what is inlined where, with which all code is compiled.
-    #[cfg(target_arch = "x86_64")]
     Table,
     /// As `Table`, and each stack is also walked by `Stock`, to compare the two.
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(feature = "stock_walk")]
     Both,
     /// By the engine's stock profiling mode, which instruments the code: it costs speed while it is
     /// on, and switching it discards all JIT code.
+    #[cfg(feature = "stock_walk")]
     Stock,
 }
 
 impl Walker {
-    /// The one that the preferences ask for, where it can be used.
+    /// The one that the preferences ask for.
     pub fn preferred() -> Self {
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(feature = "stock_walk")]
         {
             if preferences::compare_walkers() {
                 return Self::Both;
             }
-            if !preferences::stock_walker() {
-                return Self::Table;
+            if preferences::stock_walker() {
+                return Self::Stock;
             }
         }
-        Self::Stock
-    }
-}
-
-impl Walker {
-    fn is_stock(self) -> bool {
-        match self {
-            Self::Stock => true,
-            #[cfg(target_arch = "x86_64")]
-            Self::Both => true,
-            #[cfg(target_arch = "x86_64")]
-            Self::Table => false,
-        }
-    }
-
-    fn is_stock_alone(self) -> bool {
-        self == Self::Stock
+        Self::Table
     }
 }
 
@@ -81,10 +72,14 @@ unsafe impl Sync for SampledContext {}
 impl SampledContext {
     /// Why a recording, which begins without the context's thread, has no stacks of it, in one sentence.
     pub fn why_without_stacks(&self) -> Option<&'static str> {
-        self.walker.is_stock_alone().then_some(
-            "Stacks are walked by the engine's stock profiling mode, which only the event loop itself \
-             can switch on.",
-        )
+        match self.walker {
+            #[cfg(feature = "stock_walk")]
+            Walker::Stock => Some(
+                "Stacks are walked by the engine's stock profiling mode, which only the event loop itself \
+                 can switch on.",
+            ),
+            _ => None,
+        }
     }
 
     /// Whether no JavaScript is on the context's stack.
@@ -94,12 +89,9 @@ impl SampledContext {
     }
 
     /// Whether both [`SampledContext::walk`] and [`SampledContext::walk_stock`] may be used.
+    #[cfg(feature = "stock_walk")]
     pub fn walks_both_ways(&self) -> bool {
-        #[cfg(target_arch = "x86_64")]
-        if self.walker == Walker::Both {
-            return true;
-        }
-        false
+        self.walker == Walker::Both
     }
 
     /// Walks the stack into `buffer`, without the text of the functions that are `known`. `stopped` must be
@@ -111,14 +103,15 @@ impl SampledContext {
         known: &KnownFunctions,
     ) -> Walk {
         let walk = match self.walker {
-            #[cfg(target_arch = "x86_64")]
-            Walker::Table | Walker::Both => strobe_walk_table,
+            #[cfg(feature = "stock_walk")]
             Walker::Stock => strobe_walk_stock,
+            _ => strobe_walk_table,
         };
         self.walk_with(walk, stopped, buffer, known)
     }
 
     /// Walks the stack by the stock walker, where the engine is in both modes.
+    #[cfg(feature = "stock_walk")]
     pub fn walk_stock(&self, stopped: &Stopped, buffer: &mut StackBuffer) -> Walk {
         self.walk_with(
             strobe_walk_stock,
@@ -209,6 +202,7 @@ impl SampledContext {
 pub struct EngineMode {
     cx: NonNull<JSContext>,
     walker: Walker,
+    #[cfg(feature = "stock_walk")]
     profiling_stack: Option<NonNull<c_void>>,
     enabled: bool,
 }
@@ -222,6 +216,7 @@ impl EngineMode {
         Self {
             cx,
             walker,
+            #[cfg(feature = "stock_walk")]
             profiling_stack: None,
             enabled: false,
         }
@@ -247,13 +242,15 @@ impl EngineMode {
         if enabled == self.enabled {
             return true;
         }
-        if self.walker.is_stock() && !self.set_stock_enabled(enabled) {
+        #[cfg(feature = "stock_walk")]
+        if self.walker != Walker::Table && !self.set_stock_enabled(enabled) {
             return false;
         }
         self.enabled = enabled;
         true
     }
 
+    #[cfg(feature = "stock_walk")]
     fn set_stock_enabled(&mut self, enabled: bool) -> bool {
         if self.profiling_stack.is_none() {
             // SAFETY: we are on the context's thread.
@@ -268,6 +265,7 @@ impl EngineMode {
     }
 }
 
+#[cfg(feature = "stock_walk")]
 impl Drop for EngineMode {
     fn drop(&mut self) {
         if let Some(profiling_stack) = self.profiling_stack {

@@ -173,13 +173,7 @@ pub enum GlueWalk {
 unsafe extern "C" {
     pub fn strobe_hash_function(function: *const FunctionKey) -> u64;
     pub fn strobe_is_idle(cx: *mut JSContext) -> bool;
-    #[cfg(target_arch = "x86_64")]
     pub fn strobe_walk_table(
-        cx: *mut JSContext,
-        stopped: *const Stopped,
-        stack: *mut GlueStack,
-    ) -> GlueWalk;
-    pub fn strobe_walk_stock(
         cx: *mut JSContext,
         stopped: *const Stopped,
         stack: *mut GlueStack,
@@ -191,8 +185,17 @@ unsafe extern "C" {
         places: *const FramePlace,
         length: usize,
     ) -> usize;
+    pub fn strobe_current_realm(cx: *mut JSContext) -> u64;
+}
+
+#[cfg(feature = "stock_walk")]
+unsafe extern "C" {
+    pub fn strobe_walk_stock(
+        cx: *mut JSContext,
+        stopped: *const Stopped,
+        stack: *mut GlueStack,
+    ) -> GlueWalk;
     pub fn strobe_install_stock(cx: *mut JSContext) -> *mut c_void;
     pub fn strobe_set_stock_enabled(cx: *mut JSContext, enabled: bool);
     pub fn strobe_uninstall_stock(cx: *mut JSContext, stack: *mut c_void);
-    pub fn strobe_current_realm(cx: *mut JSContext) -> u64;
 }

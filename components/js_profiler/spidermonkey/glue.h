@@ -218,7 +218,8 @@ uint64_t strobe_natives_version();
 // context's thread runs; the answer may be out of date by then, as any sample is.
 bool strobe_is_idle(JSContext* cx);
 
-// Walk the stack of `cx` into `stack`, in the mode of that name: see engine_mode.cpp.
+// Walk the stack of `cx` into `stack`: by table_walk.cpp, or in the engine's stock mode (stock_mode.cpp), which is there
+// with the feature `stock_walk` alone.
 //
 // Called by the context's own thread, in the handler of the signal that stopped it. Allocate nothing, take no
 // lock, and use little stack.

@@ -293,7 +293,6 @@ unsafe fn answer(info: &libc::siginfo_t, context: &libc::ucontext_t) {
 /// # Safety
 ///
 /// `context` must be what the kernel gave to the handler that is running.
-#[cfg(target_arch = "x86_64")]
 unsafe fn before_other_handler(context: &libc::ucontext_t) -> Option<&libc::ucontext_t> {
     let word = size_of::<usize>();
     let sp =
@@ -320,13 +319,6 @@ unsafe fn before_other_handler(context: &libc::ucontext_t) -> Option<&libc::ucon
     })
 }
 
-/// Elsewhere such a sample has no stack.
-#[cfg(not(target_arch = "x86_64"))]
-unsafe fn before_other_handler(_: &libc::ucontext_t) -> Option<&libc::ucontext_t> {
-    None
-}
-
-#[cfg(target_arch = "x86_64")]
 pub fn registers_of(context: &libc::ucontext_t) -> Registers {
     let registers = &context.uc_mcontext.gregs;
     Registers {
@@ -334,18 +326,6 @@ pub fn registers_of(context: &libc::ucontext_t) -> Registers {
         sp: registers[libc::REG_RSP as usize] as usize,
         fp: registers[libc::REG_RBP as usize] as usize,
         wasm_instance: registers[libc::REG_R14 as usize] as usize,
-    }
-}
-
-#[cfg(target_arch = "aarch64")]
-pub fn registers_of(context: &libc::ucontext_t) -> Registers {
-    const FRAME_POINTER: usize = 29;
-    const WASM_INSTANCE: usize = 23;
-    Registers {
-        pc: context.uc_mcontext.pc as usize,
-        sp: context.uc_mcontext.sp as usize,
-        fp: context.uc_mcontext.regs[FRAME_POINTER] as usize,
-        wasm_instance: context.uc_mcontext.regs[WASM_INSTANCE] as usize,
     }
 }
 
@@ -804,7 +784,6 @@ pub mod tests {
         }
     }
 
-    #[cfg(target_arch = "x86_64")]
     #[test]
     fn a_handler_on_the_alternate_stack_is_looked_through() {
         let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);

@@ -12,7 +12,7 @@ mod linux_timers;
 
 #[cfg(test)]
 pub use linux::tests;
-#[cfg(all(test, target_arch = "x86_64"))]
+#[cfg(test)]
 pub use linux::{StackBounds, current_stack_bounds, registers_of};
 pub use linux::{StopError, Stopped, Stopping, Thread, wake_promptly};
 pub use linux_timers::{TimedStops, TimedWork};

@@ -24,6 +24,7 @@ enum Kind {
 
 static ALLOW: Preference = Preference::new("js_profiling_allow", 0, Kind::Bool);
 static ALL_MARKERS: Preference = Preference::new("js_profiling_all_markers", 0, Kind::Bool);
+#[cfg(feature = "stock_walk")]
 static COMPARE_WALKERS: Preference = Preference::new("js_profiling_compare_walkers", 0, Kind::Bool);
 static BASE_INTERVAL: Preference = Preference::new(
     "js_profiling_base_interval_us",
@@ -35,14 +36,17 @@ static MAX_STACK_DEPTH: Preference = Preference::new(
     512,
     Kind::Number(1..=65_536),
 );
+#[cfg(feature = "stock_walk")]
 static STOCK_WALKER: Preference = Preference::new("js_profiling_stock_walker", 0, Kind::Bool);
 
-static ALL: [&Preference; 6] = [
+static ALL: &[&Preference] = &[
     &ALLOW,
     &ALL_MARKERS,
     &BASE_INTERVAL,
+    #[cfg(feature = "stock_walk")]
     &COMPARE_WALKERS,
     &MAX_STACK_DEPTH,
+    #[cfg(feature = "stock_walk")]
     &STOCK_WALKER,
 ];
 
@@ -66,6 +70,7 @@ pub fn base_interval() -> Duration {
 
 /// `js_profiling_compare_walkers`: whether each stack is walked both ways, and the differences are
 /// counted in the log (`RUST_LOG=js_profiler=debug`). For tests of the profiler itself. Off by default.
+#[cfg(feature = "stock_walk")]
 pub fn compare_walkers() -> bool {
     COMPARE_WALKERS.get() != 0
 }
@@ -79,6 +84,7 @@ pub fn max_stack_depth() -> usize {
 
 /// `js_profiling_stock_walker`: whether stacks are walked by the engine's own profiling mode, which
 /// slows JavaScript down, and against which the other way is checked. Off by default.
+#[cfg(feature = "stock_walk")]
 pub fn stock_walker() -> bool {
     STOCK_WALKER.get() != 0
 }

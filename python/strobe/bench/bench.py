@@ -84,7 +84,8 @@ def bench(options: argparse.Namespace):
     saved = folder / f"{options.suite}.json"
     # Before a build, which takes longer to fail.
     other = browsers.chromium() if getattr(options, "vs", None) else None
-    binary = build.build(options.release)
+    stock_walk = True if getattr(options, "walker", None) == "stock" else None
+    binary = build.build(options.release, stock_walk)
     if options.suite == "soak":
         soak(binary, saved, options.minutes, options.base_interval_us, options.walker)
     elif options.suite == "accuracy":

@@ -25,7 +25,7 @@ def soak(binary: Path, saved: Path, minutes: float, base_interval_us: int, walke
     page = "/soak/soak.html?" + urlencode({"minutes": minutes})
     preferences = {
         "js_profiling_base_interval_us": str(base_interval_us),
-        "js_profiling_stock_walker": "true" if walker == "stock" else "false",
+        **({"js_profiling_stock_walker": "true"} if walker == "stock" else {}),
     }
     measurement = measure(binary, page, preferences, 60 * minutes * 1.5 + BOUND_BEYOND, saved)
     finish(*report(measurement), saved)

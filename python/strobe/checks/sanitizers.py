@@ -15,7 +15,7 @@ import os
 import tomllib
 from pathlib import Path
 
-from .. import paths, process
+from .. import build, paths, process
 from ..errors import MachError
 from ..lock import cache_lock
 from ..setup import bootstrap, toolchain
@@ -87,7 +87,7 @@ def build() -> Path:
 def engine_output() -> dict:
     """What the engine's build script has said in the dev build, which is made if it is not there."""
     messages = []
-    command = ["cargo", "build", "--locked", "-p", "strobe", "--message-format=json-render-diagnostics"]
+    command = [*build.command(), "--message-format=json-render-diagnostics"]
     status = process.stream(command, on_line=messages.append)
     if status != 0:
         raise MachError(f"the dev build, whose SpiderMonkey is used, {process.describe_status(status)}")

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from .. import paths, process
+from .. import build, paths, process
 from ..errors import MachError
 from ..lock import cache_lock
 from ..setup import bootstrap
@@ -36,8 +36,6 @@ ROOTS = ("strobe_walk_table", "strobe_walk_stock", "strobe_count_kept")
 # The crates whose code is read: ours, which has the glue, that of SpiderMonkey, and what unwinds native frames.
 CRATES = ("js_profiler", "mozjs_sys", "gimli")
 
-# The browser, as ./mach build makes it.
-BUILD = ("cargo", "build", "--locked", "-p", "strobe")
 
 # What the engine may be in the middle of. A class of reasons says of each why it does no harm.
 HAZARDS = {
@@ -56,14 +54,15 @@ HAZARDS = {
 EVERY_HAZARD = "every_hazard"
 
 
-def check(build: Iterable[str] = BUILD):
-    """Checks what a build command makes, which is made first; MachError if anything is wrong."""
+def check(command: Iterable[str] | None = None):
+    """Checks what a build command makes, which is made first: the dev build, if none is named. MachError if anything
+    is wrong."""
     if platform.machine() != "x86_64":
         print("SKIPPED walk-calls: it reads code for x86-64 alone")
         return
     with cache_lock("check"):
         bootstrap.ensure()
-        archives = built(build)
+        archives = built(command or build.command())
     calls = Calls.load(LIST)
     with tempfile.TemporaryDirectory() as scratch:
         walk = Walk(Program(archives, Path(scratch)), calls, ROOTS)
@@ -76,10 +75,10 @@ def check(build: Iterable[str] = BUILD):
         raise MachError(f"{count} with what the walk of a stack calls, see {paths.shown(LIST)}")
 
 
-def built(build: Iterable[str]) -> list[Path]:
+def built(command: Iterable[str]) -> list[Path]:
     """Runs a build command of Cargo's, and gives the libraries of CRATES. They have C++ code in them, too."""
     messages: list[str] = []
-    command = [*build, "--message-format=json-render-diagnostics"]
+    command = [*command, "--message-format=json-render-diagnostics"]
     status = process.stream(command, on_line=messages.append)
     if status != 0:
         raise MachError(f"the code that is to be read could not be built: cargo {process.describe_status(status)}")

@@ -9,6 +9,10 @@ from pathlib import Path
 
 from .. import paths
 
+# With the engine's own way to walk a stack. Whoever compiles the shell for tests names it, so that all share one build.
+SHELL = "strobe"
+STOCK_WALK = f"--features={SHELL}/stock_walk"
+
 
 def rust_version(root: Path = paths.ROOT) -> str:
     """The oldest Rust that builds the workspace."""
@@ -23,6 +27,11 @@ def crates(root: Path = paths.ROOT, under: str = "") -> list[str]:
 
 def package_arguments(names: list[str]) -> list[str]:
     return [argument for name in names for argument in ("-p", name)]
+
+
+def test_arguments(names: list[str]) -> list[str]:
+    """The same, with the features that tests of the shell need, if it is among them."""
+    return [*package_arguments(names), *([STOCK_WALK] if SHELL in names else [])]
 
 
 def _manifest(folder: Path) -> dict:

@@ -102,18 +102,17 @@ fn frames_that_calls_of_wasm_left_behind_are_none() {
 /// Of a stack, unless told.
 const MOST_FRAMES: usize = 512;
 
-const TABLE: &str = "js_profiling_stock_walker=false";
-const STOCK: &str = "js_profiling_stock_walker=true";
-
 /// Visits wasm-deep.html, whose stacks at the bottom are so deep, and gives the depth and the leaf of each
 /// sample's stack.
-fn deep_stacks_of_wasm(kind: &str, depth: usize, walker: &str) -> Vec<(usize, String)> {
+fn deep_stacks_of_wasm(kind: &str, depth: usize, preferences: &[&str]) -> Vec<(usize, String)> {
     let site = Site::allowing().serve();
-    let result = site
+    let mut visit = site
         .visit(&format!("/wasm-deep.html?kind={kind}&depth={depth}"))
-        .preference("js_profiling_base_interval_us=100")
-        .preference(walker)
-        .run();
+        .preference("js_profiling_base_interval_us=100");
+    for preference in preferences {
+        visit = visit.preference(preference);
+    }
+    let result = visit.run();
     let trace = Trace::read(&result["trace"]);
     let [start, end] = ["start", "end"].map(|time| result[time].as_f64().unwrap());
     let samples = trace.samples_between(start, end);
@@ -129,7 +128,7 @@ fn deep_stacks_of_wasm(kind: &str, depth: usize, walker: &str) -> Vec<(usize, St
 /// handler of a trap.
 #[test]
 fn scripts_and_wasm_may_take_turns_on_a_stack_as_often_as_they_like() {
-    let stacks = deep_stacks_of_wasm("alternation", 300, TABLE);
+    let stacks = deep_stacks_of_wasm("alternation", 300, &[]);
     let deep = stacks.iter().filter(|(depth, _)| *depth == MOST_FRAMES);
     let (deep, all) = (deep.count(), stacks.len());
     assert!(all > 100 && deep >= all * 8 / 10, "{deep} of {all}");
@@ -138,7 +137,7 @@ fn scripts_and_wasm_may_take_turns_on_a_stack_as_often_as_they_like() {
 /// The instance of its functions is with the first call, thousands of frames away.
 #[test]
 fn deep_recursions_of_wasm_have_their_stacks() {
-    let stacks = deep_stacks_of_wasm("recursion", 5000, TABLE);
+    let stacks = deep_stacks_of_wasm("recursion", 5000, &[]);
     for leaf in ["wasm-function[1]", "work"] {
         let at_leaf = stacks.iter().filter(|(_, label)| label == leaf);
         let (deep, all) = at_leaf.fold((0, 0), |(deep, all), (depth, _)| {
@@ -158,7 +157,8 @@ fn deep_recursions_of_wasm_have_their_stacks() {
 /// each sample, and not come to its end.
 #[test]
 fn deep_recursions_of_wasm_are_given_up_by_the_stock_walker() {
-    deep_stacks_of_wasm("recursion", 10_000, STOCK);
+    let stock = "js_profiling_stock_walker=true";
+    deep_stacks_of_wasm("recursion", 10_000, &[stock]);
 }
 
 /// The stub's frame has a number where that of a function has its callee.

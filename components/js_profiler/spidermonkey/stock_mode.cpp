@@ -2,11 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-// What the engine does for a walk.
-//
-// All code is compiled with tables of what is inlined where, and without anything that runs: the walk of
-// table_walk.cpp needs no more. In the *stock mode*, the engine's own, code keeps a list of its frames as it runs
-// (stock_walk.cpp).
+// The engine's own profiling mode, in which code keeps a list of its frames as it runs: for stock_walk.cpp.
 
 #include "glue.h"
 
@@ -19,14 +15,6 @@
 #include "vm/GeckoProfiler-inl.h"
 
 using namespace js;
-
-bool strobe_is_idle(JSContext* cx) {
-  // The context's thread writes it meanwhile.
-  auto* field = reinterpret_cast<const char*>(cx) + JSContext::offsetOfActivation();
-  return !__atomic_load_n(reinterpret_cast<Activation* const*>(field), __ATOMIC_RELAXED);
-}
-
-uint64_t strobe_current_realm(JSContext* cx) { return reinterpret_cast<uintptr_t>(cx->realm()); }
 
 ProfilingStack* strobe_install_stock(JSContext* cx) {
   auto* stack = js_new<ProfilingStack>();

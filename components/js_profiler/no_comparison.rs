@@ -1,0 +1,31 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! Without the feature `stock_walk` there is no second walk to compare with, and so no value of this type.
+
+use std::collections::BTreeMap;
+
+use crate::spidermonkey::{SampledContext, StackBuffer, Walk};
+use crate::stop::Stopped;
+
+/// See `comparison.rs`.
+pub enum Comparison {}
+
+impl Comparison {
+    pub fn wanted(_: &SampledContext) -> Option<Self> {
+        None
+    }
+
+    pub fn walk(&mut self, _: &SampledContext, _: &Stopped) {
+        match *self {}
+    }
+
+    pub fn compare(&mut self, _: Walk, _: &StackBuffer) {
+        match *self {}
+    }
+
+    pub fn take(&mut self) -> BTreeMap<(), u64> {
+        match *self {}
+    }
+}
