@@ -25,7 +25,7 @@ const SOURCES: [&str; 12] = [
 /// With the feature `stock_walk`.
 const STOCK_SOURCES: [&str; 2] = ["stock_mode.cpp", "stock_walk.cpp"];
 
-/// The variable that has more flags for the compiler.
+/// The environment variable that holds further flags for the compiler.
 const MORE_FLAGS: &str = "STROBE_GLUE_FLAGS";
 
 fn main() {
@@ -55,12 +55,12 @@ fn main() {
         source.join("js/src"),
         encoding_c_mem,
     ] {
-        // As system headers: their warnings are not ours.
+        // As system headers, so that their warnings are not reported.
         glue.flag("-isystem").flag(path);
     }
     glue.flag("-include")
         .flag(build.join("js/src/js-confdefs.h"))
-        // What the engine itself is compiled with; a difference would be another layout.
+        // The engine itself is compiled with these; a difference would give another layout of its structures.
         .define("STATIC_JS_API", None)
         .define("NDEBUG", "1")
         .define("TRIMMED", "1")
@@ -76,15 +76,15 @@ fn main() {
     ] {
         glue.flag(flag);
     }
-    // What sanitizers want: see python/strobe/checks/sanitizers.py.
+    // Sanitizers need flags of their own: see python/strobe/checks/sanitizers.py.
     let more = env::var(MORE_FLAGS).unwrap_or_default();
     for flag in more.split_whitespace() {
         glue.flag(flag);
     }
-    // The walk runs while a thread stands still: fast, even in a dev build.
+    // A thread stands still during the walk, so the walk must be fast even in a dev build.
     glue.opt_level(2).warnings(true).compile("strobe_glue");
 
-    // Another checkout has another glue.
+    // Another checkout has glue of its own.
     println!("cargo::rerun-if-env-changed=STROBE_CHECKOUT");
     println!("cargo::rerun-if-env-changed={MORE_FLAGS}");
     println!("cargo::rerun-if-changed=spidermonkey");

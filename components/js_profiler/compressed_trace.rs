@@ -2,8 +2,8 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The trace format "json-gzip" of the 2018 draft of
-//! <https://github.com/WICG/js-self-profiling>: the JSON text of a trace, in gzip's format (RFC 1952).
+//! The trace format "json-gzip" of the 2018 draft of <https://github.com/WICG/js-self-profiling>: the JSON
+//! text of a trace, compressed with gzip (RFC 1952).
 
 use std::io::{BufWriter, Write};
 
@@ -14,10 +14,10 @@ use serde::{Serialize, Serializer};
 use servo_base::cross_process_instant::CrossProcessInstant;
 use servo_base::threadpool::ThreadPool;
 
-/// Writes and compresses the trace on a thread of Servo's pool, and gives the bytes to
-/// `on_compressed` there. Neither the caller nor the sampling thread waits for it.
+/// Writes the trace as JSON, compresses it, and passes the bytes to `on_compressed`. All of that happens on a
+/// thread of Servo's pool, so neither the caller nor the sampling thread waits for it.
 ///
-/// `timestamp` says when a sample was taken, as the page may know it, in milliseconds.
+/// `timestamp` converts the time of a sample to what the page may know of it, in milliseconds.
 pub fn compress(
     trace: Trace,
     timestamp: impl Fn(CrossProcessInstant) -> f64 + Send + 'static,
@@ -28,8 +28,8 @@ pub fn compress(
     });
 }
 
-/// The encoder gets whole buffers: a call of it costs more than the few bytes that serde_json writes at a time. Level
-/// 6, the default, is slower and makes the text of a long trace 1 % smaller.
+/// The encoder gets large buffers, because a call of it costs more than the few bytes that serde_json writes
+/// at a time. Level 6, the default, is slower than 5 and makes the text of a long trace only 1 % smaller.
 fn gzip_of(value: &impl Serialize) -> Vec<u8> {
     const BUFFER: usize = 64 * 1024;
     const IN_MEMORY: &str = "writing to memory does not fail";
@@ -42,7 +42,7 @@ fn gzip_of(value: &impl Serialize) -> Vec<u8> {
     encoder.finish().expect(IN_MEMORY)
 }
 
-/// What `JSON.stringify()` makes of the object that a page gets: members in the order in which Web
+/// The text that `JSON.stringify()` makes of the object that a page gets: members in the order in which Web
 /// IDL converts those of a dictionary, and numbers as JavaScript writes them.
 #[derive(Serialize)]
 #[serde(bound = "")]
@@ -125,8 +125,8 @@ where
     }
 }
 
-/// Whole milliseconds have no fraction. Both JavaScript and serde_json write the shortest digits that
-/// give the same number back; below 10²¹ JavaScript uses no exponent, and milliseconds stay below.
+/// Writes whole milliseconds without a fraction. JavaScript and serde_json both write the fewest digits that
+/// give the same number back. JavaScript uses no exponent below 10²¹, and milliseconds stay below that.
 fn number<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     if number.fract() == 0. {
         serializer.serialize_i64(*number as i64)
@@ -193,7 +193,7 @@ mod tests {
         }
     }
 
-    /// What `JSON.stringify()` gives in a page for the same members.
+    /// The text that `JSON.stringify()` gives in a page for the same members.
     const GOLDEN: &str = concat!(
         r#"{"frames":[{"column":1,"line":1,"name":"","resourceId":0},{"name":"sort"},"#,
         r#"{"column":34,"line":12,"name":"a\\b\"\n\u0001"#,
@@ -204,7 +204,7 @@ mod tests {
         r#""stacks":[{"frameId":0},{"frameId":2,"parentId":0},{"frameId":1,"parentId":1}]}"#,
     );
 
-    /// Three different instants, and a clock that shows them as these milliseconds.
+    /// Three different instants, and a clock that converts them to these milliseconds.
     fn clock() -> (
         [CrossProcessInstant; 3],
         impl Fn(CrossProcessInstant) -> f64 + Send,

@@ -2,7 +2,8 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! What is known of an event loop and its realms: told by its thread, read by the sampling thread.
+//! What is known of an event loop and its realms. The event loop's thread tells it; the sampling thread reads
+//! it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
@@ -14,23 +15,25 @@ use rustc_hash::FxHashMap;
 
 use crate::muted_scripts::MutedScripts;
 
-/// An event loop's description. The event loop writes it, a few times in the life of a document.
+/// An event loop's description. The event loop changes it a few times in the life of a document.
 pub struct SharedDescription {
-    /// Counts the changes, so that a reader need not take the lock to know that there are none.
+    /// The number of changes. A reader that finds it unchanged need not take the lock.
     version: AtomicU64,
     state: Mutex<Described>,
     muted_scripts: Mutex<MutedScripts>,
 }
 
+/// What an event loop has told of itself.
 #[derive(Clone, Default)]
 pub struct Described {
+    /// What people are told of it.
     pub event_loop: Description,
-    /// Realms of documents and workers.
+    /// Its documents and workers, by their realms.
     pub realms: FxHashMap<RealmId, Realm>,
 }
 
 impl SharedDescription {
-    /// Of the calling thread, of which nothing is known yet but its name.
+    /// A description of the calling thread's event loop. Nothing but the thread's name is known yet.
     pub fn of_this_thread() -> Self {
         let name = thread::current().name().unwrap_or_default().to_owned();
         Self {
@@ -46,24 +49,28 @@ impl SharedDescription {
         }
     }
 
+    /// The muted scripts of the event loop, locked.
     pub fn muted_scripts(&self) -> MutexGuard<'_, MutedScripts> {
         self.muted_scripts
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// What is known now, locked.
     pub fn lock(&self) -> MutexGuard<'_, Described> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Changes what is known, under the lock.
     pub fn change(&self, change: impl FnOnce(&mut Described)) {
         let mut state = self.lock();
         change(&mut state);
         self.version.fetch_add(1, Ordering::Release);
     }
 
-    /// What it is now, with its version, if it is not of the version `known`. None as well if the event
-    /// loop is changing it: its thread may have been stopped meanwhile, and is not waited for.
+    /// What is known now, and its version, unless that version is `known`. Also `None` while the event loop
+    /// is changing it: the event loop's thread may be stopped in the middle of that, so the lock is not
+    /// waited for.
     pub fn newer_than(&self, known: u64) -> Option<(u64, MutexGuard<'_, Described>)> {
         if self.version.load(Ordering::Acquire) == known {
             return None;

@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The event loop's side: what a script thread or a worker holds, on its own thread.
+//! The event loop's side of sampling: what a script thread or a worker holds, on its own thread.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -27,19 +27,19 @@ use crate::session::Ended;
 use crate::spidermonkey::EngineMode;
 use crate::stop::Thread;
 
-/// At most this many sessions run at once on one event loop.
+/// How many sessions run at once on one event loop at most.
 const MAX_SESSIONS: usize = 100;
 
 /// Why a session could not start.
 #[derive(Debug)]
 pub enum StartError {
-    /// As many sessions as may run at once are running.
+    /// The largest number of sessions that may run at once is running.
     TooManySessions,
-    /// The event loop is in no realm.
+    /// The event loop has not entered a realm, or it has ended.
     NoRealm,
-    /// The engine has no memory for its profiling mode.
+    /// The engine has no memory left for its profiling mode.
     OutOfMemory,
-    /// The sampling thread could not be started, or this thread not be made ready for it.
+    /// The sampling thread could not be started, or this thread could not be prepared for being sampled.
     SamplingThread(io::Error),
 }
 
@@ -63,11 +63,11 @@ impl fmt::Display for StartError {
 
 impl std::error::Error for StartError {}
 
-/// An event loop that can be sampled. It must be dropped before its JavaScript context is destroyed,
-/// and after the last script has returned.
+/// An event loop that can be sampled. It must be dropped after the last script has returned and before its
+/// JavaScript context is destroyed.
 ///
-/// Until the first session or a recording nothing is done but to remember context and thread: an event loop
-/// that is never sampled costs nothing.
+/// An event loop that is never sampled costs nothing: until the first session or recording, only its context
+/// and its thread are remembered.
 pub struct EventLoop {
     state: Rc<State>,
     description: Arc<SharedDescription>,
@@ -75,18 +75,18 @@ pub struct EventLoop {
 
 struct State {
     group: GroupId,
-    /// From the first session on.
+    /// Set by the first session.
     sampling_thread: RefCell<Option<Arc<SamplingThread>>>,
-    /// Until the event loop ends: what remains of its sessions then finds nobody.
+    /// Set to `None` when the event loop ends, so that sessions which outlive it do not touch the engine.
     mode: RefCell<Option<EngineMode>>,
     /// Sessions that have not ended.
     sessions: Cell<usize>,
-    /// Those of them that are not paused: with the last one the engine's profiling mode goes off.
+    /// Sessions that are neither ended nor paused. The engine's profiling mode is on while there are any.
     running: Cell<usize>,
 }
 
 impl EventLoop {
-    /// The event loop of the calling thread.
+    /// Registers the event loop of the calling thread, to which the context of `mode` must belong.
     pub fn new(mode: EngineMode) -> Self {
         let (group, description) = registry::register(mode.context());
         Self {
@@ -101,18 +101,23 @@ impl EventLoop {
         }
     }
 
+    /// The id of the event loop's group.
     #[cfg(test)]
     pub fn group(&self) -> GroupId {
         self.state.group
     }
 
-    /// Starts a session that samples the realm which the context is in. Unless it is paused, its first sample is taken
-    /// when this returns, and shows whoever has started the session. A thread that cannot be stopped in time misses
-    /// that sample.
+    /// Starts a session that samples the realm which the context is in. Unless the session is paused, its
+    /// first sample has been taken when this returns; the function that starts the session is on the stack of
+    /// that sample. If the thread cannot be stopped in time, that sample is missed.
     ///
-    /// [`crate::force_sample`] finds the session by `browsing_context`, the one whose document has the
-    /// realm. `on_end` is called, on the sampling thread, when a sample finds the buffer full, and when
-    /// the session fails: it takes no more samples then, and waits to be stopped.
+    /// `browsing_context` is that of the realm's document; [`crate::force_sample`] finds the session by it.
+    /// `on_end` is called on the sampling thread when a sample finds the buffer full, or when the session
+    /// fails. The session takes no more samples then, and waits to be stopped.
+    ///
+    /// # Errors
+    ///
+    /// A [`StartError`] says why no session was started.
     pub fn start(
         &self,
         options: SessionOptions,
@@ -128,7 +133,8 @@ impl EventLoop {
         let mut mode = state.mode.borrow_mut();
         let mode = mode.as_mut().ok_or(StartError::NoRealm)?;
         let realm = mode.current_realm().ok_or(StartError::NoRealm)?;
-        // Also for a later session: it is the process', and others may have changed it.
+        // Done for every session, not only the first one: the action for the signal belongs to the process,
+        // and other code may have changed it.
         Thread::prepare().map_err(StartError::SamplingThread)?;
         if state.sampling_thread.borrow().is_none() {
             let joined = registry::join_for_sessions(state.group);
@@ -153,7 +159,7 @@ impl EventLoop {
             on_end: Box::new(on_end),
             first_sample_taken: Some(taken),
         });
-        // An error means that nobody samples, which the session hears of elsewhere.
+        // An error means that the sampling thread has ended; the session learns of that in other ways.
         let _ = when_taken.recv();
         Ok(Session {
             id,
@@ -165,14 +171,16 @@ impl EventLoop {
 }
 
 impl EventLoop {
-    /// Measures what the sampling thread has allocated for this event loop: tables of functions, and
-    /// sessions with their traces, and a recording. `measure` is called on the sampling thread. In bytes.
+    /// The memory that the sampling thread has allocated for this event loop, in bytes: tables of functions,
+    /// sessions with their traces, and a recording. `measure` is called on the sampling thread, with a value
+    /// that has all of these.
     pub fn measure(
         &self,
         measure: impl FnOnce(&dyn MallocSizeOf) -> usize + Send + 'static,
     ) -> usize {
         let group = self.state.group;
-        // It may be recorded and have no sessions. If it is no group nothing is allocated.
+        // The event loop may be recorded without having sessions. Nothing is allocated for it unless it is a
+        // group.
         let measured = registry::sampling_thread_of(group).and_then(|sampling_thread| {
             sampling_thread.ask(|measured| Message::Measure {
                 group,
@@ -186,26 +194,28 @@ impl EventLoop {
 }
 
 impl EventLoop {
-    /// Says what the event loop is there for.
+    /// Says what the event loop is for. Recordings show it to people.
     pub fn describe(&self, description: Description) {
         registry::describe(&self.description, |described| {
             described.event_loop = description;
         });
     }
 
-    /// Says whose a realm is. What was said of it before, or of one that was at its place, is forgotten.
+    /// Says which document or worker a realm belongs to. It replaces what was known of this realm, or of an
+    /// earlier realm at the same address.
     pub fn describe_realm(&self, id: RealmId, realm: Realm) {
         self.description.change(|described| {
             described.realms.insert(id, realm);
         });
     }
 
-    /// A script whose errors are muted is about to run in a realm.
+    /// Notes that a script whose errors are muted is about to run in a realm. `url` is the script's URL;
+    /// functions of WebAssembly that the script makes are hidden from pages, too.
     pub fn add_muted_script(&self, realm: RealmId, url: &str) {
         self.description.muted_scripts().add(realm, url);
     }
 
-    /// The realm goes away.
+    /// Notes that the realm goes away.
     pub fn forget_realm(&self, id: RealmId) {
         self.description.muted_scripts().forget_realm(id);
         self.description.change(|described| {
@@ -216,7 +226,7 @@ impl EventLoop {
 
 impl Drop for EventLoop {
     fn drop(&mut self) {
-        // In this order: the thread is not sampled any more when the engine's mode goes.
+        // The order matters: the thread must not be sampled any more when the engine's mode is dropped.
         registry::unregister(self.state.group);
         self.state.sampling_thread.take();
         self.state.mode.take();
@@ -255,7 +265,7 @@ impl State {
     }
 }
 
-/// A session. Dropping it without [`Session::stop`] ends it without a trace.
+/// A session that a page has started. Dropping it without calling [`Session::stop`] ends it without a trace.
 pub struct Session {
     id: SessionId,
     state: Rc<State>,
@@ -264,7 +274,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// A paused session takes no samples, and misses none.
+    /// Pauses the session or lets it go on. A paused session takes no samples, and misses none.
     pub fn set_paused(&self, paused: bool) {
         if self.ended.get() || self.paused.replace(paused) == paused {
             return;
@@ -281,7 +291,7 @@ impl Session {
         });
     }
 
-    /// Takes note, on the event loop's thread, that the session takes no more samples.
+    /// Notes that the session takes no more samples. Called on the event loop's thread.
     pub fn note_ended(&self) {
         if self.ended.replace(true) {
             return;
@@ -293,8 +303,9 @@ impl Session {
         }
     }
 
-    /// Ends the session. Its trace, with no sample later than `time`, or why there is none is given to
-    /// `on_trace`, which is called in any case; on the sampling thread, as far as that is there.
+    /// Ends the session. `on_trace` is called exactly once, with the session's trace or with the reason why
+    /// there is none. The trace has no sample later than `time`. The call is made on the sampling thread as
+    /// long as that exists.
     pub fn stop(
         self,
         time: CrossProcessInstant,

@@ -2,15 +2,15 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Stacks are walked at every single instruction of programs: the processor traps after each (the flag TF),
-//! and the handler of SIGTRAP walks the stack of its own thread. So every state is seen that a thread can be
-//! stopped in, where samples come upon the rare ones once in a million.
+//! These tests walk the stack at every single instruction of programs: the processor traps after each one
+//! (the flag TF), and the handler of SIGTRAP walks the stack of its own thread. So the walk meets every state
+//! that a thread can be stopped in. Ordinary samples meet the rare ones once in a million.
 //!
-//! Each program says of its functions which ones they call, so that a stack that was never there shows. Some change
-//! what the engine keeps of objects while they run, and check what they read.
+//! Each program notes which functions its functions call, so a stack that cannot have existed is found. Some
+//! programs change what the engine keeps of objects while they run, and check what they read.
 //!
-//! At some of the instructions the engine's memory cannot be written to while the stack is walked, so that a walk that
-//! changes it shows.
+//! At some of the instructions the engine's memory is write-protected during the walk, so a walk that changes
+//! it is found.
 
 #![allow(unsafe_code)]
 
@@ -33,7 +33,8 @@ use crate::stop::{StackBounds, Stopped, current_stack_bounds, registers_of};
 
 const PROGRAMS: &str = include_str!("every_instruction.js");
 
-/// What is called, each after it has run so often: in the interpreter, in Baseline code and in Ion code.
+/// The functions that are called: each after it has run as often as `RUNS_BEFORE` says, so in the
+/// interpreter, in Baseline code and in Ion code.
 const CALLED: [&str; 24] = [
     "calls",
     "recursion",
@@ -62,15 +63,15 @@ const CALLED: [&str; 24] = [
 ];
 const RUNS_BEFORE: [u32; 3] = [0, 30, OPTIMISED];
 const OPTIMISED: u32 = 3000;
-/// What takes too long to run so often. What it calls is compiled while it runs.
+/// Functions that take too long to run `OPTIMISED` times. What they call is compiled while they run.
 const LONG: [&str; 5] = ["collection", "slices", "linking", "tiers", "realms"];
 
-/// The line of the script that calls it.
+/// The line of the script that calls the functions.
 const MAIN: u32 = 1000;
-/// The line of what is evaluated.
+/// The line of scripts that are evaluated.
 const EVALUATED: u32 = 1;
 
-/// Marks what is no line, but a hash of a built-in.
+/// Marks the hash of a built-in, to tell it from a line.
 const BUILT_IN: u32 = 1 << 31;
 
 const STACK_SIZE: usize = 8 << 20;
@@ -78,27 +79,29 @@ const STACK_SIZE: usize = 8 << 20;
 const TRAP_FLAG: libc::greg_t = 0x100;
 
 thread_local! {
-    /// Null while this thread is not to be stepped.
+    /// Null while this thread is not being stepped.
     static STEPPER: Cell<*mut Stepper> = const { Cell::new(ptr::null_mut()) };
 }
 
-/// The memory that the engine keeps what scripts can reach in, as far as the last stack leads there: the heap, what is
-/// allocated for the context, the stack.
+/// The memory in which the engine keeps what scripts can reach, as far as the last stack leads there: the
+/// heap, what is allocated for the context, and the stack.
 #[derive(Default)]
 struct EngineMemory {
     ranges: Vec<Range<usize>>,
 }
 
-/// The thread whose walk must write nothing; 0 while memory can be written to.
+/// The thread whose walk must not write; 0 while memory is writable.
 static WALKING: AtomicI32 = AtomicI32::new(0);
-/// What it has written to nevertheless, and how often.
+/// The address that the walk has written to last, although it must not.
 static WRITTEN: AtomicUsize = AtomicUsize::new(0);
-/// The instruction that did so last; 0 if a number was not counted back.
+/// The instruction that wrote there; 0 if a count did not return to its old value.
 static WRITER: AtomicUsize = AtomicUsize::new(0);
+/// How many times the walk has written.
 static WRITES: AtomicU64 = AtomicU64::new(0);
 
 impl EngineMemory {
-    /// The mappings that these addresses are in, without what is in `own`, which is ours or the kernel's.
+    /// The mappings that contain these addresses, except for the ranges `own`, which are ours or the
+    /// kernel's.
     fn of(addresses: impl Iterator<Item = usize>, own: &[Range<usize>]) -> Self {
         let maps = fs::read_to_string("/proc/self/maps").unwrap();
         let mappings = maps.lines().filter_map(|line| {
@@ -148,16 +151,18 @@ impl EngineMemory {
 
     fn set(&self, protection: libc::c_int) {
         for range in &self.ranges {
-            // SAFETY: they are mappings of this process, and who writes there meanwhile waits: see `on_fault`.
+            // SAFETY: these are mappings of this process, and any thread that writes there meanwhile waits:
+            // see `on_fault`.
             unsafe { libc::mprotect(range.start as *mut libc::c_void, range.len(), protection) };
         }
     }
 }
 
-/// The first and the last byte of each range that is, or has just been, not to be written to.
+/// The first and the last byte of each range that is write-protected, or was until a moment ago.
 static GUARDED: [[AtomicUsize; 2]; 64] = [const { [AtomicUsize::new(0), AtomicUsize::new(0)] }; 64];
 
-/// For another thread, which may have been about to write when memory could be written to again.
+/// Asked for the faults of other threads. Such a thread may have faulted just before memory became writable
+/// again.
 fn is_guarded(address: usize) -> bool {
     GUARDED.iter().any(|[first, last]| {
         let range = first.load(Ordering::SeqCst)..=last.load(Ordering::SeqCst);
@@ -176,14 +181,15 @@ fn program_start() -> usize {
 }
 
 fn this_thread() -> libc::pid_t {
-    // SAFETY: a number of the kernel's.
+    // SAFETY: it returns a number of the kernel's.
     unsafe { libc::gettid() }
 }
 
-/// The handler from before.
+/// The action for SIGSEGV that was installed before ours.
 static mut BEFORE: MaybeUninit<libc::sigaction> = MaybeUninit::uninit();
 
-/// Has other threads wait until memory can be written to again. The walk's own writes are noted, and done.
+/// Makes other threads wait until memory is writable again. Notes a write of the walk itself, and lets it
+/// happen.
 unsafe extern "C" fn on_fault(
     signal: libc::c_int,
     info: *mut libc::siginfo_t,
@@ -193,16 +199,16 @@ unsafe extern "C" fn on_fault(
     let walking = WALKING.load(Ordering::SeqCst);
     let stepper = STEPPER.get();
     if walking == this_thread() && !stepper.is_null() {
-        // SAFETY: the kernel gives them.
+        // SAFETY: the kernel gives valid pointers.
         let (address, pc) = unsafe {
             let context = &*context.cast::<libc::ucontext_t>();
             let pc = context.uc_mcontext.gregs[libc::REG_RIP as usize] as usize;
             ((*info).si_addr().addr(), pc)
         };
-        // SAFETY: it is this thread's, which does not change the ranges meanwhile.
+        // SAFETY: the stepper is this thread's, which does not change the ranges meanwhile.
         let stepper = unsafe { &mut *stepper };
         if is_count(pc) && stepper.note_count(address) {
-            // SAFETY: the page is the engine's, which writes to it.
+            // SAFETY: the page is the engine's, which may write to it.
             unsafe {
                 let page = ptr::without_provenance_mut(address & !(PAGE - 1));
                 libc::mprotect(page, PAGE, libc::PROT_READ | libc::PROT_WRITE);
@@ -220,8 +226,9 @@ unsafe extern "C" fn on_fault(
         }
     } else {
         type Handler = unsafe extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
-        // A fault of another kind is the engine's.
-        // SAFETY: the action was written before this handler was installed, and is one of a function.
+        // A fault of another kind is for the engine's handler.
+        // SAFETY: the action was stored before this handler was installed, and holds a function with these
+        // arguments.
         unsafe {
             let before = (*ptr::addr_of!(BEFORE)).assume_init();
             assert_ne!(before.sa_flags & libc::SA_SIGINFO, 0);
@@ -231,13 +238,13 @@ unsafe extern "C" fn on_fault(
     }
 }
 
-/// Whether an instruction counts a number up or down by one, and no other thread sees it half done. Tables of
-/// WebAssembly code have such a number of the look-ups that are under way, so that no other thread frees what is being
-/// looked at. It is the one thing that a walk may write to, if it has its old value afterwards.
+/// Whether an instruction changes a count by one, atomically. Tables of WebAssembly code count the look-ups
+/// that are in progress, so that no other thread frees what is being looked at. These counts are the only
+/// thing that a walk may write to, and they must have their old values after it.
 fn is_count(pc: usize) -> bool {
     const LOCK: u8 = 0xf0;
     const INCREMENT_OR_DECREMENT: u8 = 0xff;
-    // SAFETY: it is the instruction that was about to write, which was read to be run.
+    // SAFETY: the processor was about to run this instruction, so it can be read.
     let instruction = unsafe { (pc as *const [u8; 4]).read_unaligned() };
     let [LOCK, 0x48 | 0x49, INCREMENT_OR_DECREMENT, operands] = instruction else {
         return false;
@@ -245,15 +252,15 @@ fn is_count(pc: usize) -> bool {
     operands >> 3 & 7 < 2
 }
 
-/// Walks the stack at each instruction. Allocates nothing while it does.
+/// Walks the stack at each instruction. Must not allocate while it does.
 struct Stepper {
     memory: EngineMemory,
-    /// So many walks were done while that could not be written to.
+    /// How many walks were done while memory was write-protected.
     guarded: u64,
-    /// What the present one has counted up, with the values before.
+    /// The counts that the present walk has changed, with their values before.
     counts: Vec<(usize, u64)>,
     counted: u64,
-    /// The handler's stack.
+    /// The stack of the signal handler.
     own: Range<usize>,
     context: SampledContext,
     is_stock: bool,
@@ -264,17 +271,18 @@ struct Stepper {
     walked: u64,
     idle: u64,
     collecting: u64,
-    /// The reasons why stacks could not be walked, and how often.
+    /// The reasons why stacks could not be walked, and how often each was given.
     unwalkable: [(Option<&'static CStr>, u64); 16],
-    /// The stacks that differ from the one before: their lengths, and the lines of their functions or a mark of
-    /// built-ins.
+    /// The stacks that differ from the one before, one after the other. Each is its length, followed by the
+    /// line of each function or the marked hash of each built-in.
     stacks: Vec<u32>,
-    /// Where the last of them begins.
+    /// Where the last stack begins in `stacks`.
     last: usize,
-    /// Of the last stack.
+    /// The functions of the last stack.
     frames: Vec<FunctionKey>,
+    /// The frames of the last stack.
     places: Vec<FramePlace>,
-    /// How often a frame was said to be there still, and another one was in its place.
+    /// How often the walk said that a frame was still there although another one had taken its place.
     wrongly_kept: u64,
 }
 
@@ -313,7 +321,7 @@ impl Stepper {
 
     fn step(&mut self, context: &libc::ucontext_t) {
         self.steps += 1;
-        // SAFETY: this is the handler, on the thread whose stack that is.
+        // SAFETY: this is the signal handler, on the thread that owns the stack.
         let stopped = unsafe { Stopped::new(registers_of(context), self.bounds) };
         const GUARDED: u64 = 100;
         self.buffer.clear();
@@ -349,14 +357,14 @@ impl Stepper {
 
     fn note(&mut self, kept: usize) {
         self.walked += 1;
-        // Of functions that were inlined into the youngest frame nothing is known.
+        // Nothing is known of functions that were inlined into the youngest frame.
         let mut kept = kept;
         while let Some([.., outer, inner]) = self.places.get(..kept)
             && outer == inner
         {
             kept -= 1;
         }
-        // One that is about to be left may not be seen any more. Others must not stand in its place.
+        // A frame that is about to be left may be missing already, but no other frame may stand in its place.
         let found = self.buffer.frames().map(|frame| frame.key());
         let mut both = self.frames[..kept].iter().copied().zip(found);
         if both.any(|(kept, found)| !kept.is_function_of(&found)) {
@@ -385,11 +393,11 @@ impl Stepper {
         }
     }
 
-    /// Runs something with a walk at each of its instructions. `context` is an address in the engine's memory.
+    /// Calls `run`, with a walk at each of its instructions. `context` is an address in the engine's memory.
     fn run(&mut self, context: usize, run: impl FnOnce()) {
         let of_stack = self.places.iter().flat_map(FramePlace::addresses);
         let addresses = of_stack.chain([context, self.bounds.high - 1]);
-        // At the end of a stack is what the kernel and the C library keep of the thread.
+        // The kernel and the C library keep data of the thread at the end of its stack.
         const OF_THREAD: usize = 64 << 10;
         let high = self.bounds.high;
         self.memory = EngineMemory::of(addresses, &[self.own.clone(), high - OF_THREAD..high]);
@@ -400,9 +408,9 @@ impl Stepper {
         STEPPER.set(ptr::null_mut());
     }
 
-    /// Takes note of a number that is about to change. False if there are too many.
+    /// Notes a count that is about to change. False if there is no room for it.
     fn note_count(&mut self, address: usize) -> bool {
-        // SAFETY: the engine counts there.
+        // SAFETY: the address is that of a count of the engine's.
         let value = unsafe { (address as *const u64).read_volatile() };
         let has_room = self.counts.len() < self.counts.capacity();
         if has_room {
@@ -422,7 +430,7 @@ impl Stepper {
         }
     }
 
-    /// How many walks gave no stack for this reason, and how many for others.
+    /// How many walks gave no stack for this reason, and how many for other reasons.
     fn unwalkable(&self, wanted: &CStr) -> (u64, u64) {
         let counts = self.unwalkable.iter().filter(|(_, count)| *count > 0);
         counts.fold((0, 0), |(wanted_count, others), (reason, count)| {
@@ -446,7 +454,7 @@ impl Stepper {
 }
 
 unsafe extern "C" fn on_trap(_: libc::c_int, _: *mut libc::siginfo_t, context: *mut libc::c_void) {
-    // SAFETY: the kernel gives it to a handler installed with SA_SIGINFO.
+    // SAFETY: the kernel passes a valid context to a handler installed with SA_SIGINFO.
     let context = unsafe { &mut *context.cast::<libc::ucontext_t>() };
     let stepper = STEPPER.get();
     let flags = &mut context.uc_mcontext.gregs[libc::REG_EFL as usize];
@@ -455,15 +463,16 @@ unsafe extern "C" fn on_trap(_: libc::c_int, _: *mut libc::siginfo_t, context: *
         return;
     }
     *flags |= TRAP_FLAG;
-    // SAFETY: it is this thread's, which is not in the stepper's own code but in what `Stepper::run` runs.
+    // SAFETY: the stepper is this thread's, which is running what `Stepper::run` calls and not the stepper's
+    // own code.
     unsafe { (*stepper).step(context) };
 }
 
-/// The handler's own stack: on the thread's it would write over what was left there, which the walk must not
-/// follow. It is never unmapped.
+/// Installs a stack for the handlers, which is never unmapped. On the thread's own stack a handler would
+/// overwrite words that were left there, and the test needs these: the walk must not follow them.
 fn install_stack() -> Range<usize> {
     const SIZE: usize = 256 << 10;
-    // SAFETY: new memory.
+    // SAFETY: the memory is new.
     let memory = unsafe {
         let memory = libc::mmap(
             ptr::null_mut(),
@@ -485,12 +494,12 @@ fn install_stack() -> Range<usize> {
     memory..memory + SIZE
 }
 
-/// Leaves words on the stack that lead nowhere.
+/// Leaves words on the stack that lead nowhere, for a walk that follows what was left there.
 #[inline(never)]
 fn soil_stack() {
     let mut words = [0_usize; 1 << 15];
     for word in &mut words {
-        // SAFETY: it is ours.
+        // SAFETY: the word is a local variable's.
         unsafe { ptr::write_volatile(word, 0x10) };
     }
 }
@@ -502,13 +511,13 @@ fn install_handlers() {
         action.sa_sigaction = on_trap as *const () as usize;
         action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
         libc::sigfillset(&mut action.sa_mask);
-        // The walk may write where it must not.
+        // The walk may write where it must not, and that is to be reported.
         libc::sigdelset(&mut action.sa_mask, libc::SIGSEGV);
         assert_eq!(libc::sigaction(libc::SIGTRAP, &action, ptr::null_mut()), 0);
     }
     static FAULTS: Once = Once::new();
     FAULTS.call_once(|| {
-        // SAFETY: as above; nobody else uses what there was before.
+        // SAFETY: as above; `BEFORE` is written here only.
         unsafe {
             let mut action: libc::sigaction = MaybeUninit::zeroed().assume_init();
             action.sa_sigaction = on_fault as *const () as usize;
@@ -523,7 +532,7 @@ fn is_line(line: &u32) -> bool {
     line & BUILT_IN == 0
 }
 
-/// The functions of the programs by their lines, and which ones call which.
+/// The functions of the programs, by the lines that they are defined on, and which functions call which.
 struct Functions {
     names: BTreeMap<u32, String>,
     calls: BTreeSet<(u32, u32)>,
@@ -579,19 +588,20 @@ impl Functions {
     }
 }
 
-/// In a thousand walks, so many may give no stack although scripts run and no garbage is collected.
+/// How many of a thousand walks may give no stack although a script is running and no garbage is collected.
 const MOST_UNWALKABLE: u64 = 10;
-/// What the stock walker says while the engine leaves the frames that an exception ends. Its engine's iterator would
-/// read frames there that are gone.
+/// The reason that the stock walker gives while the engine is leaving the frames that an exception ends. The
+/// engine's iterator would read frames there that no longer exist.
 const LEAVING: &CStr = c"frames are being left";
-/// In a thousand walks of a program of `THROWING`, so many may fall into that.
+/// How many of a thousand walks of a program of `THROWING` may give that reason.
 const MOST_LEAVING: u64 = 400;
-/// What a walk says that has taken something else for a function's frame: the next such word may be an address.
+/// The reasons that a walk gives if it has taken something else for a function's frame. They must not occur:
+/// such a word could also be a valid address.
 const MISTAKEN: [&CStr; 2] = [
     c"a function's frame has no script",
     c"a frame is not of the function whose code runs",
 ];
-/// What does little else than to leave frames by exceptions.
+/// Programs that do little else than leave frames by exceptions.
 const THROWING: [&str; 3] = ["generators", "exceptions", "webAssembly"];
 
 fn walk_everywhere(walker: Walker, own: &Range<usize>) {
@@ -599,7 +609,7 @@ fn walk_everywhere(walker: Walker, own: &Range<usize>) {
     let mut places = Vec::new();
     let functions = Functions::read();
     let context = TestContext::new();
-    // After the engine's handlers.
+    // After the engine has installed its own handlers.
     install_handlers();
     let mut mode = context.mode(walker);
     assert!(mode.set_enabled(true));
@@ -615,7 +625,7 @@ fn walk_everywhere(walker: Walker, own: &Range<usize>) {
                 for _ in 0..runs {
                     evaluate(c"https://a.test/main.js", MAIN, &call);
                 }
-                // Made by another thread, so that it is in no memory of the engine's.
+                // Allocated by another thread, so that it is not in memory that is protected as the engine's.
                 let (sampled, own) = (mode.context(), own.clone());
                 let is_stock = walker == Walker::Stock;
                 let make = move || Box::new(Stepper::new(sampled, is_stock, bounds, own));
@@ -647,14 +657,14 @@ fn walk_everywhere(walker: Walker, own: &Range<usize>) {
                     let shown = functions.show(stack);
                     assert!(
                         functions.allow(stack),
-                        "{called} after {runs}: there never was {shown}"
+                        "{called} after {runs}: this stack cannot have existed: {shown}"
                     );
                 }
                 assert_eq!(stepper.wrongly_kept, 0, "{called} after {runs}");
                 assert_eq!(
                     WRITES.swap(0, Ordering::SeqCst),
                     0,
-                    "{called} after {runs}: the walk has written to {:x}, at {:x} of this program",
+                    "{called} after {runs}: the walk has written to {:x}, by the instruction at {:x} of this program",
                     WRITTEN.load(Ordering::SeqCst),
                     WRITER.load(Ordering::SeqCst).saturating_sub(program_start())
                 );
@@ -679,7 +689,7 @@ fn walk_everywhere(walker: Walker, own: &Range<usize>) {
                 assert!(stepper.guarded > 0, "{called} after {runs}");
                 seen.extend(stacks.into_iter().flatten().filter(is_line));
             }
-            // Optimised code may have no instruction left of a function.
+            // Optimised code may have no instruction left of a function that was inlined.
             if runs < OPTIMISED {
                 let all: BTreeSet<u32> = functions.names.keys().copied().collect();
                 assert_eq!(seen, all, "functions that were seen after {runs}");
@@ -697,7 +707,8 @@ fn in_thread(run: impl FnOnce(&Range<usize>) + Send + 'static) {
     thread.unwrap().join().unwrap();
 }
 
-/// Runs a test of this file in a process of its own: no other test is to find memory that it cannot write to.
+/// Runs a test of this file in a process of its own, so that no other test meets memory that is
+/// write-protected.
 fn in_process(test: &str, run: impl FnOnce(&Range<usize>) + Send + 'static) {
     const ALONE: &str = "STROBE_TEST_ALONE";
     if env::var_os(ALONE).is_some() {

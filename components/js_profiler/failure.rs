@@ -2,22 +2,25 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Why sampling came to an end that nobody asked for, and the guarantee that whoever waits is told.
+//! Why sampling ended although nobody asked for it, and the guarantee that everybody who waits for a result
+//! is told.
 
 use std::fmt;
 
 use js_profiler_traits::Trace;
 
-/// Why sampling came to an end that nobody asked for.
+/// Why sampling ended although nobody asked for it.
 ///
-/// Pages are told: nothing in here is of another origin. So a panic's message is not; it is in the log.
+/// Pages see this, so it must say nothing of another origin. That is why it does not contain the message of a
+/// panic; the log has that.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Failure {
-    /// The sampling thread panicked. What it had is gone, and it begins anew.
+    /// The sampling thread panicked. Its samples are lost; it goes on without them.
     Panicked,
-    /// The event loop's thread could not be stopped, again and again; and why not the last time.
+    /// Repeated attempts to stop the event loop's thread failed. The text says why the last one did, as a
+    /// part of a sentence.
     CannotStop(String),
-    /// Nothing is known of the session at the sampling thread.
+    /// The sampling thread does not know the session, or has ended.
     Lost,
 }
 
@@ -38,18 +41,20 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// Takes the trace of a stopped session, on the sampling thread. It is called in any case: dropped
-/// without a trace, because the thread panicked or the session is not there, it is called with
-/// [`Failure::Lost`].
+/// Takes the trace of a stopped session, on the sampling thread. The callback is called exactly once: if this
+/// value is dropped without a trace, because the thread panicked or does not know the session, the callback
+/// gets [`Failure::Lost`].
 pub struct OnTrace(Option<Take>);
 
 type Take = Box<dyn FnOnce(Result<Trace, Failure>) + Send>;
 
 impl OnTrace {
+    /// `take` is the callback.
     pub fn new(take: impl FnOnce(Result<Trace, Failure>) + Send + 'static) -> Self {
         Self(Some(Box::new(take)))
     }
 
+    /// Passes the trace, or the reason why there is none, to the callback.
     pub fn take(mut self, trace: Result<Trace, Failure>) {
         if let Some(take) = self.0.take() {
             take(trace);

@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The functions that were seen on the stacks of a group, each once.
+//! The functions that have been seen on the stacks of a group, each of them once.
 
 use std::sync::Arc;
 
@@ -11,27 +11,31 @@ use malloc_size_of_derive::MallocSizeOf;
 
 use crate::spidermonkey::{FrameKind, KnownFunctions, WalkedFrame};
 
-/// Index of a function in its group's table.
+/// Index of a function in the table of its group.
 #[derive(Clone, Copy, Debug, Eq, Hash, MallocSizeOf, PartialEq)]
 pub struct FunctionId(pub u32);
 
 impl FunctionId {
+    /// The index, to be used with [`FunctionTable::functions`].
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// A function or top-level script that was on a stack, and what may be told of it.
+/// A function or top-level script that was on a stack, as it can be shown.
 #[derive(MallocSizeOf)]
 pub struct Function {
+    /// The realm that it belongs to; 0 if that is not known, which happens for native functions.
     pub realm: RealmId,
+    /// What kind of code it is.
     pub kind: FrameKind,
+    /// Whether a script whose errors are muted defines it, so that no page may see it.
     pub muted: bool,
-    /// Empty if it has none.
+    /// The function's own name; empty if it has none.
     pub name: String,
-    /// URL of the script; empty if it came from none.
+    /// URL of the script; empty if it did not come from one.
     pub resource: String,
-    /// 1-based line and column of the definition; none for what is in no script.
+    /// 1-based line and column (in UTF-16 code units) of the definition; `None` if it is in no script.
     pub position: Option<(u32, u32)>,
 }
 
@@ -51,9 +55,9 @@ impl From<&WalkedFrame<'_>> for Function {
 impl Function {
     /// Whether this is a function of the engine or the browser that scripts can call.
     ///
-    /// The engine's own functions that are written in JavaScript have helpers among them, by its
-    /// custom with names that begin with an upper-case letter or `$`; no function that scripts can
-    /// call is named so, since constructors are not written in JavaScript.
+    /// Some of the engine's functions that are written in JavaScript are helpers, which scripts cannot call.
+    /// By the engine's convention the names of helpers begin with an upper-case letter or `$`. No function
+    /// that scripts can call has such a name, because constructors are not written in JavaScript.
     pub fn is_built_in(&self) -> bool {
         match self.kind {
             FrameKind::Native => true,
@@ -65,19 +69,21 @@ impl Function {
     }
 }
 
-/// Get-or-insert of functions: their text is copied out of the engine's memory once.
+/// The table of functions: looks a function up, or adds it. The text of a function is copied out of the
+/// engine's memory only once.
 #[derive(Default, MallocSizeOf)]
 pub struct FunctionTable {
-    /// In the order of `functions`. Others have it only while nothing is inserted.
+    /// The keys of `functions`, in the same order. Others share them only while nothing is inserted.
     #[conditional_malloc_size_of]
     known: Arc<KnownFunctions>,
     functions: Vec<Function>,
 }
 
 impl FunctionTable {
-    /// None if the function is new and its text did not fit into the buffer.
+    /// The id of the function of a frame, which is added if it is new. `None` if it is new and its text did
+    /// not fit into the buffer.
     ///
-    /// `made_by_muted` says of a function of WebAssembly whether a script whose errors are muted has made it.
+    /// `made_by_muted` says whether a WebAssembly function was made by a script whose errors are muted.
     pub fn get_or_insert(
         &mut self,
         frame: &WalkedFrame<'_>,
@@ -98,7 +104,8 @@ impl FunctionTable {
         Some(FunctionId(Arc::make_mut(&mut self.known).insert(key) as u32))
     }
 
-    /// For a walk whose frames are for [`get_or_insert`](Self::get_or_insert) alone.
+    /// The functions that a walk need not write the text of. The frames of such a walk are for
+    /// [`get_or_insert`](Self::get_or_insert) only.
     pub fn known(&self) -> &Arc<KnownFunctions> {
         &self.known
     }

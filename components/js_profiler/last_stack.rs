@@ -2,7 +2,8 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! What is known of the stack of an event loop: the last one that was walked, and the functions that were seen.
+//! What is known of an event loop's stack: the last stack that was walked, and the functions that have been
+//! seen.
 
 use std::sync::Arc;
 
@@ -17,37 +18,40 @@ use crate::spidermonkey::{FrameKind, FramePlace, KnownFunctions, StackBuffer, Wa
 use crate::walked::Walked;
 use crate::work::Work;
 
-/// The last known stack, from the root to the leaf. While a stack cannot be walked, those of its
-/// frames that are still there stand for it.
+/// The last known stack, from the root to the leaf. If a later stack cannot be walked, those frames of this
+/// one that are still there are used in its place.
 #[derive(Default, MallocSizeOf)]
 pub struct LastStack {
     seen: FunctionTable,
     functions: Vec<FunctionId>,
-    /// Of each function's frame.
+    /// The frame of each function.
     places: Vec<FramePlace>,
-    /// So many of them, from the leaf, are without anything left out. What is older is there for pages alone.
+    /// How many functions, counted from the leaf, have nothing left out between them. Older ones are there
+    /// for pages only.
     complete: usize,
-    /// Whether there were more than these.
+    /// Whether the stack had more frames than the `complete` ones.
     complete_truncated: bool,
-    /// Whether there were more than all.
+    /// Whether the stack had more frames than all that are here.
     truncated: bool,
 }
 
 impl LastStack {
-    /// Of all stacks so far.
+    /// All functions that have been on a stack of this event loop, in the order of their ids.
     pub fn seen_functions(&self) -> &[Function] {
         self.seen.functions()
     }
 
+    /// The same functions, for the walk to recognise.
     pub fn known(&self) -> &Arc<KnownFunctions> {
         self.seen.known()
     }
 
+    /// The frames of the last stack, from the root to the leaf.
     pub fn places(&self) -> &[FramePlace] {
         &self.places
     }
 
-    /// No JavaScript is running.
+    /// Forgets the stack: no JavaScript is running.
     pub fn clear(&mut self) {
         self.truncate(0);
     }
@@ -59,15 +63,16 @@ impl LastStack {
         self.places.truncate(length);
     }
 
-    /// Takes note of a walk, whose frames are in `buffer`. `made_by_muted` says of a function of WebAssembly whether a
-    /// script whose errors are muted has made it.
+    /// Makes what a walk has found, whose frames are in `buffer`, the last known stack. `made_by_muted` says
+    /// whether a WebAssembly function was made by a script whose errors are muted.
     pub fn take(
         &mut self,
         walked: &Walked,
         buffer: &mut StackBuffer,
         made_by_muted: impl Fn(&Function) -> bool,
     ) -> Outcome {
-        // What is left of a stack whose root is missing does not say how it goes on there.
+        // If frames at the root end are missing, the remaining part of the stack does not say what was
+        // between the root and it.
         let is_cut = self.truncated && walked.kept < self.functions.len();
         self.truncate(if is_cut { 0 } else { walked.kept });
         match walked.walk {
@@ -89,7 +94,7 @@ impl LastStack {
         }
     }
 
-    /// Makes what is in `buffer` the last stack. False if the text of a new function did not fit.
+    /// Makes the frames in `buffer` the last stack. False if the text of a new function did not fit.
     fn intern(&mut self, buffer: &StackBuffer, made_by_muted: impl Fn(&Function) -> bool) -> bool {
         for frame in buffer.frames() {
             let Some(id) = self.seen.get_or_insert(&frame, &made_by_muted) else {
@@ -104,10 +109,10 @@ impl LastStack {
         true
     }
 
-    /// A sample with this stack.
+    /// A sample that has this stack.
     pub fn sample(&self, found: Found) -> Sample<'_> {
         let functions = self.seen.functions();
-        // A native function is of no realm: it is whose code calls it that does the work.
+        // A native function belongs to no realm: the work is done by the code that calls it.
         let innermost = self.functions.iter().rev();
         let leaf = innermost
             .map(|id| &functions[id.index()])
@@ -132,7 +137,7 @@ impl LastStack {
         }
     }
 
-    /// A sample of which no stack is to be known.
+    /// A sample whose stack is not to be known.
     pub fn sample_without_stack(&self, outcome: Outcome, activity: Activity) -> Sample<'_> {
         Sample {
             time: CrossProcessInstant::now(),

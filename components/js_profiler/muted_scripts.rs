@@ -2,34 +2,34 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The scripts of an event loop whose errors are muted. A function of WebAssembly does not say whether such a script has
-//! made it; but it knows that script's URL.
+//! The scripts of an event loop whose errors are muted. A WebAssembly function does not say whether such a
+//! script made it, but it knows the URL of the script that did.
 
 use js_profiler_traits::RealmId;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The URLs of muted scripts.
+/// The URLs of muted scripts, by their realms.
 #[derive(Default)]
 pub struct MutedScripts(FxHashMap<RealmId, FxHashSet<String>>);
 
 impl MutedScripts {
-    /// A muted script of this URL is about to run. Another one in the same realm may have the same URL, and not
-    /// be muted: then the WebAssembly of both is hidden.
+    /// Notes that a muted script with this URL is about to run. Another script of the realm may have the same
+    /// URL and not be muted; the WebAssembly of both is hidden then.
     pub fn add(&mut self, realm: RealmId, url: &str) {
         let urls = self.0.entry(realm).or_default();
-        // The engine adds to the URL, after a space, how the code was made of text.
+        // The engine appends to a URL, after a space, how the code was made from text.
         let url = url.split(' ').next().unwrap_or_default();
         if !urls.contains(url) {
             urls.insert(url.to_owned());
         }
     }
 
-    /// Whether a script of this URL is muted in the realm.
+    /// Whether a script with this URL is muted in the realm.
     pub fn contains(&self, realm: RealmId, url: &str) -> bool {
         self.0.get(&realm).is_some_and(|urls| urls.contains(url))
     }
 
-    /// The realm goes away; another one may come to be at its place.
+    /// Notes that the realm goes away. Another realm may get the same address later.
     pub fn forget_realm(&mut self, realm: RealmId) {
         self.0.remove(&realm);
     }

@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! What a session is started with.
+//! The options of a session.
 
 use std::time::Duration;
 
@@ -11,12 +11,13 @@ use crate::work::MarkerFilter;
 /// What a session is started with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SessionOptions {
-    /// A supported interval: see [`js_profiler_traits::supported_interval`].
+    /// The time between two samples. It must be a supported interval: see
+    /// [`js_profiler_traits::supported_interval`].
     pub sample_interval: Duration,
-    /// How many samples the buffer holds. Nothing is allocated for them beforehand.
+    /// How many samples the buffer holds at most. Nothing is allocated for them in advance.
     pub max_buffer_size: u32,
-    /// Which markers its samples may have.
+    /// Which markers the samples may have.
     pub markers: MarkerFilter,
-    /// Whether the session starts paused.
+    /// Whether the session starts in the paused state.
     pub is_paused: bool,
 }

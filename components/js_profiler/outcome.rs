@@ -4,18 +4,18 @@
 
 //! How a sample went.
 
-/// What a tick brought.
+/// How a sample went.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Outcome {
     /// The stack was walked.
     Stack,
     /// No JavaScript was running.
     Idle,
-    /// Garbage was collected: the stack is what is still there of the last one.
+    /// Garbage was being collected. The stack is the part of the last walked one that is still there.
     Collecting,
-    /// JavaScript was running, but its stack could not be walked: it is what is still there of the last
-    /// one.
+    /// JavaScript was running, but its stack could not be walked. The stack is the part of the last walked
+    /// one that is still there.
     Unwalkable,
-    /// The thread did not stop.
+    /// The thread did not stop, so there is no sample.
     Missed,
 }

@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! This process as the recorder sees it, which may be in another one.
+//! This process as the recorder sees it. The recorder may be in another process.
 
 use crossbeam_channel::Sender;
 use js_profiler_traits::preferences;
@@ -11,9 +11,12 @@ use log::warn;
 
 use crate::{registry, sampling_thread};
 
-/// Does what is asked, and returns when it is done. It may be called from any thread but those of event
-/// loops; reports come from this one and from the sampling thread, which never waits for `reports` to have
-/// room: it must be unbounded.
+/// Does what `request` asks, and returns when that is done. It may be called from any thread but those of
+/// event loops.
+///
+/// Reports come from the calling thread and from the sampling thread. The channel must be unbounded, because
+/// the sampling thread never waits for it to have room. A preference that cannot be set is logged and
+/// skipped.
 pub fn serve(request: Request, reports: &Sender<Report>) {
     match request {
         Request::SetPreferences(preferences) => {
@@ -43,12 +46,12 @@ pub fn serve(request: Request, reports: &Sender<Report>) {
     }
 }
 
-/// Ends the recording that goes on, if any: there is nobody to report to.
+/// Ends the recording that is running, if any. For a process that has lost its recorder.
 pub fn end_recording() {
     registry::stop_recording(None);
 }
 
 fn report(reports: &Sender<Report>, report: Report) {
-    // An error means that nobody wants to know any more.
+    // An error means that nobody receives reports any more.
     let _ = reports.send(report);
 }

@@ -2,11 +2,11 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! A recording of an event loop as the sampling thread has it: tables as far as ids must be known, and
-//! what has not been reported yet.
+//! A recording of an event loop, as the sampling thread has it: what has not been reported yet, and the ids
+//! of what has.
 //!
-//! Unlike a session's trace it has the functions of all realms, muted scripts included: it is for people
-//! who work on the engine, and never reaches a web page.
+//! Unlike a session's trace it has the functions of all realms, muted scripts included. It is for people who
+//! work on the engine, and never reaches a web page.
 
 use std::hash::Hash;
 use std::mem;
@@ -32,21 +32,23 @@ use crate::schedule::Schedule;
 use crate::subscriber::{StackTables, Subscriber};
 use crate::visibility::Visibility;
 
-/// How often what is new is reported.
+/// How often new samples are reported.
 const REPORT_INTERVAL: Duration = Duration::from_millis(250);
 
-/// With so many stacks the tables begin anew: a recording may go on for days of which the last seconds
-/// are kept.
+/// The tables start over when they have this many stacks: a recording may run for days and keep only its last
+/// seconds.
 const MAX_STACKS: usize = 1 << 17;
 
+/// The recording of one event loop.
 #[derive(MallocSizeOf)]
 pub struct SampledRecording {
+    /// The recording of the browser that this is a part of.
     pub id: RecordingId,
     group: GroupId,
     has_stacks: bool,
     #[ignore_malloc_size_of = "The event loop's"]
     description: Arc<SharedDescription>,
-    /// The version of it that is known.
+    /// The version of the description that was reported last.
     description_version: u64,
     subscriber: Subscriber,
     news: News,
@@ -110,17 +112,20 @@ impl StackTables for News {
     }
 }
 
-/// What a recording of an event loop is started with.
+/// What the recording of an event loop is started with.
 pub struct SampledRecordingOptions {
+    /// The recording of the browser that this is a part of.
     pub id: RecordingId,
-    /// A multiple of the base interval.
+    /// The time between two samples, a multiple of the base interval.
     pub interval: Duration,
-    /// Why its stacks cannot be walked, if so.
+    /// The reason, in one sentence, why the stacks cannot be walked. `None` if they can.
     pub without_stacks: Option<String>,
+    /// Takes the reports. The channel must be unbounded.
     pub reports: Sender<Report>,
 }
 
 impl SampledRecording {
+    /// `interval` is `options.interval` in base intervals. The first sample is due after `current_tick`.
     pub fn new(
         group: GroupId,
         description: Arc<SharedDescription>,
@@ -152,20 +157,22 @@ impl SampledRecording {
         }
     }
 
-    /// Whether the thread is stopped for a sample when it runs JavaScript.
+    /// Whether the samples have stacks. If not, the thread is never stopped for them.
     pub fn has_stacks(&self) -> bool {
         self.has_stacks
     }
 
+    /// When samples are due.
     pub fn schedule(&self) -> &Schedule {
         self.subscriber.schedule()
     }
 
-    /// Moves on to a tick. What was due before it is missed.
+    /// Moves on to `tick`. Samples that were due before it are counted as missed.
     pub fn advance(&mut self, tick: u64) {
         self.subscriber.advance(tick);
     }
 
+    /// Adds a sample. Reports what is new if the last report is old enough.
     pub fn take_sample(&mut self, sample: &Sample<'_>) {
         if sample.outcome == Outcome::Missed {
             self.subscriber.miss();
@@ -192,7 +199,7 @@ impl SampledRecording {
         }
     }
 
-    /// Takes note of what the event loop has said of itself since the last time.
+    /// Notes what the event loop has told of itself since the last time.
     fn read_description(&mut self, functions: &[Function]) {
         let Some((version, described)) = self.description.newer_than(self.description_version)
         else {
@@ -200,8 +207,8 @@ impl SampledRecording {
         };
         self.description_version = version;
         self.news.chunk.description = Some(described.event_loop.clone());
-        // A realm that is gone may still have functions on the stack. One that is made at the same place
-        // later is described anew, and its functions are others.
+        // A realm that is gone may still have functions on the stack. A later realm at the same address is
+        // described again, and has other functions.
         let mut changed = FxHashSet::default();
         let known_realms = &mut self.news.known_realms;
         for (&id, realm) in &described.realms {
@@ -210,7 +217,7 @@ impl SampledRecording {
                 changed.insert(id);
             }
         }
-        // Of functions that were seen before their realm was described.
+        // Functions of these realms may have been seen before their realm was described.
         self.subscriber
             .forget_frames(|id| changed.contains(&functions[id.index()].realm));
     }
@@ -221,7 +228,7 @@ impl SampledRecording {
         let next = Chunk::empty(self.id, self.group, SampleCounts::default());
         let mut chunk = mem::replace(&mut news.chunk, next);
         chunk.counts = self.subscriber.counts();
-        // An error means that nobody records any more.
+        // An error means that nobody receives reports any more.
         let _ = self.reports.send(Report::Chunk(Box::new(chunk)));
         if news.stacks.len() >= MAX_STACKS {
             news.forget_tables();
@@ -235,7 +242,7 @@ impl SampledRecording {
         self.report();
     }
 
-    /// Reports what is new, and that nothing comes any more, and why.
+    /// Reports what is new, and then that nothing more comes, with the reason.
     pub fn fail(self, functions: &[Function], failure: &Failure) {
         let (recording, group, reports) = (self.id, self.group, self.reports.clone());
         self.finish(functions);
@@ -358,7 +365,7 @@ mod tests {
     struct Reassembled {
         chunks: usize,
         tables: Vec<Chunk>,
-        /// Each with the tables that it refers to.
+        /// Each sample with the index of the tables that it refers to.
         samples: Vec<(usize, RecordedSample)>,
         counts: SampleCounts,
     }
@@ -381,7 +388,7 @@ mod tests {
                 tables.description = chunk.description;
             }
             for sample in chunk.samples {
-                // It refers to nothing that comes later.
+                // A sample refers to nothing that comes later.
                 assert!(
                     sample
                         .stack
@@ -391,7 +398,7 @@ mod tests {
             }
         }
 
-        /// From the root to the leaf.
+        /// The frames of a sample, from the root to the leaf.
         fn frames(&self, sample: usize) -> Vec<&RecordedFrame> {
             let (tables, sample) = &self.samples[sample];
             let tables = &self.tables[*tables];
@@ -449,7 +456,7 @@ mod tests {
         for round in 0..3_000_u32 {
             let depth = round % 11;
             let stack: Vec<_> = (0..depth).map(|at| (round * 31 + at * at) % 7).collect();
-            // The recording is 30 seconds long by the clock of the samples.
+            // The recording is 30 seconds long by the times of its samples.
             let time = start + (Duration::from_millis(10) * round).try_into().unwrap();
             recorded.take_at(time, Outcome::Stack, &stack);
             expected.push(stack);
@@ -512,9 +519,9 @@ mod tests {
         recorded.description.change(|described| {
             described.realms.remove(&OURS);
         });
-        // It has gone, but has functions on the stack.
+        // The realm is gone, but its functions are on the stack.
         recorded.take(Outcome::Stack, &[0, 1]);
-        // Another one at its place.
+        // Another realm at the same address.
         recorded.description.change(|described| {
             described.realms.insert(OURS, realm("https://b.example/"));
         });
@@ -546,7 +553,7 @@ mod tests {
         assert_eq!(recorded.recording.schedule().next_tick(), Some(2));
         assert!(!is_due_at(&mut recorded, 1));
         assert!(is_due_at(&mut recorded, 2));
-        // 4 and 6 have passed.
+        // The samples due at 4 and 6 are missed.
         assert!(is_due_at(&mut recorded, 9));
         recorded.take(Outcome::Idle, &[0]);
         recorded.take(Outcome::Missed, &[0]);

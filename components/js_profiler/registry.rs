@@ -2,13 +2,14 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The event loops of this process, with what it takes to sample them from outside: a recording begins
-//! and ends without them.
+//! The event loops of this process, with what is needed to sample them from outside: recordings begin and end
+//! without the event loops doing anything.
 //!
-//! An event loop is known here from its begin to its end. While it has sessions or is recorded, the sampling thread knows
-//! it as a group, and it holds on to the sampling thread.
+//! An event loop is listed here from its beginning to its end. While it has sessions or is recorded, it is a
+//! group of the sampling thread, and keeps that thread running.
 //!
-//! The lock is held for moments alone, and while it is, nothing is waited for. The sampling thread never takes it.
+//! The lock is held only for short moments, and nothing is waited for meanwhile. The sampling thread never
+//! takes it.
 
 use std::io;
 use std::mem;
@@ -43,28 +44,29 @@ struct Registry {
 
 struct Registered {
     group: GroupId,
-    /// The error says why the thread cannot be stopped.
+    /// An error says why the thread cannot be stopped.
     thread: Result<Thread, String>,
     context: SampledContext,
     activity: SharedActivity,
     description: Arc<SharedDescription>,
-    /// While it is a group there.
+    /// Set while the event loop is a group of that thread.
     sampling_thread: Option<Arc<SamplingThread>>,
-    /// Whether it has or had sessions: then it stays a group until it ends.
+    /// Whether the event loop has or had sessions. If so it stays a group until it ends.
     has_had_sessions: bool,
-    /// Whether it is among those of the recording.
+    /// Whether the current recording includes it and has not ended for it.
     recorded: bool,
-    /// How many ends of recordings of it have not been answered. Until then its thread may be stopped.
+    /// How many ends of its recordings the sampling thread has not confirmed. As long as there are any, its
+    /// thread may be stopped.
     pending_ends: usize,
 }
 
-/// The recording that goes on.
+/// The recording that is running.
 struct Recording {
     options: RecordingOptions,
     reports: Sender<Report>,
-    /// The first group that began after it.
+    /// The first group that began after the recording.
     first_new_group: GroupId,
-    /// Those that take no more samples.
+    /// The event loops that take no more samples.
     ended: Vec<GroupId>,
 }
 
@@ -72,7 +74,8 @@ fn registry() -> MutexGuard<'static, Registry> {
     REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Registers the event loop of the calling thread. Nothing is sampled yet, unless a recording wants it.
+/// Registers the event loop of the calling thread. It is not sampled yet, unless the recording that is
+/// running includes it.
 pub fn register(context: SampledContext) -> (GroupId, Arc<SharedDescription>) {
     let thread = Thread::current().map_err(|error| error.to_string());
     let description = Arc::new(SharedDescription::of_this_thread());
@@ -97,7 +100,7 @@ pub fn register(context: SampledContext) -> (GroupId, Arc<SharedDescription>) {
     (group, description)
 }
 
-/// When it returns, the event loop is not sampled any more.
+/// Removes an event loop. When this returns, it is never sampled again.
 pub fn unregister(group: GroupId) {
     let sampling_thread = {
         let mut registry = registry();
@@ -110,7 +113,12 @@ pub fn unregister(group: GroupId) {
     }
 }
 
-/// Has the event loop be a group of the sampling thread for as long as it lives.
+/// Makes the event loop a group of the sampling thread for the rest of its life.
+///
+/// # Errors
+///
+/// If the thread of the event loop cannot be stopped, the sampling thread cannot be started, or the event
+/// loop has ended.
 pub fn join_for_sessions(group: GroupId) -> io::Result<Arc<SamplingThread>> {
     let sampling_thread = start_sampling()?;
     let mut registry = registry();
@@ -125,7 +133,8 @@ pub fn join_for_sessions(group: GroupId) -> io::Result<Arc<SamplingThread>> {
     Ok(sampling_thread)
 }
 
-/// Starts the sampling thread if it does not run. It takes a while, and so is not to be done under the lock.
+/// Starts the sampling thread if it is not running. That takes a while, so it must not be done under the
+/// lock.
 fn start_sampling() -> io::Result<Arc<SamplingThread>> {
     Thread::prepare()?;
     SamplingThread::get_or_start()
@@ -136,14 +145,14 @@ pub fn sampling_thread_of(group: GroupId) -> Option<Arc<SamplingThread>> {
     registry().event_loop(group)?.sampling_thread.clone()
 }
 
-/// Changes what is known of an event loop, on its own thread.
+/// Changes what is known of an event loop. Called on its own thread.
 pub fn describe(description: &SharedDescription, change: impl FnOnce(&mut Described)) {
     description.change(change);
-    // As a page's or a worker's it may be wanted.
+    // As a page's or a worker's, it may now be among those that the recording includes.
     record_wanted();
 }
 
-/// Starts a recording. One that goes on ends.
+/// Starts a recording. A recording that is running is ended.
 pub fn start_recording(options: RecordingOptions, reports: Sender<Report>) {
     stop_recording(None);
     {
@@ -158,7 +167,7 @@ pub fn start_recording(options: RecordingOptions, reports: Sender<Report>) {
     record_wanted();
 }
 
-/// Begins the recording of those event loops that are not recorded and that the recording includes.
+/// Starts recording the event loops that the recording includes and that are not recorded yet.
 fn record_wanted() {
     if !registry().is_any_wanted() {
         return;
@@ -167,7 +176,8 @@ fn record_wanted() {
     registry().record_wanted(&sampling_thread);
 }
 
-/// Ends the recording, if it is this one or any is meant, and returns when all is reported.
+/// Ends the recording if its id is `id`, or whatever its id if `id` is `None`. Returns when everything has
+/// been reported.
 pub fn stop_recording(id: Option<RecordingId>) {
     let ends = {
         let mut registry = registry();
@@ -181,7 +191,7 @@ pub fn stop_recording(id: Option<RecordingId>) {
     wait_for(ends);
 }
 
-/// Ends the recording of one event loop, and returns when all is reported.
+/// Ends the recording of one event loop, and returns when everything has been reported.
 pub fn end_event_loop(id: RecordingId, group: GroupId) {
     let end = {
         let mut registry = registry();
@@ -196,11 +206,11 @@ pub fn end_event_loop(id: RecordingId, group: GroupId) {
     wait_for(end.into_iter().collect());
 }
 
-/// The end of an event loop's recording. The answer comes when all is reported.
+/// The end of an event loop's recording. The answer comes when everything has been reported.
 type End = (GroupId, Receiver<()>);
 
-/// Waits until what was recorded is reported, and has those of these event loops leave the sampling thread that nobody
-/// samples any more.
+/// Waits until everything has been reported. Then those of these event loops that nobody samples any more
+/// leave the sampling thread.
 fn wait_for(ends: Vec<End>) {
     for (group, when_ended) in ends {
         // An error means that the sampling thread is gone.
@@ -208,12 +218,12 @@ fn wait_for(ends: Vec<End>) {
         let left = registry()
             .event_loop(group)
             .and_then(Registered::leave_if_not_sampled);
-        // The last one ends the sampling thread, which is waited for without the lock.
+        // Dropping the last one ends the sampling thread, and waits for that. So it is done without the lock.
         drop(left);
     }
 }
 
-/// How all event loops of the process are.
+/// The status of all event loops of the process.
 pub fn status() -> Vec<EventLoopStatus> {
     let groups = sampling_thread::status();
     let registry = registry();
@@ -251,7 +261,8 @@ impl Registry {
         recording.is_some_and(|recording| self.event_loops.iter().any(|one| recording.wants(one)))
     }
 
-    /// Asks again who is wanted: since the lock was let go, event loops and the recording may have ended.
+    /// Starts recording what the recording includes. Asked again under the lock, because event loops and the
+    /// recording may have ended since it was released.
     fn record_wanted(&mut self, sampling_thread: &io::Result<Arc<SamplingThread>>) {
         let Some(recording) = &self.recording else {
             return;
@@ -265,7 +276,7 @@ impl Registry {
 }
 
 impl Recording {
-    /// Whether it includes an event loop that is not recorded.
+    /// Whether the recording includes an event loop that is not recorded yet.
     fn wants(&self, event_loop: &Registered) -> bool {
         let group = event_loop.group;
         let kind = event_loop.description.lock().event_loop.kind;
@@ -277,7 +288,7 @@ impl Recording {
 }
 
 impl Registered {
-    /// Becomes a group of the sampling thread, if it is none.
+    /// Makes the event loop a group of the sampling thread, unless it is one.
     fn join(&mut self, sampling_thread: &Arc<SamplingThread>) {
         if self.sampling_thread.is_some() {
             return;
@@ -292,9 +303,12 @@ impl Registered {
         self.sampling_thread = Some(sampling_thread.clone());
     }
 
-    /// The end of a recording of it was answered. Gives what it held on to if it has left: nobody stops the thread of a
-    /// group that has neither sessions nor a recording, and whose recordings have all ended at the sampling thread, too.
-    /// So the answer need not be waited for.
+    /// Called when the sampling thread has confirmed the end of a recording of this event loop. If nobody
+    /// samples the event loop any more, it leaves the sampling thread, and its reference to that thread is
+    /// returned.
+    ///
+    /// The answer to `Leave` is not waited for. It need not be: nobody stops the thread of a group that has
+    /// neither sessions nor a recording, and all ends of its recordings have been confirmed.
     fn leave_if_not_sampled(&mut self) -> Option<Arc<SamplingThread>> {
         self.pending_ends -= 1;
         if self.recorded || self.has_had_sessions || self.pending_ends > 0 {
@@ -390,7 +404,7 @@ mod tests {
 
     type Call = Box<dyn FnOnce(&EventLoop) + Send>;
 
-    /// An event loop on a thread of its own, which runs no script.
+    /// An event loop on a thread of its own. It runs no script.
     struct Loop {
         group: GroupId,
         calls: Option<Sender<Call>>,
@@ -419,7 +433,7 @@ mod tests {
             }
         }
 
-        /// Calls on its thread, and waits for that.
+        /// Calls `call` on the event loop's thread, and waits until it has returned.
         fn call(&self, call: impl FnOnce(&EventLoop) + Send + 'static) {
             let (done, when_done) = crossbeam_channel::bounded(1);
             let call: Call = Box::new(move |event_loop| {
@@ -447,7 +461,7 @@ mod tests {
         }
     }
 
-    /// This process' recorder.
+    /// The recorder of this process.
     struct Recorder {
         sender: Sender<Report>,
         reports: Receiver<Report>,
@@ -476,7 +490,7 @@ mod tests {
             }
         }
 
-        /// Waits until all of these have reported samples anew, and no other has.
+        /// Waits until all of these have reported new samples. No other event loop may report any.
         fn wait_for_samples_of(&self, loops: &[&Loop]) {
             while self.reports.try_recv().is_ok() {}
             let mut awaited: BTreeSet<_> = loops.iter().map(|one| one.group.0).collect();
@@ -518,7 +532,7 @@ mod tests {
         let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
         let first = Loop::begin(Walker::preferred());
         let second = Loop::begin(Walker::preferred());
-        assert!(!is_sampling(), "no one is sampled for nothing");
+        assert!(!is_sampling(), "nobody is sampled without need");
 
         let recorder = Recorder::start(1, Selection::All);
         recorder.wait_for_samples_of(&[&first, &second]);
@@ -533,7 +547,7 @@ mod tests {
         assert!(!last.contains(&gone.0));
         assert!(
             !is_sampling(),
-            "with the last group the sampling thread ends"
+            "the sampling thread ends with its last group"
         );
         drop(first);
         assert!(!is_sampling());
@@ -595,7 +609,7 @@ mod tests {
         recorder.wait_for_samples_of(&[&page]);
         let new = Loop::begin(Walker::preferred());
         recorder.wait_for_samples_of(&[&page]);
-        // Only now is it known to be one.
+        // Only now is it known to be a page's event loop.
         new.describe(EventLoopKind::Page);
         recorder.wait_for_samples_of(&[&page, &new]);
         recorder.stop(1);
@@ -611,7 +625,7 @@ mod tests {
         let recorder = Recorder::start(3, these(true));
         let newest = Loop::begin(Walker::preferred());
         recorder.wait_for_samples_of(&[&worker, &newest]);
-        // What goes on for another recording is not for this one.
+        // Stopping another recording does not end this one.
         recorder.serve(Request::Stop(RecordingId(2)));
         assert_eq!(
             recorder
@@ -650,7 +664,7 @@ mod tests {
         assert!(!is_sampling());
     }
 
-    /// A session of an event loop without a realm, started as one with a realm is.
+    /// A session of an event loop that has no realm. It is started as one with a realm is.
     struct TestSession {
         group: GroupId,
         id: SessionId,
@@ -725,7 +739,7 @@ mod tests {
             Loop::begin(Walker::preferred()),
             Loop::begin(Walker::preferred()),
         );
-        // Twice, for what comes after a panic is as what came before.
+        // Twice, because everything must work after a panic as it did before.
         for round in 1..=2 {
             let recorder = Recorder::start(round, Selection::All);
             let sessions = [(&first, 1), (&first, 2), (&second, 3)]
@@ -771,7 +785,10 @@ mod tests {
             assert!(session.ends.is_empty());
         }
         drop((first, second));
-        assert!(!is_sampling(), "it ends as if nothing had been");
+        assert!(
+            !is_sampling(),
+            "the sampling thread ends as it would without a panic"
+        );
     }
 
     #[test]

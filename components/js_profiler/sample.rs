@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! A sample of an event loop, before anybody's view of it: what was found on its thread.
+//! A sample of an event loop: what was found on its thread, before it is filtered for a session or recording.
 
 use js_profiler_traits::activity::Activity;
 use servo_base::cross_process_instant::CrossProcessInstant;
@@ -11,16 +11,19 @@ use crate::function_table::{Function, FunctionId};
 use crate::outcome::Outcome;
 use crate::work::Work;
 
-/// What was found, but for the stack.
+/// What was found, except for the stack.
 #[derive(Clone, Copy, Debug)]
 pub struct Found {
+    /// When the thread was stopped or found idle.
     pub time: CrossProcessInstant,
+    /// How the sample went.
     pub outcome: Outcome,
+    /// What the thread was doing besides running JavaScript.
     pub activity: Activity,
 }
 
 impl Found {
-    /// Of now, with an outcome that needs no stopped thread.
+    /// A sample taken now, with an outcome for which the thread need not be stopped.
     pub fn now(outcome: Outcome, activity: Activity) -> Self {
         Self {
             time: CrossProcessInstant::now(),
@@ -33,13 +36,14 @@ impl Found {
 /// The functions on a stack, from the root to the leaf.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FunctionStack<'a> {
+    /// Indexes into the table of functions.
     pub functions: &'a [FunctionId],
     /// Whether frames at the root end are missing.
     pub truncated: bool,
 }
 
 impl FunctionStack<'_> {
-    /// Without what is beyond so many frames from the leaf.
+    /// The same stack, cut to `most_frames` frames from the leaf.
     pub fn innermost(self, most_frames: usize) -> Self {
         let left_out = self.functions.len().saturating_sub(most_frames);
         Self {
@@ -49,14 +53,18 @@ impl FunctionStack<'_> {
     }
 }
 
+/// A sample of an event loop, which its sessions and its recording share.
 #[derive(Clone, Copy)]
 pub struct Sample<'a> {
+    /// When the thread was stopped or found idle.
     pub time: CrossProcessInstant,
+    /// How the sample went.
     pub outcome: Outcome,
+    /// What the event loop was doing; `None` if it was idle.
     pub work: Option<Work>,
-    /// What pages may see of the stack is among this.
+    /// The frames that pages may see are among these. Others may have been left out.
     pub for_pages: FunctionStack<'a>,
-    /// The innermost frames of all realms, none left out.
+    /// The innermost frames of all realms, with nothing left out between them.
     pub everything: FunctionStack<'a>,
     /// All functions that are known, to be indexed by [`FunctionId::index`].
     pub functions: &'a [Function],

@@ -2,10 +2,10 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! An event loop as the sampling thread has it, a profiler group: its thread and JavaScript context, its sessions and
-//! its recording, and what is known of its stack.
+//! An event loop as the sampling thread has it, a profiler group: its thread and JavaScript context, its
+//! sessions and its recording, and what is known of its stack.
 //!
-//! Whichever way a sample comes about, it is made once and given to all who are due.
+//! A sample is made once, in whichever way, and given to all sessions and recordings that are due.
 
 use std::collections::BTreeMap;
 use std::ffi::CStr;
@@ -37,14 +37,17 @@ use crate::stop_times::StopTimes;
 use crate::ticks::{self, Ticks};
 use crate::walked::{Audience, StackTaker, ToWalk, Walked};
 
-/// After so many attempts in a row to stop the thread it is given up. One that is starved of its processor
-/// or waits in the kernel stops sooner: the attempts take 10 seconds, unless the signal is refused.
+/// After this many failed attempts in a row to stop the thread, it is given up. A thread that gets no
+/// processor or waits in the kernel stops in less time: the attempts take 10 seconds, unless the signal is
+/// refused.
 const MAX_FAILED_STOPS: u32 = 200;
 
+/// A profiler group. See the module's documentation.
 #[derive(MallocSizeOf)]
 pub struct SampledLoop {
+    /// The id of the group.
     pub id: GroupId,
-    /// None if it cannot be stopped.
+    /// `None` if the thread cannot be stopped.
     #[ignore_malloc_size_of = "Holds nothing"]
     thread: Option<Thread>,
     #[ignore_malloc_size_of = "Holds nothing"]
@@ -56,27 +59,28 @@ pub struct SampledLoop {
     sessions: Vec<SampledSession>,
     recording: Option<SampledRecording>,
     last: LastStack,
-    /// How many attempts to stop the thread have failed since the last one that did not.
+    /// How many attempts to stop the thread have failed since the last successful one.
     failed_stops: u32,
-    /// Whether the thread stopped when it last should.
+    /// Whether the last attempt to stop the thread was successful.
     stops_in_time: bool,
     /// The next walks, which the thread does by itself.
     ahead: Option<Ahead>,
-    /// Whether nothing can be asked for ahead.
+    /// Whether walks cannot be asked for ahead of time.
     is_never_ahead: bool,
-    /// How many walks were done by the thread itself. For the log.
+    /// How many walks the thread has done by itself. For the log.
     walks_ahead: u64,
-    /// For how long the thread stood still for each sample.
+    /// How long the thread stood still for each sample.
     stops: StopTimes,
-    /// If each stack is walked both ways.
+    /// Set if each stack is walked both ways.
     #[ignore_malloc_size_of = "For tests"]
     comparison: Option<Comparison>,
-    /// Why stacks could not be walked, and how often. For the log.
+    /// The reasons why stacks could not be walked, and how often each was given. For the log.
     #[ignore_malloc_size_of = "A few numbers"]
     unwalkable: BTreeMap<&'static CStr, u64>,
 }
 
 impl SampledLoop {
+    /// A group without sessions. `thread` is `None` if the event loop's thread cannot be stopped.
     pub fn new(
         id: GroupId,
         thread: Option<Thread>,
@@ -104,16 +108,19 @@ impl SampledLoop {
         }
     }
 
+    /// What the event loop has told of itself.
     pub fn description(&self) -> &Arc<SharedDescription> {
         &self.description
     }
 
+    /// Adds a session.
     pub fn add(&mut self, session: SampledSession) {
         NativeCode::with_new_libraries();
         self.sessions.push(session);
         self.log_interval();
     }
 
+    /// Removes a session, and returns it. `None` if there is none with this id.
     pub fn remove(&mut self, id: SessionId) -> Option<SampledSession> {
         let index = self.sessions.iter().position(|session| session.id == id)?;
         let session = self.sessions.swap_remove(index);
@@ -122,7 +129,7 @@ impl SampledLoop {
         Some(session)
     }
 
-    /// Forgets what is of no use until there is a session or a recording again.
+    /// Frees what is needed only while there is a session or a recording. Writes the statistics into the log.
     fn rest(&mut self) {
         if !self.sessions.is_empty() || self.recording.is_some() {
             return;
@@ -147,14 +154,14 @@ impl SampledLoop {
         }
     }
 
-    /// Begins a recording. One that goes on ends.
+    /// Starts a recording. A recording that is running is ended.
     pub fn record(&mut self, recording: SampledRecording) {
         self.end_recording();
         NativeCode::with_new_libraries();
         self.recording = Some(recording);
     }
 
-    /// What the recording has is reported.
+    /// Ends the recording, if there is one, and reports what it has.
     pub fn end_recording(&mut self) {
         if let Some(recording) = self.recording.take() {
             recording.finish(self.last.seen_functions());
@@ -162,8 +169,8 @@ impl SampledLoop {
         }
     }
 
-    /// Ends all sessions and the recording, because they cannot go on. Those that are started later begin
-    /// with nothing of what there was.
+    /// Ends all sessions and the recording, because they cannot go on. Sessions and recordings that are
+    /// started later are not affected.
     pub fn fail(&mut self, failure: &Failure) {
         warn!("{:?} is not sampled any more: {failure}", self.id);
         self.failed_stops = 0;
@@ -175,19 +182,21 @@ impl SampledLoop {
         if let Some(recording) = self.recording.take() {
             recording.fail(self.last.seen_functions(), failure);
         }
-        // Sessions that are still here have ended.
+        // The sessions that are still listed have ended, so they need no functions any more.
         self.forget_stacks();
     }
 
-    /// Must be called only when nobody refers to the functions any more.
+    /// Must be called only when nothing refers to the functions any more.
     fn forget_stacks(&mut self) {
         self.last = LastStack::default();
     }
 
+    /// The sessions that have not been stopped.
     pub fn sessions(&self) -> &[SampledSession] {
         &self.sessions
     }
 
+    /// The session with this id.
     pub fn session(&mut self, id: SessionId) -> Option<&mut SampledSession> {
         self.sessions.iter_mut().find(|session| session.id == id)
     }
@@ -205,18 +214,18 @@ impl SampledLoop {
         );
     }
 
-    /// Of all who are to have samples.
+    /// The schedules of the sessions and of the recording.
     fn schedules(&self) -> impl Iterator<Item = &Schedule> {
         let sessions = self.sessions.iter().map(SampledSession::schedule);
         sessions.chain(self.recording.as_ref().map(SampledRecording::schedule))
     }
 
-    /// The next tick at which anybody is due.
+    /// The next tick at which a sample is due.
     fn next_tick(&self) -> Option<u64> {
         self.schedules().filter_map(Schedule::next_tick).min()
     }
 
-    /// The first tick after another at which anybody is due.
+    /// The first tick after `tick` at which a sample is due.
     fn next_tick_after(&self, tick: u64) -> Option<u64> {
         let schedules = self.schedules();
         schedules
@@ -224,7 +233,7 @@ impl SampledLoop {
             .min()
     }
 
-    /// When the sampling thread is to see to this event loop.
+    /// When the sampling thread has to attend to this event loop; `None` if no sample is due.
     pub fn next_wake(&self, ticks: &Ticks) -> Option<Instant> {
         let next_tick = || {
             Some(
@@ -236,12 +245,12 @@ impl SampledLoop {
         self.asked_until().or_else(next_tick)
     }
 
-    /// When the walks that are asked for ahead are to be collected; none if there are none.
+    /// When the walks that were asked for ahead of time are to be collected; `None` if there are none.
     fn asked_until(&self) -> Option<Instant> {
         self.ahead.as_ref().and_then(Ahead::until)
     }
 
-    /// Takes the samples that are due, and asks for the next ones if that can be done ahead.
+    /// Takes the samples that are due. Asks for the next ones ahead of time if possible.
     pub fn wake(&mut self, ticks: &Ticks, taker: &mut StackTaker) {
         let now = Instant::now();
         if self.next_wake(ticks).is_none_or(|wake| wake > now) {
@@ -254,7 +263,7 @@ impl SampledLoop {
         self.ask_ahead(ticks);
     }
 
-    /// Takes one sample for all who are due at `tick`.
+    /// Takes one sample for all sessions and recordings that are due at `tick`.
     fn tick(&mut self, tick: u64, taker: &mut StackTaker) {
         let mut sessions = self.sessions.iter();
         let any_session_due = sessions.any(|session| session.schedule().is_due_by(tick));
@@ -263,14 +272,14 @@ impl SampledLoop {
             self.take_without_stack(tick);
             return;
         }
-        // The engine is in its stock mode for sessions alone.
+        // The engine's stock mode is on for sessions only, so only then is there anything to compare.
         match self.look(taker, any_session_due) {
             Ok(found) => self.take_at(tick, found),
             Err(failure) => self.fail(&failure),
         }
     }
 
-    /// Gives what was found at a tick to all who are due there.
+    /// Gives what was found at a tick to all sessions and recordings that are due at it.
     fn take_at(&mut self, tick: u64, found: Found) {
         self.advance(tick);
         self.hand_out(found, |session| session.schedule().is_due());
@@ -280,12 +289,12 @@ impl SampledLoop {
         }
     }
 
-    /// For a recording without stacks nobody is stopped.
+    /// Takes a sample for a recording without stacks. The thread is not stopped for it.
     fn take_without_stack(&mut self, tick: u64) {
         self.advance(tick);
         let outcome = match self.context.is_idle() {
             true => Outcome::Idle,
-            // JavaScript is running; nothing is known of its stack.
+            // JavaScript is running, and nothing is known of its stack.
             false => Outcome::Unwalkable,
         };
         let sample = self.last.sample_without_stack(outcome, self.activity.get());
@@ -294,7 +303,7 @@ impl SampledLoop {
         }
     }
 
-    /// Moves on to a tick. What was due before it is missed.
+    /// Moves on to `tick`. Samples that were due before it are counted as missed.
     fn advance(&mut self, tick: u64) {
         for session in &mut self.sessions {
             session.advance(tick);
@@ -304,7 +313,7 @@ impl SampledLoop {
         }
     }
 
-    /// Has the thread do the next walks by itself, if it is busy and will stop for them.
+    /// Asks the thread to do the next walks by itself, if it is busy and likely to stop for them.
     fn ask_ahead(&mut self, ticks: &Ticks) {
         let Some(thread) = self.thread.filter(|_| {
             self.stops_in_time
@@ -315,7 +324,7 @@ impl SampledLoop {
             return;
         };
         let due = self.next_due(ticks);
-        // Walks that are asked for ahead know no natives that are defined meanwhile.
+        // Such walks do not know natives that are defined after they were asked for.
         if due.len() < 2 || NativeCode::current().is_new() {
             return;
         }
@@ -326,29 +335,35 @@ impl SampledLoop {
         let mut ahead = match ahead {
             Ok(ahead) => ahead,
             Err(error) => {
-                debug!("{:?}: nothing is asked for ahead: {error}", self.id);
+                debug!(
+                    "{:?}: no walks are asked for ahead of time: {error}",
+                    self.id
+                );
                 self.is_never_ahead = true;
                 return;
             },
         };
         let known = self.last.known().clone();
         if let Err(error) = ahead.ask(&due, known, self.last.places(), &self.audience()) {
-            // Whatever is wrong, who stops the thread at the next tick finds out.
-            debug!("{:?}: nothing is asked for ahead: {error}", self.id);
+            // Whatever the problem is, the attempt to stop the thread at the next tick will report it.
+            debug!(
+                "{:?}: no walks are asked for ahead of time: {error}",
+                self.id
+            );
             self.stops_in_time = false;
         }
         self.ahead = Some(ahead);
     }
 
-    /// The next ticks, and when they are due, as far as walks can be asked for ahead.
+    /// The next ticks with their times, as far as walks can be asked for ahead of time.
     fn next_due(&self, ticks: &Ticks) -> SmallVec<[(u64, Instant); MAX_AHEAD]> {
         let now = Instant::now();
         let current = ticks.at(now);
-        // What is due already, or before the thread may be stopped again, is for the next wake.
+        // A sample that is due already, or before the thread may be stopped again, is left to the next wake.
         let is_late = self
             .next_tick()
             .is_none_or(|tick| tick <= current || ticks.instant(tick) < self.stops.runs_until());
-        // For the samples of a recording without stacks nobody is stopped.
+        // The thread is not stopped for the samples of a recording without stacks.
         let is_stopped = self
             .recording
             .as_ref()
@@ -365,14 +380,15 @@ impl SampledLoop {
         .collect()
     }
 
-    /// Takes the samples of the walks that the thread has done by itself. It does no more of them.
+    /// Takes the samples of the walks that the thread has done by itself. It does no more of the walks that
+    /// it was asked for.
     pub fn collect(&mut self) {
         let Some(mut ahead) = self.ahead.take() else {
             return;
         };
         if ahead.until().is_some() {
             let walks = ahead.collect();
-            // The others come late. What is due for them is taken or missed at the next tick.
+            // The remaining walks are late. Their samples are taken or missed at the next tick.
             self.stops_in_time = !walks.iter().any(WalkAhead::is_late);
             for walk in walks {
                 if let Some(walked) = &walk.walked {
@@ -385,8 +401,8 @@ impl SampledLoop {
         self.ahead = Some(ahead);
     }
 
-    /// Takes one sample, between ticks, for all running sessions of a browsing context. Returns how many
-    /// of them have none.
+    /// Takes one sample, independently of ticks, for all running sessions of a browsing context. Returns how
+    /// many of these sessions did not get one.
     pub fn force_sample(
         &mut self,
         browsing_context: BrowsingContextId,
@@ -395,14 +411,15 @@ impl SampledLoop {
         self.sample_now(taker, |session| session.is_running_in(browsing_context))
     }
 
-    /// Takes the first sample of a session, between ticks, unless it is paused.
+    /// Takes the first sample of a session, independently of ticks. A paused session gets none.
     pub fn take_first_sample(&mut self, session: SessionId, taker: &mut StackTaker) {
         self.sample_now(taker, |known| {
             known.id == session && known.schedule().is_running()
         });
     }
 
-    /// Takes one sample, between ticks, for all sessions that are wanted. Returns how many of them have none.
+    /// Takes one sample, independently of ticks, for all wanted sessions. Returns how many of these did not
+    /// get one.
     fn sample_now(
         &mut self,
         taker: &mut StackTaker,
@@ -422,7 +439,7 @@ impl SampledLoop {
         }
     }
 
-    /// Gives a sample to all sessions that are wanted. Returns how many of them have none.
+    /// Gives a sample to all wanted sessions. Returns how many of these did not take it.
     fn hand_out(&mut self, found: Found, is_wanted: impl Fn(&SampledSession) -> bool) -> usize {
         let sample = self.last.sample(found);
         let mut without = 0;
@@ -434,10 +451,13 @@ impl SampledLoop {
         without
     }
 
-    /// Stops the thread and walks its stack; the last stack is then what is known of it. The error is that
-    /// the thread is given up.
+    /// Stops the thread and walks its stack, which becomes the last known stack.
+    ///
+    /// # Errors
+    ///
+    /// The thread is given up: too many attempts in a row to stop it have failed.
     fn look(&mut self, taker: &mut StackTaker, is_compared: bool) -> Result<Found, Failure> {
-        // A thread that runs no JavaScript need not be stopped to know that.
+        // A thread that runs no JavaScript is known to be idle without stopping it.
         if self.context.is_idle() {
             self.last.clear();
             return Ok(Found::now(Outcome::Idle, self.activity.get()));
@@ -486,7 +506,7 @@ impl SampledLoop {
         Ok(self.found(&walked, buffer))
     }
 
-    /// The last stack is then what is known of this one.
+    /// Makes what a walk has found the last known stack.
     fn found(&mut self, walked: &Walked, buffer: &mut StackBuffer) -> Found {
         self.failed_stops = 0;
         self.stops.record(walked.duration);
@@ -504,8 +524,9 @@ impl SampledLoop {
         }
     }
 
+    /// The realms that walks are for.
     fn audience(&self) -> Audience {
-        // A comparison is for who looks at the browser itself, and compares all functions.
+        // A comparison is for people who look at the browser itself. It compares all functions.
         let is_for_pages = self.comparison.is_none();
         let sessions = self.sessions.iter().filter(|_| is_for_pages);
         let realms: SmallVec<_> = sessions.map(SampledSession::realm).collect();

@@ -2,13 +2,13 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The sampling thread: one per process, which all groups share. It sleeps until the next tick of any
-//! session or recording, and while there is none, until there is one.
+//! The sampling thread: one per process, shared by all groups. It sleeps until the next tick at which a
+//! sample of a session or recording is due. If there is no such tick it sleeps until it gets a message.
 //!
-//! It outlives a panic: sessions and recordings fail, which their owners are told, and those that are started
-//! later begin with nothing of what there was. That is sound, because all it has is its own: the thread
-//! that was stopped runs on (`stop/linux.rs`), and what a group has for good, its thread and its
-//! context, is never changed.
+//! It survives a panic. Sessions and recordings fail then, and their owners are told; those that are started
+//! later are not affected. That is sound because the sampling thread shares nothing that a panic could leave
+//! half-changed: the stopped thread runs on (`stop/linux.rs`), and the lasting parts of a group, its thread
+//! and its context, are never changed.
 
 use std::io;
 use std::panic::{self, AssertUnwindSafe};
@@ -37,88 +37,98 @@ use crate::stop::{self, Thread};
 use crate::ticks::Ticks;
 use crate::walked::StackTaker;
 
-/// Called with a group, on the sampling thread.
+/// Measures a group. Called on the sampling thread.
 pub type Measure = Box<dyn FnOnce(&dyn MallocSizeOf) + Send>;
 
-/// What event loops ask of the sampling thread.
+/// What event loops and recorders ask of the sampling thread.
 pub enum Message {
+    /// Makes an event loop a group.
     Join {
         group: GroupId,
-        /// None if it cannot be stopped.
+        /// `None` if the thread cannot be stopped.
         thread: Option<Thread>,
         context: SampledContext,
         activity: SharedActivity,
         description: Arc<SharedDescription>,
     },
-    /// When the answer comes, the group's thread is never stopped again.
+    /// Removes a group. When the answer comes, its thread is never stopped again.
     Leave { group: GroupId, left: Sender<()> },
-    /// Starts a session, and takes its first sample if the event loop's thread waits for that.
+    /// Starts a session. Takes its first sample if the event loop's thread waits for that, and answers then.
     Start {
         group: GroupId,
         session: SessionId,
         realm: RealmId,
         browsing_context: Option<BrowsingContextId>,
-        /// The interval is a multiple of the base interval.
+        /// The sample interval must be a multiple of the base interval.
         options: SessionOptions,
         on_end: OnEnd,
         first_sample_taken: Option<Sender<()>>,
     },
+    /// Pauses a session or lets it go on.
     SetPaused {
         group: GroupId,
         session: SessionId,
         paused: bool,
     },
+    /// Ends a session. The trace has no sample later than `time`.
     Stop {
         group: GroupId,
         session: SessionId,
         time: CrossProcessInstant,
         on_trace: OnTrace,
     },
-    /// Takes a sample between ticks for every running session of a browsing context. The answer is how
-    /// many of these sessions have none, because their thread could not be sampled.
+    /// Takes a sample, independently of ticks, for every running session of a browsing context. The answer is
+    /// the number of these sessions that did not get one, because their thread could not be sampled.
     ForceSample {
         browsing_context: BrowsingContextId,
         taken: Sender<usize>,
     },
     /// Measures the memory of a group.
     Measure { group: GroupId, measure: Measure },
-    /// Begins the recording of a group.
+    /// Starts the recording of a group. A recording that is running is ended.
     Record {
         group: GroupId,
         recording: Box<SampledRecordingOptions>,
     },
-    /// When the answer comes, all that the group's recording has is reported.
+    /// Ends the recording of a group. When the answer comes, everything that it has is reported.
     EndRecording { group: GroupId, ended: Sender<()> },
-    /// Asks how all groups are.
+    /// Asks for the status of all groups.
     Status(Sender<Vec<GroupStatus>>),
-    /// Ends the session without a trace.
+    /// Ends a session without a trace.
     Discard { group: GroupId, session: SessionId },
-    /// Ends the thread: the last group has left.
+    /// Ends the thread. Sent when the last group has left.
     End,
 }
 
-/// How a group is.
+/// The status of a group.
 pub struct GroupStatus {
+    /// The group.
     pub group: GroupId,
+    /// Its sessions that have not been stopped.
     pub sessions: Vec<SampledSessionStatus>,
-    /// In bytes.
+    /// The memory that is allocated for the group, in bytes.
     pub memory: usize,
 }
 
+/// The status of a session.
 pub struct SampledSessionStatus {
+    /// The realm that has started it.
     pub realm: RealmId,
+    /// The sample interval.
     pub interval: Duration,
+    /// How its samples have gone so far.
     pub counts: SampleCounts,
 }
 
-/// The sampling thread, as those have it who want something of it. It ends when the last of them lets go of it.
+/// A handle of the sampling thread, for those who need it to run. The thread ends when the last reference is
+/// dropped.
 pub struct SamplingThread {
     sender: Sender<Message>,
-    /// None when it has ended.
+    /// `None` once the thread has ended.
     handle: Option<JoinHandle<()>>,
 }
 
-/// The lock is held while the thread starts: whoever wants it waits for that in any case.
+/// The lock is held while the thread starts: everybody who takes it has to wait for the thread anyway.
 static SAMPLING_THREAD: Mutex<Weak<SamplingThread>> = Mutex::new(Weak::new());
 
 fn sampling_thread() -> MutexGuard<'static, Weak<SamplingThread>> {
@@ -128,12 +138,16 @@ fn sampling_thread() -> MutexGuard<'static, Weak<SamplingThread>> {
 }
 
 impl SamplingThread {
-    /// The one that runs, if any.
+    /// The thread that is running, if any.
     pub fn current() -> Option<Arc<Self>> {
         sampling_thread().upgrade()
     }
 
-    /// The one that runs, or a new one.
+    /// The thread that is running, or else a new one.
+    ///
+    /// # Errors
+    ///
+    /// If the thread cannot be started.
     pub fn get_or_start() -> io::Result<Arc<Self>> {
         let mut current = sampling_thread();
         if let Some(running) = current.upgrade() {
@@ -154,17 +168,19 @@ impl SamplingThread {
                 let _ = ready.send(());
                 sampler.run();
             })?;
-        // So that the first session's first tick is not late. An error means that it has panicked.
+        // Waits until the thread is ready, so that the first tick of the first session is not late. An error
+        // means that the thread panicked.
         when_ready
             .recv()
-            .map_err(|_| io::Error::other("it panicked when it began"))?;
+            .map_err(|_| io::Error::other("it panicked while it started"))?;
         Ok(Self {
             sender,
             handle: Some(handle),
         })
     }
 
-    /// If the thread has ended the message is dropped, and with it what an answer would come by.
+    /// Sends a message. If the thread has ended, the message is dropped, and with it the channel for an
+    /// answer.
     pub fn send(&self, message: Message) {
         let _ = self.sender.send(message);
         if let Some(handle) = &self.handle {
@@ -172,7 +188,8 @@ impl SamplingThread {
         }
     }
 
-    /// Asks for something, and waits for the answer. None if the thread has ended, or knows nothing of what is asked.
+    /// Sends a message, and waits for the answer. `None` if the thread has ended, or does not know what the
+    /// message is about.
     pub fn ask<T>(&self, message: impl FnOnce(Sender<T>) -> Message) -> Option<T> {
         let (answer, when_answered) = crossbeam_channel::bounded(1);
         self.send(message(answer));
@@ -184,30 +201,34 @@ impl Drop for SamplingThread {
     fn drop(&mut self) {
         self.send(Message::End);
         if let Some(handle) = self.handle.take() {
-            // It reports its panics itself.
+            // The thread reports its panics itself.
             let _ = handle.join();
         }
     }
 }
 
-/// Whether the browser ends, so that nobody waits for samples.
+/// Whether the browser is closing, so nobody waits for samples any more.
 static HAS_ENDED: AtomicBool = AtomicBool::new(false);
 
-/// No thread is stopped for samples from now on. Otherwise threads that end would have to wait for the samples of those
-/// that are busy, each in its turn. Sessions and recordings keep what they have.
+/// Never stops a thread for a sample again. Otherwise threads that end would have to wait while samples of
+/// busy threads are taken, one after the other. Sessions and recordings keep what they have.
 pub fn end_sampling() {
     HAS_ENDED.store(true, Ordering::Relaxed);
 }
 
-/// Takes a sample, at once and whatever their intervals say, for every running session that was started
-/// for `browsing_context` in this process, and returns when it is taken. For the Force Sample command:
+/// Takes a sample at once, independently of intervals, for every running session that was started for
+/// `browsing_context` in this process. Returns when the sample has been taken. For the Force Sample command:
 /// <https://wicg.github.io/js-self-profiling/#force-sample>.
 ///
-/// It may be called from any thread. The thread that is sampled need not answer: it may be running
-/// JavaScript, and that is what the sample shows. The error is the number of sessions that have no
-/// sample: their thread did not stop, or its stack could not be walked.
+/// It may be called from any thread. The sampled thread need not answer: if it is running JavaScript, the
+/// sample shows that.
+///
+/// # Errors
+///
+/// The number of sessions that did not get a sample, because their thread did not stop or its stack could not
+/// be walked.
 pub fn force_sample(browsing_context: BrowsingContextId) -> Result<(), usize> {
-    // Without a sampling thread there is no session, nor without an answer.
+    // Without a sampling thread, or without an answer from it, there are no sessions.
     let failed = SamplingThread::current().and_then(|thread| {
         thread.ask(|taken| Message::ForceSample {
             browsing_context,
@@ -220,13 +241,13 @@ pub fn force_sample(browsing_context: BrowsingContextId) -> Result<(), usize> {
     }
 }
 
-/// Asks how all groups are. Those that nobody samples are not among them.
+/// The status of all groups. Event loops that nobody samples are not groups.
 pub fn status() -> Vec<GroupStatus> {
     let status = SamplingThread::current().and_then(|thread| thread.ask(Message::Status));
     status.unwrap_or_default()
 }
 
-/// What the thread itself has.
+/// The state of the thread itself.
 struct Sampler {
     receiver: Receiver<Message>,
     groups: Vec<SampledLoop>,
@@ -255,17 +276,18 @@ impl Sampler {
         }
     }
 
-    /// Does what is asked and due, until the thread is to end.
+    /// Handles messages and takes samples, until the thread is to end.
     fn serve(&mut self) {
         loop {
             let wakes = self.groups.iter();
             let wakes = wakes.filter_map(|group| group.next_wake(&self.ticks));
-            // An absolute deadline: a late sample does not delay the ones after it.
+            // The deadline is absolute, so a late sample does not delay the ones after it.
             let message = self.wait(wakes.min().filter(|_| !HAS_ENDED.load(Ordering::Relaxed)));
             match message {
                 Ok(Message::End) | Err(RecvTimeoutError::Disconnected) => return,
                 Ok(message) => {
-                    // What was asked for ahead was asked for as it was before.
+                    // The walks that were asked for ahead of time were asked for as things were before this
+                    // message.
                     self.groups.iter_mut().for_each(SampledLoop::collect);
                     self.handle(message);
                 },
@@ -274,10 +296,10 @@ impl Sampler {
         }
     }
 
-    /// The next message, or that the deadline has passed.
+    /// The next message, or a timeout when the deadline has passed.
     ///
-    /// As `Receiver::recv_deadline()` but at once asleep: that one looks again and again for a while first,
-    /// which at every tick costs more than the sample.
+    /// Works like `Receiver::recv_deadline()`, but goes to sleep at once. That method polls the channel for a
+    /// while first, which at every tick would cost more than the sample.
     fn wait(&self, deadline: Option<Instant>) -> Result<Message, RecvTimeoutError> {
         loop {
             match self.receiver.try_recv() {

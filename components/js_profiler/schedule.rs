@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! When the samples of a session or a recording are due: at the multiples of its interval, while it runs.
+//! When the samples of a session or recording are due: at the multiples of its interval, while it is running.
 
 use std::num::NonZeroU32;
 
@@ -10,11 +10,12 @@ use malloc_size_of_derive::MallocSizeOf;
 
 use crate::ticks;
 
+/// The schedule of a session or recording. Ticks are counted in base intervals.
 #[derive(MallocSizeOf)]
 pub struct Schedule {
     /// In base intervals.
     interval: NonZeroU32,
-    /// The tick up to which all samples were taken or missed.
+    /// The tick up to which all samples have been taken or missed.
     last_tick: u64,
     /// Whether a sample is due at `last_tick`.
     is_due: bool,
@@ -23,7 +24,7 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// The first sample is due after `current_tick`.
+    /// A schedule that is running. The first sample is due after `current_tick`.
     pub fn new(interval: NonZeroU32, current_tick: u64) -> Self {
         Self {
             interval,
@@ -34,7 +35,7 @@ impl Schedule {
         }
     }
 
-    /// In base intervals, whether or not samples are taken.
+    /// The interval, in base intervals. It is the same whether or not the schedule is running.
     pub fn interval(&self) -> NonZeroU32 {
         self.interval
     }
@@ -44,33 +45,36 @@ impl Schedule {
         !self.has_ended && !self.is_paused
     }
 
-    /// While it is paused no samples are taken, and none are missed. `current_tick` is where it goes on.
+    /// Pauses the schedule or lets it go on at `current_tick`. While it is paused no samples are due, and
+    /// none are missed.
     pub fn set_paused(&mut self, is_paused: bool, current_tick: u64) {
         self.is_paused = is_paused;
         self.last_tick = current_tick;
     }
 
-    /// No more samples are taken.
+    /// No more samples are due from now on.
     pub fn end(&mut self) {
         self.has_ended = true;
     }
 
-    /// The next tick at which a sample is due.
+    /// The next tick at which a sample is due; `None` unless the schedule is running.
     pub fn next_tick(&self) -> Option<u64> {
         self.next_tick_after(self.last_tick)
     }
 
+    /// The first tick after `tick` at which a sample is due; `None` unless the schedule is running.
     pub fn next_tick_after(&self, tick: u64) -> Option<u64> {
         let is_running = self.is_running();
         is_running.then(|| ticks::next_multiple(tick, self.interval))
     }
 
-    /// Whether a sample will be due when the schedule moves on to `tick`.
+    /// Whether a sample will be due when the schedule has moved on to `tick`.
     pub fn is_due_by(&self, tick: u64) -> bool {
         self.next_tick().is_some_and(|next| next <= tick)
     }
 
-    /// Moves on to `tick`. Returns how many samples were due before it: they are missed, and never made up for.
+    /// Moves on to `tick`. Returns how many samples were due before it. These are missed, and never taken
+    /// later.
     pub fn advance(&mut self, tick: u64) -> u64 {
         self.is_due = false;
         if !self.is_running() {
@@ -82,7 +86,7 @@ impl Schedule {
         due.saturating_sub(1)
     }
 
-    /// Whether a sample is due at the tick that the schedule has moved on to.
+    /// Whether a sample is due at the tick that the schedule has moved on to last.
     pub fn is_due(&self) -> bool {
         self.is_due
     }

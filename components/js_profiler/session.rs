@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! A session as the sampling thread has it: which samples it wants and what it has of them.
+//! A session as the sampling thread has it: which samples it takes, and what it has of them.
 
 use std::num::NonZeroU32;
 
@@ -20,25 +20,27 @@ use crate::subscriber::Subscriber;
 use crate::trace_builder::TraceBuilder;
 use crate::visibility::Visibility;
 
-/// Why a session takes no more samples, although nobody has stopped it.
+/// Why a session takes no more samples although nobody has stopped it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Ended {
-    /// Its sample buffer is full. It waits to be stopped, and has its trace.
+    /// Its sample buffer is full. The session has its trace, and waits to be stopped.
     BufferFull,
-    /// It has no trace.
+    /// Sampling failed. The session has no trace.
     Failed(Failure),
 }
 
-/// Called once, if the session ends by itself, on the sampling thread.
+/// Called on the sampling thread, once, if the session ends by itself.
 pub type OnEnd = Box<dyn FnOnce(Ended) + Send>;
 
+/// A session of a page. <https://wicg.github.io/js-self-profiling/#the-profiler-interface>
 #[derive(MallocSizeOf)]
 pub struct SampledSession {
+    /// The id of the session.
     pub id: SessionId,
     realm: RealmId,
     browsing_context: Option<BrowsingContextId>,
     max_buffer_size: usize,
-    /// None when it has ended by itself.
+    /// `None` if the session has ended by itself.
     #[ignore_malloc_size_of = "A few ids"]
     on_end: Option<OnEnd>,
     #[ignore_malloc_size_of = "A sentence"]
@@ -48,6 +50,8 @@ pub struct SampledSession {
 }
 
 impl SampledSession {
+    /// `interval` is `options.sample_interval` in base intervals. The first sample is due after
+    /// `current_tick`.
     pub fn new(
         id: SessionId,
         realm: RealmId,
@@ -75,35 +79,39 @@ impl SampledSession {
         }
     }
 
+    /// The realm that has started the session.
     pub fn realm(&self) -> RealmId {
         self.realm
     }
 
+    /// When samples are due.
     pub fn schedule(&self) -> &Schedule {
         self.subscriber.schedule()
     }
 
+    /// How the samples have gone so far.
     pub fn counts(&self) -> SampleCounts {
         self.subscriber.counts()
     }
 
-    /// A paused session takes no samples, and misses none. `current_tick` is where it goes on.
+    /// Pauses the session or lets it go on at `current_tick`. A paused session takes no samples, and misses
+    /// none.
     pub fn set_paused(&mut self, paused: bool, current_tick: u64) {
         self.subscriber.set_paused(paused, current_tick);
     }
 
-    /// Moves on to a tick. What was due before it is missed.
+    /// Moves on to `tick`. Samples that were due before it are counted as missed.
     pub fn advance(&mut self, tick: u64) {
         self.subscriber.advance(tick);
     }
 
+    /// Whether the session is running and was started for this browsing context.
     pub fn is_running_in(&self, browsing_context: BrowsingContextId) -> bool {
         self.schedule().is_running() && self.browsing_context == Some(browsing_context)
     }
 
-    /// <https://wicg.github.io/js-self-profiling/#dfn-take-a-sample>
-    ///
-    /// False if there is nothing to take a sample of.
+    /// Adds a sample to the trace, or ends the session if its buffer is full. False if there is nothing to
+    /// take a sample of. <https://wicg.github.io/js-self-profiling/#dfn-take-a-sample>
     pub fn take_sample(&mut self, sample: &Sample<'_>) -> bool {
         if sample.outcome == Outcome::Missed {
             self.subscriber.miss();
@@ -134,7 +142,7 @@ impl SampledSession {
         true
     }
 
-    /// Ends by itself. False if it has already.
+    /// Ends the session without a call to stop it. False if it has ended already.
     fn end(&mut self, ended: Ended) -> bool {
         let Some(on_end) = self.on_end.take() else {
             return false;
@@ -144,7 +152,8 @@ impl SampledSession {
         true
     }
 
-    /// Ends a session that goes on, also if it is paused. One whose buffer is full keeps its trace.
+    /// Ends the session, which loses its trace. It may be paused. If its buffer is full it has ended already,
+    /// and keeps its trace.
     pub fn fail(&mut self, failure: &Failure) {
         if self.end(Ended::Failed(failure.clone())) {
             self.failure = Some(failure.clone());
@@ -153,7 +162,12 @@ impl SampledSession {
         }
     }
 
-    /// The trace up to `until`: what was sampled while the order to stop was on its way is left out.
+    /// The trace, without samples later than `until`: those were taken while the request to stop was on its
+    /// way.
+    ///
+    /// # Errors
+    ///
+    /// The failure that has ended the session.
     pub fn finish(mut self, until: CrossProcessInstant) -> Result<Trace, Failure> {
         if let Some(failure) = self.failure {
             return Err(failure);
@@ -259,7 +273,7 @@ mod tests {
             (&[0, 4], &["ours"]),
             (&[0, 3, 4, 2], &["ours", "map"]),
             (&[0, 5, 2], &["ours"]),
-            // What is known of the stack before must not say more of this one, nor less.
+            // The look-up of the stack before must not add frames to this one, nor hide any.
             (&[0, 1], &["ours"]),
             (&[0, 1, 2], &["ours"]),
             (&[0, 3], &["ours", "map"]),
@@ -340,7 +354,7 @@ mod tests {
         ];
         let (mut session, _) = session(1, 10);
         take(&mut session, Outcome::Stack, &[0, 1, 2, 3], &functions);
-        // Only hidden frames: as if nothing had run.
+        // Only hidden frames: shown as if nothing had run.
         take(&mut session, Outcome::Stack, &[1, 2], &functions);
 
         let trace = session.finish(CrossProcessInstant::now()).unwrap();
@@ -441,12 +455,12 @@ mod tests {
         session.set_paused(true, 5);
         assert!(!session.is_running_in(context));
         session.set_paused(false, 6);
-        // Its ticks stay where they are.
+        // A forced sample does not move its ticks.
         assert!(take(&mut session, Outcome::Idle, &[], &[]));
         assert_eq!(session.schedule().next_tick(), Some(10));
         assert!(!take(&mut session, Outcome::Missed, &[], &[]));
         assert!(!take(&mut session, Outcome::Unwalkable, &[], &[]));
-        // The next one finds the buffer full.
+        // The next sample finds the buffer full.
         assert!(take(&mut session, Outcome::Idle, &[], &[]));
         assert!(!session.is_running_in(context));
     }

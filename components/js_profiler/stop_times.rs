@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! For how long an event loop stood still for its samples.
+//! How long an event loop stood still for its samples.
 
 use std::time::{Duration, Instant};
 
@@ -11,12 +11,13 @@ use js_profiler_traits::GroupId;
 use log::debug;
 use malloc_size_of_derive::MallocSizeOf;
 
-/// Longer ones are counted as this, in nanoseconds.
+/// The longest time that is counted, in nanoseconds. Longer ones are counted as this.
 const LONGEST: u64 = 1_000_000_000;
 const SIGNIFICANT_FIGURES: u8 = 2;
 
-/// A histogram of the times from the first to the last thing that is done for a sample on the event loop's
-/// thread. What the kernel does to deliver the signal and to return from it comes to that.
+/// A histogram of the times that an event loop's thread spent on samples, from the first to the last
+/// instruction of ours on that thread. The time in which the kernel delivers the signal and returns from it
+/// is not included.
 #[derive(MallocSizeOf)]
 pub struct StopTimes {
     #[ignore_malloc_size_of = "Always of the same few kilobytes"]
@@ -26,6 +27,7 @@ pub struct StopTimes {
 }
 
 impl StopTimes {
+    /// A histogram without times. The event loop may stand still at once.
     pub fn new() -> Self {
         Self {
             nanoseconds: Histogram::new_with_bounds(1, LONGEST, SIGNIFICANT_FIGURES)
@@ -34,13 +36,13 @@ impl StopTimes {
         }
     }
 
-    /// Before this it is not to stand still again: it runs for at least as long as it stood still, however
-    /// long its walks take.
+    /// The thread must not be stopped before this instant. It runs for at least as long as it stood still, no
+    /// matter how long its walks take.
     pub fn runs_until(&self) -> Instant {
         self.runs_until
     }
 
-    /// It has stood still so long, and runs now.
+    /// Notes that the thread has stood still for `duration` and is running again.
     pub fn record(&mut self, duration: Duration) {
         self.runs_until = self.runs_until.max(Instant::now()) + duration;
         let nanoseconds = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
@@ -73,7 +75,7 @@ mod tests {
         let mut stops = StopTimes::new();
         stops.record(Duration::from_secs(3));
         assert!(stops.runs_until() >= begin + Duration::from_secs(3));
-        // Of several that are collected together.
+        // Two stops that are recorded together.
         stops.record(Duration::from_secs(2));
         assert!(stops.runs_until() >= begin + Duration::from_secs(5));
         assert!(stops.runs_until() <= Instant::now() + Duration::from_secs(5));

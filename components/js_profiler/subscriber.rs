@@ -2,8 +2,8 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! What a session and a recording have in common: when samples are due, what was missed, and the ids of what they see
-//! of a stack.
+//! What sessions and recordings have in common: when samples are due, how many were missed, and the ids of
+//! what they may see of a stack.
 
 use std::num::NonZeroU32;
 
@@ -17,18 +17,19 @@ use crate::sample::Sample;
 use crate::schedule::Schedule;
 use crate::visibility::Visibility;
 
+/// The part of a session or recording that gets samples.
 #[derive(MallocSizeOf)]
 pub struct Subscriber {
     schedule: Schedule,
     visibility: Visibility,
     counts: SampleCounts,
-    /// The id of each function's frame; none for one that may not be seen.
+    /// The id of each function's frame; `None` if the function may not be seen.
     frames: FxHashMap<FunctionId, Option<u32>>,
     /// The functions of the last stack, from the root to the leaf.
     last_stack: Vec<Step>,
 }
 
-/// A function of a stack that has been looked up, and the stack up to there.
+/// A function of a stack that has been looked up, with the id of the stack that ends with it.
 #[derive(MallocSizeOf)]
 struct Step {
     function: FunctionId,
@@ -36,8 +37,9 @@ struct Step {
     is_seen_script: bool,
 }
 
-/// Where frames and stacks get their ids: those that are there are found, and new ones are added.
+/// Tables that give ids to frames and stacks. An equal entry is found again, and a new one is added.
 pub trait StackTables {
+    /// The id of the frame of a function.
     fn frame(&mut self, function: &Function) -> u32;
 
     /// The id of the stack whose leaf is `frame_id`, called from the stack `parent_id`.
@@ -45,6 +47,7 @@ pub trait StackTables {
 }
 
 impl Subscriber {
+    /// `interval` is in base intervals. The first sample is due after `current_tick`.
     pub fn new(visibility: Visibility, interval: NonZeroU32, current_tick: u64) -> Self {
         Self {
             schedule: Schedule::new(interval, current_tick),
@@ -55,39 +58,42 @@ impl Subscriber {
         }
     }
 
+    /// When samples are due.
     pub fn schedule(&self) -> &Schedule {
         &self.schedule
     }
 
+    /// How the samples have gone so far.
     pub fn counts(&self) -> SampleCounts {
         self.counts
     }
 
+    /// Pauses the schedule or lets it go on at `current_tick`.
     pub fn set_paused(&mut self, is_paused: bool, current_tick: u64) {
         self.schedule.set_paused(is_paused, current_tick);
     }
 
-    /// It takes no more samples.
+    /// No more samples are due from now on.
     pub fn end(&mut self) {
         self.schedule.end();
     }
 
-    /// Moves on to a tick. What was due before it is missed.
+    /// Moves on to `tick`. Samples that were due before it are counted as missed.
     pub fn advance(&mut self, tick: u64) {
         self.counts.missed += self.schedule.advance(tick);
     }
 
-    /// A sample that was due is missed.
+    /// Counts a sample that was due as missed.
     pub fn miss(&mut self) {
         self.counts.missed += 1;
     }
 
-    /// A sample that was due would have shown nothing, because its stack is not known.
+    /// Counts a sample that is left out: it would show nothing, because its stack is not known.
     pub fn leave_out_unwalkable(&mut self) {
         self.counts.unwalkable += 1;
     }
 
-    /// Counts a sample, and gives what may be seen of it: the id of its stack and its marker.
+    /// Counts a sample, and returns what may be seen of it: the id of its stack and its marker.
     pub fn see(
         &mut self,
         sample: &Sample<'_>,
@@ -108,17 +114,17 @@ impl Subscriber {
         (stack_id, self.visibility.marker(sample))
     }
 
-    /// <https://wicg.github.io/js-self-profiling/#dfn-get-a-stack-id>
+    /// The id of a stack: <https://wicg.github.io/js-self-profiling/#dfn-get-a-stack-id>
     ///
-    /// The recursion of the specification, from the root: an empty stack has no id, and a frame that has none is passed
-    /// over.
+    /// Does the recursion of the specification from the root. An empty stack has no id, and a frame without
+    /// an id is skipped.
     fn stack_id(
         &mut self,
         stack: &[FunctionId],
         functions: &[Function],
         tables: &mut impl StackTables,
     ) -> Option<u32> {
-        // What the stack has in common with the last one has been looked up.
+        // The part that this stack has in common with the last one has been looked up.
         let pairs = self.last_stack.iter().zip(stack);
         let common = pairs.take_while(|(step, id)| step.function == **id).count();
         self.last_stack.truncate(common);
@@ -159,13 +165,13 @@ impl Subscriber {
         *self.frames.entry(id).or_insert_with(frame_id)
     }
 
-    /// The frames of these functions have to be made again.
+    /// Forgets the ids of these functions' frames, which have to be made again.
     pub fn forget_frames(&mut self, is_stale: impl Fn(FunctionId) -> bool) {
         self.frames.retain(|&id, _| !is_stale(id));
         self.last_stack.clear();
     }
 
-    /// The tables that gave the ids are gone.
+    /// Forgets all ids, because the tables that they refer to are gone.
     pub fn forget_ids(&mut self) {
         self.frames = FxHashMap::default();
         self.last_stack.clear();

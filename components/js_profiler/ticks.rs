@@ -2,11 +2,11 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! When samples are due: a grid of ticks, at multiples of the base interval since an epoch.
+//! The times at which samples are due: a grid of ticks, at multiples of the base interval since an epoch.
 //!
-//! A session with an interval of *n* base intervals is due on every tick whose number is a multiple
-//! of *n*. So all sessions of a group are in step, a session that joins or leaves moves no other's
-//! ticks, and a group's grid is the greatest common divisor of its sessions' intervals.
+//! A session with an interval of *n* base intervals is due on every tick whose number is a multiple of *n*.
+//! So all sessions of a group are in step, and a session that joins or leaves does not move the ticks of
+//! others. The interval of a group's grid is the greatest common divisor of its sessions' intervals.
 
 use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
@@ -19,6 +19,7 @@ pub struct Ticks {
 }
 
 impl Ticks {
+    /// A grid whose tick 0 is at `epoch`, and whose interval is `base`.
     pub fn new(epoch: Instant, base: Duration) -> Self {
         Self { epoch, base }
     }
@@ -29,16 +30,18 @@ impl Ticks {
         (elapsed.as_nanos() / self.base.as_nanos()) as u64
     }
 
+    /// When a tick is.
     pub fn instant(&self, tick: u64) -> Instant {
         let nanoseconds = self.base.as_nanos() as u64 * tick;
         self.epoch + Duration::from_nanos(nanoseconds)
     }
 
+    /// How long this many base intervals are.
     pub fn duration(&self, base_intervals: NonZeroU32) -> Duration {
         self.base * base_intervals.get()
     }
 
-    /// An interval in base intervals. It must be a multiple of the base.
+    /// How many base intervals an interval has. It must be a multiple of the base interval.
     pub fn in_base_intervals(&self, interval: Duration) -> NonZeroU32 {
         let multiple = interval.as_nanos() / self.base.as_nanos();
         debug_assert_eq!(self.base.as_nanos() * multiple, interval.as_nanos());
@@ -58,7 +61,7 @@ pub fn multiples_between(after: u64, until: u64, interval: NonZeroU32) -> u64 {
     (until / interval).saturating_sub(after / interval)
 }
 
-/// The greatest common divisor of all intervals: the interval of a group. None without sessions.
+/// The interval of a group: the greatest common divisor of all intervals. `None` without sessions.
 pub fn group_interval(intervals: impl IntoIterator<Item = NonZeroU32>) -> Option<NonZeroU32> {
     intervals.into_iter().reduce(|a, b| {
         let (mut a, mut b) = (a, b.get());

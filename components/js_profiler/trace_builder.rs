@@ -2,8 +2,8 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Builds a trace as the samples come: resources, frames and stacks are interned, that is looked up
-//! and added if they are new; samples are a flat array of 16 bytes each.
+//! Builds a trace while samples arrive. Resources, frames and stacks are interned: an equal entry is found
+//! again, and a new one is added. Samples are a flat array with 16 bytes for each.
 
 use std::collections::hash_map::Entry;
 use std::num::NonZeroU32;
@@ -16,11 +16,11 @@ use servo_base::cross_process_instant::CrossProcessInstant;
 use crate::function_table::Function;
 use crate::subscriber::StackTables;
 
-/// Get-or-insert, and nothing else. The invariants of the finished trace hold at every moment: every
-/// id is an index into its table, and a stack's parent stands before it.
+/// Looks entries up or adds them, and does nothing else. The invariants of the finished trace hold at every
+/// moment: every id is an index into its table, and every stack comes after its parent.
 #[derive(Debug, Default, MallocSizeOf)]
 pub struct TraceBuilder {
-    /// Without its samples.
+    /// The trace without its samples.
     trace: Trace,
     samples: Vec<BufferedSample>,
     resources: FxHashMap<String, u32>,
@@ -32,7 +32,7 @@ pub struct TraceBuilder {
 #[derive(Clone, Copy, Debug, MallocSizeOf)]
 struct BufferedSample {
     time: CrossProcessInstant,
-    /// One more than the id; none where no stack may be shown.
+    /// The id of the stack plus one; `None` if no stack may be shown.
     stack_number: Option<NonZeroU32>,
     marker: Option<Marker>,
 }
@@ -90,6 +90,7 @@ impl TraceBuilder {
         }
     }
 
+    /// Adds a sample. It must not be earlier than the one before.
     pub fn sample(
         &mut self,
         time: CrossProcessInstant,
@@ -105,16 +106,18 @@ impl TraceBuilder {
         self.samples.push(sample.into());
     }
 
+    /// Removes the samples that are later than `time`.
     pub fn drop_samples_after(&mut self, time: CrossProcessInstant) {
         let kept = self.samples.partition_point(|sample| sample.time <= time);
         self.samples.truncate(kept);
     }
 
+    /// How many samples the trace has.
     pub fn sample_count(&self) -> usize {
         self.samples.len()
     }
 
-    /// Of `counts`, the samples that are taken are those that are in the trace.
+    /// The trace. `counts.taken` is replaced by the number of samples in it.
     pub fn finish(self, counts: SampleCounts) -> Trace {
         Trace {
             counts: SampleCounts {
@@ -128,7 +131,7 @@ impl TraceBuilder {
 }
 
 impl StackTables for TraceBuilder {
-    /// <https://wicg.github.io/js-self-profiling/#dfn-get-a-frame-id>
+    /// The id of a function's frame: <https://wicg.github.io/js-self-profiling/#dfn-get-a-frame-id>
     fn frame(&mut self, function: &Function) -> u32 {
         // Step 7. Let resourceString be equal to the base URL of script.
         // Step 8. Set ProfilerFrame.resourceId to the result of running get an element ID on
@@ -197,7 +200,7 @@ mod tests {
         assert_eq!(builder.stack(None, f), root);
         assert_eq!(builder.stack(Some(root), g), called);
         assert_ne!(builder.stack(None, g), called);
-        // Recursion is a new stack with the same frame.
+        // Recursion gives a new stack with the same frame.
         let recursed = builder.stack(Some(root), f);
         assert_ne!(recursed, root);
 

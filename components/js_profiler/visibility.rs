@@ -12,22 +12,26 @@ use crate::sample::{FunctionStack, Sample};
 use crate::spidermonkey::FrameKind;
 use crate::work::MarkerFilter;
 
-/// Readers of profiles have a bound: deeper stacks lose their frames at the root end.
+/// How many frames a recording shows of a stack at most, because readers of profiles have a limit. A deeper
+/// stack loses frames at its root end.
 pub const MOST_FRAMES: usize = 8_192;
 
+/// What a session or a recording may see.
 #[derive(MallocSizeOf)]
 pub enum Visibility {
-    /// What a page may see that started its session in this realm.
+    /// What a page may see.
     Page {
+        /// The realm in which the page has started its session.
         realm: RealmId,
+        /// The markers that it may see.
         markers: MarkerFilter,
     },
-    /// Everything, for people who work on the engine.
+    /// Everything. For people who work on the engine.
     Everything,
 }
 
 impl Visibility {
-    /// The functions among which those are that it may see.
+    /// The functions of a sample that it may see are among these.
     pub fn stack<'a>(&self, sample: &Sample<'a>) -> FunctionStack<'a> {
         match self {
             Self::Page { .. } => sample.for_pages,
@@ -35,6 +39,7 @@ impl Visibility {
         }
     }
 
+    /// The marker of a sample; `None` if the event loop was idle, or if it may not see the marker.
     pub fn marker(&self, sample: &Sample<'_>) -> Option<Marker> {
         match self {
             Self::Page { realm, markers } => markers.marker(sample.work, *realm),
@@ -42,24 +47,27 @@ impl Visibility {
         }
     }
 
-    /// Whether a built-in is seen wherever it is called. Otherwise it is seen only where a script has called it that is
-    /// seen: what hidden code calls says what it does, and what a built-in calls is its own affair.
+    /// Whether it sees a built-in wherever that is called. Otherwise it sees a built-in only if a script that
+    /// it sees has called it: a call by hidden code would tell what that code does, and what a built-in calls
+    /// is an implementation detail.
     pub fn sees_all_built_ins(&self) -> bool {
         matches!(self, Self::Everything)
     }
 
-    /// Whether a function may be seen, a built-in as far as its caller is.
+    /// Whether it may see a function. For a built-in that depends on the caller, too: see
+    /// [`sees_all_built_ins`](Self::sees_all_built_ins).
     /// <https://wicg.github.io/js-self-profiling/#dfn-get-a-frame-id>
     pub fn sees(&self, function: &Function) -> bool {
-        // The helpers of built-ins are not the page's, nor of interest to others.
+        // The helpers of built-ins do not belong to the page, and do not interest others.
         let is_helper = function.kind == FrameKind::SelfHosted && !function.is_built_in();
         match self {
             _ if is_helper => false,
             Self::Everything => true,
             // Step 1. If the realm associated with context does not match the realm that created the
             // profiling session, return undefined.
-            // A native of the caller's realm has no realm of its own, nor has one that has called something, for it
-            // cannot be told any more. Natives of all realms are alike.
+            // A native has no realm if it belongs to its caller's realm. Nor has a native that has called
+            // something, for its realm cannot be found then. The natives of all realms are alike, so both may
+            // be seen.
             // Step 6. If script is a classic script and its muted errors boolean is equal to true,
             // return null.
             Self::Page { realm, .. } => {

@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! What a thread that was stopped has found out about itself.
+//! What a stopped thread has found out about itself.
 
 use std::time::Duration;
 
@@ -16,27 +16,32 @@ use crate::spidermonkey::{
 };
 use crate::stop::{Stopped, Stopping};
 
-/// A walk, whose frames are in a [`StackBuffer`].
+/// The result of a walk. Its frames are in a [`StackBuffer`].
 #[derive(Clone, Copy)]
 pub struct Walked {
-    /// Before the walk, whose length depends on code that a page may not see.
+    /// The time before the walk. The time after it would depend on code that a page may not see.
     pub time: CrossProcessInstant,
+    /// How the walk went.
     pub walk: Walk,
-    /// Of the stack before, how many frames from the root are still there. Only asked if this one is not known.
+    /// How many frames of the previous stack are still there, counted from the root. 0 if this stack was
+    /// walked, because then nobody needs the number.
     pub kept: usize,
+    /// What the thread was doing besides running JavaScript.
     pub activity: Activity,
-    /// How long all of this took.
+    /// How long everything took on that thread.
     pub duration: Duration,
 }
 
-/// What the sampling thread takes stacks with.
+/// What the sampling thread needs for taking stacks.
 pub struct StackTaker {
+    /// The frames of the last walk.
     pub buffer: StackBuffer,
+    /// What is needed for stopping threads, which one sampling thread of the process has at a time.
     pub stopping: Stopping,
 }
 
 impl StackTaker {
-    /// Waits until another sampling thread of the process, which is ending, has let go of its own.
+    /// Waits until another sampling thread of the process, which is ending, has released its own.
     pub fn new() -> Self {
         Self {
             buffer: StackBuffer::new(),
@@ -45,33 +50,37 @@ impl StackTaker {
     }
 }
 
-/// Whom stacks are walked for.
+/// The readers that stacks are walked for.
 pub struct Audience {
-    /// Of pages in these realms.
+    /// The realms of pages that have sessions.
     pub realms: SmallVec<[RealmId; 4]>,
-    /// Also for who may see everything.
+    /// Whether there are also readers who may see everything.
     pub everything: bool,
 }
 
 impl Audience {
-    /// Has the next walks into a buffer be for it, with what is known of native code now.
+    /// Makes the next walks into `buffer` be for this audience, with what is known of native code now.
     pub fn apply(&self, buffer: &mut StackBuffer) {
         buffer.set_audience(self.realms.iter().copied(), self.everything);
         buffer.set_native_code(NativeCode::current());
     }
 }
 
-/// What is needed for a walk.
+/// What a walk needs.
 pub struct ToWalk<'a> {
+    /// The context of the stopped thread.
     pub context: &'a SampledContext,
+    /// What that thread is doing.
     pub activity: &'a SharedActivity,
+    /// The functions whose text the walk need not write.
     pub known: &'a KnownFunctions,
-    /// The frames of the stack before.
+    /// The frames of the previous stack, from the root to the leaf.
     pub places: &'a [FramePlace],
 }
 
 impl ToWalk<'_> {
-    /// Runs on the thread that is stopped: allocates nothing, and takes no lock. `more` is what else is to be done.
+    /// Walks the stack of `stopped`. `more` is called after the walk. Runs on the stopped thread, so it must
+    /// not allocate or take a lock.
     pub fn walk(&self, stopped: &Stopped, buffer: &mut StackBuffer, more: impl FnOnce()) -> Walked {
         let time = CrossProcessInstant::now();
         let walk = self.context.walk(stopped, buffer, self.known);

@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! What an event loop was doing when it was sampled, for whom, and which session may know:
+//! What an event loop was doing when it was sampled, for whom, and which sessions may know it:
 //! <https://github.com/WICG/js-self-profiling/blob/main/markers.md>.
 
 use js_profiler_traits::activity::Activity;
@@ -11,30 +11,35 @@ use malloc_size_of_derive::MallocSizeOf;
 
 use crate::outcome::Outcome;
 
-/// Whom work is for.
+/// For whom work is done.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Beneficiary {
+    /// A document, or a worker's global.
     Document(DocumentId),
-    /// Script is known by its realm.
+    /// A realm. Script is attributed to its realm.
     Realm(RealmId),
-    /// The whole event loop.
+    /// The whole event loop, as a collection of garbage is.
     Everybody,
+    /// Nobody knows, so no session may see it.
     Unknown,
 }
 
-/// What an event loop was doing: all of it, whoever may know.
+/// What an event loop was doing, before it is decided who may know.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Work {
+    /// The kind of work.
     pub marker: Marker,
+    /// For whom it was done.
     pub done_for: Beneficiary,
 }
 
 impl Work {
-    /// What a sample says of the work. None if the event loop was idle.
+    /// The work that a sample shows. `None` if the event loop was idle. `leaf` is the realm of the innermost
+    /// function on the stack.
     ///
-    /// Of what is nested the innermost counts. A collection of garbage interrupts anything. Style, layout
-    /// and paint run no script, so where script is on the stack it has called for them; any other work
-    /// runs script in its course. `leaf` is the realm of the innermost function on the stack.
+    /// If work is nested, the innermost counts. A collection of garbage can interrupt anything. Style, layout
+    /// and paint run no script, so script that is on the stack meanwhile has called for them. All other work
+    /// may run script.
     pub fn of_sample(outcome: Outcome, activity: Activity, leaf: Option<RealmId>) -> Option<Self> {
         let work = |marker, done_for| Some(Self { marker, done_for });
         let document = activity
@@ -51,7 +56,7 @@ impl Work {
                 Marker::Script,
                 leaf.map_or(Beneficiary::Unknown, Beneficiary::Realm),
             ),
-            // What is left of the last stack does not say which function came after it.
+            // The part that is left of the last stack does not say which function was called after it.
             _ if outcome == Outcome::Unwalkable => work(Marker::Script, Beneficiary::Unknown),
             Some(marker) => work(marker, document),
             None => None,
@@ -59,18 +64,18 @@ impl Work {
     }
 }
 
-/// Which markers the samples of a session may have: those of work that is done for it.
+/// Which markers the samples of a session may have: only those of work that is done for it.
 #[derive(Clone, Copy, Debug, Eq, MallocSizeOf, PartialEq)]
 pub struct MarkerFilter {
-    /// The session's document; none if it is not known.
+    /// The document of the session; `None` if it is not known.
     pub document: Option<DocumentId>,
-    /// Whether it is cross-origin isolated. If not, it may only know what it could also see otherwise,
-    /// which is style and layout.
+    /// Whether the document is cross-origin isolated. If not, the session may know only what it could observe
+    /// anyway: style and layout.
     pub isolated: bool,
 }
 
 impl MarkerFilter {
-    /// The marker that a session of `realm` has for a sample of this work.
+    /// The marker that a session of `realm` may see for this work.
     pub fn marker(self, work: Option<Work>, realm: RealmId) -> Option<Marker> {
         let Work { marker, done_for } = work?;
         let is_ours = match done_for {
@@ -118,7 +123,7 @@ mod tests {
         }
     }
 
-    /// What an isolated session of the first document, and one that is not, get.
+    /// What a session of the first document gets if it is isolated, and if it is not.
     fn shown(outcome: Outcome, activity: Activity, leaf: RealmId) -> [Option<Marker>; 2] {
         let work = Work::of_sample(outcome, activity, Some(leaf));
         [true, false].map(|isolated| {
@@ -139,7 +144,7 @@ mod tests {
             Work::of_sample(outcome, activity, Some(REALM)).map(|work| work.marker)
         };
         for entered in [Style, Layout, Paint].map(Some) {
-            // Script on the stack has called for it, and waits.
+            // Script that is on the stack has called for it, and waits.
             for outcome in [Stack, Unwalkable, Idle] {
                 assert_eq!(marker(outcome, entered), entered);
             }
@@ -190,7 +195,7 @@ mod tests {
                 }
             }
         }
-        // Nor to a session whose own document is not known.
+        // A session whose own document is not known must not see it either.
         let unknown = MarkerFilter {
             document: None,
             isolated: true,
@@ -204,7 +209,7 @@ mod tests {
 
     #[test]
     fn script_is_told_to_the_realm_of_its_innermost_function() {
-        // Whatever the event loop had begun, and for whom.
+        // No matter what the event loop had begun before, and for whom.
         for begun in [None, Some(Marker::Other)] {
             for document in [document(1), document(2)].map(Some) {
                 let activity = activity(begun, document);

@@ -32,7 +32,7 @@ fn main() {
     print!("{}", table(&profile(&engine, &path, &script)));
 }
 
-/// A sample of the script for each millisecond that it runs.
+/// Runs the script, and takes a sample for each millisecond that it runs.
 fn profile(engine: &JSEngine, path: &str, script: &str) -> Trace {
     let mut runtime = Runtime::new(engine.handle());
     // SAFETY: the event loop is dropped before the runtime, and on its thread.
@@ -70,7 +70,7 @@ fn profile(engine: &JSEngine, path: &str, script: &str) -> Trace {
     let url = CString::new(path).expect("a path has no NUL");
     let options = CompileOptionsWrapper::new(cx, url, 1);
     if evaluate_script(cx, global.handle(), script, value.handle_mut(), options).is_err() {
-        eprintln!("{path} has thrown");
+        eprintln!("{path} threw");
     }
 
     let (sender, trace) = mpsc::channel();
@@ -79,11 +79,11 @@ fn profile(engine: &JSEngine, path: &str, script: &str) -> Trace {
     });
     trace
         .recv()
-        .expect("a session that is stopped says how it went")
+        .expect("a stopped session delivers a trace or an error")
         .expect("nothing has failed")
 }
 
-/// How many samples each function has by itself, and with all that it has called.
+/// How many samples have each function as their leaf, and how many have it anywhere on the stack.
 fn table(trace: &Trace) -> String {
     let mut counts = HashMap::<u32, (u64, u64)>::new();
     for sample in &trace.samples {

@@ -2,12 +2,12 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! What a thread is doing beside running JavaScript, and for which document: written by the thread
-//! where it goes from one kind of work to another, and read by a sampler from outside.
+//! What a thread is doing besides running JavaScript, and for which document. The thread writes it when it
+//! goes from one kind of work to another; a sampler reads it from outside.
 //!
-//! All of it is one word, so that a reader needs no lock and never sees the work of one document under
-//! the name of another. The thread that writes is the only one that does, and needs no exchange
-//! either: entering and leaving are a load and a store each, whether or not anybody reads.
+//! All of it is in one word, so a reader needs no lock and never sees the work of one document under the name
+//! of another. Only the thread itself writes the word, so writing needs no atomic exchange either: entering
+//! and leaving are one load and one store each, whether or not anybody reads.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -17,7 +17,8 @@ use servo_base::id::PipelineId;
 
 use crate::{DocumentId, Marker};
 
-// The word, from its low end: three bits of the marker, 0 for none; two of `Collection`; the document.
+// The word, from its low end: three bits of the marker (0 for none), two bits of `Collection`, then the
+// document.
 const MARKER_BITS: u64 = 0b111;
 const COLLECTION_SHIFT: u32 = 3;
 const COLLECTION_BITS: u64 = 0b11 << COLLECTION_SHIFT;
@@ -28,11 +29,11 @@ thread_local!(static THIS_THREAD: SharedActivity = SharedActivity::default());
 /// What a thread was doing at some moment.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Activity {
-    /// The innermost kind of work that was entered; none if the thread was in no work.
+    /// The innermost kind of work that was entered; `None` if the thread was in no work.
     pub marker: Option<Marker>,
-    /// The document that the work is for, if it is for one.
+    /// The document that the work is for; `None` if it is for no document.
     pub document: Option<DocumentId>,
-    /// Whether garbage was being collected meanwhile.
+    /// Whether garbage was being collected at that moment.
     pub collecting: bool,
 }
 
@@ -41,12 +42,13 @@ pub struct Activity {
 pub struct SharedActivity(Arc<AtomicU64>);
 
 impl SharedActivity {
-    /// That of the calling thread.
+    /// The activity of the calling thread.
     pub fn of_this_thread() -> Self {
         THIS_THREAD.with(Self::clone)
     }
 
-    /// What the thread is doing. While it runs the answer may be out of date, as any sample is.
+    /// What the thread is doing. The answer may be out of date if the thread is running, as any sample may
+    /// be.
     pub fn get(&self) -> Activity {
         let word = self.load();
         Activity {
@@ -65,13 +67,13 @@ impl SharedActivity {
     }
 }
 
-/// The calling thread begins work of this kind, for the document of a pipeline or for none, until the
-/// value is dropped; then it goes on with what it did before.
+/// Begins work of this kind on the calling thread, for the document of `pipeline` or for none. The work ends
+/// when the returned value is dropped; the thread then goes on with what it did before.
 #[must_use = "the work ends when this is dropped"]
 pub fn enter(marker: Marker, pipeline: impl Into<Option<PipelineId>>) -> Entered {
     let document = pipeline.into().and_then(DocumentId::of_pipeline);
     let work = marker.to_bits() | document.map_or(0, DocumentId::to_bits) << DOCUMENT_SHIFT;
-    // A thread that is ending is read by nobody.
+    // Nobody reads the activity of a thread that is ending.
     let previous = THIS_THREAD.try_with(|activity| {
         let word = activity.load();
         activity.store(work | word & COLLECTION_BITS);
@@ -98,16 +100,17 @@ impl Drop for Entered {
     }
 }
 
-/// A collection of garbage, as the engine tells of it. One of the nursery may be within one of the
-/// whole heap, but none within one of its own kind.
+/// A collection of garbage, as the engine reports it. A collection of the nursery may run within one of the
+/// whole heap, but never within another of its own kind.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Collection {
+    /// A collection of the nursery.
     Nursery = 1 << COLLECTION_SHIFT,
-    /// Or a slice of it.
+    /// A collection of the whole heap, or a slice of one.
     Heap = 1 << (COLLECTION_SHIFT + 1),
 }
 
-/// A collection begins or ends on the calling thread.
+/// Notes that a collection begins (`collecting` is true) or ends on the calling thread.
 pub fn set_collecting(collection: Collection, collecting: bool) {
     let bit = collection as u64;
     let _ = THIS_THREAD.try_with(|activity| {
@@ -117,7 +120,7 @@ pub fn set_collecting(collection: Collection, collecting: bool) {
 }
 
 impl Marker {
-    /// 1 to 6.
+    /// The number of the marker in the word: 1 to 6.
     fn to_bits(self) -> u64 {
         self as u64 + 1
     }
@@ -146,7 +149,7 @@ mod tests {
         }
     }
 
-    /// What another thread reads.
+    /// What another thread reads of this one.
     fn read() -> Activity {
         let activity = SharedActivity::of_this_thread();
         thread::spawn(move || activity.get()).join().unwrap()
@@ -206,7 +209,7 @@ mod tests {
         set_collecting(Collection::Nursery, false);
         assert_eq!(read(), collecting(painting));
         {
-            // What a finaliser might do.
+            // A finaliser might do this.
             let _other = enter(Marker::Other, None);
             assert_eq!(read(), collecting(working(Marker::Other, None)));
         }
@@ -238,7 +241,7 @@ mod tests {
                 assert_ne!(DocumentId::of_pipeline(*other), document);
             }
         }
-        // Does not fit into the word, and must not be taken for another.
+        // This id does not fit into the word, and must not be taken for another one.
         let _work = enter(Marker::Style, pipeline(most_namespaces, 1));
         assert_eq!(read(), working(Marker::Style, None));
     }

@@ -2,12 +2,13 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! What the sampling component and its clients say to each other: ids, options, what a thread is
-//! doing, the trace, recordings, counts and preferences. The implementation is in the `js_profiler` crate.
+//! What the sampling component and its clients exchange: ids, options, what a thread is doing, the trace,
+//! recordings, counts and preferences. The implementation is in the crate `js_profiler`.
 
+#![deny(missing_docs)]
 #![deny(unsafe_code)]
 
-// Built anew in every checkout: see the generated .cargo/config.toml.
+// Reading the variable makes Cargo rebuild the crate in every checkout: see the generated .cargo/config.toml.
 const _: Option<&str> = option_env!("STROBE_CHECKOUT");
 
 pub mod activity;

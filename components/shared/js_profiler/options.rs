@@ -12,7 +12,7 @@ use std::time::Duration;
 pub enum IntervalError {
     /// The requested interval, in milliseconds, is negative.
     Negative(f64),
-    /// The requested interval is not a finite number. Web IDL refuses these before us.
+    /// The requested interval is not a finite number. Web IDL rejects these before they get here.
     NotFinite,
 }
 
@@ -32,10 +32,15 @@ impl fmt::Display for IntervalError {
 
 impl std::error::Error for IntervalError {}
 
-/// The sample interval that a session gets for the one it asked for, in milliseconds: rounded down
-/// to a multiple of `base`, and never below `base`.
+/// The sample interval that a session gets for the `requested` one, in milliseconds: rounded down to a
+/// multiple of `base`, and never below `base`.
+/// <https://wicg.github.io/js-self-profiling/#dom-profiler-sampleinterval>
 ///
-/// More than `u32::MAX` times `base` (49 days of milliseconds) is taken as that much.
+/// The longest interval is `u32::MAX` times `base` (49 days if `base` is 1 ms).
+///
+/// # Errors
+///
+/// An [`IntervalError`] if `requested` is negative or not a finite number.
 pub fn supported_interval(requested: f64, base: Duration) -> Result<Duration, IntervalError> {
     if !requested.is_finite() {
         return Err(IntervalError::NotFinite);

@@ -2,8 +2,8 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Strobe's own preferences, by name: those that begin with `js_profiling_`. They are set before the
-//! first document is loaded.
+//! Strobe's own preferences, by name. Their names begin with `js_profiling_`. They are set before the first
+//! document is loaded.
 
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -50,46 +50,52 @@ static ALL: &[&Preference] = &[
     &STOCK_WALKER,
 ];
 
-/// `js_profiling_allow`: whether every document and worker may profile whatever the headers say, for
-/// people without control of headers. Off by default.
+/// `js_profiling_allow`: whether every document and worker may profile, whatever the headers say. For people
+/// who cannot change the headers. Off by default.
 pub fn js_profiling_allow() -> bool {
     ALLOW.get() != 0
 }
 
 /// `js_profiling_all_markers`: whether every document and worker sees all markers, as if it were cross-origin
-/// isolated, for people who trust the pages that they open. Off by default.
+/// isolated. For people who trust the pages that they open. Off by default.
 pub fn all_markers() -> bool {
     ALL_MARKERS.get() != 0
 }
 
-/// `js_profiling_base_interval_us`: the base interval, in microseconds; supported sample intervals are
-/// its multiples. 1 ms by default.
+/// `js_profiling_base_interval_us`: the base interval, set in microseconds. Supported sample intervals are
+/// multiples of it. 1 ms by default.
 pub fn base_interval() -> Duration {
     Duration::from_micros(BASE_INTERVAL.get().into())
 }
 
-/// `js_profiling_compare_walkers`: whether each stack is walked both ways, and the differences are
-/// counted in the log (`RUST_LOG=js_profiler=debug`). For tests of the profiler itself. Off by default.
+/// `js_profiling_compare_walkers`: whether each stack is walked both ways; the log counts how the two differ
+/// (`RUST_LOG=js_profiler=debug`). For tests of the profiler itself. Off by default.
 #[cfg(feature = "stock_walk")]
 pub fn compare_walkers() -> bool {
     COMPARE_WALKERS.get() != 0
 }
 
-/// `js_profiling_max_stack_depth`: at most this many frames are walked per stack, from the leaf. A
-/// longer stack is truncated at its root end, and counted in
+/// `js_profiling_max_stack_depth`: the number of frames, counted from the leaf, that are walked per stack at
+/// most. A deeper stack is truncated at its root end, and counted in
 /// [`SampleCounts::truncated`](crate::SampleCounts::truncated). 512 by default.
 pub fn max_stack_depth() -> usize {
     MAX_STACK_DEPTH.get() as usize
 }
 
-/// `js_profiling_stock_walker`: whether stacks are walked by the engine's own profiling mode, which
-/// slows JavaScript down, and against which the other way is checked. Off by default.
+/// `js_profiling_stock_walker`: whether the engine's own profiling mode walks the stacks. It slows JavaScript
+/// down; the table walker is checked against it. Off by default.
 #[cfg(feature = "stock_walk")]
 pub fn stock_walker() -> bool {
     STOCK_WALKER.get() != 0
 }
 
-/// Sets a preference for this process. The error is ready to be shown.
+/// Sets a preference for this process. The value is `true` or `false`, or a whole number, depending on the
+/// preference.
+///
+/// # Errors
+///
+/// A message for people that names the preference and what it takes, if the name is unknown or the value is
+/// not acceptable. The preference is unchanged then.
 pub fn set(name: &str, value: &str) -> Result<(), String> {
     let Some(preference) = ALL.iter().find(|preference| preference.name == name) else {
         let names: Vec<_> = ALL.iter().map(|preference| preference.name).collect();
@@ -119,7 +125,7 @@ pub fn set(name: &str, value: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// All preferences by name, with the values that they have in this process, as [`set`] takes them.
+/// All preferences: their names and their values in this process, as [`set`] takes them.
 pub fn all() -> Vec<(String, String)> {
     let text = |preference: &Preference| match preference.kind {
         Kind::Bool => (preference.get() != 0).to_string(),

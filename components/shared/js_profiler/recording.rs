@@ -2,10 +2,11 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Recordings for people who work on the engine: all realms and scripts of event loops. What a process is
-//! asked to record, and what it reports.
+//! Recordings for people who work on the engine, with all realms and scripts of event loops: what a process
+//! is asked to record, and what it reports.
 //!
-//! Tables go over piece by piece: a [`Chunk`] has what is new since the last one, and ids count on.
+//! Tables are sent piece by piece: a [`Chunk`] has what is new since the last one, and its ids continue from
+//! there.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -16,40 +17,50 @@ use servo_base::cross_process_instant::CrossProcessInstant;
 
 use crate::{GroupId, Marker, SampleCounts, Stack};
 
-/// A recording of a browser, in all of its processes.
+/// The id of a recording of a browser, which covers all processes of that browser.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, MallocSizeOf, PartialEq, Serialize)]
 pub struct RecordingId(pub u64);
 
-/// What a process is asked.
+/// What the recorder asks of a process.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub enum Request {
-    /// Sets preferences of the profiler, by name: see [`crate::preferences`].
+    /// Sets preferences of the profiler, pairs of name and value: see [`crate::preferences`].
     SetPreferences(Vec<(String, String)>),
-    /// Begins a recording; one that goes on ends.
+    /// Starts a recording. A recording that is running is ended.
     Start(RecordingOptions),
-    /// One event loop takes no more samples.
+    /// Takes no more samples of one event loop.
     EndEventLoop {
+        /// The recording that the event loop is part of.
         recording: RecordingId,
+        /// The event loop.
         group: GroupId,
     },
-    /// Ends the recording. The answer, after the last chunk, is [`Report::Stopped`].
+    /// Ends the recording. The answer is [`Report::Stopped`], which comes after the last chunk.
     Stop(RecordingId),
-    /// The answer is [`Report::Status`] with this number.
-    Status { number: u64 },
-    /// The browser ends: no samples are taken any more, for recordings and for sessions of pages.
+    /// Asks how all event loops are. The answer is a [`Report::Status`] with the same number.
+    Status {
+        /// Chosen by the caller.
+        number: u64,
+    },
+    /// The browser is closing: no more samples are taken, neither for recordings nor for the sessions of
+    /// pages.
     EndSampling,
 }
 
+/// What a recording is started with.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct RecordingOptions {
+    /// The id that its reports will have.
     pub id: RecordingId,
-    /// It is rounded down to a multiple of the base interval: see [`recording_interval`].
+    /// The requested interval. It is rounded down to a multiple of the base interval: see
+    /// [`recording_interval`].
     pub interval: Duration,
+    /// The event loops to record.
     pub event_loops: Selection,
 }
 
-/// The interval that a recording gets for the one that it asked for: rounded down to a multiple of
-/// `base`, and never below it.
+/// The interval that a recording gets for the `requested` one: rounded down to a multiple of `base`, and
+/// never below `base`.
 pub fn recording_interval(requested: Duration, base: Duration) -> Duration {
     let multiple = requested.as_nanos() / base.as_nanos();
     base * u32::try_from(multiple).unwrap_or(u32::MAX).max(1)
@@ -58,19 +69,21 @@ pub fn recording_interval(requested: Duration, base: Duration) -> Duration {
 /// Which event loops of a process are recorded.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub enum Selection {
-    /// All, with those to come.
+    /// All of them, including later ones.
     All,
-    /// Those of documents, with those to come.
+    /// Those of documents, including later ones.
     Main,
+    /// Chosen ones.
     These {
+        /// The event loops that were chosen.
         groups: Vec<GroupId>,
-        /// Whether those to come are recorded as well.
+        /// Whether later event loops are recorded as well.
         new_ones: bool,
     },
 }
 
 impl Selection {
-    /// `is_new` says whether the event loop began after the recording.
+    /// Whether an event loop is recorded. `is_new` says whether it began after the recording.
     pub fn includes(&self, group: GroupId, kind: EventLoopKind, is_new: bool) -> bool {
         match self {
             Self::All => true,
@@ -80,48 +93,61 @@ impl Selection {
     }
 }
 
-/// What a process reports.
+/// What a process reports to the recorder.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub enum Report {
+    /// What is new of one event loop's recording.
     Chunk(Box<Chunk>),
-    /// An event loop of the recording is not sampled, or not any more, and why.
+    /// One event loop of the recording is not sampled, or no longer.
     Failed {
+        /// The recording that the event loop is part of.
         recording: RecordingId,
+        /// The event loop.
         group: GroupId,
+        /// The reason, as a part of a sentence for people.
         why: String,
     },
+    /// The recording has ended. Nothing else is reported for it afterwards.
     Stopped(RecordingId),
+    /// The answer to [`Request::Status`].
     Status {
+        /// The number of the request.
         number: u64,
+        /// All event loops of the process.
         event_loops: Vec<EventLoopStatus>,
     },
 }
 
-/// What there is new of an event loop's recording.
+/// What is new of an event loop's recording since the last chunk.
 #[derive(Clone, Debug, Deserialize, MallocSizeOf, PartialEq, Serialize)]
 pub struct Chunk {
+    /// The recording that the samples belong to.
     pub recording: RecordingId,
+    /// The event loop that was sampled.
     pub group: GroupId,
-    /// If it has changed.
+    /// The event loop's description, if it has changed since the last chunk.
     pub description: Option<Description>,
-    /// Why the samples have no stacks, in one sentence, if so.
+    /// The reason, in one sentence, why the samples have no stacks. `None` if they have.
     pub without_stacks: Option<String>,
-    /// Whether the tables begin anew: ids count from 0 again. They do when they have become too large.
+    /// Whether the tables start over with this chunk, with ids from 0. They do when they have become too
+    /// large.
     pub new_tables: bool,
-    /// URLs of scripts.
+    /// New URLs of scripts.
     pub resources: Vec<String>,
+    /// New realms of documents and workers.
     pub realms: Vec<Realm>,
+    /// New functions and top-level scripts.
     pub frames: Vec<RecordedFrame>,
-    /// A parent stands before its children.
+    /// New stacks, as a trie: each stack comes after its parent.
     pub stacks: Vec<Stack>,
-    /// In the order of time.
+    /// New samples, in the order of time.
     pub samples: Vec<RecordedSample>,
-    /// From the beginning of the recording.
+    /// The counts since the recording began.
     pub counts: SampleCounts,
 }
 
 impl Chunk {
-    /// With nothing new.
+    /// A chunk with nothing new.
     pub fn empty(recording: RecordingId, group: GroupId, counts: SampleCounts) -> Self {
         Self {
             recording,
@@ -139,73 +165,84 @@ impl Chunk {
     }
 }
 
-/// A global and what belongs to it.
+/// A global of a document or a worker.
 #[derive(Clone, Debug, Deserialize, Eq, Hash, MallocSizeOf, PartialEq, Serialize)]
 pub struct Realm {
     /// The URL of the document or of the worker's script.
     pub url: String,
-    /// Serialised; absent if it is opaque.
+    /// The serialised origin; `None` for an opaque one.
     pub origin: Option<String>,
 }
 
+/// A function or top-level script of a recording.
 #[derive(Clone, Debug, Deserialize, Eq, MallocSizeOf, PartialEq, Serialize)]
 pub struct RecordedFrame {
     /// The function's own name; empty for an anonymous function and for top-level script.
     pub name: String,
+    /// Whose function it is.
     pub kind: RecordedFrameKind,
-    /// Absent for what is defined in no script with a URL.
+    /// Index into the table of [`Chunk::resources`]; `None` if no script with a URL defines it.
     pub resource: Option<u32>,
-    /// 1-based line of the definition.
+    /// 1-based line of the definition; `None` if it is in no script.
     pub line: Option<u32>,
-    /// 1-based column of the definition, in UTF-16 code units.
+    /// 1-based column of the definition, in UTF-16 code units; `None` if it is in no script.
     pub column: Option<u32>,
-    /// Absent if the realm is none of a document or worker.
+    /// Index into the table of [`Chunk::realms`]; `None` if the realm does not belong to a document or
+    /// worker.
     pub realm: Option<u32>,
 }
 
+/// Whose function a [`RecordedFrame`] is.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, MallocSizeOf, PartialEq, Serialize)]
 pub enum RecordedFrameKind {
-    /// A function or top-level script of a page, or a function of WebAssembly.
+    /// A function or top-level script of a page, or a WebAssembly function.
     Script,
-    /// A function of the engine or of the browser that scripts can call.
+    /// A function of the engine or the browser that scripts can call.
     BuiltIn,
 }
 
+/// A sample of a recording.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, MallocSizeOf, PartialEq, Serialize)]
 pub struct RecordedSample {
-    /// When the thread was stopped, or found idle.
+    /// When the thread was stopped or found idle.
     pub time: CrossProcessInstant,
-    /// Index of the leaf's stack.
+    /// Index of the leaf's stack in the table of [`Chunk::stacks`]; `None` if no JavaScript was running, or
+    /// its stack is not known.
     pub stack: Option<u32>,
-    /// What the event loop was doing; absent if it was idle.
+    /// What the event loop was doing; `None` if it was idle.
     pub activity: Option<Marker>,
 }
 
-/// What an event loop is there for.
+/// What an event loop is for.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, MallocSizeOf, PartialEq, Serialize)]
 pub enum EventLoopKind {
-    /// Documents that share an agent.
+    /// The documents of one agent.
     Page,
+    /// A dedicated worker.
     Worker,
+    /// A shared worker.
     SharedWorker,
+    /// A service worker.
     ServiceWorker,
-    /// It has not run a document's or a worker's script yet, or is there for something else.
+    /// It has not run a script of a document or worker yet, or is for something else.
     #[default]
     Unknown,
 }
 
-/// An event loop, for people.
+/// What people are told of an event loop.
 #[derive(Clone, Debug, Default, Deserialize, Eq, MallocSizeOf, PartialEq, Serialize)]
 pub struct Description {
+    /// What it is for.
     pub kind: EventLoopKind,
-    /// That of a worker; of an unknown kind, that of the thread. May be empty.
+    /// The name of the worker or, for an unknown kind, of the thread. May be empty.
     pub name: String,
-    /// Of the documents, the one that others are in first; of a worker, that of its script.
+    /// The URLs of the documents, the embedding ones before those in them; for a worker, the URL of its
+    /// script.
     pub urls: Vec<String>,
 }
 
 impl Description {
-    /// A name for people; it may be that of other event loops as well.
+    /// A name for people. Several event loops may have the same.
     pub fn label(&self) -> String {
         let url = self.urls.first().map(|url| shortened(url));
         let name = Some(shortened(&self.name)).filter(|name| !name.is_empty());
@@ -226,7 +263,7 @@ impl Description {
     }
 }
 
-/// A `data:` URL has all of the document in it.
+/// Cuts a long text: a `data:` URL contains the whole document.
 fn shortened(text: &str) -> Cow<'_, str> {
     const LENGTH: usize = 200;
     match text.char_indices().nth(LENGTH) {
@@ -235,23 +272,29 @@ fn shortened(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// How an event loop is at the moment.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct EventLoopStatus {
+    /// The event loop.
     pub group: GroupId,
+    /// What people are told of it.
     pub description: Description,
-    /// Why a recording of it has no stacks, in one sentence, if so.
+    /// The reason, in one sentence, why a recording of it would have no stacks. `None` if it would have them.
     pub without_stacks: Option<String>,
+    /// The sessions that pages have started and not yet stopped.
     pub sessions: Vec<SessionStatus>,
-    /// What the sampling component has allocated for it, in bytes.
+    /// The memory that the sampling component has allocated for it, in bytes.
     pub memory: u64,
 }
 
 /// A session of a web page.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct SessionStatus {
+    /// The sample interval.
     pub interval: Duration,
+    /// How its samples have gone so far.
     pub counts: SampleCounts,
-    /// Absent if the realm is none of a document or worker.
+    /// The realm of the page; `None` if the realm does not belong to a document or worker.
     pub realm: Option<Realm>,
 }
 

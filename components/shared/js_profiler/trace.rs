@@ -4,7 +4,7 @@
 
 //! The trace: what a session hands over when it ends.
 //!
-//! Its shape is that of the `ProfilerTrace` dictionary of
+//! It has the shape of the `ProfilerTrace` dictionary:
 //! <https://wicg.github.io/js-self-profiling/#the-profilertrace-dictionary>.
 
 use malloc_size_of_derive::MallocSizeOf;
@@ -14,47 +14,49 @@ use servo_base::cross_process_instant::CrossProcessInstant;
 /// Interned tables and the samples that refer to them by index.
 #[derive(Clone, Debug, Default, Deserialize, MallocSizeOf, PartialEq, Serialize)]
 pub struct Trace {
-    /// URLs of scripts, each once.
+    /// URLs of scripts, without duplicates.
     pub resources: Vec<String>,
-    /// Functions and top-level scripts, each once.
+    /// Functions and top-level scripts, without duplicates.
     pub frames: Vec<Frame>,
-    /// A trie: a stack's parent stands before it.
+    /// The stacks, as a trie: each stack comes after its parent.
     pub stacks: Vec<Stack>,
-    /// In the order of time.
+    /// The samples, in the order of time.
     pub samples: Vec<Sample>,
+    /// How the samples went. Pages do not see this.
     pub counts: SampleCounts,
 }
 
-/// <https://wicg.github.io/js-self-profiling/#the-profilerframe-dictionary>
+/// A function or top-level script: <https://wicg.github.io/js-self-profiling/#the-profilerframe-dictionary>
 #[derive(Clone, Debug, Deserialize, Eq, Hash, MallocSizeOf, PartialEq, Serialize)]
 pub struct Frame {
     /// The function's own name; empty for an anonymous function and for top-level script.
     pub name: String,
-    /// Index into [`Trace::resources`]; absent for what is defined in no script with a URL.
+    /// Index into [`Trace::resources`]; `None` if no script with a URL defines the function.
     pub resource_id: Option<u32>,
-    /// 1-based line of the definition.
+    /// 1-based line of the definition; `None` if it is in no script.
     pub line: Option<u32>,
-    /// 1-based column of the definition, in UTF-16 code units.
+    /// 1-based column of the definition, in UTF-16 code units; `None` if it is in no script.
     pub column: Option<u32>,
 }
 
+/// A stack, as its leaf and the stack of the leaf's caller:
 /// <https://wicg.github.io/js-self-profiling/#the-profilerstack-dictionary>
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, MallocSizeOf, PartialEq, Serialize)]
 pub struct Stack {
-    /// Index of the caller's stack in [`Trace::stacks`]; absent at the root.
+    /// Index of the caller's stack in [`Trace::stacks`]; `None` at the root.
     pub parent_id: Option<u32>,
-    /// Index into [`Trace::frames`].
+    /// Index of the leaf in [`Trace::frames`].
     pub frame_id: u32,
 }
 
-/// <https://wicg.github.io/js-self-profiling/#the-profilersample-dictionary>
+/// What was found at one moment: <https://wicg.github.io/js-self-profiling/#the-profilersample-dictionary>
 #[derive(Clone, Copy, Debug, Deserialize, Eq, MallocSizeOf, PartialEq, Serialize)]
 pub struct Sample {
-    /// When the thread was stopped, on the clock of `performance.now()` (not coarsened).
+    /// When the thread was stopped, on the clock of `performance.now()`. It is not coarsened yet.
     pub time: CrossProcessInstant,
-    /// Index of the leaf's stack in [`Trace::stacks`]; absent where none may be shown.
+    /// Index of the leaf's stack in [`Trace::stacks`]; `None` if nothing on the stack may be shown.
     pub stack_id: Option<u32>,
-    /// What the thread was doing; absent if it was idle, and where it may not be shown.
+    /// What the thread was doing; `None` if it was idle, or if the page may not know.
     pub marker: Option<Marker>,
 }
 
@@ -64,19 +66,20 @@ pub struct Sample {
 pub enum Marker {
     /// Compiling or running script.
     Script,
-    /// Collecting garbage. The stack is what is still there of the last one before.
+    /// Collecting garbage. The sample's stack is the part of the last walked stack that is still there.
     Gc,
     /// Matching selectors and computing style.
     Style,
     /// Building boxes and fragments.
     Layout,
-    /// Building what is painted: stacking contexts and display lists.
+    /// Building what is to be painted: stacking contexts and display lists.
     Paint,
     /// Anything else, such as parsing or handling a message.
     Other,
 }
 
 impl Marker {
+    /// All markers, in the order of their declaration.
     pub const ALL: [Self; 6] = [
         Self::Script,
         Self::Gc,
@@ -86,7 +89,7 @@ impl Marker {
         Self::Other,
     ];
 
-    /// The value of the enumeration that pages see.
+    /// The value of the enumeration `ProfilerMarker`, as pages see it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Script => "script",
@@ -102,17 +105,17 @@ impl Marker {
 /// How a session's ticks went.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, MallocSizeOf, PartialEq, Serialize)]
 pub struct SampleCounts {
-    /// Samples in the trace.
+    /// Samples that were taken.
     pub taken: u64,
-    /// Ticks that passed without a sample: the sampling thread came too late, or the event loop's
+    /// Ticks that passed without a sample, because the sampling thread was too late or the event loop's
     /// thread did not stop in time.
     pub missed: u64,
-    /// Samples taken while garbage was collected: their stack is what was still there of the last
-    /// one before.
+    /// Samples taken while garbage was collected. Their stack is the part of the last walked stack that was
+    /// still there.
     pub collecting: u64,
-    /// Samples whose stack could not be walked, because the engine forbade it (it was changing its
-    /// tables of code) or the walk found a contradiction. Their stack is what was still there of the
-    /// last one before; where nothing was, there is no sample.
+    /// Samples whose stack could not be walked: the engine did not allow it (it was changing its tables of
+    /// code), or the walk found a contradiction. Their stack is the part of the last walked stack that was
+    /// still there; if nothing of it was, there is no sample.
     pub unwalkable: u64,
     /// Samples whose stack was deeper than [`max_stack_depth`](crate::preferences::max_stack_depth).
     pub truncated: u64,
