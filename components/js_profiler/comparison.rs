@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use log::debug;
 
-use crate::spidermonkey::{FrameKind, FunctionKey, SampledContext, StackBuffer, Walk};
+use crate::spidermonkey::{FrameKind, FunctionKey, SampledContext, StackBuffer, WalkOutcome};
 use crate::stop::Stopped;
 
 /// How the stack of the table walker differs from that of the stock walker.
@@ -47,7 +47,7 @@ pub enum Difference {
 
 pub struct Comparison {
     stock: StackBuffer,
-    stock_walk: Walk,
+    stock_walk: WalkOutcome,
     counts: BTreeMap<Difference, u64>,
 }
 
@@ -56,7 +56,7 @@ impl Comparison {
     pub fn wanted(context: &SampledContext) -> Option<Self> {
         context.walks_both_ways().then(|| Self {
             stock: StackBuffer::new(),
-            stock_walk: Walk::Idle,
+            stock_walk: WalkOutcome::Idle,
             counts: BTreeMap::new(),
         })
     }
@@ -68,14 +68,18 @@ impl Comparison {
     }
 
     /// Compares what the table walker found of the same stack.
-    pub fn compare(&mut self, walk: Walk, stack: &StackBuffer) {
+    pub fn compare(&mut self, walk: WalkOutcome, stack: &StackBuffer) {
         let difference = match (walk, self.stock_walk) {
-            (Walk::Stack, Walk::Stack) if stack.truncated() && !self.stock.truncated() => {
+            (WalkOutcome::Stack, WalkOutcome::Stack)
+                if stack.truncated() && !self.stock.truncated() =>
+            {
                 Difference::StockLacksDeepLeaf
             },
-            (Walk::Stack, Walk::Stack) => difference(&scripts(stack), &scripts(&self.stock)),
-            (Walk::Stack, _) => Difference::OnlyTableWalked,
-            (_, Walk::Stack) => Difference::OnlyStockWalked,
+            (WalkOutcome::Stack, WalkOutcome::Stack) => {
+                difference(&scripts(stack), &scripts(&self.stock))
+            },
+            (WalkOutcome::Stack, _) => Difference::OnlyTableWalked,
+            (_, WalkOutcome::Stack) => Difference::OnlyStockWalked,
             _ => Difference::NeitherWalked,
         };
         *self.counts.entry(difference).or_default() += 1;

@@ -22,8 +22,8 @@ use crate::description::SharedDescription;
 use crate::failure::{Failure, OnTrace};
 use crate::options::SessionOptions;
 use crate::registry;
+use crate::sampled_session::Ended;
 use crate::sampling_thread::{Message, SamplingThread};
-use crate::session::Ended;
 use crate::spidermonkey::EngineMode;
 use crate::stop::Thread;
 

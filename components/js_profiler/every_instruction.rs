@@ -27,7 +27,8 @@ use std::{env, fs, hint, thread};
 
 use crate::spidermonkey::test_context::TestContext;
 use crate::spidermonkey::{
-    FrameKind, FramePlace, FunctionKey, KnownFunctions, SampledContext, StackBuffer, Walk, Walker,
+    FrameKind, FramePlace, FunctionKey, KnownFunctions, SampledContext, StackBuffer, WalkOutcome,
+    Walker,
 };
 use crate::stop::{StackBounds, Stopped, current_stack_bounds, registers_of};
 
@@ -342,16 +343,16 @@ impl Stepper {
             self.check_counts();
         }
         match walk {
-            Walk::Stack => self.note(kept),
-            Walk::Unwalkable(why) => {
+            WalkOutcome::Stack => self.note(kept),
+            WalkOutcome::Unwalkable(why) => {
                 let mut places = self.unwalkable.iter_mut();
                 let place = places.find(|(known, _)| known.is_none_or(|known| known == why));
                 let (known, count) = place.expect("there are not that many reasons");
                 *known = Some(why);
                 *count += 1;
             },
-            Walk::Idle => self.idle += 1,
-            Walk::Collecting => self.collecting += 1,
+            WalkOutcome::Idle => self.idle += 1,
+            WalkOutcome::Collecting => self.collecting += 1,
         }
     }
 

@@ -14,8 +14,8 @@ use servo_base::cross_process_instant::CrossProcessInstant;
 use crate::function_table::{Function, FunctionId, FunctionTable};
 use crate::outcome::Outcome;
 use crate::sample::{Found, FunctionStack, Sample};
-use crate::spidermonkey::{FrameKind, FramePlace, KnownFunctions, StackBuffer, Walk};
-use crate::walked::Walked;
+use crate::spidermonkey::{FrameKind, FramePlace, KnownFunctions, StackBuffer, WalkOutcome};
+use crate::walks::{FinishedWalk, Known};
 use crate::work::Work;
 
 /// The last known stack, from the root to the leaf. If a later stack cannot be walked, those frames of this
@@ -41,14 +41,12 @@ impl LastStack {
         self.seen.functions()
     }
 
-    /// The same functions, for the walk to recognise.
-    pub fn known(&self) -> &Arc<KnownFunctions> {
-        self.seen.known()
-    }
-
-    /// The frames of the last stack, from the root to the leaf.
-    pub fn places(&self) -> &[FramePlace] {
-        &self.places
+    /// What the next walk is to know.
+    pub fn known(&self) -> Known<'_> {
+        Known {
+            functions: self.seen.known(),
+            places: &self.places,
+        }
     }
 
     /// Forgets the stack: no JavaScript is running.
@@ -67,20 +65,20 @@ impl LastStack {
     /// whether a WebAssembly function was made by a script whose errors are muted.
     pub fn take(
         &mut self,
-        walked: &Walked,
+        walk: &FinishedWalk,
         buffer: &mut StackBuffer,
         made_by_muted: impl Fn(&Function) -> bool,
     ) -> Outcome {
         // If frames at the root end are missing, the remaining part of the stack does not say what was
         // between the root and it.
-        let is_cut = self.truncated && walked.kept < self.functions.len();
-        self.truncate(if is_cut { 0 } else { walked.kept });
-        match walked.walk {
-            Walk::Idle => Outcome::Idle,
-            Walk::Collecting if is_cut => Outcome::Unwalkable,
-            Walk::Collecting => Outcome::Collecting,
-            Walk::Unwalkable(_) => Outcome::Unwalkable,
-            Walk::Stack => {
+        let is_cut = self.truncated && walk.kept < self.functions.len();
+        self.truncate(if is_cut { 0 } else { walk.kept });
+        match walk.outcome {
+            WalkOutcome::Idle => Outcome::Idle,
+            WalkOutcome::Collecting if is_cut => Outcome::Unwalkable,
+            WalkOutcome::Collecting => Outcome::Collecting,
+            WalkOutcome::Unwalkable(_) => Outcome::Unwalkable,
+            WalkOutcome::Stack => {
                 let is_known = self.intern(buffer, made_by_muted);
                 buffer.grow_text();
                 match is_known {

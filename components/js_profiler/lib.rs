@@ -27,7 +27,6 @@ compile_error!("the tests of js_profiler need its feature stock_walk, which ./ma
 // Built anew in every checkout: see the generated .cargo/config.toml.
 const _: Option<&str> = option_env!("STROBE_CHECKOUT");
 
-mod ahead;
 #[cfg_attr(not(feature = "stock_walk"), path = "no_comparison.rs")]
 mod comparison;
 mod compressed_trace;
@@ -42,21 +41,20 @@ mod muted_scripts;
 mod options;
 mod outcome;
 mod recorded_process;
-mod recording;
 mod registry;
 mod sample;
 mod sampled_loop;
+mod sampled_recording;
+mod sampled_session;
 mod sampling_thread;
 mod schedule;
-mod session;
 mod spidermonkey;
 mod stop;
-mod stop_times;
 mod subscriber;
 mod ticks;
 mod trace_builder;
 mod visibility;
-mod walked;
+mod walks;
 mod work;
 
 pub use compressed_trace::compress;
@@ -64,7 +62,7 @@ pub use event_loop::{EventLoop, Session, StartError};
 pub use failure::Failure;
 pub use options::SessionOptions;
 pub use recorded_process::{end_recording, serve};
+pub use sampled_session::Ended;
 pub use sampling_thread::force_sample;
-pub use session::Ended;
 pub use spidermonkey::{EngineMode, Walker};
 pub use work::MarkerFilter;

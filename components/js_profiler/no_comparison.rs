@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::spidermonkey::{SampledContext, StackBuffer, Walk};
+use crate::spidermonkey::{SampledContext, StackBuffer, WalkOutcome};
 use crate::stop::Stopped;
 
 /// See `comparison.rs`.
@@ -21,7 +21,7 @@ impl Comparison {
         match *self {}
     }
 
-    pub fn compare(&mut self, _: Walk, _: &StackBuffer) {
+    pub fn compare(&mut self, _: WalkOutcome, _: &StackBuffer) {
         match *self {}
     }
 

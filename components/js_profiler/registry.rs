@@ -24,7 +24,7 @@ use js_profiler_traits::{GroupId, preferences};
 use log::warn;
 
 use crate::description::{Described, SharedDescription};
-use crate::recording::SampledRecordingOptions;
+use crate::sampled_recording::SampledRecordingOptions;
 use crate::sampling_thread::{self, Message, SamplingThread};
 use crate::spidermonkey::SampledContext;
 use crate::stop::Thread;
@@ -395,7 +395,7 @@ mod tests {
     use super::*;
     use crate::failure::{Failure, OnTrace};
     use crate::options::SessionOptions;
-    use crate::session::Ended;
+    use crate::sampled_session::Ended;
     use crate::spidermonkey::Walker;
     use crate::spidermonkey::test_context::TestContext;
     use crate::stop::tests::EVENT_LOOPS;

@@ -7,8 +7,6 @@
 //!
 //! A sample is made once, in whichever way, and given to all sessions and recordings that are due.
 
-use std::collections::BTreeMap;
-use std::ffi::CStr;
 use std::iter;
 use std::sync::Arc;
 use std::time::Instant;
@@ -20,63 +18,31 @@ use malloc_size_of_derive::MallocSizeOf;
 use servo_base::id::BrowsingContextId;
 use smallvec::SmallVec;
 
-use crate::ahead::{Ahead, HORIZON, MAX_AHEAD, WalkAhead};
-use crate::comparison::Comparison;
 use crate::description::SharedDescription;
 use crate::failure::Failure;
 use crate::function_table::Function;
 use crate::last_stack::LastStack;
 use crate::outcome::Outcome;
-use crate::recording::SampledRecording;
 use crate::sample::Found;
+use crate::sampled_recording::SampledRecording;
+use crate::sampled_session::SampledSession;
 use crate::schedule::Schedule;
-use crate::session::SampledSession;
-use crate::spidermonkey::{KnownFunctions, NativeCode, SampledContext, StackBuffer, Walk};
+use crate::spidermonkey::{NativeCode, SampledContext, StackBuffer};
 use crate::stop::Thread;
-use crate::stop_times::StopTimes;
 use crate::ticks::{self, Ticks};
-use crate::walked::{Audience, StackTaker, ToWalk, Walked};
-
-/// After this many failed attempts in a row to stop the thread, it is given up. A thread that gets no
-/// processor or waits in the kernel stops in less time: the attempts take 10 seconds, unless the signal is
-/// refused.
-const MAX_FAILED_STOPS: u32 = 200;
+use crate::walks::{Audience, FinishedWalk, Look, MAX_TIMED_WALKS, StackTaker, ThreadWalks};
 
 /// A profiler group. See the module's documentation.
 #[derive(MallocSizeOf)]
 pub struct SampledLoop {
     /// The id of the group.
     pub id: GroupId,
-    /// `None` if the thread cannot be stopped.
-    #[ignore_malloc_size_of = "Holds nothing"]
-    thread: Option<Thread>,
-    #[ignore_malloc_size_of = "Holds nothing"]
-    context: SampledContext,
-    #[ignore_malloc_size_of = "One word"]
-    activity: SharedActivity,
+    walks: ThreadWalks,
     #[ignore_malloc_size_of = "The event loop's"]
     description: Arc<SharedDescription>,
     sessions: Vec<SampledSession>,
     recording: Option<SampledRecording>,
     last: LastStack,
-    /// How many attempts to stop the thread have failed since the last successful one.
-    failed_stops: u32,
-    /// Whether the last attempt to stop the thread was successful.
-    stops_in_time: bool,
-    /// The next walks, which the thread does by itself.
-    ahead: Option<Ahead>,
-    /// Whether walks cannot be asked for ahead of time.
-    is_never_ahead: bool,
-    /// How many walks the thread has done by itself. For the log.
-    walks_ahead: u64,
-    /// How long the thread stood still for each sample.
-    stops: StopTimes,
-    /// Set if each stack is walked both ways.
-    #[ignore_malloc_size_of = "For tests"]
-    comparison: Option<Comparison>,
-    /// The reasons why stacks could not be walked, and how often each was given. For the log.
-    #[ignore_malloc_size_of = "A few numbers"]
-    unwalkable: BTreeMap<&'static CStr, u64>,
 }
 
 impl SampledLoop {
@@ -90,21 +56,11 @@ impl SampledLoop {
     ) -> Self {
         Self {
             id,
-            thread,
-            activity,
+            walks: ThreadWalks::new(id, thread, context, activity),
             description,
             sessions: Vec::new(),
             recording: None,
             last: LastStack::default(),
-            failed_stops: 0,
-            stops_in_time: false,
-            ahead: None,
-            is_never_ahead: false,
-            walks_ahead: 0,
-            stops: StopTimes::new(),
-            comparison: Comparison::wanted(&context),
-            context,
-            unwalkable: BTreeMap::new(),
         }
     }
 
@@ -135,23 +91,7 @@ impl SampledLoop {
             return;
         }
         self.forget_stacks();
-        self.ahead = None;
-        self.is_never_ahead = false;
-        if self.walks_ahead != 0 {
-            debug!(
-                "{:?}: {} walks were asked for ahead",
-                self.id, self.walks_ahead
-            );
-            self.walks_ahead = 0;
-        }
-        if !self.unwalkable.is_empty() {
-            debug!("{:?}: unwalkable: {:?}", self.id, self.unwalkable);
-            self.unwalkable.clear();
-        }
-        self.stops.log_and_clear(self.id);
-        if let Some(comparison) = &mut self.comparison {
-            debug!("{:?}: compared: {:?}", self.id, comparison.take());
-        }
+        self.walks.rest();
     }
 
     /// Starts a recording. A recording that is running is ended.
@@ -173,9 +113,7 @@ impl SampledLoop {
     /// started later are not affected.
     pub fn fail(&mut self, failure: &Failure) {
         warn!("{:?} is not sampled any more: {failure}", self.id);
-        self.failed_stops = 0;
-        self.stops_in_time = false;
-        self.ahead = None;
+        self.walks.forget_failures();
         for session in &mut self.sessions {
             session.fail(failure);
         }
@@ -239,15 +177,10 @@ impl SampledLoop {
             Some(
                 ticks
                     .instant(self.next_tick()?)
-                    .max(self.stops.runs_until()),
+                    .max(self.walks.runs_until()),
             )
         };
-        self.asked_until().or_else(next_tick)
-    }
-
-    /// When the walks that were asked for ahead of time are to be collected; `None` if there are none.
-    fn asked_until(&self) -> Option<Instant> {
-        self.ahead.as_ref().and_then(Ahead::until)
+        self.walks.timed_until().or_else(next_tick)
     }
 
     /// Takes the samples that are due. Asks for the next ones ahead of time if possible.
@@ -256,11 +189,11 @@ impl SampledLoop {
         if self.next_wake(ticks).is_none_or(|wake| wake > now) {
             return;
         }
-        match self.asked_until() {
+        match self.walks.timed_until() {
             Some(_) => self.collect(),
             None => self.tick(ticks.at(now), taker),
         }
-        self.ask_ahead(ticks);
+        self.ask_for_timed_walks(ticks);
     }
 
     /// Takes one sample for all sessions and recordings that are due at `tick`.
@@ -292,12 +225,14 @@ impl SampledLoop {
     /// Takes a sample for a recording without stacks. The thread is not stopped for it.
     fn take_without_stack(&mut self, tick: u64) {
         self.advance(tick);
-        let outcome = match self.context.is_idle() {
+        let outcome = match self.walks.is_idle() {
             true => Outcome::Idle,
             // JavaScript is running, and nothing is known of its stack.
             false => Outcome::Unwalkable,
         };
-        let sample = self.last.sample_without_stack(outcome, self.activity.get());
+        let sample = self
+            .last
+            .sample_without_stack(outcome, self.walks.activity());
         if let Some(recording) = &mut self.recording {
             recording.take_sample(&sample);
         }
@@ -314,56 +249,27 @@ impl SampledLoop {
     }
 
     /// Asks the thread to do the next walks by itself, if it is busy and likely to stop for them.
-    fn ask_ahead(&mut self, ticks: &Ticks) {
-        let Some(thread) = self.thread.filter(|_| {
-            self.stops_in_time
-                && !self.is_never_ahead
-                && self.comparison.is_none()
-                && !self.context.is_idle()
-        }) else {
-            return;
-        };
+    fn ask_for_timed_walks(&mut self, ticks: &Ticks) {
         let due = self.next_due(ticks);
-        // Such walks do not know natives that are defined after they were asked for.
-        if due.len() < 2 || NativeCode::current().is_new() {
+        if due.len() < 2 {
             return;
         }
-        let ahead = match self.ahead.take() {
-            Some(ahead) => Ok(ahead),
-            None => Ahead::new(thread, self.context.clone(), self.activity.clone()),
-        };
-        let mut ahead = match ahead {
-            Ok(ahead) => ahead,
-            Err(error) => {
-                debug!(
-                    "{:?}: no walks are asked for ahead of time: {error}",
-                    self.id
-                );
-                self.is_never_ahead = true;
-                return;
-            },
-        };
-        let known = self.last.known().clone();
-        if let Err(error) = ahead.ask(&due, known, self.last.places(), &self.audience()) {
-            // Whatever the problem is, the attempt to stop the thread at the next tick will report it.
-            debug!(
-                "{:?}: no walks are asked for ahead of time: {error}",
-                self.id
-            );
-            self.stops_in_time = false;
-        }
-        self.ahead = Some(ahead);
+        let audience = self.audience();
+        self.walks.ask(&due, &self.last.known(), &audience);
     }
 
-    /// The next ticks with their times, as far as walks can be asked for ahead of time.
-    fn next_due(&self, ticks: &Ticks) -> SmallVec<[(u64, Instant); MAX_AHEAD]> {
+    /// The next ticks for which timed walks can be asked, and when they are due.
+    fn next_due(&self, ticks: &Ticks) -> SmallVec<[(u64, Instant); MAX_TIMED_WALKS]> {
+        let Some(horizon) = self.walks.timed_horizon() else {
+            return SmallVec::new();
+        };
         let now = Instant::now();
         let current = ticks.at(now);
-        // A sample that is due already, or before the thread may be stopped again, is left to the next wake.
+        // A tick that is due already, or before the thread may be stopped again, is for the next wake.
         let is_late = self
             .next_tick()
-            .is_none_or(|tick| tick <= current || ticks.instant(tick) < self.stops.runs_until());
-        // The thread is not stopped for the samples of a recording without stacks.
+            .is_none_or(|tick| tick <= current || ticks.instant(tick) < self.walks.runs_until());
+        // The samples of a recording without stacks do not need the thread to stop.
         let is_stopped = self
             .recording
             .as_ref()
@@ -375,30 +281,23 @@ impl SampledLoop {
             self.next_tick_after(tick)
         })
         .map(|tick| (tick, ticks.instant(tick)))
-        .take(MAX_AHEAD)
-        .take_while(|(_, due)| *due <= now + HORIZON)
+        .take(MAX_TIMED_WALKS)
+        .take_while(|(_, due)| *due <= now + horizon)
         .collect()
     }
 
-    /// Takes the samples of the walks that the thread has done by itself. It does no more of the walks that
-    /// it was asked for.
+    /// Takes the samples of the walks that the thread has done by itself. It does no more of them.
     pub fn collect(&mut self) {
-        let Some(mut ahead) = self.ahead.take() else {
+        let Some(mut timed) = self.walks.collect() else {
             return;
         };
-        if ahead.until().is_some() {
-            let walks = ahead.collect();
-            // The remaining walks are late. Their samples are taken or missed at the next tick.
-            self.stops_in_time = !walks.iter().any(WalkAhead::is_late);
-            for walk in walks {
-                if let Some(walked) = &walk.walked {
-                    self.walks_ahead += 1;
-                    let found = self.found(walked, &mut walk.buffer);
-                    self.take_at(walk.tick, found);
-                }
+        for walk in timed.walks() {
+            if let Some(finished) = walk.finished {
+                let found = self.found(&finished, &mut walk.buffer);
+                self.take_at(walk.tick, found);
             }
         }
-        self.ahead = Some(ahead);
+        self.walks.put_back(timed);
     }
 
     /// Takes one sample, independently of ticks, for all running sessions of a browsing context. Returns how
@@ -457,77 +356,35 @@ impl SampledLoop {
     ///
     /// The thread is given up: too many attempts in a row to stop it have failed.
     fn look(&mut self, taker: &mut StackTaker, is_compared: bool) -> Result<Found, Failure> {
-        // A thread that runs no JavaScript is known to be idle without stopping it.
-        if self.context.is_idle() {
-            self.last.clear();
-            return Ok(Found::now(Outcome::Idle, self.activity.get()));
-        }
-        let missed = || Found::now(Outcome::Missed, Activity::default());
-        let Some(thread) = &self.thread else {
-            return Ok(missed());
-        };
-        let StackTaker { buffer, stopping } = taker;
-        buffer.clear();
-        self.audience().apply(buffer);
-        let mut comparison = self.comparison.as_mut().filter(|_| is_compared);
-        // The comparison needs the text of every function.
-        let known = match comparison {
-            Some(_) => const { &KnownFunctions::new() },
-            None => self.last.known(),
-        };
-        let to_walk = ToWalk {
-            context: &self.context,
-            activity: &self.activity,
-            known,
-            places: self.last.places(),
-        };
-        let stopped = thread.while_stopped(stopping, |stopped| {
-            to_walk.walk(stopped, buffer, || {
-                if let Some(comparison) = &mut comparison {
-                    comparison.walk(&self.context, stopped);
-                }
-            })
-        });
-        let walked = match stopped {
-            Ok(stopped) => stopped,
-            Err(error) => {
-                self.stops_in_time = false;
-                self.failed_stops += 1;
-                return match self.failed_stops < MAX_FAILED_STOPS {
-                    true => Ok(missed()),
-                    false => Err(Failure::CannotStop(error.to_string())),
-                };
+        let audience = self.audience();
+        let known = self.last.known();
+        match self.walks.look(taker, &known, &audience, is_compared)? {
+            Look::Idle => {
+                self.last.clear();
+                Ok(Found::now(Outcome::Idle, self.walks.activity()))
             },
-        };
-        self.stops_in_time = true;
-        if let Some(comparison) = comparison {
-            comparison.compare(walked.walk, buffer);
+            Look::Missed => Ok(Found::now(Outcome::Missed, Activity::default())),
+            Look::Walked(finished) => Ok(self.found(&finished, &mut taker.buffer)),
         }
-        Ok(self.found(&walked, buffer))
     }
 
     /// Makes what a walk has found the last known stack.
-    fn found(&mut self, walked: &Walked, buffer: &mut StackBuffer) -> Found {
-        self.failed_stops = 0;
-        self.stops.record(walked.duration);
-        if let Walk::Unwalkable(why) = walked.walk {
-            *self.unwalkable.entry(why).or_default() += 1;
-        }
+    fn found(&mut self, walk: &FinishedWalk, buffer: &mut StackBuffer) -> Found {
         let made_by_muted = |function: &Function| {
             let muted = self.description.muted_scripts();
             muted.contains(function.realm, &function.resource)
         };
         Found {
-            time: walked.time,
-            outcome: self.last.take(walked, buffer, made_by_muted),
-            activity: walked.activity,
+            time: walk.time,
+            outcome: self.last.take(walk, buffer, made_by_muted),
+            activity: walk.activity,
         }
     }
 
     /// The realms that walks are for.
     fn audience(&self) -> Audience {
         // A comparison is for people who look at the browser itself. It compares all functions.
-        let is_for_pages = self.comparison.is_none();
+        let is_for_pages = !self.walks.compares();
         let sessions = self.sessions.iter().filter(|_| is_for_pages);
         let realms: SmallVec<_> = sessions.map(SampledSession::realm).collect();
         Audience {

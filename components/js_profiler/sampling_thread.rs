@@ -29,13 +29,13 @@ use servo_base::id::BrowsingContextId;
 use crate::description::SharedDescription;
 use crate::failure::{Failure, OnTrace};
 use crate::options::SessionOptions;
-use crate::recording::{SampledRecording, SampledRecordingOptions};
 use crate::sampled_loop::SampledLoop;
-use crate::session::{OnEnd, SampledSession};
+use crate::sampled_recording::{SampledRecording, SampledRecordingOptions};
+use crate::sampled_session::{OnEnd, SampledSession};
 use crate::spidermonkey::{SampledContext, StackBuffer};
 use crate::stop::{self, Thread};
 use crate::ticks::Ticks;
-use crate::walked::StackTaker;
+use crate::walks::StackTaker;
 
 /// Measures a group. Called on the sampling thread.
 pub type Measure = Box<dyn FnOnce(&dyn MallocSizeOf) + Send>;

@@ -36,7 +36,7 @@ from strobe.bench import (
 )
 from strobe.bench.measurement import Measurement, read_measurement
 from strobe.bench.process_size import ProcessSize
-from strobe.bench.sample_counts import SampleCounts, StopTimes, read_counts, read_reasons, read_stops
+from strobe.bench.sample_counts import SampleCounts, StopDurations, read_counts, read_reasons, read_stops
 from strobe.bench.turns import Turns
 from strobe.errors import MachError
 
@@ -83,8 +83,8 @@ class SampleCountsTest(unittest.TestCase):
         self.assertEqual(read_reasons(f"{PREFIX}SessionId(3): {COUNTS}"), {})
 
     def test_the_line_of_stops(self):
-        line = f"[2026-01-31T12:00:00Z DEBUG js_profiler::stop_times] {STOPPED.format(1, 9876)}\n"
-        self.assertEqual(read_stops(line), StopTimes(9876, 1234, 5678, 91011))
+        line = f"[2026-01-31T12:00:00Z DEBUG js_profiler::walks::durations] {STOPPED.format(1, 9876)}\n"
+        self.assertEqual(read_stops(line), StopDurations(9876, 1234, 5678, 91011))
         for other in (f"{PREFIX}SessionId(3): {COUNTS}", 'GroupId(1): unwalkable: {"stood still 2 times": 2}', ""):
             self.assertIsNone(read_stops(other))
         self.assertIsNone(read_counts(line))
@@ -169,7 +169,7 @@ class MeasurementTest(unittest.TestCase):
         measured, errors = self.measure(log, '{"rounds": 3}')
         self.assertEqual((measured.result, measured.failure), ({"rounds": 3}, None))
         self.assertEqual((measured.sessions, measured.counts.taken, measured.reasons), (2, 2400, {"a": 2}))
-        self.assertEqual(measured.stops, StopTimes(300, 1234, 5678, 91011))
+        self.assertEqual(measured.stops, StopDurations(300, 1234, 5678, 91011))
         self.assertEqual((errors, measured.failures()), ("strobe: oh\n", []))
         self.assertGreater(measured.sizes["start"].memory, 0)
         saved = json.loads(self.saved.read_text())
@@ -327,9 +327,9 @@ class StopsTest(unittest.TestCase):
     def measured(self, median_10: int = 5000, percentile_99: int = 20_000, median_1000: int = 60_000, frames=1002):
         """As the limits just allow it."""
         return {
-            10: Measurement({"medianDepth": 12}, stops=StopTimes(19_000, median_10, percentile_99, 123_456)),
+            10: Measurement({"medianDepth": 12}, stops=StopDurations(19_000, median_10, percentile_99, 123_456)),
             # That of the 99th percentile is for the other depth.
-            1000: Measurement({"medianDepth": frames}, stops=StopTimes(18_000, median_1000, 90_000, 1_000_000)),
+            1000: Measurement({"medianDepth": frames}, stops=StopDurations(18_000, median_1000, 90_000, 1_000_000)),
         }
 
     def test_the_table(self):

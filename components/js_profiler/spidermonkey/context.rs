@@ -23,7 +23,7 @@ use super::ffi::{
     strobe_install_stock, strobe_set_stock_enabled, strobe_uninstall_stock, strobe_walk_stock,
 };
 use super::known_functions::KnownFunctions;
-use super::stack_buffer::{StackBuffer, Walk};
+use super::stack_buffer::{StackBuffer, WalkOutcome};
 use crate::stop::Stopped;
 
 /// How a stack is walked, and what the engine must do for it while there are sessions.
@@ -101,7 +101,7 @@ impl SampledContext {
         stopped: &Stopped,
         buffer: &mut StackBuffer,
         known: &KnownFunctions,
-    ) -> Walk {
+    ) -> WalkOutcome {
         let walk = match self.walker {
             #[cfg(feature = "stock_walk")]
             Walker::Stock => strobe_walk_stock,
@@ -112,7 +112,7 @@ impl SampledContext {
 
     /// Walks the stack by the stock walker, where the engine is in both modes.
     #[cfg(feature = "stock_walk")]
-    pub fn walk_stock(&self, stopped: &Stopped, buffer: &mut StackBuffer) -> Walk {
+    pub fn walk_stock(&self, stopped: &Stopped, buffer: &mut StackBuffer) -> WalkOutcome {
         self.walk_with(
             strobe_walk_stock,
             stopped,
@@ -127,7 +127,7 @@ impl SampledContext {
         stopped: &Stopped,
         buffer: &mut StackBuffer,
         known: &KnownFunctions,
-    ) -> Walk {
+    ) -> WalkOutcome {
         let native_code = buffer.native_code();
         let mut glue_stack = GlueStack {
             frames: buffer.frames.as_mut_ptr(),
@@ -163,14 +163,14 @@ impl SampledContext {
                 buffer.truncated = glue_stack.truncated;
                 buffer.complete_truncated = glue_stack.complete_truncated;
                 buffer.text_lost = glue_stack.text_lost;
-                Walk::Stack
+                WalkOutcome::Stack
             },
-            GlueWalk::Idle => Walk::Idle,
-            GlueWalk::Collecting => Walk::Collecting,
+            GlueWalk::Idle => WalkOutcome::Idle,
+            GlueWalk::Collecting => WalkOutcome::Collecting,
             // SAFETY: the glue gives a string that lives as long as the process.
-            GlueWalk::Inconsistent => {
-                Walk::Unwalkable(unsafe { CStr::from_ptr::<'static>(glue_stack.contradiction) })
-            },
+            GlueWalk::Inconsistent => WalkOutcome::Unwalkable(unsafe {
+                CStr::from_ptr::<'static>(glue_stack.contradiction)
+            }),
         }
     }
 

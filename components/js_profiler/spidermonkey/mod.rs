@@ -18,4 +18,4 @@ pub use context::{EngineMode, SampledContext, Walker};
 pub use ffi::{FrameKind, FramePlace, FunctionKey};
 pub use known_functions::KnownFunctions;
 pub use native_code::NativeCode;
-pub use stack_buffer::{StackBuffer, Walk, WalkedFrame};
+pub use stack_buffer::{StackBuffer, WalkOutcome, WalkedFrame};

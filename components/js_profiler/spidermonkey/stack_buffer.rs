@@ -94,7 +94,7 @@ impl WalkedFrame<'_> {
 
 /// How a walk went.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Walk {
+pub enum WalkOutcome {
     /// The frames are in the [`StackBuffer`].
     Stack,
     /// No JavaScript is running.

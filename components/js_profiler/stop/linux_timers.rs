@@ -33,7 +33,7 @@ pub trait TimedWork: Send {
 }
 
 /// What a thread does at given times. It must not end before this is dropped.
-pub struct TimedStops<W: TimedWork> {
+pub struct StopTimers<W: TimedWork> {
     thread: Thread,
     place: Place,
     timers: Vec<Timer>,
@@ -68,7 +68,7 @@ unsafe fn run<W: TimedWork>(task: *mut Task, registers: Registers) {
     }
 }
 
-impl<W: TimedWork> TimedStops<W> {
+impl<W: TimedWork> StopTimers<W> {
     /// `count` times can be set at once. The error may be that others have all places or all timers.
     pub fn new(thread: Thread, count: usize, work: W) -> io::Result<Self> {
         let place = Place::claim().ok_or_else(|| io::Error::other("all places are taken"))?;
@@ -139,7 +139,7 @@ impl<W: TimedWork> TimedStops<W> {
     }
 }
 
-impl<W: TimedWork> Drop for TimedStops<W> {
+impl<W: TimedWork> Drop for StopTimers<W> {
     fn drop(&mut self) {
         // The panic itself has been reported.
         let _ = panic::catch_unwind(AssertUnwindSafe(|| {
@@ -255,10 +255,10 @@ mod tests {
         }
     }
 
-    fn stops_of(busy: &Busy, count: usize) -> (TimedStops<Counting>, Arc<AtomicU64>) {
+    fn stops_of(busy: &Busy, count: usize) -> (StopTimers<Counting>, Arc<AtomicU64>) {
         let calls = Arc::new(AtomicU64::new(0));
         let work = Counting(calls.clone());
-        let stops = TimedStops::new(busy.thread, count, work).expect("there is a place");
+        let stops = StopTimers::new(busy.thread, count, work).expect("there is a place");
         (stops, calls)
     }
 
@@ -331,7 +331,7 @@ mod tests {
         let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let blocked = Blocking::new();
         let calls = Arc::new(AtomicU64::new(0));
-        let mut stops = TimedStops::new(blocked.thread, 1, Counting(calls.clone())).unwrap();
+        let mut stops = StopTimers::new(blocked.thread, 1, Counting(calls.clone())).unwrap();
         stops.arm([Instant::now()]).unwrap();
         while stops.timers[0].left() != Duration::ZERO {
             thread::yield_now();
@@ -345,8 +345,8 @@ mod tests {
     fn a_panic_of_the_work_is_one_of_who_collects_it() {
         let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let busy = Busy::new();
-        let mut stops = TimedStops::new(busy.thread, 1, Panicking).unwrap();
-        let has_panicked = |stops: &mut TimedStops<_>| {
+        let mut stops = StopTimers::new(busy.thread, 1, Panicking).unwrap();
+        let has_panicked = |stops: &mut StopTimers<_>| {
             stops.arm([Instant::now()]).unwrap();
             while stops.timers[0].left() != Duration::ZERO {
                 thread::yield_now();
@@ -372,7 +372,7 @@ mod tests {
             all.push(place);
         }
         let calls = Arc::new(AtomicU64::new(0));
-        let error = TimedStops::new(busy.thread, 1, Counting(calls)).err();
+        let error = StopTimers::new(busy.thread, 1, Counting(calls)).err();
         assert_eq!(error.unwrap().to_string(), "all places are taken");
         drop(all);
         stops_of(&busy, 1);

@@ -15,4 +15,4 @@ pub use linux::tests;
 #[cfg(test)]
 pub use linux::{StackBounds, current_stack_bounds, registers_of};
 pub use linux::{StopError, Stopped, Stopping, Thread, wake_promptly};
-pub use linux_timers::{TimedStops, TimedWork};
+pub use linux_timers::{StopTimers, TimedWork};

@@ -18,7 +18,7 @@ from ..server import PageServer
 from . import browsers
 from .machine import describe_machine
 from .process_size import ProcessSize, settled_size
-from .sample_counts import LOG_FILTER, LOGGED, PANIC, SampleCounts, StopTimes, read_counts, read_reasons, read_stops
+from .sample_counts import LOG_FILTER, LOGGED, PANIC, SampleCounts, StopDurations, read_counts, read_reasons, read_stops
 
 PAGES = paths.ROOT / "tests" / "bench"
 
@@ -36,7 +36,7 @@ class Measurement:
     # How many samples could not be walked, by why.
     reasons: dict[str, int] = field(default_factory=dict)
     # Of the event loop that was stopped most often.
-    stops: StopTimes | None = None
+    stops: StopDurations | None = None
     # Of threads of the browser.
     panics: list[str] = field(default_factory=list)
     failure: str | None = None
@@ -64,7 +64,7 @@ class Measurement:
 def read_measurement(saved: dict) -> Measurement:
     """The measurement that `save` has written, as it is read from JSON."""
     sizes = {name: ProcessSize(**size) for name, size in saved["sizes"].items()}
-    stops = StopTimes(**saved["stops"]) if saved.get("stops") else None
+    stops = StopDurations(**saved["stops"]) if saved.get("stops") else None
     return Measurement(**{**saved, "counts": SampleCounts(**saved["counts"]), "sizes": sizes, "stops": stops})
 
 

@@ -38,8 +38,8 @@ class SampleCounts:
 
 
 @dataclass(frozen=True)
-class StopTimes:
-    """How often the thread of an event loop was stopped, and for how long, in ns: as stop_times.rs logs it."""
+class StopDurations:
+    """How often the thread of an event loop was stopped, and for how long, in ns: as walks/durations.rs logs it."""
 
     count: int
     median: int
@@ -62,7 +62,7 @@ def read_reasons(line: str) -> dict[str, int]:
     return {reason: int(number) for reason, number in re.findall(r'"(.*?)": (\d+)', match.group(1) if match else "")}
 
 
-def read_stops(line: str) -> StopTimes | None:
+def read_stops(line: str) -> StopDurations | None:
     """For how long an event loop stood still since its first session began, if the line says so."""
     match = STOPS.search(line)
-    return match and StopTimes(*map(int, match.groups()))
+    return match and StopDurations(*map(int, match.groups()))

@@ -215,12 +215,12 @@ fn what_is_asked_for_ahead_is_for_all_who_are_due() {
     let (status, console) = driver.shut_down();
     assert!(status.success(), "{status}\n{console}");
     let (before, _) = console
-        .split_once(" walks were asked for ahead")
+        .split_once(" timed walks")
         .expect("it is logged");
-    let ahead = before.rsplit(' ').next().expect("a number");
+    let timed = before.rsplit(' ').next().expect("a number");
     assert!(
-        ahead.parse::<usize>().expect("a number") > often.samples.len() / 10,
-        "{ahead} of {} samples",
+        timed.parse::<usize>().expect("a number") > often.samples.len() / 10,
+        "{timed} of {} samples",
         often.samples.len()
     );
 }

@@ -19,14 +19,14 @@ const SIGNIFICANT_FIGURES: u8 = 2;
 /// instruction of ours on that thread. The time in which the kernel delivers the signal and returns from it
 /// is not included.
 #[derive(MallocSizeOf)]
-pub struct StopTimes {
+pub struct StopDurations {
     #[ignore_malloc_size_of = "Always of the same few kilobytes"]
     nanoseconds: Histogram<u32>,
     #[ignore_malloc_size_of = "Holds nothing"]
     runs_until: Instant,
 }
 
-impl StopTimes {
+impl StopDurations {
     /// A histogram without times. The event loop may stand still at once.
     pub fn new() -> Self {
         Self {
@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn an_event_loop_runs_for_as_long_as_it_stood_still() {
         let begin = Instant::now();
-        let mut stops = StopTimes::new();
+        let mut stops = StopDurations::new();
         stops.record(Duration::from_secs(3));
         assert!(stops.runs_until() >= begin + Duration::from_secs(3));
         // Two stops that are recorded together.

@@ -12,17 +12,17 @@ use servo_base::cross_process_instant::CrossProcessInstant;
 use smallvec::SmallVec;
 
 use crate::spidermonkey::{
-    FramePlace, KnownFunctions, NativeCode, SampledContext, StackBuffer, Walk,
+    FramePlace, KnownFunctions, NativeCode, SampledContext, StackBuffer, WalkOutcome,
 };
 use crate::stop::{Stopped, Stopping};
 
 /// The result of a walk. Its frames are in a [`StackBuffer`].
 #[derive(Clone, Copy)]
-pub struct Walked {
+pub struct FinishedWalk {
     /// The time before the walk. The time after it would depend on code that a page may not see.
     pub time: CrossProcessInstant,
     /// How the walk went.
-    pub walk: Walk,
+    pub outcome: WalkOutcome,
     /// How many frames of the previous stack are still there, counted from the root. 0 if this stack was
     /// walked, because then nobody needs the number.
     pub kept: usize,
@@ -67,7 +67,7 @@ impl Audience {
 }
 
 /// What a walk needs.
-pub struct ToWalk<'a> {
+pub struct WalkRequest<'a> {
     /// The context of the stopped thread.
     pub context: &'a SampledContext,
     /// What that thread is doing.
@@ -78,22 +78,27 @@ pub struct ToWalk<'a> {
     pub places: &'a [FramePlace],
 }
 
-impl ToWalk<'_> {
+impl WalkRequest<'_> {
     /// Walks the stack of `stopped`. `more` is called after the walk. Runs on the stopped thread, so it must
     /// not allocate or take a lock.
-    pub fn walk(&self, stopped: &Stopped, buffer: &mut StackBuffer, more: impl FnOnce()) -> Walked {
+    pub fn walk(
+        &self,
+        stopped: &Stopped,
+        buffer: &mut StackBuffer,
+        more: impl FnOnce(),
+    ) -> FinishedWalk {
         let time = CrossProcessInstant::now();
-        let walk = self.context.walk(stopped, buffer, self.known);
+        let outcome = self.context.walk(stopped, buffer, self.known);
         more();
-        let kept = match walk {
-            Walk::Stack | Walk::Idle => 0,
-            Walk::Collecting | Walk::Unwalkable(_) => {
+        let kept = match outcome {
+            WalkOutcome::Stack | WalkOutcome::Idle => 0,
+            WalkOutcome::Collecting | WalkOutcome::Unwalkable(_) => {
                 self.context.count_kept(stopped, buffer, self.places)
             },
         };
-        Walked {
+        FinishedWalk {
             time,
-            walk,
+            outcome,
             kept,
             activity: self.activity.get(),
             duration: (CrossProcessInstant::now() - time).unsigned_abs(),

@@ -1,0 +1,188 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! The next walks of a thread, which the thread does by itself at set times. So the sampling thread need not
+//! wake at every tick: it collects several walks at once, and asks for the next ones.
+//!
+//! This is for threads that are busy and stop when they should. Nobody stops a thread that is idle, and the
+//! sampling thread waits for one that does not stop: see `mod.rs`.
+
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use js_profiler_traits::activity::SharedActivity;
+use malloc_size_of::{MallocSizeOf, MallocSizeOfOps};
+
+use super::walk::{Audience, FinishedWalk, WalkRequest};
+use crate::spidermonkey::{FramePlace, KnownFunctions, SampledContext, StackBuffer, WalkOutcome};
+use crate::stop::{StopError, StopTimers, Stopped, Thread, TimedWork};
+
+/// The greatest number of walks that are asked for at once.
+pub const MAX_TIMED_WALKS: usize = 4;
+
+/// No walk is asked for that is due later than this: a thread that becomes idle is disturbed for so long.
+pub const HORIZON: Duration = Duration::from_millis(5);
+
+/// The timed walks of one thread.
+pub struct TimedWalks {
+    stops: StopTimers<ThreadSide>,
+    /// When the walks are to be collected.
+    until: Instant,
+    /// What the buffers have allocated, in bytes.
+    memory: usize,
+}
+
+impl MallocSizeOf for TimedWalks {
+    fn size_of(&self, _: &mut MallocSizeOfOps) -> usize {
+        self.memory
+    }
+}
+
+/// A walk that was asked for.
+pub struct TimedWalk {
+    pub tick: u64,
+    due: Instant,
+    pub buffer: StackBuffer,
+    /// `None` until the thread has done it.
+    pub finished: Option<FinishedWalk>,
+}
+
+impl TimedWalk {
+    fn new() -> Self {
+        Self {
+            tick: 0,
+            due: Instant::now(),
+            buffer: StackBuffer::new(),
+            finished: None,
+        }
+    }
+
+    /// Whether it is due and has not been done.
+    pub fn is_late(&self) -> bool {
+        self.finished.is_none() && self.due <= Instant::now()
+    }
+}
+
+/// What the stopped thread uses.
+struct ThreadSide {
+    context: SampledContext,
+    activity: SharedActivity,
+    /// `None` while no walk is asked for.
+    known: Option<Arc<KnownFunctions>>,
+    /// The frames of the last known stack, from the root to the leaf.
+    places: Vec<FramePlace>,
+    walks: Vec<TimedWalk>,
+    /// The number of walks that are asked for, which are the first ones.
+    count: usize,
+}
+
+impl ThreadSide {
+    /// In bytes.
+    fn memory(&self) -> usize {
+        let buffers = self.walks.iter().map(|walk| walk.buffer.memory());
+        self.places.capacity() * size_of::<FramePlace>() + buffers.sum::<usize>()
+    }
+}
+
+impl TimedWork for ThreadSide {
+    fn run(&mut self, stopped: &Stopped) {
+        let now = Instant::now();
+        let asked = &mut self.walks[..self.count];
+        // Earlier walks that were not done are missed.
+        let Some(walk) = asked.iter_mut().rfind(|walk| walk.due <= now) else {
+            return;
+        };
+        let Some(known) = self.known.as_deref().filter(|_| walk.finished.is_none()) else {
+            return;
+        };
+        let request = WalkRequest {
+            context: &self.context,
+            activity: &self.activity,
+            known,
+            places: &self.places,
+        };
+        let finished = request.walk(stopped, &mut walk.buffer, || {});
+        match finished.outcome {
+            WalkOutcome::Stack => {
+                self.places.clear();
+                // There is room for as many as a buffer has.
+                let room = self.places.capacity();
+                let places = walk.buffer.frames().map(|frame| frame.place());
+                self.places.extend(places.take(room));
+            },
+            _ => self.places.truncate(finished.kept),
+        }
+        walk.finished = Some(finished);
+    }
+}
+
+impl TimedWalks {
+    /// The error is that of [`StopTimers::new`].
+    pub fn new(
+        thread: Thread,
+        context: SampledContext,
+        activity: SharedActivity,
+    ) -> io::Result<Self> {
+        let walks: Vec<_> = (0..MAX_TIMED_WALKS).map(|_| TimedWalk::new()).collect();
+        let side = ThreadSide {
+            context,
+            activity,
+            known: None,
+            places: Vec::with_capacity(walks[0].buffer.capacity()),
+            walks,
+            count: 0,
+        };
+        Ok(Self {
+            memory: side.memory(),
+            stops: StopTimers::new(thread, MAX_TIMED_WALKS, side)?,
+            until: Instant::now(),
+        })
+    }
+
+    /// When the walks that are asked for are to be collected. `None` if none are.
+    pub fn until(&self) -> Option<Instant> {
+        self.stops.is_armed().then_some(self.until)
+    }
+
+    /// Asks the thread to walk its stack at these ticks, which are due at these times: at least two, and no more
+    /// than [`MAX_TIMED_WALKS`]. `places` are the frames of the last known stack.
+    pub fn ask(
+        &mut self,
+        due: &[(u64, Instant)],
+        known: Arc<KnownFunctions>,
+        places: &[FramePlace],
+        audience: &Audience,
+    ) -> Result<(), StopError> {
+        let [.., (_, last_but_one), (_, last)] = due else {
+            panic!("fewer than two ticks");
+        };
+        // So late may the last one be.
+        self.until = *last + (*last - *last_but_one) / 2;
+        let side = self.stops.disarm();
+        side.known = Some(known);
+        side.places.clear();
+        side.places.extend_from_slice(places);
+        side.count = due.len();
+        for (walk, &(tick, due)) in side.walks.iter_mut().zip(due) {
+            walk.tick = tick;
+            walk.due = due;
+            walk.finished = None;
+            walk.buffer.clear();
+            audience.apply(&mut walk.buffer);
+        }
+        let capacities = side.walks.iter().map(|walk| walk.buffer.capacity());
+        let room = capacities.max().unwrap_or_default();
+        side.places.reserve(room.saturating_sub(side.places.len()));
+        self.memory = side.memory();
+        self.stops.arm(due.iter().map(|(_, time)| *time))
+    }
+
+    /// The walks that were asked for last, in their order. The thread does no more of them.
+    pub fn walks(&mut self) -> &mut [TimedWalk] {
+        let side = self.stops.disarm();
+        side.known = None;
+        &mut side.walks[..side.count]
+    }
+}
