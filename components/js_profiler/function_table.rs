@@ -9,7 +9,7 @@ use std::sync::Arc;
 use js_profiler_traits::RealmId;
 use malloc_size_of_derive::MallocSizeOf;
 
-use crate::spidermonkey::{FrameKind, KnownFunctions, WalkedFrame};
+use crate::spidermonkey::{FrameKind, FunctionKey, KnownFunctions, WalkedFrame};
 
 /// Index of a function in the table of its group.
 #[derive(Clone, Copy, Debug, Eq, Hash, MallocSizeOf, PartialEq)]
@@ -31,8 +31,11 @@ pub struct Function {
     pub kind: FrameKind,
     /// Whether a script whose errors are muted defines it, so that no page may see it.
     pub muted: bool,
-    /// The function's own name; empty if it has none.
+    /// The function's name; empty if it has none.
     pub name: String,
+    /// Whether the engine made the name up from where the function stands, such as `object.method`. A page's trace has
+    /// a function's own name alone.
+    pub has_guessed_name: bool,
     /// URL of the script; empty if it did not come from one.
     pub resource: String,
     /// 1-based line and column (in UTF-16 code units) of the definition; `None` if it is in no script.
@@ -46,6 +49,7 @@ impl From<&WalkedFrame<'_>> for Function {
             kind: frame.kind(),
             muted: frame.muted(),
             name: frame.name(),
+            has_guessed_name: frame.has_guessed_name(),
             resource: frame.resource(),
             position: frame.position(),
         }
@@ -53,6 +57,14 @@ impl From<&WalkedFrame<'_>> for Function {
 }
 
 impl Function {
+    /// The function's own name; empty if it has none.
+    pub fn own_name(&self) -> &str {
+        match self.has_guessed_name {
+            true => "",
+            false => &self.name,
+        }
+    }
+
     /// Whether this is a function of the engine or the browser that scripts can call.
     ///
     /// Some of the engine's functions that are written in JavaScript are helpers, which scripts cannot call.
@@ -90,9 +102,21 @@ impl FunctionTable {
         made_by_muted: impl FnOnce(&Function) -> bool,
     ) -> Option<FunctionId> {
         let key = frame.key();
-        if let Some(place) = frame.known().or_else(|| self.known.find(&key)) {
-            return Some(FunctionId(place as u32));
-        }
+        let id = match frame.known().or_else(|| self.known.find(&key)) {
+            Some(place) => FunctionId(place as u32),
+            None => self.insert(frame, key, made_by_muted)?,
+        };
+        self.note_position(id, frame);
+        Some(id)
+    }
+
+    /// Of a new function.
+    fn insert(
+        &mut self,
+        frame: &WalkedFrame<'_>,
+        key: FunctionKey,
+        made_by_muted: impl FnOnce(&Function) -> bool,
+    ) -> Option<FunctionId> {
         if !frame.has_text() {
             return None;
         }
@@ -102,6 +126,14 @@ impl FunctionTable {
         }
         self.functions.push(function);
         Some(FunctionId(Arc::make_mut(&mut self.known).insert(key) as u32))
+    }
+
+    /// So that the next walk need not find out again where in the source that is.
+    fn note_position(&mut self, id: FunctionId, frame: &WalkedFrame<'_>) {
+        let (position, offset) = (frame.executing(), frame.code_offset());
+        if position.line != 0 && !self.known.has_position(id.index(), offset) {
+            Arc::make_mut(&mut self.known).insert_position(id.index(), offset, position);
+        }
     }
 
     /// The functions that a walk need not write the text of. The frames of such a walk are for

@@ -5,16 +5,14 @@
 //! What is known of an event loop's stack: the last stack that was walked, and the functions that have been
 //! seen.
 
-use std::sync::Arc;
-
 use js_profiler_traits::activity::Activity;
 use malloc_size_of_derive::MallocSizeOf;
 use servo_base::cross_process_instant::CrossProcessInstant;
 
-use crate::function_table::{Function, FunctionId, FunctionTable};
+use crate::function_table::{Function, FunctionTable};
 use crate::outcome::Outcome;
-use crate::sample::{Found, FunctionStack, Sample};
-use crate::spidermonkey::{FrameKind, FramePlace, KnownFunctions, StackBuffer, WalkOutcome};
+use crate::sample::{Found, FunctionStack, Sample, StackFrame};
+use crate::spidermonkey::{FrameKind, FramePlace, StackBuffer, WalkOutcome};
 use crate::walks::{FinishedWalk, Known};
 use crate::work::Work;
 
@@ -23,7 +21,7 @@ use crate::work::Work;
 #[derive(Default, MallocSizeOf)]
 pub struct LastStack {
     seen: FunctionTable,
-    functions: Vec<FunctionId>,
+    frames: Vec<StackFrame>,
     /// The frame of each function.
     places: Vec<FramePlace>,
     /// How many functions, counted from the leaf, have nothing left out between them. Older ones are there
@@ -55,9 +53,9 @@ impl LastStack {
     }
 
     fn truncate(&mut self, length: usize) {
-        let cut = self.functions.len().saturating_sub(length);
+        let cut = self.frames.len().saturating_sub(length);
         self.complete = self.complete.saturating_sub(cut);
-        self.functions.truncate(length);
+        self.frames.truncate(length);
         self.places.truncate(length);
     }
 
@@ -71,7 +69,7 @@ impl LastStack {
     ) -> Outcome {
         // If frames at the root end are missing, the remaining part of the stack does not say what was
         // between the root and it.
-        let is_cut = self.truncated && walk.kept < self.functions.len();
+        let is_cut = self.truncated && walk.kept < self.frames.len();
         self.truncate(if is_cut { 0 } else { walk.kept });
         match walk.outcome {
             WalkOutcome::Idle => Outcome::Idle,
@@ -98,7 +96,10 @@ impl LastStack {
             let Some(id) = self.seen.get_or_insert(&frame, &made_by_muted) else {
                 return false;
             };
-            self.functions.push(id);
+            self.frames.push(StackFrame {
+                function: id,
+                position: frame.executing(),
+            });
             self.places.push(frame.place());
         }
         self.complete = buffer.complete();
@@ -111,9 +112,9 @@ impl LastStack {
     pub fn sample(&self, found: Found) -> Sample<'_> {
         let functions = self.seen.functions();
         // A native function belongs to no realm: the work is done by the code that calls it.
-        let innermost = self.functions.iter().rev();
+        let innermost = self.frames.iter().rev();
         let leaf = innermost
-            .map(|id| &functions[id.index()])
+            .map(|frame| &functions[frame.function.index()])
             .find(|function| function.kind != FrameKind::Native);
         Sample {
             time: found.time,
@@ -124,11 +125,11 @@ impl LastStack {
                 leaf.map(|function| function.realm),
             ),
             for_pages: FunctionStack {
-                functions: &self.functions,
+                frames: &self.frames,
                 truncated: self.truncated,
             },
             everything: FunctionStack {
-                functions: &self.functions[self.functions.len() - self.complete..],
+                frames: &self.frames[self.frames.len() - self.complete..],
                 truncated: self.complete_truncated,
             },
             functions,

@@ -5,10 +5,12 @@
 //! A sample of an event loop: what was found on its thread, before it is filtered for a session or recording.
 
 use js_profiler_traits::activity::Activity;
+use malloc_size_of_derive::MallocSizeOf;
 use servo_base::cross_process_instant::CrossProcessInstant;
 
 use crate::function_table::{Function, FunctionId};
 use crate::outcome::Outcome;
+use crate::spidermonkey::Position;
 use crate::work::Work;
 
 /// What was found, except for the stack.
@@ -33,11 +35,19 @@ impl Found {
     }
 }
 
+/// A function on a stack.
+#[derive(Clone, Copy, Debug, Eq, Hash, MallocSizeOf, PartialEq)]
+pub struct StackFrame {
+    /// Index into the table of functions.
+    pub function: FunctionId,
+    /// What it was executing, at the leaf, or calling.
+    pub position: Position,
+}
+
 /// The functions on a stack, from the root to the leaf.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FunctionStack<'a> {
-    /// Indexes into the table of functions.
-    pub functions: &'a [FunctionId],
+    pub frames: &'a [StackFrame],
     /// Whether frames at the root end are missing.
     pub truncated: bool,
 }
@@ -45,9 +55,9 @@ pub struct FunctionStack<'a> {
 impl FunctionStack<'_> {
     /// The same stack, cut to `most_frames` frames from the leaf.
     pub fn innermost(self, most_frames: usize) -> Self {
-        let left_out = self.functions.len().saturating_sub(most_frames);
+        let left_out = self.frames.len().saturating_sub(most_frames);
         Self {
-            functions: &self.functions[left_out..],
+            frames: &self.frames[left_out..],
             truncated: self.truncated || left_out > 0,
         }
     }

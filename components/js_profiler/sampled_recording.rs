@@ -16,7 +16,8 @@ use std::time::Duration;
 
 use crossbeam_channel::Sender;
 use js_profiler_traits::recording::{
-    Chunk, Realm, RecordedFrame, RecordedFrameKind, RecordedSample, RecordingId, Report,
+    Chunk, Realm, RecordedFrame, RecordedFunction, RecordedFunctionKind, RecordedPosition,
+    RecordedSample, RecordingId, Report,
 };
 use js_profiler_traits::{GroupId, RealmId, SampleCounts, Stack};
 use malloc_size_of_derive::MallocSizeOf;
@@ -25,10 +26,11 @@ use servo_base::cross_process_instant::CrossProcessInstant;
 
 use crate::description::SharedDescription;
 use crate::failure::Failure;
-use crate::function_table::Function;
+use crate::function_table::{Function, FunctionId};
 use crate::outcome::Outcome;
-use crate::sample::Sample;
+use crate::sample::{Sample, StackFrame};
 use crate::schedule::Schedule;
+use crate::spidermonkey::{FrameKind, Position};
 use crate::subscriber::{StackTables, Subscriber};
 use crate::visibility::Visibility;
 
@@ -64,22 +66,18 @@ struct News {
     known_realms: FxHashMap<RealmId, Realm>,
     resources: FxHashMap<String, u32>,
     realms: FxHashMap<Realm, u32>,
+    functions: FxHashMap<FunctionId, u32>,
+    function_count: u32,
     frame_count: u32,
     stacks: FxHashMap<Stack, u32>,
 }
 
 impl News {
-    fn forget_tables(&mut self) {
-        self.resources = FxHashMap::default();
-        self.realms = FxHashMap::default();
-        self.frame_count = 0;
-        self.stacks = FxHashMap::default();
-        self.chunk.new_tables = true;
-    }
-}
-
-impl StackTables for News {
-    fn frame(&mut self, function: &Function) -> u32 {
+    /// The id of a function.
+    fn function(&mut self, id: FunctionId, function: &Function) -> u32 {
+        if let Some(&known) = self.functions.get(&id) {
+            return known;
+        }
         let is_built_in = function.is_built_in();
         let has_resource = !function.resource.is_empty() && !is_built_in;
         let new_resources = &mut self.chunk.resources;
@@ -88,16 +86,47 @@ impl StackTables for News {
         let realm = self.known_realms.get(&function.realm);
         let realm = realm.map(|realm| intern(&mut self.realms, &mut self.chunk.realms, realm));
         let position = function.position.filter(|_| !is_built_in);
-        self.chunk.frames.push(RecordedFrame {
+        self.chunk.functions.push(RecordedFunction {
             name: function.name.clone(),
             kind: match is_built_in {
-                true => RecordedFrameKind::BuiltIn,
-                false => RecordedFrameKind::Script,
+                true => RecordedFunctionKind::BuiltIn,
+                false => RecordedFunctionKind::Script,
             },
             resource,
             line: position.map(|(line, _)| line),
             column: position.map(|(_, column)| column),
             realm,
+        });
+        self.function_count += 1;
+        self.functions.insert(id, self.function_count - 1);
+        self.function_count - 1
+    }
+
+    fn forget_tables(&mut self) {
+        self.resources = FxHashMap::default();
+        self.realms = FxHashMap::default();
+        self.functions = FxHashMap::default();
+        self.function_count = 0;
+        self.frame_count = 0;
+        self.stacks = FxHashMap::default();
+        self.chunk.new_tables = true;
+    }
+}
+
+impl StackTables for News {
+    fn frame(&mut self, frame: StackFrame, function: &Function) -> u32 {
+        let function_id = self.function(frame.function, function);
+        let position = match function.kind {
+            _ if frame.position == Position::UNKNOWN => None,
+            FrameKind::Wasm => Some(RecordedPosition::WasmOffset(frame.position.column)),
+            _ => Some(RecordedPosition::Source {
+                line: frame.position.line,
+                column: frame.position.column,
+            }),
+        };
+        self.chunk.frames.push(RecordedFrame {
+            function: function_id,
+            position,
         });
         self.frame_count += 1;
         self.frame_count - 1
@@ -149,6 +178,8 @@ impl SampledRecording {
                 known_realms: FxHashMap::default(),
                 resources: FxHashMap::default(),
                 realms: FxHashMap::default(),
+                functions: FxHashMap::default(),
+                function_count: 0,
                 frame_count: 0,
                 stacks: FxHashMap::default(),
             },
@@ -218,8 +249,9 @@ impl SampledRecording {
             }
         }
         // Functions of these realms may have been seen before their realm was described.
-        self.subscriber
-            .forget_frames(|id| changed.contains(&functions[id.index()].realm));
+        let is_stale = |id: FunctionId| changed.contains(&functions[id.index()].realm);
+        self.news.functions.retain(|&id, _| !is_stale(id));
+        self.subscriber.forget_frames(is_stale);
     }
 
     /// Reports what is new.
@@ -271,9 +303,7 @@ mod tests {
     use js_profiler_traits::activity::Activity;
 
     use super::*;
-    use crate::function_table::FunctionId;
     use crate::sample::FunctionStack;
-    use crate::spidermonkey::FrameKind;
     use crate::visibility::MOST_FRAMES;
     use crate::work::Work;
 
@@ -287,11 +317,19 @@ mod tests {
             kind,
             muted: realm == OTHER,
             name: name.to_owned(),
+            has_guessed_name: false,
             resource: match has_script {
                 true => format!("https://a.example/{name}.js"),
                 false => String::new(),
             },
             position: has_script.then_some((3, 7)),
+        }
+    }
+
+    fn at(function: u32, position: Position) -> StackFrame {
+        StackFrame {
+            function: FunctionId(function),
+            position,
         }
     }
 
@@ -332,14 +370,23 @@ mod tests {
         }
 
         fn take_at(&mut self, time: CrossProcessInstant, outcome: Outcome, stack: &[u32]) {
-            let functions: Vec<_> = stack.iter().copied().map(FunctionId).collect();
+            let frames: Vec<_> = stack.iter().map(|&id| at(id, Position::UNKNOWN)).collect();
+            self.take_frames(time, outcome, &frames);
+        }
+
+        fn take_frames(
+            &mut self,
+            time: CrossProcessInstant,
+            outcome: Outcome,
+            frames: &[StackFrame],
+        ) {
             self.recording.take_sample(&Sample {
                 time,
                 outcome,
                 work: Work::of_sample(outcome, Activity::default(), None),
                 for_pages: FunctionStack::default(),
                 everything: FunctionStack {
-                    functions: &functions,
+                    frames,
                     truncated: false,
                 },
                 functions: &self.functions,
@@ -382,6 +429,7 @@ mod tests {
             let tables = &mut self.tables[at];
             tables.resources.extend(chunk.resources);
             tables.realms.extend(chunk.realms);
+            tables.functions.extend(chunk.functions);
             tables.frames.extend(chunk.frames);
             tables.stacks.extend(chunk.stacks);
             if chunk.description.is_some() {
@@ -398,24 +446,30 @@ mod tests {
             }
         }
 
-        /// The frames of a sample, from the root to the leaf.
-        fn frames(&self, sample: usize) -> Vec<&RecordedFrame> {
+        /// The functions of a sample and where they were, from the root to the leaf.
+        fn frames(&self, sample: usize) -> Vec<(&RecordedFunction, Option<RecordedPosition>)> {
             let (tables, sample) = &self.samples[sample];
             let tables = &self.tables[*tables];
             let mut frames = Vec::new();
             let mut next = sample.stack;
             while let Some(id) = next {
                 let stack = tables.stacks[id as usize];
-                frames.push(&tables.frames[stack.frame_id as usize]);
+                let frame = tables.frames[stack.frame_id as usize];
+                frames.push((&tables.functions[frame.function as usize], frame.position));
                 next = stack.parent_id;
             }
             frames.reverse();
             frames
         }
 
-        fn names(&self, sample: usize) -> Vec<&str> {
+        fn functions(&self, sample: usize) -> Vec<&RecordedFunction> {
             let frames = self.frames(sample);
-            frames.into_iter().map(|frame| &*frame.name).collect()
+            frames.into_iter().map(|(function, _)| function).collect()
+        }
+
+        fn names(&self, sample: usize) -> Vec<&str> {
+            let functions = self.functions(sample);
+            functions.into_iter().map(|one| &*one.name).collect()
         }
     }
 
@@ -434,16 +488,52 @@ mod tests {
         let whole = recorded.finish();
         assert_eq!(whole.names(0), ["ours", "map", "muted", "now"]);
         assert_eq!(whole.names(1), ["now", "compiled"]);
-        use RecordedFrameKind::{BuiltIn, Script};
-        let kinds: Vec<_> = whole.frames(0).iter().map(|frame| frame.kind).collect();
+        use RecordedFunctionKind::{BuiltIn, Script};
+        let kinds: Vec<_> = whole.functions(0).iter().map(|one| one.kind).collect();
         assert_eq!(kinds, [Script, BuiltIn, Script, BuiltIn]);
-        let compiled = whole.frames(1)[1];
+        let compiled = whole.functions(1)[1];
         assert_eq!(
             (compiled.kind, compiled.line, compiled.column),
             (Script, Some(3), Some(7))
         );
         assert_eq!(whole.tables[0].resources.len(), 3);
-        assert_eq!(whole.frames(0)[3].resource, None);
+        assert_eq!(whole.functions(0)[3].resource, None);
+    }
+
+    #[test]
+    fn a_function_is_recorded_once_and_where_it_was_each_time() {
+        let guessed = Function {
+            has_guessed_name: true,
+            ..function("object.method", OURS, FrameKind::Script)
+        };
+        let mut recorded = Recorded::new(vec![
+            function("f", OURS, FrameKind::Script),
+            guessed,
+            function("compiled", OURS, FrameKind::Wasm),
+        ]);
+        let position = |line, column| Position { line, column };
+        let now = CrossProcessInstant::now();
+        for line in [10, 11, 10] {
+            let stack = [
+                at(0, position(line, 5)),
+                at(1, position(20, 7)),
+                at(2, position(0, 99)),
+            ];
+            recorded.take_frames(now, Outcome::Stack, &stack);
+        }
+        recorded.take(Outcome::Stack, &[0]);
+        let whole = recorded.finish();
+        let source = |line, column| Some(RecordedPosition::Source { line, column });
+        for (sample, line) in [(0, 10), (1, 11), (2, 10)] {
+            let frames = whole.frames(sample);
+            let positions: Vec<_> = frames.iter().map(|(_, position)| *position).collect();
+            let offset = Some(RecordedPosition::WasmOffset(99));
+            assert_eq!(positions, [source(line, 5), source(20, 7), offset]);
+            assert_eq!(whole.names(sample), ["f", "object.method", "compiled"]);
+        }
+        assert_eq!(whole.frames(3)[0].1, None);
+        assert_eq!(whole.tables[0].functions.len(), 3);
+        assert_eq!(whole.tables[0].frames.len(), 5);
     }
 
     #[test]
@@ -530,7 +620,7 @@ mod tests {
         let tables = &whole.tables[0];
         let urls: Vec<_> = (0..4)
             .map(|sample| {
-                let [f, g] = whole.frames(sample)[..] else {
+                let [f, g] = whole.functions(sample)[..] else {
                     panic!("{:?}", whole.names(sample));
                 };
                 assert_eq!((&*f.name, &*g.name, g.realm), ("f", "g", None));

@@ -118,7 +118,7 @@ impl SampledSession {
             return false;
         }
         // A sample without a stack would say that no JavaScript was running.
-        if sample.outcome == Outcome::Unwalkable && sample.for_pages.functions.is_empty() {
+        if sample.outcome == Outcome::Unwalkable && sample.for_pages.frames.is_empty() {
             self.subscriber.leave_out_unwalkable();
             return false;
         }
@@ -189,8 +189,8 @@ mod tests {
 
     use super::*;
     use crate::function_table::{Function, FunctionId};
-    use crate::sample::FunctionStack;
-    use crate::spidermonkey::FrameKind;
+    use crate::sample::{FunctionStack, StackFrame};
+    use crate::spidermonkey::{FrameKind, Position};
     use crate::work::{MarkerFilter, Work};
 
     const OURS: RealmId = RealmId(1);
@@ -202,6 +202,7 @@ mod tests {
             kind: FrameKind::Script,
             muted,
             name: name.to_owned(),
+            has_guessed_name: false,
             resource: "https://a.example/a.js".to_owned(),
             position: Some((3, 7)),
         }
@@ -222,12 +223,21 @@ mod tests {
         stack: &[u32],
         table: &[Function],
     ) -> bool {
-        let functions: Vec<_> = stack.iter().copied().map(FunctionId).collect();
+        let frame = |(line, &id): (usize, &u32)| StackFrame {
+            function: FunctionId(id),
+            // Of no matter to a page.
+            position: Position {
+                line: line as u32 + 1,
+                column: 1,
+            },
+        };
+        let frames: Vec<_> = stack.iter().enumerate().map(frame).collect();
         let stack = FunctionStack {
-            functions: &functions,
+            frames: &frames,
             truncated: false,
         };
-        let leaf = functions.last().map(|id| table[id.index()].realm);
+        let leaf = stack.frames.last();
+        let leaf = leaf.map(|frame| table[frame.function.index()].realm);
         session.take_sample(&Sample {
             time: CrossProcessInstant::now(),
             outcome,
@@ -364,6 +374,21 @@ mod tests {
         assert_eq!(trace.stacks[1].parent_id, Some(0));
         assert_eq!(trace.samples[0].stack_id, Some(1));
         assert_eq!(trace.samples[1].stack_id, None);
+    }
+
+    #[test]
+    fn a_page_sees_neither_positions_nor_guessed_names() {
+        let guessed = Function {
+            has_guessed_name: true,
+            ..function("object.method", OURS, false)
+        };
+        let functions = [function("f", OURS, false), guessed];
+        let (mut session, _) = session(1, 10);
+        // The position in each frame is another one: see `take`.
+        take(&mut session, Outcome::Stack, &[0, 1, 0, 0], &functions);
+        let trace = session.finish(CrossProcessInstant::now()).unwrap();
+        assert_eq!(names(&trace, 0), ["f", "", "f", "f"]);
+        assert_eq!(trace.frames.len(), 2);
     }
 
     #[test]

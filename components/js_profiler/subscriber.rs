@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 
 use crate::function_table::{Function, FunctionId};
 use crate::outcome::Outcome;
-use crate::sample::Sample;
+use crate::sample::{Sample, StackFrame};
 use crate::schedule::Schedule;
 use crate::visibility::Visibility;
 
@@ -23,8 +23,8 @@ pub struct Subscriber {
     schedule: Schedule,
     visibility: Visibility,
     counts: SampleCounts,
-    /// The id of each function's frame; `None` if the function may not be seen.
-    frames: FxHashMap<FunctionId, Option<u32>>,
+    /// The id of each frame; `None` if the function may not be seen.
+    frames: FxHashMap<StackFrame, Option<u32>>,
     /// The functions of the last stack, from the root to the leaf.
     last_stack: Vec<Step>,
 }
@@ -32,15 +32,15 @@ pub struct Subscriber {
 /// A function of a stack that has been looked up, with the id of the stack that ends with it.
 #[derive(MallocSizeOf)]
 struct Step {
-    function: FunctionId,
+    frame: StackFrame,
     stack_id: Option<u32>,
     is_seen_script: bool,
 }
 
 /// Tables that give ids to frames and stacks. An equal entry is found again, and a new one is added.
 pub trait StackTables {
-    /// The id of the frame of a function.
-    fn frame(&mut self, function: &Function) -> u32;
+    /// The id of a frame, which is of this function.
+    fn frame(&mut self, frame: StackFrame, function: &Function) -> u32;
 
     /// The id of the stack whose leaf is `frame_id`, called from the stack `parent_id`.
     fn stack(&mut self, parent_id: Option<u32>, frame_id: u32) -> u32;
@@ -108,7 +108,7 @@ impl Subscriber {
             _ => {
                 let stack = self.visibility.stack(sample);
                 counts.truncated += u64::from(stack.truncated);
-                self.stack_id(stack.functions, sample.functions, tables)
+                self.stack_id(stack.frames, sample.functions, tables)
             },
         };
         (stack_id, self.visibility.marker(sample))
@@ -120,24 +120,28 @@ impl Subscriber {
     /// an id is skipped.
     fn stack_id(
         &mut self,
-        stack: &[FunctionId],
+        stack: &[StackFrame],
         functions: &[Function],
         tables: &mut impl StackTables,
     ) -> Option<u32> {
         // The part that this stack has in common with the last one has been looked up.
         let pairs = self.last_stack.iter().zip(stack);
-        let common = pairs.take_while(|(step, id)| step.function == **id).count();
+        let is_same = |step: &Step, frame| step.frame == self.visibility.frame(frame);
+        let common = pairs
+            .take_while(|(step, frame)| is_same(step, **frame))
+            .count();
         self.last_stack.truncate(common);
         let (mut stack_id, mut called_by_seen_script) = match self.last_stack.last() {
             Some(step) => (step.stack_id, step.is_seen_script),
             None => (None, false),
         };
-        for &id in &stack[common..] {
-            let function = &functions[id.index()];
+        for &frame in &stack[common..] {
+            let frame = self.visibility.frame(frame);
+            let function = &functions[frame.function.index()];
             let is_built_in = function.is_built_in();
             let frame_id =
                 if !is_built_in || called_by_seen_script || self.visibility.sees_all_built_ins() {
-                    self.frame_id(id, function, tables)
+                    self.frame_id(frame, function, tables)
                 } else {
                     None
                 };
@@ -146,7 +150,7 @@ impl Subscriber {
             }
             called_by_seen_script = !is_built_in && frame_id.is_some();
             self.last_stack.push(Step {
-                function: id,
+                frame,
                 stack_id,
                 is_seen_script: called_by_seen_script,
             });
@@ -156,18 +160,22 @@ impl Subscriber {
 
     fn frame_id(
         &mut self,
-        id: FunctionId,
+        frame: StackFrame,
         function: &Function,
         tables: &mut impl StackTables,
     ) -> Option<u32> {
         let visibility = &self.visibility;
-        let frame_id = || visibility.sees(function).then(|| tables.frame(function));
-        *self.frames.entry(id).or_insert_with(frame_id)
+        let frame_id = || {
+            visibility
+                .sees(function)
+                .then(|| tables.frame(frame, function))
+        };
+        *self.frames.entry(frame).or_insert_with(frame_id)
     }
 
     /// Forgets the ids of these functions' frames, which have to be made again.
     pub fn forget_frames(&mut self, is_stale: impl Fn(FunctionId) -> bool) {
-        self.frames.retain(|&id, _| !is_stale(id));
+        self.frames.retain(|frame, _| !is_stale(frame.function));
         self.last_stack.clear();
     }
 

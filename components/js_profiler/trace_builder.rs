@@ -14,6 +14,7 @@ use rustc_hash::FxHashMap;
 use servo_base::cross_process_instant::CrossProcessInstant;
 
 use crate::function_table::Function;
+use crate::sample::StackFrame;
 use crate::subscriber::StackTables;
 
 /// Looks entries up or adds them, and does nothing else. The invariants of the finished trace hold at every
@@ -132,7 +133,7 @@ impl TraceBuilder {
 
 impl StackTables for TraceBuilder {
     /// The id of a function's frame: <https://wicg.github.io/js-self-profiling/#dfn-get-a-frame-id>
-    fn frame(&mut self, function: &Function) -> u32 {
+    fn frame(&mut self, _: StackFrame, function: &Function) -> u32 {
         // Step 7. Let resourceString be equal to the base URL of script.
         // Step 8. Set ProfilerFrame.resourceId to the result of running get an element ID on
         // resourceString and ProfilerTrace.resources.
@@ -144,7 +145,7 @@ impl StackTables for TraceBuilder {
         // ProfilerTrace.frames.
         self.intern_frame(Frame {
             // Step 4. Set ProfilerFrame.name of frame to the function instance name.
-            name: function.name.clone(),
+            name: function.own_name().to_owned(),
             resource_id,
             // Steps 9 and 10. Set line and column to the 1-based indices of where instance is
             // defined in its containing script.

@@ -8,8 +8,8 @@ use js_profiler_traits::{Marker, RealmId};
 use malloc_size_of_derive::MallocSizeOf;
 
 use crate::function_table::Function;
-use crate::sample::{FunctionStack, Sample};
-use crate::spidermonkey::FrameKind;
+use crate::sample::{FunctionStack, Sample, StackFrame};
+use crate::spidermonkey::{FrameKind, Position};
 use crate::work::MarkerFilter;
 
 /// How many frames a recording shows of a stack at most, because readers of profiles have a limit. A deeper
@@ -36,6 +36,17 @@ impl Visibility {
         match self {
             Self::Page { .. } => sample.for_pages,
             Self::Everything => sample.everything.innermost(MOST_FRAMES),
+        }
+    }
+
+    /// A frame as it sees it: what a page sees does not depend on what a function was executing.
+    pub fn frame(&self, frame: StackFrame) -> StackFrame {
+        match self {
+            Self::Page { .. } => StackFrame {
+                position: Position::UNKNOWN,
+                ..frame
+            },
+            Self::Everything => frame,
         }
     }
 

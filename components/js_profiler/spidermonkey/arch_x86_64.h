@@ -23,6 +23,9 @@ constexpr uintptr_t PrologueLength = 4;
 // The registers that a function may change, which a stub saves before it calls C++.
 constexpr uintptr_t SavedForCall = 9 * sizeof(uintptr_t);
 
+// The Baseline interpreter has the bytecode that it executes in r14, in which code of WebAssembly has its instance.
+inline uintptr_t InterpreterPcOf(uintptr_t wasmInstance) { return wasmInstance; }
+
 // Where in a function that links its frame an instruction is, which is about to run.
 enum class FrameEnd {
   // Before `push fp`, or at `ret`: the return address is at the stack pointer, and the frame pointer is the caller's.

@@ -141,6 +141,8 @@ impl SampledContext {
                 functions: known.keys.as_ptr(),
                 slots: known.slots.as_ptr(),
                 slots_length: known.slots.len(),
+                positions: known.positions.as_ptr(),
+                positions_length: known.positions.len(),
             },
             native_code,
             frames_length: 0,

@@ -47,6 +47,7 @@ pub enum FrameKind {
 
 pub const FRAME_MUTED: u8 = 1;
 pub const FRAME_NO_TEXT: u8 = 2;
+pub const FRAME_GUESSED_NAME: u8 = 8;
 
 /// What identifies a function for as long as the process lives.
 #[repr(C)]
@@ -104,6 +105,39 @@ pub struct GlueFrame {
     pub resource: Text,
     pub place: FramePlace,
     pub flags: u8,
+    pub code_offset: u32,
+    pub position: Position,
+}
+
+/// What a frame was executing, at the leaf, or calling.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, MallocSizeOf, PartialEq)]
+pub struct Position {
+    /// 1-based; 0 if it is not known, and for WebAssembly.
+    pub line: u32,
+    /// 1-based, in UTF-16 code units. Of WebAssembly the offset in the module, in bytes. 0 if it is not known.
+    pub column: u32,
+}
+
+impl Position {
+    pub const UNKNOWN: Self = Self { line: 0, column: 0 };
+}
+
+/// A slot of the table of positions that are known.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, MallocSizeOf)]
+pub struct KnownPosition {
+    /// One more than the function's place; 0 for a free slot.
+    pub function: u32,
+    pub code_offset: u32,
+    pub position: Position,
+}
+
+impl KnownPosition {
+    pub fn hashed(function: u32, code_offset: u32) -> u64 {
+        // SAFETY: it computes with two numbers.
+        unsafe { strobe_hash_position(function, code_offset) }
+    }
 }
 
 #[repr(C)]
@@ -111,6 +145,8 @@ pub struct GlueKnownFunctions {
     pub functions: *const FunctionKey,
     pub slots: *const u32,
     pub slots_length: usize,
+    pub positions: *const KnownPosition,
+    pub positions_length: usize,
 }
 
 #[repr(C)]
@@ -150,13 +186,15 @@ const _: () = {
     assert!(size_of::<Text>() == 12 && offset_of!(Text, encoding) == 8);
     assert!(size_of::<FunctionKey>() == 32 && offset_of!(FunctionKey, kind) == 28);
     assert!(size_of::<FramePlace>() == 24);
-    assert!(size_of::<GlueFrame>() == 96 && offset_of!(GlueFrame, known) == 32);
+    assert!(size_of::<GlueFrame>() == 104 && offset_of!(GlueFrame, known) == 32);
     assert!(offset_of!(GlueFrame, place) == 64 && offset_of!(GlueFrame, flags) == 88);
-    assert!(size_of::<GlueKnownFunctions>() == 24);
+    assert!(offset_of!(GlueFrame, code_offset) == 92 && offset_of!(GlueFrame, position) == 96);
+    assert!(size_of::<KnownPosition>() == 16 && offset_of!(KnownPosition, position) == 8);
+    assert!(size_of::<GlueKnownFunctions>() == 40);
     assert!(size_of::<GlueNativeCode>() == 56);
-    assert!(size_of::<GlueStack>() == 184 && offset_of!(GlueStack, known) == 56);
-    assert!(offset_of!(GlueStack, native_code) == 80 && offset_of!(GlueStack, text) == 152);
-    assert!(offset_of!(GlueStack, contradiction) == 176);
+    assert!(size_of::<GlueStack>() == 200 && offset_of!(GlueStack, known) == 56);
+    assert!(offset_of!(GlueStack, native_code) == 96 && offset_of!(GlueStack, text) == 168);
+    assert!(offset_of!(GlueStack, contradiction) == 192);
     assert!(size_of::<Stopped>() == 48 && offset_of!(Stopped, stack) == 32);
 };
 
@@ -172,6 +210,7 @@ pub enum GlueWalk {
 
 unsafe extern "C" {
     pub fn strobe_hash_function(function: *const FunctionKey) -> u64;
+    pub fn strobe_hash_position(function: u32, code_offset: u32) -> u64;
     pub fn strobe_is_idle(cx: *mut JSContext) -> bool;
     pub fn strobe_walk_table(
         cx: *mut JSContext,

@@ -48,21 +48,26 @@ static StrobeFrame DescribeScript(ScriptSource* source, JS::Realm* realm, uint32
   return frame;
 }
 
-void StackWriter::appendScript(JSScript* script, const StrobeFramePlace& place) {
+uint32_t OffsetIn(JSScript* script, const jsbytecode* pc) {
+  uintptr_t offset = reinterpret_cast<uintptr_t>(pc) - reinterpret_cast<uintptr_t>(script->code());
+  return offset < script->length() ? uint32_t(offset) : NoOffset;
+}
+
+void StackWriter::appendScript(JSScript* script, const StrobeFramePlace& place, uint32_t offset) {
   ScriptSource* source = script->scriptSource();
-  Added added =
-      append(DescribeScript(source, script->realm(), script->toStringStart(), script->toStringEnd(), script->lineno(),
-                            script->column().oneOriginValue(), place));
+  StrobeFrame frame = DescribeScript(source, script->realm(), script->toStringStart(), script->toStringEnd(),
+                                     script->lineno(), script->column().oneOriginValue(), place);
+  CodePlace code = {script->immutableScriptData(), script->lineno(),
+                    JS::LimitedColumnNumberOneOrigin(script->column()), offset};
+  Added added = append(frame, &code);
   if (!added.frame) {
     return;
   }
   bool fits = true;
   if (JSFunction* function = script->function()) {
-    // Guessed names ("obj.method<") are for stack traces; a profile shows the function's own.
-    if (!function->hasGuessedAtom()) {
-      if (JSAtom* atom = function->rawAtom()) {
-        fits = appendAtom(added.text, atom, &added.frame->name);
-      }
+    if (JSAtom* atom = function->fullDisplayAtom()) {
+      added.frame->flags |= function->hasGuessedAtom() ? STROBE_FRAME_GUESSED_NAME : 0;
+      fits = appendAtom(added.text, atom, &added.frame->name);
     }
   }
   fits &= appendResource(added.text, source, &added.frame->resource);
@@ -72,16 +77,17 @@ void StackWriter::appendScript(JSScript* script, const StrobeFramePlace& place) 
 }
 
 void StackWriter::appendInlined(const jit::IonScriptData& data, const char* label, JS::Realm* realm,
-                                const StrobeFramePlace& place) {
+                                const StrobeFramePlace& place, uint32_t offset) {
   ScriptSource* source = data.scriptKey.scriptSource;
-  Added added = append(DescribeScript(source, realm, data.scriptKey.toStringStart, data.scriptKey.toStringEnd,
-                                      data.lineno, data.column.oneOriginValue(), place));
+  StrobeFrame frame = DescribeScript(source, realm, data.scriptKey.toStringStart, data.scriptKey.toStringEnd,
+                                     data.lineno, data.column.oneOriginValue(), place);
+  CodePlace code = {data.scriptKey.sharedData->get(), data.lineno, data.column, offset};
+  Added added = append(frame, &code);
   if (!added.frame) {
     return;
   }
-  // Guessed names ("obj.method<") are for stack traces; a profile shows the function's own.
-  size_t nameLength = data.name.isGuessed ? 0 : data.name.length;
-  bool fits = appendBytes(added.text, label, nameLength, STROBE_TEXT_UTF8, 1, &added.frame->name);
+  added.frame->flags |= data.name.isGuessed ? STROBE_FRAME_GUESSED_NAME : 0;
+  bool fits = appendBytes(added.text, label, data.name.length, STROBE_TEXT_UTF8, 1, &added.frame->name);
   fits &= appendResource(added.text, source, &added.frame->resource);
   if (!fits) {
     dropText(added);
@@ -121,7 +127,7 @@ void StackWriter::appendNative(const char* name, const StrobeFramePlace& place) 
 }
 
 void StackWriter::appendWasm(const wasm::Code& code, uint32_t funcIndex, JS::Realm* realm,
-                             const StrobeFramePlace& place) {
+                             const StrobeFramePlace& place, uint32_t offset) {
   const wasm::CodeMetadata& metadata = code.codeMeta();
   if (metadata.isSelfHostedModule()) {
     return;
@@ -131,6 +137,8 @@ void StackWriter::appendWasm(const wasm::Code& code, uint32_t funcIndex, JS::Rea
   wasm.function.realm = reinterpret_cast<uintptr_t>(realm);
   wasm.function.source_id = funcIndex;
   wasm.place = place;
+  wasm.code_offset = offset;
+  wasm.position.column = offset;
 
   char byIndex[32];
   const char* name = byIndex;
@@ -165,31 +173,55 @@ void StackWriter::appendWasm(const wasm::Code& code, uint32_t funcIndex, JS::Rea
   }
 }
 
+// The region that an address in Ion code is in. The end of a region counts to it, as a return address does.
+static jit::JitcodeRegionEntry RegionAt(const jit::IonEntry& entry, const void* address, uint32_t* nativeOffset) {
+  *nativeOffset = uint32_t(static_cast<const uint8_t*>(address) - static_cast<uint8_t*>(entry.nativeStartAddr()));
+  const jit::JitcodeIonTable* table = entry.regionTable();
+  return table->regionEntry(table->findRegionEntry(*nativeOffset));
+}
+
+uint32_t OffsetInPhysical(const jit::IonEntry& entry, const void* address) {
+  uint32_t nativeOffset;
+  jit::JitcodeRegionEntry region = RegionAt(entry, address, &nativeOffset);
+  jit::JitcodeRegionEntry::ScriptPcIterator functions = region.scriptPcIterator();
+  uint32_t scriptIndex, offset = NoOffset;
+  for (uint32_t i = 0; functions.hasMore(); i++) {
+    functions.readNext(&scriptIndex, &offset);
+  }
+  // What is not innermost has made one call, where the region is.
+  return region.scriptDepth() == 1 ? region.findPcOffset(nativeOffset, offset) : offset;
+}
+
 void StackWriter::appendInlinedFunctions(const jit::IonEntry& entry, const void* address, JS::Realm* realm,
                                          const StrobeFramePlace& place) {
-  auto offset = uint32_t(static_cast<const uint8_t*>(address) - static_cast<uint8_t*>(entry.nativeStartAddr()));
-  const jit::JitcodeIonTable* table = entry.regionTable();
-  jit::JitcodeRegionEntry region = table->regionEntry(table->findRegionEntry(offset));
+  uint32_t nativeOffset;
+  jit::JitcodeRegionEntry region = RegionAt(entry, address, &nativeOffset);
   uint32_t inlined = region.scriptDepth() - 1;
   jit::JitcodeRegionEntry::ScriptPcIterator functions = region.scriptPcIterator();
   for (uint32_t i = 0; i < inlined && functions.hasMore() && !full(); i++) {
-    uint32_t scriptIndex, pcOffset;
-    functions.readNext(&scriptIndex, &pcOffset);
+    uint32_t scriptIndex, offset;
+    functions.readNext(&scriptIndex, &offset);
+    if (i == 0 && wantsPosition()) {
+      offset = region.findPcOffset(nativeOffset, offset);
+    }
     // Inlining across realms is refused by the compiler, so all are in the outermost one's.
-    appendInlined(entry.getScriptData(scriptIndex), entry.getStr(scriptIndex), realm, place);
+    appendInlined(entry.getScriptData(scriptIndex), entry.getStr(scriptIndex), realm, place, offset);
   }
 }
 
 void StackWriter::appendInterpreterFrames(JSContext* cx, InterpreterActivation* activation, bool enteringJit) {
   StrobeFramePlace place = {};
-  for (InterpreterFrame* frame = YoungestFrame(cx, activation); frame && !full(); frame = frame->prev()) {
+  InterpreterFrame* frame = YoungestFrame(cx, activation);
+  jsbytecode* pc = frame ? activation->regs().pc : nullptr;
+  for (; frame && !full(); frame = frame->prev()) {
     if (!frame->runningInJit() || (enteringJit && frame == activation->current())) {
       place.address = reinterpret_cast<uintptr_t>(frame);
-      appendScript(frame->script(), place);
+      appendScript(frame->script(), place, OffsetIn(frame->script(), pc));
     }
     if (frame == activation->entryFrame()) {
       break;
     }
+    pc = frame->prevpc();
   }
 }
 

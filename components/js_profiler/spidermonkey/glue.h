@@ -46,6 +46,9 @@ constexpr uint8_t STROBE_FRAME_NO_TEXT = 2;
 // Stands for functions of which nothing may be told: see StrobeStack::realms.
 constexpr uint8_t STROBE_FRAME_HIDDEN = 4;
 
+// The name is not the function's own: the parser made it up from where the function stands.
+constexpr uint8_t STROBE_FRAME_GUESSED_NAME = 8;
+
 // What identifies a function for as long as the process lives: no pointer into the garbage-collected
 // heap outlasts the walk. For a script the id and the extent of the function in its source; for a
 // function without a script, a digest of its text.
@@ -71,6 +74,14 @@ struct StrobeFramePlace {
   uintptr_t callee;
 };
 
+// What a frame was executing, at the leaf, or calling.
+struct StrobePosition {
+  // 1-based; 0 if it is not known, and for WebAssembly.
+  uint32_t line;
+  // 1-based, in UTF-16 code units. Of WebAssembly the offset in the module, in bytes. 0 if it is not known.
+  uint32_t column;
+};
+
 struct StrobeFrame {
   StrobeFunctionKey function;
   // One more than its place in StrobeKnownFunctions::functions, and then without text; 0 if it is not there.
@@ -80,6 +91,18 @@ struct StrobeFrame {
   StrobeText resource;
   StrobeFramePlace place;
   uint8_t flags;
+  // Where in the function's bytecode the position is; of no meaning if the position is not known.
+  uint32_t code_offset;
+  // Only where StrobeStack::everything asks for it.
+  StrobePosition position;
+};
+
+// A position that the sampling thread has.
+struct StrobeKnownPosition {
+  // One more than the function's place in StrobeKnownFunctions::functions; 0 for a free slot.
+  uint32_t function;
+  uint32_t code_offset;
+  StrobePosition position;
 };
 
 // The functions of which the sampling thread has the text already, as a hash table with linear probing.
@@ -90,6 +113,10 @@ struct StrobeKnownFunctions {
   const uint32_t* slots;
   // A power of two, or 0 if there are none.
   size_t slots_length;
+  // A hash table with linear probing, of which some slots are always free, for strobe_hash_position.
+  const StrobeKnownPosition* positions;
+  // A power of two, or 0 if there are none.
+  size_t positions_length;
 };
 
 // The code of a native function that scripts can call.
@@ -178,17 +205,20 @@ enum StrobeWalk : uint32_t {
 static_assert(sizeof(StrobeText) == 12 && offsetof(StrobeText, encoding) == 8);
 static_assert(sizeof(StrobeFunctionKey) == 32 && offsetof(StrobeFunctionKey, kind) == 28);
 static_assert(sizeof(StrobeFramePlace) == 24);
-static_assert(sizeof(StrobeFrame) == 96 && offsetof(StrobeFrame, known) == 32);
+static_assert(sizeof(StrobeFrame) == 104 && offsetof(StrobeFrame, known) == 32);
 static_assert(offsetof(StrobeFrame, place) == 64 && offsetof(StrobeFrame, flags) == 88);
-static_assert(sizeof(StrobeKnownFunctions) == 24);
+static_assert(offsetof(StrobeFrame, code_offset) == 92 && offsetof(StrobeFrame, position) == 96);
+static_assert(sizeof(StrobeKnownPosition) == 16 && offsetof(StrobeKnownPosition, position) == 8);
+static_assert(sizeof(StrobeKnownFunctions) == 40);
 static_assert(sizeof(StrobeNative) == 32 && sizeof(StrobeNativeCode) == 56);
-static_assert(sizeof(StrobeStack) == 184 && offsetof(StrobeStack, known) == 56);
-static_assert(offsetof(StrobeStack, native_code) == 80 && offsetof(StrobeStack, text) == 152);
-static_assert(offsetof(StrobeStack, contradiction) == 176);
+static_assert(sizeof(StrobeStack) == 200 && offsetof(StrobeStack, known) == 56);
+static_assert(offsetof(StrobeStack, native_code) == 96 && offsetof(StrobeStack, text) == 168);
+static_assert(offsetof(StrobeStack, contradiction) == 192);
 static_assert(sizeof(StrobeStopped) == 48 && offsetof(StrobeStopped, stack_low) == 32);
 
 // For StrobeKnownFunctions.
 uint64_t strobe_hash_function(const StrobeFunctionKey* function);
+uint64_t strobe_hash_position(uint32_t function, uint32_t code_offset);
 // For StrobeNative.
 uint32_t strobe_hash_name(const char* name, size_t length);
 

@@ -18,9 +18,14 @@
 
 #  include "jit_frames.h"
 
+#  include <algorithm>
+
 #  include "cells.h"
+#  include "reveal.h"
 
 #  include "builtin/MapObject.h"
+#  include "jit/BaselineFrame.h"
+#  include "jit/BaselineJIT.h"
 #  include "jit/JSJitFrameIter.h"
 #  include "jit/JitFrames.h"
 #  include "jit/JitRuntime.h"
@@ -33,6 +38,8 @@
 #  include "wasm/WasmCode.h"
 #  include "wasm/WasmProcess.h"
 
+#  include "vm/JSScript-inl.h"
+
 using namespace js;
 using jit::AddressIsInExecutableMemory;
 using jit::CalleeToken;
@@ -42,7 +49,35 @@ using jit::JitcodeGlobalEntry;
 
 namespace strobe {
 
+// Where Baseline code returns to, and what it has called from there, in the order of addresses.
+struct ReturnAddresses {
+  using Pointer = mozilla::Span<jit::RetAddrEntry> (jit::BaselineScript::*)();
+  friend constexpr Pointer Find(ReturnAddresses);
+};
+template struct Reveal<ReturnAddresses, &jit::BaselineScript::retAddrEntries>;
+
 namespace {
+
+// What Baseline code executes between two calls is taken to be that of the second one. A script keeps its Baseline code
+// while a frame runs it.
+uint32_t OffsetInBaseline(JSScript* script, uintptr_t pc) {
+  if (!pc || !script->hasBaselineScript()) {
+    return NoOffset;
+  }
+  jit::BaselineScript* baseline = script->baselineScript();
+  auto begin = reinterpret_cast<uintptr_t>(baseline->method()->raw());
+  if (pc < begin || pc - begin > baseline->method()->instructionsSize()) {
+    return NoOffset;
+  }
+  mozilla::Span<jit::RetAddrEntry> entries = (baseline->*Find(ReturnAddresses()))();
+  if (entries.IsEmpty()) {
+    return NoOffset;
+  }
+  auto found = std::lower_bound(
+      entries.begin(), entries.end(), pc - begin,
+      [](const jit::RetAddrEntry& entry, size_t offset) { return entry.returnOffset().offset() < offset; });
+  return (found == entries.end() ? entries[entries.Length() - 1] : *found).pcOffset();
+}
 
 // The public name of a built-in that JIT code calls as a function of the engine instead; null if it is
 // none, or the engine has other uses for that.
@@ -157,6 +192,9 @@ Walked JitFrames::fromRegisters(const StrobeRegisters& registers, bool leaf, uin
     // It is WebAssembly's: the caller has left other code that links its frames.
     return leaf ? fromWasmRegisters(registers, wasmInstance) : fromWasm(registers.pc, registers.fp, nullptr, 0);
   }
+  if (leaf) {
+    interpreterPc_ = InterpreterPcOf(wasmInstance);
+  }
   return inCode(registers, leaf);
 }
 
@@ -198,8 +236,9 @@ Walked JitFrames::inCode(StrobeRegisters registers, bool leaf) {
         if (!linkWithoutFrame(frame, registers.fp, &link)) {
           return contradict("a function's frame is not on the stack");
         }
-        return emitPhysicalFunction(frame, link.returnAddress, entry) == Walked::Done ? emitFrom(link)
-                                                                                      : Walked::Inconsistent;
+        return emitPhysicalFunction(frame, link.returnAddress, entry, registers.pc, leaf) == Walked::Done
+                   ? emitFrom(link)
+                   : Walked::Inconsistent;
       }
       if (!linkOf(frame, &link)) {
         return contradict("a function's frame is not on the stack");
@@ -236,8 +275,10 @@ Walked JitFrames::inCode(StrobeRegisters registers, bool leaf) {
       if (link.callerType == FrameType::BaselineJS && code_.isBaselineCacheCall(link.returnAddress)) {
         return emitFrom(link);
       }
-      return emitPhysicalFunction(frame, link.returnAddress, nullptr) == Walked::Done ? emitFrom(link)
-                                                                                      : Walked::Inconsistent;
+      return emitPhysicalFunction(frame, link.returnAddress, nullptr,
+                                  writer_.wantsPosition() ? returnAddressIntoBaseline(registers) : 0) == Walked::Done
+                 ? emitFrom(link)
+                 : Walked::Inconsistent;
     case JitCodeKind::VMWrapper:
       if (frameInWindow(registers, end, &frame)) {
         return linkWithoutFrame(frame, registers.fp, &link) ? emitFrom(link)
@@ -308,7 +349,34 @@ bool JitFrames::isFrameOf(uintptr_t fp, const JitcodeGlobalEntry* entry) const {
   return script && IsCodeOf(entry, script);
 }
 
-Walked JitFrames::emitPhysicalFunction(uintptr_t fp, uintptr_t returnAddress, const JitcodeGlobalEntry* entry) {
+uint32_t JitFrames::offsetAt(uintptr_t fp, JSScript* script, const JitcodeGlobalEntry* entry, uintptr_t pc,
+                             bool leaf) const {
+  if (!entry && pc) {
+    entry = code_.entry(pc);
+  }
+  if (!entry) {
+    return NoOffset;
+  }
+  if (entry->isIon()) {
+    uintptr_t address = leaf && entry->containsPointer(reinterpret_cast<void*>(pc + 1)) ? pc + 1 : pc;
+    return OffsetInPhysical(entry->asIon(), reinterpret_cast<void*>(address));
+  }
+  if (!entry->isBaselineInterpreter()) {
+    return OffsetInBaseline(script, pc);
+  }
+  // The register is right where the interpreter runs; it is stored in the frame before a call.
+  if (leaf) {
+    uint32_t offset = OffsetIn(script, reinterpret_cast<jsbytecode*>(interpreterPc_));
+    if (offset != NoOffset) {
+      return offset;
+    }
+  }
+  uintptr_t stored = fp + jit::BaselineFrame::reverseOffsetOfInterpreterPC();
+  return stack_.contains(stored) ? OffsetIn(script, reinterpret_cast<jsbytecode*>(stack_.word(stored))) : NoOffset;
+}
+
+Walked JitFrames::emitPhysicalFunction(uintptr_t fp, uintptr_t returnAddress, const JitcodeGlobalEntry* entry,
+                                       uintptr_t pc, bool leaf) {
   uintptr_t token = stack_.word(fp + CalleeOffset);
   JSScript* script = ScriptOfCalleeToken(CalleeToken(token));
   if (!script) {
@@ -317,7 +385,8 @@ Walked JitFrames::emitPhysicalFunction(uintptr_t fp, uintptr_t returnAddress, co
   if (entry && !IsCodeOf(entry, script)) {
     return contradict("a frame is not of the function whose code runs");
   }
-  writer_.appendScript(script, {fp, returnAddress, token});
+  uint32_t offset = writer_.wantsPosition() ? offsetAt(fp, script, entry, pc, leaf) : NoOffset;
+  writer_.appendScript(script, {fp, returnAddress, token}, offset);
   return Walked::Done;
 }
 
@@ -342,7 +411,7 @@ Walked JitFrames::emitFunction(uintptr_t fp, uintptr_t returnAddress, uintptr_t 
                                      {fp, returnAddress, token});
     }
   }
-  return emitPhysicalFunction(fp, returnAddress, entry);
+  return emitPhysicalFunction(fp, returnAddress, entry, pc, leaf);
 }
 
 void JitFrames::emitTrampolineNative(uintptr_t fp, uintptr_t returnAddress) {
@@ -372,6 +441,14 @@ uintptr_t JitFrames::returnAddressIntoIon(const StrobeRegisters& registers) cons
   uintptr_t at = findReturnAddress(registers.sp, registers, [&](uintptr_t returnAddress) {
     const JitcodeGlobalEntry* caller = code_.entry(returnAddress);
     return caller && caller->isIon();
+  });
+  return at ? stack_.word(at) : 0;
+}
+
+// The same of a cache, which Baseline code has called.
+uintptr_t JitFrames::returnAddressIntoBaseline(const StrobeRegisters& registers) const {
+  uintptr_t at = findReturnAddress(registers.sp, registers, [&](uintptr_t returnAddress) {
+    return code_.isBaselineCacheCall(returnAddress);
   });
   return at ? stack_.word(at) : 0;
 }

@@ -43,6 +43,8 @@ class JitFrames {
   const char* contradiction_ = nullptr;
   bool hasEntry_ = false;
   StrobeRegisters entry_ = {};
+  // The register in which the Baseline interpreter has what it executes, of a thread that was stopped there.
+  uintptr_t interpreterPc_ = 0;
 
  public:
   JitFrames(JSContext* cx, StackWriter& writer, js::jit::JitActivation* activation, const StackMemory& stack,
@@ -98,8 +100,12 @@ class JitFrames {
   Walked emitFunction(uintptr_t fp, uintptr_t returnAddress, uintptr_t pc, bool leaf,
                       const js::jit::JitcodeGlobalEntry* entry);
   bool isFrameOf(uintptr_t fp, const js::jit::JitcodeGlobalEntry* entry) const;
-  // The same where only the function is known.
-  Walked emitPhysicalFunction(uintptr_t fp, uintptr_t returnAddress, const js::jit::JitcodeGlobalEntry* entry);
+  // The same without what is inlined into it. `entry` is null, and `pc` 0, where these are not known.
+  Walked emitPhysicalFunction(uintptr_t fp, uintptr_t returnAddress, const js::jit::JitcodeGlobalEntry* entry,
+                              uintptr_t pc = 0, bool leaf = false);
+  // What the script was executing or calling at `pc`, in its bytecode.
+  uint32_t offsetAt(uintptr_t fp, JSScript* script, const js::jit::JitcodeGlobalEntry* entry, uintptr_t pc,
+                    bool leaf) const;
   void emitTrampolineNative(uintptr_t fp, uintptr_t returnAddress);
   // The built-in that a function of the engine stands for, which JIT code has called.
   void emitExitFunction(uintptr_t exit);
@@ -107,6 +113,7 @@ class JitFrames {
   template <typename IsWanted>
   uintptr_t findReturnAddress(uintptr_t at, const StrobeRegisters& registers, IsWanted isWanted) const;
   uintptr_t returnAddressIntoIon(const StrobeRegisters& registers) const;
+  uintptr_t returnAddressIntoBaseline(const StrobeRegisters& registers) const;
   // Leaves code without a frame for the code that has called it.
   bool leaveSharedStub(StrobeRegisters* registers, bool leaf) const;
 

@@ -6,14 +6,20 @@
 
 use malloc_size_of_derive::MallocSizeOf;
 
-use super::ffi::FunctionKey;
+use super::ffi::{FunctionKey, KnownPosition, Position};
 
-/// Functions that have been seen, for the walk to recognise.
+/// With so many positions the table begins anew.
+const MAX_POSITIONS: usize = 1 << 18;
+
+/// Functions that have been seen, and positions in them, for the walk to recognise.
 #[derive(Clone, Default, MallocSizeOf)]
 pub struct KnownFunctions {
     pub(super) keys: Vec<FunctionKey>,
     /// A hash table with linear probing, at most half full: one more than a place in `keys`, or 0.
     pub(super) slots: Vec<u32>,
+    /// A hash table with linear probing, at most half full.
+    pub(super) positions: Vec<KnownPosition>,
+    position_count: usize,
 }
 
 impl KnownFunctions {
@@ -21,6 +27,8 @@ impl KnownFunctions {
         Self {
             keys: Vec::new(),
             slots: Vec::new(),
+            positions: Vec::new(),
+            position_count: 0,
         }
     }
 
@@ -58,6 +66,58 @@ impl KnownFunctions {
     }
 }
 
+impl KnownFunctions {
+    /// The slot that the position has, or would have. `function` is one more than its place.
+    fn position_slot(&self, function: u32, code_offset: u32) -> usize {
+        let last = self.positions.len() - 1;
+        let mut slot = KnownPosition::hashed(function, code_offset) as usize & last;
+        loop {
+            let found = &self.positions[slot];
+            if found.function == 0
+                || (found.function == function && found.code_offset == code_offset)
+            {
+                return slot;
+            }
+            slot = (slot + 1) & last;
+        }
+    }
+
+    /// Whether the position at that place of a function's bytecode is there. `place` is the function's.
+    pub fn has_position(&self, place: usize, code_offset: u32) -> bool {
+        !self.positions.is_empty()
+            && self.positions[self.position_slot(place as u32 + 1, code_offset)].function != 0
+    }
+
+    /// Adds a position that is not there.
+    pub fn insert_position(&mut self, place: usize, code_offset: u32, position: Position) {
+        if (self.position_count + 1) * 2 > self.positions.len() {
+            let old = std::mem::take(&mut self.positions);
+            let begins_anew = self.position_count >= MAX_POSITIONS;
+            let length = match begins_anew {
+                true => 64,
+                false => (old.len() * 2).max(64),
+            };
+            self.positions = vec![KnownPosition::default(); length];
+            if begins_anew {
+                self.position_count = 0;
+            } else {
+                for known in old.into_iter().filter(|known| known.function != 0) {
+                    let slot = self.position_slot(known.function, known.code_offset);
+                    self.positions[slot] = known;
+                }
+            }
+        }
+        let function = place as u32 + 1;
+        let slot = self.position_slot(function, code_offset);
+        self.positions[slot] = KnownPosition {
+            function,
+            code_offset,
+            position,
+        };
+        self.position_count += 1;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::FrameKind;
@@ -73,6 +133,33 @@ mod tests {
             column: 1,
             kind: FrameKind::Script,
         }
+    }
+
+    #[test]
+    fn positions_are_known_by_function_and_offset() {
+        let mut known = KnownFunctions::new();
+        assert!(!known.has_position(0, 0));
+        let position = |place: usize, code_offset| Position {
+            line: place as u32 + 1,
+            column: code_offset,
+        };
+        for place in 0..100 {
+            for code_offset in 0..100 {
+                assert!(!known.has_position(place, code_offset));
+                known.insert_position(place, code_offset, position(place, code_offset));
+            }
+        }
+        for place in 0..100 {
+            for code_offset in 0..100 {
+                let slot = known.position_slot(place as u32 + 1, code_offset);
+                assert_eq!(known.positions[slot].position, position(place, code_offset));
+            }
+        }
+        assert!(!known.has_position(0, 100));
+        let used = known.positions.iter().filter(|slot| slot.function != 0);
+        let used = used.count();
+        assert_eq!(used, 10_000);
+        assert!(known.positions.len() >= 2 * used && known.positions.len().is_power_of_two());
     }
 
     #[test]

@@ -15,7 +15,7 @@ mod stack_buffer;
 pub mod test_context;
 
 pub use context::{EngineMode, SampledContext, Walker};
-pub use ffi::{FrameKind, FramePlace, FunctionKey};
+pub use ffi::{FrameKind, FramePlace, FunctionKey, Position};
 pub use known_functions::KnownFunctions;
 pub use native_code::NativeCode;
 pub use stack_buffer::{StackBuffer, WalkOutcome, WalkedFrame};

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use js_profiler_traits::{RealmId, preferences};
 
 use super::ffi::{
-    FRAME_MUTED, FRAME_NO_TEXT, FrameKind, FramePlace, FunctionKey, GlueFrame, GlueNativeCode,
-    Text, TextEncoding,
+    FRAME_GUESSED_NAME, FRAME_MUTED, FRAME_NO_TEXT, FrameKind, FramePlace, FunctionKey, GlueFrame,
+    GlueNativeCode, Position, Text, TextEncoding,
 };
 use super::native_code::{NativeCode, Unwinder};
 
@@ -59,7 +59,12 @@ impl WalkedFrame<'_> {
         self.frame.flags & FRAME_NO_TEXT == 0
     }
 
-    /// The function's own name, empty if it has none.
+    /// Whether the name was made up from where the function stands, such as `object.method`.
+    pub fn has_guessed_name(&self) -> bool {
+        self.frame.flags & FRAME_GUESSED_NAME != 0
+    }
+
+    /// The function's name, empty if it has none.
     pub fn name(&self) -> String {
         self.decode(self.frame.name)
     }
@@ -73,6 +78,16 @@ impl WalkedFrame<'_> {
     pub fn position(&self) -> Option<(u32, u32)> {
         let function = &self.frame.function;
         (function.line != 0).then_some((function.line, function.column))
+    }
+
+    /// What it was executing, at the leaf, or calling; unknown unless the audience may see everything.
+    pub fn executing(&self) -> Position {
+        self.frame.position
+    }
+
+    /// Where in the function's bytecode [`executing`](Self::executing) is.
+    pub fn code_offset(&self) -> u32 {
+        self.frame.code_offset
     }
 
     fn decode(&self, text: Text) -> String {

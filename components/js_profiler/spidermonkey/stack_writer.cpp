@@ -10,6 +10,9 @@
 
 #include <algorithm>
 
+#include "vm/JSScript.h"
+#include "vm/SharedStencil.h"
+
 using namespace js;
 
 namespace strobe {
@@ -19,8 +22,12 @@ static bool SameFunction(const StrobeFunctionKey& a, const StrobeFunctionKey& b)
          a.source_end == b.source_end && a.line == b.line && a.column == b.column;
 }
 
+// A note takes one to some bytes, and a nanosecond or two. Positions that are known need none, so that the bound is
+// reached only when much code is seen for the first time; the next samples have what is left.
+constexpr size_t MostNotes = 1 << 18;
+
 StackWriter::StackWriter(StrobeStack* stack, JS::Realm* realm)
-    : stack_(stack), leafRealm_(reinterpret_cast<uintptr_t>(realm)) {
+    : stack_(stack), leafRealm_(reinterpret_cast<uintptr_t>(realm)), notesLeft_(MostNotes) {
   stack->frames_length = 0;
   stack->complete_length = 0;
   stack->truncated = false;
@@ -47,7 +54,7 @@ size_t* StackWriter::realmFramesOf(const StrobeFrame& frame) const {
   return found == end ? nullptr : stack_->realm_frames + (found - stack_->realms);
 }
 
-StackWriter::Added StackWriter::append(const StrobeFrame& frame) {
+StackWriter::Added StackWriter::append(const StrobeFrame& frame, const CodePlace* code) {
   if (isFull()) {
     full_ = true;
     stack_->truncated = true;
@@ -65,7 +72,7 @@ StackWriter::Added StackWriter::append(const StrobeFrame& frame) {
     added = appendBuiltIn(frame);
   } else {
     size_t* realmFrames = realmFramesOf(frame);
-    added = realmFrames ? appendPageFrame(frame, realmFrames) : appendHidden(frame);
+    added = realmFrames ? appendPageFrame(frame, realmFrames, code) : appendHidden(frame, code);
     builtIns_ = 0;
     builtInsBegin_ = stack_->frames_length;
   }
@@ -98,13 +105,13 @@ StackWriter::Added StackWriter::appendBuiltIn(const StrobeFrame& frame) {
   return withText(add(frame), &builtInText_);
 }
 
-StackWriter::Added StackWriter::appendPageFrame(const StrobeFrame& frame, size_t* realmFrames) {
+StackWriter::Added StackWriter::appendPageFrame(const StrobeFrame& frame, size_t* realmFrames, const CodePlace* code) {
   size_t room = stack_->max_frames - *realmFrames;
   bool fits = builtIns_ < room;
   stack_->truncated |= !fits;
   *realmFrames = fits ? *realmFrames + builtIns_ + 1 : stack_->max_frames;
   if (isForEverything()) {
-    return withText(add(frame), &pageText_);
+    return described(add(frame), &pageText_, code);
   }
   if (!fits) {
     // Those at the root end are left out.
@@ -115,9 +122,9 @@ StackWriter::Added StackWriter::appendPageFrame(const StrobeFrame& frame, size_t
   return withText(add(frame), &pageText_);
 }
 
-StackWriter::Added StackWriter::appendHidden(const StrobeFrame& frame) {
+StackWriter::Added StackWriter::appendHidden(const StrobeFrame& frame, const CodePlace* code) {
   if (isForEverything()) {
-    return withText(add(frame), &hiddenText_);
+    return described(add(frame), &hiddenText_, code);
   }
   if (stack_->realms_length) {
     stack_->frames_length = builtInsBegin_;
@@ -165,6 +172,62 @@ StackWriter::Added StackWriter::withText(StrobeFrame* frame, TextArea* text) {
     return {};
   }
   return {frame, text};
+}
+
+StackWriter::Added StackWriter::described(StrobeFrame* frame, TextArea* text, const CodePlace* code) {
+  Added added = withText(frame, text);
+  if (frame && code && code->offset != NoOffset) {
+    locate(frame, *code);
+  }
+  return added;
+}
+
+// Reads what never changes while a frame of the function is on the stack: bytecode and notes are shared by all scripts
+// that have the same, and are dropped only from a script that nobody runs.
+void StackWriter::locate(StrobeFrame* frame, const CodePlace& code) {
+  frame->code_offset = code.offset;
+  if (const StrobePosition* known = findPosition(*frame)) {
+    frame->position = *known;
+    return;
+  }
+  size_t notes = code.data->noteLength();
+  if (code.offset >= code.data->codeLength() || notes > notesLeft_) {
+    return;
+  }
+  notesLeft_ -= notes;
+  SrcNote* begin = code.data->notes();
+  jsbytecode* bytecode = code.data->code();
+  JS::LimitedColumnNumberOneOrigin column;
+  frame->position.line =
+      PCToLineNumber(code.line, code.column, begin, begin + notes, bytecode, bytecode + code.offset, &column);
+  frame->position.column = column.oneOriginValue();
+}
+
+// Of the sampling thread, or of a younger frame.
+const StrobePosition* StackWriter::findPosition(const StrobeFrame& frame) const {
+  const StrobeKnownFunctions& known = stack_->known;
+  if (frame.known && known.positions_length) {
+    size_t last = known.positions_length - 1;
+    for (size_t slot = strobe_hash_position(frame.known, frame.code_offset) & last;; slot = (slot + 1) & last) {
+      const StrobeKnownPosition& found = known.positions[slot];
+      if (!found.function) {
+        break;
+      }
+      if (found.function == frame.known && found.code_offset == frame.code_offset) {
+        return &found.position;
+      }
+    }
+  }
+  constexpr size_t Lookback = 8;
+  size_t self = stack_->frames_length - 1;
+  for (size_t i = self; i-- > (self > Lookback ? self - Lookback : 0);) {
+    const StrobeFrame& younger = stack_->frames[i];
+    if (younger.position.line && younger.code_offset == frame.code_offset &&
+        SameFunction(younger.function, frame.function)) {
+      return &younger.position;
+    }
+  }
+  return nullptr;
 }
 
 bool StackWriter::isFull() const {
@@ -233,9 +296,15 @@ bool StackWriter::appendBytes(TextArea* area, const void* bytes, size_t length, 
 
 }  // namespace strobe
 
+// The multiplier of Knuth's multiplicative hashing for 64 bits.
+constexpr uint64_t Multiplier = 0x9E3779B97F4A7C15;
+
+uint64_t strobe_hash_position(uint32_t function, uint32_t code_offset) {
+  uint64_t hash = (uint64_t(function) << 32 | code_offset) * Multiplier;
+  return hash ^ hash >> 32;
+}
+
 uint64_t strobe_hash_function(const StrobeFunctionKey* function) {
-  // The multiplier of Knuth's multiplicative hashing for 64 bits.
-  constexpr uint64_t Multiplier = 0x9E3779B97F4A7C15;
   auto pair = [](uint32_t high, uint32_t low) { return uint64_t(high) << 32 | low; };
   uint64_t hash = function->realm;
   for (uint64_t word : {pair(function->source_id, function->source_start),

@@ -14,6 +14,7 @@
 #include "vm/JSScript.h"
 
 namespace js {
+class ImmutableScriptData;
 class InterpreterActivation;
 namespace wasm {
 class Code;
@@ -21,6 +22,23 @@ class Code;
 }  // namespace js
 
 namespace strobe {
+
+// A place in the bytecode of a function.
+constexpr uint32_t NoOffset = UINT32_MAX;
+
+struct CodePlace {
+  js::ImmutableScriptData* data;
+  // Where the function begins.
+  uint32_t line;
+  JS::LimitedColumnNumberOneOrigin column;
+  // In bytes; NoOffset if it is not known.
+  uint32_t offset;
+};
+
+// Of a pointer into the bytecode of a script, which may be anything.
+uint32_t OffsetIn(JSScript* script, const jsbytecode* pc);
+// Of an address in Ion code, in the function that is not inlined.
+uint32_t OffsetInPhysical(const js::jit::IonEntry& entry, const void* address);
 
 // Appends frames and their text to a StrobeStack. Used while the walked thread is stopped, and only while the heap is
 // idle. Of a script that is on the stack it reads words that do not change while it is: its place, its source, its
@@ -44,6 +62,8 @@ class StackWriter {
   size_t builtInsBegin_ = 0;
   size_t builtIns_ = 0;
   bool full_ = false;
+  // So many bytes of notes that say where code is in its source may still be read.
+  size_t notesLeft_;
   // Each has text of its own, so that nobody's has less room because of another's.
   TextArea pageText_;
   TextArea builtInText_;
@@ -56,19 +76,25 @@ class StackWriter {
   // Whether nobody wants older frames.
   bool full() const { return full_; }
 
-  void appendScript(JSScript* script, const StrobeFramePlace& place);
+  // Whether it matters what the next frame was executing or calling.
+  bool wantsPosition() const { return stack_->everything && total_ < stack_->max_frames; }
+
+  // `offset` is what it was executing or calling, in its bytecode.
+  void appendScript(JSScript* script, const StrobeFramePlace& place, uint32_t offset = NoOffset);
 
   // A function that Ion inlined. Its JSScript may be gone; the table entry has what identifies it,
   // and a label "name (file:line:column)".
   void appendInlined(const js::jit::IonScriptData& data, const char* label, JS::Realm* realm,
-                     const StrobeFramePlace& place);
+                     const StrobeFramePlace& place, uint32_t offset);
 
   // A built-in, DOM function or DOM constructor.
   void appendNative(const StrobeNative& native, const StrobeFramePlace& place);
   // A built-in of which a function of the engine runs instead.
   void appendNative(const char* name, const StrobeFramePlace& place);
 
-  void appendWasm(const js::wasm::Code& code, uint32_t funcIndex, JS::Realm* realm, const StrobeFramePlace& place);
+  // `offset` is what it was calling, in bytes of the module; 0 if it is not known.
+  void appendWasm(const js::wasm::Code& code, uint32_t funcIndex, JS::Realm* realm, const StrobeFramePlace& place,
+                  uint32_t offset);
 
   // The functions that Ion inlined at `address` of `entry`, leaf first, without the outermost.
   void appendInlinedFunctions(const js::jit::IonEntry& entry, const void* address, JS::Realm* realm,
@@ -86,13 +112,17 @@ class StackWriter {
     StrobeFrame* frame;
     TextArea* text;
   };
-  Added append(const StrobeFrame& frame);
+  Added append(const StrobeFrame& frame, const CodePlace* code = nullptr);
   Added appendBuiltIn(const StrobeFrame& frame);
-  Added appendPageFrame(const StrobeFrame& frame, size_t* realmFrames);
-  Added appendHidden(const StrobeFrame& frame);
+  Added appendPageFrame(const StrobeFrame& frame, size_t* realmFrames, const CodePlace* code);
+  Added appendHidden(const StrobeFrame& frame, const CodePlace* code);
   // Adds a frame, if there is room.
   StrobeFrame* add(const StrobeFrame& frame);
   Added withText(StrobeFrame* frame, TextArea* text);
+  // With the position of `code`, if that is wanted.
+  Added described(StrobeFrame* frame, TextArea* text, const CodePlace* code);
+  void locate(StrobeFrame* frame, const CodePlace& code);
+  const StrobePosition* findPosition(const StrobeFrame& frame) const;
   void appendMark(const StrobeFrame& frame);
   bool isFull() const;
   void settleLeaf(uint64_t callersRealm);

@@ -80,8 +80,8 @@ JitFrames::WasmEnd JitFrames::emitWasm(uintptr_t pc, uintptr_t* fp, const wasm::
     }
     // Who calls what may be another instance's goes on with what it has left in the callee's frame.
     wasm::CallSite site;
-    if (callee && holdsWasmFrame(callee) && block->code->lookupCallSite(reinterpret_cast<void*>(pc), &site) &&
-        site.mightBeCrossInstance()) {
+    bool isCall = (callee || writer_.wantsPosition()) && block->code->lookupCallSite(reinterpret_cast<void*>(pc), &site);
+    if (callee && holdsWasmFrame(callee) && isCall && site.mightBeCrossInstance()) {
       instance = reinterpret_cast<wasm::FrameWithInstances*>(callee)->callerInstance();
     }
     uintptr_t returnAddress = stack_.word(*fp + ReturnAddressOffset);
@@ -92,7 +92,8 @@ JitFrames::WasmEnd JitFrames::emitWasm(uintptr_t pc, uintptr_t* fp, const wasm::
       if (!instance) {
         return isNotOnStack();
       }
-      writer_.appendWasm(*block->code, range->funcIndex(), instance->realm(), {*fp, returnAddress, 0});
+      writer_.appendWasm(*block->code, range->funcIndex(), instance->realm(), {*fp, returnAddress, 0},
+                         isCall ? site.lineOrBytecode() : 0);
     }
     callee = *fp;
     pc = returnAddress;

@@ -137,6 +137,8 @@ pub struct Chunk {
     /// New realms of documents and workers.
     pub realms: Vec<Realm>,
     /// New functions and top-level scripts.
+    pub functions: Vec<RecordedFunction>,
+    /// New frames.
     pub frames: Vec<RecordedFrame>,
     /// New stacks, as a trie: each stack comes after its parent.
     pub stacks: Vec<Stack>,
@@ -157,6 +159,7 @@ impl Chunk {
             new_tables: false,
             resources: Vec::new(),
             realms: Vec::new(),
+            functions: Vec::new(),
             frames: Vec::new(),
             stacks: Vec::new(),
             samples: Vec::new(),
@@ -176,11 +179,12 @@ pub struct Realm {
 
 /// A function or top-level script of a recording.
 #[derive(Clone, Debug, Deserialize, Eq, MallocSizeOf, PartialEq, Serialize)]
-pub struct RecordedFrame {
-    /// The function's own name; empty for an anonymous function and for top-level script.
+pub struct RecordedFunction {
+    /// The function's own name, or what the engine calls it by where it stands (`object.method`); empty for top-level
+    /// script and where there is neither.
     pub name: String,
     /// Whose function it is.
-    pub kind: RecordedFrameKind,
+    pub kind: RecordedFunctionKind,
     /// Index into the table of [`Chunk::resources`]; `None` if no script with a URL defines it.
     pub resource: Option<u32>,
     /// 1-based line of the definition; `None` if it is in no script.
@@ -192,13 +196,36 @@ pub struct RecordedFrame {
     pub realm: Option<u32>,
 }
 
-/// Whose function a [`RecordedFrame`] is.
+/// Whose function a [`RecordedFunction`] is.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, MallocSizeOf, PartialEq, Serialize)]
-pub enum RecordedFrameKind {
+pub enum RecordedFunctionKind {
     /// A function or top-level script of a page, or a WebAssembly function.
     Script,
     /// A function of the engine or the browser that scripts can call.
     BuiltIn,
+}
+
+/// A function, and the place in it that it was executing, at the leaf of a stack, or calling.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, MallocSizeOf, PartialEq, Serialize)]
+pub struct RecordedFrame {
+    /// Index into the table of [`Chunk::functions`].
+    pub function: u32,
+    /// `None` for a built-in, and where the place is not known.
+    pub position: Option<RecordedPosition>,
+}
+
+/// A place in a script or in a module of WebAssembly.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, MallocSizeOf, PartialEq, Serialize)]
+pub enum RecordedPosition {
+    /// 1-based; the column is in UTF-16 code units.
+    Source {
+        /// The line.
+        line: u32,
+        /// The column in it.
+        column: u32,
+    },
+    /// In bytes from the beginning of the module.
+    WasmOffset(u32),
 }
 
 /// A sample of a recording.

@@ -214,9 +214,7 @@ fn what_is_asked_for_ahead_is_for_all_who_are_due() {
     }
     let (status, console) = driver.shut_down();
     assert!(status.success(), "{status}\n{console}");
-    let (before, _) = console
-        .split_once(" timed walks")
-        .expect("it is logged");
+    let (before, _) = console.split_once(" timed walks").expect("it is logged");
     let timed = before.rsplit(' ').next().expect("a number");
     assert!(
         timed.parse::<usize>().expect("a number") > often.samples.len() / 10,
