@@ -599,7 +599,7 @@ const MOST_LEAVING: u64 = 400;
 /// such a word could also be a valid address.
 const MISTAKEN: [&CStr; 2] = [
     c"a function's frame has no script",
-    c"a frame is not of the function whose code runs",
+    c"a frame does not belong to the function whose code runs",
 ];
 /// Programs that do little else than leave frames by exceptions.
 const THROWING: [&str; 3] = ["generators", "exceptions", "webAssembly"];

@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_waits_for_a_trace_is_told_once() {
+    fn everybody_who_waits_for_a_trace_is_told_once() {
         let (sender, told) = mpsc::channel();
         let on_trace = || {
             let sender = sender.clone();
