@@ -2,8 +2,8 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-// The table is shared by all runtimes of the process. It only grows, and entries never change but for one flag,
-// so that no lock is needed: an entry is complete before its address is published.
+// All runtimes of the process share the table. It only grows, and entries never change except for one flag. An entry
+// is complete before its address is published, so no lock is needed.
 
 #include "vm/NativeNames.h"
 
@@ -25,7 +25,7 @@ struct Entry : StrobeNativeName {
   std::atomic<bool> isShared{false};
 };
 
-// A power of two, some four times as many as the natives of the engine and of all DOM interfaces.
+// A power of two, some four times the number of natives of the engine and of all DOM interfaces.
 constexpr size_t SlotCount = 1 << 15;
 
 // A hash table with linear probing. A slot is written once.
@@ -49,7 +49,7 @@ class Name {
     length_ += length;
   }
 
-  // A built-in's name is ASCII. False for any other.
+  // Appends a built-in's name, which is ASCII. False for any other name.
   bool appendAscii(JSAtom* atom) {
     JS::AutoCheckCannotGC nogc;
     if (!atom->hasLatin1Chars()) {
@@ -103,7 +103,7 @@ void Publish(Entry* entry) {
   version.fetch_add(1, std::memory_order_release);
 }
 
-// Adds `code` under a name. Without a name it is shared.
+// Adds `code` under a name. Without a name it is marked as shared.
 void Note(const void* code, const Name* name) {
   if (!code) {
     return;
@@ -114,7 +114,7 @@ void Note(const void* code, const Name* name) {
   for (;; slot = (slot + 1) % SlotCount) {
     Entry* found = slots[slot].load(std::memory_order_acquire);
     if (!found) {
-      // A probe must always come to a free slot.
+      // A probe must always reach a free slot.
       if (entryCount.load(std::memory_order_relaxed) >= SlotCount / 2) {
         return;
       }
@@ -141,13 +141,13 @@ void Note(const void* code, const Name* name) {
   }
 }
 
-// False if the function has no name that a profile may show.
+// Finds the name of a function. False if it has no name that a profile may show.
 bool NameOf(JSFunction* function, Name* name) {
   JSAtom* atom = function->rawAtom();
   if (!atom || !atom->length() || function->hasGuessedAtom()) {
     return false;
   }
-  // The engine makes the name of an accessor when a script asks for it.
+  // The engine makes the name of an accessor only when a script asks for it.
   if (function->isAccessorWithLazyName()) {
     name->append(function->isGetter() ? "get " : "set ", 4);
   }
@@ -188,7 +188,7 @@ void js::NoteNativeOperation(JSFunction* function, const JSJitInfo* info) {
       Note(reinterpret_cast<void*>(info->ignoresReturnValueMethod), &name);
       return;
     default:
-      // The others are hints for the compiler, of a native of its own.
+      // Other kinds are hints for the compiler, about functions with a native of their own.
       return;
   }
   auto* native = reinterpret_cast<void*>(function->native());

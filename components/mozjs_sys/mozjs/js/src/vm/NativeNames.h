@@ -18,12 +18,12 @@ class JSJitInfo;
 
 namespace js {
 
-// Adds the native of a function, under the function's name. Nothing for a function that is not a native, or has
-// no name.
+// Adds the native of a function, under the function's name. Does nothing for a function that is not a built-in
+// native. If the function has no name, its native gets none either.
 void NoteNative(JSFunction* function);
 
-// Adds the operation that JIT code calls instead of the function's native. The native itself is one that many
-// DOM functions share, and gets no name.
+// Adds the operation that JIT code calls instead of the function's native. Many DOM functions share the native
+// itself, so it gets no name.
 void NoteNativeOperation(JSFunction* function, const JSJitInfo* info);
 
 }  // namespace js
@@ -33,23 +33,24 @@ extern "C" {
 // An entry of the table. It lives as long as the process.
 struct StrobeNativeName {
   const void* code;
-  // UTF-8, of `length` bytes, with "get " or "set " before the name of an accessor.
+  // ASCII, of `length` bytes, with "get " or "set " before the name of an accessor.
   const char* name;
   size_t length;
   // The entry that was added before this one.
   const StrobeNativeName* previous;
 };
 
-// The entry that was added last. Any thread may ask, at any time.
+// The entry that was added last. Any thread may call this, at any time.
 const StrobeNativeName* strobe_last_native_name();
 
-// Whether functions of several names share the code, so that it has no name. This changes to true at most once.
+// Whether functions with different names share the code, so that the name does not count. This changes to true at
+// most once.
 bool strobe_native_is_shared(const StrobeNativeName* name);
 
-// How often any answer of the two functions above has changed.
+// How often an answer of the two functions above has changed.
 uint64_t strobe_native_names_version();
 
-// Adds the constructor of a DOM interface, which is a hook of a class. `name` is ASCII and ends in a zero.
+// Adds the constructor of a DOM interface, which is a hook of a class. `name` is ASCII and ends with a zero.
 void strobe_note_constructor(const void* code, const char* name);
 
 }  // extern "C"
