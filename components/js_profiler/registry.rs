@@ -572,7 +572,7 @@ mod tests {
         }
         assert_ne!(
             taken, 0,
-            "the last chunk is there when the event loop has ended"
+            "the last chunk has come when the event loop has ended"
         );
         assert!(recorder.stop(1).is_empty());
     }
@@ -587,7 +587,7 @@ mod tests {
         join_for_sessions(group).unwrap();
         recorder.wait_for_samples_of(&[&event_loop]);
         assert_eq!(recorder.stop(1).len(), 1);
-        assert!(is_sampling(), "sessions go on");
+        assert!(is_sampling(), "sessions keep running");
         let recorder = Recorder::start(2, Selection::All);
         recorder.wait_for_samples_of(&[&event_loop]);
         recorder.stop(2);

@@ -4,7 +4,7 @@
 
 //! How a content process and the browser find each other, and how they exchange messages.
 //!
-//! Servo starts a content process as a child of the browser, and gives it a channel that Strobe cannot use.
+//! Servo starts a content process as a child of the browser, with a channel that is only for its own messages.
 //! So the browser listens at a Unix socket in the abstract namespace, where no file is left behind.
 //!
 //! ```text

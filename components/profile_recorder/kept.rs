@@ -150,7 +150,7 @@ impl Kept {
     ///
     /// # Errors
     ///
-    /// What cannot be accepted.
+    /// A [`Nonsense`] says what cannot be accepted.
     pub fn add(&mut self, chunk: Chunk, now: CrossProcessInstant) -> Result<(), Nonsense> {
         self.counts = chunk.counts;
         if let Some(description) = chunk.description {

@@ -117,7 +117,7 @@ struct UnderWay {
 pub enum StartError {
     /// A recording is running already. There can be only one.
     Recording,
-    /// An event loop was chosen that does not exist.
+    /// A chosen event loop does not exist.
     NoSuchEventLoop(EventLoopId),
     /// No event loop was chosen, and later ones are not to be recorded.
     NothingToRecord,

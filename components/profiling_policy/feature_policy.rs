@@ -96,7 +96,7 @@ fn allowlist(
     // for "'self'", let result be container origin; if target origin is given and element is an
     // ASCII case-insensitive match for "'src'", let result be target origin; otherwise, let result be
     // the result of executing the URL parser on element.
-    // 'none' is no URL and adds nothing.
+    // 'none' is not a URL and adds nothing.
     let origins = targetlist.iter().filter_map(|element| match target_origin {
         _ if element.eq_ignore_ascii_case("'self'") => Some(container_origin.clone()),
         Some(target_origin) if element.eq_ignore_ascii_case("'src'") => Some(target_origin.clone()),

@@ -426,7 +426,7 @@ pub struct Unwinder {
 impl Unwinder {
     const RULES: usize = 1 << 10;
 
-    /// For what is known of native code now.
+    /// An unwinder for the native code that is known now.
     pub fn new() -> Self {
         Self {
             code: NativeCode::current(),

@@ -56,7 +56,7 @@ class NativeFrames {
   // its frames as C++ does. False if the frame is not linked.
   bool leaveLinkedCode();
 
-  // Goes up to a place. Returns whether a frame of the native is there that the place names.
+  // Goes up to a place. Returns whether a frame of the place's native is there.
   bool has(const StrobeFramePlace& place);
 
   // Goes up until the stack pointer is beyond `last`. Returns whether a frame of code in [begin, end) is there.

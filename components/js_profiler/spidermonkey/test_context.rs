@@ -32,8 +32,8 @@ pub struct TestContext(NonNull<JSContext>);
 impl TestContext {
     /// A new context. Initialises the engine the first time.
     pub fn new() -> Self {
-        // SAFETY: called once in the process, before any context is made. All contexts are destroyed when the
-        // process exits.
+        // SAFETY: called once in the process, before any context is made. All contexts are destroyed before
+        // the process exits.
         static ENGINE: LazyLock<bool> =
             LazyLock::new(|| unsafe { JS_Init() && libc::atexit(shut_down) == 0 });
         assert!(*ENGINE);

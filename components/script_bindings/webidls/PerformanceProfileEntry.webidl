@@ -10,6 +10,6 @@ interface PerformanceProfileEntry : PerformanceEntry {
   readonly attribute boolean bufferFull;
   // What stop() resolves with: a ProfilerTrace or an ArrayBuffer.
   [Throws] readonly attribute object trace;
-  // All attributes but the trace, which is large.
+  // All attributes except the trace, which is large.
   [Throws] object toJSON();
 };

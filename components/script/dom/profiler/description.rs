@@ -53,7 +53,7 @@ pub(super) fn enter_document(document: &Document, is_top_level: bool) -> Option<
     Some(realm)
 }
 
-/// Notes that the document of a realm may have become, or is no longer, fully active.
+/// Notes whether the document of a realm is fully active, which may have changed.
 pub(super) fn set_active(realm: RealmId, is_active: bool) {
     let changed = DOCUMENTS.with_borrow_mut(|documents| {
         let is_changed = |document: &&mut DescribedDocument| {

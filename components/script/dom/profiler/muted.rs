@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Scripts whose errors are muted. What they make from text is muted as well.
+//! Scripts whose errors are muted. Scripts that they make from text are muted as well.
 
 use servo_url::ServoUrl;
 

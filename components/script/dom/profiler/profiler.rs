@@ -221,7 +221,7 @@ impl Profiler {
         let profiler = Profiler::new_inherited(id, &performance, way_in, options);
         let profiler =
             reflect_weak_referenceable_dom_object_with_proto(cx, Rc::new(profiler), global, proto);
-        // Tasks find the profiler by its id, so a profiler that nobody can observe is collected.
+        // Tasks find the profiler by its id, so that a profiler which nobody can observe is collected.
         let trusted_global = Trusted::new(global);
         let browsing_context = global
             .downcast::<Window>()
