@@ -209,8 +209,8 @@ impl EventLoop {
         });
     }
 
-    /// Notes that a script whose errors are muted is about to run in a realm. `url` is the script's URL;
-    /// functions of WebAssembly that the script makes are hidden from pages, too.
+    /// Notes that a script whose errors are muted is about to run in a realm. `url` is the script's URL.
+    /// WebAssembly functions that the script makes are hidden from pages, too.
     pub fn add_muted_script(&self, realm: RealmId, url: &str) {
         self.description.muted_scripts().add(realm, url);
     }

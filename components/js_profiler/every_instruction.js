@@ -2,8 +2,8 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-// On line 1 is what is evaluated, and nothing else.
-// Where a function is defined its name, a greater-than sign and what it may call are noted.
+// Line 1 is the line of evaluated text, so no function is defined on it. Where a function is defined, a note has its
+// name, a greater-than sign and what it may call.
 "use strict";
 
 function add(a, b) { return a + b; } // add >
@@ -31,8 +31,8 @@ function first(a) { return a; } // first >
 function last(...all) { return all.at(-1); } // last >
 function sum(a, b, c) { return add(a, b) + c; } // sum > add
 function third(a, b, c) { return c; } // third >
-// So many different functions that optimised code calls them by one stub, with so many arguments that their number
-// might be taken for an address.
+// So many different functions that optimised code calls them through one stub, and so many arguments that their
+// number might be taken for an address.
 const callees = [first, Math.max, last, Math.min, sum, Math.hypot, third, Array.of, Date.UTC];
 function invoke(callee) { return callee(1, 2, 3, 4, 5, 6, 7, 8); } // invoke > first last sum third
 function invokeNew(callee) { return new callee(1, 2, 3, 4, 5, 6); } // invokeNew > first
@@ -118,7 +118,7 @@ function webAssembly() { // webAssembly > inner
   }
 }
 
-// Without what keeps Ion code from calling WebAssembly directly.
+// As webAssembly(), but without anything that keeps Ion code from calling WebAssembly directly.
 function wasmCalls() { // wasmCalls > inner expect
   let sum = 0;
   for (let i = 0; i < 3; i++) { sum += calling(i) + load(i); }
@@ -140,7 +140,7 @@ function expect(value, expected) { // expect >
   if (!Object.is(value, expected)) { throw new Error(`${String(value)} where ${String(expected)} was expected`); }
 }
 
-// A setter that replaces itself by a number, which is no pointer.
+// A setter that replaces itself with a number, which is not a pointer.
 function redefining(x) { // redefining >
   Object.defineProperty(this, "foo", { value: x, writable: true, configurable: true });
 }
@@ -186,7 +186,7 @@ function shapes() { // shapes > inherited expect
   for (let i = 0; i < 6; i++) { expect(object[`own${i}`], i); }
 }
 
-// The nursery has room for fewer.
+// More objects than the nursery has room for.
 function garbage() { // garbage > keep expect
   let last = null;
   for (let i = 0; i < 270; i++) { last = keep(i, last); }
@@ -214,7 +214,7 @@ function change(i) { records[i].next = { i }; return records[i].next.i; } // cha
 function changes() { // changes > change expect
   for (let i = 0; i < 20; i++) { expect(change(i), i); }
 }
-// Code of functions that are not running is thrown away, and what nothing refers to is swept, with its code.
+// Code of functions that are not running is discarded. What nothing refers to is swept, and its code with it.
 function collection() { // collection > expect changes evaluated
   const dead = new Function("x", "return x");
   expect(dead(1), 1);
@@ -226,7 +226,7 @@ function slices() { // slices > changes
   while (gcstate() !== "NotActive") { changes(); gcslice(2000); }
 }
 
-// A function that is compiled by another thread meanwhile, and its code linked.
+// Another thread compiles a function while it runs, and its code is linked.
 let links = 0;
 function linking() { // linking > evaluated expect
   links += 1;
@@ -248,7 +248,8 @@ function tiers() { // tiers > compiled expect
   for (let i = 0; i < 20; i++) { expect(spin(1000), 0); }
 }
 
-// The realm's functions are called while it goes away: nothing refers to it any more when it has returned.
+// The functions of a realm are called while it goes away: nothing refers to the realm any more when the call has
+// returned.
 function realms() { // realms > expect evaluated
   expect(inNewRealm("function ofRealm(x) { return x * 2; } ofRealm(21);"), 42);
   gc();

@@ -162,8 +162,8 @@ impl EngineMemory {
 /// The first and the last byte of each range that is write-protected, or was until a moment ago.
 static GUARDED: [[AtomicUsize; 2]; 64] = [const { [AtomicUsize::new(0), AtomicUsize::new(0)] }; 64];
 
-/// Asked for the faults of other threads. Such a thread may have faulted just before memory became writable
-/// again.
+/// Whether an address is in such a range. Asked when another thread has faulted, which may have happened just
+/// before memory became writable again.
 fn is_guarded(address: usize) -> bool {
     GUARDED.iter().any(|[first, last]| {
         let range = first.load(Ordering::SeqCst)..=last.load(Ordering::SeqCst);
@@ -597,10 +597,10 @@ const LEAVING: &CStr = c"frames are being left";
 /// How many of a thousand walks of a program of `THROWING` may give that reason.
 const MOST_LEAVING: u64 = 400;
 /// The reasons that a walk gives if it has taken something else for a function's frame. They must not occur:
-/// such a word could also be a valid address.
+/// another such word might be a valid address.
 const MISTAKEN: [&CStr; 2] = [
     c"a function's frame has no script",
-    c"a frame is not of the function whose code runs",
+    c"a frame does not belong to the function whose code runs",
 ];
 /// Programs that do little else than leave frames by exceptions.
 const THROWING: [&str; 3] = ["generators", "exceptions", "webAssembly"];

@@ -15,7 +15,7 @@ use js_profiler_traits::Trace;
 /// panic; the log has that.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Failure {
-    /// The sampling thread panicked. Its samples are lost; it goes on without them.
+    /// The sampling thread panicked. What it had sampled is lost, and it starts over.
     Panicked,
     /// Repeated attempts to stop the event loop's thread failed. The text says why the last one did, as a
     /// part of a sentence.
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_waits_for_a_trace_is_told_once() {
+    fn everybody_who_waits_for_a_trace_is_told_once() {
         let (sender, told) = mpsc::channel();
         let on_trace = || {
             let sender = sender.clone();

@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scripts_are_muted_in_their_realm_until_that_goes() {
+    fn scripts_are_muted_in_their_realm_until_it_goes_away() {
         let mut muted = MutedScripts::default();
         let (realm, other_realm) = (RealmId(1), RealmId(2));
         let url = "https://a.example/a.js";

@@ -528,7 +528,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recording_has_event_loops_that_know_nothing_of_it_and_lets_them_go() {
+    fn a_recording_needs_nothing_of_event_loops_and_releases_them() {
         let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
         let first = Loop::begin(Walker::preferred());
         let second = Loop::begin(Walker::preferred());
@@ -560,7 +560,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_loop_that_ends_has_reported_all() {
+    fn an_event_loop_that_ends_has_reported_everything() {
         let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
         let event_loop = Loop::begin(Walker::preferred());
         let recorder = Recorder::start(1, Selection::All);
@@ -572,7 +572,7 @@ mod tests {
         }
         assert_ne!(
             taken, 0,
-            "the last chunk is there when the event loop has ended"
+            "the last chunk has come when the event loop has ended"
         );
         assert!(recorder.stop(1).is_empty());
     }
@@ -587,7 +587,7 @@ mod tests {
         join_for_sessions(group).unwrap();
         recorder.wait_for_samples_of(&[&event_loop]);
         assert_eq!(recorder.stop(1).len(), 1);
-        assert!(is_sampling(), "sessions go on");
+        assert!(is_sampling(), "sessions keep running");
         let recorder = Recorder::start(2, Selection::All);
         recorder.wait_for_samples_of(&[&event_loop]);
         recorder.stop(2);
@@ -598,7 +598,7 @@ mod tests {
     }
 
     #[test]
-    fn those_are_recorded_that_were_chosen() {
+    fn only_chosen_event_loops_are_recorded() {
         let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
         let page = Loop::begin(Walker::preferred());
         page.describe(EventLoopKind::Page);
@@ -733,7 +733,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_of_the_sampling_thread_ends_all_that_goes_on_and_new_ones_begin() {
+    fn a_panic_of_the_sampling_thread_ends_everything_and_new_sessions_work() {
         let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
         let (first, second) = (
             Loop::begin(Walker::preferred()),
@@ -823,7 +823,7 @@ mod tests {
     }
 
     #[test]
-    fn without_its_own_walker_an_event_loop_has_no_stacks_and_it_is_said_why() {
+    fn with_the_stock_walker_a_recording_has_no_stacks_and_says_why() {
         let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
         let event_loop = Loop::begin(Walker::Stock);
         let recorder = Recorder::start(1, Selection::All);

@@ -474,7 +474,7 @@ mod tests {
     }
 
     #[test]
-    fn all_realms_and_muted_scripts_are_recorded_but_no_helpers() {
+    fn all_realms_and_muted_scripts_are_recorded_without_helpers() {
         let mut recorded = Recorded::new(vec![
             function("ours", OURS, FrameKind::Script),
             function("muted", OTHER, FrameKind::Script),

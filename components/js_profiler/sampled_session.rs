@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_of_the_last_stack_stands_for_one_that_cannot_be_walked() {
+    fn the_rest_of_the_last_stack_replaces_one_that_cannot_be_walked() {
         let functions = [function("ours", OURS, false)];
         let (mut session, _) = session(1, 100);
         take(&mut session, Outcome::Collecting, &[0], &functions);
@@ -457,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_due_before_a_tick_or_could_not_be_taken_is_missed() {
+    fn samples_due_before_a_tick_or_not_taken_are_missed() {
         let (mut session, _) = session(10, 100);
         session.advance(55);
         assert!(session.schedule().is_due());
@@ -468,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_is_forced_of_running_sessions_of_the_browsing_context_alone() {
+    fn a_sample_is_forced_only_for_running_sessions_of_the_browsing_context() {
         let [context, other] = [1, 2].map(|index| BrowsingContextId {
             namespace_id: PipelineNamespaceId(1),
             index: Index::new(index).unwrap(),

@@ -41,14 +41,20 @@ use crate::walks::StackTaker;
 pub type Measure = Box<dyn FnOnce(&dyn MallocSizeOf) + Send>;
 
 /// What event loops and recorders ask of the sampling thread.
+///
+/// `group` and `session` name the group and the session that a message is about. A channel in a message takes
+/// the answer. It is dropped without one if the sampling thread has ended.
 pub enum Message {
     /// Makes an event loop a group.
     Join {
         group: GroupId,
         /// `None` if the thread cannot be stopped.
         thread: Option<Thread>,
+        /// The context that runs the event loop's JavaScript.
         context: SampledContext,
+        /// What the event loop's thread is doing.
         activity: SharedActivity,
+        /// What the event loop tells of itself.
         description: Arc<SharedDescription>,
     },
     /// Removes a group. When the answer comes, its thread is never stopped again.
@@ -57,20 +63,24 @@ pub enum Message {
     Start {
         group: GroupId,
         session: SessionId,
+        /// The realm that is sampled.
         realm: RealmId,
+        /// Where a forced sample finds the session.
         browsing_context: Option<BrowsingContextId>,
         /// The sample interval must be a multiple of the base interval.
         options: SessionOptions,
+        /// Called if the session ends by itself.
         on_end: OnEnd,
+        /// Answered when the first sample has been taken or missed. `None` if there is to be none.
         first_sample_taken: Option<Sender<()>>,
     },
-    /// Pauses a session or lets it go on.
+    /// Pauses a session (`paused` is true) or lets it go on.
     SetPaused {
         group: GroupId,
         session: SessionId,
         paused: bool,
     },
-    /// Ends a session. The trace has no sample later than `time`.
+    /// Ends a session, and passes its trace to `on_trace`. The trace has no sample later than `time`.
     Stop {
         group: GroupId,
         session: SessionId,
@@ -83,7 +93,7 @@ pub enum Message {
         browsing_context: BrowsingContextId,
         taken: Sender<usize>,
     },
-    /// Measures the memory of a group.
+    /// Calls `measure` with a group.
     Measure { group: GroupId, measure: Measure },
     /// Starts the recording of a group. A recording that is running is ended.
     Record {

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn without_isolation_style_and_layout_alone_are_told() {
+    fn without_isolation_only_style_and_layout_are_shown() {
         for marker in Marker::ALL {
             let told = matches!(marker, Marker::Style | Marker::Layout).then_some(marker);
             let activity = activity(Some(marker), Some(document(1)));
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn work_for_another_document_is_told_to_nobody() {
+    fn work_for_another_document_is_shown_to_nobody() {
         for marker in Marker::ALL {
             for other in [Some(document(2)), None] {
                 for outcome in [Outcome::Stack, Outcome::Idle, Outcome::Unwalkable] {
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn script_is_told_to_the_realm_of_its_innermost_function() {
+    fn script_is_shown_to_the_realm_of_its_innermost_function() {
         // No matter what the event loop had begun before, and for whom.
         for begun in [None, Some(Marker::Other)] {
             for document in [document(1), document(2)].map(Some) {

@@ -2,11 +2,10 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! How a content process and the browser find each other, and what they say to each other.
+//! How a content process and the browser find each other, and how they exchange messages.
 //!
-//! Servo starts a content process as a child of the browser, with a channel of its own that is no
-//! affair of ours. So the browser listens at a Unix socket in the abstract namespace, where nothing is
-//! left behind.
+//! Servo starts a content process as a child of the browser, with a channel that is only for its own messages.
+//! So the browser listens at a Unix socket in the abstract namespace, where no file is left behind.
 //!
 //! ```text
 //!   browser                                    content process
@@ -19,19 +18,19 @@
 //!   SetPreferences  ─────────────────────────► the page's event loops can begin
 //! ```
 //!
-//! - **The name** cannot be guessed, so nobody can take it first. It is also the name of a memory file that
-//!   the browser holds. The kernel shows a process' descriptors to the same user alone, and nobody else can
-//!   add one. So a child that reads them has the name that its parent chose.
-//! - **Both ask the kernel** who is at the other end: the browser takes its own children alone, and a content
-//!   process its parent alone.
-//! - **Nobody waits for a peer.** Whoever has passed these checks is connected, and both send over this one
-//!   socket. There is no hand-shake that a peer could leave unfinished. A process is connected once, and
-//!   so many at the same time are. What a connection holds is one thread and two descriptors of one socket,
+//! - **The name** cannot be guessed, so nobody can take it first. The browser also holds a memory file of that
+//!   name. The kernel shows the descriptors of a process only to the same user, and nobody else can add one. So
+//!   a child that reads them gets the name that its parent chose.
+//! - **Both ask the kernel** who is at the other end. The browser accepts only its own children, and a content
+//!   process only its parent.
+//! - **Nobody waits for a peer.** A peer that has passed these checks is connected, and both send over this one
+//!   socket. There is no handshake that a peer could leave unfinished. A process is connected only once, and the
+//!   number of connected processes is limited. A connection holds one thread and two descriptors of one socket
 //!   until the peer ends.
-//! - **A message** is its length in four bytes, little-endian, and then so many bytes of postcard. A longer one
-//!   than [`MAX_LENGTH`] ends the connection. Memory is taken as bytes arrive, not as they are announced.
-//!   A channel of ipc-channel would take what the peer announces, and wait without a bound for who connects
-//!   to its one-shot server.
+//! - **A message** is its length in four bytes, little-endian, and then that many bytes of postcard. A message
+//!   longer than [`MAX_LENGTH`] ends the connection. Memory is allocated as bytes arrive, not as announced. A
+//!   channel of ipc-channel would allocate what the peer announces, and its one-shot server would wait without
+//!   limit for a peer to connect.
 
 use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
@@ -51,37 +50,43 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
-/// A process that takes none of what it is sent for this time is given up, as is a browser that does not
-/// say what its preferences are.
+/// A process that accepts nothing of what it is sent for this long is given up. So is a browser that does not
+/// send its preferences in this time.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The greatest length of a message, in bytes. A report has what is new since the last one, which is far less.
+/// The greatest length of a message, in bytes. A report has only what is new since the last one, which is far
+/// less.
 pub const MAX_LENGTH: u32 = 64 << 20;
 
-/// So many processes are connected at the same time.
+/// How many processes are connected at the same time at most.
 const MAX_PROCESSES: usize = 1_000;
 
-/// What the name begins with, at which a browser listens.
+/// The beginning of the name at which a browser listens.
 const PREFIX: &str = "strobe-profile-recorder-";
 
-/// A content process, as the browser has it.
+/// A content process, as the browser sees it.
 pub struct Accepted {
+    /// Its process id, from the kernel.
     pub pid: u32,
+    /// Sends requests to it.
     pub requests: Sender<Request>,
+    /// Receives its reports.
     pub reports: Receiver<Report>,
     _place: Place,
 }
 
-/// The browser, as a content process has it.
+/// The browser, as a content process sees it.
 pub struct Connected {
+    /// Receives the browser's requests.
     pub requests: Receiver<Request>,
+    /// Sends reports to the browser.
     pub reports: Sender<Report>,
 }
 
-/// Where content processes of this browser connect.
+/// Accepts the content processes of this browser.
 pub struct Listener {
     socket: UnixListener,
-    /// Its name is the socket's.
+    /// Its name is the name of the socket.
     _name: OwnedFd,
     places: Places,
 }
@@ -97,29 +102,35 @@ fn address(_name: &str) -> io::Result<SocketAddr> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Lets the content processes of this browser connect.
+/// Starts listening for the content processes of this browser.
 pub fn listen() -> io::Result<Listener> {
     let name = random_name();
     let socket = UnixListener::bind_addr(&address(&name)?)?;
     Ok(Listener {
         socket,
-        // Last, so that whoever reads the name can connect.
+        // Made last, so that a process that reads the name can connect.
         _name: memfd_create(name, MemfdFlags::CLOEXEC)?,
         places: Places::new(MAX_PROCESSES),
     })
 }
 
+/// A name that cannot be guessed.
 pub fn random_name() -> String {
     format!("{PREFIX}{}", Uuid::new_v4())
 }
 
 impl Listener {
-    /// The next that connects, whoever it is.
+    /// Waits for the next connection, whatever process it is from.
     pub fn next(&self) -> io::Result<UnixStream> {
         Ok(self.socket.accept()?.0)
     }
 
-    /// Takes who has connected, if it may be taken. This waits for nobody.
+    /// Takes a connection. Waits for nobody.
+    ///
+    /// # Errors
+    ///
+    /// If the process is not a child of this one or belongs to another user, if it is connected already, or
+    /// if too many processes are.
     pub fn take(&self, stream: UnixStream) -> io::Result<Accepted> {
         let peer = socket_peercred(&stream)?;
         let pid = peer.pid.as_raw_nonzero().get() as u32;
@@ -146,6 +157,10 @@ impl Listener {
 }
 
 /// Connects to the browser that has started this process.
+///
+/// # Errors
+///
+/// If the parent does not listen, or if another process has answered.
 pub fn connect() -> io::Result<Connected> {
     let parent = std::os::unix::process::parent_id();
     let stream = UnixStream::connect_addr(&address(&name_told_by(parent)?)?)?;
@@ -160,10 +175,10 @@ pub fn connect() -> io::Result<Connected> {
     Ok(Connected { requests, reports })
 }
 
-/// The name at which the process listens, which is that of one of its memory files.
+/// The name at which a process listens. It is the name of one of its memory files.
 pub fn name_told_by(pid: u32) -> io::Result<String> {
     for descriptor in fs::read_dir(format!("/proc/{pid}/fd"))? {
-        // It may have been closed meanwhile.
+        // The descriptor may have been closed meanwhile.
         let Ok(target) = fs::read_link(descriptor?.path()) else {
             continue;
         };
@@ -185,7 +200,7 @@ fn parent_of(pid: u32) -> io::Result<u32> {
     parent_in(&fs::read(format!("/proc/{pid}/stat"))?)
 }
 
-/// Of `PID (NAME) STATE PARENT …`, where the name may be anything.
+/// The parent in the text `PID (NAME) STATE PARENT …`, where the name may contain anything.
 fn parent_in(stat: &[u8]) -> io::Result<u32> {
     let after_name = stat.iter().rposition(|byte| *byte == b')');
     let rest = after_name.and_then(|position| str::from_utf8(&stat[position + 1..]).ok());
@@ -200,7 +215,7 @@ struct Places {
     max: usize,
 }
 
-/// A process is connected for as long as this is there.
+/// A process counts as connected as long as this exists.
 struct Place {
     pid: u32,
     places: Places,
@@ -245,13 +260,13 @@ impl Drop for Place {
     }
 }
 
-/// Sends messages of this kind.
+/// Sends messages of the type `T`.
 pub struct Sender<T> {
     stream: Arc<Mutex<UnixStream>>,
     kind: PhantomData<fn(T)>,
 }
 
-/// Receives messages of this kind. When it goes, the other side is told, and nothing more can be sent to it.
+/// Receives messages of the type `T`. Dropping it closes the connection, so nothing more can be sent either.
 pub struct Receiver<T> {
     stream: UnixStream,
     kind: PhantomData<fn() -> T>,
@@ -260,9 +275,9 @@ pub struct Receiver<T> {
 /// Why there is no message.
 #[derive(Debug)]
 pub enum ReceiveError {
-    /// The other side has gone.
+    /// The other side has closed the connection.
     Gone,
-    /// It is there, but there was no message, or none that can be read.
+    /// The connection is open, but no message came in time, or one that cannot be read.
     Failed(io::Error),
 }
 
@@ -308,7 +323,7 @@ impl<T> Clone for Sender<T> {
 }
 
 impl<T: Serialize> Sender<T> {
-    /// After an error nothing more can be sent.
+    /// Sends a message. After an error the connection is closed.
     pub fn send(&self, message: &T) -> io::Result<()> {
         let bytes = postcard::to_stdvec(message).map_err(io::Error::other)?;
         let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
@@ -317,7 +332,7 @@ impl<T: Serialize> Sender<T> {
             stream.write_all(&bytes)
         });
         if result.is_err() {
-            // The other side would take what comes next for the rest of this one.
+            // The other side would take the next message for the rest of this one.
             let _ = stream.shutdown(Shutdown::Both);
         }
         result
@@ -362,7 +377,7 @@ impl<T> Drop for Receiver<T> {
 }
 
 impl Connected {
-    /// What the browser asks first, with the time it has for that.
+    /// The first request of the browser. The browser has [`TIMEOUT`] to send it.
     pub fn first_request(&self) -> Result<Request, ReceiveError> {
         let stream = &self.requests.stream;
         stream.set_read_timeout(Some(TIMEOUT))?;
@@ -378,7 +393,7 @@ mod tests {
     use crate::tests::one_at_a_time;
 
     impl<T> Sender<T> {
-        /// The same, for other messages.
+        /// The same connection, for messages of another type.
         pub fn of<U>(self) -> Sender<U> {
             Sender {
                 stream: self.stream,
@@ -389,7 +404,7 @@ mod tests {
 
     fn pair() -> (UnixStream, Receiver<String>) {
         let (stream, other) = UnixStream::pair().unwrap();
-        // Who waits in vain fails.
+        // A receiver that waits in vain fails.
         other
             .set_read_timeout(Some(Duration::from_secs(10)))
             .unwrap();
@@ -432,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_breaks_off_is_none() {
+    fn a_truncated_message_is_not_received() {
         let _guard = one_at_a_time();
         let (mut stream, receiver) = pair();
         stream.write_all(&MAX_LENGTH.to_le_bytes()).unwrap();
@@ -442,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn who_takes_nothing_is_given_up() {
+    fn a_peer_that_reads_nothing_is_given_up() {
         let _guard = one_at_a_time();
         let (stream, receiver) = pair();
         stream
@@ -451,7 +466,8 @@ mod tests {
         let (sender, _unused) = ends::<String, ()>(stream).unwrap();
         let message = "x".repeat(1_000);
         while sender.send(&message).is_ok() {}
-        // What could be sent is followed by the end, and not by another message's beginning.
+        // After the messages that could be sent the stream ends. It must not have the beginning of another
+        // message.
         let end = loop {
             match receiver.receive() {
                 Ok(received) => assert_eq!(received, message),
@@ -463,7 +479,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_one_place_for_a_process_and_so_many_for_all() {
+    fn a_process_connects_once_and_their_number_is_limited() {
         let places = Places::new(2);
         let first = places.take(1).unwrap();
         let second = places.take(2).unwrap();

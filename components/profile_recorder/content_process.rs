@@ -2,8 +2,8 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! A content process' side: one thread does what the browser asks, another one sends the reports. So
-//! neither event loops nor the sampling thread ever wait for the browser.
+//! A content process' side: one thread does what the browser asks, another one sends the reports. So neither
+//! event loops nor the sampling thread ever wait for the browser.
 
 use std::{io, thread};
 
@@ -11,8 +11,13 @@ use log::debug;
 
 use crate::connection;
 
-/// Lets the browser record this content process from now on, and takes over the browser's preferences of
-/// the profiler. To be called before the first event loop begins, and before a sandbox is entered.
+/// Connects to the browser, which can record this content process from then on, and takes over the browser's
+/// preferences of the profiler. Must be called before the first event loop begins, and before the process
+/// enters a sandbox.
+///
+/// # Errors
+///
+/// If the browser cannot be reached or does not send its preferences, or if a thread cannot be started.
 pub fn report_to_browser() -> io::Result<()> {
     let connected = connection::connect()?;
     let (reports, to_send) = crossbeam_channel::unbounded();
@@ -24,8 +29,8 @@ pub fn report_to_browser() -> io::Result<()> {
         .spawn(move || {
             while let Ok(report) = to_send.recv() {
                 if let Err(error) = sender.send(&report) {
-                    // As a rule the browser has gone.
-                    debug!("The browser takes no more reports: {error}");
+                    // Usually the browser has ended.
+                    debug!("The browser accepts no more reports: {error}");
                     return;
                 }
             }

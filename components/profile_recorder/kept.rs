@@ -4,8 +4,8 @@
 
 //! What is kept of an event loop's recording: the tables as they came, and the samples that are wanted.
 //!
-//! Chunks come from other processes, which run what pages give them: nothing is taken that does not refer
-//! to what is there, or that is at a time when it cannot have been sampled.
+//! Chunks come from other processes, and these run what pages give them. So a chunk is accepted only as far
+//! as it refers to entries that exist, and to times at which it can have been sampled.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -25,28 +25,31 @@ use servo_base::cross_process_instant::CrossProcessInstant;
 /// Which samples are kept.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wanted {
+    /// The greatest number of samples.
     pub max_samples: Option<u64>,
+    /// If set, samples that are older than the newest one by more than this are dropped.
     pub keep_last: Option<Duration>,
+    /// If set, only samples of tasks that are longer than this are kept.
     pub long_tasks: Option<Duration>,
 }
 
-/// An event loop's recording.
+/// What is kept of an event loop's recording.
 #[derive(Debug)]
 pub struct Kept {
     wanted: Wanted,
-    /// The 0 of the recording's clock.
+    /// The time 0 of the recording's clock.
     start: CrossProcessInstant,
     description: Description,
     counts: SampleCounts,
-    /// Newer tables come with newer samples.
+    /// The tables with their samples, in the order in which they came.
     parts: VecDeque<Part>,
-    /// How many samples there are in all parts.
+    /// The number of samples in all parts.
     samples: u64,
-    /// Of the last sample that came, kept or not, in milliseconds.
+    /// The time of the last sample that came, kept or not, in milliseconds.
     last_time: f64,
-    /// The newest samples, while the event loop has been busy for.
+    /// The newest samples, as far as the event loop has been busy without a pause.
     stretch: Option<Stretch>,
-    /// Whether it takes no more samples.
+    /// Whether no more samples are accepted.
     full: bool,
 }
 
@@ -57,57 +60,61 @@ struct Part {
     realms: Vec<Realm>,
     frames: Vec<RecordedFrame>,
     stacks: Vec<Stack>,
-    /// Of each stack.
+    /// The depth of each stack, in frames.
     depths: Vec<u32>,
     samples: VecDeque<KeptSample>,
-    /// How much the tables' texts take, in bytes.
+    /// The size of the texts in the tables, in bytes.
     text: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct KeptSample {
-    /// In milliseconds.
+    /// In milliseconds since the recording began.
     time: f64,
-    /// One more than the stack's index.
+    /// The index of the stack plus one.
     stack: Option<NonZeroU32>,
     activity: Option<Marker>,
 }
 
 const _: () = assert!(size_of::<KeptSample>() == 16);
 
-/// The event loop has been busy since its last idle sample.
+/// A stretch of time in which the event loop has been busy, since its last idle sample.
 #[derive(Clone, Copy, Debug)]
 struct Stretch {
+    /// The time of its first sample, in milliseconds since the recording began.
     since: f64,
-    /// How many of the newest samples are of it.
+    /// How many of the newest samples belong to it.
     samples: u64,
-    /// Whether it has been long enough.
+    /// Whether it is long enough to be kept.
     is_long: bool,
 }
 
-/// What a process may not report.
+/// What a process must not report.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Nonsense {
-    /// An id of something that is not there: what refers to it, and the id.
+    /// An id for which there is no entry. Has what refers to it, and the id.
     NoSuch(&'static str, u32),
-    /// Neither the beginning of tables nor what follows.
+    /// Samples or entries before the first tables.
     NoTables,
-    /// More entries than there are ids.
+    /// More entries of a table than there are ids.
     TooMany(&'static str),
+    /// A stack of more than [`MAX_STACK_DEPTH`] frames.
     TooDeep,
-    /// A sample before the one before it. In milliseconds.
+    /// A sample that is earlier than the one before.
     Backwards {
+        /// The time of the sample, in milliseconds since the recording began.
         time: f64,
+        /// The time of the one before.
         last: f64,
     },
-    /// A sample before the recording began, or in the future.
+    /// A sample from before the recording began, or from the future.
     OutOfTime,
 }
 
 impl fmt::Display for Nonsense {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoSuch(what, id) => write!(formatter, "{what} {id}, which is not there"),
+            Self::NoSuch(what, id) => write!(formatter, "{what} {id}, which does not exist"),
             Self::NoTables => formatter.write_str("samples without tables"),
             Self::TooMany(what) => write!(formatter, "more {what} than there are ids"),
             Self::TooDeep => write!(formatter, "a stack of more than {MAX_STACK_DEPTH} frames"),
@@ -124,6 +131,7 @@ impl fmt::Display for Nonsense {
 impl std::error::Error for Nonsense {}
 
 impl Kept {
+    /// Keeps nothing yet. `start` is when the recording began.
     pub fn new(wanted: Wanted, start: CrossProcessInstant) -> Self {
         Self {
             wanted,
@@ -138,7 +146,11 @@ impl Kept {
         }
     }
 
-    /// Takes what is new, up to the first thing that cannot be.
+    /// Adds a chunk, up to the first thing in it that cannot be accepted. `now` is the time at which it came.
+    ///
+    /// # Errors
+    ///
+    /// A [`Nonsense`] says what cannot be accepted.
     pub fn add(&mut self, chunk: Chunk, now: CrossProcessInstant) -> Result<(), Nonsense> {
         self.counts = chunk.counts;
         if let Some(description) = chunk.description {
@@ -157,7 +169,7 @@ impl Kept {
         for sample in chunk.samples {
             check("a sample of stack", sample.stack, stack_count)?;
             let stack = sample.stack.and_then(|id| NonZeroU32::new(id + 1));
-            // The clock is the system's, the same for all processes.
+            // The clock is the system's, which is the same for all processes.
             if !(self.start..=now).contains(&sample.time) {
                 return Err(Nonsense::OutOfTime);
             }
@@ -200,14 +212,14 @@ impl Kept {
                 self.forget_first();
             }
         } else if self.samples >= max_samples {
-            // What is not known to be of a long task yet may be taken back.
+            // A stretch that is not known to be long yet may still be dropped.
             self.full = self.stretch.is_none_or(|stretch| stretch.is_long);
         }
     }
 
-    /// Follows stretches in which the event loop is busy, and takes the samples of those back that were
-    /// too short. Says whether this sample may be kept: of idle ones it is the one that ends a long
-    /// stretch.
+    /// Follows the stretches in which the event loop is busy, and drops the samples of those that were too
+    /// short. Returns whether this sample may be kept. Of idle samples only those that end a long stretch
+    /// are.
     fn is_of_long_task(&mut self, sample: KeptSample, least: f64) -> bool {
         if sample.activity.is_some() {
             let stretch = self.stretch.get_or_insert(Stretch {
@@ -222,7 +234,7 @@ impl Kept {
         let Some(stretch) = self.stretch.take() else {
             return false;
         };
-        // It was busy until now at the most.
+        // The event loop was busy until this sample at the latest.
         let is_long = stretch.is_long || sample.time - stretch.since > least;
         if !is_long {
             self.take_back(stretch.samples);
@@ -230,7 +242,7 @@ impl Kept {
         is_long
     }
 
-    /// Takes the newest samples back.
+    /// Drops the newest samples.
     fn take_back(&mut self, samples: u64) {
         for _ in 0..samples {
             for part in self.parts.iter_mut().rev() {
@@ -242,8 +254,8 @@ impl Kept {
         }
     }
 
-    /// Forgets samples that are older than `newest`, a time on the recording's clock, by more than is to
-    /// be kept.
+    /// Drops the samples that are older than `newest` by more than is to be kept. `newest` is in milliseconds
+    /// since the recording began.
     pub fn forget_old(&mut self, newest: f64) {
         let Some(keep_last) = self.wanted.keep_last else {
             return;
@@ -263,7 +275,7 @@ impl Kept {
             if part.samples.pop_front().is_some() {
                 self.samples -= 1;
                 if let Some(stretch) = &mut self.stretch {
-                    // It may be one of them.
+                    // The dropped sample may belong to the stretch.
                     stretch.samples = stretch.samples.min(self.samples);
                 }
                 return;
@@ -271,33 +283,37 @@ impl Kept {
             if self.parts.len() == 1 {
                 return;
             }
-            // Nobody refers to its tables any more.
+            // Nothing refers to its tables any more.
             self.parts.pop_front();
         }
     }
 
-    /// A name for people; it may be that of other event loops as well.
+    /// A name for people. Several event loops may have the same.
     pub fn label(&self) -> String {
         self.description.label()
     }
 
+    /// How the samples of the event loop went, as its process reports it.
     pub fn counts(&self) -> SampleCounts {
         self.counts
     }
 
+    /// How many samples are kept.
     pub fn samples(&self) -> u64 {
         self.samples
     }
 
+    /// The time of the last sample that came, in milliseconds since the recording began.
     pub fn last_time(&self) -> f64 {
         self.last_time
     }
 
+    /// Whether no more samples are accepted.
     pub fn is_full(&self) -> bool {
         self.full
     }
 
-    /// What it takes, in bytes.
+    /// The memory that is used, in bytes.
     pub fn memory(&self) -> u64 {
         let of_part = |part: &Part| {
             part.text
@@ -311,7 +327,12 @@ impl Kept {
         self.parts.iter().map(of_part).sum()
     }
 
-    /// The event loop with what its samples refer to. `newest` is the time up to which the recording goes.
+    /// The event loop, with its samples and the entries that these refer to. `newest` is the time at which
+    /// the recording ends, in milliseconds since it began.
+    ///
+    /// # Errors
+    ///
+    /// If the model of a recording does not accept an entry or a sample.
     pub fn finish(mut self, newest: f64) -> Result<EventLoop, Invalid> {
         if let Some(stretch) = self.stretch.take()
             && !stretch.is_long
@@ -368,7 +389,7 @@ impl Part {
             self.depths.push(parent_depth + 1);
         }
         for (what, length) in [("frames", self.frames.len()), ("stacks", self.stacks.len())] {
-            // An absent one needs an id, too.
+            // `None` needs an id, too.
             if length >= u32::MAX as usize {
                 return Err(Nonsense::TooMany(what));
             }
@@ -383,7 +404,7 @@ impl Part {
                 is_used[index] = true;
             }
         }
-        // A parent is before its children.
+        // A parent comes before its children.
         for index in (0..self.stacks.len()).rev() {
             if let Some(parent) = self.stacks[index].parent_id.filter(|_| is_used[index]) {
                 is_used[parent as usize] = true;
@@ -450,7 +471,7 @@ impl Part {
     }
 }
 
-/// What an event loop is there for, as a recording has it.
+/// What an event loop is for, in the terms of the model of a recording.
 pub fn kind(description: Description) -> profile_formats::EventLoopKind {
     match description.kind {
         EventLoopKind::Page => profile_formats::EventLoopKind::Page {
@@ -489,7 +510,7 @@ fn vec_bytes<T>(vec: &Vec<T>) -> u64 {
     (vec.capacity() * size_of::<T>()) as u64
 }
 
-/// From the recording's 0 to a moment.
+/// The milliseconds from `start` to `time`.
 pub fn milliseconds(start: CrossProcessInstant, time: CrossProcessInstant) -> f64 {
     (time - start).as_seconds_f64() * 1_000.
 }
@@ -505,7 +526,7 @@ mod tests {
 
     use super::*;
 
-    /// The event loop runs `leaf` below `root` where there is a stack.
+    /// Tables in which the stack 0 is `root`, and the stack 1 is `leaf` below it.
     fn tables(leaf: &str) -> Chunk {
         let frame = |name: &str, resource, realm| RecordedFrame {
             name: name.to_owned(),
@@ -539,7 +560,7 @@ mod tests {
         Chunk::empty(RecordingId(1), GroupId(1), SampleCounts::default())
     }
 
-    /// The clock of the tests, in milliseconds.
+    /// A moment on the tests' clock, in milliseconds.
     fn at(milliseconds: u64) -> CrossProcessInstant {
         CrossProcessInstant::epoch()
             + Duration::from_millis(1_000 + milliseconds)
@@ -592,7 +613,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_in_pieces_is_whole() {
+    fn chunks_are_put_together() {
         let mut kept = kept(Wanted::default());
         kept.add(
             Chunk {
@@ -648,7 +669,7 @@ mod tests {
         let event_loop = kept.finish(2.).unwrap();
         assert_eq!(names(&event_loop, 0), ["root", "leaf"]);
         assert_eq!(names(&event_loop, 1), ["root", "other"]);
-        // What both have is there once.
+        // Entries that both tables have are not duplicated.
         assert_eq!(event_loop.frames().len(), 3);
         assert_eq!(event_loop.stacks().len(), 3);
     }
@@ -747,14 +768,14 @@ mod tests {
     }
 
     #[test]
-    fn a_flight_recorder_keeps_the_last_samples_alone() {
+    fn a_flight_recorder_keeps_only_the_last_samples() {
         let mut kept = kept(Wanted {
             keep_last: Some(Duration::from_millis(10)),
             ..Wanted::default()
         });
         for round in 0..1_000 {
             let first = round * 10;
-            // Every hundredth round with tables of its own.
+            // Every hundredth round has tables of its own.
             if round % 100 == 99 {
                 kept.add(tables(&format!("leaf {round}")), at(END)).unwrap();
             }
@@ -772,7 +793,7 @@ mod tests {
             at(END),
         )
         .unwrap();
-        // Another event loop's last sample is later.
+        // The last sample of another event loop is later.
         let event_loop = kept.finish(10_004.).unwrap();
         assert_eq!(
             times(&event_loop),
@@ -802,10 +823,10 @@ mod tests {
     };
 
     #[test]
-    fn of_long_tasks_all_is_kept_and_of_others_nothing() {
+    fn long_tasks_are_kept_whole_and_others_not_at_all() {
         let mut kept = kept(LONG);
         let task = |from: u64, until: u64| (from..until).map(|time| busy(time, Some(1)));
-        // As long as the bound, and then longer, both in pieces.
+        // A task exactly as long as the limit, and then a longer one. Both come in pieces.
         kept.add(samples((0..10).map(idle).chain(task(10, 13))), at(END))
             .unwrap();
         kept.add(samples(task(13, 15).chain([idle(15), idle(16)])), at(END))
@@ -814,13 +835,13 @@ mod tests {
         kept.add(samples(task(20, 24)), at(END)).unwrap();
         kept.add(samples(task(24, 26).chain([idle(26), idle(27)])), at(END))
             .unwrap();
-        // Longer only if it is asked how long the event loop was busy at the most.
+        // This task is longer than the limit only if the event loop was busy until the next idle sample.
         kept.add(
             samples([busy(30, None), busy(34, None), idle(36), idle(37)]),
             at(END),
         )
         .unwrap();
-        // Goes on when the recording ends, one for long enough.
+        // These tasks are still running when the recording ends. One of them is long enough.
         kept.add(samples(task(40, 47)), at(END)).unwrap();
         let mut short = kept_of(LONG, samples(task(40, 44)));
         assert_eq!(short.samples(), 4, "it may become long");

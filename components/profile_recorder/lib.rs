@@ -5,13 +5,13 @@
 //! Recordings: samples of the event loops of a browser, in all of its processes, as one
 //! [`profile_formats::Recording`].
 //!
-//! A [`Recorder`] is the browser process' side. It asks the sampling threads of this process and, with
-//! [`Recorder::listen`], of the content processes to sample their event loops, and keeps what they
-//! report. Content processes call [`report_to_browser`].
+//! A [`Recorder`] is the browser process' side. It has the sampling threads of this process and, after
+//! [`Recorder::listen`], of the content processes sample their event loops, and keeps what they report.
+//! Content processes call [`report_to_browser`].
 
 #![deny(unsafe_code)]
 
-// Built anew in every checkout: see the generated .cargo/config.toml.
+// Reading the variable makes Cargo rebuild the crate in every checkout: see the generated .cargo/config.toml.
 const _: Option<&str> = option_env!("STROBE_CHECKOUT");
 
 mod connection;

@@ -14,13 +14,14 @@ use serde::{Serialize, Serializer};
 /// What a recording is started with.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// Between two samples of an event loop. It is rounded down to a multiple of the base interval, as
-    /// that of a page's session is.
+    /// The time between two samples of an event loop. It is rounded down to a multiple of the base interval,
+    /// as for the sessions of pages.
     pub interval: Duration,
+    /// The event loops to record.
     pub event_loops: EventLoops,
-    /// Of each event loop: with so many samples it takes no more.
+    /// An event loop takes no more samples when it has this many. `None` for no limit.
     pub max_samples: Option<NonZeroU64>,
-    /// Samples that are older than the newest by more than this are forgotten.
+    /// If set, samples that are older than the newest one by more than this are dropped.
     pub keep_last: Option<Duration>,
     /// If set, only stretches in which an event loop was busy for longer than this are kept.
     pub long_tasks: Option<Duration>,
@@ -29,28 +30,29 @@ pub struct Options {
 /// Which event loops are recorded.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum EventLoops {
-    /// All, with those that begin while the recording goes on.
+    /// All of them, including those that begin during the recording.
     All,
-    /// Those of documents, not workers; with those that begin while the recording goes on.
+    /// Those of documents, not workers, including those that begin during the recording.
     Main,
-    /// These.
+    /// Chosen ones.
     These {
+        /// The event loops that were chosen.
         ids: Vec<EventLoopId>,
-        /// Whether those that begin while the recording goes on are recorded as well.
+        /// Whether event loops that begin during the recording are recorded as well.
         new_ones: bool,
     },
 }
 
-/// An event loop of the browser. It is written `PID.GROUP`.
+/// An event loop of the browser. Its text is `PID.NUMBER`.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct EventLoopId {
-    /// The process' id.
+    /// The process id.
     pub process: u32,
-    /// The event loop's number among all that the process has had.
+    /// The number of the event loop among all that the process has had.
     pub group: u64,
 }
 
-/// A text that is no [`EventLoopId`].
+/// The error for a text that is not an [`EventLoopId`].
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct NotAnEventLoopId(String);
 
@@ -71,7 +73,7 @@ impl FromStr for EventLoopId {
             })
         });
         numbers
-            // Only what we would write, so that no event loop has two names.
+            // Only the text that we would write, so that no event loop has two names.
             .filter(|id| id.to_string() == text)
             .ok_or_else(|| NotAnEventLoopId(text.to_owned()))
     }
@@ -87,7 +89,7 @@ impl fmt::Display for NotAnEventLoopId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             formatter,
-            "'{}' is not an event loop's id: PROCESS.NUMBER",
+            "'{}' is not the id of an event loop (PROCESS.NUMBER)",
             self.0
         )
     }

@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The browser's side: asks its processes, and keeps what they report.
+//! The browser's side: sends requests to the browser's processes, and keeps what they report.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -27,21 +27,21 @@ use crate::{
     Status, connection,
 };
 
-/// A process that does not say how it is within this time is shown as it was.
+/// A process that does not report its status in this time is shown as it was before.
 const STATUS_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// What a process has not reported within this time after the end of the recording is lost.
+/// Samples that a process has not reported in this time after the end of the recording are lost.
 const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Of a recording so many failures are kept, and so much of the text of each, in characters: content
-/// processes report them.
+/// How many failures of a recording are kept, and how many characters of the text of each. They need a limit
+/// because content processes report them.
 const MAX_FAILURES: usize = 1_000;
 const MAX_FAILURE_TEXT: usize = 500;
 
-/// The pause after a connection that could not be accepted, as when there are no descriptors left.
+/// The pause after a connection could not be accepted, for example because there are no descriptors left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// So many connections that were refused are told: anybody on this machine can try.
+/// How many refused connections are logged. There is a limit because anybody on this machine can try.
 const MAX_REFUSALS_TOLD: usize = 100;
 
 /// Records the event loops of this browser.
@@ -49,21 +49,22 @@ const MAX_REFUSALS_TOLD: usize = 100;
 pub struct Recorder(Arc<Shared>);
 
 struct Shared {
-    /// Held while a recording is started or stopped, so that processes are asked for both in this order.
+    /// Held while a recording is started or stopped, so that processes get these requests in the right order.
     orders: Mutex<()>,
     state: Mutex<State>,
-    /// A process has answered, or has gone.
+    /// Notified when a process has answered or ended.
     answered: Condvar,
 }
 
 #[derive(Default)]
 struct State {
-    /// This one first.
+    /// This process is the first.
     processes: Vec<Process>,
     /// How many processes there have been.
     process_count: usize,
     recording: Option<UnderWay>,
-    /// Why event loops of the recording, or of the last one, are not recorded any more.
+    /// The event loops that are no longer recorded, with a sentence that says why. Of the present recording,
+    /// or of the last one.
     failures: BTreeMap<EventLoopId, String>,
     last_recording: u64,
     last_status: u64,
@@ -71,39 +72,42 @@ struct State {
 
 /// A process of the browser.
 struct Process {
-    /// Unlike process ids, never used again.
+    /// Unlike a process id, a number is never used again.
     number: usize,
     pid: u32,
     name: &'static str,
-    /// None if it has gone.
+    /// `None` if the process has ended.
     connection: Option<Connection>,
-    /// Its last answer of that kind.
+    /// The number of the last request for the status that it has answered.
     status: u64,
     event_loops: Vec<ReportedEventLoop>,
     /// The last recording that it has ended.
     stopped: Option<RecordingId>,
-    /// The present recording of it.
+    /// What is kept of the present recording, by the number of the event loop.
     kept: BTreeMap<u64, Kept>,
-    /// When it went, in milliseconds on the recording's clock, if it was while there was a recording.
+    /// When the process ended, in milliseconds since the recording began. Set only if that was during a
+    /// recording.
     ended: Option<f64>,
 }
 
 #[derive(Clone)]
 enum Connection {
-    /// This process. Reports are not made by whoever asks.
+    /// This process. A channel takes its reports, because the thread that sends a request must not handle
+    /// them.
     This(Sender<Report>),
+    /// A content process.
     Other(ConnectionSender<Request>),
 }
 
-/// A recording that goes on.
+/// A recording that is running.
 struct UnderWay {
     id: RecordingId,
     options: Options,
-    /// The true one.
+    /// The interval at which samples are really taken.
     interval: Duration,
-    /// The 0 of its clock.
+    /// The time 0 of the recording's clock.
     start: CrossProcessInstant,
-    /// The same, in milliseconds since the Unix epoch.
+    /// The same, in milliseconds since the Unix epoch. `None` if the system's clock is before that.
     time_origin: Option<f64>,
     stopping: bool,
 }
@@ -111,17 +115,18 @@ struct UnderWay {
 /// Why no recording was started.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum StartError {
-    /// One goes on: there is one at a time.
+    /// A recording is running already. There can be only one.
     Recording,
+    /// A chosen event loop does not exist.
     NoSuchEventLoop(EventLoopId),
-    /// No event loop was chosen, and none of those to come.
+    /// No event loop was chosen, and later ones are not to be recorded.
     NothingToRecord,
 }
 
 impl fmt::Display for StartError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Recording => formatter.write_str("a recording is going on already"),
+            Self::Recording => formatter.write_str("a recording is running already"),
             Self::NoSuchEventLoop(id) => write!(formatter, "there is no event loop {id}"),
             Self::NothingToRecord => formatter.write_str("no event loop is to be recorded"),
         }
@@ -130,13 +135,13 @@ impl fmt::Display for StartError {
 
 impl std::error::Error for StartError {}
 
-/// There is no recording to stop.
+/// The error of stopping a recording when there is none.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct NotRecording;
 
 impl fmt::Display for NotRecording {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("no recording is going on")
+        formatter.write_str("no recording is running")
     }
 }
 
@@ -149,7 +154,7 @@ impl Default for Recorder {
 }
 
 impl Recorder {
-    /// Of this process. There is one recorder in a process.
+    /// The recorder of this process. There must be only one.
     pub fn new() -> Self {
         let (sender, reports) = crossbeam_channel::unbounded();
         let shared = Arc::new(Shared {
@@ -165,8 +170,12 @@ impl Recorder {
         Self(shared)
     }
 
-    /// Lets the content processes of this browser connect from now on: see
-    /// [`crate::report_to_browser`]. They get this process' preferences of the profiler.
+    /// Accepts the content processes of this browser from now on: see [`crate::report_to_browser`]. They take
+    /// over this process' preferences of the profiler.
+    ///
+    /// # Errors
+    ///
+    /// If the socket cannot be made.
     pub fn listen(&self) -> io::Result<()> {
         let listener = connection::listen()?;
         let shared = Arc::downgrade(&self.0);
@@ -198,12 +207,12 @@ impl Recorder {
         Ok(())
     }
 
-    /// The browser ends: from now on no process takes samples, which would delay its end.
+    /// The browser is closing: no process takes samples any more, because that would delay the end.
     pub fn end_sampling(&self) {
         self.0.ask_all(|_| Request::EndSampling);
     }
 
-    /// The processes, their event loops and the sessions of web pages. Content processes are asked; it may
+    /// The processes, their event loops and the sessions of web pages. Asks the content processes, so it may
     /// take a moment.
     pub fn status(&self) -> Status {
         let shared = &*self.0;
@@ -219,6 +228,11 @@ impl Recorder {
         }
     }
 
+    /// Starts a recording.
+    ///
+    /// # Errors
+    ///
+    /// A [`StartError`] says why no recording was started.
     pub fn start(&self, options: Options) -> Result<(), StartError> {
         if let EventLoops::These { ids, new_ones } = &options.event_loops {
             self.check(ids, *new_ones)?;
@@ -241,7 +255,7 @@ impl Recorder {
                 stopping: false,
             };
             state.failures.clear();
-            // Processes that connect from now on are asked when they do.
+            // Processes that connect later get the request when they connect.
             let requests = state.requests(recording.request());
             state.recording = Some(recording);
             requests
@@ -265,7 +279,7 @@ impl Recorder {
         }
     }
 
-    /// How the recording goes; none if there is none.
+    /// How the recording is going; `None` if there is none.
     pub fn progress(&self) -> Option<Progress> {
         let state = self.0.lock();
         let recording = state.recording.as_ref().filter(|one| !one.stopping)?;
@@ -291,13 +305,17 @@ impl Recorder {
         Some(progress)
     }
 
-    /// Of which event loops the recording, or the last one if there is none, has not all, because they
-    /// could not be sampled or not to its end: a sentence for each, which says why.
+    /// The event loops that the recording has only in part, or not at all, because they could not be sampled:
+    /// a sentence for each, with the reason. Of the last recording if none is running.
     pub fn failures(&self) -> Vec<String> {
         self.0.lock().failures.values().cloned().collect()
     }
 
-    /// Ends the recording and gives it. Event loops run on meanwhile.
+    /// Ends the recording and returns it. Event loops keep running meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// [`NotRecording`] if there is no recording, or if another thread is ending it.
     pub fn stop(&self) -> Result<Recording, NotRecording> {
         let shared = &*self.0;
         let _in_order = shared.in_order();
@@ -315,7 +333,7 @@ impl Recorder {
         for process in &state.processes {
             if process.connection.is_some() && process.stopped != Some(id) {
                 warn!(
-                    "Process {} has not said that its recording ended; what it has not reported is lost",
+                    "Process {} has not confirmed the end of its recording; samples that it has not reported are lost",
                     process.pid
                 );
             }
@@ -347,7 +365,7 @@ impl UnderWay {
         }
     }
 
-    /// What processes are asked that are there when it begins.
+    /// The requests that start the recording, for the processes that exist at its beginning.
     fn request(&self) -> impl Fn(&Process) -> Request + use<> {
         let (id, interval, event_loops) =
             (self.id, self.interval, self.options.event_loops.clone());
@@ -367,7 +385,7 @@ impl UnderWay {
         }
     }
 
-    /// What a process is asked that comes later: all of its event loops are new.
+    /// The request for a process that connects later, whose event loops are all new.
     fn request_of_new_process(&self) -> Option<Request> {
         let event_loops = match self.options.event_loops {
             EventLoops::All | EventLoops::These { new_ones: true, .. } => Selection::All,
@@ -466,7 +484,7 @@ impl Connection {
         match self {
             Self::This(reports) => js_profiler::serve(request, reports),
             Self::Other(requests) => {
-                // An error means that the process has gone, as its thread here will find.
+                // An error means that the process has ended. The thread that reads its reports notices that.
                 let _ = requests.send(&request);
             },
         }
@@ -474,14 +492,14 @@ impl Connection {
 }
 
 impl State {
-    /// What to ask the processes. This one comes last, since it does at once what it is asked.
+    /// The requests to the processes. This process is the last, because it does at once what it is asked.
     fn requests(&self, request: impl Fn(&Process) -> Request) -> Vec<(Connection, Request)> {
         let ask = |process: &Process| Some((process.connection.clone()?, request(process)));
         self.processes.iter().rev().filter_map(ask).collect()
     }
 }
 
-/// Not under the lock of the state, which reports take.
+/// Must not be called under the lock of the state, because the threads that handle reports take it.
 fn ask(requests: Vec<(Connection, Request)>) {
     for (connection, request) in requests {
         connection.ask(request);
@@ -508,7 +526,7 @@ impl Shared {
             kept: BTreeMap::new(),
             ended: None,
         });
-        // Under the lock, so that it comes before an order to stop.
+        // Done under the lock, so that this request comes before a request to stop.
         let recording = state.recording.as_ref().filter(|one| !one.stopping);
         if let Some(request) = recording.and_then(UnderWay::request_of_new_process) {
             connection.ask(request);
@@ -525,7 +543,7 @@ impl Shared {
         ask(requests);
     }
 
-    /// Waits until all processes that have not gone have answered, but not for longer than that.
+    /// Waits until all connected processes have answered, for `timeout` at most.
     fn wait(
         &self,
         timeout: Duration,
@@ -548,7 +566,7 @@ impl Shared {
         }
     }
 
-    /// Takes a report of a process. Breaks if nothing more is taken of it.
+    /// Handles a report of a process. Breaks if nothing more is accepted from the process.
     fn take(&self, number: usize, report: Report) -> ControlFlow<()> {
         let mut state = self.lock();
         let state = &mut *state;
@@ -564,7 +582,7 @@ impl Shared {
                 let result = process.take_chunk(recording, *chunk);
                 if let Err(nonsense) = result {
                     warn!(
-                        "Process {} reports {nonsense}. Nothing more is taken from it.",
+                        "Process {} reports {nonsense}. Nothing more is accepted from it.",
                         process.pid
                     );
                     return ControlFlow::Break(());
@@ -608,7 +626,7 @@ impl Shared {
         ControlFlow::Continue(())
     }
 
-    /// The process has gone, or is as good as gone.
+    /// Notes that a process has ended, or that nothing more is accepted from it.
     fn lose(&self, number: usize) {
         let mut state = self.lock();
         let state = &mut *state;
@@ -646,7 +664,7 @@ impl Process {
                 recording: recording.id,
                 group,
             };
-            // Not on this thread, which has the lock that others wait for.
+            // Not on this thread, which holds the lock that others wait for.
             spawn("ProfileRequest", move || connection.ask(request));
         }
         Ok(())
@@ -655,14 +673,14 @@ impl Process {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        // Content processes find out by themselves.
+        // Content processes notice by themselves that the recorder is gone.
         if self.lock().recording.is_some() {
             js_profiler::end_recording();
         }
     }
 }
 
-/// Takes the reports of a process until it has gone, or the recorder has.
+/// Handles the reports of a process until the process has ended or the recorder is gone.
 fn follow(shared: &Weak<Shared>, number: usize, mut next: impl FnMut() -> Option<Report>) {
     while let Some(report) = next() {
         let Some(shared) = shared.upgrade() else {
@@ -677,10 +695,10 @@ fn follow(shared: &Weak<Shared>, number: usize, mut next: impl FnMut() -> Option
     }
 }
 
-/// Takes in a process that has connected, and takes its reports until it has gone.
+/// Adds a process that has connected, and handles its reports until it has ended.
 fn take_in(shared: &Weak<Shared>, accepted: &Accepted) {
     let connection = Connection::Other(accepted.requests.clone());
-    // Until it has these it begins nothing.
+    // The process begins nothing until it has these.
     connection.ask(Request::SetPreferences(preferences::all()));
     let number = match shared.upgrade() {
         Some(shared) => shared.add_process(accepted.pid, "Web content", connection),
@@ -691,7 +709,7 @@ fn take_in(shared: &Weak<Shared>, accepted: &Accepted) {
         Err(ReceiveError::Gone) => None,
         Err(ReceiveError::Failed(error)) => {
             warn!(
-                "Process {} reports what cannot be read: {error}. Nothing more is taken from it.",
+                "Process {} has sent a report that cannot be read: {error}. Nothing more is accepted from it.",
                 accepted.pid
             );
             None
@@ -699,9 +717,9 @@ fn take_in(shared: &Weak<Shared>, accepted: &Accepted) {
     });
 }
 
-/// Runs on a thread of its own, which nobody waits for.
+/// Runs `run` on a new thread, which nobody waits for.
 fn spawn(name: &str, run: impl FnOnce() + Send + 'static) {
     if let Err(error) = thread::Builder::new().name(name.to_owned()).spawn(run) {
-        warn!("There is no thread for {name}: {error}");
+        warn!("The thread {name} cannot be started: {error}");
     }
 }

@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! What there is to record, and how a recording goes.
+//! What there is to record, and how a recording is going.
 
 use std::time::Duration;
 
@@ -13,58 +13,77 @@ use crate::EventLoopId;
 /// The browser's processes and their event loops.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Status {
+    /// The browser process first, then the content processes in the order in which they connected.
     pub processes: Vec<ProcessStatus>,
 }
 
+/// A process of the browser.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProcessStatus {
+    /// The process id.
     pub pid: u32,
+    /// A name for people.
     pub name: String,
-    /// Whether it has ended.
+    /// Whether the process has ended. It is still listed because a recording has samples of it.
     pub gone: bool,
+    /// Its event loops, as far as it has reported them.
     pub event_loops: Vec<EventLoopStatus>,
 }
 
+/// An event loop of the browser.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EventLoopStatus {
+    /// Its id, which [`crate::EventLoops::These`] takes.
     pub id: EventLoopId,
+    /// A name for people. Several event loops may have the same.
     pub name: String,
+    /// What it is for.
     pub kind: EventLoopKind,
-    /// Why its stacks cannot be recorded, in one sentence, if so: then what it does is recorded alone.
+    /// The reason, in one sentence, why its stacks cannot be recorded. `None` if they can. A recording
+    /// without stacks has only what the event loop is doing.
     pub without_stacks: Option<String>,
-    /// Those of web pages.
+    /// The sessions that pages have started and not yet stopped.
     pub sessions: Vec<SessionStatus>,
-    /// What the process' profiler has allocated for it, in bytes.
+    /// The memory that the process' profiler has allocated for it, in bytes.
     pub memory: u64,
 }
 
 /// A session of a web page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SessionStatus {
+    /// The sample interval.
     pub interval: Duration,
+    /// Samples that were taken.
     pub taken: u64,
+    /// Ticks that passed without a sample.
     pub missed: u64,
+    /// Samples whose stack could not be walked.
     pub unwalkable: u64,
+    /// Samples whose stack was truncated at the root end.
     pub truncated: u64,
-    /// The URL of its document, or of its worker's script.
+    /// The URL of its document or of its worker's script; empty if not known.
     pub realm: String,
 }
 
-/// A recording that goes on.
+/// A recording that is running.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
+    /// The time since the recording began.
     pub elapsed: Duration,
-    /// The true one: see [`crate::Options::interval`].
+    /// The interval at which samples are really taken: see [`crate::Options::interval`].
     pub interval: Duration,
-    /// Kept so far.
+    /// Samples that are kept so far.
     pub samples: u64,
     /// Ticks without a sample.
     pub missed: u64,
+    /// Samples whose stack could not be walked.
     pub unwalkable: u64,
     /// How many event loops are or were recorded.
     pub event_loops: usize,
-    /// What the recording takes in this process, in bytes.
+    /// The memory that the recording uses in this process, in bytes.
     pub memory: u64,
+    /// As in [`crate::Options::keep_last`].
     pub keep_last: Option<Duration>,
+    /// As in [`crate::Options::long_tasks`].
     pub long_tasks: Option<Duration>,
 }

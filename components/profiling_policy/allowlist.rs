@@ -5,10 +5,10 @@
 use profiling_policy_traits::{Allowlist, Declaration};
 use servo_url::{ImmutableOrigin, ServoUrl};
 
-/// <https://w3c.github.io/webappsec-permissions-policy/#matches>
+/// Whether an allowlist matches an origin: <https://w3c.github.io/webappsec-permissions-policy/#matches>
 ///
-/// An opaque origin is matched by `*` alone. It is same origin with itself, so that 'self' would match
-/// it, but a sandboxed document counts as cross-origin.
+/// Only `*` matches an opaque origin. Such an origin is same origin with itself, so 'self' would match it,
+/// but a sandboxed document counts as cross-origin.
 pub(crate) fn matches(allowlist: &Allowlist, origin: &ImmutableOrigin) -> bool {
     match allowlist {
         Allowlist::EveryOrigin => true,
@@ -16,9 +16,9 @@ pub(crate) fn matches(allowlist: &Allowlist, origin: &ImmutableOrigin) -> bool {
     }
 }
 
-/// What a header with this list declares. A list without any origin, such as `()` and `'none'`, is a
-/// denial. So is one whose elements could not be read: the specifications leave them out, and what is
-/// left is the same empty list.
+/// What a header with this list declares. A list without any origin, such as `()` or `'none'`, is a denial.
+/// So is a list whose elements cannot be read: the specifications leave these out, and what remains is the
+/// same empty list.
 pub(crate) fn declaration(allowlist: Allowlist) -> Declaration {
     match allowlist {
         Allowlist::Origins(origins) if origins.is_empty() => Declaration::Disabled,
@@ -26,7 +26,7 @@ pub(crate) fn declaration(allowlist: Allowlist) -> Declaration {
     }
 }
 
-/// The origins that both match.
+/// The origins that both lists match.
 pub(crate) fn intersection(first: Allowlist, second: &Allowlist) -> Allowlist {
     match first {
         Allowlist::EveryOrigin => second.clone(),
@@ -37,14 +37,13 @@ pub(crate) fn intersection(first: Allowlist, second: &Allowlist) -> Allowlist {
     }
 }
 
-/// The steps which the two allowlist headers share for an element that is not a keyword:
+/// The steps that the two allowlist headers share for an element that is not a keyword:
 ///
 /// > let *result* be the result of executing the URL parser on *element*. If *result* is not
 /// > failure: Let *target* be the origin of *result*. If *target* is not an opaque origin, append
 /// > *target* to *allowlist*.
 ///
-/// A wildcard such as `https://*.example.com` is a URL whose origin is no document's: it matches
-/// nothing.
+/// A wildcard such as `https://*.example.com` is a URL whose origin no document has, so it matches nothing.
 pub(crate) fn origin_of(element: &str) -> Option<ImmutableOrigin> {
     Some(ServoUrl::parse(element).ok()?.origin()).filter(ImmutableOrigin::is_tuple)
 }
@@ -79,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_tuple_origin_is_left_out() {
+    fn elements_without_a_tuple_origin_are_left_out() {
         for element in ["", "example.com", "'none'", "data:text/html,x", "file:///x"] {
             assert_eq!(origin_of(element), None, "{element}");
         }

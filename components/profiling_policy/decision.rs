@@ -11,22 +11,24 @@ use servo_url::ImmutableOrigin;
 
 use crate::allowlist::matches;
 
-/// What may or may not profile.
+/// The kinds of environments that a decision is made for.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Environment {
+    /// A document.
     Document,
-    /// A worker whose script came with a response of its own. Permissions Policy is for documents, so
-    /// that only Document Policy can allow it.
+    /// A worker whose script came with a response of its own. Permissions Policy is for documents, so only
+    /// Document Policy can allow a worker to profile.
     Worker,
 }
 
-/// The default allowlist of `js-profiling` is 'none', so without a declaration nobody profiles. Any
-/// header of the environment's own may enable it; a denial overrules them all.
+/// Whether an environment may profile, and when the engine is made ready for it; `None` if it may not. The
+/// default allowlist of `js-profiling` is 'none', so without a declaration nobody may profile. Each of the
+/// environment's own headers can enable profiling; a denial in any of them overrules the others.
 ///
-/// Document Policy is a document's own affair: for one that it enables, a list of an embedder that
-/// does not mention the document denies nothing. The document sees its own code only, so that the
-/// embedder has nothing to protect, and a denial in so many words still counts. The two allowlist
-/// headers need every embedder's consent.
+/// Document Policy is a document's own decision. If it enables the document, an embedder's list that leaves
+/// the document out denies nothing: the document sees only its own code, so the embedder has nothing to
+/// protect. An explicit denial of the embedder still counts. The two allowlist headers need the consent of
+/// every embedder.
 pub(crate) fn decide(
     headers: &[Declared],
     embedders: &[Embedder],
@@ -49,8 +51,8 @@ pub(crate) fn decide(
     })
 }
 
-/// The headers of an environment of `origin` by which it may not profile, whatever the others say: a
-/// denial, or a list that it is not on.
+/// The headers of an environment of `origin` that forbid it to profile, whatever the others say: denials, and
+/// lists that `origin` is not on.
 pub(crate) fn own_denials<'a>(
     headers: &'a [Declared],
     origin: &ImmutableOrigin,
@@ -60,7 +62,7 @@ pub(crate) fn own_denials<'a>(
         .filter(move |header| denies(header) || omits(header, origin))
 }
 
-/// The declarations by which nobody in the frames of `embedders` may profile.
+/// The declarations that forbid everybody in the frames of `embedders` to profile.
 pub(crate) fn denials(embedders: &[Embedder]) -> impl Iterator<Item = (&Declared, &Embedder)> {
     embedders.iter().flat_map(|embedder| {
         let declared = embedder.headers.iter().chain(&embedder.allow);
@@ -70,11 +72,11 @@ pub(crate) fn denials(embedders: &[Embedder]) -> impl Iterator<Item = (&Declared
     })
 }
 
-/// The lists of the embedders that a document of `origin` is not on. By them it may not profile unless
-/// its own Document Policy enables it.
+/// The lists of the embedders that `origin` is not on. They forbid a document of this origin to profile,
+/// unless its own Document Policy enables it.
 ///
-/// An `allow` attribute is none of them: it is for the document in its element alone, and
-/// [`inherited_policy`] asks for it.
+/// `allow` attributes are not included. Such an attribute is only for the document in its element, and
+/// [`inherited_policy`] checks it.
 pub(crate) fn omissions<'a>(
     embedders: &'a [Embedder],
     origin: &ImmutableOrigin,
@@ -95,9 +97,8 @@ fn omits(declared: &Declared, origin: &ImmutableOrigin) -> bool {
     matches!(&declared.declaration, Declaration::For(allowlist) if !matches(allowlist, origin))
 }
 
+/// Whether `js-profiling` is enabled in a document for its own origin:
 /// <https://w3c.github.io/webappsec-permissions-policy/#algo-is-feature-enabled>
-///
-/// Whether `js-profiling` is enabled in a document for its own origin.
 fn is_feature_enabled(
     headers: &[Declared],
     embedders: &[Embedder],
@@ -107,7 +108,7 @@ fn is_feature_enabled(
     inherited_policy(embedders, origin) && is_declared_for(headers, origin)
 }
 
-/// The steps of "Is feature enabled in document for origin?" that follow the inherited policy.
+/// The steps of "Is feature enabled in document for origin?" after the one about the inherited policy.
 pub(crate) fn is_declared_for(headers: &[Declared], origin: &ImmutableOrigin) -> bool {
     // Step 3. If feature is present in policy's declared policy: if the allowlist for feature in
     // policy's declared policy matches origin, then return "Enabled". Otherwise return "Disabled".
@@ -126,10 +127,12 @@ pub(crate) fn is_declared_for(headers: &[Declared], origin: &ImmutableOrigin) ->
         .is_some_and(|first| first && allowlists.all(|matches| matches))
 }
 
+/// Whether the inherited policy of a document is "Enabled":
 /// <https://w3c.github.io/webappsec-permissions-policy/#algo-define-inherited-policy-in-container>
 ///
-/// Steps 2 and 3 both ask for the inherited policy of the container's document, which runs these steps
-/// again. Going outwards once asks all of it: twice per document would take 2ⁿ steps in n frames.
+/// Steps 2 and 3 both ask for the inherited policy of the container's document, which runs these steps again.
+/// One loop from the inside outwards asks for everything; asking twice per document would take 2ⁿ steps in n
+/// frames.
 fn inherited_policy(embedders: &[Embedder], origin: &ImmutableOrigin) -> bool {
     let mut origin = origin;
     // Step 1. If container is null, return "Enabled".

@@ -2,14 +2,14 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! <https://wicg.github.io/document-policy/#algo-parse-document-policy>
+//! The header `Document-Policy`: <https://wicg.github.io/document-policy/#algo-parse-document-policy>
 
 use profiling_policy_traits::{Declaration, ProfilingMode};
 use sfv::{BareItem, Dictionary, Item, ListEntry, Parser};
 
 use crate::JS_PROFILING;
 
-/// The enum configuration point. Any value enables, and wins over the boolean one.
+/// The enum configuration point. Any value enables profiling, and takes precedence over the boolean one.
 const JS_PROFILING_MODE: &str = "js-profiling-mode";
 
 /// What `Document-Policy: value` says.
@@ -17,7 +17,7 @@ pub(crate) fn declaration(value: &[u8]) -> Declaration {
     parse(value).unwrap_or_else(Declaration::Malformed)
 }
 
-/// "Parse document policy", for our two configuration points. To fail is to void the header.
+/// "Parse document policy", for our two configuration points. A failure voids the header.
 fn parse(policy_string: &[u8]) -> Result<Declaration, String> {
     // Step 3. Let dict be the result of parsing policyString as a dictionary.
     // Step 4. If parsing fails, then fail.
@@ -48,7 +48,7 @@ fn parse(policy_string: &[u8]) -> Result<Declaration, String> {
 
     Ok(match (mode, boolean) {
         (Some(mode), _) => Declaration::Enabled(mode),
-        // The boolean is older than the modes and means what eager means.
+        // The boolean configuration point is older than the modes, and means "eager".
         (None, Some(true)) => Declaration::Enabled(ProfilingMode::Eager),
         (None, Some(false)) => Declaration::Disabled,
         (None, None) => Declaration::Absent,
@@ -81,7 +81,7 @@ mod tests {
                 "js-profiling-mode=lazy;report-to=x",
                 Declaration::Enabled(Lazy),
             ),
-            // The mode wins.
+            // The mode takes precedence.
             (
                 "js-profiling, js-profiling-mode=lazy",
                 Declaration::Enabled(Lazy),
@@ -94,10 +94,10 @@ mod tests {
                 "js-profiling=?0, js-profiling-mode=lazy",
                 Declaration::Enabled(Lazy),
             ),
-            // RFC 9651, 4.2.2: of two members of one name the last counts.
+            // RFC 9651, 4.2.2: the last of two members with the same name counts.
             ("js-profiling=?0, js-profiling", Declaration::Enabled(Eager)),
             ("js-profiling=1, js-profiling", Declaration::Enabled(Eager)),
-            // Unknown members are ignored, with whatever value.
+            // Unknown members are ignored, whatever their values.
             ("", Declaration::Absent),
             ("sync-xhr=?0", Declaration::Absent),
             ("js-profiling-x", Declaration::Absent),

@@ -2,9 +2,10 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The header that Permissions-Policy replaced, and the `allow` attribute of iframe elements, which
-//! kept its grammar: `js-profiling 'self' https://a.example; camera 'none'`.
-//! <https://www.w3.org/TR/2019/WD-feature-policy-1-20190416/#algo-parse-header>
+//! The header that Permissions-Policy has replaced, and the `allow` attribute of iframe elements, which kept
+//! the grammar: `js-profiling 'self' https://a.example; camera 'none'`.
+//!
+//! <https://www.w3.org/TR/2019/WD-feature-policy-1-20190416/#algo-parse-header>,
 //! <https://w3c.github.io/webappsec-permissions-policy/#iframe-allow-attribute>
 
 use profiling_policy_traits::{Allowlist, Declaration};
@@ -13,12 +14,12 @@ use servo_url::ImmutableOrigin;
 use crate::JS_PROFILING;
 use crate::allowlist::{self, intersection, origin_of};
 
-/// What `Feature-Policy: value` says, sent with a document of `origin`.
+/// What `Feature-Policy: value` declares for a document of `origin` that it was sent with.
 ///
-/// Commas separate policies, semicolons the declarations in one. Where a feature is declared more
-/// than once the draft has the first policy win, but in one policy the last declaration, and
-/// Chromium the first of all (<https://github.com/w3c/webappsec-permissions-policy/issues/148>).
-/// Here all must enable it, so that an explicit denial wins whoever reads it.
+/// Commas separate policies, and semicolons separate the declarations in a policy. If a feature is declared
+/// more than once, the draft lets the first policy win, but the last declaration within a policy; Chromium
+/// lets the first of all win (<https://github.com/w3c/webappsec-permissions-policy/issues/148>). Here all of
+/// them must enable the feature, so an explicit denial wins by any of these rules.
 pub(crate) fn declaration(value: &[u8], origin: &ImmutableOrigin) -> Declaration {
     let value = String::from_utf8_lossy(value);
     let declarations = value.split([',', ';']).filter_map(targets).map(|targets| {
@@ -28,12 +29,12 @@ pub(crate) fn declaration(value: &[u8], origin: &ImmutableOrigin) -> Declaration
     combined(declarations)
 }
 
-/// What the `allow` attribute of an element says to the document in it.
+/// What the `allow` attribute of an element declares for the document in the element.
 /// <https://w3c.github.io/webappsec-permissions-policy/#algo-process-policy-attributes>
 ///
-/// `container` is the origin of the element's document and `target` the element's declared origin.
-/// `js-profiling 'none'` is a denial. Any other list is not, even if no word of it can be read: such
-/// an attribute grants nothing, and leaves the document what its own header grants.
+/// `container` is the origin of the element's document, and `target` the element's declared origin.
+/// `js-profiling 'none'` is a denial. No other list is one, even if no word of it can be read: such an
+/// attribute grants nothing, and the document keeps what its own header grants.
 pub(crate) fn allow_declaration(
     value: &str,
     container: &ImmutableOrigin,
@@ -49,8 +50,8 @@ pub(crate) fn allow_declaration(
     combined(declarations)
 }
 
-/// What all of them enable. A denial among them is one of the whole; lists without a common origin
-/// are not.
+/// What all of the declarations enable. One denial makes the result a denial. Lists that have no origin in
+/// common do not.
 fn combined(declarations: impl Iterator<Item = Declaration>) -> Declaration {
     declarations
         .reduce(|all, declaration| match (all, declaration) {
@@ -62,7 +63,7 @@ fn combined(declarations: impl Iterator<Item = Declaration>) -> Declaration {
         .unwrap_or_default()
 }
 
-/// The target list of a declaration of ours.
+/// The target list of a declaration of `js-profiling`; `None` if it is for another feature.
 /// <https://w3c.github.io/webappsec-permissions-policy/#algo-parse-policy-directive>, step 2.
 fn targets(serialized_declaration: &str) -> Option<Vec<&str>> {
     // Step 2.1. Let tokens be the result of splitting serialized-declaration on ASCII whitespace.
@@ -95,7 +96,7 @@ fn allowlist(
     // for "'self'", let result be container origin; if target origin is given and element is an
     // ASCII case-insensitive match for "'src'", let result be target origin; otherwise, let result be
     // the result of executing the URL parser on element.
-    // 'none' is no URL and adds nothing.
+    // 'none' is not a URL and adds nothing.
     let origins = targetlist.iter().filter_map(|element| match target_origin {
         _ if element.eq_ignore_ascii_case("'self'") => Some(container_origin.clone()),
         Some(target_origin) if element.eq_ignore_ascii_case("'src'") => Some(target_origin.clone()),
@@ -113,7 +114,7 @@ mod tests {
         origin_of("https://example.com").unwrap()
     }
 
-    /// Whether a document of the origin is on the list; `None` if there is no list.
+    /// Whether an origin is on the list; `None` if there is no list.
     fn enables(declaration: &Declaration, origin: &ImmutableOrigin) -> Option<bool> {
         match declaration {
             Declaration::For(allowlist) => Some(matches(allowlist, origin)),
@@ -142,7 +143,7 @@ mod tests {
             ("camera 'none',, ;js-profiling 'self'", Some(true)),
             ("js-profiling 'none'", Some(false)),
             ("js-profiling https://a.example", Some(false)),
-            // 'src' belongs to the allow attribute; the others are Permissions-Policy's.
+            // 'src' belongs to the `allow` attribute; the other forms belong to Permissions-Policy.
             ("js-profiling 'src'", Some(false)),
             ("js-profiling self", Some(false)),
             ("js-profiling (self)", Some(false)),
@@ -159,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_declarations_both_must_enable() {
+    fn two_declarations_must_both_enable() {
         for separator in [';', ','] {
             for (first, second, expected) in [
                 ("'self'", "*", true),
@@ -193,7 +194,7 @@ mod tests {
     #[test]
     fn attributes() {
         let target = origin_of("https://inside.example").unwrap();
-        // To the element's own document, to the one that it declares, to a third.
+        // What it grants to the element's own document, to the document that it declares, and to a third.
         let cases = [
             ("js-profiling", Some([false, true, false])),
             ("js-profiling;", Some([false, true, false])),
@@ -212,7 +213,7 @@ mod tests {
                 "js-profiling *; js-profiling 'self'",
                 Some([true, false, false]),
             ),
-            // A comma separates nothing in an attribute: "js-profiling," is another name.
+            // A comma does not separate anything in an attribute: "js-profiling," is another name.
             ("js-profiling, camera", None),
             ("js-profiling camera", Some([false, false, false])),
             ("camera", None),

@@ -4,19 +4,18 @@
 
 //! May this document or worker profile itself?
 //!
-//! The answer comes from three response headers, each with its own specification and grammar:
+//! The answer depends on three response headers, each with its own specification and grammar:
 //! [`Document-Policy`](https://wicg.github.io/document-policy/),
-//! [`Permissions-Policy`](https://w3c.github.io/webappsec-permissions-policy/) and its
-//! predecessor [`Feature-Policy`](https://www.w3.org/TR/2019/WD-feature-policy-1-20190416/); for a
-//! document in a frame also from those of the documents around it and the `allow` attributes between
-//! them.
+//! [`Permissions-Policy`](https://w3c.github.io/webappsec-permissions-policy/) and its predecessor
+//! [`Feature-Policy`](https://www.w3.org/TR/2019/WD-feature-policy-1-20190416/). For a document in a frame it
+//! also depends on the headers of the documents around it and on the `allow` attributes between them.
 //!
-//! A policy is made in two steps, because the two ends of a navigation may be in different
-//! processes: [`for_frame`] where it begins, and [`for_document`] where the response is.
+//! A policy is made in two steps, because the two ends of a navigation may be in different processes:
+//! [`for_frame`] where the navigation begins, and [`for_document`] where the response arrives.
 
 #![deny(unsafe_code)]
 
-// Built anew in every checkout: see the generated .cargo/config.toml.
+// Reading the variable makes Cargo rebuild the crate in every checkout: see the generated .cargo/config.toml.
 const _: Option<&str> = option_env!("STROBE_CHECKOUT");
 
 mod allowlist;
@@ -38,9 +37,9 @@ const JS_PROFILING: &str = "js-profiling";
 
 /// The policy of a document of `origin`.
 ///
-/// `headers` are its response's, or `None` if the response has none of its own (`about:`, `blob:`,
-/// `data:`, `javascript:`): then those of `navigation` count, which is what the navigation brought
-/// along from the document that began it.
+/// `headers` are those of its response, or `None` if the response has none of its own (`about:`, `blob:`,
+/// `data:`, `javascript:`). Then the headers of `navigation` count: the navigation has brought them from the
+/// document that began it.
 pub fn for_document(
     headers: Option<&HeaderMap>,
     origin: &ImmutableOrigin,
@@ -51,7 +50,7 @@ pub fn for_document(
         Some(headers) => declared_headers(headers, origin),
         None => navigation.headers.clone(),
     };
-    // A document in a frame may have begun the navigation of the top-level one.
+    // A document in a frame may have begun this navigation of the top-level document.
     let embedders = match is_top_level {
         true => Vec::new(),
         false => navigation.embedders.clone(),
@@ -64,8 +63,8 @@ pub fn for_document(
     }
 }
 
-/// The policy of a worker of `origin` whose script came with `headers`. One whose script came from a
-/// `blob:` or `data:` URL has its creator's instead.
+/// The policy of a worker of `origin` whose script came with `headers`. A worker whose script came from a
+/// `blob:` or `data:` URL has the policy of its creator instead.
 pub fn for_worker(headers: &HeaderMap, origin: &ImmutableOrigin) -> ProfilingPolicy {
     let headers = declared_headers(headers, origin);
     let mode = decision::decide(&headers, &[], origin, Environment::Worker);
@@ -76,10 +75,11 @@ pub fn for_worker(headers: &HeaderMap, origin: &ImmutableOrigin) -> ProfilingPol
     }
 }
 
-/// What a navigation of a frame brings along: the headers of `initiator`, the document that began
-/// it, and the embedders of the frame, of which `parent` is the nearest.
+/// What a navigation of a frame brings along: the headers of `initiator`, the document that began it, and the
+/// embedders of the frame. `parent` is the policy of the nearest embedder.
 ///
-/// `allow` is the value of the element's attribute and the element's declared origin.
+/// `allow` is the value of the element's attribute, with the element's declared origin; `None` if there is no
+/// attribute.
 pub fn for_frame(
     initiator: &ProfilingPolicy,
     parent: &ProfilingPolicy,
@@ -101,12 +101,12 @@ pub fn for_frame(
             .into_iter()
             .chain(parent.embedders.iter().cloned())
             .collect(),
-        // Decided when the response is there.
+        // Decided when the response has arrived.
         mode: None,
     }
 }
 
-/// What the policy headers of a response to `origin` declare.
+/// What the policy headers of a response declare for a document or worker of `origin`.
 fn declared_headers(headers: &HeaderMap, origin: &ImmutableOrigin) -> Vec<Declared> {
     type Declare = fn(&[u8], &ImmutableOrigin) -> Declaration;
     let policies: [(&str, Declare); 3] = [

@@ -2,6 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
+//! The header `Permissions-Policy`:
 //! <https://w3c.github.io/webappsec-permissions-policy/#algo-process-response-policy>
 
 use std::slice;
@@ -13,7 +14,7 @@ use sfv::{BareItem, Dictionary, Item, ListEntry, Parser};
 use crate::JS_PROFILING;
 use crate::allowlist::{self, origin_of};
 
-/// What `Permissions-Policy: value` says, sent with a document of `origin`.
+/// What `Permissions-Policy: value` declares for a document of `origin` that it was sent with.
 pub(crate) fn declaration(value: &[u8], origin: &ImmutableOrigin) -> Declaration {
     match declared_allowlist(value, origin) {
         Ok(Some(allowlist)) => allowlist::declaration(allowlist),
@@ -78,7 +79,7 @@ mod tests {
         declaration(value.as_bytes(), &origin_of("https://example.com").unwrap())
     }
 
-    /// Whether a document of the origin that sends the header is on its list; `None` if it has none.
+    /// Whether an origin is on the list of the header; `None` if there is no list.
     fn enables(declaration: &Declaration, origin: &ImmutableOrigin) -> Option<bool> {
         match declaration {
             Declaration::For(allowlist) => Some(matches(allowlist, origin)),
@@ -107,7 +108,7 @@ mod tests {
             ("js-profiling=()", Some(false)),
             ("js-profiling=(\"https://a.example\")", Some(false)),
             ("js-profiling=\"https://a.example\"", Some(false)),
-            // Inside an inner list, what is no allowlist value is left out.
+            // Elements of an inner list that are not allowlist values are left out.
             ("js-profiling=(none)", Some(false)),
             (
                 "js-profiling=(\"self\" \"*\" SELF https://example.com 1 ?1)",
@@ -117,7 +118,7 @@ mod tests {
             ("", None),
             ("camera=(self)", None),
             ("js-profiling-x=(self)", None),
-            // RFC 9651, 4.2.2: of two members of one name the last counts.
+            // RFC 9651, 4.2.2: the last of two members with the same name counts.
             ("js-profiling=(), js-profiling=(self)", Some(true)),
             ("js-profiling=(self), js-profiling=()", Some(false)),
         ];

@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! What a developer is told of a refusal.
+//! What developers are told about a refusal.
 
 use std::fmt::Write;
 
@@ -11,17 +11,17 @@ use servo_url::ImmutableOrigin;
 
 use crate::decision::{Environment, denials, is_declared_for, omissions, own_denials};
 
-/// The header that allows every document or worker, if nothing forbids.
+/// The header that allows every document or worker to profile if nothing forbids it.
 const SUFFICES: &str = "Document-Policy: js-profiling";
 
-/// Longer URLs, origins and header values are cut in the message.
+/// How many characters of a URL, an origin or a header value are shown. The rest is cut.
 const SHOWN: usize = 200;
 
-/// As many declarations of embedding documents are told: frames may be nested to any depth.
+/// How many declarations of embedding documents are shown at most, because frames may be nested to any depth.
 const EMBEDDERS_TOLD: usize = 5;
 
-/// Why the environment at `url` may not profile: the headers that were seen, what forbids, and what
-/// to send. One line of text for the console, of at most 4,100 characters.
+/// Why the environment at `url` may not profile: the headers that were seen, what forbids it, and what to
+/// send. One line of text for the console, of at most 4,100 characters.
 pub fn refusal(
     policy: &ProfilingPolicy,
     origin: &ImmutableOrigin,
@@ -39,7 +39,7 @@ pub fn refusal(
             Declaration::Absent => "does not name js-profiling".to_owned(),
             Declaration::Malformed(reason) => format!("is ignored: {reason}"),
             _ if own_denials.contains(&header) => {
-                format!("forbids it to {}", ascii(origin))
+                format!("forbids it for {}", ascii(origin))
             },
             Declaration::For(_) if environment == Environment::Worker => {
                 "is for documents, not for workers".to_owned()
@@ -52,7 +52,8 @@ pub fn refusal(
         let _ = write!(message, "{} {said}. ", shown(header));
     }
     tell(&mut message, &denials, "forbids it", "So do");
-    // A list that leaves the document out counts only where a list of the document's own lets it in.
+    // An embedder's list that leaves the document out matters only if a list of the document's own includes
+    // it.
     if denials.is_empty()
         && environment == Environment::Document
         && is_declared_for(&policy.headers, origin)
@@ -67,13 +68,13 @@ pub fn refusal(
     }
     let first = match own_denials.is_empty() && denials.is_empty() {
         true => "",
-        false => "take away what forbids it and ",
+        false => "remove what forbids it and ",
     };
     let _ = write!(message, "To allow it, {first}send \"{SUFFICES}\" with it.");
     message
 }
 
-/// Adds what the declarations of embedding documents do. Of more than are told, the number is.
+/// Adds what the declarations of embedding documents do. If there are too many, the others are counted.
 fn tell(message: &mut String, declared: &[(&Declared, &Embedder)], does: &str, so_do: &str) {
     for (declared, embedder) in declared.iter().take(EMBEDDERS_TOLD) {
         let _ = write!(
@@ -89,7 +90,7 @@ fn tell(message: &mut String, declared: &[(&Declared, &Embedder)], does: &str, s
     }
 }
 
-/// A header as it is written; an attribute likewise.
+/// A header or an attribute, as it is written.
 fn shown(declared: &Declared) -> String {
     format!("\"{}: {}\"", declared.name, cut(&declared.value))
 }

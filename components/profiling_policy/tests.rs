@@ -11,10 +11,10 @@ use crate::allowlist::origin_of;
 const OWN: &str = "https://example.com";
 const OTHER: &str = "https://other.example";
 
-/// Header lines, names and values.
+/// Header lines, as names and values.
 type Lines<'a> = &'a [(&'a str, &'a str)];
 
-/// A document around another: its origin, its header lines and its element's `allow` attribute.
+/// A document around another one: its origin, its header lines and the `allow` attribute of its element.
 type Around<'a> = (&'a str, Lines<'a>, Option<&'a str>);
 
 fn headers(lines: Lines) -> HeaderMap {
@@ -34,7 +34,7 @@ fn top_level(lines: Lines) -> ProfilingPolicy {
     document_in(&[], OWN, lines)
 }
 
-/// A document of `origin` in a frame of the documents `around` it, the outermost first.
+/// A document of `origin` in a frame. `around` are the documents around it, the outermost first.
 fn document_in(around: &[Around], origin: &str, lines: Lines) -> ProfilingPolicy {
     let mut navigation = ProfilingPolicy::default();
     for (index, (parent_origin, parent_lines, allow)) in around.iter().enumerate() {
@@ -58,8 +58,8 @@ fn document_in(around: &[Around], origin: &str, lines: Lines) -> ProfilingPolicy
     )
 }
 
-/// Each header by itself, then every pair of two headers: a denial wins, a malformed or silent
-/// header counts as no header, and what is left must hold at least one grant.
+/// Each header by itself, then every pair of two headers. A denial wins, and a malformed or silent header
+/// counts as no header. What remains must have at least one grant.
 #[test]
 fn a_grant_is_needed_and_a_denial_wins() {
     #[derive(Clone, Copy, Debug, PartialEq)]
@@ -118,13 +118,13 @@ fn without_a_declaration_nobody_profiles() {
 }
 
 #[test]
-fn report_only_is_no_policy_header() {
+fn a_report_only_header_is_not_a_policy_header() {
     let lines = [("document-policy-report-only", "js-profiling")];
     assert_eq!(top_level(&lines), ProfilingPolicy::default());
 }
 
 #[test]
-fn the_mode_is_document_policys() {
+fn document_policy_determines_the_mode() {
     let lines = [
         ("feature-policy", "js-profiling *"),
         ("permissions-policy", "js-profiling=*"),
@@ -138,7 +138,7 @@ fn repeated_headers_combine() {
     let cases: [(&str, &str, &str, bool); 8] = [
         ("document-policy", "sync-xhr=?0", "js-profiling", true),
         ("document-policy", "js-profiling", "js-profiling=(", false),
-        // RFC 9651, 4.2.2: the last member of a name is the one that counts.
+        // RFC 9651, 4.2.2: the last of two members with the same name counts.
         ("document-policy", "js-profiling", "js-profiling=?0", false),
         (
             "permissions-policy",
@@ -173,7 +173,7 @@ fn repeated_headers_combine() {
 }
 
 #[test]
-fn the_headers_are_told() {
+fn the_headers_are_kept_for_the_refusal() {
     let policy = top_level(&[
         ("feature-policy", "camera *"),
         ("feature-policy", "js-profiling 'none'"),
@@ -197,7 +197,7 @@ fn the_headers_are_told() {
 }
 
 #[test]
-fn bytes_that_are_no_utf_8_are_survived() {
+fn bytes_that_are_not_utf_8_are_replaced() {
     for name in ["document-policy", "permissions-policy", "feature-policy"] {
         let mut headers = HeaderMap::new();
         let value = HeaderValue::from_bytes(b"js-profiling \xff\x80").unwrap();
@@ -297,7 +297,7 @@ fn a_frame_needs_every_document_around_it_and_its_own_header() {
 
 const DOCUMENT_POLICY: (&str, &str) = ("document-policy", "js-profiling-mode=lazy");
 
-/// What documents around a frame say without saying no: nothing, nothing that can be read, or that
+/// What documents around a frame may say without denying anything: nothing, nothing that can be read, or that
 /// somebody else may profile.
 const NO_DENIALS: [Lines; 14] = [
     &[],
@@ -318,7 +318,7 @@ const NO_DENIALS: [Lines; 14] = [
     &[("feature-policy", "js-profiling *")],
     &[("feature-policy", "js-profiling 'self'")],
     &[("feature-policy", "js-profiling 'none' https://a.example")],
-    // Together for nobody, but neither of them says so.
+    // Together they allow nobody, but neither of them denies it.
     &[(
         "feature-policy",
         "js-profiling 'self'; js-profiling https://a.example",
@@ -329,11 +329,11 @@ const NO_DENIALS: [Lines; 14] = [
     ],
 ];
 
-/// What says no to everybody.
+/// What denies profiling to everybody.
 const DENIALS: [Lines; 11] = [
     &[("document-policy", "js-profiling=?0")],
     &[("permissions-policy", "js-profiling=()")],
-    // What is no allowlist value is left out, and the list is as empty as "()".
+    // Elements that are not allowlist values are left out, and the list is then as empty as "()".
     &[("permissions-policy", "js-profiling=(none)")],
     &[("permissions-policy", "js-profiling=(self), js-profiling=()")],
     &[("feature-policy", "js-profiling 'none'")],
@@ -351,7 +351,7 @@ const DENIALS: [Lines; 11] = [
     ],
 ];
 
-/// Attributes that are no denial, whatever else they are.
+/// Attributes that are not denials.
 const OTHER_ATTRIBUTES: [Option<&str>; 6] = [
     None,
     Some(""),
@@ -398,7 +398,7 @@ fn a_frames_own_document_policy_is_enough_unless_somebody_says_no() {
     }
 }
 
-/// Each document around a frame has the same say, however far out it is.
+/// Every document around a frame can deny it, however far out it is.
 #[test]
 fn a_denial_counts_at_any_depth_and_an_omission_at_none() {
     let silent: Around = (OTHER, &[], None);
@@ -427,7 +427,8 @@ fn a_denial_counts_at_any_depth_and_an_omission_at_none() {
     }
 }
 
-/// What is enough for a Document-Policy is not for any other header, nor for none.
+/// A list that leaves a frame out does not matter if the frame has a Document-Policy. It does if the frame
+/// has another header, or none.
 #[test]
 fn a_list_that_leaves_a_frame_out_denies_it_without_a_document_policy() {
     let all = ("permissions-policy", "js-profiling=*");
@@ -456,7 +457,7 @@ fn a_list_that_leaves_a_frame_out_denies_it_without_a_document_policy() {
 }
 
 #[test]
-fn a_list_of_its_own_that_it_is_not_on_denies_a_document_anywhere() {
+fn a_document_is_denied_anywhere_by_its_own_list_without_it() {
     let own: [Lines; 2] = [
         &[
             DOCUMENT_POLICY,
@@ -474,9 +475,10 @@ fn a_list_of_its_own_that_it_is_not_on_denies_a_document_anywhere() {
     }
 }
 
-/// A document without headers of its own has its creator's, in the same frame or in one in it.
+/// A document without headers of its own has the headers of its creator, in the same frame or in a frame
+/// inside it.
 #[test]
-fn what_a_widget_makes_may_what_the_widget_may() {
+fn documents_made_by_a_widget_may_do_what_the_widget_may() {
     let own = origin_of(OWN).unwrap();
     let other = origin_of(OTHER).unwrap();
     let mode_inside = |lines: Lines, allow: Option<&str>, origin| {
@@ -495,7 +497,8 @@ fn what_a_widget_makes_may_what_the_widget_may() {
         assert!(mode_inside(denial, None, origin).is_none());
     }
 
-    // An embedder that fills a frame with its own text has its own headers there, not the widget's.
+    // If an embedder fills a frame with its own text, the frame has the embedder's headers and not the
+    // widget's.
     let outer = top_level(list);
     let frame = for_frame(&outer, &outer, &own, None);
     assert_eq!(for_document(None, &own, &frame, false).mode, None);
@@ -522,7 +525,7 @@ fn a_response_without_headers_has_its_creators() {
     let opaque = ImmutableOrigin::new_opaque();
     assert_eq!(for_document(None, &opaque, &creator, true), creator);
 
-    // 'self' is the creator's origin, which an opaque one is not.
+    // 'self' is the creator's origin. An opaque origin is a different one.
     let creator = top_level(&[("permissions-policy", "js-profiling=(self)")]);
     let own = origin_of(OWN).unwrap();
     assert!(for_document(None, &own, &creator, true).mode.is_some());
@@ -531,7 +534,7 @@ fn a_response_without_headers_has_its_creators() {
 
 #[test]
 fn a_top_level_document_is_in_no_frame() {
-    // A document in a frame that was forbidden navigates the top-level one.
+    // A document in a frame that is forbidden to profile navigates the top-level document.
     let own = origin_of(OWN).unwrap();
     let parent = top_level(&[("permissions-policy", "js-profiling=()")]);
     let framed = for_frame(&parent, &parent, &own, None);
@@ -605,8 +608,8 @@ fn a_refusal_says_what_was_seen_and_what_to_send() {
             top_level(&[("permissions-policy", "js-profiling=()")]),
             Environment::Document,
             "JS profiling is disabled for https://example.com/page: \
-             \"Permissions-Policy: js-profiling=()\" forbids it to https://example.com. \
-             To allow it, take away what forbids it and send \"Document-Policy: js-profiling\" with it.",
+             \"Permissions-Policy: js-profiling=()\" forbids it for https://example.com. \
+             To allow it, remove what forbids it and send \"Document-Policy: js-profiling\" with it.",
         ),
         (
             document_in(
@@ -625,7 +628,7 @@ fn a_refusal_says_what_was_seen_and_what_to_send() {
              https://other.example forbids it. \
              \"allow: js-profiling 'none'\" of the embedding document of \
              https://other.example forbids it. \
-             To allow it, take away what forbids it and send \"Document-Policy: js-profiling\" with it.",
+             To allow it, remove what forbids it and send \"Document-Policy: js-profiling\" with it.",
         ),
         (
             for_worker(&headers(&[("permissions-policy", "js-profiling=*")]), &own),
@@ -657,9 +660,9 @@ fn a_refusal_says_what_was_seen_and_what_to_send() {
              \"Document-Policy: js-profiling\" allows it, but the document's frame does not. \
              \"Permissions-Policy: js-profiling=()\" of the embedding document of \
              https://out.example forbids it. \
-             To allow it, take away what forbids it and send \"Document-Policy: js-profiling\" with it.",
+             To allow it, remove what forbids it and send \"Document-Policy: js-profiling\" with it.",
         ),
-        // A list around it is a cause where another header is to be enough ...
+        // An embedder's list is named as a cause if another header allows the document ...
         (
             document_in(
                 &[(
@@ -677,7 +680,7 @@ fn a_refusal_says_what_was_seen_and_what_to_send() {
              https://other.example does not list the document's origin. \
              To allow it, send \"Document-Policy: js-profiling\" with it.",
         ),
-        // ... and none where there is no such header.
+        // ... and not named if no header does.
         (
             document_in(
                 &[(
@@ -704,10 +707,10 @@ fn a_refusal_says_what_was_seen_and_what_to_send() {
             ),
             Environment::Document,
             "JS profiling is disabled for https://example.com/page: \
-             \"Feature-Policy: js-profiling 'none'\" forbids it to https://example.com. \
-             To allow it, take away what forbids it and send \"Document-Policy: js-profiling\" with it.",
+             \"Feature-Policy: js-profiling 'none'\" forbids it for https://example.com. \
+             To allow it, remove what forbids it and send \"Document-Policy: js-profiling\" with it.",
         ),
-        // What forbids is a header of its own, and no frame is there to blame.
+        // One of its own headers forbids it, so no frame is blamed.
         (
             top_level(&[
                 ("document-policy", "js-profiling"),
@@ -716,8 +719,8 @@ fn a_refusal_says_what_was_seen_and_what_to_send() {
             Environment::Document,
             "JS profiling is disabled for https://example.com/page: \
              \"Document-Policy: js-profiling\" allows it. \
-             \"Permissions-Policy: js-profiling=()\" forbids it to https://example.com. \
-             To allow it, take away what forbids it and send \"Document-Policy: js-profiling\" with it.",
+             \"Permissions-Policy: js-profiling=()\" forbids it for https://example.com. \
+             To allow it, remove what forbids it and send \"Document-Policy: js-profiling\" with it.",
         ),
         (
             for_worker(
@@ -730,8 +733,8 @@ fn a_refusal_says_what_was_seen_and_what_to_send() {
             Environment::Worker,
             "JS profiling is disabled for https://example.com/page: \
              \"Document-Policy: js-profiling\" allows it. \
-             \"Permissions-Policy: js-profiling=()\" forbids it to https://example.com. \
-             To allow it, take away what forbids it and send \"Document-Policy: js-profiling\" with it.",
+             \"Permissions-Policy: js-profiling=()\" forbids it for https://example.com. \
+             To allow it, remove what forbids it and send \"Document-Policy: js-profiling\" with it.",
         ),
     ];
     for (policy, environment, message) in cases {
@@ -740,7 +743,7 @@ fn a_refusal_says_what_was_seen_and_what_to_send() {
     }
 }
 
-/// Of what is longer than any message. Miri reads a thousand times slower.
+/// The length of texts that are longer than any message. Miri is a thousand times slower.
 const LONG: usize = if cfg!(miri) { 500 } else { 10_000 };
 
 #[test]
@@ -761,7 +764,7 @@ fn a_long_header_is_cut_in_the_message() {
 #[test]
 fn a_refusal_is_a_line_of_bounded_length() {
     let long = "x".repeat(LONG);
-    // As long as what can stand in each place.
+    // As long as possible in each place.
     let far = |number| format!("https://{number}.{long}.example");
     let denying = [
         format!("js-profiling=?0, {long}"),
@@ -797,7 +800,7 @@ fn a_refusal_is_a_line_of_bounded_length() {
     let length = message.chars().count();
     assert!(length <= 4_100, "{length}");
 
-    // Lists that leave it out, told with as much of its own.
+    // Lists that leave it out, shown with as many headers of its own.
     let listing = [
         format!("js-profiling=(self), {long}"),
         format!("js-profiling 'self'; {long}"),
@@ -830,14 +833,14 @@ fn a_refusal_is_a_line_of_bounded_length() {
 
 #[test]
 fn deep_frames_take_no_longer() {
-    // With two questions per document they would take 2⁶⁴ steps.
+    // Asking twice per document would take 2⁶⁴ steps.
     let all: Lines = &[("permissions-policy", "js-profiling=*")];
     let around = vec![(OWN, all, Some("js-profiling")); 64];
     let policy = document_in(&around, OWN, all);
     assert_eq!(policy.mode, Some(ProfilingMode::Lazy));
 }
 
-/// A generator whose numbers are the same in every run.
+/// A generator of numbers that are the same in every run.
 struct Numbers(u64);
 
 impl Numbers {
@@ -854,7 +857,7 @@ impl Numbers {
     }
 }
 
-/// A structured field that grants, spoiled: a dictionary with an error in any place is none.
+/// A structured field that grants, with an error inserted. An error anywhere voids the whole dictionary.
 fn malformed_dictionary(numbers: &mut Numbers, granting: &[&str]) -> String {
     let members = [
         "camera=*",
@@ -862,14 +865,14 @@ fn malformed_dictionary(numbers: &mut Numbers, granting: &[&str]) -> String {
         "x;y=1",
         "sync-xhr=?0",
     ];
-    // None of these stands for itself outside a string.
+    // None of these is valid outside a string.
     let errors = ["{", "}", "[", "]", "\\", "\"", "((", ")", ",,", "=="];
     let mut list = vec![numbers.pick(granting)];
     for _ in 0..numbers.below(3) {
         list.insert(numbers.below(list.len() + 1), numbers.pick(&members));
     }
     let mut value = list.join(", ");
-    // Behind a space or at the end: never inside a string, where it might be text.
+    // Never inside a string, where it might be text.
     let places: Vec<_> = (0..=value.len())
         .filter(|place| value[..*place].matches('"').count() % 2 == 0)
         .collect();
@@ -909,7 +912,7 @@ fn a_thousand_malformed_values_are_refused() {
         ] {
             let policy = top_level(&[(name, value)]);
             assert_eq!(policy.mode, None, "{name}: {value}");
-            // And it spoils nothing else.
+            // It must not spoil anything else either.
             let other = match name {
                 "document-policy" => ("permissions-policy", "js-profiling=*"),
                 _ => ("document-policy", "js-profiling"),

@@ -19,13 +19,14 @@ use crate::handshake::{Handshake, NotDone, Waiting, Work};
 
 const TIMEOUT: Duration = Duration::from_millis(50);
 
-/// More of them find no more, and take hours.
+/// With more preemptions the models find nothing else, and take hours.
 const PREEMPTIONS: usize = 3;
 
-/// Of one order. Who waits looks again many times while another thread is kept from running.
+/// The greatest number of branches in one order. A thread that waits looks many times while another thread is
+/// kept from running.
 const BRANCHES: usize = 20_000;
 
-/// Threads' ids are below this.
+/// The ids of threads are below this.
 const IDS: usize = 8;
 
 fn model(run: impl Fn() + Send + Sync + 'static) {
@@ -35,20 +36,20 @@ fn model(run: impl Fn() + Send + Sync + 'static) {
     builder.check(run);
 }
 
-/// Waits by looking again and again: it gives the threads no order beyond that of the word itself.
+/// Waits by looking again and again. It gives the threads no order except that of the word itself.
 struct Spinning;
 
 impl Waiting for Spinning {
     fn wait(&self, _: &AtomicU32, _: u32, _: Duration) {
-        // So that loom lets the other threads run.
+        // Lets loom run the other threads.
         thread::yield_now();
     }
 
     fn wake(&self, _: &AtomicU32) {}
 }
 
-/// Sleeps until it is woken, as in the kernel, which looks at the word and goes to sleep in one step. There is
-/// no timeout: a wake that gets lost is a thread that waits for ever.
+/// Sleeps until it is woken. As in the kernel, looking at the word and going to sleep is one step. There is
+/// no timeout, so a thread whose wake is lost waits for ever.
 struct Sleeping {
     kernel: Mutex<()>,
     woken: Condvar,
@@ -80,11 +81,11 @@ impl Waiting for Sleeping {
 /// A thread that can be stopped, and its signal.
 struct Target {
     id: i32,
-    /// Signals that the thread has not handled yet. What was done before one was sent the handler sees, for the
-    /// kernel takes a lock of the thread's to leave it there.
+    /// Signals that the thread has not handled yet. The handler sees everything that was done before a signal
+    /// was sent, because the kernel takes a lock of the thread to deliver it.
     pending: Mutex<u32>,
     sent: Condvar,
-    /// What the thread works on, which the handler looks at.
+    /// What the thread works on. The handler looks at it.
     work: UnsafeCell<()>,
 }
 
@@ -110,10 +111,10 @@ impl Target {
     }
 }
 
-/// What the sampling thread has made for one walk: the handler writes into it.
+/// What the sampling thread has made for one walk. The handler writes into it.
 struct Request {
     walked: UnsafeCell<()>,
-    /// How often. Gives the threads no order.
+    /// How often that was done. Gives the threads no order.
     times: AtomicUsize,
 }
 
@@ -122,9 +123,9 @@ struct Threads<W> {
     waiting: W,
     targets: Vec<Target>,
     requests: Vec<Request>,
-    /// There is no time left to begin.
+    /// Whether no time is left for the handler to begin.
     over: AtomicBool,
-    /// Whether requests stand.
+    /// Whether requests are standing ones: each is done at every signal until it is taken back.
     standing: bool,
 }
 
@@ -156,7 +157,7 @@ impl<W: Waiting> Threads<W> {
         threads
     }
 
-    /// Whether the walk was done.
+    /// Stops a thread for a request. Returns whether the walk was done.
     fn stop(&self, target: usize, request: usize, may_time_out: bool) -> bool {
         let target = &self.targets[target];
         let send = || {
@@ -170,7 +171,7 @@ impl<W: Waiting> Threads<W> {
         let work = Work(ptr::without_provenance_mut(
             request * IDS + target.id as usize,
         ));
-        // It is made before, and taken apart afterwards, whether or not it was used.
+        // The request is made before, and taken apart afterwards, whether or not it was used.
         self.requests[request].walked.with_mut(|_| ());
         let done = self
             .handshake
@@ -183,7 +184,7 @@ impl<W: Waiting> Threads<W> {
         }
     }
 
-    /// Asks for something that stands, and sends two signals.
+    /// Makes a standing request, and sends two signals.
     fn stand(&self, target: usize, request: usize) {
         let target = &self.targets[target];
         let work = Work(ptr::without_provenance_mut(
@@ -195,14 +196,14 @@ impl<W: Waiting> Threads<W> {
         target.signal();
     }
 
-    /// Returns how often it was done.
+    /// Takes a standing request back. Returns how often it was done.
     fn take_back(&self, request: usize) -> usize {
         self.handshake.take_back(&self.waiting, TIMEOUT);
         self.requests[request].walked.with_mut(|_| ());
         self.requests[request].times.load(Ordering::Relaxed)
     }
 
-    /// The thread works, and handles the signals that have come meanwhile.
+    /// Works, and handles a signal if one has come meanwhile.
     fn run(&self, target: usize) {
         let target = &self.targets[target];
         target.work.with_mut(|_| ());
@@ -212,7 +213,7 @@ impl<W: Waiting> Threads<W> {
         target.work.with_mut(|_| ());
     }
 
-    /// The thread works until it has handled a signal.
+    /// Works until it has handled a signal.
     fn run_until_signal(&self, target: usize) {
         let target = &self.targets[target];
         target.work.with_mut(|_| ());
@@ -223,10 +224,13 @@ impl<W: Waiting> Threads<W> {
 
     fn handle(&self, target: &Target) {
         let run = |work: Work| {
-            // It is its own thread's, which stands still.
+            // The work belongs to the handler's own thread, which stands still.
             target.work.with(|_| ());
             let (request, thread) = (work.0.addr() / IDS, work.0.addr() % IDS);
-            assert_eq!(thread, target.id as usize, "it is another thread's");
+            assert_eq!(
+                thread, target.id as usize,
+                "the request is for another thread"
+            );
             let request = &self.requests[request];
             request.walked.with_mut(|_| ());
             request.times.fetch_add(1, Ordering::Relaxed);
@@ -240,7 +244,7 @@ impl<W: Waiting> Threads<W> {
     }
 }
 
-/// A thread beside the sampling thread.
+/// Starts a thread beside the sampling thread.
 fn spawn<W: Send + Sync + 'static>(
     threads: &Arc<Threads<W>>,
     run: impl FnOnce(&Threads<W>) + 'static,
@@ -283,10 +287,10 @@ fn a_thread_is_stopped_again_and_again() {
     });
 }
 
-/// Time may be over at any moment: before the handler begins, while it runs, and after it.
+/// Time may run out at any moment: before the handler begins, while it runs, and after it.
 #[test]
 fn a_handler_has_begun_or_leaves_the_request_alone() {
-    // That the model has both ends is part of what it says.
+    // Both outcomes must occur, or the model shows less than it should.
     let ends = Untracked::new(std::sync::Mutex::new((0, 0)));
     let counted = ends.clone();
     model(move || {
@@ -309,7 +313,7 @@ fn a_handler_has_begun_or_leaves_the_request_alone() {
     assert!(done > 0 && timed_out > 0, "{done} done, {timed_out} not");
 }
 
-/// The first thread was given up and handles its signal while the second one is asked for.
+/// The first thread was given up, and handles its signal while the second one is asked.
 #[test]
 fn a_late_handler_does_not_take_what_is_for_another_thread() {
     model(|| {
@@ -326,7 +330,8 @@ fn a_late_handler_does_not_take_what_is_for_another_thread() {
     });
 }
 
-/// One signal for two requests: the second one's may come before the first is handled.
+/// Two requests may be answered by one signal: the second request may be made before the signal of the first
+/// is handled.
 #[test]
 fn a_late_handler_may_answer_the_next_request() {
     model(|| {
@@ -359,7 +364,7 @@ fn a_request_that_stands_is_done_at_every_signal() {
 /// The signals come while a request stands, while it is taken back, and after that.
 #[test]
 fn a_request_that_stands_is_taken_back_at_any_moment() {
-    // That the model has both ends is part of what it says.
+    // Both outcomes must occur, or the model shows less than it should.
     let ends = Untracked::new(std::sync::Mutex::new([0; 3]));
     let counted = ends.clone();
     model(move || {
@@ -373,7 +378,10 @@ fn a_request_that_stands_is_taken_back_at_any_moment() {
         target.join().unwrap();
     });
     let [none, once, _] = *ends.lock().unwrap();
-    assert!(none > 0 && once > 0, "{none} times none, {once} one");
+    assert!(
+        none > 0 && once > 0,
+        "never done {none} times, done once {once} times"
+    );
 }
 
 #[test]
@@ -387,7 +395,7 @@ fn no_wake_is_lost_when_a_request_is_taken_back() {
     });
 }
 
-/// The signals of the first thread's timers come while the request of the second one stands.
+/// The signals of the first thread's timers come while the request for the second thread stands.
 #[test]
 fn a_late_handler_does_not_take_a_request_that_stands_for_another_thread() {
     model(|| {

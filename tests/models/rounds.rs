@@ -28,14 +28,14 @@ impl Waiting for Spinning {
     fn wake(&self, _: &AtomicU32) {}
 }
 
-/// Two threads, of which each third request is given up after a while: each request is answered once or not
-/// at all, by the thread that it was for, and not after it was given up.
+/// Two threads are asked in turn, and every third request is given up after a while. Each request is answered
+/// once or not at all, by the thread that it is for, and not after it was given up.
 #[test]
-fn each_request_is_answered_once_by_whom_it_is_for() {
+fn each_request_is_answered_once_by_the_thread_it_is_for() {
     let handshake = Arc::new(Handshake::new());
     let pending: Arc<[AtomicBool; 2]> = Arc::default();
     let end = Arc::new(AtomicBool::new(false));
-    // By whom a request was answered: 0 if it was not.
+    // Which target answered each request, plus one; 0 for none.
     let answers: Arc<Vec<AtomicUsize>> =
         Arc::new((0..ROUNDS).map(|_| AtomicUsize::new(0)).collect());
     let targets: Vec<_> = (0..2)
@@ -63,7 +63,7 @@ fn each_request_is_answered_once_by_whom_it_is_for() {
             Work(ptr::without_provenance_mut(round)),
             &Spinning,
             || {
-                // As a signal is: see orders.rs.
+                // This orders memory as a signal does: see orders.rs.
                 pending[target].store(true, Ordering::Release);
                 Ok::<_, ()>(())
             },
@@ -91,10 +91,10 @@ fn each_request_is_answered_once_by_whom_it_is_for() {
 }
 
 #[test]
-fn what_cannot_be_sent_is_no_request() {
+fn a_request_that_cannot_be_sent_is_withdrawn() {
     let handshake = Handshake::new();
     let work = Work(ptr::null_mut());
     let result = handshake.request(1, work, &Spinning, || Err("gone"), TIMEOUT, || TIMEOUT);
     assert!(matches!(result, Err(NotDone::NotSent("gone"))));
-    handshake.answer(1, &Spinning, |_| panic!("it was not asked for"));
+    handshake.answer(1, &Spinning, |_| panic!("the request was withdrawn"));
 }

@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-// Programs that make stacks of all kinds, each for some milliseconds. They need the engine alone.
+// Programs that make stacks of all kinds, for some milliseconds each. They need only the engine.
 
 "use strict";
 
@@ -289,7 +289,7 @@ kinds.webAssembly = function () {
   return wasm(FIBONACCI).fib(20);
 };
 
-// Each is a signal, which the engine handles on an alternate stack.
+// Each trap is a signal, which the engine handles on an alternate stack.
 kinds.webAssemblyTraps = function () {
   const { load } = wasm(LOAD);
   let trapped = 0;

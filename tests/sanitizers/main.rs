@@ -2,18 +2,17 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! An embedding of SpiderMonkey without Servo: event loops, each on a thread, run scripts of all kinds, and
-//! the sampling component takes samples of them. It is built with sanitizers by `./mach check sanitizers`,
-//! which find what the component does wrong with memory and between threads; see
-//! `python/strobe/checks/sanitizers.py`.
+//! An embedding of SpiderMonkey without Servo. Event loops, each on a thread of its own, run scripts of all
+//! kinds, and the sampling component samples them. `./mach check sanitizers` builds it with sanitizers, which
+//! find mistakes of the component with memory and between threads; see `python/strobe/checks/sanitizers.py`.
 //!
-//! `sanitizer_embedding SECONDS` runs for so long and prints what it did. It fails if a trace is not sound,
-//! if one shows a function that it must not, or if there were no stacks.
+//! `sanitizer_embedding SECONDS` runs for that long and prints what it did. It fails if a trace is malformed,
+//! if a trace shows a function that it must not show, or if there were no stacks.
 
 // The engine's own interface is unsafe.
 #![allow(unsafe_code)]
 
-// Built anew in every checkout: see the generated .cargo/config.toml.
+// Reading the variable makes Cargo rebuild the crate in every checkout: see the generated .cargo/config.toml.
 const _: Option<&str> = option_env!("STROBE_CHECKOUT");
 
 use std::env;
@@ -39,7 +38,7 @@ use servo_base::cross_process_instant::CrossProcessInstant;
 
 const KINDS: &str = include_str!("kinds.js");
 
-/// A script that no page may see: its functions must be in no trace.
+/// A script that no page may see. Its functions must not be in any trace.
 const MUTED: &str = "
 function hiddenOuter() {
     let sum = 0;
@@ -52,7 +51,7 @@ function hiddenOuter() {
 /// Ten times the rate that a page can ask for.
 const BASE_INTERVAL_US: u32 = 100;
 
-/// As Servo's script threads have.
+/// The same as that of Servo's script threads.
 const STACK_SIZE: usize = 8 << 20;
 
 fn main() -> ExitCode {
@@ -124,7 +123,7 @@ impl Done {
     }
 }
 
-/// Recordings of all event loops, one after another. Gives how many chunks there were.
+/// Makes recordings of all event loops, one after another. Returns how many chunks there were.
 fn record_until(end: Instant) -> u64 {
     const LENGTH: Duration = Duration::from_millis(700);
     let (reports, received) = crossbeam_channel::unbounded();
@@ -160,7 +159,7 @@ fn record_until(end: Instant) -> u64 {
     chunks
 }
 
-/// Contexts one after another, each with event loop and realms of its own.
+/// Runs contexts one after another, each with an event loop and a realm of its own.
 fn run_until(end: Instant, engine: JSEngineHandle, walker: Walker) -> Done {
     let mut done = Done::default();
     while Instant::now() < end {
@@ -210,13 +209,13 @@ fn run_context(end: Instant, engine: &JSEngineHandle, walker: Walker, done: &mut
             break;
         }
         run_script(cx, global.handle(), &event_loop, number, kind, done);
-        // SAFETY: no script runs, and what is used later is rooted.
+        // SAFETY: no script is running, and everything that is used later is rooted.
         unsafe { JS_GC(raw, GCReason::API) };
     }
     drop(event_loop);
 }
 
-/// Runs a script under a few sessions, each of which ends in another way.
+/// Runs a script under a few sessions, each of which ends in a different way.
 fn run_script(
     cx: &mut mozjs::context::JSContext,
     global: HandleObject,
@@ -319,7 +318,7 @@ fn evaluate(
         .unwrap_or_else(|()| panic!("{script:.200} threw"));
 }
 
-/// What the script defines.
+/// The names of the functions that the script defines.
 fn names(script: &str) -> Vec<&str> {
     let lines = script
         .lines()

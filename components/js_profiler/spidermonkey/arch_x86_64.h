@@ -2,8 +2,8 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-// What the walk knows of the processor: how x86-64 encodes the instructions that make, leave and call code with frames, and
-// what the System V ABI lets a function do with its stack.
+// What the walk knows of the processor: how x86-64 encodes the instructions that enter, leave and call code with
+// frames, and what the System V ABI lets a function do with its stack.
 
 #ifndef strobe_js_profiler_arch_x86_64_h
 #define strobe_js_profiler_arch_x86_64_h
@@ -14,31 +14,33 @@
 
 namespace strobe {
 
-// What a function may use below the stack pointer.
+// How many bytes below the stack pointer a function may use.
 constexpr uintptr_t RedZone = 128;
 
-// A function's prologue, which is `push fp` and `mov fp, sp`, is at the beginning of its code.
+// The length of a function's prologue, `push fp` and `mov fp, sp`, with which its code begins.
 constexpr uintptr_t PrologueLength = 4;
 
-// The registers that a function may change, which a stub saves before it calls C++.
+// The size of the registers that a function may change. A stub saves them before it calls C++.
 constexpr uintptr_t SavedForCall = 9 * sizeof(uintptr_t);
 
 // The Baseline interpreter has the bytecode that it executes in r14, in which code of WebAssembly has its instance.
 inline uintptr_t InterpreterPcOf(uintptr_t wasmInstance) { return wasmInstance; }
 
-// Where in a function that links its frame an instruction is, which is about to run.
+// Where an instruction that is about to run is in a function that links its frame.
 enum class FrameEnd {
-  // Before `push fp`, or at `ret`: the return address is at the stack pointer, and the frame pointer is the caller's.
+  // Before `push fp`, or at `ret`: the return address is at the stack pointer, and the frame pointer is still or
+  // again the caller's.
   NoFrame,
   // Before `mov fp, sp`: the caller's frame pointer is at the stack pointer.
   Pushed,
+  // Between prologue and epilogue: the frame pointer is the function's own.
   InBody,
 };
 
 // Whether an instruction is `push fp`.
 inline bool IsPush(const uint8_t* instruction) { return *instruction == 0x55; }
 
-// The instruction must be one that a thread was stopped at.
+// The instruction must be the one that a thread was stopped at.
 inline FrameEnd FrameEndAt(const uint8_t* instruction) {
   constexpr uint8_t Return = 0xC3, ReturnAndPop = 0xC2;
   if (IsPush(instruction) || *instruction == Return || *instruction == ReturnAndPop) {
@@ -58,15 +60,16 @@ inline bool IsJumpToRegister(const uint8_t* instruction) {
   return jump[0] == 0xFF && (jump[1] & 0xF8) == 0xE0;
 }
 
-// Whether an instruction is a jump to an address that stands near the code.
+// Whether an instruction is a jump to an address that is stored near the code.
 inline bool IsJumpThroughTable(const uint8_t* instruction) {
   return instruction[0] == 0xFF && instruction[1] == 0x25;
 }
 
-// A call of code at a fixed distance is so long.
+// The length of a call with a relative address.
 constexpr size_t CallLength = 5;
 
-// Where such a call goes to that ends at a return address; 0 if none does. There must be CallLength bytes of code.
+// The target of the call with a relative address that returns to `returnAddress`; 0 if no such call does. At least
+// CallLength bytes of code must precede the address.
 inline uintptr_t CalleeOfCall(uintptr_t returnAddress) {
   constexpr uint8_t CallOpcode = 0xE8;
   const auto* call = reinterpret_cast<const uint8_t*>(returnAddress) - CallLength;
@@ -75,9 +78,9 @@ inline uintptr_t CalleeOfCall(uintptr_t returnAddress) {
   return *call == CallOpcode ? returnAddress + distance : 0;
 }
 
-// Whether a call of an inline cache of Baseline code ends at a return address.
+// Whether the call that returns to this address is how Baseline code calls an inline cache.
 inline bool IsBaselineCacheCall(uintptr_t returnAddress) {
-  // call [rdi]: the code is the first word of a stub, whose register is rdi.
+  // call [rdi]: rdi holds a stub, whose first word is the address of its code.
   constexpr uint8_t CacheCall[] = {0xFF, 0x17};
   return memcmp(reinterpret_cast<const uint8_t*>(returnAddress) - sizeof(CacheCall), CacheCall, sizeof(CacheCall)) == 0;
 }
@@ -85,7 +88,8 @@ inline bool IsBaselineCacheCall(uintptr_t returnAddress) {
 // The length of `movabs address, register` and `push register`, or more.
 constexpr size_t LongestPushOfAddress = sizeof(uintptr_t) + 2;
 
-// Whether code that ends at an address has pushed that address. There must be LongestPushOfAddress bytes of code.
+// Whether the code that ends at an address has pushed that address. At least LongestPushOfAddress bytes of code must
+// precede it.
 inline bool PushesOwnEnd(uintptr_t address) {
   const auto* end = reinterpret_cast<const uint8_t*>(address);
   bool isPush = (end[-1] & 0xF8) == 0x50;

@@ -29,7 +29,7 @@ JSScript* ScriptOfCalleeToken(CalleeToken token) {
     case jit::CalleeToken_Function:
     case jit::CalleeToken_FunctionConstructing: {
       auto* function = reinterpret_cast<JSFunction*>(uintptr_t(token) & CalleeTokenMask);
-      // A JIT frame's function has bytecode; anything else is no callee token.
+      // The function of a JIT frame has bytecode. Anything else is not a callee token.
       if (!function || !function->hasBaseScript() || !function->baseScript()->hasBytecode()) {
         return nullptr;
       }

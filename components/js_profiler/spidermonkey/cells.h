@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-// What a word of a frame is that may be a cell of the engine's heap.
+// Which words of a frame may be cells of the engine's heap, and what they stand for.
 
 #ifndef strobe_js_profiler_cells_h
 #define strobe_js_profiler_cells_h
@@ -15,10 +15,10 @@ class JSScript;
 
 namespace strobe {
 
-// Whether a callee token may be one: no cell is in the first chunk of addresses, where numbers are.
+// Whether a callee token may be a cell: no cell is in the first chunk of addresses, where small numbers are.
 bool IsCell(uintptr_t token);
 
-// The script that runs in a JIT frame with this callee token; null if the token is none of a script.
+// The script that runs in a JIT frame with this callee token; null if the token does not stand for a script.
 JSScript* ScriptOfCalleeToken(js::jit::CalleeToken token);
 
 }  // namespace strobe

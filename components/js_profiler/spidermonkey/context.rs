@@ -2,7 +2,8 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The engine's side of an event loop: its context, as other threads see it, and what the engine does for a walker.
+//! The engine's side of an event loop: its context as other threads see it, and what the engine does for a
+//! walker.
 
 use std::ffi::CStr;
 #[cfg(feature = "stock_walk")]
@@ -29,19 +30,19 @@ use crate::stop::Stopped;
 /// How a stack is walked, and what the engine must do for it while there are sessions.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Walker {
-    /// From the registers, with tables of what is inlined where, with which all code is compiled.
+    /// From the registers. All code is compiled with tables that say which functions are inlined where.
     Table,
-    /// As `Table`, and each stack is also walked by `Stock`, to compare the two.
+    /// As `Table`. Each stack is also walked as by `Stock`, to compare the two.
     #[cfg(feature = "stock_walk")]
     Both,
-    /// By the engine's stock profiling mode, which instruments the code: it costs speed while it is
-    /// on, and switching it discards all JIT code.
+    /// By the engine's stock profiling mode, which instruments the code. The mode makes JavaScript slower
+    /// while it is on, and switching it discards all JIT code.
     #[cfg(feature = "stock_walk")]
     Stock,
 }
 
 impl Walker {
-    /// The one that the preferences ask for.
+    /// The walker that the preferences ask for.
     pub fn preferred() -> Self {
         #[cfg(feature = "stock_walk")]
         {
@@ -63,14 +64,16 @@ pub struct SampledContext {
     walker: Walker,
 }
 
-// SAFETY: other threads only ask `is_idle`, which reads one word, and what takes a `Stopped`, which
-// says that the context's own thread stands still. Who has made it says that the context outlives it.
+// SAFETY: other threads only call `is_idle`, which reads one word, and functions that take a `Stopped`, which
+// proves that the context's own thread stands still. The caller of `EngineMode::new` guarantees that the
+// context outlives this value.
 unsafe impl Send for SampledContext {}
-// SAFETY: as above; and a walk is lent it while the sampling thread waits for that.
+// SAFETY: as above. A walk borrows this value only while the sampling thread waits for the walk.
 unsafe impl Sync for SampledContext {}
 
 impl SampledContext {
-    /// Why a recording, which begins without the context's thread, has no stacks of it, in one sentence.
+    /// The reason, in one sentence, why a recording has no stacks of this context. `None` if it has. A
+    /// recording begins without the context's thread.
     pub fn why_without_stacks(&self) -> Option<&'static str> {
         match self.walker {
             #[cfg(feature = "stock_walk")]
@@ -84,7 +87,7 @@ impl SampledContext {
 
     /// Whether no JavaScript is on the context's stack.
     pub fn is_idle(&self) -> bool {
-        // SAFETY: the context is alive: see `EngineMode::context`; the glue says what of the race.
+        // SAFETY: the context is alive: see `EngineMode::new`. The glue explains why the race is harmless.
         unsafe { strobe_is_idle(self.cx.as_ptr()) }
     }
 
@@ -110,7 +113,7 @@ impl SampledContext {
         self.walk_with(walk, stopped, buffer, known)
     }
 
-    /// Walks the stack by the stock walker, where the engine is in both modes.
+    /// Walks the stack with the stock walker. The engine must be in its stock mode.
     #[cfg(feature = "stock_walk")]
     pub fn walk_stock(&self, stopped: &Stopped, buffer: &mut StackBuffer) -> WalkOutcome {
         self.walk_with(
@@ -154,8 +157,8 @@ impl SampledContext {
             text_lost: false,
             contradiction: c"".as_ptr(),
         };
-        // SAFETY: a `Stopped` is lent by `stop` alone, and only while the thread
-        // stands still; a group has one thread and its context. The buffers are as large as they say.
+        // SAFETY: only `stop` lends a `Stopped`, and only while that thread stands still. A group has one
+        // thread and the context of that thread. The buffers are as large as they say.
         let walk = unsafe { walk(self.cx.as_ptr(), stopped, &mut glue_stack) };
         match walk {
             GlueWalk::Stack => {
@@ -169,15 +172,15 @@ impl SampledContext {
             },
             GlueWalk::Idle => WalkOutcome::Idle,
             GlueWalk::Collecting => WalkOutcome::Collecting,
-            // SAFETY: the glue gives a string that lives as long as the process.
+            // SAFETY: the glue returns a string that lives as long as the process.
             GlueWalk::Inconsistent => WalkOutcome::Unwalkable(unsafe {
                 CStr::from_ptr::<'static>(glue_stack.contradiction)
             }),
         }
     }
 
-    /// How many of the frames at `places`, which are from the root to the leaf, are still on the stack,
-    /// counted from the root. `stopped` must be the context's own thread. The buffer's frames stay as they are.
+    /// How many of the frames at `places` are still on the stack, counted from the root. `places` go from the
+    /// root to the leaf. `stopped` must be the context's own thread. The frames in the buffer do not change.
     pub fn count_kept(
         &self,
         stopped: &Stopped,
@@ -200,7 +203,7 @@ impl SampledContext {
 
 /// What the engine does for a walker on one context: nothing until there is a session or a recording.
 ///
-/// Stays on the context's thread.
+/// A value of this type stays on the context's thread.
 pub struct EngineMode {
     cx: NonNull<JSContext>,
     walker: Walker,
@@ -210,10 +213,13 @@ pub struct EngineMode {
 }
 
 impl EngineMode {
+    /// The mode of a context, switched off.
+    ///
     /// # Safety
     ///
-    /// `cx` must be this thread's context. It must be alive until this value is dropped, and with it the
-    /// [`EventLoop`](crate::EventLoop) that it was given to, which has the sampling thread let go of the context.
+    /// `cx` must be the context of this thread. It must stay alive until this value is dropped, and also
+    /// until the [`EventLoop`](crate::EventLoop) that this value was given to is dropped: that makes the
+    /// sampling thread release the context.
     pub unsafe fn new(cx: NonNull<JSContext>, walker: Walker) -> Self {
         Self {
             cx,
@@ -224,7 +230,7 @@ impl EngineMode {
         }
     }
 
-    /// The context, for the sampling thread. See [`EngineMode::new`].
+    /// The context, for the sampling thread. For how long it may be used, see [`EngineMode::new`].
     pub(crate) fn context(&self) -> SampledContext {
         SampledContext {
             cx: self.cx,
@@ -232,14 +238,14 @@ impl EngineMode {
         }
     }
 
-    /// The realm that the context is in.
+    /// The realm that the context is in; `None` if it is in no realm.
     pub fn current_realm(&self) -> Option<RealmId> {
         // SAFETY: we are on the context's thread.
         let realm = unsafe { strobe_current_realm(self.cx.as_ptr()) };
         (realm != 0).then_some(RealmId(realm))
     }
 
-    /// Switches the mode. False if there is no memory for it.
+    /// Switches the mode on or off. False if there is no memory for it.
     pub fn set_enabled(&mut self, enabled: bool) -> bool {
         if enabled == self.enabled {
             return true;
@@ -271,8 +277,8 @@ impl EngineMode {
 impl Drop for EngineMode {
     fn drop(&mut self) {
         if let Some(profiling_stack) = self.profiling_stack {
-            // SAFETY: we are on the context's thread; an event loop drops this when it has left its
-            // last script.
+            // SAFETY: we are on the context's thread, and an event loop drops this value only after its last
+            // script has returned.
             unsafe { strobe_uninstall_stock(self.cx.as_ptr(), profiling_stack.as_ptr()) };
         }
     }

@@ -2,8 +2,8 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-// Frames of the interpreter are in memory of their own, which is given out and taken back in order: what is in
-// use of it is known at every instruction. A pointer is followed only if it leads to a frame there.
+// The interpreter keeps its frames in memory that is allocated and released in order, so at every instruction it is
+// known which part is in use. The walk follows a pointer only if it leads to a frame in that part.
 
 #include "interpreter_frames.h"
 
@@ -35,13 +35,13 @@ struct SmallChunks : Private<LifoAlloc, Chunks> {
 };
 template struct Reveal<SmallChunks, &LifoAlloc::chunks_>;
 
-// Of frames that are large.
+// Chunks for large frames.
 struct LargeChunks : Private<LifoAlloc, Chunks> {
   friend constexpr Pointer Find(LargeChunks);
 };
 template struct Reveal<LargeChunks, &LifoAlloc::oversize_>;
 
-// How far the memory was in use when a frame was made.
+// How far the memory was in use when the frame was made.
 struct FrameMark : Private<InterpreterFrame, LifoAlloc::Mark> {
   friend constexpr Pointer Find(FrameMark);
 };
@@ -54,7 +54,7 @@ template struct Reveal<SmallMark, &LifoAlloc::Mark::chunk>;
 
 namespace {
 
-// More than there can be on the stack.
+// More frames than there can be on the stack.
 constexpr size_t MostFrames = 1 << 16;
 
 class FrameMemory {
@@ -86,7 +86,7 @@ class FrameMemory {
     return hasIn(smallChunks()) || hasIn(allocator_.*Find(LargeChunks()));
   }
 
-  // Whether a mark is one that frames in use may have: none if there was no chunk.
+  // Whether a frame in use may have this mark. It is empty if there was no chunk yet.
   bool isKnown(BumpChunk::Mark mark) const {
     if (!mark.markedChunk()) {
       return true;
@@ -116,7 +116,7 @@ bool HasFrame(InterpreterActivation* activation, const InterpreterFrame* wanted)
 
 InterpreterFrame* YoungestFrame(JSContext* cx, InterpreterActivation* activation) {
   InterpreterFrame* youngest = activation->current();
-  // One that has called into another has run.
+  // An older activation has called the younger one, so it has a frame.
   if (activation != cx->activation()) {
     return youngest;
   }
@@ -130,7 +130,7 @@ InterpreterFrame* YoungestFrame(JSContext* cx, InterpreterActivation* activation
       break;
     }
   }
-  // What was left on the stack may lead to the frames of an older activation.
+  // Words left on the stack may lead to the frames of an older activation.
   for (Activation* older = activation->prev(); older; older = older->prev()) {
     if (older->isInterpreter() && HasFrame(older->asInterpreter(), activation->entryFrame())) {
       return nullptr;

@@ -16,9 +16,9 @@ class InterpreterFrame;
 
 namespace strobe {
 
-// The youngest frame of an activation; null if it has none yet, or none any more. An activation is on the
-// engine's list some instructions before its fields are filled in, until when they are what was left on the
-// stack, and for some more after its frames have been released.
+// The youngest frame of an activation; null if it has no frame yet, or no longer has one. The engine lists an
+// activation some instructions before its fields are filled in; until then they hold what was left on the stack. The
+// activation also stays listed for some instructions after its frames have been released.
 js::InterpreterFrame* YoungestFrame(JSContext* cx, js::InterpreterActivation* activation);
 
 }  // namespace strobe

@@ -48,7 +48,7 @@ uintptr_t Address(jit::TrampolinePtr trampoline) { return reinterpret_cast<uintp
 }  // namespace
 
 JitCode::JitCode(JSContext* cx) : runtime_(cx->runtime()->jitRuntime()) {
-  // The engine publishes it before it has made all of it.
+  // The engine publishes the runtime's tables before they are complete.
   bool isMade = runtime_ && runtime_->hasJitcodeGlobalTable() && runtime_->*Find(Trampolines()) &&
                 runtime_->baselineICFallbackCode().*Find(FallbackCode());
   usable_ = isMade && cx->isProfilerSamplingEnabled();
@@ -56,7 +56,7 @@ JitCode::JitCode(JSContext* cx) : runtime_(cx->runtime()->jitRuntime()) {
 }
 
 void JitCode::noteYoungestCaller(uintptr_t pc) {
-  // No table is needed to find a trampoline.
+  // Finding a trampoline needs no table.
   if (usableInHandler_ && IsIn(runtime_->*Find(Trampolines()), pc) && kind(pc, nullptr) == JitCodeKind::Exception) {
     usable_ = true;
   }
@@ -69,7 +69,7 @@ const JitcodeGlobalEntry* JitCode::entry(uintptr_t pc) const {
 }
 
 bool JitCode::isVMWrapper(uintptr_t pc) const {
-  // All are made one after the other, and this stub after them.
+  // The wrappers are made one after the other, and the stub `getProfilerExitFrameTail` follows them.
   return pc >= Address(runtime_->getVMWrapper(jit::VMFunctionId(0))) &&
          pc < Address(runtime_->getProfilerExitFrameTail());
 }
@@ -80,7 +80,7 @@ JitCodeKind JitCode::kind(uintptr_t pc, const JitcodeGlobalEntry* entry) const {
       case JitcodeGlobalEntry::Kind::IonIC:
         return JitCodeKind::IonCache;
       case JitcodeGlobalEntry::Kind::Dummy:
-        // Functions all have tables, so that these entries are those of LookupOrCompileStub.
+        // Functions all have entries of their own, so these entries are the ones that LookupOrCompileStub adds.
         return JitCodeKind::BaselineCache;
       default:
         return JitCodeKind::Function;
@@ -94,13 +94,13 @@ JitCodeKind JitCode::kind(uintptr_t pc, const JitcodeGlobalEntry* entry) const {
   if (isVMWrapper(pc)) {
     return JitCodeKind::VMWrapper;
   }
-  // In the order in which JitRuntime::generateTrampolines makes them: each begins here, and ends where the next one
-  // begins.
+  // The trampolines in the order in which JitRuntime::generateTrampolines makes them. Each begins here, and ends
+  // where the next one begins.
   const struct {
     uintptr_t begin;
     JitCodeKind kind;
   } parts[] = {
-      // What the handlers of bailouts end with comes before them.
+      // The code that the handlers of bailouts end with comes before the handlers.
       {reinterpret_cast<uintptr_t>(trampolines->raw()), JitCodeKind::Bailout},
       {reinterpret_cast<uintptr_t>(runtime_->enterJit()), JitCodeKind::Enter},
       {Address(runtime_->preBarrier(jit::MIRType::Value)), JitCodeKind::NoFrame},

@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-// What JIT code an address is in, and what follows for the frame pointer there.
+// Which JIT code an address is in, and what that says about the frame pointer there.
 
 #ifndef strobe_js_profiler_jit_code_h
 #define strobe_js_profiler_jit_code_h
@@ -23,76 +23,76 @@ class JitRuntime;
 namespace strobe {
 
 enum class JitCodeKind {
-  // A function or a script, compiled or in the Baseline interpreter. Between prologue and epilogue the frame at the
-  // frame pointer is its own.
+  // A function or a script, compiled or in the Baseline interpreter. Between prologue and epilogue the frame pointer
+  // points at its own frame.
   Function,
-  // An inline cache of Ion code. The frame pointer is the function's, or that of a stub's frame.
+  // An inline cache of Ion code. The frame pointer is that of the function, or of the stub's own frame.
   IonCache,
-  // The same of Baseline code or of the Baseline interpreter.
+  // The same for Baseline code or the Baseline interpreter.
   BaselineCache,
-  // What calls a function of the engine. Its frame is an exit frame.
+  // Code that calls a function of the engine. Its frame is an exit frame.
   VMWrapper,
-  // What C++ enters JIT code by.
+  // Code through which C++ enters JIT code.
   Enter,
-  // What compiles or interprets a function when that is called: the frame is the called function's.
+  // Code that compiles or interprets a function when that is called. The frame is the called function's.
   FunctionEntry,
-  // What Ion code calls functions by that it does not know. It runs on the Ion frame.
+  // Code through which Ion code calls functions that it does not know. It runs on the Ion frame.
   GenericCall,
-  // What replaces an Ion frame by those of Baseline code. Where it calls C++, the frame at the frame pointer is the Ion
-  // frame or the youngest of the others.
+  // Code that replaces an Ion frame with frames of Baseline code. While it calls C++, the frame pointer points at the
+  // Ion frame or at the youngest of the new frames.
   Bailout,
-  // What is jumped to when something throws. Whose frame the frame pointer has depends on who has jumped.
+  // Code that is jumped to when something throws. Whose frame the frame pointer points at depends on where the jump
+  // came from.
   Exception,
   // A built-in that is JIT code.
   TrampolineNative,
-  // What is called by several kinds of code and has no frame, or is between two frames.
+  // Code without a frame that several kinds of code call, or code between two frames.
   NoFrame,
-  // Regular expressions and what calls them, concatenation of strings: such code links its frames as C++ does, and
-  // is called by functions or by C++.
+  // Regular expressions and the code that calls them, concatenation of strings. Such code links its frames as C++
+  // does; functions and C++ call it.
   Linked,
 };
 
 // The tables of JIT code of one runtime.
 //
-// The table of functions and caches is only changed by the runtime's own thread, and while it is, sampling is
-// suppressed: JitcodeGlobalTable::addEntry, traceWeak. The code of trampolines never changes after the runtime
-// has been made.
+// Only the runtime's own thread changes the table of functions and caches. Sampling is suppressed meanwhile:
+// JitcodeGlobalTable::addEntry, traceWeak. The code of trampolines never changes after the runtime was made.
 //
-// HandleException suppresses sampling, too, for as long as it makes a frame of Baseline code one of the interpreter. This
-// walk reads nothing of what is changed there. Code is added to the table when it has been compiled, which is never
-// done while an exception is pending.
+// HandleException suppresses sampling, too, while it turns a frame of Baseline code into one of the interpreter. This
+// walk reads nothing that changes then. Code is added to the table when it has been compiled, which never happens
+// while an exception is pending.
 class JitCode {
   js::jit::JitRuntime* runtime_;
   bool usable_;
-  // Whether they are whole if HandleException has suppressed sampling.
+  // Whether the tables are whole if HandleException is what has suppressed sampling.
   bool usableInHandler_;
 
  public:
   explicit JitCode(JSContext* cx);
 
-  // Whether the tables are whole at this instant. If not, nothing else may be asked.
+  // Whether the tables are whole at this instant. If not, no other function may be called.
   bool usable() const { return usable_; }
-  // The youngest JIT code has called C++ here.
+  // Notes where the youngest JIT code has called C++.
   void noteYoungestCaller(uintptr_t pc);
 
-  // What is known of the code at an address, if it is a function's or a cache's; null otherwise.
+  // What the table has for the code at an address; null unless it is a function's or a cache's.
   const js::jit::JitcodeGlobalEntry* entry(uintptr_t pc) const;
 
-  // `entry` is the address's.
+  // The kind of the code at `pc`. `entry` must be the entry of that address.
   JitCodeKind kind(uintptr_t pc, const js::jit::JitcodeGlobalEntry* entry) const;
 
-  // Whether a word is a return address into a piece of code, behind a call of `callee` in the same piece.
+  // Whether `returnAddress` follows a call of `callee` that is in the same piece of code as `callee`.
   bool isCallWithin(uintptr_t returnAddress, uintptr_t callee) const;
-  // Where the stub begins that an address of kind NoFrame is in, if it is one that is called; 0 otherwise.
+  // The begin of the stub that contains `pc`, whose kind must be NoFrame; 0 if the code is not a stub that is called.
   uintptr_t sharedStub(uintptr_t pc) const;
-  // Whether a word is a return address into a function or a cache, behind a call of `callee`.
+  // Whether `returnAddress` follows a call of `callee` in a function or a cache.
   bool isCallOf(uintptr_t returnAddress, uintptr_t callee) const;
-  // Whether code has pushed a return address of its own, to make an exit frame.
+  // Whether this is an address that code of `caller` has pushed as its own return address, to make an exit frame.
   bool isFakeReturnAddress(uintptr_t returnAddress, const js::jit::JitcodeGlobalEntry* caller) const;
-  // Whether a return address is where code of Baseline calls an inline cache.
+  // Whether code of Baseline calls an inline cache right before this return address.
   bool isBaselineCacheCall(uintptr_t returnAddress) const;
-  // Whether a return address is where this Ion code calls the engine to attach to an inline cache. It is also what
-  // the frames of the cache's stubs return to.
+  // Whether this Ion code calls the engine right before this return address, to attach a stub to an inline cache. The
+  // frames of the cache's stubs return to the same address.
   bool isIonCacheCall(uintptr_t returnAddress, const js::jit::IonEntry& ion) const;
 
  private:

@@ -2,17 +2,17 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-// The frames of a JIT activation are linked by what each call pushes:
+// Each call pushes words that link the frames of a JIT activation:
 //
-//     fp + 24   callee token (frames of functions and scripts; what it is for others is theirs)
+//     fp + 24   callee token (frames of functions and scripts; other frames have something else there)
 //     fp + 16   descriptor: what kind of frame the *caller's* is
 //     fp +  8   return address into the caller's code
 //     fp        the caller's frame
 //
-// so that from any one frame the older ones follow for certain. Whose frame is at the frame pointer follows from
-// the code that runs, or that a native frame returns to: see JitCodeKind. A callee token is followed only in a frame
-// of which the code says that it is a function's. While that is on the stack nothing of this changes: a function
-// keeps its script, and a script its place in the source.
+// So all older frames follow from any one frame. Whose frame the frame pointer points at follows from the code that
+// runs, or from the code that a native frame returns to: see JitCodeKind. A callee token is followed only if the code
+// says that the frame is a function's. As long as that frame is on the stack this does not change: a function keeps
+// its script, and a script its place in the source.
 
 #ifdef __x86_64__
 
@@ -79,8 +79,8 @@ uint32_t OffsetInBaseline(JSScript* script, uintptr_t pc) {
   return (found == entries.end() ? entries[entries.Length() - 1] : *found).pcOffset();
 }
 
-// The public name of a built-in that JIT code calls as a function of the engine instead; null if it is
-// none, or the engine has other uses for that.
+// The public name of a built-in that JIT code calls directly as a function of the engine; null if the function does
+// not stand for a built-in, or is also used for other things.
 const char* NameOfVMFunction(jit::VMFunctionId id) {
   using Id = jit::VMFunctionId;
   switch (id) {
@@ -121,8 +121,8 @@ bool JitFrames::linkOf(uintptr_t fp, Link* link) const {
   if (!stack_.holdsFrame(fp)) {
     return false;
   }
-  // The older frame is further up, and the frame of the C++ code that entered JIT code further still, beyond the
-  // activation.
+  // The older frame has a higher address. The frame of the C++ code that entered JIT code has a higher one still,
+  // beyond the activation.
   return stack_.word(fp) > fp && linkWithoutFrame(fp, stack_.word(fp), link);
 }
 
@@ -150,7 +150,7 @@ bool JitFrames::frameInWindow(const StrobeRegisters& registers, FrameEnd end, ui
   return false;
 }
 
-// Inside a function `push fp` is a part of what marks a call of a native.
+// In the body of a function, `push fp` is a part of the code that marks a call of a native.
 bool JitFrames::isPrologue(uintptr_t pc, const JitcodeGlobalEntry* entry, JitCodeKind kind) const {
   if (kind == JitCodeKind::TrampolineNative) {
     for (size_t i = 0; i < size_t(jit::TrampolineNative::Count); i++) {
@@ -180,7 +180,7 @@ Walked JitFrames::fromExit() {
   }
   uintptr_t exit = jsExitFP();
   if (!exit) {
-    // It has called nothing yet.
+    // The activation has not called anything yet.
     return Walked::Done;
   }
   emitExitFunction(exit);
@@ -189,7 +189,7 @@ Walked JitFrames::fromExit() {
 
 Walked JitFrames::fromRegisters(const StrobeRegisters& registers, bool leaf, uintptr_t wasmInstance) {
   if (code_.kind(registers.pc, code_.entry(registers.pc)) == JitCodeKind::Linked) {
-    // It is WebAssembly's: the caller has left other code that links its frames.
+    // This is WebAssembly: the caller has already left other code that links its frames.
     return leaf ? fromWasmRegisters(registers, wasmInstance) : fromWasm(registers.pc, registers.fp, nullptr, 0);
   }
   if (leaf) {
@@ -199,10 +199,10 @@ Walked JitFrames::fromRegisters(const StrobeRegisters& registers, bool leaf, uin
 }
 
 Walked JitFrames::inCode(StrobeRegisters registers, bool leaf) {
-  // The table of far calls at the end of code.
+  // The table of far calls at the end of a piece of code.
   if (leaf && IsJumpThroughTable(reinterpret_cast<const uint8_t*>(registers.pc))) {
     if (!stack_.contains(registers.sp) || !code_.isCallWithin(stack_.word(registers.sp), registers.pc)) {
-      return contradict("code jumps elsewhere");
+      return contradict("a far call was not made by the same code");
     }
     registers.pc = stack_.word(registers.sp);
     registers.sp += sizeof(uintptr_t);
@@ -224,7 +224,7 @@ Walked JitFrames::inCode(StrobeRegisters registers, bool leaf) {
       end = FrameEnd::InBody;
     }
     if (kind == JitCodeKind::FunctionEntry && IsJumpToRegister(instruction)) {
-      // It has left its frame, to jump to the function's code.
+      // The code has left its frame, to jump to the function's code.
       end = FrameEnd::NoFrame;
     }
   }
@@ -245,7 +245,7 @@ Walked JitFrames::inCode(StrobeRegisters registers, bool leaf) {
       }
       if (link.callerType == FrameType::BaselineJS &&
           entry->containsPointer(reinterpret_cast<void*>(link.returnAddress)) && !isFrameOf(frame, entry)) {
-        // The code is making the frame of a generator that it resumes, which will return to it.
+        // The code is making the frame of a generator that it resumes. The generator will return to this code.
         return emitFrom(link);
       }
       if (link.callerType == FrameType::IonJS && entry->isIon() &&
@@ -260,7 +260,7 @@ Walked JitFrames::inCode(StrobeRegisters registers, bool leaf) {
         return contradict("a function's frame is not on the stack");
       }
       if (link.callerType == FrameType::IonJS && code_.isIonCacheCall(link.returnAddress, entry->asIonIC().ionEntry())) {
-        // The frame is the stub's.
+        // The frame is the stub's own.
         return emitFrom(link);
       }
       return emitFunction(frame, link.returnAddress, registers.pc, false, entry) == Walked::Done
@@ -271,7 +271,7 @@ Walked JitFrames::inCode(StrobeRegisters registers, bool leaf) {
       if (!linkOf(frame, &link)) {
         return contradict("a function's frame is not on the stack");
       }
-      // A generator that is resumed has such a descriptor as well, but no cache has called it.
+      // The frame of a generator that is resumed has such a descriptor as well, but no cache has called it.
       if (link.callerType == FrameType::BaselineJS && code_.isBaselineCacheCall(link.returnAddress)) {
         return emitFrom(link);
       }
@@ -298,8 +298,8 @@ Walked JitFrames::inCode(StrobeRegisters registers, bool leaf) {
       if (!linkOf(frame, &link)) {
         return contradict("a function's frame is not on the stack");
       }
-      // Natives alone are called from here, and from an exit frame, to which the frame pointer leads meanwhile. It has
-      // the number of arguments where the Ion frame has its callee.
+      // The stub calls only natives from here, with an exit frame that the frame pointer points at meanwhile. An exit
+      // frame has the number of arguments where the Ion frame has its callee.
       if (!leaf || !IsCell(stack_.word(frame + CalleeOffset))) {
         return emitFrom(link);
       }
@@ -315,7 +315,7 @@ Walked JitFrames::inCode(StrobeRegisters registers, bool leaf) {
       return emitPhysicalFunction(frame, link.returnAddress, nullptr) == Walked::Done ? emitFrom(link)
                                                                                       : Walked::Inconsistent;
     case JitCodeKind::Exception:
-      // The engine goes by the exit frame, too, to find who catches it.
+      // The engine uses the exit frame, too, to find the code that catches the exception.
       return leaf ? contradict("frames are being left") : fromExit();
     case JitCodeKind::TrampolineNative:
       if (frameInWindow(registers, end, &frame)) {
@@ -333,10 +333,10 @@ Walked JitFrames::inCode(StrobeRegisters registers, bool leaf) {
     case JitCodeKind::Linked:
       return contradict("a linked frame leads nowhere");
   }
-  return contradict("the code is of no kind");
+  return contradict("the code is of an unknown kind");
 }
 
-// Whether code may be a script's. Some is shared by several.
+// Whether code may belong to a script. Several scripts may share code.
 static bool IsCodeOf(const JitcodeGlobalEntry* entry, JSScript* script) {
   if (entry->isIon()) {
     return entry->asIon().getScriptKey(0).matches(script);
@@ -383,7 +383,7 @@ Walked JitFrames::emitPhysicalFunction(uintptr_t fp, uintptr_t returnAddress, co
     return contradict("a function's frame has no script");
   }
   if (entry && !IsCodeOf(entry, script)) {
-    return contradict("a frame is not of the function whose code runs");
+    return contradict("a frame does not belong to the function whose code runs");
   }
   uint32_t offset = writer_.wantsPosition() ? offsetAt(fp, script, entry, pc, leaf) : NoOffset;
   writer_.appendScript(script, {fp, returnAddress, token}, offset);
@@ -404,8 +404,8 @@ Walked JitFrames::emitFunction(uintptr_t fp, uintptr_t returnAddress, uintptr_t 
     uintptr_t token = stack_.word(fp + CalleeOffset);
     JSScript* script = ScriptOfCalleeToken(CalleeToken(token));
     if (script && entry->asIon().getScriptKey(0).matches(script)) {
-      // The table counts the address at the end of a region to it, as a return address is. The next instruction to
-      // run belongs to the region that begins there.
+      // For a return address, the table counts the address at the end of a region as part of that region. But the
+      // next instruction to run belongs to the region that begins there.
       uintptr_t address = leaf && entry->containsPointer(reinterpret_cast<void*>(pc + 1)) ? pc + 1 : pc;
       writer_.appendInlinedFunctions(entry->asIon(), reinterpret_cast<void*>(address), script->realm(),
                                      {fp, returnAddress, token});
@@ -436,7 +436,7 @@ uintptr_t JitFrames::findReturnAddress(uintptr_t at, const StrobeRegisters& regi
   return 0;
 }
 
-// The code is on the Ion frame, and has taken the return address into a register or pushed it again.
+// The code runs on the Ion frame, and has moved the return address into a register or pushed it again.
 uintptr_t JitFrames::returnAddressIntoIon(const StrobeRegisters& registers) const {
   uintptr_t at = findReturnAddress(registers.sp, registers, [&](uintptr_t returnAddress) {
     const JitcodeGlobalEntry* caller = code_.entry(returnAddress);
@@ -453,10 +453,11 @@ uintptr_t JitFrames::returnAddressIntoBaseline(const StrobeRegisters& registers)
   return at ? stack_.word(at) : 0;
 }
 
-// The stub has pushed registers, and leaves the frame pointer as it is. The call before a return address says whether
-// it is the stub's.
+// The stub has pushed registers, and does not change the frame pointer. The call before a return address shows
+// whether it is a call of the stub.
 bool JitFrames::leaveSharedStub(StrobeRegisters* registers, bool leaf) const {
-  // To call C++ a stub saves registers. What aligns the stack is beyond them, and may hold an older return address.
+  // A stub saves registers before it calls C++. The words that align the stack are beyond the registers, and may hold
+  // an older return address.
   uintptr_t stub = code_.sharedStub(registers->pc);
   if (!stub) {
     return false;
@@ -522,8 +523,8 @@ Walked JitFrames::emitFrom(Link link) {
         if (!stack_.contains(exit, 2 * sizeof(uintptr_t))) {
           return contradict("the frame that left WebAssembly is not on the stack");
         }
-        // No call: the two kinds of code may take turns for as many frames as there are, and a handler has
-        // little stack.
+        // This is a loop and no recursion: the two kinds of code may call each other in turn for as many frames as
+        // there are, and a signal handler has little stack.
         uintptr_t fp = stack_.word(exit);
         switch (emitWasm(stack_.word(exit + ReturnAddressOffset), &fp, nullptr, exit)) {
           case WasmEnd::Done:
@@ -547,7 +548,7 @@ Walked JitFrames::emitFrom(Link link) {
         return Walked::Done;
       }
       default:
-        return contradict("a frame's descriptor is none");
+        return contradict("a frame's descriptor is invalid");
     }
     if (!linkOf(link.callerFrame, &link)) {
       return contradict("a frame is not linked to its caller");

@@ -31,12 +31,12 @@ struct Link {
   js::jit::FrameType callerType;
 };
 
-// Walks the frames of one JIT activation. Each of the functions below does it once.
+// Walks the frames of one JIT activation. Each object is used for one walk, by one of the functions `from…`.
 class JitFrames {
   JSContext* cx_;
   StackWriter& writer_;
   js::jit::JitActivation* activation_;
-  // The part of the stack that is the activation's.
+  // The part of the stack that belongs to the activation.
   StackMemory stack_;
   const JitCode& code_;
   const StrobeNativeCode& nativeCode_;
@@ -51,25 +51,25 @@ class JitFrames {
             const JitCode& code, const StrobeNativeCode& nativeCode)
       : cx_(cx), writer_(writer), activation_(activation), stack_(stack), code_(code), nativeCode_(nativeCode) {}
 
-  // From where native frames have come to JIT code, or where the thread was stopped in it. `wasmInstance` is of the
-  // registers of a stopped thread.
+  // Walks from the place where native frames have reached JIT code, or where the thread was stopped in it (`leaf`).
+  // `wasmInstance` is a register of the stopped thread.
   Walked fromRegisters(const StrobeRegisters& registers, bool leaf, uintptr_t wasmInstance);
 
-  // From what the activation has called: only where it has called something from which another activation was
-  // entered, or while the engine itself goes by that.
+  // Walks from what the activation has called. Only for an activation from which another one was entered, or while
+  // the engine itself relies on the exit frame.
   Walked fromExit();
 
-  // Whether WebAssembly has called something. An activation is on the engine's list some instructions before its fields
-  // are filled in; what was left there on the stack leads nowhere in the activation.
+  // Whether WebAssembly has called something. The engine lists an activation some instructions before its fields are
+  // filled in; what was left on the stack in their place does not lead into the activation.
   bool hasWasmExit() const {
     return activation_->hasWasmExitFP() &&
            stack_.contains(reinterpret_cast<uintptr_t>(activation_->wasmExitFP()), 2 * sizeof(uintptr_t));
   }
 
-  // What is wrong, after a result of Inconsistent.
+  // What is wrong, if the result was Inconsistent.
   const char* contradiction() const { return contradiction_; }
 
-  // Where C++ has entered the activation, if the walk has come so far.
+  // Where C++ has entered the activation, if the walk has got there.
   bool hasEntry() const { return hasEntry_; }
   const StrobeRegisters& entry() const { return entry_; }
 
@@ -80,41 +80,41 @@ class JitFrames {
   }
 
   bool linkOf(uintptr_t fp, Link* link) const;
-  // The link of a frame whose frame pointer has not been pushed yet, or has been popped already. `frame` is where it
-  // was or will be.
+  // The link of a frame whose frame pointer has not been pushed yet, or has been popped already. `frame` is where the
+  // frame pointer will be or was.
   bool linkWithoutFrame(uintptr_t frame, uintptr_t callerFrame, Link* link) const;
-  // Finds such a frame, if there is one at the instruction that is about to run.
+  // Finds such a frame. False if there is none at the instruction that is about to run.
   bool frameInWindow(const StrobeRegisters& registers, FrameEnd end, uintptr_t* frame) const;
   bool isPrologue(uintptr_t pc, const js::jit::JitcodeGlobalEntry* entry, JitCodeKind kind) const;
 
   Walked inCode(StrobeRegisters registers, bool leaf);
 
-  // The caller of a frame and all older frames.
+  // Walks the caller of a frame and all older frames.
   Walked emitFrom(Link link);
   Walked emitFrom(uintptr_t fp) {
     Link link;
     return linkOf(fp, &link) ? emitFrom(link) : contradict("a frame is not linked to its caller");
   }
-  // A function's frame, which stands at `fp`, and what is inlined into it at `pc`. `entry` is of the code at `pc`, or
-  // of a cache there.
+  // Writes the function's frame at `fp`, and the functions that are inlined into it at `pc`. `entry` is that of the
+  // code at `pc`, or of a cache that is used there.
   Walked emitFunction(uintptr_t fp, uintptr_t returnAddress, uintptr_t pc, bool leaf,
                       const js::jit::JitcodeGlobalEntry* entry);
   bool isFrameOf(uintptr_t fp, const js::jit::JitcodeGlobalEntry* entry) const;
-  // The same without what is inlined into it. `entry` is null, and `pc` 0, where these are not known.
+  // Writes the function's frame without inlined functions. `entry` is null, and `pc` 0, where they are not known.
   Walked emitPhysicalFunction(uintptr_t fp, uintptr_t returnAddress, const js::jit::JitcodeGlobalEntry* entry,
                               uintptr_t pc = 0, bool leaf = false);
   // What the script was executing or calling at `pc`, in its bytecode.
   uint32_t offsetAt(uintptr_t fp, JSScript* script, const js::jit::JitcodeGlobalEntry* entry, uintptr_t pc,
                     bool leaf) const;
   void emitTrampolineNative(uintptr_t fp, uintptr_t returnAddress);
-  // The built-in that a function of the engine stands for, which JIT code has called.
+  // Writes the built-in that a function of the engine stands for, if JIT code has called that function.
   void emitExitFunction(uintptr_t exit);
-  // Where the first word from `at` on is that is such a return address; 0 if there is none close by.
+  // The first place from `at` on that holds a return address for which `isWanted` is true; 0 if there is none nearby.
   template <typename IsWanted>
   uintptr_t findReturnAddress(uintptr_t at, const StrobeRegisters& registers, IsWanted isWanted) const;
   uintptr_t returnAddressIntoIon(const StrobeRegisters& registers) const;
   uintptr_t returnAddressIntoBaseline(const StrobeRegisters& registers) const;
-  // Leaves code without a frame for the code that has called it.
+  // Goes from code without a frame to the code that has called it.
   bool leaveSharedStub(StrobeRegisters* registers, bool leaf) const;
 
   uintptr_t jsExitFP() const {
@@ -124,7 +124,7 @@ class JitFrames {
 
   enum class WasmEnd { Done, CalledByJit, Inconsistent };
   WasmEnd emitWasm(uintptr_t pc, uintptr_t* fp, const js::wasm::Instance* instance, uintptr_t callee);
-  // The same and all older frames.
+  // The same, and all older frames.
   Walked fromWasm(uintptr_t pc, uintptr_t fp, const js::wasm::Instance* instance, uintptr_t callee);
   Walked fromWasmRegisters(const StrobeRegisters& registers, uintptr_t wasmInstance);
   bool holdsWasmFrame(uintptr_t fp) const;

@@ -2,8 +2,8 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-// Which frames of an earlier walk are still on the stack. Looks at no cell, since it is asked while the
-// garbage collector may be moving them.
+// Which frames of an earlier walk are still on the stack. Reads no cell, because it is also called while the garbage
+// collector may be moving them.
 
 #include "glue.h"
 
@@ -22,7 +22,7 @@ using strobe::ReturnAddressOffset;
 using strobe::StackMemory;
 using strobe::YoungestFrame;
 
-// A frame of the C++ interpreter.
+// Whether a frame of the C++ interpreter is at this place.
 static bool IsInterpreterFrame(JSContext* cx, const StrobeFramePlace& place) {
   for (Activation* activation = cx->activation(); activation; activation = activation->prev()) {
     if (!activation->isInterpreter()) {
@@ -41,8 +41,8 @@ static bool IsInterpreterFrame(JSContext* cx, const StrobeFramePlace& place) {
   return false;
 }
 
-// The caller's code, the place and the function are all the same as before. A function that was moved
-// meanwhile counts as another one.
+// Whether the caller's code, the place and the function are all the same as before. A function that was moved
+// meanwhile counts as a different one.
 static bool IsStackFrame(const StackMemory& stack, const StrobeFramePlace& place) {
   return stack.holdsFrame(place.address) && stack.word(place.address + ReturnAddressOffset) == place.return_address &&
          (!place.callee || stack.word(place.address + CalleeOffset) == place.callee);

@@ -2,7 +2,8 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The functions that were seen on stacks, as the walk looks them up: it writes no text for those.
+//! The functions that have been seen on stacks, in a form that the walk can look up: it writes no text for
+//! them.
 
 use malloc_size_of_derive::MallocSizeOf;
 
@@ -11,11 +12,11 @@ use super::ffi::{FunctionKey, KnownPosition, Position};
 /// With so many positions the table begins anew.
 const MAX_POSITIONS: usize = 1 << 18;
 
-/// Functions that have been seen, and positions in them, for the walk to recognise.
+/// Functions, and positions in them, that the walk recognises.
 #[derive(Clone, Default, MallocSizeOf)]
 pub struct KnownFunctions {
     pub(super) keys: Vec<FunctionKey>,
-    /// A hash table with linear probing, at most half full: one more than a place in `keys`, or 0.
+    /// A hash table with linear probing, at most half full. A slot holds an index into `keys` plus one, or 0.
     pub(super) slots: Vec<u32>,
     /// A hash table with linear probing, at most half full.
     pub(super) positions: Vec<KnownPosition>,
@@ -23,6 +24,7 @@ pub struct KnownFunctions {
 }
 
 impl KnownFunctions {
+    /// A table without functions, which allocates nothing.
     pub const fn new() -> Self {
         Self {
             keys: Vec::new(),
@@ -32,7 +34,7 @@ impl KnownFunctions {
         }
     }
 
-    /// The slot that the function has, or would have.
+    /// The slot that the function has or would get.
     fn slot(&self, key: &FunctionKey) -> usize {
         let last = self.slots.len() - 1;
         let mut slot = key.hashed() as usize & last;
@@ -42,7 +44,7 @@ impl KnownFunctions {
         slot
     }
 
-    /// Its place in the order in which functions were inserted.
+    /// The index of a function, in the order in which functions were inserted.
     pub fn find(&self, key: &FunctionKey) -> Option<usize> {
         if self.slots.is_empty() {
             return None;
@@ -50,7 +52,7 @@ impl KnownFunctions {
         (self.slots[self.slot(key)] as usize).checked_sub(1)
     }
 
-    /// Adds a function that is not there, and returns its place.
+    /// Adds a function that is not in the table, and returns its index.
     pub fn insert(&mut self, key: FunctionKey) -> usize {
         if (self.keys.len() + 1) * 2 > self.slots.len() {
             self.slots = vec![0; (self.slots.len() * 2).max(64)];

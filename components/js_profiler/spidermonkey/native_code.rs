@@ -2,11 +2,11 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! What the walk knows of native code: which built-in an address belongs to, and how to go from a frame to its
-//! caller.
+//! What the walk knows of native code: which built-in an address belongs to, and how to get from a frame to
+//! its caller.
 //!
-//! Both are read at rest. The walk has a table that nobody changes, and goes by the tables for unwinding that
-//! compilers write into each program and library (`.eh_frame`).
+//! Both are read while no thread is stopped. The walk uses a table that nobody changes, and the tables for
+//! unwinding that compilers write into each program and library (`.eh_frame`).
 
 use std::ffi::c_void;
 use std::ops::Range;
@@ -32,7 +32,7 @@ unsafe extern "C" {
     fn strobe_hash_name(name: *const u8, length: usize) -> u32;
 }
 
-/// The code of a native function that scripts can call. Also a structure of the C++ glue.
+/// The code of a native function that scripts can call. The C++ glue has the same structure.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Native {
@@ -83,7 +83,7 @@ impl Module {
             .iter()
             .find(|header| header.p_type == libc::PT_GNU_EH_FRAME)?;
         let header = range(header);
-        // SAFETY: the segment is mapped for as long as the module is loaded, and nobody writes to it.
+        // SAFETY: the segment is mapped as long as the module is loaded, and nobody writes to it.
         let header_bytes =
             unsafe { slice::from_raw_parts(header.start as *const u8, header.len()) };
         let bases = BaseAddresses::default()
@@ -93,7 +93,7 @@ impl Module {
             .parse(&bases, size_of::<usize>() as u8)
             .ok()?;
         let frames = parsed.eh_frame_ptr().direct().ok()? as usize;
-        // Where the section ends is not known; an entry says where it ends itself.
+        // The end of the section is not known, but each entry contains its own length.
         let segment = loaded().map(range).find(|range| range.contains(&frames))?;
         // SAFETY: as above.
         let frames_bytes =
@@ -106,7 +106,7 @@ impl Module {
         })
     }
 
-    /// The entry of the function that an address is in.
+    /// The entry of the function that contains an address.
     fn function(&self, address: usize) -> Option<FrameDescriptionEntry<Bytes>> {
         let table = self.header.table()?;
         let pointer = table.lookup(address as u64, &self.bases).ok()?;
@@ -119,7 +119,7 @@ impl Module {
     }
 }
 
-/// All modules, in the order of their addresses.
+/// All modules, ordered by their addresses.
 struct Modules {
     modules: Vec<Module>,
     program: Range<usize>,
@@ -128,24 +128,25 @@ struct Modules {
 }
 
 impl Modules {
-    /// Those that are loaded now. They stay loaded.
+    /// The modules that are loaded now. They will stay loaded.
     fn read() -> Self {
         extern "C" fn take(
             info: *mut libc::dl_phdr_info,
             _: libc::size_t,
             modules: *mut c_void,
         ) -> libc::c_int {
-            // SAFETY: `dl_iterate_phdr` gives the first for as long as this runs, and passes the other on.
+            // SAFETY: `dl_iterate_phdr` passes a pointer that is valid while this function runs, and the
+            // pointer that it was given.
             let (info, modules) = unsafe { (&*info, &mut *modules.cast::<Vec<Module>>()) };
             // SAFETY: as above.
             if unsafe { keep_loaded(info) } {
-                // SAFETY: as above, and it stays loaded.
+                // SAFETY: as above, and the module stays loaded.
                 modules.extend(unsafe { Module::read(info) });
             }
             0
         }
         let mut modules: Vec<Module> = Vec::new();
-        // SAFETY: `take` is as it should be, and what it is given is a Vec<Module>.
+        // SAFETY: `take` has the type that is expected, and its argument is a `Vec<Module>`.
         unsafe { libc::dl_iterate_phdr(Some(take), (&raw mut modules).cast()) };
         modules.sort_by_key(|module| module.code.start);
         let own = Self::read as *const () as usize;
@@ -158,7 +159,7 @@ impl Modules {
             program: program.unwrap_or(0..0),
             exception_handler: 0..0,
         };
-        // SAFETY: gives an address.
+        // SAFETY: the function only returns an address.
         let begin = unsafe { strobe_exception_handler() };
         if let Some(end) = modules.end_of(begin) {
             modules.exception_handler = begin..end;
@@ -166,7 +167,7 @@ impl Modules {
         modules
     }
 
-    /// Where the code of the function ends that begins there.
+    /// The end of the function that begins at this address.
     fn end_of(&self, begin: usize) -> Option<usize> {
         let function = self.at(begin)?.function(begin)?;
         (function.initial_address() == begin as u64).then(|| function.end_address() as usize)
@@ -181,20 +182,21 @@ impl Modules {
     }
 }
 
-/// Has a module stay loaded until the process ends: the walk reads its tables at any time. False if that cannot be.
+/// Keeps a module loaded until the process ends, because the walk may read its tables at any time. False if
+/// that is not possible.
 ///
 /// # Safety
 ///
 /// `info` must be what `dl_iterate_phdr` gives.
 unsafe fn keep_loaded(info: &libc::dl_phdr_info) -> bool {
-    // SAFETY: see above; a name ends in a zero.
+    // SAFETY: see above. A name ends with a zero.
     let is_named = unsafe { !info.dlpi_name.is_null() && *info.dlpi_name != 0 };
-    // The program itself has no name, and the kernel's module no file.
+    // The program itself has no name. The kernel's module has one, but no file.
     if !is_named {
         return true;
     }
     let flags = libc::RTLD_LAZY | libc::RTLD_NOLOAD | libc::RTLD_NODELETE;
-    // SAFETY: nothing is loaded, and the name is as above. What is given is never closed.
+    // SAFETY: nothing new is loaded, and the name is as above. The handle is never closed.
     let handle = unsafe { libc::dlopen(info.dlpi_name, flags) };
     // SAFETY: as above.
     let name = unsafe { std::ffi::CStr::from_ptr(info.dlpi_name) };
@@ -204,31 +206,34 @@ unsafe fn keep_loaded(info: &libc::dl_phdr_info) -> bool {
 /// What is known of native code at some time.
 pub struct NativeCode {
     modules: Arc<Modules>,
-    /// In the order of their addresses, without overlap.
+    /// The natives, ordered by their addresses and without overlap.
     natives: Vec<Native>,
-    /// The engine's table at that time.
+    /// The version of the engine's table at that time.
     version: u64,
+    /// The code of the native that was added to the engine's table last.
     newest: usize,
+    /// When the table of natives was read.
     made: Instant,
 }
 
-/// What [`NativeCode::current`] gave last.
+/// What [`NativeCode::current`] returned last.
 static CURRENT: Mutex<Option<Arc<NativeCode>>> = Mutex::new(None);
 
 impl NativeCode {
-    /// What is known now. Not while a thread is stopped.
+    /// What is known now. Must not be called while a thread is stopped, because it takes a lock and
+    /// allocates.
     pub fn current() -> Arc<Self> {
         Self::read(false)
     }
 
-    /// The same, with the libraries that are loaded now.
+    /// The same, after looking for libraries that were loaded since.
     pub fn with_new_libraries() -> Arc<Self> {
         Self::read(true)
     }
 
     fn read(with_new_libraries: bool) -> Arc<Self> {
         let mut current = CURRENT.lock().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: any thread may ask.
+        // SAFETY: any thread may call it.
         let version = unsafe { strobe_natives_version() };
         let code = match &*current {
             Some(current) if !with_new_libraries && current.version == version => current.clone(),
@@ -241,13 +246,14 @@ impl NativeCode {
         code
     }
 
-    /// The engine's table has this version, or a later one.
+    /// Reads the engine's table, which has this version or a later one. `before` is what was known, to read
+    /// only what was added.
     fn make(modules: Arc<Modules>, before: Option<&Self>, version: u64) -> Self {
         let made = Instant::now();
         let newest_before = before.map_or(0, |before| before.newest);
         let mut taken = Taken::read(newest_before);
         let mut natives = match before {
-            // Nothing has changed but what was added.
+            // Nothing has changed except for what was added.
             Some(before) if version - before.version == taken.count => before.natives.clone(),
             Some(_) => {
                 taken = Taken::read(0);
@@ -270,12 +276,13 @@ impl NativeCode {
         }
     }
 
-    /// Whether natives were defined a short while ago. A page that loads defines some at every moment.
+    /// Whether natives were defined a short while ago. A page that is loading defines some all the time.
     pub fn is_new(&self) -> bool {
         const SHORT: Duration = Duration::from_millis(50);
         self.made.elapsed() < SHORT
     }
 
+    /// The natives that scripts can call, ordered by their addresses.
     pub fn natives(&self) -> &[Native] {
         &self.natives
     }
@@ -285,7 +292,7 @@ impl NativeCode {
         self.modules.exception_handler.clone()
     }
 
-    /// The code of the program that this is a part of.
+    /// The code of the program or library that this function belongs to.
     pub fn program(&self) -> Range<usize> {
         self.modules.program.clone()
     }
@@ -294,14 +301,14 @@ impl NativeCode {
 /// Entries of the engine's table.
 struct Taken {
     natives: Vec<Native>,
-    /// How many there were, with those that have no name.
+    /// How many entries were read, including those without a name.
     count: u64,
     newest: Option<usize>,
     until: usize,
 }
 
 impl Taken {
-    /// Those that were added after another one, of which the code is given; all for 0.
+    /// The entries that were added after the native whose code is `until`, or all for 0.
     fn read(until: usize) -> Self {
         extern "C" fn take(
             taken: *mut c_void,
@@ -309,7 +316,7 @@ impl Taken {
             name: *const u8,
             name_length: usize,
         ) -> bool {
-            // SAFETY: it is passed on as it was given.
+            // SAFETY: the table passes the pointer that it was given below.
             let taken = unsafe { &mut *taken.cast::<Taken>() };
             if code == taken.until {
                 return false;
@@ -334,43 +341,49 @@ impl Taken {
             newest: None,
             until,
         };
-        // SAFETY: `take` is as it should be, and what it is given is a `Taken`.
+        // SAFETY: `take` has the type that is expected, and its argument is a `Taken`.
         unsafe { strobe_each_native(take, (&raw mut taken).cast()) };
         taken
     }
 }
 
-/// The registers that say where a native frame is. Also a structure of the C++ glue.
+/// The registers that determine a native frame. The C++ glue has the same structure.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FrameRegisters {
+    /// The program counter.
     pub pc: usize,
+    /// The stack pointer.
     pub sp: usize,
+    /// The frame pointer.
     pub fp: usize,
 }
 
 const _: () = assert!(size_of::<FrameRegisters>() == 24);
 
-/// Room for what is read of the tables, in place: the walk must not allocate.
+/// Storage for what is read of the tables, in place: the walk must not allocate.
 struct InPlace;
 
-/// A function of the C library saves six registers, and a few rows of one are kept.
+/// Functions of the C library save six registers, and only a few rows are kept for one.
 impl UnwindContextStorage<usize> for InPlace {
     type Rules = [(Register, RegisterRule<usize>); 32];
     type Stack = [UnwindTableRow<usize, Self>; 8];
 }
 
-/// How to go from a frame to its caller, at one address.
+/// How to get from a frame to its caller, at one address.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Rule {
-    /// The caller's part of the stack begins so far from this register.
+    /// The caller's part of the stack begins `offset` bytes from the frame pointer if this is true, else from
+    /// the stack pointer.
     from_frame_pointer: bool,
+    /// In bytes.
     offset: i32,
-    /// The caller's frame pointer is so far from there; in its register if there is none.
+    /// How many bytes from there the caller's frame pointer is; `None` if the register still has it.
     frame_pointer: Option<i32>,
 }
 
-/// Where code that has no entry leaves the frame alone: the return address is at the stack pointer.
+/// The rule for code that has no entry and does not change the stack: the return address is at the stack
+/// pointer.
 const WITHOUT_FRAME: Rule = Rule {
     from_frame_pointer: false,
     offset: size_of::<usize>() as i32,
@@ -402,17 +415,18 @@ impl Rule {
     }
 }
 
-/// Goes from frames to their callers. Each walk has one to itself.
+/// Gets from frames to their callers. Each walk uses one of its own.
 pub struct Unwinder {
     code: Arc<NativeCode>,
     context: Box<UnwindContext<usize, InPlace>>,
-    /// The rules that were used last. An address is at one place.
+    /// The rules that were used last. The place of a rule is determined by its address.
     rules: Box<[(usize, Option<Rule>)]>,
 }
 
 impl Unwinder {
     const RULES: usize = 1 << 10;
 
+    /// An unwinder for the native code that is known now.
     pub fn new() -> Self {
         Self {
             code: NativeCode::current(),
@@ -421,11 +435,12 @@ impl Unwinder {
         }
     }
 
+    /// The native code that it uses.
     pub fn code(&self) -> &NativeCode {
         &self.code
     }
 
-    /// Goes by what is known now from now on.
+    /// Uses `code` from now on.
     pub fn set_code(&mut self, code: Arc<NativeCode>) {
         if !Arc::ptr_eq(&code.modules, &self.code.modules) {
             self.rules.fill((0, None));
@@ -433,17 +448,17 @@ impl Unwinder {
         self.code = code;
     }
 
-    /// The registers of the caller of a frame. `is_leaf`: they are a stopped thread's, and not of a frame that has
-    /// called another one. None if they cannot be told.
+    /// The registers of a frame's caller. `is_leaf` says that `registers` are those of a stopped thread, and
+    /// not of a frame that has called another one. `None` if they cannot be determined.
     ///
-    /// Allocates nothing. `read` gives a word of the stack.
+    /// Allocates nothing. `read` returns a word of the stack.
     fn caller(
         &mut self,
         registers: FrameRegisters,
         is_leaf: bool,
         read: impl Fn(usize) -> Option<usize>,
     ) -> Option<FrameRegisters> {
-        // The instruction after a call may be another function's.
+        // The instruction after a call may belong to another function.
         let address = if is_leaf {
             registers.pc
         } else {
@@ -493,18 +508,18 @@ impl Unwinder {
     }
 }
 
-/// Whether a thread was stopped at a jump through the table of addresses in libraries. Linkers write no tables for
-/// unwinding for these.
+/// Whether a thread was stopped at a jump through the table of library addresses. Linkers write no entries
+/// for unwinding for such jumps.
 fn is_jump_to_library(address: usize) -> bool {
     const JUMP: [u8; 2] = [0xFF, 0x25];
-    // SAFETY: the thread is about to run what is there, and no code ends in half an instruction.
+    // SAFETY: the thread is about to run this instruction, and code does not end in the middle of one.
     unsafe { (address as *const [u8; 2]).read() == JUMP }
 }
 
 /// # Safety
 ///
-/// As for the declaration in `glue.h`, by whose name C++ calls it: the pointers are valid, nobody else uses what they
-/// point at, and `low..high` is a part of the calling thread's stack.
+/// As for the declaration in `glue.h`; C++ calls the function by its name. The pointers must be valid, nobody
+/// else may use what they point at, and `low..high` must be a part of the calling thread's stack.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn strobe_unwind(
     unwinder: *mut c_void,

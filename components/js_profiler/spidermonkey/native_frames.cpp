@@ -2,9 +2,9 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-// The program's own code is compiled with frame pointers: a frame that has called something is linked to its
-// caller's. The leaf may not have made its frame yet, or have left it already, and libraries use the frame pointer
-// for anything; there the tables for unwinding say where the caller's frame is.
+// The program's own code is compiled with frame pointers, so a frame that has called something is linked to its
+// caller's. But the leaf may not have made its frame yet, or may have left it already, and libraries use the frame
+// pointer for other things. In these cases the tables for unwinding say where the caller's frame is.
 
 #include "native_frames.h"
 
@@ -38,7 +38,8 @@ void NativeFrames::goOnFrom(const StrobeRegisters& registers) {
 
 bool NativeFrames::toCaller() {
   if (leaf_ || !isInProgram(registers_.pc)) {
-    // At `ret` a table may say that the frame pointer is where it has just been popped from. A handler leaves that alone.
+    // At `ret` a table may say that the caller's frame pointer is where it has just been popped from. Handlers do not
+    // write there.
     uintptr_t low = leaf_ ? registers_.sp - RedZone : registers_.sp;
     if (!strobe_unwind(code_.unwinder, &registers_, leaf_, low, stack_.high())) {
       return false;
@@ -86,13 +87,13 @@ bool NativeFrames::leaveLinkedCode() {
 }
 
 NativeFrames::At NativeFrames::goUp(uintptr_t end, Found* oldest) {
-  // A script's call of a native takes a few frames of the engine's at most, so that older frames need not be kept.
+  // A script's call of a native takes only a few of the engine's frames, so older frames need not be remembered.
   constexpr size_t Kept = 32;
   // More than any chain of native frames that the stack has room for in practice.
   constexpr size_t MaxFrames = 1 << 16;
   struct Step {
-    // An address in the code that runs. A return address may be that of the next function, after a call that does
-    // not return.
+    // An address in the code that runs. A return address itself may belong to the next function, if the call does not
+    // return.
     uintptr_t address;
     // Where the caller's part of the stack begins.
     uintptr_t end;

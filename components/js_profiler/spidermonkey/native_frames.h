@@ -13,7 +13,7 @@
 
 namespace strobe {
 
-// The native whose code holds an address; null if that is no native's.
+// The native whose code contains an address; null if there is none.
 const StrobeNative* NativeAt(const StrobeNativeCode& code, uintptr_t address);
 
 // Goes up the frames of native code, from the registers of a stopped thread.
@@ -21,8 +21,9 @@ class NativeFrames {
   const StrobeNativeCode& code_;
   StackMemory stack_;
   StrobeRegisters registers_;
-  // The program counter is the stopped thread's, and no return address.
+  // Whether the program counter is that of the stopped thread, and not a return address.
   bool leaf_ = true;
+  // Whether the caller of a frame could not be determined. Nothing older is known then.
   bool lost_ = false;
 
  public:
@@ -33,38 +34,37 @@ class NativeFrames {
     Jit,
     // Beyond the end.
     End,
-    // The caller of a frame cannot be told.
+    // The caller of a frame cannot be determined.
     Lost,
   };
 
-  // A native that was come upon. It is null if there is none.
+  // A native that was found, or null.
   struct Found {
     const StrobeNative* native = nullptr;
     StrobeFramePlace place = {};
   };
 
-  // Goes up to JIT code, or until the stack pointer is beyond `end`. The result has the oldest native of those frames.
-  // If the frames are lost it has none, for what is older is not known.
+  // Goes up to JIT code, or until the stack pointer is beyond `end`. `oldest` becomes the oldest native of these
+  // frames. If the result is Lost it is null, because older frames are not known.
   At goUp(uintptr_t end, Found* oldest);
 
-  // The registers of the frame that was come to.
+  // The registers of the frame that was reached.
   const StrobeRegisters& registers() const { return registers_; }
   bool isLeaf() const { return leaf_; }
 
-  // Goes from JIT code that is not JavaScript's, such as a regular expression's, to its caller. Such code links its
-  // frames as C++ does. False if the frame is not linked.
+  // Goes from JIT code that is not JavaScript's, such as that of a regular expression, to its caller. Such code links
+  // its frames as C++ does. False if the frame is not linked.
   bool leaveLinkedCode();
 
-  // Goes up to a place, and says whether a frame of that native is there.
+  // Goes up to a place. Returns whether a frame of the place's native is there.
   bool has(const StrobeFramePlace& place);
 
-  // Goes up until the stack pointer is beyond `last`, and says whether a frame of code in [begin, end) is there, or
-  // may be.
+  // Goes up until the stack pointer is beyond `last`. Returns whether a frame of code in [begin, end) is there.
   bool mayPass(uintptr_t begin, uintptr_t end, uintptr_t last);
 
   // Goes on from a frame that is known from elsewhere.
   void goOnFrom(const StrobeRegisters& registers);
-  // What is older cannot be told from here.
+  // Notes that nothing older can be determined from here.
   void lose() { lost_ = true; }
 
  private:
@@ -72,7 +72,7 @@ class NativeFrames {
     return address >= code_.program_begin && address < code_.program_end;
   }
   bool toCaller();
-  // The same from any frame: each one of JIT code is linked, too.
+  // The same from any frame: JIT code links each of its frames, too.
   bool toAnyCaller();
 };
 

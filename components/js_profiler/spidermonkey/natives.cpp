@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-// The engine's table of natives, read at rest. The walk has a copy of it.
+// The engine's table of natives. It is read while no thread is stopped; the walk uses a copy.
 
 #include "glue.h"
 
@@ -13,7 +13,7 @@
 
 void strobe_each_native(bool (*take)(void* taker, uintptr_t code, const uint8_t* name, size_t name_length),
                         void* taker) {
-  // A direct eval calls no function; in some tiers it looks as if it did.
+  // A direct eval does not call this function, but in some tiers looks as if it did.
   auto* eval = reinterpret_cast<const void*>(&js::IndirectEval);
   for (const StrobeNativeName* entry = strobe_last_native_name(); entry; entry = entry->previous) {
     bool hasName = entry->code != eval && !strobe_native_is_shared(entry);

@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-// Fields that the engine keeps to itself. An explicit instantiation may name them all the same.
+// Access to private fields of the engine. An explicit instantiation may name them.
 
 #ifndef strobe_js_profiler_reveal_h
 #define strobe_js_profiler_reveal_h

@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Room for a walked stack, and what is in it afterwards.
+//! Storage for a walked stack, and access to what the walk has found.
 
 use std::ffi::CStr;
 use std::sync::Arc;
@@ -15,46 +15,49 @@ use super::ffi::{
 };
 use super::native_code::{NativeCode, Unwinder};
 
-/// Enough for the names and URLs of most stacks; see [`StackBuffer::grow_text`].
+/// Bytes for names and URLs; enough for most stacks. See [`StackBuffer::grow_text`].
 const TEXT_CAPACITY: usize = 256 * 1024;
-/// The script of a `data:` URL has all of itself for a URL.
+/// The most bytes for names and URLs. The URL of a `data:` script contains the whole script.
 const MAX_TEXT_CAPACITY: usize = 64 * 1024 * 1024;
 
-/// A frame of a walked stack, and a view of its text.
+/// A frame of a walked stack, with its text.
 pub struct WalkedFrame<'a> {
     frame: &'a GlueFrame,
     text: &'a [u8],
 }
 
 impl WalkedFrame<'_> {
+    /// Identifies the function.
     pub fn key(&self) -> FunctionKey {
         self.frame.function
     }
 
+    /// The realm that the function belongs to; 0 if that is not known, which happens for native functions.
     pub fn realm(&self) -> RealmId {
         RealmId(self.frame.function.realm)
     }
 
+    /// What kind of code the function is.
     pub fn kind(&self) -> FrameKind {
         self.frame.function.kind
     }
 
+    /// Where the frame is.
     pub fn place(&self) -> FramePlace {
         self.frame.place
     }
 
-    /// Whether the script was fetched from another origin without CORS, so that nothing of it may
-    /// be shown.
+    /// Whether the script was fetched from another origin without CORS, so that nothing of it may be shown.
     pub fn muted(&self) -> bool {
         self.frame.flags & FRAME_MUTED != 0
     }
 
-    /// The place of the function among those that were known to the walk; it has no text then.
+    /// The index of the function if it was among those that the walk knew; it has no text then.
     pub fn known(&self) -> Option<usize> {
         (self.frame.known as usize).checked_sub(1)
     }
 
-    /// False if name and resource were lost for want of room.
+    /// False if there was no room for name and resource.
     pub fn has_text(&self) -> bool {
         self.frame.flags & FRAME_NO_TEXT == 0
     }
@@ -64,17 +67,17 @@ impl WalkedFrame<'_> {
         self.frame.flags & FRAME_GUESSED_NAME != 0
     }
 
-    /// The function's name, empty if it has none.
+    /// The function's name; empty if it has none.
     pub fn name(&self) -> String {
         self.decode(self.frame.name)
     }
 
-    /// The URL of the script, empty if it came from none.
+    /// The URL of the script; empty if it did not come from one.
     pub fn resource(&self) -> String {
         self.decode(self.frame.resource)
     }
 
-    /// Where the function is defined: 1-based line and column. None for what is in no script.
+    /// 1-based line and column (in UTF-16 code units) of the definition; `None` if it is in no script.
     pub fn position(&self) -> Option<(u32, u32)> {
         let function = &self.frame.function;
         (function.line != 0).then_some((function.line, function.column))
@@ -116,21 +119,22 @@ pub enum WalkOutcome {
     Idle,
     /// The engine is collecting garbage.
     Collecting,
-    /// The stack contradicts itself, or the engine forbids walking at this moment. Says what is wrong.
+    /// The stack contradicts itself, or the engine does not allow a walk at this moment. The text says what
+    /// is wrong.
     Unwalkable(&'static CStr),
 }
 
-/// Room for one walked stack, made beforehand: the walk must not allocate.
+/// Storage for one walked stack. It is allocated before the walk, which must not allocate.
 pub struct StackBuffer {
     pub(super) frames: Vec<GlueFrame>,
     pub(super) text: Vec<u8>,
     pub(super) truncated: bool,
     pub(super) complete_truncated: bool,
     pub(super) text_lost: bool,
-    /// Of the frames, so many from the leaf are without anything left out.
+    /// How many of the frames, counted from the leaf, have nothing left out between them.
     pub(super) complete: usize,
     pub(super) max_frames: usize,
-    /// Whom the stack is for: see [`StackBuffer::set_audience`].
+    /// For whom the stack is: see [`StackBuffer::set_audience`].
     pub(super) realms: Vec<u64>,
     pub(super) realm_frames: Vec<usize>,
     pub(super) everything: bool,
@@ -138,7 +142,7 @@ pub struct StackBuffer {
 }
 
 impl StackBuffer {
-    /// For somebody who may see everything.
+    /// A buffer for readers who may see everything.
     pub fn new() -> Self {
         let mut buffer = Self {
             frames: Vec::new(),
@@ -157,8 +161,9 @@ impl StackBuffer {
         buffer
     }
 
-    /// Walks are for pages in these realms from now on, and for somebody who may see everything if `everything` says
-    /// so. What no page may see is left out for pages, and does not count: one frame without text stands for it.
+    /// Chooses for whom the next walks are: for pages in `realms`, and if `everything` is true also for
+    /// readers who may see everything. Frames that no page may see are left out for pages, and do not count
+    /// towards the depth: one frame without text stands for several of them.
     pub fn set_audience(&mut self, realms: impl IntoIterator<Item = RealmId>, everything: bool) {
         self.realms.clear();
         self.realms.extend(realms.into_iter().map(|realm| realm.0));
@@ -167,15 +172,15 @@ impl StackBuffer {
         self.realm_frames.clear();
         self.realm_frames.resize(self.realms.len(), 0);
         self.everything = everything;
-        // Between any two frames that a page may see there may be one that is hidden, and before the caller of
-        // built-ins is known there may be that many of them.
+        // There may be a hidden frame between any two frames that a page may see, and as many built-ins as
+        // frames before their caller is known.
         let for_pages = self.realms.len() * (2 * self.max_frames + 1) + self.max_frames;
         self.frames.clear();
         self.frames.reserve(self.max_frames + for_pages);
         self.complete = 0;
     }
 
-    /// Walks go by what is known of native code now.
+    /// Makes the next walks use `code`.
     pub fn set_native_code(&mut self, code: Arc<NativeCode>) {
         self.unwinder.set_code(code);
     }
@@ -194,6 +199,7 @@ impl StackBuffer {
         }
     }
 
+    /// Removes the frames of the last walk.
     pub fn clear(&mut self) {
         self.frames.clear();
         self.truncated = false;
@@ -202,12 +208,12 @@ impl StackBuffer {
         self.complete = 0;
     }
 
-    /// There is room for so many frames.
+    /// How many frames there is room for.
     pub fn capacity(&self) -> usize {
         self.frames.capacity()
     }
 
-    /// What it has allocated, in bytes.
+    /// The memory that it has allocated, in bytes.
     pub fn memory(&self) -> usize {
         self.frames.capacity() * size_of::<GlueFrame>()
             + self.text.capacity()
@@ -215,14 +221,14 @@ impl StackBuffer {
             + self.realm_frames.capacity() * size_of::<usize>()
     }
 
-    /// Makes more room for text, for the next walk, if there was too little.
+    /// Makes more room for text, for the next walk, if the last one had too little.
     pub fn grow_text(&mut self) {
         if self.text_lost && self.text.len() < MAX_TEXT_CAPACITY {
             self.text = vec![0; self.text.len() * 2];
         }
     }
 
-    /// Whether older frames were left out for want of room.
+    /// Whether older frames were left out, because there was no room for them.
     pub fn truncated(&self) -> bool {
         self.truncated
     }
@@ -232,12 +238,13 @@ impl StackBuffer {
         self.complete_truncated
     }
 
-    /// Of the frames, so many from the leaf are without anything left out, for who may see everything.
+    /// How many of the frames, counted from the leaf, have nothing left out between them. These are for
+    /// readers who may see everything.
     pub fn complete(&self) -> usize {
         self.complete
     }
 
-    /// The frames from the root to the leaf.
+    /// The frames, from the root to the leaf.
     pub fn frames(&self) -> impl Iterator<Item = WalkedFrame<'_>> {
         self.frames.iter().rev().map(|frame| WalkedFrame {
             frame,

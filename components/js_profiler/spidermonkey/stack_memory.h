@@ -12,7 +12,7 @@
 
 namespace strobe {
 
-// What stands in a frame of JIT code, from its frame pointer: see table_walk.cpp.
+// Where the words of a JIT frame are, relative to its frame pointer: see jit_frames.cpp.
 constexpr uintptr_t ReturnAddressOffset = 8;
 constexpr uintptr_t DescriptorOffset = 16;
 constexpr uintptr_t CalleeOffset = 24;
@@ -31,13 +31,13 @@ class StackMemory {
     return address >= low_ && address < high_ && high_ - address >= length && address % sizeof(uintptr_t) == 0;
   }
 
-  // Any word of the stack, whatever it is. With AddressSanitizer there is also memory on it that no code may use,
-  // beside the variables of what was compiled with it: only here it may be read.
+  // Any word of the stack, whatever it is. With AddressSanitizer the stack also has memory that no code may use,
+  // beside the variables of instrumented code. Only this function may read that.
   [[clang::no_sanitize("address")]] uintptr_t word(uintptr_t address) const {
     return *reinterpret_cast<const uintptr_t*>(address);
   }
 
-  // Whether a frame with a link may stand here.
+  // Whether a frame with a link may be here.
   bool holdsFrame(uintptr_t fp) const { return contains(fp, CalleeOffset + sizeof(uintptr_t)); }
 };
 

@@ -2,17 +2,17 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-// The walk from the registers of a stopped thread, through frames that know nothing of it.
+// The walk from the registers of a stopped thread. The code that it walks through need not do anything for it.
 //
 // JavaScript runs in activations, the youngest first. An interpreter activation lists its frames; those of a JIT
-// activation are linked (jit_frames.cpp). Between them, and between the youngest frame and where the thread was
-// stopped, are frames of C++ and Rust code (native_frames.cpp). A built-in is running if and only if one of them
-// is in its code.
+// activation are linked (jit_frames.cpp). Frames of C++ and Rust code are between activations, and between the
+// youngest frame and the place where the thread was stopped (native_frames.cpp). A built-in is running if and only if
+// one of these frames is in its code.
 //
-// The walk believes nothing and changes nothing: see "The rule of the walk" in docs/architecture.md. Each function of the
-// engine that it calls stands in walk_calls.toml, with the reason why that is safe at any instruction.
+// The walk believes nothing and changes nothing: see "The rule of the walk" in docs/architecture.md. Each function of
+// the engine that it calls is listed in walk_calls.toml, with the reason why that is safe at any instruction.
 //
-// Anything that contradicts itself is counted as inconsistent, and no stack is given.
+// A stack that contradicts itself is counted as inconsistent and not returned.
 
 #ifdef __x86_64__
 
@@ -41,8 +41,8 @@ using strobe::Walked;
 
 namespace {
 
-// Goes up native frames, and JIT code that links its frames as they do, to JavaScript's code or to `end`. `oldest`
-// is the oldest native of those frames.
+// Goes up native frames, and JIT code that links its frames as they do, until it reaches JavaScript's code or `end`.
+// `oldest` becomes the oldest native of these frames.
 NativeFrames::At GoUpToJavaScript(NativeFrames& frames, JitCode& code, uintptr_t end, bool youngest,
                                   NativeFrames::Found* oldest) {
   *oldest = {};
@@ -78,7 +78,7 @@ NativeFrames::At GoUpToJavaScript(NativeFrames& frames, JitCode& code, uintptr_t
   }
 }
 
-// Whether the thread was stopped in a function of WebAssembly.
+// Whether an address is in a WebAssembly function.
 bool IsInWasmFunction(uintptr_t pc) {
   const wasm::CodeRange* range = nullptr;
   return wasm::LookupCodeBlock(reinterpret_cast<void*>(pc), &range) && range && range->isFunction();
@@ -91,11 +91,11 @@ StrobeWalk strobe_walk_table(JSContext* cx, const StrobeStopped* stopped, Strobe
   if (!cx->activation()) {
     return STROBE_WALK_IDLE;
   }
-  // A moved cell must not be followed.
+  // Cells must not be followed while a collection may move them.
   if (cx->runtime()->heapState() != JS::HeapState::Idle) {
     return STROBE_WALK_COLLECTING;
   }
-  // A handler of another signal that was not called on the thread's stack.
+  // The thread was in a handler of another signal that does not run on the thread's own stack.
   if (stopped->sp < stopped->stack_low || stopped->sp >= stopped->stack_high) {
     stack->contradiction = "the thread is on another stack";
     return STROBE_WALK_INCONSISTENT;
@@ -104,7 +104,8 @@ StrobeWalk strobe_walk_table(JSContext* cx, const StrobeStopped* stopped, Strobe
   JitCode code(cx);
   NativeFrames natives(stack->native_code, *stopped);
   bool youngest = true;
-  // A frame of the interpreter is marked as running in JIT code a moment before and after it does.
+  // A frame of the interpreter is marked as running in JIT code from a moment before it enters that code until a
+  // moment after it has left it.
   bool enteringJit = false;
   uintptr_t low = stopped->sp;
   for (Activation* activation = cx->activation(); activation && !writer.full(); activation = activation->prev()) {
@@ -117,7 +118,7 @@ StrobeWalk strobe_walk_table(JSContext* cx, const StrobeStopped* stopped, Strobe
     NativeFrames::Found native;
     NativeFrames::At at = GoUpToJavaScript(natives, code, high, youngest, &native);
     if (youngest && at == NativeFrames::At::Lost) {
-      // Neither is known where JIT code was left nor which built-in runs.
+      // It is known neither where JIT code was left nor which built-in is running.
       stack->contradiction =
           code.usable() ? "the chain of native frames is broken" : "the engine is changing its tables of code";
       return STROBE_WALK_INCONSISTENT;
@@ -136,7 +137,8 @@ StrobeWalk strobe_walk_table(JSContext* cx, const StrobeStopped* stopped, Strobe
       size_t before = writer.length();
       JitFrames frames(cx, writer, activation->asJit(), StackMemory(low, high), code, stack->native_code);
       Walked walked = Walked::Done;
-      // While a trap is being handled a function is where it trapped, though its frame may have been noted already.
+      // While a trap is being handled, the function is still where it trapped, although its exit frame may have been
+      // noted already.
       bool hasLeftWasm = frames.hasWasmExit() && !IsInWasmFunction(stopped->pc);
       if (!youngest || hasLeftWasm) {
         walked = frames.fromExit();

@@ -25,28 +25,32 @@ use mozjs_sys::jsapi::{
 
 use super::{EngineMode, Walker};
 
-/// A context of the thread that made it, which runs no script.
+/// A context of the thread that made it. It runs no script unless [`with_scripts`](Self::with_scripts) is
+/// called.
 pub struct TestContext(NonNull<JSContext>);
 
 impl TestContext {
+    /// A new context. Initialises the engine the first time.
     pub fn new() -> Self {
-        // SAFETY: once in the process, before all contexts, which are gone when it ends.
+        // SAFETY: called once in the process, before any context is made. All contexts are destroyed before
+        // the process exits.
         static ENGINE: LazyLock<bool> =
             LazyLock::new(|| unsafe { JS_Init() && libc::atexit(shut_down) == 0 });
         assert!(*ENGINE);
         const HEAP_SIZE: u32 = 32 * 1024 * 1024;
-        // SAFETY: the engine is there.
+        // SAFETY: the engine is initialised.
         let cx = unsafe { JS_NewContext(HEAP_SIZE, std::ptr::null_mut()) };
         Self(NonNull::new(cx).unwrap())
     }
 
-    /// Where what the engine allocates for it is.
+    /// An address in memory that the engine has allocated for the context.
     pub fn address(&self) -> usize {
         self.0.addr().get()
     }
 
-    /// Gives `run` what evaluates a script, of which the URL and the first line are given, in a new realm.
-    /// Once in a context. Scripts have the engine's functions for tests, as `engine`, and `inNewRealm()`.
+    /// Makes a realm, and calls `run` with a function that evaluates a script in it; the arguments of that
+    /// function are the script's URL, its first line and its text. May be called once in a context. Scripts
+    /// have the engine's functions for tests, as `engine`, and `inNewRealm()`.
     pub fn with_scripts(&self, run: impl FnOnce(&mut dyn FnMut(&CStr, u32, &str))) {
         const STACK_QUOTA: usize = 1 << 20;
         const NURSERY: u32 = 256 << 10;
@@ -71,7 +75,7 @@ impl TestContext {
         rooted!(&in(cx) let global = new_global(cx));
         let mut realm = AutoRealm::new_from_handle(cx, global.handle());
         let cx = &mut *realm;
-        // SAFETY: all are of this context, and rooted.
+        // SAFETY: all objects belong to this context, and are rooted.
         unsafe {
             rooted!(&in(cx) let engine = ObjectValue(GetTestingFunctions(cx)));
             let (global, engine) = (global.handle(), engine.handle());
@@ -88,9 +92,9 @@ impl TestContext {
         });
     }
 
-    /// It must be gone before the context is.
+    /// An engine mode for this context. It must be dropped before the context.
     pub fn mode(&self, walker: Walker) -> EngineMode {
-        // SAFETY: it is this thread's, and stays on it.
+        // SAFETY: the context is this thread's, and the mode stays on this thread.
         unsafe { EngineMode::new(self.0, walker) }
     }
 }
@@ -108,9 +112,9 @@ fn new_global(cx: &mut mozjs::context::JSContext) -> *mut JSObject {
     }
 }
 
-/// Evaluates a text, for a number, in a realm that is not used any more when it returns.
+/// Evaluates a text, which must give a number, in a realm that nothing uses any more when this returns.
 unsafe extern "C" fn in_new_realm(cx: *mut JSContext, argc: u32, arguments: *mut JSVal) -> bool {
-    // SAFETY: the engine gives them.
+    // SAFETY: the engine passes valid arguments.
     let (mut cx, arguments) = unsafe {
         let cx = NonNull::new(cx).expect("there is a context");
         (
@@ -120,7 +124,7 @@ unsafe extern "C" fn in_new_realm(cx: *mut JSContext, argc: u32, arguments: *mut
     };
     let cx = &mut cx;
     let text = NonNull::new(arguments.get(0).to_string()).expect("it is a text");
-    // SAFETY: it is alive.
+    // SAFETY: the string is alive.
     let text = unsafe { jsstr_to_string(cx, text) };
     rooted!(&in(cx) let global = new_global(cx));
     rooted!(&in(cx) let mut value = UndefinedValue());
@@ -138,7 +142,7 @@ extern "C" fn shut_down() {
 
 impl Drop for TestContext {
     fn drop(&mut self) {
-        // SAFETY: it is this thread's.
+        // SAFETY: the context is this thread's.
         unsafe { JS_DestroyContext(self.0.as_ptr()) };
     }
 }

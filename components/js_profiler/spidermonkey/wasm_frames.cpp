@@ -25,17 +25,17 @@ Walked JitFrames::fromWasm(uintptr_t pc, uintptr_t fp, const wasm::Instance* ins
     case WasmEnd::Inconsistent:
       return Walked::Inconsistent;
   }
-  MOZ_CRASH("no end");
+  MOZ_CRASH("unknown WasmEnd");
 }
 
 bool JitFrames::holdsWasmFrame(uintptr_t fp) const {
   return stack_.contains(fp, sizeof(wasm::FrameWithInstances));
 }
 
-// The instance of a function of WebAssembly, whose frame is at `fp`: who calls what may be another instance's
-// leaves both instances in the frame. Null if that is far away, or what is there is no frame.
+// The instance of the WebAssembly function whose frame is at `fp`. A call that may reach another instance stores both
+// instances in the callee's frame. Null if such a frame is too far away, or if there is no frame.
 const wasm::Instance* JitFrames::nearestInstance(uintptr_t fp) const {
-  // A recursion has no such call but the first one. A frame takes some 0.1 µs.
+  // In a recursion only the first call may reach another instance. A frame takes some 0.1 µs.
   constexpr int MaxFrames = 512;
   for (int frame = 0; frame < MaxFrames && holdsWasmFrame(fp); frame++) {
     auto* returnAddress = reinterpret_cast<void*>(stack_.word(fp + ReturnAddressOffset));
@@ -54,8 +54,8 @@ const wasm::Instance* JitFrames::nearestInstance(uintptr_t fp) const {
   return nullptr;
 }
 
-// The frames from a position in WebAssembly code, whose frame is at `*fp`, up to what called it. `instance`, if it
-// is of that code, is the first frame's. `callee` is the frame of what was called from there, or 0.
+// Writes the frames from a position in WebAssembly code, whose frame is at `*fp`, up to what called it. `instance` is
+// the first frame's, if it belongs to that code. `callee` is the frame of what was called from there, or 0.
 JitFrames::WasmEnd JitFrames::emitWasm(uintptr_t pc, uintptr_t* fp, const wasm::Instance* instance, uintptr_t callee) {
   auto isNotOnStack = [&] {
     contradict("a frame of WebAssembly is not on the stack");
@@ -69,7 +69,7 @@ JitFrames::WasmEnd JitFrames::emitWasm(uintptr_t pc, uintptr_t* fp, const wasm::
       return WasmEnd::Inconsistent;
     }
     if (!block || range->isJitEntry()) {
-      // Called by JIT code: directly, by an exit frame made for it, or through an entry stub.
+      // JIT code has called it: directly, through an exit frame made for that, or through an entry stub.
       return WasmEnd::CalledByJit;
     }
     if (range->isInterpEntry()) {
@@ -78,7 +78,8 @@ JitFrames::WasmEnd JitFrames::emitWasm(uintptr_t pc, uintptr_t* fp, const wasm::
     if (!stack_.contains(*fp, 2 * sizeof(uintptr_t)) || stack_.word(*fp) <= *fp) {
       return isNotOnStack();
     }
-    // Who calls what may be another instance's goes on with what it has left in the callee's frame.
+    // Code that calls a function which may belong to another instance continues with the instance that it has stored
+    // in the callee's frame.
     wasm::CallSite site;
     bool isCall = (callee || writer_.wantsPosition()) && block->code->lookupCallSite(reinterpret_cast<void*>(pc), &site);
     if (callee && holdsWasmFrame(callee) && isCall && site.mightBeCrossInstance()) {
@@ -109,13 +110,13 @@ Walked JitFrames::fromWasmRegisters(const StrobeRegisters& registers, uintptr_t 
   state.fp = reinterpret_cast<void*>(registers.fp);
   wasm::UnwindState unwound;
   bool unwoundCaller;
-  // In a prologue or an epilogue the caller's frame is given: the callee has no frame, and is left out.
+  // In a prologue or an epilogue the caller's frame is given. The callee has no frame then, and is left out.
   if (!stack_.contains(registers.sp, 2 * sizeof(uintptr_t)) || !stack_.contains(registers.fp, 2 * sizeof(uintptr_t)) ||
       !wasm::StartUnwinding(state, &unwound, &unwoundCaller)) {
     return contradict("WebAssembly is between two frames");
   }
-  // The register is a function's, not that of the code between functions. One that has no frame yet may be of
-  // another instance than its caller.
+  // The register is valid in functions, but not in the code between functions. A function that has no frame yet may
+  // belong to another instance than its caller.
   const wasm::Instance* instance = nullptr;
   if (!unwoundCaller && unwound.codeRange && unwound.codeRange->isFunction()) {
     instance = reinterpret_cast<const wasm::Instance*>(wasmInstance);

@@ -8,8 +8,8 @@ interface PerformanceProfileEntry : PerformanceEntry {
   readonly attribute DOMHighResTimeStamp sampleInterval;
   readonly attribute unsigned long sampleCount;
   readonly attribute boolean bufferFull;
-  // What stop() gives: a ProfilerTrace or an ArrayBuffer.
+  // What stop() resolves with: a ProfilerTrace or an ArrayBuffer.
   [Throws] readonly attribute object trace;
-  // All attributes but the trace, which is large.
+  // All attributes except the trace, which is large.
   [Throws] object toJSON();
 };

@@ -16,7 +16,7 @@ interface Profiler : EventTarget {
   attribute EventHandler onsamplebufferfull;
 };
 
-// The way in of the 2018 draft of the same specification.
+// The method that the 2018 draft of the same specification has instead of the constructor.
 [Exposed=(Window,Worker)]
 partial interface Performance {
   Promise<Profiler> profile(ProfilerInitOptions options);
@@ -26,9 +26,9 @@ partial interface Performance {
 dictionary ProfilerInitOptions {
   required DOMHighResTimeStamp sampleInterval;
   required unsigned long maxBufferSize;
-  // The name of the session's PerformanceProfileEntry; "profiler" if there is none.
+  // The name of the session's PerformanceProfileEntry; "profiler" by default.
   DOMString name;
-  // Of the 2018 draft.
+  // From the 2018 draft.
   ProfilerTraceFormat format = "default";
 };
 

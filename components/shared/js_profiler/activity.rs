@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_collection_interrupts_work_and_changes_none() {
+    fn a_collection_interrupts_work_and_does_not_change_it() {
         let collecting = |activity| Activity {
             collecting: true,
             ..activity

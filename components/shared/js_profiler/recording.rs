@@ -39,7 +39,7 @@ pub enum Request {
     Stop(RecordingId),
     /// Asks how all event loops are. The answer is a [`Report::Status`] with the same number.
     Status {
-        /// Chosen by the caller.
+        /// Chosen by the recorder, to recognise the answer.
         number: u64,
     },
     /// The browser is closing: no more samples are taken, neither for recordings nor for the sessions of
@@ -98,7 +98,7 @@ impl Selection {
 pub enum Report {
     /// What is new of one event loop's recording.
     Chunk(Box<Chunk>),
-    /// One event loop of the recording is not sampled, or no longer.
+    /// One event loop of the recording cannot be sampled, or is no longer sampled.
     Failed {
         /// The recording that the event loop is part of.
         recording: RecordingId,
@@ -263,8 +263,7 @@ pub struct Description {
     pub kind: EventLoopKind,
     /// The name of the worker or, for an unknown kind, of the thread. May be empty.
     pub name: String,
-    /// The URLs of the documents, the embedding ones before those in them; for a worker, the URL of its
-    /// script.
+    /// The URLs of the documents, top-level ones first; for a worker, the URL of its script.
     pub urls: Vec<String>,
 }
 

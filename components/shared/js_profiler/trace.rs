@@ -54,7 +54,7 @@ pub struct Stack {
 pub struct Sample {
     /// When the thread was stopped, on the clock of `performance.now()`. It is not coarsened yet.
     pub time: CrossProcessInstant,
-    /// Index of the leaf's stack in [`Trace::stacks`]; `None` if nothing on the stack may be shown.
+    /// Index of the leaf's stack in [`Trace::stacks`]; `None` if no script was running, or none that may be shown.
     pub stack_id: Option<u32>,
     /// What the thread was doing; `None` if it was idle, or if the page may not know.
     pub marker: Option<Marker>,
@@ -102,7 +102,7 @@ impl Marker {
     }
 }
 
-/// How a session's ticks went.
+/// How the ticks of a session or a recording went.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, MallocSizeOf, PartialEq, Serialize)]
 pub struct SampleCounts {
     /// Samples that were taken.

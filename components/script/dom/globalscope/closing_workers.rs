@@ -2,16 +2,16 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The end of a global that has many workers.
+//! Ending a global that has many workers.
 
 use std::sync::atomic::Ordering;
 
 use crate::dom::globalscope::auto_close_worker::AutoCloseWorker;
 
-/// Tells every worker to end, before the first one is waited for.
+/// Tells every worker to end before the first one is waited for.
 ///
-/// Servo tells a worker to end when it waits for it. Workers that are still busy then take the processor from
-/// the one that is ending, so that the time of an end grows with the square of the number of workers.
+/// Servo tells a worker to end only when it waits for that worker. The workers that are still busy then
+/// compete with it for the processor, so the time until all have ended grows with the square of their number.
 pub(super) fn close_all(workers: &[AutoCloseWorker]) {
     // "terminate a worker": <https://html.spec.whatwg.org/multipage/#terminate-a-worker>
     for worker in workers {

@@ -2,8 +2,8 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! What Strobe adds to the performance timeline: the bound of the buffer of profile entries, the count
-//! of dropped entries, and the filter that `getEntries()` takes.
+//! What Strobe adds to the performance timeline: a limit on the buffer of profile entries, the count of
+//! dropped entries, and the filter that `getEntries()` takes.
 
 // Upstream allows all warnings of the crate.
 #![warn(warnings)]
@@ -28,11 +28,11 @@ use crate::dom::performance::performanceentry::{EntryType, PerformanceEntry};
 use crate::dom::performance::performanceobserver::PerformanceObserver;
 use crate::dom::performance::performanceresourcetiming::PerformanceResourceTiming;
 
-/// maxBufferSize of <https://w3c.github.io/timing-entrytypes-registry/#registry> for "profile".
+/// The maxBufferSize of <https://w3c.github.io/timing-entrytypes-registry/#registry> for "profile".
 ///
-/// Entries in the buffer are never collected, and each holds a trace, which is as large as the page
-/// let it become. So there is room for those of a page's load, and not for a profiler that is
-/// started anew whenever its buffer is full.
+/// Entries in the buffer are never collected, and each holds a trace, which is as large as the page let it
+/// become. So there is room for the entries of a page's load, but not for those of a profiler that is
+/// restarted whenever its buffer is full.
 const MAX_PROFILE_ENTRIES: usize = 10;
 
 /// The dropped entries count of each type:
@@ -55,9 +55,9 @@ impl DroppedEntries {
 }
 
 impl Performance {
-    /// Whether an observer waits for profile entries.
+    /// Whether an observer is registered for profile entries.
     pub(crate) fn is_observed_for_profiles(&self) -> bool {
-        // Garbage may be collected while an observer is being added.
+        // Garbage may be collected while an observer is being added, and that asks this.
         self.observers.try_borrow().map_or(true, |observers| {
             observers
                 .iter()
@@ -65,9 +65,9 @@ impl Performance {
         })
     }
 
+    /// Called when an entry of this type has been added to the buffer. Removes it again if the buffer was
+    /// full before.
     /// <https://w3c.github.io/performance-timeline/#determine-if-a-performance-entry-buffer-is-full>
-    ///
-    /// An entry of this type was just added to the buffer; if that was full before, it goes again.
     pub(super) fn drop_entry_over_bound(&self, entry_type: EntryType) {
         if entry_type != EntryType::Profile {
             return;
@@ -86,7 +86,7 @@ impl Performance {
         self.dropped_entries.add(entry_type, 1);
     }
 
-    /// What the callback of `observer` is told beside the entries, by the steps of
+    /// What the callback of `observer` gets besides the entries, by the steps of
     /// <https://w3c.github.io/performance-timeline/#queue-the-performanceobserver-task>.
     pub(crate) fn callback_options(
         &self,
@@ -112,9 +112,9 @@ impl Performance {
     }
 }
 
-/// The argument of `getEntries()` as a filter. Today's `getEntries()` has no argument, and engines ignore what they are
-/// given. So this ignores what is no dictionary of the 2015 draft: what is no object, and functions, which have a
-/// `name` for other reasons.
+/// The argument of `getEntries()` as a filter. `getEntries()` has no argument today, and engines ignore what
+/// they are given. So this ignores everything but a dictionary of the 2015 draft: values that are not
+/// objects, and functions, which have a `name` for other reasons.
 pub(crate) fn entry_filter(
     cx: &mut JSContext,
     argument: HandleValue,
@@ -137,9 +137,9 @@ pub(crate) fn entry_filter(
 }
 
 impl PerformanceEntryList {
-    /// `getEntries()` of <https://www.w3.org/TR/2015/WD-performance-timeline-2-20151021/>: the entries
-    /// whose attributes have the values of all members that are there, by their start time. An entry
-    /// without the attribute has no such value.
+    /// `getEntries()` of <https://www.w3.org/TR/2015/WD-performance-timeline-2-20151021/>: the entries whose
+    /// attributes equal all members of the filter that are present, ordered by start time. An entry that
+    /// lacks such an attribute does not match.
     pub(crate) fn get_entries_by_filter(
         &self,
         filter: &PerformanceEntryFilterOptions,

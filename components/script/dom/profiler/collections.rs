@@ -2,8 +2,8 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Collections of garbage, as SpiderMonkey tells of them: for samples of an event loop that collects
-//! while it runs no script. Where script is on the stack, the walk of the stack finds out by itself.
+//! Collections of garbage, as SpiderMonkey reports them. They are for samples of an event loop that collects
+//! garbage while it runs no script. If a script is on the stack, the walk of the stack notices by itself.
 
 #![expect(unsafe_code)]
 
@@ -28,9 +28,9 @@ thread_local!(static NEXT_CALLBACK: Cell<GCSliceCallback> = const { Cell::new(No
 pub(super) unsafe fn follow(cx: *mut JSContext) {
     // SAFETY: this is the thread's context, and the callbacks are functions, which outlive it.
     unsafe {
-        // An engine has one such callback, and Servo's own, which it has for its log, goes on.
+        // An engine has only one such callback. Servo's own, which is for its log, is called from ours.
         NEXT_CALLBACK.set(SetGCSliceCallback(cx, Some(slice)));
-        // An error means that there is no memory; then such collections are not seen.
+        // An error means that there is no memory. Collections of the nursery are not seen then.
         AddGCNurseryCollectionCallback(cx, Some(nursery_collection), ptr::null_mut());
     }
 }

@@ -2,8 +2,8 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! What recordings say of this thread's event loop: which documents or which worker it runs, and whose
-//! its realms are. It is shown to the people at the browser, and never to a page.
+//! What recordings say about this thread's event loop: which documents or which worker it runs, and to which
+//! of these its realms belong. People at the browser see it; pages never do.
 
 use std::cell::RefCell;
 
@@ -30,11 +30,11 @@ struct DescribedDocument {
     realm: RealmId,
     url: String,
     is_top_level: bool,
-    /// Whether it is fully active: one that was navigated away from may come back.
+    /// Whether the document is fully active. A document that was navigated away from may come back.
     is_active: bool,
 }
 
-/// A document has been made in its window. Gives the window's realm.
+/// Notes that a document has been made in its window. Returns the window's realm.
 pub(super) fn enter_document(document: &Document, is_top_level: bool) -> Option<RealmId> {
     let realm = realm_of(&document.owner_global())?;
     describe_realm(realm, &document.url(), &document.origin());
@@ -45,7 +45,7 @@ pub(super) fn enter_document(document: &Document, is_top_level: bool) -> Option<
         is_active: true,
     };
     DOCUMENTS.with_borrow_mut(|documents| {
-        // The first document of a window may be replaced by the second.
+        // The first document of a window may be replaced by a second one.
         documents.retain(|other| other.realm != realm);
         documents.push(described);
     });
@@ -53,7 +53,7 @@ pub(super) fn enter_document(document: &Document, is_top_level: bool) -> Option<
     Some(realm)
 }
 
-/// Whether the document of a realm is fully active may have changed.
+/// Notes whether the document of a realm is fully active, which may have changed.
 pub(super) fn set_active(realm: RealmId, is_active: bool) {
     let changed = DOCUMENTS.with_borrow_mut(|documents| {
         let is_changed = |document: &&mut DescribedDocument| {
@@ -68,14 +68,14 @@ pub(super) fn set_active(realm: RealmId, is_active: bool) {
     }
 }
 
-/// The document of a realm goes away.
+/// Notes that the document of a realm goes away.
 pub(super) fn leave_document(realm: RealmId) {
     DOCUMENTS.with_borrow_mut(|documents| documents.retain(|other| other.realm != realm));
     event_loop::forget_realm(realm);
     describe_documents();
 }
 
-/// The response with a worker's script is there.
+/// Notes that the response with a worker's script has arrived.
 pub(super) fn enter_worker(global: &GlobalScope, url: &ServoUrl) {
     if let Some(realm) = realm_of(global) {
         describe_realm(realm, url, &global.origin());
@@ -127,6 +127,7 @@ fn describe_realm(id: RealmId, url: &ServoUrl, origin: &MutableOrigin) {
     );
 }
 
+/// The realm of a global's object.
 #[expect(unsafe_code)]
 pub(super) fn realm_of(global: &GlobalScope) -> Option<RealmId> {
     // SAFETY: a global's object lives as long as the global, and is asked on its thread.

@@ -2,8 +2,8 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The event loop of this thread, as the sampling component knows it: made with the thread's
-//! JavaScript runtime, and gone before the runtime is.
+//! The event loop of this thread, as the sampling component knows it. It is made with the thread's JavaScript
+//! runtime, and dropped before the runtime.
 
 use std::cell::RefCell;
 use std::ptr::NonNull;
@@ -43,8 +43,8 @@ pub(crate) fn leave() {
     end_abandoned();
 }
 
-/// Keeps the session of a profiler that is being collected until [`end_abandoned`] is called, when the engine can be
-/// told of its end. After the thread's runtime has gone there is nobody to be told.
+/// Keeps the session of a profiler that is being collected until [`end_abandoned`] is called, because only
+/// then can the engine's mode be changed. Once the event loop is gone the session is simply dropped.
 pub(super) fn abandon(session: Session) {
     if EVENT_LOOP.with(|event_loop| event_loop.borrow().is_some()) {
         ABANDONED.with(|abandoned| abandoned.borrow_mut().push(session));
@@ -63,7 +63,7 @@ pub(super) fn start(
     browsing_context: Option<BrowsingContextId>,
     on_end: impl FnOnce(Ended) + Send + 'static,
 ) -> Result<Session, StartError> {
-    // They count among those that run.
+    // Abandoned sessions would count among the running ones.
     end_abandoned();
     EVENT_LOOP.with(|event_loop| match &*event_loop.borrow() {
         Some(event_loop) => event_loop.start(options, browsing_context, on_end),
@@ -71,26 +71,27 @@ pub(super) fn start(
     })
 }
 
-/// Says what this thread's event loop is there for.
+/// Says what this thread's event loop is for.
 pub(super) fn describe(description: Description) {
     with_event_loop(|event_loop| event_loop.describe(description));
 }
 
-/// Says whose a realm of this thread is.
+/// Says which document or worker a realm of this thread belongs to.
 pub(super) fn describe_realm(id: RealmId, realm: Realm) {
     with_event_loop(|event_loop| event_loop.describe_realm(id, realm));
 }
 
-/// A script whose errors are muted is about to run in a realm of this thread.
+/// Notes that a script whose errors are muted is about to run in a realm of this thread.
 pub(super) fn add_muted_script(realm: RealmId, url: &str) {
     with_event_loop(|event_loop| event_loop.add_muted_script(realm, url));
 }
 
+/// Notes that a realm of this thread goes away.
 pub(super) fn forget_realm(id: RealmId) {
     with_event_loop(|event_loop| event_loop.forget_realm(id));
 }
 
-/// Does nothing after the thread's runtime has gone.
+/// Does nothing once the thread's event loop is gone.
 fn with_event_loop(call: impl FnOnce(&EventLoop)) {
     EVENT_LOOP.with(|event_loop| {
         if let Some(event_loop) = &*event_loop.borrow() {

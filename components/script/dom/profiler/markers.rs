@@ -2,8 +2,8 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Markers of samples: <https://github.com/WICG/js-self-profiling/blob/main/markers.md>. Which of them a
-//! page may see, and how it sees them.
+//! Markers of samples: which of them a page may see, and how it sees them.
+//! <https://github.com/WICG/js-self-profiling/blob/main/markers.md>
 
 use js_profiler::MarkerFilter;
 use js_profiler_traits::{DocumentId, Marker, preferences};
@@ -11,7 +11,7 @@ use js_profiler_traits::{DocumentId, Marker, preferences};
 use crate::dom::bindings::codegen::Bindings::ProfilerBinding::ProfilerMarker;
 use crate::dom::globalscope::GlobalScope;
 
-/// What the sessions of `global` may know of the work of their event loop.
+/// What the sessions of `global` may know about the work of their event loop.
 pub(super) fn marker_filter(global: &GlobalScope) -> MarkerFilter {
     MarkerFilter {
         document: DocumentId::of_pipeline(global.pipeline_id()),
@@ -21,10 +21,10 @@ pub(super) fn marker_filter(global: &GlobalScope) -> MarkerFilter {
 
 /// <https://html.spec.whatwg.org/multipage/#concept-settings-object-cross-origin-isolated-capability>
 ///
-/// It takes a browsing context group whose cross-origin isolation mode is "concrete". Servo has no such
-/// mode: it reads no `Cross-Origin-Opener-Policy`, takes no embedder policy from a response, and runs
-/// documents of different origins in one process. So nothing is isolated, as nothing tells a page
-/// that it is: there is no `crossOriginIsolated`.
+/// This requires a browsing context group whose cross-origin isolation mode is "concrete". Servo has no such
+/// mode: it does not read `Cross-Origin-Opener-Policy`, takes no embedder policy from a response, and runs
+/// documents of different origins in one process. So nothing is isolated. Pages are not told otherwise
+/// either, since there is no `crossOriginIsolated`.
 fn has_cross_origin_isolated_capability(_global: &GlobalScope) -> bool {
     false
 }

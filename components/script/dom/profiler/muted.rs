@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Scripts whose errors are muted: what they make of text is as muted as they are.
+//! Scripts whose errors are muted. Scripts that they make from text are muted as well.
 
 use servo_url::ServoUrl;
 
@@ -12,7 +12,7 @@ use crate::dom::script_execution::ScriptOptions;
 
 const ABOUT_BLANK: &str = "about:blank";
 
-/// Called when a classic script from `url` has been compiled. Gives its base URL, by step 1 of
+/// Called when a classic script from `url` has been compiled. Returns its base URL, by step 1 of
 /// <https://html.spec.whatwg.org/multipage/#creating-a-classic-script>: if mutedErrors is true, then set
 /// baseURL to about:blank.
 pub(crate) fn enter_script(
@@ -29,9 +29,9 @@ pub(crate) fn enter_script(
     ServoUrl::parse(ABOUT_BLANK).expect("about:blank is a URL")
 }
 
-/// The options of a script that is made of text which a script of this base URL gave to a timer.
+/// The options of a script made from text that a script with this base URL gave to a timer.
 pub(crate) fn options_of_timer(global: &GlobalScope, base_url: &ServoUrl) -> ScriptOptions {
-    // Of other scripts only those of a document that has no better base URL have this one.
+    // The only other scripts with this base URL are those of a document that has no better one.
     let is_of_muted_script = base_url.as_str() == ABOUT_BLANK && global.api_base_url() != *base_url;
     let mut options = ScriptOptions::empty();
     options.set(ScriptOptions::MutedErrors, is_of_muted_script);

@@ -44,28 +44,34 @@ pub(super) enum CapturedTrace {
     JsonGzip(Vec<u8>),
 }
 
-/// What an entry says of its session.
+/// What an entry says about its session.
 pub(super) struct FinishedSession {
+    /// The name that the page gave to the session.
     pub(super) name: DOMString,
+    /// When the session started.
     pub(super) start_time: CrossProcessInstant,
+    /// When the session was stopped or its buffer was full, whichever came first.
     pub(super) end_time: CrossProcessInstant,
-    /// Milliseconds.
+    /// In milliseconds.
     pub(super) sample_interval: f64,
+    /// How many samples the trace has.
     pub(super) sample_count: u32,
+    /// Whether the session ended because its buffer was full.
     pub(super) buffer_full: bool,
 }
 
+/// An entry of the type "profile" in the performance timeline.
 #[dom_struct]
 pub(crate) struct PerformanceProfileEntry {
     entry: PerformanceEntry,
-    /// Milliseconds.
+    /// In milliseconds.
     sample_interval: f64,
     sample_count: u32,
     buffer_full: bool,
-    /// Until somebody asks for the trace: an object of it takes several times as much memory.
+    /// The trace, until a script asks for it. An object takes several times as much memory.
     #[no_trace]
     captured: DomRefCell<Option<CapturedTrace>>,
-    /// From then on.
+    /// The object, once a script has asked for it.
     #[ignore_malloc_size_of = "Defined in rust-mozjs"]
     trace: Heap<*mut JSObject>,
 }
@@ -97,7 +103,8 @@ impl PerformanceProfileEntry {
     }
 }
 
-/// The instant that pages are shown for this one: so duration is the difference of what they see.
+/// The instant that pages see for this one. Using it makes the duration the difference of the times that they
+/// see.
 fn coarsened(performance: &Performance, instant: CrossProcessInstant) -> CrossProcessInstant {
     let milliseconds = *performance.to_dom_high_res_time_stamp(instant);
     performance.time_origin() + Duration::microseconds((milliseconds * 1000.).round() as i64)
@@ -119,11 +126,11 @@ impl PerformanceProfileEntryMethods<crate::DomTypeHolder> for PerformanceProfile
         self.buffer_full
     }
 
-    /// The trace: the same object each time.
+    /// The trace. Returns the same object each time.
     fn GetTrace(&self, cx: &mut JSContext, mut retval: MutableHandleObject) -> Fallible<()> {
         let captured = self.captured.borrow_mut().take();
         if let Some(captured) = captured {
-            // An object of the entry's realm, whoever asks.
+            // The object belongs to the entry's realm, whichever realm asks.
             let mut realm = enter_auto_realm(cx, self);
             let cx = &mut realm.current_realm();
             match captured {
@@ -149,8 +156,8 @@ impl PerformanceProfileEntryMethods<crate::DomTypeHolder> for PerformanceProfile
         Ok(())
     }
 
-    /// The default toJSON steps of <https://webidl.spec.whatwg.org/#default-tojson-steps>, without the trace: pages
-    /// make JSON of all their entries.
+    /// The default toJSON steps of <https://webidl.spec.whatwg.org/#default-tojson-steps>, but without the
+    /// trace: pages make JSON of all their entries.
     fn ToJSON(&self, cx: &mut JSContext, mut retval: MutableHandleObject) -> Fallible<()> {
         let entry = self.upcast::<PerformanceEntry>();
         // SAFETY: the context is in the realm of the function that was called.

@@ -2,8 +2,8 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! How a profiling policy goes from one environment to the next: into a frame with the navigation,
-//! into a document or a worker with its response, and on in its policy container.
+//! How a profiling policy gets from one environment to the next: with a navigation into a frame, with a
+//! response into a document or a worker, and on from there in its policy container.
 
 use content_security_policy::sandboxing_directive::SandboxingFlagSet;
 use html5ever::{LocalName, local_name};
@@ -21,8 +21,8 @@ use crate::dom::globalscope::GlobalScope;
 use crate::dom::html::htmliframeelement::HTMLIFrameElement;
 use crate::dom::node::NodeTraits;
 
-/// Called when the element's frame is navigated, by whomever: what the new document inherits of the
-/// element and its document goes along.
+/// Called when the element's frame is navigated, no matter from where. Adds what the new document inherits
+/// from the element and its document to the navigation.
 pub(crate) fn embed(element: &HTMLIFrameElement, load_data: &mut LoadData) {
     let document = element.owner_document();
     let parent = element.owner_global().profiling().policy();
@@ -78,7 +78,7 @@ pub(crate) fn enter_document(
     navigation: Option<&PolicyContainer>,
     is_top_level: bool,
 ) {
-    // What a script made of a javascript: URL has the URL of the document before it, but no headers.
+    // The document that a javascript: URL makes has the URL of the document before it, but no headers.
     let headers = metadata
         .headers
         .as_deref()
@@ -97,8 +97,8 @@ pub(crate) fn enter_document(
     document.set_policy_container(policy_container);
 }
 
-/// Called when the response with a worker's script is there. `creator` is the policy container of the
-/// environment that made the worker. Gives the policy for the worker's own container.
+/// Called when the response with a worker's script has arrived. `creator` is the policy container of the
+/// environment that made the worker. Returns the policy for the worker's own container.
 pub(crate) fn enter_worker(
     global: &GlobalScope,
     metadata: &Metadata,

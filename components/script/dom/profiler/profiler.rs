@@ -52,14 +52,14 @@ use crate::dom::window::Window;
 use crate::realms::enter_auto_realm;
 use crate::tasks::task_source::SendableTaskSource;
 
-/// Told to pages that recognise a refusal by its message, as Chromium's.
+/// Some pages recognise a refusal by its message, so it is the same as Chromium's.
 const NOT_ALLOWED: &str = "JS profiling is disabled by Document Policy.";
 
 /// <https://wicg.github.io/js-self-profiling/#profiler>
 #[dom_struct]
 pub(crate) struct Profiler {
     eventtarget: EventTarget,
-    /// How tasks find it, which must not keep it alive.
+    /// Tasks find the profiler by its id, because they must not keep it alive.
     #[no_trace]
     #[ignore_malloc_size_of = "Holds nothing"]
     id: ProfilerId,
@@ -68,29 +68,29 @@ pub(crate) struct Profiler {
     #[no_trace]
     #[ignore_malloc_size_of = "Holds nothing"]
     way_in: WayIn,
-    /// Milliseconds.
+    /// In milliseconds.
     sample_interval: f64,
-    /// Of the session's entry in the performance timeline.
+    /// The name of the session's entry in the performance timeline.
     name: DOMString,
     format: ProfilerTraceFormat,
     #[no_trace]
     start_time: CrossProcessInstant,
-    /// When the session was stopped or its buffer was full, whatever came first.
+    /// When the session was stopped or its buffer was full, whichever came first.
     #[no_trace]
     end_time: Cell<Option<CrossProcessInstant>>,
     stopped: Cell<bool>,
-    /// Whether `samplebufferfull` was fired.
+    /// Whether `samplebufferfull` has been fired.
     buffer_full: Cell<bool>,
     #[no_trace]
     #[ignore_malloc_size_of = "A few ids; the sampling thread has the rest"]
     session: SessionCell,
     /// What `stop()` returned the first time it was called.
     promise: DomRefCell<Option<TracedPromise>>,
-    /// Has the trace, once it came.
+    /// Set when the trace has arrived, which it holds.
     entry: MutNullableDom<PerformanceProfileEntry>,
 }
 
-/// What a page made a profiler by.
+/// How a page has made a profiler.
 #[derive(Clone, Copy, PartialEq)]
 enum WayIn {
     /// `new Profiler()`. A second `stop()` is an error.
@@ -102,19 +102,19 @@ enum WayIn {
 /// A trace on its way from the sampling thread, or why there is none.
 type Captured = Result<(usize, CapturedTrace), Failure>;
 
-/// The session as its profiler has it.
+/// The session, as its profiler sees it.
 #[derive(Default)]
 enum SessionState {
-    /// It did not start, or its global went away: there is no trace.
+    /// It did not start, or its global has gone away. There is no trace.
     #[default]
     Gone,
-    /// It was not stopped yet. Its buffer may be full.
+    /// It has not been stopped. Its buffer may be full.
     Started(Started),
     /// Its trace is on the way.
     Finished(Receiver<Captured>),
     /// Its trace is in the entry.
     Done,
-    /// It has no trace, and this is why.
+    /// It has no trace, for this reason.
     Failed(String),
 }
 
@@ -127,7 +127,7 @@ impl SessionState {
     }
 }
 
-/// A session that was not stopped yet.
+/// A session that has not been stopped.
 struct Started {
     session: Session,
     task_source: SendableTaskSource,
@@ -148,7 +148,7 @@ impl Deref for SessionCell {
 impl Drop for SessionCell {
     fn drop(&mut self) {
         if let SessionState::Started(started) = self.0.take() {
-            // Garbage is being collected, or the thread ends. The engine's mode cannot change now.
+            // Garbage is being collected, or the thread is ending. The engine's mode cannot be changed now.
             event_loop::abandon(started.session);
             started
                 .task_source
@@ -159,7 +159,7 @@ impl Drop for SessionCell {
     }
 }
 
-/// What a profiler is started with.
+/// The options that a profiler is started with.
 struct StartOptions {
     session: SessionOptions,
     name: DOMString,
@@ -191,7 +191,7 @@ impl Profiler {
         }
     }
 
-    /// A profiler of the global's realm, with a running session.
+    /// Makes a profiler in the global's realm, and starts its session.
     fn start(
         cx: &mut JSContext,
         global: &GlobalScope,
@@ -199,15 +199,15 @@ impl Profiler {
         way_in: WayIn,
         options: StartOptions,
     ) -> Fallible<DomRoot<Profiler>> {
-        // The page's script can remove the frame of this global before it calls, and while its options are read.
-        // Nothing would end the session then.
+        // A script of the page can remove the frame of this global before it calls, and while its options are
+        // read. Nothing would end the session then.
         if global
             .downcast::<Window>()
             .is_some_and(|window| !window.Document().is_fully_active())
         {
             return Err(document_is_gone());
         }
-        // The session is of the realm that the context is in.
+        // The session samples the realm that the context is in.
         let mut realm = enter_auto_realm(cx, global);
         let cx = &mut realm.current_realm();
         let session_options = options.session;
@@ -221,7 +221,7 @@ impl Profiler {
         let profiler = Profiler::new_inherited(id, &performance, way_in, options);
         let profiler =
             reflect_weak_referenceable_dom_object_with_proto(cx, Rc::new(profiler), global, proto);
-        // By its id, since a profiler that nobody can observe is collected.
+        // Tasks find the profiler by its id, so that a profiler which nobody can observe is collected.
         let trusted_global = Trusted::new(global);
         let browsing_context = global
             .downcast::<Window>()
@@ -244,12 +244,12 @@ impl Profiler {
                 }));
             },
         };
-        // The specification says nothing of when the first sample is taken. Pages count on one that shows who has
-        // started the profiler, however short its session is, since Chromium has it.
+        // The specification does not say when the first sample is taken. Chromium takes one that shows the
+        // function which started the profiler, however short the session is, and pages rely on that.
         let session =
             event_loop::start(session_options, browsing_context, on_end).map_err(|error| {
                 match error {
-                    // The message that SDKs in use look for.
+                    // SDKs in use look for this message.
                     StartError::TooManySessions => {
                         Error::Type(c"Reached maximum concurrent amount of profilers".to_owned())
                     },
@@ -270,9 +270,9 @@ impl Profiler {
         self.id
     }
 
-    /// Whether anybody could see that this profiler is gone, though nobody refers to it.
+    /// Whether somebody could notice that this profiler is gone, although nobody refers to it.
     pub(super) fn is_observable(&self) -> bool {
-        // Garbage may be collected while this is being changed.
+        // Garbage may be collected while the promise is being changed.
         let waits_for_trace = self
             .promise
             .try_borrow()
@@ -282,12 +282,12 @@ impl Profiler {
             || self.performance.is_observed_for_profiles()
     }
 
-    /// Step 1 of <https://wicg.github.io/js-self-profiling/#dfn-take-a-sample>. Finishes the session if no listener does:
-    /// its entry is for those who only observe.
+    /// Step 1 of <https://wicg.github.io/js-self-profiling/#dfn-take-a-sample>. Finishes the session unless a
+    /// listener has done so, so that those who only observe the timeline get its entry.
     fn sample_buffer_full(&self, cx: &mut JSContext, time: CrossProcessInstant) {
         match &*self.session.borrow() {
             SessionState::Started(started) => started.session.note_ended(),
-            // stop() was called while this task was on its way.
+            // stop() was called while this task was queued.
             _ => return,
         }
         self.buffer_full.set(true);
@@ -306,11 +306,10 @@ impl Profiler {
         promise.as_ref().map(|promise| promise.root(cx))
     }
 
-    /// Ends the session that has failed: there is no trace, and never will be. The specification knows no
-    /// such end; the page hears of it from whichever it waits for, an `error` event and the promise of
-    /// `stop()`.
+    /// Ends the session, which has failed: there is no trace, and there will be none. The specification has
+    /// no such end. The page learns of it by an `error` event and from the promise of `stop()`.
     fn fail(&self, cx: &mut JSContext, failure: &Failure) {
-        // Both the end of the session and the trace that did not come may say so.
+        // The end of the session and the missing trace may both report the failure.
         match &*self.session.borrow() {
             SessionState::Gone | SessionState::Done | SessionState::Failed(_) => return,
             SessionState::Started(started) => started.session.note_ended(),
@@ -347,8 +346,8 @@ impl Profiler {
         self.end_time.set(Some(first));
     }
 
-    /// Asks a session that has not finished for its trace, which comes in a task on the performance timeline task
-    /// source. That task is behind the one of the event, if there is one.
+    /// Asks a session that has not finished for its trace, which comes in a task on the performance timeline
+    /// task source. If there is a task for the event, the trace comes after that.
     fn finish(&self) {
         if self.session.borrow().started().is_none() {
             return;
@@ -364,7 +363,7 @@ impl Profiler {
         };
         let trusted_profiler = Trusted::new(self);
         let take_trace = move |captured: Captured| {
-            // Whoever unloads the document may wait for it, and take it before the task does.
+            // Code that unloads the document may wait for the trace, and take it before the task does.
             let _ = sender.send(captured);
             task_source.queue(task!(take_trace: move |cx| {
                 trusted_profiler.root().take_arrived_trace(cx);
@@ -392,7 +391,7 @@ impl Profiler {
         }
     }
 
-    /// Takes the trace if it has arrived and nobody took it yet.
+    /// Takes the trace if it has arrived and has not been taken yet.
     fn take_arrived_trace(&self, cx: &mut JSContext) {
         let captured = match &*self.session.borrow() {
             SessionState::Finished(receiver) => receiver.try_recv().ok(),
@@ -403,7 +402,7 @@ impl Profiler {
         }
     }
 
-    /// Waits for the trace if the page does. If it does not arrive before the deadline, there will be none.
+    /// Waits for the trace if one is expected. If it does not arrive before the deadline, there will be none.
     pub(super) fn wait_for_trace(&self, cx: &mut JSContext, deadline: Instant) {
         let captured = match &*self.session.borrow() {
             SessionState::Finished(receiver) => receiver.recv_deadline(deadline).ok(),
@@ -412,7 +411,7 @@ impl Profiler {
         if let Some(captured) = captured {
             return self.take_captured(cx, captured);
         }
-        let message = "The trace was not there in time, and the document or worker ends.";
+        let message = "The trace did not arrive in time, and the document or worker is ending.";
         self.session
             .replace(SessionState::Failed(message.to_owned()));
         self.global().profiling().remove(self);
@@ -434,8 +433,8 @@ impl Profiler {
         }
     }
 
-    /// Queues the entry of the finished session, and resolves the promise that `stop()` returned. In this
-    /// order: the page's reaction finds the entry.
+    /// Queues the entry of the finished session, and then resolves the promise that `stop()` returned. The
+    /// order lets the page's reaction find the entry.
     fn take_trace(&self, cx: &mut JSContext, sample_count: usize, trace: CapturedTrace) {
         self.session.replace(SessionState::Done);
         let global = self.global();
@@ -486,7 +485,7 @@ fn resolve_with_trace(cx: &mut JSContext, promise: &Promise, entry: &Performance
     }
 }
 
-/// The options with a supported interval, or the RangeError for a negative one.
+/// The options, with a supported interval. A RangeError if the interval is negative.
 fn start_options(global: &GlobalScope, options: &ProfilerInitOptions) -> Fallible<StartOptions> {
     match supported_interval(*options.sampleInterval, preferences::base_interval()) {
         Ok(sample_interval) => Ok(StartOptions {
@@ -508,13 +507,14 @@ fn start_options(global: &GlobalScope, options: &ProfilerInitOptions) -> Fallibl
     }
 }
 
-/// The `profile()` method of the 2018 draft: like the constructor, but refuses by a rejection.
+/// The method `profile()` of the 2018 draft. It is like the constructor, but refuses by rejecting the
+/// promise.
 pub(crate) fn profile(
     cx: &mut CurrentRealm,
     global: &GlobalScope,
     options: &ProfilerInitOptions,
 ) -> RootedPromise {
-    // That of `this`, of whatever realm the function is.
+    // The promise belongs to the realm of `this`, not to that of the function.
     let mut realm = enter_auto_realm(cx, global);
     let cx = &mut realm.current_realm();
     let promise = Promise::new_in_realm(cx);
@@ -563,11 +563,12 @@ impl ProfilerMethods<crate::DomTypeHolder> for Profiler {
 
     /// <https://wicg.github.io/js-self-profiling/#dom-profiler-stop>
     fn Stop(&self, cx: &mut CurrentRealm) -> RootedPromise {
-        // That of `this`, of whatever realm the function is.
+        // The promise belongs to the realm of `this`, not to that of the function.
         let mut realm = enter_auto_realm(cx, self);
         let cx = &mut realm.current_realm();
-        // Step 1. If the session's state is stopped, return a promise rejected with an InvalidStateError. A session
-        // that its full buffer has stopped has a trace all the same, which nobody could get otherwise.
+        // Step 1. If the session's state is stopped, return a promise rejected with an InvalidStateError.
+        // This is done only if stop() was called before: a session that was stopped by its full buffer has a
+        // trace, which nobody could get otherwise.
         if let Some(promise) = self.promise(cx) {
             let has_failed = matches!(&*self.session.borrow(), SessionState::Failed(_));
             if self.way_in == WayIn::Draft || has_failed {

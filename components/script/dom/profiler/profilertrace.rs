@@ -14,8 +14,8 @@ use crate::dom::bindings::codegen::Bindings::ProfilerBinding::{
 use crate::dom::bindings::str::DOMString;
 use crate::dom::globalscope::GlobalScope;
 
-/// A plain object of plain objects. Times become relative to the time origin of `global`, and as
-/// coarse as `performance.now()` is.
+/// The trace as a plain object of plain objects. Times are relative to the time origin of `global`, and as
+/// coarse as those of `performance.now()`.
 pub(super) fn profiler_trace(
     cx: &mut JSContext,
     global: &GlobalScope,

@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! What a global knows of profiling: whether it may profile, and its running profilers.
+//! What a global knows about profiling: whether it may profile, and its running profilers.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -28,12 +28,12 @@ use crate::dom::workerglobalscope::WorkerGlobalScope;
 use crate::realms::enter_auto_realm;
 use crate::runtime::job_queue::job_queue_microtask_checkpoint;
 
-/// How long the traces are waited for, all in all, that a page or worker asks for while it ends. A trace takes some
-/// milliseconds, and a page that was left should not keep the next one waiting.
+/// How long an ending page or worker waits for the traces that it has asked for, in total. A trace takes some
+/// milliseconds, and a page that was left should not delay the next one.
 const LONGEST_WAIT: Duration = Duration::from_millis(500);
 
 bitflags! {
-    /// What keeps a global's sessions from taking samples. While nothing does, they run.
+    /// The reasons why a global's sessions take no samples. While there are none, they run.
     #[derive(Clone, Copy, Default)]
     pub(crate) struct PausedBy: u8 {
         /// The document is not fully active: it was navigated away from, and may come back.
@@ -45,19 +45,19 @@ bitflags! {
     }
 }
 
-/// Of a profiler, among those of its global.
+/// Identifies a profiler among those of its global.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) struct ProfilerId(u64);
 
-/// Those whose session runs, or whose trace is on the way. One that nobody refers to goes on as long as somebody could
-/// see that it is gone, and is collected then.
+/// The profilers whose session is running, or whose trace has not arrived. A profiler that nobody refers to
+/// is kept alive as long as somebody could notice that it is gone, and collected then.
 #[derive(Default, MallocSizeOf)]
 #[cfg_attr(crown, crown::unrooted_must_root_lint::must_root)]
 struct Profilers(
     #[ignore_malloc_size_of = "Weak references"] DomRefCell<Vec<(ProfilerId, WeakRef<Profiler>)>>,
 );
 
-// SAFETY: a profiler that is not traced here is known by a weak reference alone.
+// SAFETY: profilers that are not traced here are known only by a weak reference.
 #[expect(unsafe_code)]
 unsafe impl JSTraceable for Profilers {
     unsafe fn trace(&self, tracer: *mut JSTracer) {
@@ -69,7 +69,7 @@ unsafe impl JSTraceable for Profilers {
             if let Some(profiler) = profiler.root()
                 && profiler.is_observable()
             {
-                // SAFETY: the engine asks for this by its own tracer.
+                // SAFETY: the engine calls this with its own tracer.
                 unsafe { Dom::from_ref(&*profiler).trace(tracer) };
             }
         }
@@ -86,17 +86,18 @@ impl Profilers {
     }
 }
 
-/// A global may not profile until a response with the right headers made it so.
+/// What a global knows about profiling. It may not profile until a response with the right headers has
+/// allowed it.
 #[derive(Default, JSTraceable, MallocSizeOf)]
 #[cfg_attr(crown, crown::unrooted_must_root_lint::must_root)]
 pub(crate) struct ProfilingState {
     #[no_trace]
     policy: DomRefCell<ProfilingPolicy>,
-    /// Why sessions are paused, if they are.
+    /// The reasons why sessions are paused, if they are.
     #[no_trace]
     #[ignore_malloc_size_of = "Holds nothing"]
     paused: Cell<PausedBy>,
-    /// The global's, if it is a window that has had a document.
+    /// The realm of the global, if that is a window which has had a document.
     #[no_trace]
     realm: Cell<Option<RealmId>>,
     profilers: Profilers,
@@ -118,7 +119,7 @@ impl ProfilingState {
         *self.policy.borrow_mut() = policy;
     }
 
-    /// The policy container with this global's profiling policy in it.
+    /// The policy container, with this global's profiling policy in it.
     pub(crate) fn complete(&self, policy_container: PolicyContainer) -> PolicyContainer {
         PolicyContainer {
             profiling_policy: self.policy(),
@@ -126,7 +127,7 @@ impl ProfilingState {
         }
     }
 
-    /// Whether `global`, whose state this is, may profile. A refusal is explained on the console.
+    /// Whether `global`, whose state this is, may profile. Explains a refusal on the console.
     pub(super) fn may_profile(&self, cx: &mut JSContext, global: &GlobalScope) -> bool {
         if self.policy.borrow().mode.is_some() || preferences::js_profiling_allow() {
             return true;
@@ -145,7 +146,7 @@ impl ProfilingState {
         false
     }
 
-    /// Pauses the sessions of the global for a reason, or takes that reason away.
+    /// Adds or removes a reason to pause the sessions of the global.
     pub(crate) fn set_paused(&self, reason: PausedBy, paused: bool) {
         let mut reasons = self.paused.get();
         reasons.set(reason, paused);
@@ -158,12 +159,12 @@ impl ProfilingState {
         }
     }
 
-    /// Whether sessions that start now take no samples yet.
+    /// Whether a session that starts now is paused.
     pub(super) fn is_paused(&self) -> bool {
         !self.paused.get().is_empty()
     }
 
-    /// Adds a profiler whose session has started just now.
+    /// Adds a profiler whose session has just started.
     pub(super) fn add(&self, profiler: &Profiler) {
         let mut profilers = self.profilers.0.borrow_mut();
         profilers.retain(|(_, known)| known.is_alive());
@@ -176,7 +177,7 @@ impl ProfilingState {
         ProfilerId(id)
     }
 
-    /// A profiler whose session or trace is expected.
+    /// The profiler with this id, if its session or trace has not ended.
     pub(super) fn find(&self, id: ProfilerId) -> Option<DomRoot<Profiler>> {
         let profilers = self.profilers.0.borrow();
         let (_, profiler) = profilers.iter().find(|(known, _)| *known == id)?;
@@ -190,27 +191,28 @@ impl ProfilingState {
             .retain(|(known, _)| *known != profiler.id());
     }
 
-    /// The script of this worker has called `close()`.
+    /// Notes that the script of this worker has called `close()`.
     pub(crate) fn note_own_close(&self) {
         self.has_closed_itself.set(true);
     }
 
-    /// Called when a task of a worker is done. After `close()` there is no other, so that what the worker waits for is
-    /// delivered now. The script of a worker that others have terminated is not called again.
+    /// Called when a task of a worker is done. After `close()` there is no further task, so what the worker
+    /// waits for is delivered now. The script of a worker that was terminated from outside is not called
+    /// again.
     pub(crate) fn close_worker(&self, cx: &mut JSContext, worker: &WorkerGlobalScope) {
         if !self.has_closed_itself.take() {
             return;
         }
         let global = worker.upcast::<GlobalScope>();
         let mut realm = enter_auto_realm(cx, global);
-        // Servo's own checkpoint does nothing in a worker that closes.
+        // Servo's own checkpoint does nothing in a worker that is closing.
         self.deliver_traces(&mut realm, |cx| {
             job_queue_microtask_checkpoint(cx, vec![DomRoot::from_ref(global)]);
         });
     }
 
-    /// Waits for the traces that the page or worker waits for, for it will not see another task, and lets it react to
-    /// them. Those that do not arrive in time are refused.
+    /// Waits for the traces that the page or worker waits for, because it will run no further task, and lets
+    /// it react to them. The promises of traces that do not arrive in time are rejected.
     pub(crate) fn deliver_traces(
         &self,
         cx: &mut JSContext,
@@ -223,7 +225,7 @@ impl ProfilingState {
             if waited_for.is_empty() {
                 return;
             }
-            // What is asked for by the reactions is waited for as well, while there is time.
+            // Traces that the reactions ask for are waited for as well, while there is time.
             let is_last = Instant::now() >= deadline;
             for profiler in waited_for {
                 profiler.wait_for_trace(cx, deadline);
@@ -235,8 +237,8 @@ impl ProfilingState {
         }
     }
 
-    /// Ends all sessions, because the global goes away. No task brings a trace from now on, so whoever waits for one
-    /// is told.
+    /// Ends all sessions, because the global goes away. No task can deliver a trace from now on, so the
+    /// promises of `stop()` are rejected.
     pub(crate) fn end_sessions(&self, cx: &mut JSContext) {
         let profilers = self.profilers.all();
         self.profilers.0.borrow_mut().clear();
