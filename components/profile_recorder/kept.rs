@@ -14,7 +14,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use js_profiler_traits::recording::{
-    Chunk, Description, EventLoopKind, Realm, RecordedFrame, RecordedFrameKind,
+    Chunk, Description, EventLoopKind, Realm, RecordedFrame, RecordedFunction, RecordedFunctionKind,
 };
 use js_profiler_traits::{Marker, SampleCounts, Stack};
 use profile_formats::{
@@ -58,6 +58,7 @@ pub struct Kept {
 struct Part {
     resources: Vec<String>,
     realms: Vec<Realm>,
+    functions: Vec<RecordedFunction>,
     frames: Vec<RecordedFrame>,
     stacks: Vec<Stack>,
     /// The depth of each stack, in frames.
@@ -151,9 +152,9 @@ impl Kept {
     /// # Errors
     ///
     /// A [`Nonsense`] says what cannot be accepted.
-    pub fn add(&mut self, chunk: Chunk, now: CrossProcessInstant) -> Result<(), Nonsense> {
+    pub fn add(&mut self, mut chunk: Chunk, now: CrossProcessInstant) -> Result<(), Nonsense> {
         self.counts = chunk.counts;
-        if let Some(description) = chunk.description {
+        if let Some(description) = chunk.description.take() {
             self.description = description;
         }
         if self.full {
@@ -164,9 +165,10 @@ impl Kept {
             self.parts.push_back(Part::default());
         }
         let part = self.parts.back_mut().ok_or(Nonsense::NoTables)?;
-        part.add_tables(chunk.resources, chunk.realms, chunk.frames, chunk.stacks)?;
+        let samples = mem::take(&mut chunk.samples);
+        part.add_tables(chunk)?;
         let stack_count = part.stacks.len();
-        for sample in chunk.samples {
+        for sample in samples {
             check("a sample of stack", sample.stack, stack_count)?;
             let stack = sample.stack.and_then(|id| NonZeroU32::new(id + 1));
             // The clock is the system's, which is the same for all processes.
@@ -319,6 +321,7 @@ impl Kept {
             part.text
                 + vec_bytes(&part.resources)
                 + vec_bytes(&part.realms)
+                + vec_bytes(&part.functions)
                 + vec_bytes(&part.frames)
                 + vec_bytes(&part.stacks)
                 + vec_bytes(&part.depths)
@@ -353,28 +356,28 @@ impl Kept {
 }
 
 impl Part {
-    fn add_tables(
-        &mut self,
-        resources: Vec<String>,
-        realms: Vec<Realm>,
-        frames: Vec<RecordedFrame>,
-        stacks: Vec<Stack>,
-    ) -> Result<(), Nonsense> {
+    fn add_tables(&mut self, new: Chunk) -> Result<(), Nonsense> {
         let text_of = |realm: &Realm| {
             let origin = realm.origin.as_ref().map_or(0, String::capacity);
             realm.url.capacity() + origin
         };
-        self.text += resources.iter().map(String::capacity).sum::<usize>() as u64;
-        self.text += realms.iter().map(text_of).sum::<usize>() as u64;
-        self.resources.extend(resources);
-        self.realms.extend(realms);
-        for frame in frames {
-            check("a frame of resource", frame.resource, self.resources.len())?;
-            check("a frame of realm", frame.realm, self.realms.len())?;
-            self.text += frame.name.capacity() as u64;
+        self.text += new.resources.iter().map(String::capacity).sum::<usize>() as u64;
+        self.text += new.realms.iter().map(text_of).sum::<usize>() as u64;
+        self.resources.extend(new.resources);
+        self.realms.extend(new.realms);
+        for function in new.functions {
+            let resource_count = self.resources.len();
+            check("a function of resource", function.resource, resource_count)?;
+            check("a function of realm", function.realm, self.realms.len())?;
+            self.text += function.name.capacity() as u64;
+            self.functions.push(function);
+        }
+        for frame in new.frames {
+            let function = Some(frame.function);
+            check("a frame of function", function, self.functions.len())?;
             self.frames.push(frame);
         }
-        for stack in stacks {
+        for stack in new.stacks {
             check(
                 "a stack with frame",
                 Some(stack.frame_id),
@@ -388,7 +391,11 @@ impl Part {
             self.stacks.push(stack);
             self.depths.push(parent_depth + 1);
         }
-        for (what, length) in [("frames", self.frames.len()), ("stacks", self.stacks.len())] {
+        for (what, length) in [
+            ("functions", self.functions.len()),
+            ("frames", self.frames.len()),
+            ("stacks", self.stacks.len()),
+        ] {
             // `None` needs an id, too.
             if length >= u32::MAX as usize {
                 return Err(Nonsense::TooMany(what));
@@ -443,6 +450,7 @@ impl Part {
         event_loop: &mut EventLoop,
         frame: &RecordedFrame,
     ) -> Result<FrameId, Invalid> {
+        let frame = &self.functions[frame.function as usize];
         let resource = match frame.resource {
             Some(id) => event_loop.add_resource(&self.resources[id as usize])?,
             None => None,
@@ -460,8 +468,8 @@ impl Part {
         event_loop.add_frame(Frame {
             name: frame.name.clone(),
             kind: match frame.kind {
-                RecordedFrameKind::Script => FrameKind::Script,
-                RecordedFrameKind::BuiltIn => FrameKind::BuiltIn,
+                RecordedFunctionKind::Script => FrameKind::Script,
+                RecordedFunctionKind::BuiltIn => FrameKind::BuiltIn,
             },
             resource,
             line: frame.line.and_then(NonZeroU32::new),
@@ -528,9 +536,9 @@ mod tests {
 
     /// Tables in which the stack 0 is `root`, and the stack 1 is `leaf` below it.
     fn tables(leaf: &str) -> Chunk {
-        let frame = |name: &str, resource, realm| RecordedFrame {
+        let function = |name: &str, resource, realm| RecordedFunction {
             name: name.to_owned(),
-            kind: RecordedFrameKind::Script,
+            kind: RecordedFunctionKind::Script,
             resource,
             line: Some(3),
             column: Some(7),
@@ -543,9 +551,20 @@ mod tests {
                 url: "https://a.example/".to_owned(),
                 origin: Some("https://a.example".to_owned()),
             }],
-            frames: vec![frame("root", Some(0), Some(0)), frame(leaf, None, None)],
+            functions: vec![
+                function("root", Some(0), Some(0)),
+                function(leaf, None, None),
+            ],
+            frames: vec![frame(0), frame(1)],
             stacks: vec![stack(None, 0), stack(Some(0), 1)],
             ..nothing()
+        }
+    }
+
+    fn frame(function: u32) -> RecordedFrame {
+        RecordedFrame {
+            function,
+            position: None,
         }
     }
 
@@ -701,23 +720,30 @@ mod tests {
             ),
             (
                 Chunk {
-                    frames: vec![RecordedFrame {
-                        resource: Some(1),
-                        ..tables("").frames[0].clone()
-                    }],
+                    frames: vec![frame(2)],
                     ..nothing()
                 },
-                Nonsense::NoSuch("a frame of resource", 1),
+                Nonsense::NoSuch("a frame of function", 2),
             ),
             (
                 Chunk {
-                    frames: vec![RecordedFrame {
-                        realm: Some(1),
-                        ..tables("").frames[0].clone()
+                    functions: vec![RecordedFunction {
+                        resource: Some(1),
+                        ..tables("").functions[0].clone()
                     }],
                     ..nothing()
                 },
-                Nonsense::NoSuch("a frame of realm", 1),
+                Nonsense::NoSuch("a function of resource", 1),
+            ),
+            (
+                Chunk {
+                    functions: vec![RecordedFunction {
+                        realm: Some(1),
+                        ..tables("").functions[0].clone()
+                    }],
+                    ..nothing()
+                },
+                Nonsense::NoSuch("a function of realm", 1),
             ),
             (
                 samples([busy(6, None), busy(5, None)]),
@@ -786,7 +812,8 @@ mod tests {
         }
         kept.add(
             Chunk {
-                frames: vec![tables("unused").frames[1].clone()],
+                functions: vec![tables("unused").functions[1].clone()],
+                frames: vec![frame(2)],
                 stacks: vec![stack(None, 2)],
                 ..nothing()
             },

@@ -16,8 +16,8 @@ use std::{env, thread};
 
 use crossbeam_channel::{RecvTimeoutError, unbounded};
 use js_profiler_traits::recording::{
-    Chunk, Description, EventLoopKind, EventLoopStatus, RecordedFrame, RecordedFrameKind,
-    RecordedSample, RecordingId, Report, Request, Selection,
+    Chunk, Description, EventLoopKind, EventLoopStatus, RecordedFrame, RecordedFunction,
+    RecordedFunctionKind, RecordedSample, RecordingId, Report, Request, Selection,
 };
 use js_profiler_traits::{GroupId, Marker, SampleCounts, Stack};
 use profile_formats::Recording;
@@ -332,13 +332,17 @@ impl Recorded {
             new_tables: is_first,
             resources: Vec::new(),
             realms: Vec::new(),
-            frames: Vec::from_iter(is_first.then(|| RecordedFrame {
+            functions: Vec::from_iter(is_first.then(|| RecordedFunction {
                 name: "f".to_owned(),
-                kind: RecordedFrameKind::Script,
+                kind: RecordedFunctionKind::Script,
                 resource: None,
                 line: None,
                 column: None,
                 realm: None,
+            })),
+            frames: Vec::from_iter(is_first.then_some(RecordedFrame {
+                function: 0,
+                position: None,
             })),
             stacks: Vec::from_iter(is_first.then_some(Stack {
                 parent_id: None,

@@ -106,8 +106,8 @@ mod tests {
     use std::{env, fs};
 
     use js_profiler_traits::recording::{
-        Chunk, Description, EventLoopKind, EventLoopStatus, Realm, RecordedFrame,
-        RecordedFrameKind, RecordedSample, RecordingId, SessionStatus,
+        Chunk, Description, EventLoopKind, EventLoopStatus, Realm, RecordedFrame, RecordedFunction,
+        RecordedFunctionKind, RecordedPosition, RecordedSample, RecordingId, SessionStatus,
     };
     use js_profiler_traits::{GroupId, Marker, SampleCounts, Stack};
 
@@ -135,13 +135,17 @@ mod tests {
                 url: "https://a.test/".to_owned(),
                 origin: Some("https://a.test".to_owned()),
             }],
-            frames: vec![RecordedFrame {
+            functions: vec![RecordedFunction {
                 name: "f".to_owned(),
-                kind: RecordedFrameKind::Script,
+                kind: RecordedFunctionKind::Script,
                 resource: Some(0),
                 line: Some(1),
                 column: Some(2),
                 realm: Some(0),
+            }],
+            frames: vec![RecordedFrame {
+                function: 0,
+                position: Some(RecordedPosition::Source { line: 2, column: 3 }),
             }],
             stacks: vec![Stack {
                 parent_id: None,
@@ -161,6 +165,7 @@ mod tests {
             new_tables: false,
             resources: vec![],
             realms: vec![],
+            functions: vec![],
             frames: vec![],
             stacks: vec![],
             samples,
