@@ -463,7 +463,9 @@ impl<S: Surface> Browser<S> {
                 self.add_page(builder, surface, Load::Done, true);
             },
             // The request is refused as it is dropped.
-            Err(message) => self.fail(&format!("cannot open a page for a page: {message}")),
+            Err(message) => self.fail(&format!(
+                "cannot open a page that a page asked for: {message}"
+            )),
         }
     }
 

@@ -98,36 +98,36 @@ const DEFAULT_WINDOW_SIZE: &str = "1024x740";
 
 /// Lines as `--help` shows them.
 const AFTER_HELP: &str = "\
-Console messages of the pages go to standard output, one line each; errors and warnings are
-marked. Dialogs are printed too, and dismissed where there is no window. Characters that a terminal
-would obey, or that are not seen, are printed as in \\u{1b}.
+The console messages of the pages go to standard output, one line each; errors and warnings are
+marked. Dialogs are printed too; without a window they are dismissed. Control characters and
+invisible characters are printed as escapes, such as \\u{1b}.
 
-Preferences are Servo's, by the names of its `Preferences`, and those of the profiler, such as
-js_profiling_allow=true, which lets every page and worker profile itself whatever its headers say.
+A preference is one of Servo's, named as in its `Preferences`, or one of the profiler's. For example,
+js_profiling_allow=true lets every page and worker profile itself, whatever its headers say.
 
-The file that HOST_FILE in the environment names is asked for addresses first, and is written like
-/etc/hosts.
+If HOST_FILE is set in the environment, addresses are looked up first in the file that it names. The
+file has the format of /etc/hosts.
 
-about:profiling records what the pages do, and shows it; no page can open it. `strobe profile` records
+about:profiling records what the pages do and shows it; no page can open it. `strobe profile` records
 one page.
 
-The browser ends when its last page is closed (not with --webdriver), after --exit-after, and on
-SIGINT and SIGTERM.
+The browser ends when its last page is closed (except with --webdriver), when --exit-after says so,
+and on SIGINT and SIGTERM.
 Exit status: 0 if all went well; 1 if a page crashed or could not be loaded, or its screenshot
 could not be taken; 2 if the command line is wrong.";
 
 const AFTER_CONVERT_HELP: &str = "\
-Formats, and names that say them: trace, what Profiler.stop() gives to a page (.trace, .trace.json);
-firefox, for profiler.firefox.com (.firefox.json); speedscope (.speedscope.json); cpuprofile, for
+Formats, and the file names that select them: trace, the result of Profiler.stop() in a page (.trace,
+.trace.json); firefox, for profiler.firefox.com (.firefox.json); speedscope (.speedscope.json); cpuprofile, for
 Chrome's DevTools (.cpuprofile); collapsed, for flame graphs (.collapsed, .folded); html, a page
 that shows the profile in any browser (.html).
 
-Every function keeps its samples. A trace and a cpuprofile hold one event loop.
+Every function keeps its samples. A trace or a cpuprofile holds only one event loop.
 Exit status: 0 if all went well; 1 if a file could not be read or written; 2 if the command line is
 wrong.";
 
 const AFTER_REPORT_HELP: &str = "\
-The file may have any format that `strobe convert` reads, such as a trace that a page has sent home.
+The file may have any format that `strobe convert` reads, such as a trace that a page sent to its server.
 Exit status: 0 if all went well; 1 if the file could not be read; 2 if the command line is wrong.";
 
 impl CommandLine {
@@ -194,7 +194,8 @@ impl CommandLine {
             .collect::<Result<_, _>>()?;
         if webdriver.is_some() && exit_after == Some(ExitAfter::Load) {
             return Err(
-                "--webdriver and --exit-after load: a session has loads of its own".to_owned(),
+                "--webdriver cannot be used with --exit-after load: a session loads its own pages"
+                    .to_owned(),
             );
         }
         Ok(Parsed::Run(Box::new(Self {
@@ -283,7 +284,7 @@ fn convert_command() -> Command {
                 .long("to")
                 .value_name("FORMAT")
                 .value_parser(format_parser())
-                .help("The format of OUT (default: that of its name)"),
+                .help("The format of OUT (default: chosen by its name)"),
         )
         .arg(event_loop_argument(
             "Write only the event loop with this number (the first one is 0)",
@@ -292,7 +293,7 @@ fn convert_command() -> Command {
 
 fn report_command() -> Command {
     Command::new("report")
-        .about("Print which functions a profile's samples are in")
+        .about("Print the functions that have the most samples in a profile")
         .after_help(AFTER_REPORT_HELP)
         .arg(input_argument("FILE"))
         .arg(input_format_argument())
@@ -405,7 +406,7 @@ fn shared_arguments() -> [Arg; 12] {
                     _ => Theme::Light,
                 }
             }))
-            .help("The theme of the window and its pages, instead of the desktop's"),
+            .help("The theme of the window and its pages (default: the desktop's)"),
         Arg::new("pref")
             .long("pref")
             .value_name("NAME=VALUE")
@@ -421,7 +422,7 @@ fn shared_arguments() -> [Arg; 12] {
         Arg::new("multiprocess")
             .long("multiprocess")
             .action(ArgAction::SetTrue)
-            .help("Run pages of different sites in processes of their own"),
+            .help("Run pages of different sites in separate processes"),
         Arg::new("sandbox")
             .long("sandbox")
             .action(ArgAction::SetTrue)
@@ -434,7 +435,7 @@ fn shared_arguments() -> [Arg; 12] {
         Arg::new("background-hang-monitor")
             .long("background-hang-monitor")
             .action(ArgAction::SetTrue)
-            .help("Log tasks of pages that hang, as RUST_LOG=servo_constellation=warn shows"),
+            .help("Log page tasks that hang (shown with RUST_LOG=servo_constellation=warn)"),
         Arg::new("certificate-path")
             .long("certificate-path")
             .value_name("FILE")
@@ -449,7 +450,7 @@ fn shared_arguments() -> [Arg; 12] {
             .value_name("FILE")
             .action(ArgAction::Append)
             .value_parser(value_parser!(PathBuf))
-            .help("Give every page this style sheet; may be repeated"),
+            .help("Apply this style sheet to every page; may be repeated"),
     ]
 }
 
@@ -529,7 +530,7 @@ fn screenshot_file(file: &Path, working_directory: &Path) -> Result<PathBuf, Str
     let complaint = if file.is_dir() {
         "is a directory"
     } else if !file.parent().is_some_and(Path::is_dir) {
-        "is in a directory that is not there"
+        "is in a directory that does not exist"
     } else {
         return Ok(file);
     };
@@ -545,11 +546,11 @@ fn certificate_file(file: &Path, working_directory: &Path) -> Result<String, Str
         fs::read(&file).map_err(|error| format!("--certificate-path: {name}: {error}"))?;
     let mark = b"-----BEGIN CERTIFICATE-----";
     if !content.windows(mark.len()).any(|text| text == mark) {
-        return Err(complain("holds no certificate in PEM"));
+        return Err(complain("contains no certificate in PEM format"));
     }
     file.into_os_string()
         .into_string()
-        .map_err(|_| complain("is in a path that is not Unicode"))
+        .map_err(|_| complain("has a path that is not Unicode"))
 }
 
 fn stylesheet(file: &Path, working_directory: &Path) -> Result<StyleSheet, String> {
@@ -850,7 +851,7 @@ mod tests {
             (
                 &["--screenshot", "/no/such/a.png", "about:blank"],
                 "/no/such/a.png",
-                "not there",
+                "does not exist",
             ),
             (&["/no/such/page.html"], "/no/such/page.html", "neither"),
         ] {
@@ -959,7 +960,7 @@ mod tests {
             (
                 &["-o", "/no/such/a.html", "x:"],
                 "/no/such/a.html",
-                "not there",
+                "does not exist",
             ),
             (&["--webdriver=1", "x:"], "--webdriver", "unexpected"),
             (&["--sandbox", "about:blank"], "--multiprocess", "required"),

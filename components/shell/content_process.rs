@@ -95,9 +95,9 @@ pub fn check_sandbox() -> Result<(), String> {
         // The list is `ALLOWED_SYSCALLS` in platform/linux/seccomp.rs of gaol. A process ends at prlimit64,
         // which SpiderMonkey calls for the bounds of the stack before there is a page.
         Err(
-            "--sandbox: Servo 0.7.0 cannot do that on Linux: the system calls that its sandbox (gaol 0.2.1) \
-            allows lack prlimit64, clone3 and others that every process of pages needs now, and the kernel ends \
-            it with SIGSYS; --multiprocess alone works"
+            "--sandbox: Servo 0.7.0 does not support it on Linux: its sandbox (gaol 0.2.1) does not allow prlimit64, \
+            clone3 and other system calls that every content process needs, and the kernel ends the process with \
+            SIGSYS; --multiprocess alone works"
                 .to_owned(),
         )
     } else {

@@ -79,8 +79,9 @@ struct MemorySurface {
 
 impl MemorySurface {
     fn new(size: PhysicalSize<u32>) -> Result<Self, String> {
-        let rendering_context = SoftwareRenderingContext::new(size)
-            .map_err(|error| format!("no OpenGL in software (is Mesa installed?): {error:?}"))?;
+        let rendering_context = SoftwareRenderingContext::new(size).map_err(|error| {
+            format!("software OpenGL is not available (is Mesa installed?): {error:?}")
+        })?;
         Ok(Self {
             rendering_context: Rc::new(rendering_context),
             frame_clock: FrameClock::new(DEFAULT_FRAME_INTERVAL),

@@ -63,7 +63,7 @@ fn main() -> ExitCode {
     let working_directory = match env::current_dir() {
         Ok(directory) => directory,
         Err(error) => {
-            report(&format!("the working directory is not there: {error}"));
+            report(&format!("cannot find the working directory: {error}"));
             return ExitCode::from(FAILURE);
         },
     };

@@ -72,7 +72,7 @@ fn event_loops(recording: &Recording) -> String {
         })
         .collect();
     if rows.is_empty() {
-        return "No event loop was there.\n\n".to_owned();
+        return "There was no event loop.\n\n".to_owned();
     }
     table(["samples", "event loop"], [Side::Right, Side::Left], &rows) + "\n"
 }
@@ -320,7 +320,7 @@ mod tests {
             processes: Vec::new(),
         };
         let text = recording_report(&empty, None, 5);
-        assert!(text.contains("No event loop was there."), "{text}");
+        assert!(text.contains("There was no event loop."), "{text}");
         assert!(text.contains("No function was sampled."), "{text}");
     }
 

@@ -32,7 +32,7 @@ pub fn may_navigate(current: Option<&Url>, target: &Url) -> bool {
 /// redirects are none of these.
 pub fn may_have_page(request: &Request) -> Result<(), &'static str> {
     if request.mode != RequestMode::Navigate || request.destination != Destination::Document {
-        return Err("about:profiling can only be opened by itself");
+        return Err("about:profiling can only be opened as a page");
     }
     let is_framed = request
         .client
@@ -42,7 +42,7 @@ pub fn may_have_page(request: &Request) -> Result<(), &'static str> {
         return Err("about:profiling cannot be in a frame");
     }
     if request.url_list.len() != 1 || request.redirect_count != 0 {
-        return Err("nothing may redirect to about:profiling");
+        return Err("a redirect cannot lead to about:profiling");
     }
     if !has_origin_of_its_own(request) {
         return Err("only a person can open about:profiling");

@@ -150,7 +150,7 @@ impl Endpoints {
             },
             _ => Err(failure(
                 StatusCode::NOT_FOUND,
-                format!("profiling:{endpoint}: there is no such thing"),
+                format!("profiling:{endpoint}: there is no such endpoint"),
             )),
         }
     }
@@ -199,7 +199,7 @@ impl Endpoints {
                 (PathBuf::from(name), content)
             },
             _ => {
-                return Err("a file is loaded by its name or by its path"
+                return Err("give either the name or the path of a file"
                     .to_owned()
                     .into());
             },
@@ -255,7 +255,7 @@ impl Endpoints {
         Err(match error {
             WriteError::Io(error) if error.kind() == io::ErrorKind::AlreadyExists => failure(
                 StatusCode::CONFLICT,
-                format!("{}: there is such a file already", path.display()),
+                format!("{}: the file already exists", path.display()),
             ),
             WriteError::Io(error) => about_file(&path, &error),
             WriteError::Unfit(why) | WriteError::TooLarge(why) => {
@@ -274,7 +274,7 @@ fn to_json(value: &impl Serialize) -> Result<Answer, Failure> {
 fn no_recording(id: &str) -> Failure {
     failure(
         StatusCode::NOT_FOUND,
-        format!("there is no recording {id} any more"),
+        format!("recording {id} does not exist any more"),
     )
 }
 
@@ -293,7 +293,7 @@ fn format(query: &mut Query) -> Result<Option<Format>, Failure> {
         Some(format) => Ok(Some(format)),
         None => {
             let names = Format::names();
-            Err(format!("format={name}: it is none of {names}").into())
+            Err(format!("format={name}: it must be one of {names}").into())
         },
     }
 }
@@ -303,13 +303,13 @@ fn typed_path(text: &str) -> Result<PathBuf, Failure> {
     let path = match Url::parse(text) {
         Ok(url) if url.scheme() == "file" => url
             .to_file_path()
-            .map_err(|()| format!("{text}: it names no file of this machine"))?,
+            .map_err(|()| format!("{text}: it is not a file on this machine"))?,
         _ => url_argument::in_home(text).unwrap_or_else(|| PathBuf::from(text)),
     };
     match path.is_absolute() {
         true => Ok(path),
         // Whoever types it need not know where the browser was started.
-        false => Err(format!("{text}: it is not a whole path, from / on").into()),
+        false => Err(format!("{text}: it is not an absolute path").into()),
     }
 }
 
@@ -325,7 +325,7 @@ fn downloads() -> Result<PathBuf, Failure> {
         .ok_or_else(|| {
             failure(
                 StatusCode::UNPROCESSABLE_ENTITY,
-                "there is no home folder to save into; give a path",
+                "there is no home folder to save to; give a path",
             )
         })
 }
@@ -475,7 +475,11 @@ mod tests {
             ("recording?id=x", 404, &["recording x"]),
             ("load", 400, &["name", "path"]),
             ("load?name=a.json", 400, &["a.json: no body"]),
-            ("load?path=a.json", 400, &["a.json: it is not a whole path"]),
+            (
+                "load?path=a.json",
+                400,
+                &["a.json: it is not an absolute path"],
+            ),
             (
                 "load?path=FOLDER/none",
                 422,

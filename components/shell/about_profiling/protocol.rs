@@ -77,7 +77,7 @@ impl ProfilingProtocol {
                 .is_some_and(|(document, origin)| self.tokens.is_of(&token, document, origin));
         if !is_of_page {
             // The same whatever is wrong, and nothing that a page could read.
-            return refusal("profiling: is for about:profiling alone");
+            return refusal("only about:profiling can use profiling: URLs");
         }
         let endpoints = self.endpoints.clone();
         let body = request.body.clone();
@@ -85,14 +85,15 @@ impl ProfilingProtocol {
         let answering = tokio::task::spawn_blocking(move || {
             let body = || match &body {
                 Some(body) => request_body::read(body, MAX_TEXT_BYTES),
-                None => Err("there is no body: the text is to be sent by POST".to_owned()),
+                None => Err("there is no body: send the text by POST".to_owned()),
             };
             endpoints.answer(url.path(), query, body)
         });
         let answer = answering.await.unwrap_or_else(|_| {
             Err(Failure {
                 status: StatusCode::INTERNAL_SERVER_ERROR,
-                message: "the server has failed; its standard error says how".to_owned(),
+                message: "the server failed; the browser's standard error has the details"
+                    .to_owned(),
             })
         });
         let (status, json) = match answer {

@@ -79,7 +79,7 @@ impl Query {
     pub fn end(self) -> Result<(), String> {
         match self.0.first() {
             None => Ok(()),
-            Some((name, _)) => Err(format!("{name}: nothing is known of it")),
+            Some((name, _)) => Err(format!("{name}: unknown parameter")),
         }
     }
 }

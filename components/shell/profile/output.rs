@@ -60,7 +60,7 @@ impl Output {
             return complain("is a directory");
         }
         if !path.parent().is_some_and(Path::is_dir) {
-            return complain("is in a directory that is not there");
+            return complain("is in a directory that does not exist");
         }
         let format = saved_file::format_for(&path, format, "--format")
             .map_err(|complaint| format!("-o: {complaint}"))?;
@@ -132,7 +132,7 @@ impl Output {
         let elsewhere = write_new(&std::env::temp_dir(), format, recording);
         Err(match elsewhere {
             Ok(path) => format!(
-                "{place}: {error}; what was recorded is in {}",
+                "{place}: {error}; the recording was saved in {}",
                 path.display()
             ),
             Err((path, second)) => format!("{place}: {error}; {}: {second}", path.display()),
@@ -240,7 +240,7 @@ mod tests {
             ("a.json", "--format"),
             (".", "is a directory"),
             ("b/", "is a directory"),
-            ("none/a.html", "not there"),
+            ("none/a.html", "does not exist"),
             ("a.html.gz", "compressed"),
         ] {
             let error = of(Some(file), None).unwrap_err();
@@ -297,7 +297,7 @@ mod tests {
         let named = Output::File(folder.path("none/a.html"));
         let error = named.write(Format::Html, &recording()).unwrap_err();
         assert!(error.contains("none/a.html: No such file"), "{error}");
-        let (_, elsewhere) = error.split_once("what was recorded is in ").unwrap();
+        let (_, elsewhere) = error.split_once("the recording was saved in ").unwrap();
         let content = fs::read(elsewhere).unwrap();
         fs::remove_file(elsewhere).unwrap();
         let (kept, _) = read(&content, Some(Path::new(elsewhere)), None).unwrap();

@@ -106,7 +106,7 @@ impl ProfileRecording {
         let recording = self
             .recorder
             .stop()
-            .map_err(|error| format!("nothing to save: {error}; about:profiling has ended it"))?;
+            .map_err(|error| format!("nothing to save: {error}; about:profiling has stopped it"))?;
         let written = self.options.output.write(self.options.format, &recording);
         let mut text = recording_report(&recording, progress.as_ref(), self.options.top);
         for written in written.as_deref().unwrap_or_default() {
@@ -142,7 +142,7 @@ fn told(failures: &[String]) -> Result<(), String> {
     let mut text = first.join(" ");
     match failures.len() - first.len() {
         0 => {},
-        more => text += &format!(" So it is of {} more.", grouped(more as u64)),
+        more => text += &format!(" The same is true of {} more.", grouped(more as u64)),
     }
     Err(text)
 }
@@ -160,7 +160,7 @@ fn place(written: &Written, is_first_alone: bool) -> String {
             format!("The profile{event_loop} is in {file}\n")
         },
         None if is_first_alone && written.event_loop.is_some() => {
-            format!("The profile{event_loop} alone was written; the format holds one event loop\n")
+            format!("Only the profile{event_loop} was written; the format holds one event loop\n")
         },
         None => String::new(),
     }
@@ -172,7 +172,7 @@ fn progress_line(progress: &Progress) -> String {
         count => format!("{count} event loops"),
     };
     format!(
-        "recording: {:.1} s, {} samples of {event_loops}, {:.1} MB (Ctrl-C ends and saves)",
+        "recording: {:.1} s, {} samples of {event_loops}, {:.1} MB (Ctrl-C stops and saves)",
         progress.elapsed.as_secs_f64(),
         grouped(progress.samples),
         progress.memory as f64 / 1e6,
@@ -189,6 +189,9 @@ mod tests {
         let failures: Vec<_> = (0..12).map(|number| format!("No {number}.")).collect();
         assert_eq!(told(&failures[..2]), Err("No 0. No 1.".to_owned()));
         let text = told(&failures).unwrap_err();
-        assert!(text.ends_with("No 9. So it is of 2 more."), "{text}");
+        assert!(
+            text.ends_with("No 9. The same is true of 2 more."),
+            "{text}"
+        );
     }
 }

@@ -105,7 +105,7 @@ impl BrowserWindow {
             .display_handle()
             .map_err(|error| error.to_string())?;
         let window_handle = window.window_handle().map_err(|error| error.to_string())?;
-        let no_opengl = |error: &dyn std::fmt::Debug| format!("no OpenGL for it: {error:?}");
+        let no_opengl = |error: &dyn std::fmt::Debug| format!("OpenGL is not available: {error:?}");
         let window_context =
             WindowRenderingContext::new(display_handle, window_handle, window.inner_size())
                 .map(Rc::new)

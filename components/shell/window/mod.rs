@@ -66,8 +66,7 @@ pub fn run(
     preferences: Preferences,
     recorder: Recorder,
 ) -> Result<u8, String> {
-    let no_window =
-        |message: String| format!("cannot open a window (is --headless wanted?): {message}");
+    let no_window = |message: String| format!("cannot open a window (try --headless): {message}");
     let event_loop = EventLoop::with_user_event()
         .build()
         .map_err(|error| no_window(window_system_message(&error)))?;

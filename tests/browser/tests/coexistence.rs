@@ -374,7 +374,7 @@ fn servos_sandbox_is_refused_in_words() {
     assert!(
         output
             .stderr
-            .contains("--sandbox: Servo 0.7.0 cannot do that"),
+            .contains("--sandbox: Servo 0.7.0 does not support it"),
         "{}",
         output.stderr
     );

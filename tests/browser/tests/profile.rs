@@ -277,7 +277,7 @@ fn what_goes_wrong_is_said_and_what_was_recorded_is_kept() {
     fails(
         &["-o", &folder.file("none/a.html"), &busy],
         2,
-        &["none/a.html", "not there"],
+        &["none/a.html", "does not exist"],
     );
     fails(
         &["--duration=1", "--until-load", &busy],
@@ -309,11 +309,11 @@ fn what_goes_wrong_is_said_and_what_was_recorded_is_kept() {
             &site.url("/busy.html?rounds=40&close"),
         ],
         1,
-        &["/dev/full: No space left", "what was recorded is in "],
+        &["/dev/full: No space left", "the recording was saved in "],
     );
     let (_, kept) = output
         .stderr
-        .split_once("what was recorded is in ")
+        .split_once("the recording was saved in ")
         .unwrap();
     let kept = kept.lines().next().unwrap();
     let leaves = leaves(&recording(kept));
