@@ -2,7 +2,8 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! What about:profiling may ask of its server: the text behind `profiling:`, and the answers, in JSON.
+//! What about:profiling may ask of its server: the endpoint names that follow `profiling:`, and the answers, in
+//! JSON.
 
 use std::fs::File;
 use std::io;
@@ -24,7 +25,7 @@ use super::recordings::{NamedRecording, Recordings};
 use super::status::State;
 use crate::{saved_file, url_argument};
 
-/// The recorder and the recordings, for who may have them.
+/// The recorder and the recordings. The caller has checked that the request is allowed.
 pub struct Endpoints {
     recorder: Recorder,
     recordings: Recordings,
@@ -36,7 +37,7 @@ pub struct Answer(pub Vec<u8>);
 #[derive(Debug)]
 pub struct Failure {
     pub status: StatusCode,
-    /// A sentence for the person that says what is wrong, and with what.
+    /// For the person: what is wrong, and with what.
     pub message: String,
 }
 
@@ -46,7 +47,7 @@ impl Failure {
     }
 }
 
-/// What was asked cannot be understood.
+/// The request cannot be understood.
 impl From<String> for Failure {
     fn from(message: String) -> Self {
         Self {
@@ -75,7 +76,7 @@ impl Endpoints {
         self.recorder.progress().is_some()
     }
 
-    /// Records everything from now on, as a button does that asks nothing.
+    /// Records everything from now on, with default options. The window's button does this.
     pub fn start_recording(&self) -> Result<(), String> {
         let options = Options {
             interval: Duration::from_millis(1),
@@ -101,7 +102,7 @@ impl Endpoints {
         self.keep(file, &content, None)
     }
 
-    /// `body` is read only if it is wanted.
+    /// `body` is called only if the endpoint needs it.
     pub fn answer(
         &self,
         endpoint: &str,
@@ -298,7 +299,7 @@ fn format(query: &mut Query) -> Result<Option<Format>, Failure> {
     }
 }
 
-/// A path as a person types it, or the URL that stands for a file that was dropped.
+/// A path as a person types it, or the file URL of a file that was dropped.
 fn typed_path(text: &str) -> Result<PathBuf, Failure> {
     let path = match Url::parse(text) {
         Ok(url) if url.scheme() == "file" => url
@@ -308,7 +309,7 @@ fn typed_path(text: &str) -> Result<PathBuf, Failure> {
     };
     match path.is_absolute() {
         true => Ok(path),
-        // Whoever types it need not know where the browser was started.
+        // A person need not know in which directory the browser was started.
         false => Err(format!("{text}: it is not an absolute path").into()),
     }
 }
@@ -317,7 +318,7 @@ fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     profile_formats::content(File::open(path)?)
 }
 
-/// Where the person's programs put what is saved.
+/// The download folder, or else the home folder.
 fn downloads() -> Result<PathBuf, Failure> {
     dirs::download_dir()
         .filter(|folder| folder.is_dir())

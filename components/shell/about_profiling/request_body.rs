@@ -2,12 +2,12 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The body of a request, which its page hands over piece by piece.
+//! The body of a request, which its page sends in chunks.
 
 use ipc_channel::ipc;
 use net_traits::request::{BodyChunkRequest, BodyChunkResponse, RequestBody};
 
-/// Reads a body to its end, which takes as long as the page does.
+/// Reads a body to its end. Blocks until the page has sent all of it.
 ///
 /// <https://fetch.spec.whatwg.org/#concept-request-transmit-body>
 pub fn read(body: &RequestBody, max_length: u64) -> Result<Vec<u8>, String> {

@@ -17,7 +17,7 @@ use crate::duration::{milliseconds, seconds};
 
 const DEFAULT_INTERVAL: &str = "1";
 
-/// Of a recording that nothing else ends.
+/// The duration of a recording if no option says when it ends.
 const DEFAULT_DURATION: Duration = Duration::from_secs(10);
 
 const ABOUT: &str = "\
@@ -61,7 +61,7 @@ pub struct ProfileOptions {
 }
 
 impl ProfileOptions {
-    /// The subcommand, with the options that it shares with the browser.
+    /// The subcommand. `shared` are the options that it has in common with the browser.
     pub fn command(shared: impl IntoIterator<Item = Arg>) -> Command {
         Command::new("profile")
             .about("Profile a page's JavaScript and the other work of its event loops")
@@ -140,7 +140,7 @@ impl ProfileOptions {
             .args(shared)
     }
 
-    /// What the subcommand's arguments say, and when the run ends by itself.
+    /// Reads the subcommand's arguments. Also returns when the run ends by itself.
     pub fn of(
         matches: &mut ArgMatches,
         working_directory: &Path,
