@@ -94,7 +94,7 @@ fn a_refusal_is_explained_on_the_console() {
          To allow it, send \"Document-Policy: js-profiling\" with it.",
         site.url("/permission.html")
     );
-    // The constructor's and profile()'s.
+    // One for the constructor and one for profile().
     assert_eq!(console.matches(&message).count(), 2, "{console}");
 }
 
@@ -106,7 +106,7 @@ fn what_is_allowed_says_nothing_on_the_console() {
     assert!(!console.contains("JS profiling"), "{console}");
 }
 
-/// A page without a header may profile with the preference and not without it.
+/// Checks that a page without a header may profile with the preference and not without it.
 fn assert_depends_on_preference<'a>(visit: impl Fn() -> Visit<'a>) {
     assert_eq!(visit().run(), refused());
     assert_eq!(
