@@ -337,7 +337,7 @@ fn a_page_goes_on_while_a_recording_of_it_is_stopped() {
 }
 
 #[test]
-fn what_is_saved_in_each_format_is_the_same_when_it_is_opened() {
+fn a_recording_saved_in_each_format_is_the_same_when_it_is_opened() {
     let site = Site::plain().serve();
     let folder = tempfile::tempdir().unwrap();
     let driver = Driver::start(&["--window-size", "1200x900"]);
@@ -367,7 +367,7 @@ fn what_is_saved_in_each_format_is_the_same_when_it_is_opened() {
 }
 
 #[test]
-fn a_trace_that_a_page_got_is_pasted() {
+fn the_trace_of_a_page_can_be_pasted() {
     let driver = Driver::start(&["--window-size", "1200x900"]);
     driver.open("about:profiling");
     let person = Person(&driver);

@@ -112,7 +112,7 @@ fn a_token_is_worth_nothing_elsewhere() {
 }
 
 #[test]
-fn a_page_can_ask_for_none_of_it() {
+fn a_page_cannot_load_any_of_it() {
     let (hosts, site) = (Hosts::new(), Site::plain().serve());
     let url_of = |path: &str| hosts.url(&site, Hosts::NAMES[0], path);
     let driver = Driver::start_with(&[], &[hosts.variable()]);
@@ -178,7 +178,7 @@ fn a_page_cannot_frame_it() {
 }
 
 #[test]
-fn a_page_cannot_lead_to_it() {
+fn a_page_cannot_navigate_to_it() {
     let (hosts, site) = (Hosts::new(), Site::plain().serve());
     let url_of = |path: &str| hosts.url(&site, Hosts::NAMES[0], path);
     let driver = Driver::start_with(&[], &[hosts.variable()]);

@@ -8,7 +8,7 @@ use browser_tests::{Trace, visit_allowed};
 use serde_json::json;
 
 #[test]
-fn a_full_buffer_is_told_to_its_profiler_alone_and_keeps_its_samples() {
+fn only_its_profiler_is_told_of_a_full_buffer_which_keeps_its_samples() {
     let result = visit_allowed("/buffer.html");
     let event = json!([{
         "type": "samplebufferfull",

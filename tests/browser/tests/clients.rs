@@ -41,7 +41,7 @@ fn a_client_collects_section_after_section() {
 }
 
 #[test]
-fn a_client_that_is_refused_goes_on_without() {
+fn a_client_that_is_refused_goes_on_without_profiling() {
     let result = Site::plain().serve().visit("/client.html").run();
     assert_eq!(
         result,

@@ -194,7 +194,7 @@ fn ten_thousand_functions_have_their_names_and_places() {
 }
 
 #[test]
-fn functions_of_eval_have_names_but_no_place_and_stand_under_their_caller() {
+fn functions_of_eval_have_names_but_no_place_and_are_under_their_caller() {
     let trace = Trace::read(&visit_allowed("/eval.html"));
     Edges::parse(
         "(root) > (anonymous)

@@ -106,7 +106,7 @@ fn options_are_converted_as_web_idl_says() {
 }
 
 #[test]
-fn setters_of_the_page_see_nothing_of_a_trace_and_take_nothing_from_it() {
+fn setters_of_the_page_do_not_see_or_change_a_trace() {
     let result = visit_allowed("/setters.html");
     assert_eq!(result["seen"], json!([]));
     let trace = Trace::read(&result["trace"]);

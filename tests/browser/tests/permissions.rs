@@ -99,7 +99,7 @@ fn a_refusal_is_explained_on_the_console() {
 }
 
 #[test]
-fn what_is_allowed_says_nothing_on_the_console() {
+fn nothing_is_printed_on_the_console_for_an_allowed_page() {
     let site = Site::allowing().serve();
     let (result, console) = site.visit("/permission.html").run_and_listen();
     assert_eq!(result, allowed());

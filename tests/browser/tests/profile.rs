@@ -156,7 +156,7 @@ fn each_format_is_written_and_read_back() {
 }
 
 #[test]
-fn workers_and_frames_of_other_sites_are_recorded_unless_only_main_is() {
+fn workers_and_frames_of_other_sites_are_recorded_except_with_main() {
     let (site, other, folder) = (site(), site(), Folder::new());
     // Another site has its own event loop. Another origin of the same site does not.
     let frame = other.url("/busy.html").replace("127.0.0.1", "localhost");
@@ -260,7 +260,7 @@ fn standard_output_is_for_the_profile_alone() {
 }
 
 #[test]
-fn what_goes_wrong_is_said_and_what_was_recorded_is_kept() {
+fn errors_are_reported_and_the_recording_is_kept() {
     let (site, folder) = (site(), Folder::new());
     let file = folder.file("a.collapsed");
     let fails = |arguments: &[&str], status: i32, parts: &[&str]| {
@@ -322,7 +322,7 @@ fn what_goes_wrong_is_said_and_what_was_recorded_is_kept() {
 }
 
 #[test]
-fn processes_are_recorded_together_and_one_that_dies_until_then() {
+fn processes_are_recorded_together_and_each_until_it_dies() {
     let folder = Folder::new();
     let file = folder.file("a.firefox.json");
     let (hosts, site) = (Hosts::new(), site());
@@ -477,7 +477,7 @@ fn processes_end_with_a_browser_that_is_killed() {
 }
 
 #[test]
-fn a_sandbox_that_cannot_be_had_is_refused() {
+fn an_unavailable_sandbox_is_refused() {
     let (status, console) = run_browser(&["--headless", "--sandbox", "about:blank"], &[]);
     assert_eq!(status.code(), Some(2), "{console}");
     assert!(console.contains("--multiprocess"), "{console}");

@@ -80,7 +80,7 @@ fn a_minute_of_garbage_compiling_throwing_and_wasm_ends_well() {
 
 /// A walk that takes them for frames crashes the browser.
 #[test]
-fn frames_that_calls_of_wasm_left_behind_are_none() {
+fn remains_of_wasm_calls_are_not_taken_for_frames() {
     let site = Site::allowing().serve();
     let result = site
         .visit("/wasm-remains.html")

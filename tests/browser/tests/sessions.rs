@@ -76,7 +76,7 @@ fn a_page_that_goes_away_leaves_nothing_to_the_next() {
 }
 
 #[test]
-fn an_inactive_page_is_not_sampled_and_goes_on_when_it_is_shown_again() {
+fn an_inactive_page_is_not_sampled_until_it_is_shown_again() {
     let result = visit_allowed("/inactive.html");
     let trace = Trace::read(&result["trace"]);
     let time = |name: &str| result[name].as_f64().unwrap();
@@ -104,7 +104,7 @@ fn a_page_may_close_with_its_profilers_running() {
 
 /// A page's script can remove a frame during any call, and still hold the frame's profilers.
 #[test]
-fn whoever_waits_for_a_trace_of_a_frame_that_is_removed_is_told() {
+fn a_promise_for_the_trace_of_a_removed_frame_is_rejected() {
     let outcomes = visit_allowed("/removed-frame.html");
     let ways = outcomes.as_object().unwrap();
     assert_eq!(ways.len(), 8);
@@ -172,7 +172,7 @@ fn the_sampling_thread_ends_with_the_last_event_loop_that_profiled() {
 
 /// The thread walks its own stack at times that are set in advance.
 #[test]
-fn what_is_asked_for_ahead_is_for_all_who_are_due() {
+fn walks_that_are_requested_ahead_serve_every_session_that_is_due() {
     let site = Site::allowing().serve();
     let driver = Driver::start_with(&[], &[("RUST_LOG", "js_profiler=debug")]);
     driver.open(&site.url("/kept-busy.html"));

@@ -114,7 +114,7 @@ fn exceptions_leave_no_function_on_the_stack_that_was_left() {
 }
 
 #[test]
-fn javascript_that_wasm_calls_stands_under_the_javascript_that_calls_wasm() {
+fn javascript_that_wasm_calls_is_under_the_javascript_that_calls_wasm() {
     let result = visit_allowed("/wasm.html");
     assert_eq!(result["isRight"], true);
     let trace = Trace::read(&result["trace"]);

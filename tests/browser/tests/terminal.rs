@@ -223,7 +223,7 @@ fn a_page_that_looks_like_an_error_is_quoted_in_short() {
 }
 
 #[test]
-fn what_a_page_throws_is_quoted_in_short() {
+fn an_exception_of_a_page_is_quoted_in_short() {
     let page = r#"<!DOCTYPE html><script>
         function hostile() {
             throw new Error("\nFAKE \x1b[2J\u202e" + "long".repeat(100000));

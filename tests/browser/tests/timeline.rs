@@ -133,7 +133,7 @@ fn a_finished_session_is_observed_once_with_its_trace() {
 }
 
 #[test]
-fn the_timeline_keeps_finished_sessions_by_their_start() {
+fn the_timeline_keeps_finished_sessions_in_the_order_of_their_start() {
     let result = visit_allowed("/timeline.html");
     // Of the last two, the outer one started first and ended last. The inner one has an empty name.
     assert_eq!(
@@ -180,7 +180,7 @@ fn observers_are_told_how_many_entries_the_timeline_dropped() {
 }
 
 #[test]
-fn the_timeline_keeps_traces_and_gives_back_those_that_it_dropped() {
+fn the_timeline_keeps_traces_and_frees_those_that_it_drops() {
     let site = Site::allowing().serve();
     let result = site
         .visit("/timeline-collected.html")

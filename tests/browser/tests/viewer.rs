@@ -78,7 +78,7 @@ fn recording() -> String {
 }
 
 #[test]
-fn what_the_viewer_works_out_is_right() {
+fn what_the_viewer_calculates_is_right() {
     let site = Site::of(repository()).serve();
     let checks = site.visit("/tests/pages/viewer-logic.html").run();
     let checks = checks.as_object().expect("checks by name");
@@ -461,7 +461,7 @@ fn a_large_recording_is_shown_and_panned() {
 }
 
 #[test]
-fn what_cannot_be_read_is_said_with_its_place() {
+fn an_error_in_a_file_is_shown_with_its_place() {
     let viewer = Viewer::empty();
     let error = || {
         viewer.wait_for("!document.getElementById('error').hidden");

@@ -88,7 +88,7 @@ fn clicks_and_keys_arrive() {
 }
 
 #[test]
-fn a_window_has_the_size_that_is_asked_for_and_is_pictured() {
+fn a_window_has_the_requested_size_and_a_screenshot() {
     let site = Site::plain().serve();
     let driver = Driver::start(&["--window-size=320x200"]);
     driver.open(&site.url("/driven.html"));
@@ -209,7 +209,7 @@ fn a_forced_sample_is_in_the_trace_when_the_command_is_answered() {
 }
 
 #[test]
-fn a_running_script_is_sampled_without_being_asked() {
+fn a_running_script_is_sampled_by_the_command() {
     let site = Site::allowing().serve();
     let driver = Driver::start(&[]);
     driver.open(&site.url("/driven.html"));
@@ -264,7 +264,7 @@ fn only_the_current_browsing_context_is_sampled() {
 }
 
 #[test]
-fn the_server_is_for_this_machine_alone() {
+fn the_server_is_only_for_this_machine() {
     let driver = Driver::start(&[]);
     let listening: Vec<String> = ["/proc/net/tcp", "/proc/net/tcp6"]
         .iter()

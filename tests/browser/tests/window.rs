@@ -195,7 +195,7 @@ fn a_page_has_the_mouse_the_keys_and_the_size_of_its_window() {
 }
 
 #[test]
-fn a_notch_of_the_wheel_is_what_other_browsers_make_of_it() {
+fn a_notch_of_the_wheel_has_the_same_effect_as_in_other_browsers() {
     const UP: u32 = 4;
     const DOWN: u32 = 5;
     const LEFT: u32 = 6;
@@ -257,7 +257,7 @@ fn a_notch_of_the_wheel_is_what_other_browsers_make_of_it() {
 }
 
 #[test]
-fn what_a_page_asks_is_answered_in_the_window() {
+fn dialogs_of_a_page_are_answered_in_the_window() {
     let site = Site::plain().serve();
     let display = Display::start(1024, 768);
     let a = page(&site, "A");
@@ -311,7 +311,7 @@ fn what_a_page_asks_is_answered_in_the_window() {
 }
 
 #[test]
-fn a_point_is_two_pixels_on_a_fine_screen_and_the_theme_is_the_windows() {
+fn a_point_is_two_pixels_on_a_fine_screen_and_pages_have_the_windows_theme() {
     let site = Site::plain().serve();
     let display = Display::start(1024, 768);
     let a = page(&site, "A");
