@@ -24,7 +24,7 @@ use socket2::{Domain, Socket, Type};
 
 use crate::browser::{Page, Surface};
 
-/// A request of the server that concerns more than one existing page.
+/// What the server asks of the browser itself, rather than of an open page.
 pub enum Request {
     /// Open a page with about:blank, and give its id to [`WebDriver::page_opened`].
     Open(NewPage),

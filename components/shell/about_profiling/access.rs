@@ -49,8 +49,8 @@ pub fn may_have_page(request: &Request) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Whether a request to the server has the form of those of about:profiling, which uses `fetch()`. The token
-/// says which document sent it.
+/// Whether a request to the server looks like one of about:profiling, which uses `fetch()`. The token says which
+/// document sent it.
 pub fn may_have_data(request: &Request) -> bool {
     matches!(
         request.mode,

@@ -32,7 +32,7 @@ enum State {
 pub enum Finding {
     No,
     Yes,
-    /// It threw this message, and may be true later. Each message is reported once in a row.
+    /// It threw this message, and may be true later. The same message is not reported twice in a row.
     Thrown(String),
     /// It cannot be compiled.
     Invalid,

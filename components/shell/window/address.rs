@@ -14,7 +14,7 @@ use crate::url_argument;
 /// The URL that `text` means. It may be a URL; the path of a file, relative to `working_directory` or to the
 /// home folder (`~/`); or the name of a host, with an optional port and path.
 ///
-/// A host is requested by https, unless it is this machine, a numeric address or has a port: servers in
+/// A host is requested by https, unless it is this machine, is a numeric address, or has a port: servers in
 /// development seldom have a certificate.
 ///
 /// The error is a sentence for the person.

@@ -708,7 +708,7 @@ impl Session {
         }
     }
 
-    /// The index of the tab `distance` to the right, or to the left if it is negative. It wraps around.
+    /// The index of the tab that is `distance` tabs to the right, or to the left if it is negative. Wraps around.
     fn place_beside(&self, distance: isize) -> usize {
         let count = self.browser.pages().len().max(1);
         (self.place as isize + distance).rem_euclid(count as isize) as usize

@@ -108,7 +108,7 @@ fn tab(
     );
     paint_icon(ui, page, icon);
 
-    // In a narrow tab the title needs the room more than the button.
+    // In a narrow tab the title needs the room more than the button does.
     let is_pointed_at = ui.rect_contains_pointer(rect);
     let has_close = is_selected || is_pointed_at || width > 120.;
     let close = Rect::from_center_size(

@@ -83,7 +83,7 @@ fn of(theme: Theme) -> Palette {
 
 /// Gives the widgets of both themes these colours, and all text a readable size.
 pub fn install(context: &Context) {
-    // A press counts as a click however long the button is held, also when drawing is slow.
+    // A press counts as a click however long the button is held, even when drawing is slow.
     context.options_mut(|options| options.input_options.max_click_duration = f64::INFINITY);
     for theme in [Theme::Light, Theme::Dark] {
         context.set_visuals_of(theme, visuals(theme));
