@@ -37,7 +37,7 @@ pub struct Display {
 impl Display {
     /// Starts an X server whose only screen has this size.
     ///
-    /// Panics if there is no X server, and says what to install. The window is not tested otherwise.
+    /// Panics if there is no X server, and says what to install. Otherwise the window would not be tested.
     pub fn start(width: u32, height: u32) -> Self {
         let screen = format!("{width}x{height}x24");
         let memory = tempfile::tempdir().expect("a folder for the picture");

@@ -183,8 +183,8 @@ impl Trace {
             .collect()
     }
 
-    /// For each stack, whether it is known to be whole: it is the beginning of a stack that is shorter
-    /// than the longest possible one, so that was not cut at its root.
+    /// For each stack, whether it is known to be whole. This is so if it begins a stack that is shorter
+    /// than the longest possible one, because such a stack was not cut at its root.
     fn whole_stacks(&self) -> Vec<bool> {
         let mut is_end = vec![true; self.stacks.len()];
         let mut depths: Vec<usize> = Vec::new();

@@ -49,7 +49,7 @@ function consumeByHand() {
   return sum;
 }
 
-// Different functions resume the generator in turn. Each is its caller in the meantime.
+// Different functions resume the generator in turn. Each is its caller until the next yield.
 function resumeFirst(generator) {
   return generator.next().value;
 }

@@ -4,7 +4,7 @@
 
 "use strict";
 
-// Generates a recording of the size that about:profiling must be able to show, as viewer data (version 1). Its pages and
+// Generates a recording as large as about:profiling must be able to show, as viewer data (version 1). Its pages and
 // workers load, work, lay out, collect garbage and wait. They are in several processes, and one of these ends early.
 // In a page, call `generateRecording(options)`. With node, run `node generate.js [SAMPLES [EVENT_LOOPS]] > FILE`.
 

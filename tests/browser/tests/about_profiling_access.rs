@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 const PAGE: &str = "about:profiling";
 
-/// A text in the form of a token that is not one.
+/// A text that looks like a token but is not one.
 const NO_TOKEN: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
 /// Everything comes quickly. If not, the test fails.

@@ -381,8 +381,8 @@ const INTERVAL: f64 = 1.;
 /// accurate.
 const MARGIN: f64 = 1.;
 
-/// Samples of deep stacks must not be this many milliseconds later, even on a noisy machine. The standard error is
-/// 0.0005 ms on a quiet machine and 0.004 ms on a busy one.
+/// Samples of deep stacks must be less than this many milliseconds later, even on a noisy machine. The standard
+/// error is 0.0005 ms on a quiet machine and 0.004 ms on a busy one.
 const MOST_DELAY: f64 = 0.05;
 
 impl Case {
