@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! One run of the browser: its pages, what becomes of them, and when it ends.
+//! One run of the browser: its pages, their events, and its end.
 
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -33,43 +33,43 @@ use crate::termination::Termination;
 use crate::webdriver::{self, Request, WebDriver};
 use crate::{FAILURE, console, crash, report};
 
-/// In characters. It ends with the place in the source, and may quote the page before that.
+/// In characters. The reason ends with a place in the source and may quote the page before that.
 const MAX_CRASH_REASON: usize = 1_000;
 
 /// What a page is drawn on: a tab of a window, or memory.
 pub trait Surface: 'static {
-    /// Whether a person sees the page. Where nobody does, a page that is lost is closed.
+    /// Whether a person sees the page. If not, a page that crashed or could not be loaded is closed.
     const INTERACTIVE: bool;
 
-    /// Pages that share one are all of its size, and the surface sees to it that one is seen at a time.
+    /// Pages may share one. Then they all have its size, and the surface ensures that only one is visible.
     fn rendering_context(&self) -> Rc<dyn RenderingContext>;
     /// Device pixels per logical pixel.
     fn hidpi_scale_factor(&self) -> Scale<f32, DeviceIndependentPixel, DevicePixel>;
-    /// The theme of the page, if there is anything to go by.
+    /// The theme of the page, if it is known.
     fn theme(&self) -> Option<Theme> {
         None
     }
     fn screen_geometry(&self) -> ScreenGeometry;
-    /// Says when the page is drawn.
+    /// Decides when the page is drawn.
     fn frame_clock(&self) -> &FrameClock;
     /// Draws `webview`, the page of this surface, at once or as soon as the window system lets it.
     fn draw(&self, webview: &WebView);
-    /// The page asks that its window have this size with decorations, in device pixels.
+    /// The page asks for this size of its window, with decorations, in device pixels.
     fn resize_to(&self, webview: &WebView, outer_size: DeviceIntSize);
-    /// The page asks that its window be at this place of the screen, in device pixels.
+    /// The page asks for its window to be at this place on the screen, in device pixels.
     fn move_to(&self, _position: DeviceIntPoint) {}
-    /// Makes the page as large as the screen has room for.
+    /// Makes the page as large as the screen allows.
     fn maximize(&self) {}
-    /// Shows the page to the person, and gives it the keys that are pressed from now on.
+    /// Shows the page to the person, and gives it the keyboard's focus.
     fn focus(&self, _webview: &WebView) {}
-    /// The page is there. `in_front` says whether it is to be looked at now.
+    /// The page was opened. `in_front` says whether to show it now.
     fn added(&self, _webview: &WebView, _in_front: bool) {}
-    /// Something of the page has changed that is shown around it: its title, history, load or the like.
+    /// Something that the window shows around the page has changed, such as its title, history or load status.
     fn page_changed(&self, _webview: &WebView) {}
     fn url_changed(&self, _url: &Url) {}
     fn favicon_changed(&self, _webview: &WebView) {}
     fn cursor_changed(&self, _cursor: Cursor) {}
-    /// The page has done with an input event. Servo has not yet drawn what follows from it.
+    /// The page has handled an input event. Servo has not drawn the effects yet.
     fn input_event_handled(
         &self,
         _webview: &WebView,
@@ -78,21 +78,21 @@ pub trait Surface: 'static {
     ) {
     }
     fn fullscreen_changed(&self, _fullscreen: bool) {}
-    /// The page's script waits until somebody answers; where there is nobody, the dialog is dismissed.
+    /// The page's script waits for an answer. By default the dialog is dismissed.
     fn show_dialog(&self, _webview: &WebView, _id: EmbedderControlId, dialog: SimpleDialog) {
         dialog.dismiss();
     }
-    /// Shows any control but a dialog. Dropped, it takes that for "nothing chosen".
+    /// Shows any control except a dialog. A control that is dropped counts as "nothing chosen".
     fn show_control(&self, _control: EmbedderControl) {}
-    /// A dialog or control need not be answered any more.
+    /// A dialog or control no longer needs an answer.
     fn hide_control(&self, _id: EmbedderControlId) {}
-    /// Asks for a name and a password. Dropped, the request goes on without.
+    /// Asks for a name and a password. A request that is dropped goes on without them.
     fn sign_in(&self, _request: AuthenticationRequest) {}
 }
 
 /// A page and its surface.
 pub struct Page<S> {
-    // The engine draws on the surface until the webview is gone.
+    // Before the surface, so that it is dropped first: the engine draws on the surface until then.
     pub webview: WebView,
     pub surface: Rc<S>,
     history: Rc<SessionHistory>,
@@ -123,17 +123,17 @@ impl<S> Page<S> {
     }
 }
 
-/// How far the first load of a page is.
+/// The progress of a page's first load.
 enum Load {
-    /// It goes on.
+    /// The page is loading.
     Started(Url),
-    /// It ended with what may be Servo's error page; the page is being asked.
+    /// It ended with a page that may be Servo's error page. The page is being asked.
     Checking(Url, load_error::Answer),
     /// It ended, or the page was not opened by the command line.
     Done,
 }
 
-/// What the event loop is to do.
+/// What the event loop should do.
 #[derive(Debug, PartialEq)]
 pub enum Next {
     /// Come back when woken, and at this time at the latest.
@@ -150,18 +150,18 @@ pub struct Browser<S> {
     termination: Termination,
     exit_after: Option<ExitAfter>,
     hard_fail: bool,
-    /// The theme of all pages, if one was asked for.
+    /// The theme of all pages, if the command line sets one.
     theme: Option<Theme>,
     /// The user's style sheets, which every page has.
     user_contents: Rc<UserContentManager>,
-    /// If the browser is driven from outside.
+    /// Present if WebDriver drives the browser.
     webdriver: Option<WebDriver>,
     screenshot: Option<Screenshot>,
     profiling_server: ProfilingServer,
     recorder: Recorder,
     /// Whether the purpose of this run is a recording.
     is_for_profile: bool,
-    /// That recording, as long as it goes on.
+    /// That recording, while it is in progress.
     profile: Option<ProfileRecording>,
     /// When the pages of the command line were opened.
     start: Instant,
@@ -183,14 +183,14 @@ impl<S: Surface> Browser<S> {
         if let Some(port) = command_line.webdriver {
             webdriver::check_port(port)?;
         }
-        // Before Servo: where no surface can be had, there is nothing to shut down.
+        // Before Servo, so that nothing has to be shut down if there is no surface.
         let surfaces = command_line
             .urls
             .iter()
             .map(|_| open_surface())
             .collect::<Result<Vec<_>, _>>()?;
 
-        // The load of the page is recorded, too.
+        // The recording starts before the page loads, to include the load.
         let profile = command_line
             .profile
             .map(|options| ProfileRecording::start(options, recorder.clone()))
@@ -200,7 +200,7 @@ impl<S: Surface> Browser<S> {
         let profiling_server = ProfilingServer::start(recorder.clone(), &mut protocols);
         let servo = ServoBuilder::default()
             .opts(Opts {
-                // A page that crashes is ours to report.
+                // The shell reports crashed pages itself.
                 hard_fail: false,
                 multiprocess: command_line.multiprocess,
                 sandbox: command_line.sandbox,
@@ -255,9 +255,9 @@ impl<S: Surface> Browser<S> {
         Ok(browser)
     }
 
-    /// Lets Servo work, acts upon what came of it, and draws what is due.
+    /// Lets Servo work, handles the events, and draws what is due.
     ///
-    /// `open_surface` makes the surface for a page that a page opens.
+    /// `open_surface` creates the surface for a page that a page opens.
     pub fn step(&mut self, mut open_surface: impl FnMut() -> Result<S, String>) -> Next {
         self.servo.spin_event_loop();
         let mut ending = self.termination.asked();
@@ -294,14 +294,14 @@ impl<S: Surface> Browser<S> {
                     self.with_webdriver(|webdriver| webdriver.traversed(traversal));
                 },
                 Event::OutputFailed(error) => {
-                    // A reader that has seen enough, such as `head`, is no failure.
+                    // It is not a failure if the reader, such as `head`, has seen enough.
                     if error.kind() != io::ErrorKind::BrokenPipe {
                         self.fail(&format!("standard output: {error}"));
                     }
                     ending = true;
                 },
                 Event::EngineLost => {
-                    // Shutting down would wait for it for ever.
+                    // Shutting down would wait for the engine for ever.
                     report("the engine stopped unexpectedly");
                     self.finish_profile();
                     crash::exit_at_once();
@@ -313,7 +313,7 @@ impl<S: Surface> Browser<S> {
 
         let now = Instant::now();
         let next_frame = self.draw_due_frames(now);
-        // Behind the drawing, in which Servo hands the picture over.
+        // After the drawing, during which Servo delivers the picture.
         self.with_screenshot(Screenshot::finish);
         ending |= self.profile_is_over(now);
         if ending || self.is_over(now) {
@@ -329,7 +329,7 @@ impl<S: Surface> Browser<S> {
         &self.pages
     }
 
-    /// Opens a page that a person asked for.
+    /// Opens a page that the person asked for.
     pub fn open(&mut self, url: Url, surface: S) {
         let builder = WebViewBuilder::new(&self.servo, surface.rendering_context()).url(url);
         self.add_page(builder, surface, Load::Done, true);
@@ -340,7 +340,7 @@ impl<S: Surface> Browser<S> {
         self.profiling_server.endpoints()
     }
 
-    /// Forgets what was cached of pages.
+    /// Clears the network cache.
     pub fn clear_cache(&self) {
         self.servo.network_manager().clear_cache();
     }
@@ -355,8 +355,8 @@ impl<S: Surface> Browser<S> {
 
     /// Shuts Servo down in order, and gives the exit status of the process.
     ///
-    /// When this returns, no thread of Servo runs any more: one that did would crash in destructors
-    /// of statics when the process exits.
+    /// When this returns, no thread of Servo is running. A running thread would crash in destructors of
+    /// statics when the process exits.
     pub fn shut_down(mut self) -> u8 {
         self.with_screenshot(|screenshot| {
             screenshot.abandon("the browser ended before its page was drawn")
@@ -373,8 +373,8 @@ impl<S: Surface> Browser<S> {
             ..
         } = self;
         let _watchdog = ShutdownWatchdog::start();
-        // Pages, requests for pages and style sheets hold on to Servo. When nothing does any more it
-        // shuts down, and is gone when the drop returns.
+        // Pages, requests for pages and style sheets keep Servo alive. Servo shuts down when the last
+        // of them is dropped, and that drop returns when it is done.
         drop(pages);
         drop(events.take());
         drop(user_contents);
@@ -384,7 +384,7 @@ impl<S: Surface> Browser<S> {
         status
     }
 
-    /// Does what WebDriver commands ask for. True if the browser is to end.
+    /// Carries out WebDriver commands. True if the browser should end.
     fn obey_webdriver(&mut self, mut open_surface: impl FnMut() -> Result<S, String>) -> bool {
         loop {
             let Some(webdriver) = &mut self.webdriver else {
@@ -394,7 +394,7 @@ impl<S: Surface> Browser<S> {
                 Some(Request::Open(page)) => match open_surface() {
                     Ok(surface) => {
                         let builder = WebViewBuilder::new(&self.servo, surface.rendering_context());
-                        // A session goes to a new page by a command of its own.
+                        // A session switches to a new page by a separate command.
                         let in_front = self.pages.is_empty();
                         let id = self.add_page(builder, surface, Load::Done, in_front);
                         self.with_webdriver(|webdriver| webdriver.page_opened(page, id));
@@ -462,8 +462,10 @@ impl<S: Surface> Browser<S> {
                 let builder = request.builder(surface.rendering_context());
                 self.add_page(builder, surface, Load::Done, true);
             },
-            // The request is refused as it is dropped.
-            Err(message) => self.fail(&format!("cannot open a page for a page: {message}")),
+            // Dropping the request refuses it.
+            Err(message) => self.fail(&format!(
+                "cannot open a page that a page asked for: {message}"
+            )),
         }
     }
 
@@ -478,7 +480,7 @@ impl<S: Surface> Browser<S> {
         let Some(page) = self.page_mut(webview) else {
             return;
         };
-        // Later loads are the page's own affair.
+        // Only the first load is checked.
         let Load::Started(url) = &page.load else {
             return;
         };
@@ -492,7 +494,7 @@ impl<S: Surface> Browser<S> {
         self.take_screenshot(&webview);
     }
 
-    /// Takes in the answers of pages that may be error pages.
+    /// Handles the answers of pages that may be error pages.
     fn finish_checks(&mut self) {
         let mut loaded = Vec::new();
         let mut failed = Vec::new();
@@ -522,7 +524,7 @@ impl<S: Surface> Browser<S> {
     }
 
     fn page_crashed(&mut self, webview: WebViewId, reason: &str, backtrace: Option<String>) {
-        // One crash may be noticed in more than one way.
+        // One crash may be reported more than once.
         let Some(page) = self.page_mut(webview) else {
             return;
         };
@@ -546,11 +548,11 @@ impl<S: Surface> Browser<S> {
         }
     }
 
-    /// There is nothing more to be had from a page. Who sees it may read what Servo shows instead, and
-    /// load it again.
+    /// A page crashed or could not be loaded. A person sees what Servo shows instead, and may reload the
+    /// page.
     fn page_lost(&mut self, webview: WebViewId, why: &str) {
         self.with_screenshot(|screenshot| screenshot.page_lost(webview, why));
-        // Of its first page; there is nothing more to record.
+        // Only the first page is recorded.
         if self
             .pages
             .first()
@@ -576,7 +578,7 @@ impl<S: Surface> Browser<S> {
         }
     }
 
-    /// Lets the recording do what is due. True if it was the purpose of the run, and is over.
+    /// Lets the recording do what is due. True if this run is for a recording and the recording is over.
     fn profile_is_over(&mut self, now: Instant) -> bool {
         let Some(profile) = &mut self.profile else {
             return self.is_for_profile;
@@ -593,7 +595,7 @@ impl<S: Surface> Browser<S> {
         }
     }
 
-    /// Ends the recording, and writes what there is.
+    /// Ends the recording and writes it.
     fn finish_profile(&mut self) {
         if let Some(Err(message)) = self.profile.take().map(ProfileRecording::finish) {
             self.fail(&message);
@@ -621,16 +623,16 @@ impl<S: Surface> Browser<S> {
         }
     }
 
-    /// When the run ends, if that is a matter of time.
+    /// When the run ends, if it ends at a given time.
     fn deadline(&self) -> Option<Instant> {
         match self.exit_after {
-            // A time beyond what the clock can tell never comes.
+            // A time that the clock cannot represent never comes.
             Some(ExitAfter::Elapsed(duration)) => self.start.checked_add(duration),
             Some(ExitAfter::Load) | None => None,
         }
     }
 
-    /// Draws the pages whose time it is, and says when the next one is due.
+    /// Draws the pages that are due, and returns when the next one is.
     fn draw_due_frames(&self, now: Instant) -> Option<Instant> {
         let mut next = None;
         for page in &self.pages {
@@ -648,8 +650,8 @@ impl<S: Surface> Browser<S> {
     }
 }
 
-/// Ends the process if Servo does not shut down in time, as when one of its threads waits for
-/// something that will never come. Nobody would notice that the work is done otherwise.
+/// Ends the process if Servo does not shut down in time, for example because one of its threads waits
+/// for something that never comes. Otherwise the process would stay although its work is done.
 struct ShutdownWatchdog {
     _stop: Sender<()>,
 }
@@ -658,7 +660,7 @@ impl ShutdownWatchdog {
     /// Shutting down takes some tens of milliseconds.
     const LIMIT: Duration = Duration::from_secs(10);
 
-    /// Watches until dropped. Where no thread can be had for it, nothing watches.
+    /// Watches until it is dropped. If no thread can be started, nothing watches.
     fn start() -> Self {
         let (stop, stopped) = bounded(0);
         let _ = thread::Builder::new()

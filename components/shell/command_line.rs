@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The command line: what to open, and when to end.
+//! The command line.
 
 use std::ffi::OsString;
 use std::fs;
@@ -22,116 +22,116 @@ use crate::profile::ProfileOptions;
 use crate::saved_recording::{STANDARD_STREAM, SavedRecording, SavedReport};
 use crate::{preferences, url_argument};
 
-/// What a person asked for.
+/// The options of a run of the browser.
 #[derive(Debug, PartialEq)]
 pub struct CommandLine {
-    /// Without a window, even where there is a display.
+    /// Whether to run without a window, even if there is a display.
     pub headless: bool,
     /// The size of each page: device pixels without a window, logical pixels in one.
     pub window_size: PhysicalSize<u32>,
-    /// Where the picture of the first page goes.
+    /// The file for a picture of the first page.
     pub screenshot: Option<PathBuf>,
-    /// When to end although pages are open.
+    /// When to end even if pages are still open.
     pub exit_after: Option<ExitAfter>,
     /// Names and values of preferences, in order.
     pub preferences: Vec<(String, String)>,
-    /// The user agent instead of Servo's.
+    /// The user agent to use instead of Servo's.
     pub user_agent: Option<String>,
-    /// The port of this machine on which to listen for WebDriver commands.
+    /// The local port on which to listen for WebDriver commands.
     pub webdriver: Option<u16>,
     /// Whether the process ends at the first page that crashes.
     pub hard_fail: bool,
     /// Whether Servo watches for tasks that hang.
     pub background_hang_monitor: bool,
-    /// A file of certificates in PEM that are trusted instead of the usual ones.
+    /// A PEM file with certificates that are trusted instead of the usual ones.
     pub certificate_path: Option<String>,
-    /// Whether certificates are not looked at.
+    /// Whether every certificate is trusted.
     pub ignore_certificate_errors: bool,
-    /// The theme of pages, instead of the desktop's.
+    /// The theme of the window and its pages. None for the desktop's.
     pub theme: Option<Theme>,
-    /// Which every page has beside its own.
+    /// Style sheets that are applied to every page in addition to its own.
     pub user_stylesheets: Vec<StyleSheet>,
     /// Whether pages of different sites are in different processes.
     pub multiprocess: bool,
     /// Whether those processes run in a sandbox.
     pub sandbox: bool,
-    /// What to record, of the only page.
+    /// What to record. There is only one page then.
     pub profile: Option<ProfileOptions>,
-    /// The pages to open; at least one, unless WebDriver may open one.
+    /// The pages to open. Empty only with WebDriver.
     pub urls: Vec<Url>,
 }
 
 /// A style sheet of the user.
 #[derive(Debug, PartialEq)]
 pub struct StyleSheet {
-    /// Where it comes from.
+    /// The URL of its file.
     pub url: Url,
     pub source: String,
 }
 
-/// When to end although pages are open.
+/// When to end even if pages are still open.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ExitAfter {
-    /// Once every page of the command line has loaded, and the screenshot is written.
+    /// When every page of the command line has loaded and the screenshot is written.
     Load,
     /// This long after the pages were opened.
     Elapsed(Duration),
 }
 
-/// What the command line comes to.
+/// What to do.
 #[derive(Debug, PartialEq)]
 pub enum Parsed {
     /// Open pages.
     Run(Box<CommandLine>),
     /// Convert a profile, without a browser.
     Convert(Conversion),
-    /// Print what a profile says, without a browser.
+    /// Print a report on a profile, without a browser.
     Report(SavedReport),
-    /// Print this, which was asked for, and end.
+    /// Print this help or version, and end.
     Information(String),
 }
 
-/// Servo's textures, and so a page, can be no larger than this on common machines.
+/// The largest side of a texture on common machines. A page is drawn into a texture of Servo.
 const MAX_SIDE: u32 = 8192;
 
 const DEFAULT_WINDOW_SIZE: &str = "1024x740";
 
-/// Lines as `--help` shows them.
+/// The lines are printed as they are.
 const AFTER_HELP: &str = "\
-Console messages of the pages go to standard output, one line each; errors and warnings are
-marked. Dialogs are printed too, and dismissed where there is no window. Characters that a terminal
-would obey, or that are not seen, are printed as in \\u{1b}.
+The console messages of the pages go to standard output, one line each; errors and warnings are
+marked. Dialogs are printed too; without a window they are dismissed. Control characters and
+invisible characters are printed as escapes, such as \\u{1b}.
 
-Preferences are Servo's, by the names of its `Preferences`, and those of the profiler, such as
-js_profiling_allow=true, which lets every page and worker profile itself whatever its headers say.
+A preference is one of Servo's, named as in its `Preferences`, or one of the profiler's. For example,
+js_profiling_allow=true lets every page and worker profile itself, whatever its headers say.
 
-The file that HOST_FILE in the environment names is asked for addresses first, and is written like
-/etc/hosts.
+If HOST_FILE is set in the environment, addresses are looked up first in the file that it names. The
+file has the format of /etc/hosts.
 
-about:profiling records what the pages do, and shows it; no page can open it. `strobe profile` records
+about:profiling records what the pages do and shows it; no page can open it. `strobe profile` records
 one page.
 
-The browser ends when its last page is closed (not with --webdriver), after --exit-after, and on
-SIGINT and SIGTERM.
+The browser ends when its last page is closed (except with --webdriver), when --exit-after says so,
+and on SIGINT and SIGTERM.
 Exit status: 0 if all went well; 1 if a page crashed or could not be loaded, or its screenshot
 could not be taken; 2 if the command line is wrong.";
 
 const AFTER_CONVERT_HELP: &str = "\
-Formats, and names that say them: trace, what Profiler.stop() gives to a page (.trace, .trace.json);
-firefox, for profiler.firefox.com (.firefox.json); speedscope (.speedscope.json); cpuprofile, for
-Chrome's DevTools (.cpuprofile); collapsed, for flame graphs (.collapsed, .folded); html, a page
-that shows the profile in any browser (.html).
+Formats, and the file names that select them: trace, the result of Profiler.stop() in a page (.trace,
+.trace.json); firefox, for profiler.firefox.com (.firefox.json); speedscope (.speedscope.json);
+cpuprofile, for Chrome's DevTools (.cpuprofile); collapsed, for flame graphs (.collapsed, .folded);
+html, a page that shows the profile in any browser (.html).
 
-Every function keeps its samples. A trace and a cpuprofile hold one event loop.
+Every function keeps its samples. A trace or a cpuprofile holds only one event loop.
 Exit status: 0 if all went well; 1 if a file could not be read or written; 2 if the command line is
 wrong.";
 
 const AFTER_REPORT_HELP: &str = "\
-The file may have any format that `strobe convert` reads, such as a trace that a page has sent home.
+The file may have any format that `strobe convert` reads, such as a trace that a page sent to its server.
 Exit status: 0 if all went well; 1 if the file could not be read; 2 if the command line is wrong.";
 
 impl CommandLine {
-    /// Reads `arguments`, of which the first is the name of the program. Paths are relative to
+    /// Reads `arguments`. The first one is the name of the program. Paths are relative to
     /// `working_directory`.
     ///
     /// The error is one line that names the argument and what is wrong with it.
@@ -194,7 +194,8 @@ impl CommandLine {
             .collect::<Result<_, _>>()?;
         if webdriver.is_some() && exit_after == Some(ExitAfter::Load) {
             return Err(
-                "--webdriver and --exit-after load: a session has loads of its own".to_owned(),
+                "--webdriver cannot be used with --exit-after load: a session loads its own pages"
+                    .to_owned(),
             );
         }
         Ok(Parsed::Run(Box::new(Self {
@@ -224,7 +225,7 @@ impl CommandLine {
     }
 }
 
-/// Of the name of a format.
+/// Parses the name of a format.
 pub fn format_parser() -> impl TypedValueParser<Value = Format> {
     let names = Format::ALL.map(Format::as_str);
     PossibleValuesParser::new(names).try_map(|name| Format::by_name(&name).ok_or("no format"))
@@ -240,7 +241,7 @@ pub fn top_argument() -> Arg {
         .help("How many functions to list, those with the most self samples first")
 }
 
-/// A profile to read.
+/// The argument for a profile to read.
 fn input_argument(name: &'static str) -> Arg {
     Arg::new(name)
         .required(true)
@@ -283,7 +284,7 @@ fn convert_command() -> Command {
                 .long("to")
                 .value_name("FORMAT")
                 .value_parser(format_parser())
-                .help("The format of OUT (default: that of its name)"),
+                .help("The format of OUT (default: chosen by its name)"),
         )
         .arg(event_loop_argument(
             "Write only the event loop with this number (the first one is 0)",
@@ -292,7 +293,7 @@ fn convert_command() -> Command {
 
 fn report_command() -> Command {
     Command::new("report")
-        .about("Print which functions a profile's samples are in")
+        .about("Print the functions that have the most samples in a profile")
         .after_help(AFTER_REPORT_HELP)
         .arg(input_argument("FILE"))
         .arg(input_format_argument())
@@ -383,7 +384,7 @@ fn page_argument() -> Arg {
         .help("The page: an http, https, file or data URL, or the path of a file")
 }
 
-/// The options of the browser, whatever it is started for.
+/// The options that `strobe` and `strobe profile` have in common.
 fn shared_arguments() -> [Arg; 12] {
     [
         Arg::new("headless")
@@ -405,7 +406,7 @@ fn shared_arguments() -> [Arg; 12] {
                     _ => Theme::Light,
                 }
             }))
-            .help("The theme of the window and its pages, instead of the desktop's"),
+            .help("The theme of the window and its pages (default: the desktop's)"),
         Arg::new("pref")
             .long("pref")
             .value_name("NAME=VALUE")
@@ -421,7 +422,7 @@ fn shared_arguments() -> [Arg; 12] {
         Arg::new("multiprocess")
             .long("multiprocess")
             .action(ArgAction::SetTrue)
-            .help("Run pages of different sites in processes of their own"),
+            .help("Run pages of different sites in separate processes"),
         Arg::new("sandbox")
             .long("sandbox")
             .action(ArgAction::SetTrue)
@@ -434,7 +435,7 @@ fn shared_arguments() -> [Arg; 12] {
         Arg::new("background-hang-monitor")
             .long("background-hang-monitor")
             .action(ArgAction::SetTrue)
-            .help("Log tasks of pages that hang, as RUST_LOG=servo_constellation=warn shows"),
+            .help("Log page tasks that hang (shown with RUST_LOG=servo_constellation=warn)"),
         Arg::new("certificate-path")
             .long("certificate-path")
             .value_name("FILE")
@@ -449,7 +450,7 @@ fn shared_arguments() -> [Arg; 12] {
             .value_name("FILE")
             .action(ArgAction::Append)
             .value_parser(value_parser!(PathBuf))
-            .help("Give every page this style sheet; may be repeated"),
+            .help("Apply this style sheet to every page; may be repeated"),
     ]
 }
 
@@ -470,7 +471,7 @@ fn one_line(error: &clap::Error) -> String {
         if line.starts_with("Usage:") || line.starts_with("For more information") {
             break;
         }
-        // That any argument may be passed as a URL by force is no help to anybody.
+        // Clap suggests `--` to pass an option as a URL, which helps nobody.
         if line.is_empty() || line.starts_with("tip: to pass") {
             continue;
         }
@@ -498,7 +499,7 @@ fn window_size(value: &str) -> Result<PhysicalSize<u32>, String> {
         })
 }
 
-/// The size nearest to what a page asks for that a page can have.
+/// The allowed size that is nearest to the size a page asks for.
 pub fn within_bounds(size: DeviceIntSize) -> PhysicalSize<u32> {
     let side = |side: i32| side.cast_unsigned().clamp(1, MAX_SIDE);
     PhysicalSize::new(side(size.width.max(1)), side(size.height.max(1)))
@@ -523,20 +524,20 @@ fn preference(value: &str) -> Result<(String, String), String> {
     }
 }
 
-/// Says so before the page is loaded if there is no place for its picture.
+/// Fails, before the page is loaded, if the picture cannot be written there.
 fn screenshot_file(file: &Path, working_directory: &Path) -> Result<PathBuf, String> {
     let file = working_directory.join(file);
     let complaint = if file.is_dir() {
         "is a directory"
     } else if !file.parent().is_some_and(Path::is_dir) {
-        "is in a directory that is not there"
+        "is in a directory that does not exist"
     } else {
         return Ok(file);
     };
     Err(format!("--screenshot: {} {complaint}", file.display()))
 }
 
-/// Servo would pass over a file without certificates, and trust the usual ones.
+/// Fails if the file has no certificates. Servo would ignore such a file and trust the usual certificates.
 fn certificate_file(file: &Path, working_directory: &Path) -> Result<String, String> {
     let name = file.display();
     let complain = |complaint: &str| format!("--certificate-path: {name} {complaint}");
@@ -545,11 +546,11 @@ fn certificate_file(file: &Path, working_directory: &Path) -> Result<String, Str
         fs::read(&file).map_err(|error| format!("--certificate-path: {name}: {error}"))?;
     let mark = b"-----BEGIN CERTIFICATE-----";
     if !content.windows(mark.len()).any(|text| text == mark) {
-        return Err(complain("holds no certificate in PEM"));
+        return Err(complain("contains no certificate in PEM format"));
     }
     file.into_os_string()
         .into_string()
-        .map_err(|_| complain("is in a path that is not Unicode"))
+        .map_err(|_| complain("has a path that is not Unicode"))
 }
 
 fn stylesheet(file: &Path, working_directory: &Path) -> Result<StyleSheet, String> {
@@ -612,7 +613,7 @@ mod tests {
     }
 
     #[test]
-    fn all_options_are_read_before_and_behind_urls() {
+    fn all_options_are_read_before_and_after_urls() {
         assert_eq!(
             run(&[
                 "--headless",
@@ -660,7 +661,7 @@ mod tests {
         );
     }
 
-    /// A file of its own for a test, gone when dropped.
+    /// A temporary file, deleted when dropped.
     struct File(NamedTempFile);
 
     impl File {
@@ -676,7 +677,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_conformance_run_passes_is_understood() {
+    fn the_options_of_a_conformance_run_are_understood() {
         let certificates = File::new("-----BEGIN CERTIFICATE-----\n");
         let stylesheets = ["p {}", "b {}"].map(File::new);
         // In the order of wptrunner.
@@ -754,7 +755,7 @@ mod tests {
     }
 
     #[test]
-    fn help_and_version_are_no_errors() {
+    fn help_and_version_are_not_errors() {
         let Ok(Parsed::Information(help)) = parse(&["--help"]) else {
             panic!("no help");
         };
@@ -850,7 +851,7 @@ mod tests {
             (
                 &["--screenshot", "/no/such/a.png", "about:blank"],
                 "/no/such/a.png",
-                "not there",
+                "does not exist",
             ),
             (&["/no/such/page.html"], "/no/such/page.html", "neither"),
         ] {
@@ -959,7 +960,7 @@ mod tests {
             (
                 &["-o", "/no/such/a.html", "x:"],
                 "/no/such/a.html",
-                "not there",
+                "does not exist",
             ),
             (&["--webdriver=1", "x:"], "--webdriver", "unexpected"),
             (&["--sandbox", "about:blank"], "--multiprocess", "required"),

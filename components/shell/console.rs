@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Lines on standard output and standard error, and what pages say in them.
+//! Lines on standard output and standard error, including those with text of pages.
 
 use std::io::{self, Write};
 use std::os::fd::AsFd;
@@ -14,11 +14,11 @@ use terminal_text::{on_one_line, shortened};
 
 use crate::reserved_output;
 
-/// Whether lines of pages stand between lines of ours, so that each says that it is a page's.
+/// Whether standard output has both our lines and lines of pages. Then each line of a page is marked.
 static IS_SHARED: AtomicBool = AtomicBool::new(false);
 
-/// The line for a console message. Errors and warnings are marked; the rest stands as it is where all lines are
-/// those of pages.
+/// The line for a console message. Errors and warnings are always marked. Other messages are marked only if
+/// standard output has our lines too.
 pub fn message_line(level: &ConsoleLogLevel, message: &str) -> String {
     marked_line(level, message, IS_SHARED.load(Ordering::Relaxed))
 }
@@ -39,8 +39,8 @@ fn marked_line(level: &ConsoleLogLevel, message: &str, is_shared: bool) -> Strin
     format!("{mark}{}", on_one_line(message))
 }
 
-/// The line for a dialog that a page opened. Nobody answers it: a person who reads the output sees
-/// what was asked.
+/// The line for a dialog that a page opened. Nobody answers the dialog, but the output shows what it
+/// asked.
 pub fn dialog_line(dialog: &SimpleDialog) -> String {
     let kind = match dialog {
         SimpleDialog::Alert(_) => "alert",
@@ -50,14 +50,14 @@ pub fn dialog_line(dialog: &SimpleDialog) -> String {
     format!("{kind}: {}", on_one_line(dialog.message()))
 }
 
-/// What a page says, within a sentence of ours.
+/// Text of a page, for use within one of our sentences.
 pub fn quoted(text: &str) -> String {
-    /// In characters. More would hide the sentence.
+    /// In characters. A longer text would hide the sentence.
     const MAX_LENGTH: usize = 200;
     shortened(text, MAX_LENGTH)
 }
 
-/// Lines that a page may have a hand in, as a paragraph: each is indented, so that none looks like ours.
+/// Lines that a page may have influenced. Each is indented, so that none looks like one of ours.
 pub fn paragraph(text: &str) -> String {
     let lines = text.lines();
     lines
@@ -65,13 +65,13 @@ pub fn paragraph(text: &str) -> String {
         .collect()
 }
 
-/// From now on there are lines of ours on standard output, too.
+/// Says that standard output will have lines of ours too.
 pub fn share_standard_output() {
     IS_SHARED.store(true, Ordering::Relaxed);
 }
 
-/// Keeps standard output for [`reserved_output`] alone. What anybody else writes to it from now on, in this process and
-/// in those that it starts, goes to standard error.
+/// Reserves standard output for [`reserved_output`]. From now on, everything else that this process or its children
+/// write to standard output goes to standard error.
 pub fn reserve_standard_output() -> io::Result<()> {
     share_standard_output();
     let output = io::stdout().as_fd().try_clone_to_owned()?;
@@ -80,10 +80,10 @@ pub fn reserve_standard_output() -> io::Result<()> {
     Ok(())
 }
 
-/// Whether the last line of the terminal is one that will be written over.
+/// Whether the last line on the terminal is a status line, which will be overwritten.
 static HAS_STATUS: AtomicBool = AtomicBool::new(false);
 
-/// Writes a line to standard output, at once also where that is a pipe or a file.
+/// Writes a line to standard output and flushes it, even to a pipe or a file.
 pub fn print(line: &str) -> io::Result<()> {
     clear_status();
     let mut output = io::stdout().lock();
@@ -91,15 +91,15 @@ pub fn print(line: &str) -> io::Result<()> {
     output.flush()
 }
 
-/// Shows a person at the terminal how far it is, in place of what was shown before.
+/// Shows a status line on the terminal, in place of the previous one.
 pub fn show_status(text: &str) {
     HAS_STATUS.store(true, Ordering::Relaxed);
     let mut terminal = io::stderr().lock();
-    // A terminal that is gone shows nothing.
+    // It does not matter if the terminal is gone.
     let _ = write!(terminal, "\r\x1b[K{text}").and_then(|()| terminal.flush());
 }
 
-/// Makes place for a line.
+/// Removes the status line, if there is one.
 pub fn clear_status() {
     if HAS_STATUS.swap(false, Ordering::Relaxed) {
         let _ = write!(io::stderr(), "\r\x1b[K");
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_and_warnings_are_marked_and_all_messages_among_lines_of_ours() {
+    fn errors_and_warnings_are_marked_and_beside_our_lines_all_messages() {
         for is_shared in [false, true] {
             let line = |level, text| marked_line(&level, text, is_shared);
             assert_eq!(line(ConsoleLogLevel::Error, "no"), "error: no");

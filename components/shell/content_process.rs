@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! A process for pages, which the browser starts with `--multiprocess`.
+//! A content process, which the browser starts with `--multiprocess`.
 
 use std::ffi::OsString;
 use std::io;
@@ -25,7 +25,7 @@ use crate::{crash, report};
 /// The option with which Servo starts the program.
 const OPTION: &str = "--content-process";
 
-/// By which the process finds the browser, if the program was started as such a process.
+/// The token with which a content process finds the browser. None if this is not a content process.
 pub fn token(arguments: impl IntoIterator<Item = OsString>) -> Option<String> {
     let mut arguments = arguments.into_iter().skip(1);
     match arguments.next() {
@@ -34,7 +34,7 @@ pub fn token(arguments: impl IntoIterator<Item = OsString>) -> Option<String> {
     }
 }
 
-/// Serves pages until the browser needs the process no more.
+/// Runs pages until the browser no longer needs the process.
 pub fn run(token: String) {
     crash::install_panic_hook();
     if let Err(error) = leave_signals_to_browser() {
@@ -47,15 +47,15 @@ pub fn run(token: String) {
             "a page's process cannot see whether the browser ends: {error}"
         ));
     }
-    // The pages are none the worse for it.
+    // The pages work without a recording.
     if let Err(error) = profile_recorder::report_to_browser() {
         report(&format!("a page's process cannot be recorded: {error}"));
     }
     servo::run_content_process(token);
 }
 
-/// Ctrl-C at a terminal is a signal for this process, too. It is for the browser to end it in order; a second
-/// one ends it there and then, as it does the browser.
+/// Ctrl-C in a terminal sends a signal to this process too. The first signal is ignored, because the browser ends
+/// the process in order. A second one ends the process immediately, as it does the browser.
 fn leave_signals_to_browser() -> io::Result<()> {
     let asked = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -65,8 +65,8 @@ fn leave_signals_to_browser() -> io::Result<()> {
     Ok(())
 }
 
-/// Ends the process when the browser is no more, which Servo leaves to the browser: one that was killed
-/// cannot do it.
+/// Ends the process when the browser has ended. Servo relies on the browser to end its processes, but a browser that
+/// was killed cannot.
 #[cfg(target_os = "linux")]
 fn end_with_browser() -> io::Result<()> {
     let browser = process::getppid().ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
@@ -74,7 +74,7 @@ fn end_with_browser() -> io::Result<()> {
     thread::Builder::new()
         .name("BrowserWatch".to_owned())
         .spawn(move || {
-            // It becomes readable when the process ends.
+            // The descriptor becomes readable when the browser ends.
             let mut end = [PollFd::new(&browser, PollFlags::IN)];
             while event::poll(&mut end, None) == Err(Errno::INTR) {}
             crash::exit_at_once();
@@ -87,17 +87,17 @@ fn end_with_browser() -> io::Result<()> {
     Ok(())
 }
 
-/// Says why processes for pages cannot be sandboxed, if so.
+/// Fails with the reason if content processes cannot be sandboxed.
 pub fn check_sandbox() -> Result<(), String> {
     if cfg!(target_os = "macos") {
         Ok(())
     } else if cfg!(target_os = "linux") {
-        // The list is `ALLOWED_SYSCALLS` in platform/linux/seccomp.rs of gaol. A process ends at prlimit64,
-        // which SpiderMonkey calls for the bounds of the stack before there is a page.
+        // The list is `ALLOWED_SYSCALLS` in platform/linux/seccomp.rs of gaol. A process ends at its first
+        // prlimit64: SpiderMonkey makes that call to find the bounds of the stack, before there is a page.
         Err(
-            "--sandbox: Servo 0.7.0 cannot do that on Linux: the system calls that its sandbox (gaol 0.2.1) \
-            allows lack prlimit64, clone3 and others that every process of pages needs now, and the kernel ends \
-            it with SIGSYS; --multiprocess alone works"
+            "--sandbox: Servo 0.7.0 does not support it on Linux: its sandbox (gaol 0.2.1) does not allow prlimit64, \
+            clone3 and other system calls that every content process needs, and the kernel ends the process with \
+            SIGSYS; --multiprocess alone works"
                 .to_owned(),
         )
     } else {
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_servo_starts_such_a_process() {
+    fn only_servos_option_starts_a_content_process() {
         let token_in = |arguments: &[&str]| token(arguments.iter().map(OsString::from));
         let process = ["strobe", "--content-process", "/tmp/channel"];
         assert_eq!(token_in(&process), Some("/tmp/channel".to_owned()));

@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! `strobe convert`: a profile from one format into another, without a browser.
+//! `strobe convert`: converts a profile from one format to another, without a browser.
 
 use std::ffi::OsStr;
 use std::io;
@@ -22,7 +22,7 @@ pub struct Conversion {
 }
 
 impl Conversion {
-    /// The format to write is that of the output's name unless it is given.
+    /// `to` is the format to write. Without it, the output's name selects the format.
     pub fn new(input: SavedRecording, output: PathBuf, to: Option<Format>) -> Result<Self, String> {
         Ok(Self {
             to: saved_file::format_for(&output, to, "--to")?,
@@ -38,7 +38,7 @@ impl Conversion {
         let recording = self.input.read()?;
         let written = match self.output == OsStr::new(STANDARD_STREAM) {
             true => profile_formats::write_to_stream(io::stdout().lock(), self.to, &recording),
-            // It may be the input.
+            // The output may be the same file as the input.
             false => profile_formats::replace(&self.output, self.to, &recording),
         };
         match written {

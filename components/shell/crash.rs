@@ -14,14 +14,14 @@ use signal_hook::low_level;
 
 use crate::{FAILURE, report};
 
-/// Makes a panic known to Servo, which tells the embedder of a page that crashed; a panic of the
-/// main thread ends the process with [`FAILURE`].
+/// Reports panics to Servo, which tells the embedder which page crashed. A panic of the main thread
+/// ends the process with [`FAILURE`].
 ///
 /// To be called from the main thread.
 pub fn install_panic_hook() {
     let main_thread = thread::current().id();
     panic::set_hook(Box::new(move |panic| {
-        // Servo catches the panics of some decoders of images.
+        // Servo catches panics of some image decoders.
         if servo::should_panic_hook_suppress_termination() {
             return;
         }
@@ -31,16 +31,16 @@ pub fn install_panic_hook() {
             if backtraces_wanted() {
                 eprintln!("{}", Backtrace::force_capture());
             }
-            // Unwinding would drop Servo, which waits for the main thread to do its part.
+            // Unwinding would drop Servo, and that would wait for the main thread.
             exit_at_once();
         }
-        // Servo's logger turns an error that a panicking thread logs into the report of a crash,
-        // for the thread's pages.
+        // When a panicking thread logs an error, Servo's logger reports a crash of the thread's
+        // pages.
         log::error!("{message}");
     }));
 }
 
-/// Whether a person asked for backtraces, as of every Rust program: by `RUST_BACKTRACE`.
+/// Whether `RUST_BACKTRACE` asks for backtraces, as in every Rust program.
 pub fn backtraces_wanted() -> bool {
     env::var_os("RUST_BACKTRACE").is_some_and(|value| value != "0")
 }

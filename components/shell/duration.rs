@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Lengths of time as people and about:profiling write them: numbers above 0, with a fraction or without.
+//! Durations as people and about:profiling write them: numbers above 0, with or without a fraction.
 
 use std::time::Duration;
 

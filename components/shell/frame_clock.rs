@@ -7,14 +7,14 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-/// How often a page is drawn where no display says otherwise: 60 times a second.
+/// The frame interval where no display gives one: 60 frames per second.
 pub const DEFAULT_FRAME_INTERVAL: Duration = Duration::from_nanos(1_000_000_000 / 60);
 
 /// Paces the frames of one page.
 ///
-/// Servo ticks `requestAnimationFrame` and animations whenever a frame is drawn, and without the
-/// display's own signal offers frames at 120 Hz. So it is here that a page gets the rate at which a
-/// display would show it, and the machine its time.
+/// Servo ticks `requestAnimationFrame` and animations whenever a frame is drawn. Without the
+/// display's own signal it offers frames at 120 Hz. The clock limits a page to the rate of a
+/// display, so that it does not use more processor time than it would there.
 pub struct FrameClock {
     interval: Duration,
     wanted: Cell<bool>,
@@ -30,12 +30,12 @@ impl FrameClock {
         }
     }
 
-    /// The least time from one frame to the next.
+    /// The minimum time from one frame to the next.
     pub fn interval(&self) -> Duration {
         self.interval
     }
 
-    /// There is something new to draw.
+    /// Notes that there is something new to draw.
     pub fn want_frame(&self) {
         self.wanted.set(true);
     }
@@ -47,9 +47,9 @@ impl FrameClock {
             .then(|| self.last.get().map_or(now, |last| last + self.interval))
     }
 
-    /// The wanted frame is being drawn.
+    /// Notes that the wanted frame is being drawn.
     pub fn frame_drawn(&self, now: Instant) {
-        // A frame that comes a little late does not push back those after it.
+        // A frame that is a little late does not delay the frames after it.
         let on_time = self
             .next_frame(now)
             .filter(|due| *due <= now && now - *due < self.interval);

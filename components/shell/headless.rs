@@ -19,8 +19,8 @@ use crate::browser::{Browser, Next, Surface};
 use crate::command_line::{self, CommandLine};
 use crate::frame_clock::{DEFAULT_FRAME_INTERVAL, FrameClock};
 
-/// Runs the browser without a window. Gives the exit status of the process, or says why there are
-/// no pages.
+/// Runs the browser without a window. Returns the exit status of the process. The error says why no
+/// page could be opened.
 pub fn run(
     command_line: CommandLine,
     preferences: Preferences,
@@ -42,7 +42,7 @@ pub fn run(
             Next::Wait(Some(time)) => woken.recv_deadline(time),
             Next::Wait(None) => woken.recv().map_err(RecvTimeoutError::from),
         };
-        // Without anybody to wake this loop, there is nobody to wait for.
+        // Nobody is left who could wake this loop.
         if waiting == Err(RecvTimeoutError::Disconnected) {
             return Ok(browser.shut_down());
         }
@@ -55,7 +55,7 @@ struct Waker(Sender<()>);
 
 impl Waker {
     fn new() -> (Self, Receiver<()>) {
-        // One place: waking a loop that is about to wake anyway is nothing more.
+        // One place is enough: a loop that is about to wake need not be woken again.
         let (sender, receiver) = bounded(1);
         (Self(sender), receiver)
     }
@@ -71,7 +71,7 @@ impl EventLoopWaker for Waker {
     }
 }
 
-/// Memory that a page is drawn into by software.
+/// Memory into which software rendering draws a page.
 struct MemorySurface {
     rendering_context: Rc<SoftwareRenderingContext>,
     frame_clock: FrameClock,
@@ -79,8 +79,9 @@ struct MemorySurface {
 
 impl MemorySurface {
     fn new(size: PhysicalSize<u32>) -> Result<Self, String> {
-        let rendering_context = SoftwareRenderingContext::new(size)
-            .map_err(|error| format!("no OpenGL in software (is Mesa installed?): {error:?}"))?;
+        let rendering_context = SoftwareRenderingContext::new(size).map_err(|error| {
+            format!("software OpenGL is not available (is Mesa installed?): {error:?}")
+        })?;
         Ok(Self {
             rendering_context: Rc::new(rendering_context),
             frame_clock: FrameClock::new(DEFAULT_FRAME_INTERVAL),
@@ -99,7 +100,7 @@ impl Surface for MemorySurface {
         Scale::new(1.)
     }
 
-    /// A screen that the page fills.
+    /// The page fills the whole screen.
     fn screen_geometry(&self) -> ScreenGeometry {
         let size = self.rendering_context.size2d().to_i32();
         ScreenGeometry {

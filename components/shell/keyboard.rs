@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Keys, from the window system's words to Servo's.
+//! Converts keys from the window system's types to Servo's.
 
 use servo::{Code, Key, KeyState, KeyboardEvent, Location, Modifiers, NamedKey};
 use winit::event::{ElementState, KeyEvent};
@@ -52,8 +52,8 @@ fn key(key: &WinitKey) -> Key {
     }
 }
 
-/// Winit and keyboard-types both name keys as <https://www.w3.org/TR/uievents-key/> does, but for
-/// the exceptions here; so the name leads from one to the other.
+/// Winit and keyboard-types both name keys as <https://www.w3.org/TR/uievents-key/> does, except for
+/// those listed here. So a key is converted by its name.
 fn named_key(named: WinitNamedKey) -> Key {
     match named {
         WinitNamedKey::Space => Key::Character(" ".to_owned()),
@@ -62,7 +62,7 @@ fn named_key(named: WinitNamedKey) -> Key {
     }
 }
 
-/// As [`named_key`], for <https://www.w3.org/TR/uievents-code/>.
+/// Does the same as [`named_key`], for <https://www.w3.org/TR/uievents-code/>.
 fn code(key: PhysicalKey) -> Code {
     match key {
         PhysicalKey::Code(KeyCode::SuperLeft) => Code::MetaLeft,

@@ -4,25 +4,26 @@
 
 //! Pages that could not be loaded.
 //!
-//! Servo 0.7.0 does not tell the embedder that a load failed. It loads an error page of its own
-//! instead, at the page's URL, and that is known by its looks: its title, and then what is in it.
+//! Servo 0.7.0 does not tell the embedder that a load failed. Instead it loads its own error page at
+//! the page's URL. That page is recognised by its title and then by its content.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use servo::{JSValue, WebView};
 
-/// The answer to "what went wrong?", when it has come: `None` inside if nothing did.
+/// The answer to "what went wrong?". The outer option is `None` until the answer has come; the inner
+/// one is `None` if nothing went wrong.
 pub type Answer = Rc<RefCell<Option<Option<String>>>>;
 
 /// The titles of Servo's `neterror.html` and `badcert.html`.
 const ERROR_TITLE: &str = "Error loading page";
 const CERTIFICATE_TITLE: &str = "Certificate error";
 
-/// What `neterror.html` says before the reason.
+/// The text before the reason in `neterror.html`.
 const ERROR_TEXT: &str = "Could not load the requested page: ";
 
-/// Whether a page with this title may be one of Servo's error pages. Others are left in peace.
+/// Whether a page with this title may be one of Servo's error pages. No other page is asked.
 pub fn is_possible(title: Option<&str>) -> bool {
     matches!(title, Some(ERROR_TITLE | CERTIFICATE_TITLE))
 }
@@ -90,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn other_titles_are_no_error_pages() {
+    fn other_titles_are_not_of_error_pages() {
         assert!(is_possible(Some("Error loading page")));
         assert!(is_possible(Some("Certificate error")));
         assert!(!is_possible(Some("Error loading page 2")));

@@ -4,12 +4,12 @@
 
 //! Strobe, a browser whose pages can profile their own JavaScript.
 //!
-//! This is the embedding shell around the Servo engine: the command line, a window or a display of
-//! its own without one, and what a page says on standard output. `strobe --help` has the options.
+//! This is the embedding shell around the Servo engine. It has the command line, the window, a headless
+//! mode, and the pages' console messages on standard output. `strobe --help` lists the options.
 
 #![deny(unsafe_code)]
 
-// Built anew in every checkout: see the generated .cargo/config.toml.
+// Rebuilt in every checkout: see the generated .cargo/config.toml.
 const _: Option<&str> = option_env!("STROBE_CHECKOUT");
 
 mod about_profiling;
@@ -47,15 +47,15 @@ use profile_recorder::Recorder;
 use crate::command_line::{CommandLine, Parsed};
 use crate::profile::Output;
 
-/// The exit status of a run in which something went wrong: a page crashed, could not be loaded, a
-/// screenshot could not be taken, or a profile not be written or converted.
+/// The exit status of a run in which something went wrong: a page crashed or could not be loaded, a
+/// screenshot could not be taken, or a profile could not be written or converted.
 const FAILURE: u8 = 1;
 
-/// The exit status of a command line that cannot be followed.
+/// The exit status for a wrong command line.
 const BAD_USAGE: u8 = 2;
 
 fn main() -> ExitCode {
-    // Servo starts this program anew for pages that are to have a process of their own.
+    // Servo starts this program again as a content process.
     if let Some(token) = content_process::token(env::args_os()) {
         content_process::run(token);
         return ExitCode::SUCCESS;
@@ -63,7 +63,7 @@ fn main() -> ExitCode {
     let working_directory = match env::current_dir() {
         Ok(directory) => directory,
         Err(error) => {
-            report(&format!("the working directory is not there: {error}"));
+            report(&format!("cannot find the working directory: {error}"));
             return ExitCode::from(FAILURE);
         },
     };
@@ -81,7 +81,7 @@ fn main() -> ExitCode {
         Ok(Parsed::Report(saved)) => {
             return match report::saved_report(&saved) {
                 Ok(text) => {
-                    // Who closes the pipe has seen enough.
+                    // A reader that closes the pipe has seen enough.
                     let _ = write!(io::stdout(), "{text}");
                     ExitCode::SUCCESS
                 },
@@ -92,7 +92,7 @@ fn main() -> ExitCode {
             };
         },
         Ok(Parsed::Information(text)) => {
-            // Who closes the pipe has seen enough.
+            // A reader that closes the pipe has seen enough.
             let _ = write!(io::stdout(), "{text}");
             return ExitCode::SUCCESS;
         },
@@ -157,14 +157,14 @@ fn main() -> ExitCode {
     }
 }
 
-/// Servo's network code takes whichever provider of cryptography the process has installed.
+/// Servo's network code uses the cryptography provider that the process has installed.
 fn install_cryptography() {
     rustls::crypto::aws_lc_rs::default_provider()
         .install_default()
         .expect("nothing has installed a provider before");
 }
 
-/// Makes standard output ready for what goes there when a page is profiled.
+/// Prepares standard output for the output of `strobe profile`.
 fn prepare_output(output: &Output) -> io::Result<()> {
     match output {
         Output::Stdout => console::reserve_standard_output(),
@@ -175,8 +175,8 @@ fn prepare_output(output: &Output) -> io::Result<()> {
     }
 }
 
-/// Servo asks the file that this variable names for addresses first, and passes over one that it cannot
-/// read.
+/// Servo looks addresses up first in the file that this variable names, and ignores a file that it cannot
+/// read. So the file is checked here.
 fn check_host_file() -> Result<(), String> {
     const VARIABLE: &str = "HOST_FILE";
     let Some(file) = env::var_os(VARIABLE) else {

@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! What Servo tells the embedder of a page, and asks of it.
+//! What Servo reports to the embedder about a page, and asks it to do.
 
 use std::cell::RefCell;
 use std::io;
@@ -22,8 +22,8 @@ use crate::console;
 
 /// Something that changes which pages there are, or whether the browser goes on.
 ///
-/// Servo calls delegates in the middle of its work. So they only note such things, and the browser
-/// acts upon them when Servo is done.
+/// Servo calls delegates in the middle of its work. So delegates only record events, and the browser
+/// handles them when Servo is done.
 pub enum Event {
     /// The page and everything in it has loaded.
     Loaded(WebViewId),
@@ -43,19 +43,19 @@ pub enum Event {
         control: EmbedderControlId,
         dialog: SimpleDialog,
     },
-    /// A dialog need not be answered any more.
+    /// A dialog no longer needs an answer.
     DialogGone(EmbedderControlId),
-    /// The page has done with an input event.
+    /// The page has handled an input event.
     InputEventHandled(InputEventId),
     /// A page of the history is shown.
     Traversed(TraversalId),
-    /// Standard output takes no more.
+    /// Writing to standard output failed.
     OutputFailed(io::Error),
     /// Servo cannot go on.
     EngineLost,
 }
 
-/// What has happened and was not acted upon yet, in order.
+/// The events that have not been handled yet, in order.
 #[derive(Default)]
 pub struct Events(RefCell<Vec<Event>>);
 
@@ -75,8 +75,8 @@ impl Events {
     }
 }
 
-/// The delegate of a page. Requests that are not mentioned here (devices, notifications and the like) are
-/// refused by Servo itself when nobody answers them.
+/// The delegate of a page. Servo itself refuses the requests that are not mentioned here (devices,
+/// notifications and the like), because nobody answers them.
 pub struct PageDelegate<S> {
     pub events: Rc<Events>,
     pub surface: Rc<S>,
@@ -214,7 +214,7 @@ impl<S: Surface> WebViewDelegate for PageDelegate<S> {
         event: InputEventId,
         result: InputEventResult,
     ) {
-        // At once: Servo scrolls for all that it was told in one go.
+        // Immediately, because Servo scrolls once for all the events that it has received.
         self.surface.input_event_handled(&webview, event, result);
         self.events.push(Event::InputEventHandled(event));
     }
@@ -228,7 +228,7 @@ impl<S: Surface> WebViewDelegate for PageDelegate<S> {
     }
 }
 
-/// The delegate for what belongs to no page, or to a page that is gone.
+/// The delegate for events that belong to no page, or to a page that no longer exists.
 pub struct EngineDelegate(pub Rc<Events>);
 
 impl ServoDelegate for EngineDelegate {

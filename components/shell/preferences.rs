@@ -11,7 +11,7 @@ use servo::{PrefValue, Preferences};
 /// Names with this prefix are Strobe's.
 const OWN_PREFIX: &str = "js_profiling_";
 
-/// Names at least this similar to an unknown one (Jaro–Winkler, 0 to 1) are suggested.
+/// Names that are at least this similar to an unknown one (Jaro–Winkler, 0 to 1) are suggested.
 const SUGGESTION_SIMILARITY: f64 = 0.85;
 const SUGGESTION_COUNT: usize = 3;
 
@@ -42,7 +42,7 @@ fn set(preferences: &mut Preferences, name: &str, value: &str) -> Result<(), Str
     if !Preferences::exists(name) {
         return Err(unknown(name));
     }
-    // A preference keeps the type of its default; Servo panics at any other.
+    // The value must have the type of the default: Servo panics for any other type.
     let value = match preferences.get_value(name) {
         PrefValue::Bool(_) => PrefValue::Bool(parse(value, "true or false")?),
         PrefValue::Int(_) => PrefValue::Int(parse(value, "a whole number")?),
@@ -56,7 +56,7 @@ fn set(preferences: &mut Preferences, name: &str, value: &str) -> Result<(), Str
     Ok(())
 }
 
-/// `value`, if it can be the user agent: Servo panics when it cannot make a header of it.
+/// Returns `value` if it can be the user agent. Servo panics for a value that cannot be in a header.
 pub fn user_agent(value: &str) -> Result<String, String> {
     if value.is_empty() {
         Err("it must not be empty".to_owned())
@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(value_of("js_ion_enabled", "false"), PrefValue::Bool(false));
         assert_eq!(value_of("js_mem_max", "-1"), PrefValue::Int(-1));
         assert_eq!(value_of("network_http_cache_size", "7"), PrefValue::UInt(7));
-        // What looks like another type is still a string where a string is wanted.
+        // A string preference takes any text, even one that looks like another type.
         assert_eq!(
             value_of("fonts_default", "true"),
             PrefValue::Str("true".to_owned())
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_assignment_counts_and_the_user_agent_after_all() {
+    fn the_last_assignment_wins_and_the_user_agent_option_wins_over_all() {
         let assignments = [
             ("fonts_default_size".to_owned(), "10".to_owned()),
             ("fonts_default_size".to_owned(), "11".to_owned()),

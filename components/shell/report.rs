@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! What a recording says, for a terminal.
+//! A recording's totals as text for a terminal.
 
 use std::cmp::Reverse;
 use std::fmt::Write as _;
@@ -16,13 +16,13 @@ use url::Url;
 
 use crate::saved_recording::SavedReport;
 
-/// Names and files that are longer are cut, in characters.
+/// The longest name of a function or file, in characters. Longer ones are cut.
 const MAX_COLUMN: usize = 48;
 
-/// The same for names of event loops and URLs of documents, behind which there is no column.
+/// The same for names of event loops and URLs of documents, which are in the last column.
 pub const MAX_EVENT_LOOP: usize = 100;
 
-/// Of an event loop with more documents the others are counted.
+/// How many documents of an event loop are listed. The rest are counted.
 const MAX_DOCUMENTS: usize = 5;
 
 /// What `strobe report` prints. The error is one line that names the file, and the place in it.
@@ -72,7 +72,7 @@ fn event_loops(recording: &Recording) -> String {
         })
         .collect();
     if rows.is_empty() {
-        return "No event loop was there.\n\n".to_owned();
+        return "There was no event loop.\n\n".to_owned();
     }
     table(["samples", "event loop"], [Side::Right, Side::Left], &rows) + "\n"
 }
@@ -81,7 +81,7 @@ fn described(process: &Process, event_loop: &EventLoop, is_several: bool) -> Str
     let mut text = shortened(&event_loop.name, MAX_EVENT_LOOP);
     if let EventLoopKind::Page { documents } = &event_loop.kind {
         let documents = documents.iter();
-        // The name is made of them.
+        // The name contains some of the documents.
         let mut others = documents.filter(|document| !event_loop.name.contains(*document));
         for document in others.by_ref().take(MAX_DOCUMENTS) {
             let _ = write!(text, " {}", shortened(document, MAX_EVENT_LOOP));
@@ -166,7 +166,7 @@ fn name(function: &Function) -> String {
     }
 }
 
-/// The last part of a URL says enough in a table.
+/// In a table the last part of a URL is enough.
 fn place(function: &Function) -> String {
     let Some(resource) = function.resource else {
         return "(built-in)".to_owned();
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn the_report_of_a_file_is_that_of_what_is_in_it() {
+    fn the_report_of_a_file_is_that_of_its_recording() {
         let folder = tempfile::tempdir().unwrap();
         let report = |name: &str, event_loop| {
             saved_report(&SavedReport {
@@ -320,7 +320,7 @@ mod tests {
             processes: Vec::new(),
         };
         let text = recording_report(&empty, None, 5);
-        assert!(text.contains("No event loop was there."), "{text}");
+        assert!(text.contains("There was no event loop."), "{text}");
         assert!(text.contains("No function was sampled."), "{text}");
     }
 

@@ -8,7 +8,8 @@ use std::path::Path;
 
 use profile_formats::Format;
 
-/// The format to write to a file: the one given, or that of its name. `option` is what gives one.
+/// The format to write: `given`, or else the one that the file's name selects. `option` is the command line
+/// option for a format, to name in the error.
 ///
 /// The error is a sentence for the person.
 pub fn format_for(path: &Path, given: Option<Format>, option: &str) -> Result<Format, String> {
@@ -22,9 +23,9 @@ pub fn format_for(path: &Path, given: Option<Format>, option: &str) -> Result<Fo
     })
 }
 
-/// A name of a recording as part of a file's name on any system.
+/// The name of a recording, changed so that it can be part of a file name on any system.
 pub fn as_file_stem(name: &str) -> String {
-    /// Names of files have 255 bytes at most.
+    /// File names can have at most 255 bytes.
     const MAX_LENGTH: usize = 100;
     let stem: String = name
         .chars()
@@ -34,7 +35,7 @@ pub fn as_file_stem(name: &str) -> String {
             character => character,
         })
         .collect();
-    // No hidden file, and no other folder.
+    // The result is neither a hidden file nor another folder.
     let mut stem = stem.trim_matches(['.', '-']);
     if stem.len() > MAX_LENGTH {
         stem = &stem[..stem.floor_char_boundary(MAX_LENGTH)];

@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! A profile that is in a file, or comes by standard input.
+//! A profile that is in a file, or that comes from standard input.
 
 use std::ffi::OsStr;
 use std::fmt::Display;
@@ -19,7 +19,7 @@ pub const STANDARD_STREAM: &str = "-";
 #[derive(Debug, PartialEq)]
 pub struct SavedRecording {
     pub file: PathBuf,
-    /// Recognised unless it is given.
+    /// Recognised from the content if it is `None`.
     pub format: Option<Format>,
     /// The only one to read, numbered from 0 over all processes.
     pub event_loop: Option<usize>,
@@ -50,7 +50,7 @@ impl SavedRecording {
         Ok(recording)
     }
 
-    /// What is wrong with it, on one line.
+    /// The message for a problem with this file, on one line.
     pub fn problem(&self, problem: &dyn Display) -> String {
         format!("{}: {problem}", self.file.display())
     }

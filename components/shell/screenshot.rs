@@ -11,7 +11,7 @@ use std::rc::Rc;
 use image::ImageFormat;
 use servo::{RgbaImage, ScreenshotCaptureError, WebView, WebViewId};
 
-/// A picture that was asked for, from before its page has loaded until it is written.
+/// A requested picture, from before its page has loaded until the file is written.
 pub struct Screenshot {
     page: WebViewId,
     file: PathBuf,
@@ -23,7 +23,7 @@ enum State {
     Waiting,
     /// Servo waits for images, fonts and a frame with all of them.
     Taking(Rc<RefCell<Option<Result<RgbaImage, ScreenshotCaptureError>>>>),
-    /// It is written, or cannot be.
+    /// It has been written, or cannot be.
     Done,
 }
 
@@ -40,7 +40,7 @@ impl Screenshot {
         matches!(self.state, State::Done)
     }
 
-    /// Begins, if `webview` is the page, now that it has loaded.
+    /// Takes the picture if `webview` is the page. Called when a page has loaded.
     pub fn take(&mut self, webview: &WebView) {
         if webview.id() != self.page || !matches!(self.state, State::Waiting) {
             return;
@@ -50,7 +50,7 @@ impl Screenshot {
         webview.take_screenshot(None, move |image| *result.borrow_mut() = Some(image));
     }
 
-    /// Writes the picture if Servo has handed it over. The error names the file.
+    /// Writes the picture if Servo has delivered it. The error names the file.
     pub fn finish(&mut self) -> Result<(), String> {
         let State::Taking(result) = &self.state else {
             return Ok(());
@@ -65,7 +65,7 @@ impl Screenshot {
             .map_err(|error| self.complaint(&error.to_string()))
     }
 
-    /// There will be no picture of `page` if there is none yet; `why` says what came between.
+    /// Gives up the picture of `page` if it has not been taken; `why` is the reason.
     pub fn page_lost(&mut self, page: WebViewId, why: &str) -> Result<(), String> {
         if page == self.page {
             self.abandon(why)
@@ -74,7 +74,7 @@ impl Screenshot {
         }
     }
 
-    /// There will be no picture if there is none yet; `why` says what came between.
+    /// Gives up the picture if it has not been taken; `why` is the reason.
     pub fn abandon(&mut self, why: &str) -> Result<(), String> {
         if self.is_done() {
             return Ok(());

@@ -17,12 +17,12 @@ use signal_hook::iterator::Signals;
 const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
 /// Whether the process was asked to end. The first signal asks for an orderly end; a second one
-/// ends the process there and then.
+/// ends the process immediately.
 #[derive(Clone)]
 pub struct Termination(Arc<AtomicBool>);
 
 impl Termination {
-    /// Watches for signals from now on, and wakes the event loop at the first.
+    /// Starts to watch for signals. The first one wakes the event loop.
     pub fn watch(waker: Box<dyn EventLoopWaker>) -> io::Result<Self> {
         let asked = Arc::new(AtomicBool::new(false));
         for signal in SIGNALS {
@@ -30,7 +30,7 @@ impl Termination {
             flag::register_conditional_default(signal, asked.clone())?;
             flag::register(signal, asked.clone())?;
         }
-        // A handler may not wake anything; this thread may.
+        // A signal handler must not wake the loop, but this thread may.
         let mut signals = Signals::new(SIGNALS)?;
         thread::Builder::new()
             .name("Signals".to_owned())

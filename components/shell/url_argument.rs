@@ -18,7 +18,7 @@ use url::{ParseError, Url};
 /// The error says what is wrong with the argument, which it names.
 pub fn resolve(argument: &OsStr, working_directory: &Path) -> Result<Url, String> {
     let Some(text) = argument.to_str() else {
-        // A URL is Unicode, the name of a file need not be.
+        // A URL is always Unicode, but a file name need not be.
         return resolve_path(Path::new(argument), working_directory)
             .ok_or_else(|| not_found(argument, working_directory));
     };
@@ -48,8 +48,8 @@ pub fn resolve(argument: &OsStr, working_directory: &Path) -> Result<Url, String
     }
 }
 
-/// The file URL of an existing file, or else of an existing file with a query, a fragment or both
-/// behind its name.
+/// The file URL of an existing file. The name of the file may be followed by a query, a fragment or
+/// both.
 fn resolve_path_text(text: &str, working_directory: &Path) -> Option<Url> {
     if let Some(url) = resolve_path(Path::new(text), working_directory) {
         return Some(url);
@@ -72,7 +72,7 @@ fn resolve_path(path: &Path, working_directory: &Path) -> Option<Url> {
     } else {
         Url::from_file_path(path)
     };
-    // Parsing takes `.` and `..` out of the path, as for every other URL.
+    // Parsing removes `.` and `..` from the path, as for every other URL.
     Url::parse(url.ok()?.as_str()).ok()
 }
 
@@ -102,7 +102,7 @@ fn unsupported_scheme(text: &str, scheme: &str) -> String {
     )
 }
 
-/// The path in the home folder that `~/PATH` means; none for any other text.
+/// The path in the home folder that `~/PATH` means. None for any other text.
 pub fn in_home(text: &str) -> Option<PathBuf> {
     Some(env::home_dir()?.join(text.strip_prefix("~/")?))
 }

@@ -4,10 +4,10 @@
 
 //! The browser as a WebDriver session drives it: <https://w3c.github.io/webdriver/>.
 //!
-//! Servo's WebDriver server has a thread of its own, which takes one command after another and waits for
-//! what it asked of the browser. So whatever it asks is answered, also when a page goes away or a dialog
-//! keeps its script waiting. An answer that is dropped is an error to the server, and what nobody waits
-//! for any more may be sent all the same.
+//! Servo's WebDriver server has its own thread. It handles one command after another, and waits for the
+//! browser's answer to each request. So every request must be answered, even when a page goes away or a
+//! dialog blocks its script. Dropping an answer's sender is an error for the server. An answer that the
+//! server no longer waits for may still be sent.
 
 use std::collections::HashMap;
 use std::io;
@@ -24,11 +24,11 @@ use socket2::{Domain, Socket, Type};
 
 use crate::browser::{Page, Surface};
 
-/// What the browser does for the server and cannot do on a page alone.
+/// What the server asks of the browser itself, rather than of an open page.
 pub enum Request {
     /// Open a page with about:blank, and give its id to [`WebDriver::page_opened`].
     Open(NewPage),
-    /// Close a page, and then say so.
+    /// Close a page, and then call this function.
     Close(WebViewId, Box<dyn FnOnce()>),
     /// Shut down.
     End,
@@ -43,13 +43,13 @@ pub struct NewPage {
 /// The server's side of the browser.
 pub struct WebDriver {
     commands: Receiver<WebDriverCommandMsg>,
-    /// Who waits for the next load of a page to end.
+    /// Where to report the end of a page's next load.
     loads: HashMap<WebViewId, GenericSender<WebDriverLoadStatus>>,
-    /// Who waits for a step in the history.
+    /// Where to report the end of a step in the history.
     traversals: HashMap<TraversalId, GenericSender<WebDriverLoadStatus>>,
-    /// Who waits until a page has handled an input event.
+    /// Where to report that a page has handled an input event.
     input_events: HashMap<InputEventId, (WebViewId, Sender<()>)>,
-    /// Who waits for the value of a script.
+    /// Where to send the value of a script.
     script: Option<GenericSender<WebDriverJSResult>>,
     /// The dialogs that are open, the newest last.
     dialogs: Vec<Dialog>,
@@ -63,23 +63,23 @@ struct Dialog {
     dialog: SimpleDialog,
 }
 
-/// Says what is wrong with `port` if it cannot be listened on: the server itself could only panic.
+/// Fails if nothing can listen on `port`. The server itself would panic in that case.
 pub fn check_port(port: u16) -> Result<(), String> {
     bind(port).map_err(|error| format!("--webdriver={port}: cannot listen there: {error}"))
 }
 
-/// Whether it can be bound to, without listening there: who waits for the server would be accepted, and find
-/// it gone.
+/// Tries to bind to the port without listening on it. If this listened, a client that waits for the server would
+/// be accepted here and then lose its connection.
 fn bind(port: u16) -> io::Result<()> {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
-    // As a server does: connections of one that has ended do not count.
+    // As a server does, so that old connections of an ended server do not count.
     socket.set_reuse_address(true)?;
     socket.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, port)).into())
 }
 
 impl WebDriver {
-    /// Starts the server on a port of this machine alone. `waker` is told of every command;
-    /// `preferences` are those that a session goes back to.
+    /// Starts the server on a port that only this machine can reach. Each command wakes `waker`. A
+    /// session that resets preferences returns to `preferences`.
     pub fn start(port: u16, waker: Box<dyn EventLoopWaker>, preferences: Preferences) -> Self {
         let (sender, commands) = unbounded();
         webdriver_server::start_server(port, sender, waker, preferences);
@@ -94,8 +94,8 @@ impl WebDriver {
         }
     }
 
-    /// Obeys commands up to the first that changes which pages there are, which is for the caller to do
-    /// before any other. None when there are no more commands.
+    /// Carries out commands up to the first one that opens or closes a page or ends the browser. The caller
+    /// must carry that one out before it calls again. None when there are no more commands.
     pub fn next_request<S: Surface>(
         &mut self,
         servo: &Servo,
@@ -128,8 +128,8 @@ impl WebDriver {
             },
 
             WebDriverCommandMsg::GetAllWebViews(answer) => {
-                // Servo makes the browsing context of a page with its first document; a command for one
-                // without would be answered with "no such window".
+                // Servo creates a page's browsing context with its first document. Before that, a command
+                // for the page would fail with "no such window".
                 let ready = pages.iter().filter(|page| page.webview.url().is_some());
                 let _ = answer.send(ready.map(|page| page.webview.id()).collect());
             },
@@ -291,7 +291,7 @@ impl WebDriver {
         Some(&mut found.dialog)
     }
 
-    /// Gives the text of the dialog.
+    /// Answers the newest dialog and returns its text.
     fn answer_dialog(
         &mut self,
         page: WebViewId,
@@ -310,12 +310,12 @@ impl WebDriver {
         Some(text)
     }
 
-    /// Closes the dialogs of a page as if nobody had chosen anything.
+    /// Dismisses the dialogs of a page.
     fn close_dialogs(&mut self, page: WebViewId) {
         self.dialogs.retain(|dialog| dialog.page != page);
     }
 
-    /// A page that was asked for is there.
+    /// Reports that a requested page is open.
     pub fn page_opened(&mut self, page: NewPage, id: WebViewId) {
         if let Some(loaded) = page.loaded {
             self.loads.insert(id, loaded);
@@ -327,7 +327,7 @@ impl WebDriver {
         self.load_ended(page, WebDriverLoadStatus::Complete);
     }
 
-    /// The page crashed or was closed: nothing that was asked of it will be answered any more.
+    /// The page crashed or was closed. It will not answer its open requests, so they are dropped.
     pub fn page_lost(&mut self, page: WebViewId) {
         self.load_ended(page, WebDriverLoadStatus::NavigationStop);
         self.input_events.retain(|_, (of, _)| *of != page);
@@ -352,8 +352,8 @@ impl WebDriver {
         }
     }
 
-    /// A page's script waits until the dialog is answered. The session learns of it by its next
-    /// command, and for that the present one must end.
+    /// A page's script waits until the dialog is answered. The session learns of the dialog when it
+    /// sends its next command, so the current command must end.
     pub fn dialog_opened(&mut self, page: WebViewId, id: EmbedderControlId, dialog: SimpleDialog) {
         if let Some(script) = self.script.take() {
             let _ = script.send(Ok(JSValue::Null));
@@ -384,7 +384,7 @@ mod tests {
 
     use super::*;
 
-    /// Of a port that was free. It is free again when the listener is dropped.
+    /// A listener on a free port. The port is free again when the listener is dropped.
     fn listen() -> (TcpListener, u16) {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -402,12 +402,12 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_accepted_by_the_check_of_a_port() {
+    fn the_check_of_a_port_accepts_nobody() {
         let (listener, port) = listen();
         drop(listener);
         thread::scope(|scope| {
             let client = scope.spawn(|| {
-                // One that has the port by chance at its own end is connected with itself.
+                // A client whose own end happens to get this port is connected to itself.
                 let is_accepted =
                     |stream: &TcpStream| stream.local_addr().ok() != stream.peer_addr().ok();
                 let connections =
@@ -415,7 +415,7 @@ mod tests {
                 connections.flatten().filter(is_accepted).count()
             });
             while !client.is_finished() {
-                // While the client's own end of a connection has the port it is in use.
+                // The check fails while the client's own end of a connection has the port.
                 let _ = check_port(port);
             }
             assert_eq!(client.join().unwrap(), 0);

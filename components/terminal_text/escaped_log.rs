@@ -2,13 +2,13 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The log of crates that know of no terminal.
+//! The log messages of crates that do not escape text for a terminal.
 
 use log::{Log, Metadata, Record};
 
 use crate::on_one_line;
 
-/// Hands records on to another logger, each with its message on one line.
+/// Forwards records to another logger, each with its message escaped on one line.
 pub struct EscapedLog<L>(pub L);
 
 impl<L: Log> Log for EscapedLog<L> {
@@ -17,7 +17,7 @@ impl<L: Log> Log for EscapedLog<L> {
     }
 
     fn log(&self, record: &Record) {
-        // Most records are for nobody.
+        // Most records are not wanted, so they are not formatted.
         if !self.0.enabled(record.metadata()) {
             return;
         }
@@ -46,7 +46,7 @@ mod tests {
 
     use super::*;
 
-    /// Keeps what is logged, from the level of warnings on.
+    /// Keeps warnings and errors.
     #[derive(Default)]
     struct Kept(Mutex<Vec<String>>);
 

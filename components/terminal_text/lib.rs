@@ -2,20 +2,20 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! What pages say, as text that a terminal shows and does not obey.
+//! Text of pages, escaped so that a terminal shows it and does not interpret it.
 //!
-//! Everything that a page has a hand in goes through [`on_one_line`] or [`shortened`] before it reaches standard
+//! All text that a page can influence goes through [`on_one_line`] or [`shortened`] before it reaches standard
 //! output or standard error: console messages, dialogs, names of functions, URLs, and errors that quote them.
 //! [`EscapedLog`] does the same for the lines that crates log.
 //!
-//! A character is escaped as in a Rust string, `\u{1b}`, if it is not one that stands in its place and can be seen
-//! there: control characters, ends of lines, what changes the direction of text, what is not shown, and what only
-//! a font or a later version of Unicode gives a meaning to. A backslash stays one, so the text is for reading
-//! and cannot be read back.
+//! A character that is not visible in its place is escaped as in a Rust string, `\u{1b}`. These are control
+//! characters, line ends, characters that change the direction of text, invisible characters, and characters
+//! whose meaning depends on a font or a later version of Unicode. A backslash is not escaped, so the result is for
+//! people to read and cannot be converted back.
 
 #![deny(unsafe_code)]
 
-// Built anew in every checkout: see the generated .cargo/config.toml.
+// Rebuilt in every checkout: see the generated .cargo/config.toml.
 const _: Option<&str> = option_env!("STROBE_CHECKOUT");
 
 mod escaped_log;
@@ -27,13 +27,13 @@ use icu_properties::{CodePointMapData, CodePointSetData};
 
 pub use crate::escaped_log::EscapedLog;
 
-/// Asks for the picture of the character before it, as in ⚠️, and is not shown itself.
+/// Asks for the emoji form of the character before it, as in ⚠️. It is not visible itself.
 const EMOJI_PRESENTATION: char = '\u{fe0f}';
 
-/// Stands for what was left out.
+/// Replaces the omitted part of a text.
 const ELLIPSIS: char = '…';
 
-/// `text` on one line. Tabs stay.
+/// `text` on one line. Tabs are kept.
 pub fn on_one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for shown in from_start(text) {
@@ -45,8 +45,9 @@ pub fn on_one_line(text: &str) -> String {
     line
 }
 
-/// `text` on one line of at most `max` characters, for a column of a table or within a sentence. Tabs are escaped,
-/// too, for they would move what is behind them. Of a longer text the beginning and the end are kept, with `…` between.
+/// `text` on one line of at most `max` characters, for a column of a table or within a sentence. Tabs are escaped
+/// too, because they would shift the text after them. A longer text keeps its beginning and its end, with `…` between
+/// them.
 pub fn shortened(text: &str, max: usize) -> String {
     let whole = fitting(from_start(text), max);
     if text.chars().nth(whole.len()).is_none() {
@@ -68,7 +69,7 @@ enum Shown {
 }
 
 impl Shown {
-    /// A character that stands behind another one.
+    /// How a character is shown after the character `before`.
     fn of(before: Option<char>, character: char) -> Self {
         let is_plain = match character {
             ' '..='~' => true,
@@ -111,7 +112,7 @@ fn from_end(text: &str) -> impl Iterator<Item = Shown> {
         .map(|(at, character)| Shown::of(text[..at].chars().next_back(), character))
 }
 
-/// The first of them that take no more than `max` characters together.
+/// The first characters, as many as fit into `max` characters together.
 fn fitting(characters: impl Iterator<Item = Shown>, max: usize) -> Vec<Shown> {
     let mut width = 0;
     characters
@@ -122,13 +123,13 @@ fn fitting(characters: impl Iterator<Item = Shown>, max: usize) -> Vec<Shown> {
         .collect()
 }
 
-/// Whether a character is seen, and changes nothing but its own place.
+/// Whether a character is visible and affects nothing but its own place.
 pub fn stands_in_its_place(character: char) -> bool {
     let category = CodePointMapData::<GeneralCategory>::new().get(character);
     let is_told = !matches!(
         category,
         GeneralCategory::Control
-            // Of direction, of tags, of width zero.
+            // Direction marks, tags and characters of zero width.
             | GeneralCategory::Format
             | GeneralCategory::LineSeparator
             | GeneralCategory::ParagraphSeparator
@@ -136,7 +137,7 @@ pub fn stands_in_its_place(character: char) -> bool {
             | GeneralCategory::Surrogate
             | GeneralCategory::Unassigned
     );
-    // Fillers and selectors are letters and marks by their category, and yet are not shown.
+    // Fillers and selectors are invisible although their categories are letters and marks.
     is_told && !CodePointSetData::new::<DefaultIgnorableCodePoint>().contains(character)
 }
 
@@ -178,7 +179,7 @@ mod tests {
             // Selectors and tags.
             '\u{fe00}'..='\u{fe0f}',
             '\u{e0000}'..='\u{e0fff}',
-            // Of private use, and not assigned.
+            // Private use and unassigned.
             '\u{e000}'..='\u{f8ff}',
             '\u{10fff0}'..='\u{10ffff}',
             '\u{378}'..='\u{379}',
@@ -190,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn text_of_people_stays() {
+    fn ordinary_text_stays() {
         for text in [
             "",
             "tab\tand spaces  \u{a0}",
@@ -200,7 +201,7 @@ mod tests {
         ] {
             assert_eq!(on_one_line(text), text);
         }
-        // What makes one picture of two is not shown.
+        // The joiner that makes one picture of two is invisible.
         assert_eq!(on_one_line("👩\u{200d}💻"), "👩\\u{200d}💻");
         assert_eq!(on_one_line("a\u{fe0f}"), "a\\u{fe0f}");
     }

@@ -4,7 +4,7 @@
 
 //! The Force Sample command: <https://wicg.github.io/js-self-profiling/#force-sample>.
 
-// Upstream's are allowed.
+// The crate allows upstream's warnings. This file is ours.
 #![warn(warnings)]
 
 use webdriver::error::{ErrorStatus, WebDriverError, WebDriverResult};
@@ -12,15 +12,15 @@ use webdriver::response::WebDriverResponse;
 
 use crate::Handler;
 
-/// To be sent by POST, with an empty object.
+/// Clients send a POST request with an empty object.
 pub(crate) const ROUTE: &str = "/session/{sessionId}/forcesample";
 
 impl Handler {
     /// Takes a sample for every running profiling session of the current browsing context.
     ///
-    /// The command goes to the sampling thread and not, as other commands do, to the script thread:
-    /// what a page's script is doing right now would be over by the time that thread answered. So no
-    /// user prompt is handled either; the sample shows the script that waits for it.
+    /// The command goes to the sampling thread. Other commands go to the script thread, but by the time
+    /// that thread answered, the page's script would no longer be doing what it does now. So user prompts
+    /// are not handled either: the sample shows the script that waits for one.
     pub(crate) fn handle_force_sample(&self) -> WebDriverResult<WebDriverResponse> {
         // If the current browsing context is no longer open, return error with error code no such window.
         let browsing_context = self.browsing_context_id()?;

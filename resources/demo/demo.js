@@ -4,16 +4,16 @@
 
 "use strict";
 
-// A page that profiles its own work, shows what the profile says, posts it to `./mach run` and closes itself.
-// Served by something else it stays open. (As a file it has no functions to show: scripts of file: pages are muted.)
+// A page that profiles its own work, shows the profile, posts it to `./mach run` and closes itself. With any other
+// server it stays open. (Opened as a file it has no functions to show, because scripts of file: pages are muted.)
 
 const WORK_TIME = 3000; // ms
 const OPTIONS = { sampleInterval: 1, maxBufferSize: 20000 };
 const SHOWN_FUNCTIONS = 10;
 
-// The work. One round takes some 0.1 s.
+// The work. One round takes about 0.1 s.
 
-// The same numbers on every machine and at every load.
+// The numbers are the same on every machine and for every load of the page.
 let seed = 20240229;
 
 function random(limit) {
@@ -50,7 +50,7 @@ function workRound(round) {
     return copyRecords(words, primes).length;
 }
 
-// The page stays alive: between two rounds the event loop runs.
+// The event loop runs between two rounds, so the page stays responsive.
 async function work() {
     const end = performance.now() + WORK_TIME;
     let rounds = 0;
@@ -61,7 +61,7 @@ async function work() {
     return rounds;
 }
 
-// What the profile says.
+// Showing the profile.
 
 // Self and total time in ms by function, the hottest first. A recursive function counts once per sample.
 function functionTimes(trace, sampleInterval) {
@@ -123,7 +123,7 @@ function setStatus(text, failed = false) {
     status.classList.toggle("failed", failed);
 }
 
-// True if mach is there to take it.
+// True if mach accepted the result.
 async function post(result) {
     try {
         const response = await fetch("/trace", { method: "POST", body: JSON.stringify(result) });

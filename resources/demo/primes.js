@@ -4,7 +4,7 @@
 
 "use strict";
 
-// The hot part of the demo. The profile should say so: most of its time is in isPrime, called by nextPrimes.
+// The hot part of the demo. The profile should show that most of the time is in isPrime, called by nextPrimes.
 
 // Trial division by the odd numbers up to the square root.
 function isPrime(number) {

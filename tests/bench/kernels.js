@@ -4,10 +4,10 @@
 
 "use strict";
 
-// What JavaScript engines are commonly measured with, small and written for this suite.
+// The usual kinds of benchmarks for JavaScript engines, in a small form that was written for this suite.
 //
-// A kernel is { name, unit }. `unit()` does one portion of work, a few milliseconds at most, and returns a number
-// that depends on all of it and is the same every time, so that no engine can leave work out unnoticed.
+// A kernel is { name, unit }. `unit()` does one portion of work, which takes a few milliseconds at most. It returns a
+// number that depends on all of the work and is the same every time, so that no engine can leave work out unnoticed.
 
 const kernels = [];
 
@@ -23,7 +23,7 @@ function randomNumbers(seed) {
     };
 }
 
-// Calls: nothing but entering and leaving a small recursive function.
+// Calls: only entering and leaving a small recursive function.
 {
     function fibonacci(n) {
         return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2);
@@ -32,7 +32,7 @@ function randomNumbers(seed) {
     addKernel("recursion", () => fibonacci(21));
 }
 
-// Floating point on objects: bodies that attract each other, in leapfrog steps.
+// Floating-point numbers in objects: bodies that attract each other, simulated in leapfrog steps.
 {
     function makeBodies() {
         const random = randomNumbers(7);
@@ -139,7 +139,7 @@ function randomNumbers(seed) {
     });
 }
 
-// Hash tables: entries come and go.
+// Hash tables: entries are added and removed.
 {
     addKernel("maps and sets", () => {
         const random = randomNumbers(13);
@@ -177,7 +177,7 @@ function randomNumbers(seed) {
     });
 }
 
-// Calls back from the engine's own code: a sort with a comparator.
+// Calls from the engine's own code: a sort with a comparator.
 {
     const random = randomNumbers(19);
     const people = Array.from({ length: 2000 }, () => ({ age: random(90), name: `n${random(100000)}` }));
@@ -192,7 +192,7 @@ function randomNumbers(seed) {
     });
 }
 
-// Closures: small functions handed to array methods.
+// Closures: small functions that are passed to array methods.
 {
     const numbers = Array.from({ length: 5000 }, (_, index) => index);
 
@@ -210,7 +210,7 @@ function randomNumbers(seed) {
     );
 }
 
-// Allocation: trees that become garbage at once.
+// Allocation: trees that become garbage immediately.
 {
     class TreeNode {
         constructor(left, right) {

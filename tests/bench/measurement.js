@@ -4,7 +4,7 @@
 
 "use strict";
 
-// The page's side of a measurement: runs it, posts what it gives to ./mach bench, and closes the page.
+// The page's side of a measurement: runs it, posts the result to ./mach bench, and closes the page.
 
 let posted = false;
 
@@ -18,12 +18,12 @@ async function postResult(result) {
     window.close();
 }
 
-// What one sees of it who was not there.
+// An error as text that is useful outside the page.
 function description(error) {
     return error instanceof Error ? `${error}\n${error.stack}` : String(error);
 }
 
-// `measure` gives the result, or a promise of it. Called from no function, so that no frame of this file is below it.
+// `measure` returns the result or a promise of it. No function calls it, so that no frame of this file is below it.
 function runMeasurement(measure) {
     addEventListener("load", () => {
         Promise.resolve()
@@ -39,12 +39,12 @@ addEventListener("unhandledrejection", (event) => {
     postResult({ error: `unhandled rejection: ${description(event.reason)}` });
 });
 
-// Waits until ./mach bench has looked at the browser.
+// Waits until ./mach bench has examined the browser.
 async function checkpoint(name) {
     await fetch(`/checkpoint/${name}`, { method: "POST", body: "" });
 }
 
-// A number that ./mach bench knows of the browser: `processor-time` in s, or `memory` in bytes.
+// Asks ./mach bench for a number about the browser: `processor-time` in s, or `memory` in bytes.
 async function askBench(name) {
     const response = await fetch(`/checkpoint/${name}`, { method: "POST", body: "" });
     if (!response.ok) {
@@ -53,11 +53,11 @@ async function askBench(name) {
     return response.json();
 }
 
-// One channel for all tasks: a page may wait for thousands.
+// One channel for all tasks, because a page may wait for thousands.
 let taskPort = null;
 const waiting = [];
 
-// A task later.
+// Waits for the next task.
 function nextTask() {
     if (taskPort === null) {
         const { port1, port2 } = new MessageChannel();
@@ -70,10 +70,10 @@ function nextTask() {
     });
 }
 
-// How often longestBlock() looks, in ms: each time leaves garbage, and collecting that is a block of our own making.
+// The interval of longestBlock() in ms. Each look leaves garbage, and collecting that would itself be a block.
 const LOOK_INTERVAL = 0.5;
 
-// The longest time, in ms, for which the event loop ran no other task from calling `work` until its promise is settled.
+// The longest time, in ms, without another task on the event loop, from calling `work` until its promise is settled.
 async function longestBlock(work) {
     let running = true;
     let longest = 0;
@@ -94,7 +94,7 @@ async function longestBlock(work) {
     return longest;
 }
 
-// The number that the address of the page gives by this name.
+// The number with this name in the address of the page.
 function numberFromAddress(name) {
     const number = Number(new URLSearchParams(location.search).get(name));
     if (!(number > 0)) {

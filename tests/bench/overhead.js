@@ -4,10 +4,10 @@
 
 "use strict";
 
-// What does profiling cost? Kernels with a profiler and without, and the processor time of the whole browser likewise.
-// The control is without and without: it shows how much of an answer is noise.
+// What does profiling cost? Measures kernels and the processor time of the whole browser, with and without a profiler.
+// The control compares runs without a profiler to each other, and so shows how much of an answer is noise.
 
-// Runs of all kernels between two looks at the processor time, which is kept in hundredths of a second.
+// Runs of all kernels between two readings of the processor time, whose unit is a hundredth of a second.
 const ROUNDS_PER_BLOCK = 4;
 
 const OFF = { profilers: 0 };

@@ -4,21 +4,21 @@
 
 "use strict";
 
-// Kernels in pairs of runs, once in each of two states that differ in the profilers that are there. The order within a
-// pair flips every time, so that neither state always comes first. In every round a kernel has one pair of each
-// comparison, so that all of them meet the same drift of the machine. ./mach bench makes ratios of the times.
+// Runs kernels in pairs, once in each of two states with different profilers. The order within a pair alternates, so
+// that neither state always comes first. In every round a kernel runs one pair of each comparison, so that the drift
+// of the machine affects all comparisons in the same way. ./mach bench calculates the ratios of the times.
 //
-// A state is { profilers, sampleInterval }: how many, and the interval that they ask for. A comparison is
-// { name, reference, measured }, two states; in a control they are the same.
+// A state is { profilers, sampleInterval }: the number of profilers, and the interval that they ask for. A comparison
+// is { name, reference, measured } with two states. In a control both states are the same.
 
 // Rounds that are not counted: they warm up the kernel in all states.
 const WARM_UP_PAIRS = 1;
 const RUN_TIME = 50; // ms
 const CALIBRATION_RUNS = 3;
-// Untimed runs before each timed one: starting a profiler may throw compiled code away, and so may stopping one.
-// With a single one n-body's next run without a profiler was still compiling, and 10 ms looked faster than off.
+// Untimed runs before each timed one. Starting or stopping a profiler may discard compiled code. With a single untimed
+// run, n-body was still being compiled in the next run without a profiler, and 10 ms looked faster than off.
 const SETTLE_RUNS = 2;
-// Larger than any run's number of samples.
+// Larger than the number of samples of any run.
 const MAX_BUFFER_SIZE = 100_000;
 
 // Runs `count` units, checks their results, and returns the time in ms.
@@ -44,13 +44,13 @@ function calibrate(kernel) {
             count = Math.max(count + 1, Math.ceil(count * Math.min(2, RUN_TIME / Math.max(time, 1))));
         }
     }
-    // A run that had to wait for a processor says nothing; the quickest did not.
+    // A run that had to wait for a processor says nothing. The quickest run did not have to wait.
     const times = Array.from({ length: CALIBRATION_RUNS }, () => timeRun(kernel, count));
     return Math.max(1, Math.round((count * RUN_TIME) / Math.max(Math.min(...times), 0.1)));
 }
 
-// Calls `work` while the profilers of a state are there, and returns what it gives. What their traces hold is added
-// to `traces`; starting and stopping are no part of the work.
+// Calls `work` while the profilers of a state are running, and returns its result. The counts of their traces are added
+// to `traces`. Starting and stopping are not part of the work.
 async function inState({ profilers: count, sampleInterval }, traces, work) {
     const profilers = [];
     for (let i = 0; i < count; i++) {
@@ -63,7 +63,7 @@ async function inState({ profilers: count, sampleInterval }, traces, work) {
         traces.samples += trace.samples.length;
         traces.samplesWithStack += trace.samples.filter((sample) => "stackId" in sample).length;
     }
-    // Tasks that wait, such as events of the profilers, are not to run in the next timed run.
+    // Waiting tasks, such as events of the profilers, must not run during the next timed run.
     await new Promise((resolve) => setTimeout(resolve));
     return result;
 }

@@ -6,11 +6,11 @@
 
 // Reading a trace.
 
-// The walk goes no deeper than this, from the leaf.
+// The walk takes at most this many frames, starting at the leaf.
 const MAX_FRAMES_PER_STACK = 512;
 
-// A frame's name, or what stands for it if there is none: the top level of a script file, the top level of a text
-// without a file, or a function without a name.
+// A frame's name, or a label for the top level of a script file, the top level of a text without a file, or a function
+// without a name.
 function label(frame) {
     if (frame.name !== "") {
         return frame.name;
@@ -30,7 +30,7 @@ function labelsOf(trace, stackId) {
     return labels.reverse();
 }
 
-// For each stack, whether a function of one of these labels is on it.
+// For each stack, whether a function with one of these labels is on it.
 function stacksWith(trace, labels) {
     const isOne = trace.frames.map((frame) => labels.includes(label(frame)));
     const isOn = [];
@@ -40,7 +40,7 @@ function stacksWith(trace, labels) {
     return isOn;
 }
 
-// How often each of them occurs.
+// How often each label occurs.
 function tally(labels) {
     const counts = {};
     for (const label of labels) {

@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The browser as a command that a person waits for.
+//! The browser as a command on the command line.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{self, Child, ExitStatus, Stdio};
@@ -13,13 +13,13 @@ use std::time::{Duration, Instant};
 use crate::panics::{self, Excused};
 use crate::visit::{OUTPUT_STAYS_OPEN, binary, join_by, one_at_a_time};
 
-/// A command that has not ended by then hangs. Nothing takes nearly as long.
+/// A command that has not ended by then is stuck. No command takes nearly as long.
 const TIME_BOUND: Duration = Duration::from_secs(120);
 
-/// How often it is looked whether it has ended.
+/// How often to check whether it has ended.
 const INTERVAL: Duration = Duration::from_millis(20);
 
-/// A command that runs.
+/// A running command.
 pub struct Command {
     /// None when it has ended.
     child: Option<Child>,
@@ -29,7 +29,7 @@ pub struct Command {
     _one_at_a_time: MutexGuard<'static, ()>,
 }
 
-/// What became of a command.
+/// The result of a command.
 pub struct Output {
     pub status: ExitStatus,
     pub stdout: Vec<u8>,
@@ -41,7 +41,7 @@ impl Command {
         Self::start_with(arguments, &[])
     }
 
-    /// As [`Command::start`], with variables in its environment.
+    /// Same as [`Command::start`], with variables in its environment.
     pub fn start_with(arguments: &[&str], environment: &[(&str, &str)]) -> Self {
         let one_at_a_time = one_at_a_time();
         let mut command = process::Command::new(binary());
@@ -69,7 +69,7 @@ impl Command {
         self.child.as_ref().expect("runs").id()
     }
 
-    /// Waits until it has printed a text to standard error.
+    /// Waits until it has printed this text to standard error.
     pub fn wait_for_error(&mut self, text: &str) {
         let deadline = Instant::now() + TIME_BOUND;
         loop {
@@ -125,8 +125,8 @@ impl Command {
 }
 
 impl Drop for Command {
-    /// A test that fails leaves no browser behind. One that does not wait for the browser's end hears of panics
-    /// so far.
+    /// Kills the browser, so that a failing test leaves none behind. A test that has not waited for the browser's end
+    /// fails here for panics so far.
     fn drop(&mut self) {
         if let Some(mut child) = self.child.take() {
             let stderr = text_of(&self.stderr);
@@ -194,7 +194,7 @@ fn follow(output: impl Read + Send + 'static, text: Arc<Mutex<String>>) -> JoinH
 fn collect(mut output: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
     thread::spawn(move || {
         let mut text = Vec::new();
-        // What came before an error is what there is.
+        // An error ends the text.
         let _ = output.read_to_end(&mut text);
         text
     })

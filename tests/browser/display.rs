@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The browser in a window, on a display of its own, with hands on its keyboard and mouse.
+//! The browser in a window on its own display, with a keyboard and a mouse.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -17,34 +17,34 @@ use tempfile::TempDir;
 
 use crate::visit::{Browser, BrowserProcess, binary, one_at_a_time};
 
-/// What has not come by then does not come any more. Nothing here takes nearly as long.
+/// What has not happened by then will not happen. Nothing here takes nearly as long.
 const TIME_BOUND: Duration = Duration::from_secs(60);
 
-/// How often is looked whether it has come.
+/// How often to check whether it has happened.
 const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The height of the tabs and the toolbar above a page, in points.
 pub const CHROME_HEIGHT: i32 = 80;
 
-/// A screen in memory, which is gone when dropped.
+/// A screen in memory. It is removed when dropped.
 pub struct Display {
     server: Child,
     name: String,
-    /// Where the server has the picture.
+    /// The folder where the server keeps the picture.
     memory: TempDir,
 }
 
 impl Display {
     /// Starts an X server whose only screen has this size.
     ///
-    /// Panics and says what to install where there is none: what a window does would not be tested.
+    /// Panics if there is no X server, and says what to install. Otherwise the window would not be tested.
     pub fn start(width: u32, height: u32) -> Self {
         let screen = format!("{width}x{height}x24");
         let memory = tempfile::tempdir().expect("a folder for the picture");
         let mut server = Command::new("Xvfb")
             .args(["-displayfd", "1", "-screen", "0", &screen, "-nolisten", "tcp"])
-            // It would begin anew when its last client leaves, and drop one that comes at that moment: a browser
-            // that is looked for by xdotool while it starts.
+            // Without this the server resets when its last client leaves, and drops a client that connects at
+            // that moment. That could be a browser that starts while xdotool looks for its window.
             .arg("-noreset")
             .arg("-fbdir")
             .arg(memory.path())
@@ -80,12 +80,12 @@ impl Display {
         }
     }
 
-    /// Its name, as the variable DISPLAY has it.
+    /// Its name for the variable DISPLAY.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Clicks with the left button at a place of the screen; windows stand in its upper left corner.
+    /// Clicks with the left button at a place on the screen. Windows are in its upper left corner.
     pub fn click(&self, x: i32, y: i32) {
         let (x, y) = (x.to_string(), y.to_string());
         let done = self.xdotool(&["mousemove", &x, &y, "click", "1"]);
@@ -98,8 +98,8 @@ impl Display {
             .unwrap_or_else(|error| panic!("the pixel at {x}, {y} cannot be read: {error}"))
     }
 
-    /// From an X window dump: a header of 32-bit numbers, the most significant byte first, the map of colours,
-    /// and the pixels.
+    /// Reads an X window dump: a header of 32-bit numbers, most significant byte first, then the colour map and
+    /// the pixels.
     /// <https://gitlab.freedesktop.org/xorg/proto/xorgproto/-/blob/master/include/X11/XWDFile.h>
     fn read_colour(&self, x: u32, y: u32) -> io::Result<u32> {
         const BYTES_OF_MAPPED_COLOUR: u32 = 12;
@@ -124,7 +124,7 @@ impl Display {
         Ok(pixel & 0xFF_FF_FF)
     }
 
-    /// What `xdotool` prints for a command, or its error.
+    /// The output of `xdotool` for a command, or its error.
     fn xdotool(&self, arguments: &[&str]) -> Result<String, String> {
         let output = Command::new("xdotool")
             .args(arguments)
@@ -150,7 +150,7 @@ impl Drop for Display {
     }
 }
 
-/// The browser with its window, until it is dropped or has ended.
+/// The browser and its window, until it is dropped or has ended.
 pub struct BrowserWindow<'a> {
     display: &'a Display,
     /// None when it has ended.
@@ -158,13 +158,13 @@ pub struct BrowserWindow<'a> {
     ended: Receiver<()>,
     /// The window system's name of the window.
     window: String,
-    /// How many lines of what the browser printed have been waited for.
+    /// How many of the browser's lines have been consumed by waiting.
     lines_read: usize,
     _one_at_a_time: MutexGuard<'static, ()>,
 }
 
 impl<'a> BrowserWindow<'a> {
-    /// Opens a window, and gives it the keyboard.
+    /// Opens a window and gives it the keyboard's focus.
     pub fn open(display: &'a Display, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
         let one_at_a_time = one_at_a_time();
         let mut command = Command::new(binary());
@@ -173,7 +173,7 @@ impl<'a> BrowserWindow<'a> {
             .env("DISPLAY", display.name())
             .env_remove("WAYLAND_DISPLAY")
             .env_remove("WAYLAND_SOCKET")
-            // A point is a pixel, whatever this machine's fonts are set to.
+            // A point is one pixel, regardless of this machine's font settings.
             .env("WINIT_X11_SCALE_FACTOR", "1")
             .envs(environment.iter().copied());
         let (sender, ended) = mpsc::channel();
@@ -207,7 +207,7 @@ impl<'a> BrowserWindow<'a> {
         }
     }
 
-    /// Presses and releases keys together, by their names in X, as "ctrl+l".
+    /// Presses and releases keys together, by their X names, such as "ctrl+l".
     pub fn key(&self, keys: &str) {
         self.hands(&["key", "--clearmodifiers", keys]);
     }
@@ -235,13 +235,13 @@ impl<'a> BrowserWindow<'a> {
         self.hands(&["keydown", key, "click", &button, "keyup", key]);
     }
 
-    /// Makes the window of this size, in device pixels.
+    /// Resizes the window, in device pixels.
     pub fn resize(&self, width: i32, height: i32) {
         let (width, height) = (width.to_string(), height.to_string());
         self.hands(&["windowsize", &self.window, &width, &height]);
     }
 
-    /// Waits until the window is called this.
+    /// Waits until the window has this title.
     pub fn wait_for_title(&mut self, title: &str) {
         let display = self.display;
         self.wait(&format!("the title '{title}'"), |window| {
@@ -250,7 +250,7 @@ impl<'a> BrowserWindow<'a> {
         });
     }
 
-    /// Waits until a pixel of the window has this colour, 0xRRGGBB: clicks go by what is seen.
+    /// Waits until a pixel of the window has this colour, 0xRRGGBB. A click acts on what is drawn.
     pub fn wait_for_colour(&mut self, x: i32, y: i32, colour: u32) {
         let display = self.display;
         self.wait(&format!("the colour #{colour:06x} at {x}, {y}"), |_| {
@@ -258,7 +258,7 @@ impl<'a> BrowserWindow<'a> {
         });
     }
 
-    /// Waits until the browser prints this line, and goes on behind it.
+    /// Waits until the browser prints this line, and consumes the lines up to it.
     pub fn wait_for_line(&mut self, line: &str) {
         self.lines_read = self.wait(&format!("the line '{line}'"), |window| {
             let console = window.console();
@@ -270,7 +270,7 @@ impl<'a> BrowserWindow<'a> {
         });
     }
 
-    /// Lines that were printed so far and have not been waited for.
+    /// The lines that have been printed so far and not consumed.
     pub fn lines(&self) -> Vec<String> {
         let console = self.console();
         let lines = console.lines().skip(self.lines_read);
@@ -294,13 +294,13 @@ impl<'a> BrowserWindow<'a> {
             if has_ended || Instant::now() > deadline {
                 let title = self.display.xdotool(&["getwindowname", &self.window]);
                 let (status, console) = self.browser.take().expect("runs").kill();
-                panic!("{what} does not come; {status}; the window is called {title:?}\n{console}");
+                panic!("{what} never came; {status}; the window's title is {title:?}\n{console}");
             }
             thread::sleep(RETRY_INTERVAL);
         }
     }
 
-    /// Waits for the end of the browser, and gives its status and what it printed.
+    /// Waits for the end of the browser, and gives its status and its output.
     pub fn end(mut self) -> (ExitStatus, String) {
         let browser = self.browser.take().expect("runs");
         match self.ended.recv_timeout(TIME_BOUND) {

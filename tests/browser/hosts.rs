@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Names of this machine.
+//! Host names of this machine.
 
 use std::fs;
 
@@ -10,8 +10,8 @@ use tempfile::NamedTempFile;
 
 use crate::Site;
 
-/// Names by which a browser finds this machine, each of a site of its own. Unlike 127.0.0.1 they are not
-/// potentially trustworthy: what keeps mixed content away from that keeps nothing from them.
+/// Host names that lead a browser to this machine. Each is a separate site. Unlike 127.0.0.1 they are not
+/// potentially trustworthy, so the rules about mixed content do not affect them.
 pub struct Hosts(NamedTempFile);
 
 impl Hosts {
@@ -25,13 +25,13 @@ impl Hosts {
         Self(file)
     }
 
-    /// The variable of the environment that tells a browser of them.
+    /// The environment variable that makes them known to a browser.
     pub fn variable(&self) -> (&str, &str) {
         let file = self.0.path().to_str();
         ("HOST_FILE", file.expect("a path that is text"))
     }
 
-    /// The URL of a path on a site by another name.
+    /// The URL of a path on a site, with another host name.
     pub fn url(&self, site: &Site, name: &str, path: &str) -> String {
         site.url(path).replacen("127.0.0.1", name, 1)
     }

@@ -2,23 +2,23 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Tests of the whole browser: the real program opens pages from a real local web server, and the
-//! pages say what they saw.
+//! Tests of the whole browser. The real program opens pages from a real local web server, and the
+//! pages report what they saw.
 //!
 //! A [`Site`] serves pages; [`Site::visit`] opens one of them in the browser, waits for the browser
 //! to end, and gives the result that the page posted. `tests/pages/harness.js` is the page's side of
-//! it. A trace in a result is read by [`Trace::read`], which checks all that holds of every trace.
+//! it. [`Trace::read`] reads a trace in a result, and checks everything that must hold for every trace.
 //!
-//! A [`Driver`] drives the browser from outside, as a person would by clicks and keys. A [`BrowserWindow`]
-//! does have keys and a mouse, on a [`Display`] of its own.
+//! A [`Driver`] drives the browser by WebDriver, as a person would by clicks and keys. A [`BrowserWindow`] has a
+//! real keyboard and mouse, on its own [`Display`].
 //!
-//! However it is started, a browser one of whose threads panicked fails the test: `panics.rs`.
+//! A test fails if a thread of its browser panicked, however the browser was started: see `panics.rs`.
 //!
 //! The tests themselves are in `tests/`, one file for each thing that may break.
 
 #![deny(unsafe_code)]
 
-// Built anew in every checkout: see the generated .cargo/config.toml.
+// Rebuilt in every checkout: see the generated .cargo/config.toml.
 const _: Option<&str> = option_env!("STROBE_CHECKOUT");
 
 mod command;
@@ -57,18 +57,18 @@ pub fn pages() -> PathBuf {
     repository().join("tests/pages")
 }
 
-/// Tells the person at the terminal a figure that a test measured, also if the test passes.
+/// Prints a figure that a test measured, even if the test passes.
 pub fn report(line: &str) {
-    // Not by eprintln!, which the test runner holds back.
+    // The test runner captures eprintln!.
     let _ = writeln!(io::stderr(), "{line}");
 }
 
-/// Tells why the calling test cannot be run here, after which it returns. The test runner counts it as passed;
+/// Prints why the calling test cannot run here. The test then returns. The test runner counts it as passed, but
 /// `./mach test` reads this line and counts it as skipped.
 pub fn skip(why: &str) {
     let thread = thread::current();
     let test = thread.name().unwrap_or("a browser test");
     let why = why.split_whitespace().collect::<Vec<_>>().join(" ");
-    // Not by println!, as above. The test runner may have begun a line.
+    // The test runner captures println!. The empty line ends a line that the test runner may have begun.
     let _ = writeln!(io::stdout(), "\nSKIPPED {test}: {why}");
 }

@@ -2,44 +2,44 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Panics of the browser, which are in what it printed: each fails the test, unless the test excuses it.
+//! Finds panics in the browser's output. Each one fails the test, unless the test excuses it.
 
 use std::process::Command;
 
 use crate::report;
 
-/// What is in a line about a panic: see `components/shell/crash.rs`, and the hook that Rust itself has.
+/// Each line about a panic contains one of these: see `components/shell/crash.rs` and Rust's default hook.
 const SIGNS: [&str; 3] = [
     " strobe::crash] ",
     "strobe: internal error: ",
     "panicked at ",
 ];
 
-/// A panic that is known and for which a test does not fail.
+/// A known panic that does not fail a test.
 #[derive(Debug)]
 pub struct KnownPanic {
-    /// All of these are in its line.
+    /// The panic's line contains all of these.
     pub parts: &'static [&'static str],
-    /// Why it is no failure of ours.
+    /// Why it is not our failure.
     pub reason: &'static str,
-    /// When alone it may come. The test excuses it at the moment when this begins.
+    /// The only state in which it may come. The test excuses it when this state begins.
     pub state: &'static str,
-    /// So many may come in one run of the browser.
+    /// The maximum number in one run of the browser.
     pub most: usize,
 }
 
-/// What a run of the browser may print.
+/// The panics that a run of the browser may print.
 #[derive(Default)]
 pub(crate) struct Excused(Vec<Excuse>);
 
 struct Excuse {
     known: &'static KnownPanic,
-    /// What was printed before this does not count.
+    /// The panic is not excused before this offset in the output.
     from: usize,
 }
 
 impl Excused {
-    /// From now on: `printed` is what the browser has printed so far.
+    /// Excuses a panic from now on. `printed` is the output so far.
     pub(crate) fn add(&mut self, known: &'static KnownPanic, printed: &str) {
         self.0.push(Excuse {
             known,
@@ -47,7 +47,7 @@ impl Excused {
         });
     }
 
-    /// Panics if there is a panic in what was printed that is not excused, and tells how many are.
+    /// Panics if the output has a panic that is not excused. Otherwise prints how many were excused.
     pub(crate) fn check(&self, printed: &str) {
         match self.tell(printed) {
             Ok(told) => told.iter().for_each(|line| report(line)),
@@ -58,7 +58,7 @@ impl Excused {
         }
     }
 
-    /// What there is to tell of panics that are excused, or the lines of those that are not.
+    /// The lines to print about excused panics. The error has the lines of panics that are not excused.
     fn tell(&self, printed: &str) -> Result<Vec<String>, Vec<String>> {
         let mut counts = vec![0; self.0.len()];
         let mut wrong = Vec::new();
@@ -92,20 +92,20 @@ impl Excused {
     }
 }
 
-/// Has the browser log its panics, whatever else it is asked to log.
+/// Makes the browser log its panics in addition to what it is asked to log.
 pub(crate) fn log_panics(command: &mut Command) {
     const VARIABLE: &str = "RUST_LOG";
     let asked = command
         .get_envs()
         .find(|(name, _)| *name == VARIABLE)
         .and_then(|(_, value)| value?.to_str().map(str::to_owned))
-        // What somebody wants to see of all browsers.
+        // A filter for all browsers, from the environment of the tests.
         .or_else(|| std::env::var(VARIABLE).ok());
     command.env(VARIABLE, with_panics(asked.as_deref()));
 }
 
 fn with_panics(filter: Option<&str>) -> String {
-    // Without a filter errors are logged.
+    // Without a filter, errors are logged.
     let filter = filter.filter(|filter| !filter.is_empty());
     format!("{},strobe::crash=error", filter.unwrap_or("error"))
 }
@@ -129,7 +129,7 @@ mod tests {
             PANIC,
             "strobe: internal error: oh (thread main, a.rs:1:2)\n",
             "thread 'a' (123) panicked at a.rs:1:2:\n",
-            // The end of what was printed, and behind what another process prints.
+            // Without a line end, and after another process' output on the same line.
             "half a line[2026-01-31T12:00:00Z ERROR strobe::crash] oh",
         ] {
             let printed = format!("a line\n{panic}");
@@ -154,11 +154,11 @@ mod tests {
         let told = excused.tell(&two).unwrap();
         assert_eq!(told.len(), 1);
         assert!(told[0].starts_with("EXCUSED 2 of at most 2 "), "{told:?}");
-        // One too many.
+        // There is one too many.
         assert_eq!(excused.tell(&format!("{two}{PANIC}")).unwrap_err().len(), 1);
-        // Too early.
+        // It comes too early.
         assert!(excused.tell(PANIC).is_err());
-        // Another.
+        // It is another panic.
         let other = PANIC.replace("fetch.rs", "other.rs");
         assert_eq!(
             excused.tell(&format!("{two}{other}")),

@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! A web site on this machine.
+//! A web site that is served on this machine.
 
 use std::collections::HashMap;
 use std::fs;
@@ -31,10 +31,10 @@ use crate::Visit;
 /// The header that lets every page of [`Site::allowing`] profile.
 const ALLOWING_HEADER: (&str, &str) = ("Document-Policy", "js-profiling");
 
-/// Requests for `CHECKPOINT/name` are answered by the test.
+/// The test answers requests for paths below this one.
 const CHECKPOINT: &str = "/checkpoint/";
 
-/// What comes to a test while its page is open.
+/// What can happen while a test's page is open.
 pub(crate) enum Event {
     /// The page posted something.
     Posted { path: String, body: Vec<u8> },
@@ -43,13 +43,13 @@ pub(crate) enum Event {
         name: String,
         answer: oneshot::Sender<Value>,
     },
-    /// The page asked for what is not there.
+    /// The page asked for a path that does not exist.
     NotFound(String),
     /// The browser has ended.
     Ended,
 }
 
-/// What a site consists of, before it is served.
+/// The content of a site, before it is served.
 #[derive(Default)]
 pub struct SiteContent {
     folder: PathBuf,
@@ -73,20 +73,20 @@ impl SiteContent {
         self
     }
 
-    /// Adds a file that the test has made.
+    /// Adds a file that the test generated.
     pub fn generated(mut self, path: &str, content: String) -> Self {
         self.generated.insert(path.to_owned(), content);
         self
     }
 
     /// Sends the headers that a request's query asks for: see [`path_with_header`]. A response with a
-    /// `Location` is a redirection.
+    /// `Location` is a redirect.
     pub fn headers_by_query(mut self) -> Self {
         self.headers_by_query = true;
         self
     }
 
-    /// Serves it from now on, on a port of its own: two sites are of two origins.
+    /// Starts to serve it on its own port. So two sites have two origins.
     pub fn serve(self) -> Site {
         let runtime = runtime::Builder::new_current_thread()
             .enable_io()
@@ -125,7 +125,7 @@ impl SiteContent {
                 name: name.to_owned(),
                 answer,
             });
-            // A page of any origin may read it. An error means that the test is over.
+            // Pages of any origin may read the answer. An error means that the test is over.
             let answer = answered.await.unwrap_or_default();
             *response.body_mut() = answer.to_string().into();
             let anyone = HeaderValue::from_static("*");
@@ -134,7 +134,7 @@ impl SiteContent {
                 .insert(ACCESS_CONTROL_ALLOW_ORIGIN, anyone);
         } else if *request.method() == Method::POST {
             let body = request.into_body().collect().await?.to_bytes().to_vec();
-            // First this: the page closes itself when it has the answer.
+            // This comes first, because the page closes itself when it has the answer.
             let _ = events.send(Event::Posted { path, body });
             *response.status_mut() = StatusCode::NO_CONTENT;
         } else if let Some(content) = self.content(&path) {
@@ -152,7 +152,7 @@ impl SiteContent {
                 }
             }
         } else {
-            // Every browser asks for this one.
+            // Every browser asks for the icon.
             if path != "/favicon.ico" {
                 let _ = events.send(Event::NotFound(path));
             }
@@ -176,7 +176,7 @@ impl SiteContent {
     }
 }
 
-/// The path on a site with [`SiteContent::headers_by_query`] where a file is sent with one more header.
+/// The path of a file with one more header, on a site with [`SiteContent::headers_by_query`].
 pub fn path_with_header(path: &str, name: &str, value: &str) -> String {
     let mut query = form_urlencoded::Serializer::for_suffix(format!("{path}?"), path.len() + 1);
     query.append_pair(name, value).finish()
@@ -189,7 +189,7 @@ fn header(name: &str, value: &str) -> (HeaderName, HeaderValue) {
     }
 }
 
-/// Serves until told to stop, with as many connections as are asked for.
+/// Serves any number of connections until told to stop.
 fn serve(
     runtime: Runtime,
     listener: TcpListener,
@@ -207,7 +207,7 @@ fn serve(
                 let (content, events) = (content.clone(), events.clone());
                 async move { content.answer(request, events).await }
             });
-            // A browser that is killed no longer wants its answer: errors of a connection are its own.
+            // Errors of a connection do not matter: a killed browser does not wait for its answer.
             tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
         }
     };
@@ -244,7 +244,7 @@ impl Site {
         Self::of(crate::pages())
     }
 
-    /// The test pages, all of which may profile.
+    /// The test pages, with a header that allows profiling.
     pub fn allowing() -> SiteContent {
         let (name, value) = ALLOWING_HEADER;
         Self::plain().header_of_all(name, value)
@@ -272,7 +272,7 @@ impl Site {
         self.visit_url(self.url(path))
     }
 
-    /// A visit to a page from anywhere, whose result comes to this site.
+    /// A visit to a page at any URL that posts its result to this site.
     pub fn visit_url(&self, url: String) -> Visit<'_> {
         Visit::new(self, url)
     }

@@ -2,12 +2,12 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Where functions stand in source files.
+//! Positions of functions in source files.
 
 use std::fs;
 use std::path::Path;
 
-/// A place in a source file.
+/// A position in a source file.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Position {
     /// 1-based.
@@ -41,14 +41,14 @@ impl Source {
         }
     }
 
-    /// Where the parameter list begins of the function that is defined by `definition`, which stands
-    /// in the file once and ends with the parenthesis: `function add(`.
+    /// The position of a function's parameter list. `definition` is in the file once and ends with the
+    /// parenthesis: `function add(`.
     pub fn parameters_of(&self, definition: &str) -> Position {
         assert!(definition.ends_with('('), "{definition} has no parenthesis");
         self.position(self.offset_of(definition) + definition.len() - 1)
     }
 
-    /// Where `part` begins, which stands in the file once.
+    /// The position where `part` begins. It is in the file once.
     pub fn place_of(&self, part: &str) -> Position {
         self.position(self.offset_of(part))
     }

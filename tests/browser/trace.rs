@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! A trace as a page posted it, and what holds of every trace.
+//! A trace that a page posted, and the checks for every trace.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Debug;
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::Position;
 
-/// The walk goes no deeper than this, from the leaf.
+/// The walk takes at most this many frames, starting at the leaf.
 const MAX_FRAMES_PER_STACK: usize = 512;
 
 /// The caller of the first function on a stack, in [`Edges`].
@@ -38,7 +38,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// Where the function is defined; none for code that has no resource.
+    /// Where the function is defined. None for code without a resource.
     pub fn position(&self) -> Option<Position> {
         Some(Position {
             line: self.line?,
@@ -46,8 +46,8 @@ impl Frame {
         })
     }
 
-    /// The name, or what stands for it in [`Edges`] if there is none: `(script)` for the top level of
-    /// a script file, `(eval)` for that of a text without a file, `(anonymous)` for a function.
+    /// The name, or the label that [`Edges`] uses for code without a name: `(script)` for the top level of
+    /// a script file, `(eval)` for the top level of a text without a file, `(anonymous)` for a function.
     pub fn label(&self) -> &str {
         match (&*self.name, self.line, self.column) {
             ("", None, None) => "(eval)",
@@ -87,9 +87,9 @@ pub enum Marker {
 }
 
 impl Trace {
-    /// Reads a trace and checks its invariants: no null, every id an index into its table, a parent
-    /// before its child, nothing twice in a table, a position where there is a resource and only
-    /// there, timestamps in order, and no stack deeper than the walk goes.
+    /// Reads a trace and checks its invariants: no null, every id is an index into its table, a parent
+    /// comes before its child, tables have no duplicates, a position only where there is a resource,
+    /// timestamps are in order, and no stack is deeper than the walk goes.
     pub fn read(value: &Value) -> Self {
         assert!(!has_null(value), "null in a trace: {value}");
         let trace: Self = serde_json::from_value(value.clone())
@@ -105,7 +105,7 @@ impl Trace {
         assert_distinct(stacks);
         for frame in frames {
             let has_resource = frame.resource_id.is_some();
-            // A function of a WebAssembly module is at no line of its resource.
+            // A function of a WebAssembly module has a resource and no line.
             assert!(frame.position().is_none() || has_resource, "{frame:?}");
             assert_eq!(
                 frame.line.is_some(),
@@ -154,7 +154,7 @@ impl Trace {
         frames
     }
 
-    /// The labels of a sample's frames, from the root to the leaf; none at all without a stack.
+    /// The labels of a sample's frames, from the root to the leaf. Empty without a stack.
     pub fn labels(&self, sample: &Sample) -> Vec<&str> {
         let frames = sample.stack_id.map_or_else(Vec::new, |id| self.stack(id));
         frames.into_iter().map(Frame::label).collect()
@@ -166,7 +166,7 @@ impl Trace {
         Some(self.frames[stack.frame_id].label())
     }
 
-    /// Those of the samples that have a stack, as labels from the root to the leaf.
+    /// The stacks of the samples that have one, as labels from the root to the leaf.
     pub fn stacks_of_samples(&self) -> impl Iterator<Item = Vec<&str>> {
         let with_stack = self
             .samples
@@ -175,7 +175,7 @@ impl Trace {
         with_stack.map(|sample| self.labels(sample))
     }
 
-    /// The different ways from the root to a function of this label, on all stacks.
+    /// The different paths from the root to a function with this label, on all stacks.
     pub fn paths_to(&self, label: &str) -> BTreeSet<Vec<&str>> {
         let ends = (0..self.stacks.len())
             .filter(|&id| self.frames[self.stacks[id].frame_id].label() == label);
@@ -183,8 +183,8 @@ impl Trace {
             .collect()
     }
 
-    /// For each stack, whether it is the beginning of one that is shorter than the longest possible,
-    /// and so was not cut at its root.
+    /// For each stack, whether it is known to be whole. This is so if it begins a stack that is shorter
+    /// than the longest possible one, because such a stack was not cut at its root.
     fn whole_stacks(&self) -> Vec<bool> {
         let mut is_end = vec![true; self.stacks.len()];
         let mut depths: Vec<usize> = Vec::new();
@@ -207,7 +207,7 @@ impl Trace {
         whole
     }
 
-    /// How many samples have a stack that begins with this one, and what one of them is.
+    /// How many samples have a stack that begins with this one, and one of those samples as text.
     fn samples_through(&self, id: usize) -> (usize, String) {
         let mut through = vec![false; self.stacks.len()];
         through[id] = true;
@@ -224,14 +224,14 @@ impl Trace {
         (samples.len(), example.unwrap_or_default())
     }
 
-    /// The samples taken in this time, in milliseconds since the time origin.
+    /// The samples between two times, in milliseconds since the time origin.
     pub fn samples_between(&self, start: f64, end: f64) -> impl Iterator<Item = &Sample> {
         self.samples
             .iter()
             .filter(move |sample| (start..=end).contains(&sample.timestamp))
     }
 
-    /// How many samples end in a function of this label.
+    /// How many samples have a leaf with this label.
     pub fn self_count(&self, label: &str) -> usize {
         self.samples
             .iter()
@@ -239,7 +239,7 @@ impl Trace {
             .count()
     }
 
-    /// The one frame of this label.
+    /// The only frame with this label.
     pub fn frame(&self, label: &str) -> &Frame {
         let mut frames = self.frames.iter().filter(|frame| frame.label() == label);
         match (frames.next(), frames.next()) {
@@ -253,7 +253,7 @@ impl Trace {
         self.frames.iter().any(|frame| frame.label() == label)
     }
 
-    /// Checks the one frame of this label: its resource and its place there.
+    /// Checks the resource and the position of the only frame with this label.
     pub fn assert_at(&self, label: &str, resource: &str, position: Position) {
         let frame = self.frame(label);
         let found = frame.resource_id.map(|id| &*self.resources[id]);
@@ -261,8 +261,8 @@ impl Trace {
         assert_eq!(frame.position(), Some(position), "{label}");
     }
 
-    /// Checks that samples end in each of these functions, so that what holds of all stacks was seen
-    /// to hold of these.
+    /// Checks that each of these functions is the leaf of samples. So a check of all stacks has covered
+    /// these functions.
     pub fn assert_sampled(&self, labels: &[&str]) {
         let mut counts: HashMap<&str, usize> = HashMap::new();
         for leaf in self.samples.iter().filter_map(|sample| self.leaf(sample)) {
@@ -293,14 +293,14 @@ fn assert_distinct<T: Debug + Eq + Hash>(table: &[T]) {
     }
 }
 
-/// Which function may stand directly above which on a stack.
+/// Which function may be the direct caller of which on a stack.
 ///
-/// A stack with another pair of neighbours never was: the walk made it up.
+/// A stack with any other pair of neighbours never existed: the walk got it wrong.
 pub struct Edges<'a>(HashSet<(&'a str, &'a str)>);
 
 impl<'a> Edges<'a> {
-    /// Reads lines of the form `caller > callee, callee`, of labels as [`Frame::label`] has them. The
-    /// caller of a function that no function calls is `(root)`.
+    /// Reads lines of the form `caller > callee, callee`, with the labels of [`Frame::label`]. The caller
+    /// of a function that no function calls is `(root)`.
     pub fn parse(text: &'a str) -> Self {
         let mut edges = HashSet::new();
         for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
@@ -312,25 +312,25 @@ impl<'a> Edges<'a> {
         Self(edges)
     }
 
-    /// Whether a frame is of a built-in, which is in no resource and in none of the edges.
+    /// Whether a frame is a built-in that the edges do not name. A built-in has no resource.
     fn is_built_in(&self, frame: &Frame) -> bool {
         let label = frame.label();
         let is_named = |(caller, callee): &(&str, &str)| *caller == label || *callee == label;
         frame.resource_id.is_none() && !frame.name.is_empty() && !self.0.iter().any(is_named)
     }
 
-    /// Checks that all stacks of the trace consist of these edges. Built-ins that they do not name are
-    /// passed over.
+    /// Checks that all stacks of the trace consist of these edges. Built-ins that the edges do not name are
+    /// left out.
     pub fn assert_hold(&self, trace: &Trace) {
         self.assert_hold_between(trace, |_| true);
     }
 
-    /// Checks that all stacks of the trace consist of these edges, if the frames that are not
-    /// `counted` are left out of them. A stack that was cut at its root may begin with any function.
+    /// Checks that all stacks of the trace consist of these edges when frames that are not `counted` are
+    /// left out. A stack that was cut at its root may begin with any function.
     pub fn assert_hold_between(&self, trace: &Trace, counted: impl Fn(&Frame) -> bool) {
         let whole = trace.whole_stacks();
         let mut illegal = Vec::new();
-        // For each stack, the last frame of it that counts.
+        // For each stack, its last counted frame.
         let mut last_counted: Vec<Option<&Frame>> = Vec::new();
         for (id, stack) in trace.stacks.iter().enumerate() {
             let frame = &trace.frames[stack.frame_id];
@@ -456,7 +456,7 @@ mod tests {
         edges.assert_hold(&deep(MAX_FRAMES_PER_STACK));
         let too_short = deep(MAX_FRAMES_PER_STACK - 1);
         assert!(std::panic::catch_unwind(|| edges.assert_hold(&too_short)).is_err());
-        // As if f were not there.
+        // f is left out.
         let edges = Edges::parse("(root) > (script)\n(script) > (eval)");
         edges.assert_hold_between(&trace, |frame| frame.name != "f");
     }

@@ -18,20 +18,20 @@ use serde_json::Value;
 use crate::panics::{self, Excused, KnownPanic};
 use crate::site::{Event, Site};
 
-/// Names the browser's program.
+/// The variable that names the browser's program.
 const BINARY_VARIABLE: &str = "STROBE_BINARY";
 
-/// A browser that has not ended by then hangs. Nothing here takes nearly as long.
+/// A browser that has not ended by then is stuck. Nothing here takes nearly as long.
 const TIME_BOUND: Duration = Duration::from_secs(120);
 
-/// How often it is looked whether it has ended.
+/// How often to check whether it has ended.
 const INTERVAL: Duration = Duration::from_millis(10);
 
-/// Held while a browser runs: tests measure shares of samples, and two browsers at once would take
-/// the processor from each other.
+/// Held while a browser runs. Tests measure shares of samples, and two browsers at once would compete for
+/// the processor.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// The browser while it runs.
+/// The process of a running browser.
 pub struct BrowserProcess {
     id: u32,
 }
@@ -45,7 +45,7 @@ impl BrowserProcess {
         self.id
     }
 
-    /// The processes that it has started and that run.
+    /// Its running child processes.
     pub fn children(&self) -> Vec<u32> {
         let threads = fs::read_dir(format!("/proc/{}/task", self.id)).expect("the browser runs");
         let children = threads
@@ -64,7 +64,7 @@ impl BrowserProcess {
         let threads = fs::read_dir(format!("/proc/{}/task", self.id)).expect("the browser runs");
         threads
             .filter_map(Result::ok)
-            // A thread may end while it is being looked at.
+            // A thread may end while it is examined.
             .filter_map(|thread| fs::read_to_string(thread.path().join("comm")).ok())
             .filter(|thread_name| thread_name.trim_end() == name)
             .count()
@@ -73,7 +73,7 @@ impl BrowserProcess {
 
 type Checkpoint<'a> = dyn FnMut(&str, &BrowserProcess) -> Value + 'a;
 
-/// One run of the browser, without a window, from the opening of its pages to its orderly end.
+/// One run of the browser without a window, from the opening of its pages to its orderly end.
 pub struct Visit<'a> {
     site: &'a Site,
     urls: Vec<String>,
@@ -90,7 +90,7 @@ impl<'a> Visit<'a> {
         Self {
             site,
             urls: vec![url],
-            // A page that was navigated to may close itself, too.
+            // Lets a page close itself even after a navigation.
             preferences: vec!["dom_allow_scripts_to_close_windows=true".to_owned()],
             log: None,
             result_path: "/result".to_owned(),
@@ -100,7 +100,7 @@ impl<'a> Visit<'a> {
         }
     }
 
-    /// Opens another page beside the first. Only one of them may post a result.
+    /// Opens another page in addition to the first. Only one of them may post a result.
     pub fn and(mut self, url: String) -> Self {
         self.urls.push(url);
         self
@@ -112,31 +112,31 @@ impl<'a> Visit<'a> {
         self
     }
 
-    /// What the browser logs, as RUST_LOG says it.
+    /// Sets what the browser logs, in the form of RUST_LOG.
     pub fn log(mut self, filter: &str) -> Self {
         self.log = Some(filter.to_owned());
         self
     }
 
-    /// Everything in the browser is recorded, until the page closes. There may be no other page.
+    /// Records everything in the browser until the page closes. There must be no other page.
     pub fn recorded(mut self) -> Self {
         self.is_recorded = true;
         self
     }
 
-    /// Where the page posts its result, if it does not use the harness.
+    /// Sets the path to which the page posts its result, if it does not use the harness.
     pub fn result_at(mut self, path: &str) -> Self {
         self.result_path = path.to_owned();
         self
     }
 
-    /// A browser that has not ended by then hangs.
+    /// Sets the time after which the test fails if the browser has not ended.
     pub fn time_bound(mut self, time_bound: Duration) -> Self {
         self.time_bound = time_bound;
         self
     }
 
-    /// Called when the page is at a checkpoint, with its name; what it gives is the page's answer.
+    /// Sets a function that is called with the name of each checkpoint of the page. It returns the answer for the page.
     pub fn at_checkpoints(
         mut self,
         checkpoint: impl FnMut(&str, &BrowserProcess) -> Value + 'a,
@@ -147,14 +147,14 @@ impl<'a> Visit<'a> {
 
     /// Runs the browser to its end and gives what the page posted.
     ///
-    /// Panics with the console output if the page reports an error, asks for what is not there, posts
-    /// nothing or more than once, if the browser does not end in time, or not with status 0, or if
-    /// one of its threads panicked.
+    /// Panics with the console output if the page reports an error, asks for a path that does not exist,
+    /// or does not post exactly once; or if the browser does not end in time with status 0, or one of its
+    /// threads panicked.
     pub fn run(self) -> Value {
         self.run_and_listen().0
     }
 
-    /// As [`Visit::run`], and gives what the browser printed as well.
+    /// Same as [`Visit::run`], and also gives the browser's output.
     pub fn run_and_listen(mut self) -> (Value, String) {
         let _one_at_a_time = one_at_a_time();
         let browser = Browser::start(&self);
@@ -176,7 +176,7 @@ impl<'a> Visit<'a> {
         };
         let mut result: Value = serde_json::from_slice(result)
             .unwrap_or_else(|error| panic!("the result is no JSON: {error}: {url}\n{console}"));
-        // The harness wraps what the page gives.
+        // The harness wraps the page's result.
         if let Some(error) = result.get("error") {
             panic!("the page failed: {url}\n{error:#}\n{console}");
         }
@@ -187,7 +187,7 @@ impl<'a> Visit<'a> {
         (value, console)
     }
 
-    /// Follows what happens until the browser has ended.
+    /// Handles events until the browser has ended.
     fn attend(&mut self, browser: &Browser) -> Result<Vec<Vec<u8>>, String> {
         let mut results = Vec::new();
         let process = BrowserProcess::of(&browser.child);
@@ -200,7 +200,7 @@ impl<'a> Visit<'a> {
                     return Err(format!("the page posted to {path}"));
                 },
                 Ok(Event::Checkpoint { name, answer }) => {
-                    // An error means that the page has gone away.
+                    // An error means that the page is gone.
                     let _ = answer.send((self.checkpoint)(&name, &process));
                 },
                 Ok(Event::NotFound(path)) => {
@@ -224,7 +224,7 @@ impl<'a> Visit<'a> {
 }
 
 pub(crate) fn one_at_a_time() -> MutexGuard<'static, ()> {
-    // A test that failed has ended its browser.
+    // If another test failed, its browser has ended too.
     ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -238,13 +238,13 @@ pub(crate) fn binary() -> PathBuf {
     }
 }
 
-/// The running program, and what it has printed.
+/// The running program and its output so far.
 pub(crate) struct Browser {
     pub(crate) child: Child,
     console: Arc<Mutex<String>>,
     readers: Vec<JoinHandle<()>>,
     excused: Excused,
-    /// Whether nobody needs to look for panics any more.
+    /// Whether the output has been checked for panics, or need not be.
     is_judged: bool,
 }
 
@@ -295,13 +295,13 @@ impl Browser {
         }
     }
 
-    /// From now on the test does not fail for this panic.
+    /// Excuses this panic from now on.
     pub(crate) fn excuse(&mut self, known: &'static KnownPanic) {
         let printed = self.printed();
         self.excused.add(known, &printed);
     }
 
-    /// What it has printed so far.
+    /// Its output so far.
     pub(crate) fn printed(&self) -> String {
         self.console
             .lock()
@@ -309,16 +309,16 @@ impl Browser {
             .clone()
     }
 
-    /// For a test that fails, which shows what was printed.
+    /// Ends the browser for a failing test, which shows the output.
     pub(crate) fn kill(mut self) -> (ExitStatus, String) {
         self.is_judged = true;
-        // An error means that it has ended by itself in the meantime.
+        // An error means that it has already ended.
         let _ = self.child.kill();
         let status = self.child.wait().expect("the browser is our child");
         (status, self.output(Instant::now() + TIME_BOUND))
     }
 
-    /// Waits for its end, and gives its status and what it printed.
+    /// Waits for its end, and gives its status and its output.
     ///
     /// Panics if it does not end in time, or if one of its threads panicked.
     pub(crate) fn end(mut self) -> (ExitStatus, String) {
@@ -342,7 +342,7 @@ impl Browser {
         (status, output)
     }
 
-    /// What has been printed when no process of the browser can print any more.
+    /// Waits until no process of the browser can print any more, and gives the whole output.
     fn output(&mut self, deadline: Instant) -> String {
         for reader in std::mem::take(&mut self.readers) {
             if join_by(reader, deadline).is_none() {
@@ -355,8 +355,8 @@ impl Browser {
 }
 
 impl Drop for Browser {
-    /// A test that fails leaves no browser behind. One that does not wait for the browser's end hears of panics
-    /// so far.
+    /// Kills the browser, so that a failing test leaves none behind. A test that has not waited for the browser's end
+    /// fails here for panics so far.
     fn drop(&mut self) {
         let printed = self.printed();
         let _ = self.child.kill();
@@ -367,11 +367,11 @@ impl Drop for Browser {
     }
 }
 
-/// Why a test does not wait any longer for the rest of what a browser printed.
+/// The message when a test stops waiting for the rest of a browser's output.
 pub(crate) const OUTPUT_STAYS_OPEN: &str =
-    "the browser has ended, and another process of it has its output open still";
+    "the browser has ended, but another of its processes still has its output open";
 
-/// What a thread gives that reads a browser's output; none if it does not end in time.
+/// The result of a thread that reads a browser's output. None if the thread does not end in time.
 pub(crate) fn join_by<T>(reader: JoinHandle<T>, deadline: Instant) -> Option<T> {
     while !reader.is_finished() {
         if Instant::now() > deadline {
@@ -382,8 +382,8 @@ pub(crate) fn join_by<T>(reader: JoinHandle<T>, deadline: Instant) -> Option<T> 
     Some(reader.join().expect("reading does not panic"))
 }
 
-/// Runs the browser with these arguments and variables, to its end, and gives its status and what it
-/// printed.
+/// Runs the browser to its end with these arguments and variables, and gives its status and its
+/// output.
 pub fn run_browser(arguments: &[&str], environment: &[(&str, &str)]) -> (ExitStatus, String) {
     let _one_at_a_time = one_at_a_time();
     let mut command = Command::new(binary());

@@ -19,10 +19,10 @@ use crate::display::Display;
 use crate::panics::KnownPanic;
 use crate::visit::{Browser, BrowserProcess, binary, one_at_a_time};
 
-/// A browser that has not done by then what it should hangs. Nothing takes nearly as long.
+/// A browser that has not answered by then is stuck. Nothing takes nearly as long.
 const TIME_BOUND: Duration = Duration::from_secs(60);
 
-/// How often a connection is tried while the browser starts.
+/// How often to try to connect while the browser starts.
 const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The key of an element in a command or an answer.
@@ -38,7 +38,7 @@ pub struct Failure {
     pub message: String,
 }
 
-/// A browser that is driven by a session, until it is dropped or shut down.
+/// A browser with a session that drives it, until it is dropped or shut down.
 pub struct Driver {
     /// None when it has been shut down.
     browser: Option<Browser>,
@@ -49,12 +49,12 @@ pub struct Driver {
 }
 
 impl Driver {
-    /// Starts a browser without a page, and a session in it, for which it opens one.
+    /// Starts a browser without a page, and a session. The browser opens a page for the session.
     pub fn start(arguments: &[&str]) -> Self {
         Self::start_with(arguments, &[])
     }
 
-    /// As [`Driver::start`], with variables in the browser's environment.
+    /// Same as [`Driver::start`], with variables in the browser's environment.
     pub fn start_with(arguments: &[&str], environment: &[(&str, &str)]) -> Self {
         let mut command = Command::new(binary());
         command
@@ -64,14 +64,14 @@ impl Driver {
         Self::spawn(command)
     }
 
-    /// As [`Driver::start`], by a program that changes what the browser finds and then becomes it. It is
-    /// given the command line of the browser.
+    /// Same as [`Driver::start`], through a launcher that prepares the system and then executes the browser. The
+    /// launcher gets the command line of the browser.
     pub fn start_by(mut launcher: Command, arguments: &[&str]) -> Self {
         launcher.arg(binary()).arg("--headless").args(arguments);
         Self::spawn(launcher)
     }
 
-    /// As [`Driver::start`], with the pages in a window on `display`.
+    /// Same as [`Driver::start`], with the pages in a window on `display`.
     pub fn start_on(display: &Display, arguments: &[&str]) -> Self {
         let mut command = Command::new(binary());
         command
@@ -125,7 +125,7 @@ impl Driver {
         BrowserProcess::of(&browser.child)
     }
 
-    /// From now on the test does not fail for this panic.
+    /// Excuses this panic from now on.
     pub fn excuse(&mut self, known: &'static KnownPanic) {
         let browser = self.browser.as_mut();
         browser.expect("it has not been shut down").excuse(known);
@@ -140,7 +140,7 @@ impl Driver {
         self.exchange("POST", &self.path(path), body)
     }
 
-    /// A command of the session by its path behind the session's id.
+    /// Sends a command of the session. The path is the part after the session's id.
     pub fn get(&self, path: &str) -> Result<Value, Failure> {
         self.send("GET", &self.path(path), None)
     }
@@ -163,7 +163,7 @@ impl Driver {
             .unwrap_or_else(|failure| panic!("{url}: {failure:?}"));
     }
 
-    /// The value of a function's body; a promise is waited for.
+    /// Runs the body of a function in the page and gives its value. Waits for a promise.
     pub fn execute(&self, body: &str) -> Value {
         self.post("/execute/sync", &json!({ "script": body, "args": [] }))
             .unwrap_or_else(|failure| panic!("{body}: {failure:?}"))
@@ -184,13 +184,13 @@ impl Driver {
             .unwrap_or_else(|failure| panic!("{selector}: {failure:?}"));
     }
 
-    /// Has a source of input, a mouse or a keyboard, do its actions.
+    /// Performs the actions of an input source, such as a mouse or a keyboard.
     pub fn act(&self, source: &Value) {
         self.post("/actions", &json!({ "actions": [source] }))
             .unwrap_or_else(|failure| panic!("{source}: {failure:?}"));
     }
 
-    /// Opens a tab, and gives its handle. The commands go on to the one before.
+    /// Opens a tab and gives its handle. Commands still go to the previous tab.
     pub fn new_tab(&self) -> Value {
         let mut tab = self
             .post("/window/new", &json!({ "type": "tab" }))
@@ -198,7 +198,7 @@ impl Driver {
         tab["handle"].take()
     }
 
-    /// Has the commands go to a tab, by its handle.
+    /// Sends the following commands to the tab with this handle.
     pub fn switch_to(&self, tab: &Value) {
         self.post("/window", &json!({ "handle": tab }))
             .unwrap_or_else(|failure| panic!("{tab}: {failure:?}"));
@@ -206,7 +206,7 @@ impl Driver {
 
     /// Sends a command and gives the value of the answer.
     ///
-    /// Panics if there is no answer in the form of the specification.
+    /// Panics if the answer does not have the form of the specification.
     pub fn send(
         &self,
         method: &str,
@@ -235,7 +235,7 @@ impl Driver {
         })
     }
 
-    /// One request on a connection of its own.
+    /// Sends one request on its own connection.
     fn exchange(&self, method: &str, path: &str, body: &[u8]) -> io::Result<(u16, Vec<u8>)> {
         let mut connection = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))?;
         connection.set_read_timeout(Some(TIME_BOUND))?;
@@ -261,7 +261,7 @@ impl Driver {
         Ok((status, response.split_off(end + 4)))
     }
 
-    /// Shuts the browser down by the command for it, and gives its status and its console.
+    /// Shuts the browser down by a command, and gives its status and its output.
     ///
     /// Panics if it does not end in time, or if one of its threads panicked.
     pub fn shut_down(self) -> (ExitStatus, String) {
@@ -269,13 +269,13 @@ impl Driver {
         self.wait_for_end()
     }
 
-    /// As [`Driver::shut_down`], by a signal that is given by its name.
+    /// Same as [`Driver::shut_down`], by the signal with this name.
     pub fn end_by_signal(self, name: &str) -> (ExitStatus, String) {
         signal(self.process().id(), name);
         self.wait_for_end()
     }
 
-    /// Waits until the browser ends by itself, and gives its status and what it printed.
+    /// Waits until the browser ends by itself, and gives its status and its output.
     pub fn wait_for_end(mut self) -> (ExitStatus, String) {
         let browser = self.browser.take().expect("runs");
         match self.ended.recv_timeout(TIME_BOUND) {

@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Becomes another program, to which the kernel refuses some system calls, as a sandbox would:
+//! Executes another program, for which the kernel refuses some system calls, as a sandbox would:
 //!
 //! ```text
 //! without_system_calls process_vm_readv,setpriority PROGRAM ARGUMENTS…
@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let names = arguments
         .next()
         .ok_or("names of system calls are missing")?;
-    let names = names.into_string().map_err(|_| "a name is no text")?;
+    let names = names.into_string().map_err(|_| "a name is not Unicode")?;
     let program = arguments.next().ok_or("the program is missing")?;
     let numbers = names.split(',').map(number);
     let rules = numbers.map(|number| number.map(|number| (number, Vec::new())));
@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         env::consts::ARCH.try_into()?,
     )?;
     seccompiler::apply_filter(&BpfProgram::try_from(filter)?)?;
-    // It comes back only if it fails.
+    // This returns only if it fails.
     Err(Command::new(program).args(arguments).exec().into())
 }
 
@@ -43,6 +43,6 @@ fn number(name: &str) -> Result<i64, String> {
         "sched_setattr" => Ok(libc::SYS_sched_setattr),
         "setpriority" => Ok(libc::SYS_setpriority),
         "tgkill" => Ok(libc::SYS_tgkill),
-        _ => Err(format!("{name} is no system call that is known here")),
+        _ => Err(format!("{name} is not a known system call")),
     }
 }

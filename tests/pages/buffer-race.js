@@ -4,7 +4,7 @@
 
 "use strict";
 
-// By the end of this the buffer is full, and the event waits for the end of the task.
+// When this returns, the buffer is full, and the event waits for the end of the task.
 function fillAndStop() {
   const profiler = new Profiler({ sampleInterval: 1, maxBufferSize: 3 });
   let events = 0;

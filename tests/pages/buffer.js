@@ -24,14 +24,14 @@ runTest(async () => {
       });
     });
   }
-  // The attribute's handler, too, on the way in of the event.
+  // The attribute's handler should be called too.
   full.onsamplebufferfull = function (event) {
     events.attribute.push({ isThis: this === full, type: event.type });
   };
   const handler = typeof full.onsamplebufferfull;
   await Promise.all([full, profiled, empty].map(profiler => event(profiler, "samplebufferfull")));
   work(50);
-  // Tasks in which another event would have come.
+  // Another event would come in one of these tasks.
   for (let i = 0; i < 20; i++) {
     await task();
   }

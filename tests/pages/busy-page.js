@@ -4,11 +4,11 @@
 
 "use strict";
 
-// How many rounds there are, and then the page closes if it is told to.
+// The number of rounds. After them the page closes if its address says so.
 const parameters = new URLSearchParams(location.search);
 const lastRound = Number(parameters.get("rounds") ?? Infinity);
 
-// How many rounds the page's worker has done.
+// The number of rounds that the page's worker has done.
 var workerRounds = 0;
 
 if (parameters.has("worker")) {
@@ -16,14 +16,14 @@ if (parameters.has("worker")) {
   worker.onmessage = ({ data }) => { workerRounds = data; };
 }
 
-// Of other origins, if their addresses are.
+// The frames may have other origins.
 for (const address of parameters.getAll("frame")) {
   const frame = document.createElement("iframe");
   frame.src = address;
   document.documentElement.append(frame);
 }
 
-// How many rounds the frames have done, by their origins.
+// The number of rounds that the frames have done, by origin.
 var frameRounds = {};
 addEventListener("message", ({ data, origin }) => { frameRounds[origin] = data; });
 

@@ -4,11 +4,11 @@
 
 "use strict";
 
-// The same in kind, 70 to 30 in number. Each operation needs the result of the one before, so that a
-// round takes as long in the one as in the other, and none can be left out.
+// The two functions do the same operation, 70 and 30 times. Each operation needs the result of the one
+// before, so that it takes the same time in both functions, and the engine can leave none out.
 //
-// Not more rounds: a function that loops for longer is compiled by itself before the loop that calls
-// it is, which then calls it instead of inlining it.
+// With more rounds, the engine would compile a function on its own before the loop that calls it. The
+// loop would then call the function instead of inlining it.
 function seventy(x) {
   for (let i = 0; i < 140; i++) {
     x ^= x << 13;

@@ -4,8 +4,8 @@
 
 "use strict";
 
-// Parsing, sorting, building a list, laying it out, marking words, making garbage, waiting: over and over. What the
-// pictures of about:profiling show.
+// Parses, sorts, builds a list, lays it out, marks words, makes garbage and waits, over and over. The pictures of
+// about:profiling show this page.
 const ITEMS = 3000;
 const SHOWN = 200;
 

@@ -4,7 +4,7 @@
 
 "use strict";
 
-// What the clients that collect profiles in production do, and nothing that is known of one browser.
+// Does what clients that collect profiles in production do, without knowledge of a particular browser.
 
 const INTERVAL = 10;
 const SECTIONS = 3;
@@ -19,7 +19,7 @@ function start(maxBufferSize) {
   try {
     return new Profiler({ sampleInterval: INTERVAL, maxBufferSize });
   } catch (error) {
-    // A page that is not allowed to is told so by an Error, and goes on without.
+    // A page that may not profile gets an Error, and goes on without profiling.
     if (error instanceof Error && error.message.includes("disabled by Document Policy")) {
       unsupportedFor = "policy";
       return undefined;
@@ -28,9 +28,9 @@ function start(maxBufferSize) {
   }
 }
 
-// One section after the other without a gap: the next profiler is there before the full one stops.
+// Collects sections without gaps: the next profiler starts before the full one stops.
 function collect(sections, done) {
-  // The first sample is taken within the constructor.
+  // The first sample is taken in the constructor.
   const started = performance.now();
   const profiler = start(20);
   if (!profiler) {
@@ -45,7 +45,7 @@ function collect(sections, done) {
       collect(sections, done);
     }
     const trace = await profiler.stop();
-    // Traces are copied with more members, and sent as text or to a worker.
+    // Clients copy traces with more members, and send them as text or to a worker.
     Object.assign(section, trace, { interval: profiler.sampleInterval, ended: performance.now() });
     if (isLast) {
       done(sections);
@@ -76,7 +76,7 @@ runTest(async () => {
   }
   const sections = await collected;
 
-  // One more, which is stopped by hand, and again.
+  // One more profiler, which the page stops twice.
   const whole = start(Number.MAX_SAFE_INTEGER);
   let manual;
   if (whole) {

@@ -9,7 +9,7 @@ runTest(async () => {
   new Profiler(options);
   const profiler = await performance.profile(options);
   work(50);
-  // One whose trace is on its way.
+  // The trace of this one is still to come.
   new Profiler(options).stop();
   return profiler.stopped;
 });

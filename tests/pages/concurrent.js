@@ -27,11 +27,11 @@ runTest(async () => {
   }
   running.push(await performance.profile(OPTIONS));
   const whenAllRun = await refusals();
-  // One that is stopped makes room for one.
+  // A stopped profiler makes room for another one.
   await running.pop().stop();
   running.push(new Profiler(OPTIONS));
   const whenAllRunAgain = await refusals();
-  // So does one that is full.
+  // So does a full one.
   await running.pop().stop();
   const full = new Profiler({ sampleInterval: 1, maxBufferSize: 1 });
   await event(full, "samplebufferfull");

@@ -4,21 +4,21 @@
 
 "use strict";
 
-// All of them are two samples after the conversion to unsigned long, or none or one.
+// Values that are converted to the unsigned long 2, 0 or 1.
 const BUFFER_SIZES = {
   two: [2, 2.9, "2", " 0x2 ", [2], { valueOf() { return 2; } }, 2 ** 32 + 2, 2 - 2 ** 32, -(2 ** 33) + 1.5],
   one: [1, true, "1e0"],
   none: [0, -0, 0.9, -0.9, "", null, false, NaN, Infinity, -Infinity, "two", {}, 2 ** 32, 2 ** 53],
 };
 
-// How many samples a session has whose buffer was full.
+// The number of samples of a session with a full buffer.
 async function sampleCount(maxBufferSize) {
   const profiler = new Profiler({ sampleInterval: 1, maxBufferSize });
   await event(profiler, "samplebufferfull");
   return (await profiler.stop()).samples.length;
 }
 
-// What happens to the options while they are converted, in its order.
+// Logs the accesses to the options while they are converted, in order.
 function recording(members) {
   const log = [];
   const options = new Proxy({}, {
@@ -51,7 +51,7 @@ async function logOf(members) {
   outcomes.constructor = log;
   const other = recording(members);
   const promise = performance.profile(other.options);
-  // Before the promise is settled.
+  // The log before the promise is settled.
   const converted = other.log.slice();
   try {
     const profiler = await promise;

@@ -4,7 +4,7 @@
 
 "use strict";
 
-// A page that is driven from outside and posts nothing.
+// A page that a test drives from outside. It posts nothing.
 
 var clicks = 0;
 var answer;

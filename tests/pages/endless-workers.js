@@ -4,7 +4,7 @@
 
 "use strict";
 
-// Resolves when so many workers are busy for good. What is profiled is the workers.
+// Resolves when `count` workers are busy for ever. The workers profile themselves.
 function startWorkers(count, isProfiled = true) {
   return Promise.all(Array.from({ length: count }, () => new Promise((resolve, reject) => {
     const worker = new Worker(`endless-worker.js?${isProfiled ? "profiled" : ""}`);
@@ -13,7 +13,7 @@ function startWorkers(count, isProfiled = true) {
   }))).then(answers => answers.length);
 }
 
-// Without anybody who could call that.
+// Nobody calls the function if the address has a number.
 if (location.search) {
   startWorkers(Number(location.search.slice(1))).then(count => console.log(`${count} workers are busy`));
 }

@@ -61,7 +61,7 @@ function recover(round) {
   return spin(round);
 }
 
-// Runs beside the throwing functions and calls none of them.
+// Runs between calls of the throwing functions, and does not call them.
 function bystander(round) {
   let x = round;
   for (let i = 0; i < 1500; i++) {

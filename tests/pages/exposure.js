@@ -4,7 +4,7 @@
 
 "use strict";
 
-// Called in a worker, too.
+// Also called in a worker.
 function exposed() {
   const descriptor = (prototype, name) => {
     const { get, set, value, enumerable } = Object.getOwnPropertyDescriptor(prototype, name);

@@ -43,7 +43,7 @@ runTest(async () => {
   const profiler = new Profiler({ sampleInterval: 1, maxBufferSize: 10 });
   await task();
   await profiler.stop();
-  // In the same task as the entry of the session, so that one list has them all.
+  // In the same task as the entry of the session, so that one list has all entries.
   performance.mark("b");
   performance.mark("a");
   performance.measure("a", "b", "a");

@@ -4,7 +4,7 @@
 
 "use strict";
 
-// At each turn of the event loop so many tasks are waiting.
+// The number of tasks that are waiting at each turn of the event loop.
 const TASKS = 50;
 
 for (let i = 0; i < TASKS; i++) {

@@ -15,7 +15,7 @@ function inner() {
 
 const outer = () => inner() + work(50);
 
-// The order of members in each of an array's objects, each once.
+// The different orders of members in the objects of an array.
 function orders(objects) {
   return [...new Set(objects.map(object => Object.keys(object).join()))].sort();
 }
@@ -56,7 +56,7 @@ runTest(async () => {
       .some(({ trace: entryTrace }) => entryTrace === bytes),
     head: [...new Uint8Array(bytes).slice(0, 3)],
     text,
-    // The text of the default object, for the same members.
+    // Whether the text is the JSON of the default object with the same members.
     isStringified: JSON.stringify(parsed) === text,
     trace,
     isOtherPlain: Array.isArray(other.samples),

@@ -4,13 +4,13 @@
 
 "use strict";
 
-// When this thread stood still: reads the clock all the time, and notes where it jumped.
+// Finds out when this thread paused: reads the clock all the time, and records where it jumped.
 
 const TURN = 20; // ms
 const LEAST_GAP = 0.2; // ms
 const MOST = 100_000;
 
-// The time where a gap began, since the epoch, and how long it was, in milliseconds.
+// For each gap, its beginning since the epoch and its length, in milliseconds.
 var gaps = [];
 var turns = 0;
 

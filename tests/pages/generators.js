@@ -49,7 +49,7 @@ function consumeByHand() {
   return sum;
 }
 
-// Resumed by one function after the other: each is the caller while it is.
+// Different functions resume the generator in turn. Each is its caller until the next yield.
 function resumeFirst(generator) {
   return generator.next().value;
 }

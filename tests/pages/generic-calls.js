@@ -16,14 +16,14 @@ function third(a, b, c) {
   return c;
 }
 
-// So many different ones that optimised code calls them by one stub.
+// There are so many different functions that optimised code calls them through one stub.
 const callees = [Math.max, first, Math.min, second, Math.hypot, third, Array.of, Date.UTC];
 
 function callEach(rounds) {
   let count = 0;
   for (let i = 0; i < rounds; i++) {
     for (const callee of callees) {
-      // Their number is where the stub's frame has no callee.
+      // The stub's frame has the number of arguments in the place of a callee.
       count += Number(callee(1, 2, 3, 4, 5, 6, 7, 8) !== null);
     }
   }

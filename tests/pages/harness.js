@@ -4,9 +4,9 @@
 
 "use strict";
 
-// The page's side of the browser tests: runs a page's test, posts what it gives, and closes the page.
+// The page's side of the browser tests: runs a page's test, posts the result, and closes the page.
 
-// The server that the results go to. A page that comes from elsewhere is told in its address.
+// The server for the results. A page from elsewhere has it in its address.
 const server =
   new URLSearchParams(location.search).get("server") ?? new URL(document.currentScript.src).origin;
 
@@ -18,17 +18,17 @@ async function report(result) {
     return;
   }
   reported = true;
-  // So that any origin may post, also that of a file.
+  // Any origin may post in this mode, even that of a file.
   await fetch(`${server}/result`, { method: "POST", mode: "no-cors", body: JSON.stringify(result) });
   window.close();
 }
 
-// What one sees of it who was not there.
+// An error as text that is useful outside the page.
 function description(error) {
   return error instanceof Error ? `${error}\n${error.stack}` : String(error);
 }
 
-// Called from no function, so that no frame of this file is below the test's.
+// No function calls the test, so that no frame of this file is below the test's frames.
 function runTest(test) {
   Promise.resolve().then(test).then(
     value => report({ value }),
@@ -43,7 +43,7 @@ addEventListener("unhandledrejection", event => {
   report({ error: `unhandled rejection: ${description(event.reason)}` });
 });
 
-// Waits until the test at the other end has looked at the browser, and gives its answer.
+// Waits until the test has examined the browser, and gives the test's answer.
 async function checkpoint(name) {
   const response = await fetch(`${server}/checkpoint/${name}`);
   return response.json();
@@ -53,7 +53,7 @@ function event(target, type) {
   return new Promise(resolve => target.addEventListener(type, resolve, { once: true }));
 }
 
-// A task later.
+// Waits for the next task.
 function task() {
   const { port1, port2 } = new MessageChannel();
   const promise = new Promise(resolve => { port1.onmessage = resolve; });
@@ -71,7 +71,7 @@ function work(milliseconds) {
       x = (Math.imul(x, 31) + i) | 0;
     }
     const now = performance.now();
-    // No longer than these loops take: the rest the thread did not run, and could not be sampled.
+    // At most the time that the loops take. For the rest, the thread did not run and could not be sampled.
     worked += Math.min(now - last, 1);
     last = now;
   }

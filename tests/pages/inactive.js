@@ -13,12 +13,12 @@ function workAfter() {
 }
 
 runTest(async () => {
-  // The first one is that of the load. Once it is over, a navigation adds to the history.
+  // The first event is that of the load. After the load, a navigation adds to the history.
   await event(window, "pageshow");
   await task();
   const profiler = new Profiler({ sampleInterval: 1, maxBufferSize: 100_000 });
   workBefore();
-  // Listened for from here on: when this page is left, `window` is that of the next.
+  // The listeners are added now, because `window` is that of the next page once this one is left.
   const hidden = event(window, "pagehide").then(() => performance.now());
   const shown = event(window, "pageshow").then(() => performance.now());
   location.href = "inactive-second.html";

@@ -13,7 +13,7 @@ function run(milliseconds) {
   return x;
 }
 
-// Whether the code is compiled, and inlined into the loop, before the first profiler is there.
+// Whether the code is compiled and inlined into the loop before the first profiler starts.
 const compiledBefore = new URLSearchParams(location.search).has("compiled-before");
 
 async function profiledRun() {
@@ -33,7 +33,7 @@ async function profiledRun() {
 runTest(async () => {
   const runs = [];
   let samples = 0;
-  // So many samples that their shares are sure. A busy machine needs more than one run for them.
+  // Enough samples for accurate shares. A busy machine needs more than one run for that.
   while (samples < 4000 && runs.length < 8) {
     const run = await profiledRun();
     runs.push(run);

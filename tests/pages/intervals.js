@@ -13,7 +13,7 @@ runTest(async () => {
     const constructed = new Profiler(options);
     const profiled = await performance.profile(options);
     intervals.push([constructed.sampleInterval, profiled.sampleInterval]);
-    // It cannot be set.
+    // The attribute cannot be set.
     Reflect.set(constructed, "sampleInterval", 7);
     await constructed.stop();
     await profiled.stop();

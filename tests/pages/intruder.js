@@ -4,11 +4,11 @@
 
 "use strict";
 
-// Ways to ask for a URL. Each gives what a page can get of it, or fails.
+// Ways to request a URL. Each gives what the page gets, or fails.
 const ways = {
   "fetch": url => fetch(url).then(response => response.text()),
   "fetch by POST": url => fetch(url, { method: "POST", body: "x" }).then(response => response.text()),
-  // A page may not read it; but what can be asked for may do something.
+  // A page cannot read the answer, but the request alone could have an effect.
   "fetch without CORS": url => fetch(url, { mode: "no-cors" }).then(response => response.type),
   "fetch of the same origin": url => fetch(url, { mode: "same-origin" }).then(response => response.text()),
   "XMLHttpRequest": url => new Promise((resolve, reject) => {
@@ -57,7 +57,7 @@ function inWorker(expression) {
   });
 }
 
-// What each way got of the URL; null if it failed.
+// What each way got for the URL. Null if it failed.
 async function all(url) {
   const results = {};
   for (const [name, way] of Object.entries(ways)) {
@@ -70,7 +70,7 @@ async function all(url) {
   return results;
 }
 
-// Ways to lead the window that shows the page to a URL.
+// Ways to navigate the page's window to a URL.
 const leading = {
   "location": url => { location.href = url; },
   "location.replace": url => { location.replace(url); },

@@ -4,7 +4,7 @@
 
 "use strict";
 
-// A page that is busy as long as it is there, and driven from outside.
+// A page that is always busy, and that a test drives from outside.
 
 var turns = 0;
 var profilers = [];
@@ -17,7 +17,7 @@ function turn() {
 
 turn();
 
-// So many turns later.
+// Waits for `count` turns.
 async function turned(count) {
   const last = turns + count;
   while (turns < last) {
@@ -26,7 +26,7 @@ async function turned(count) {
   return turns;
 }
 
-// Gives the number of the profiler.
+// Starts a profiler and gives its number.
 function start(sampleInterval = 1) {
   const profiler = new Profiler({ sampleInterval, maxBufferSize: 1e6 });
   profiler.events = [];
@@ -41,7 +41,7 @@ function start(sampleInterval = 1) {
   return profilers.push(profiler) - 1;
 }
 
-// What an attempt to start one comes to.
+// The outcome of an attempt to start a profiler.
 function tryToStart() {
   try {
     return { started: start() };
@@ -58,17 +58,17 @@ function refusal(error) {
   return { isException: error instanceof DOMException, name: error.name, message: error.message };
 }
 
-// The events of a profiler, once there are any.
+// Waits for events of a profiler and gives them.
 async function events(number) {
   while (!profilers[number].events.length) {
     await turned(1);
   }
-  // What would come twice would have come.
+  // A second event would come by then.
   await turned(20);
   return profilers[number].events;
 }
 
-// Calls one of these functions in a worker that is kept busy as well.
+// Calls one of these functions in a worker that is always busy too.
 function inWorker(name, ...values) {
   worker ??= new Worker("kept-busy-worker.js");
   return new Promise((resolve, reject) => {

@@ -11,7 +11,7 @@ function secondPageWork() {
 runTest(async () => {
   const profiler = new Profiler({ sampleInterval: 1, maxBufferSize: 10_000 });
   secondPageWork();
-  // Events of the first page would come in the meantime.
+  // Events of the first page would come during this time.
   for (let i = 0; i < 50; i++) {
     await task();
   }

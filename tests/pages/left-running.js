@@ -10,14 +10,14 @@ function firstPageWork() {
 
 runTest(async () => {
   if (location.search === "?loaded") {
-    // A navigation from now on adds to the history, and this page stays in it.
+    // From now on a navigation adds to the history, and this page stays in it.
     await event(window, "pageshow");
     await task();
   }
   const options = { sampleInterval: 1, maxBufferSize: 100_000 };
   const left = new Profiler(options);
   await performance.profile(options);
-  // One whose event and one whose trace are on their way when the page goes.
+  // The event of one profiler and the trace of another are still to come when the page is left.
   const full = new Profiler({ sampleInterval: 1, maxBufferSize: 3 });
   full.onsamplebufferfull = () => left.stop();
   new Profiler({ sampleInterval: 1, maxBufferSize: 3, format: "json-gzip" });

@@ -4,7 +4,7 @@
 
 "use strict";
 
-// Told to, a frame of another origin does for itself what the page does.
+// A frame of another origin does the same work as the page for itself, when a message says so.
 onmessage = async ({ ports: [port] }) => {
   repeat(() => forceStyle(document));
   repeat(() => forceLayout(document));

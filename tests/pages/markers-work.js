@@ -4,11 +4,11 @@
 
 "use strict";
 
-// Work of each kind for a document, or for a worker, that takes some hundred milliseconds.
+// Work of each kind for a document or a worker. It takes some hundred milliseconds.
 
 const TIME = 400;
 
-// Adds elements to a document, all of which change with classes of its body.
+// Adds elements to a document. All of them change with the classes of its body.
 function fill(target) {
   const style = target.createElement("style");
   style.textContent = `

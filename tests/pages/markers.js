@@ -19,7 +19,7 @@ function answerOf(frame) {
   return answer;
 }
 
-// Of each kind of work a trace.
+// The kinds of work. Each gives a trace.
 const KINDS = {
   style: () => profile(() => repeat(() => forceStyle(document))),
   layout: () => profile(() => repeat(() => forceLayout(document))),
@@ -28,8 +28,8 @@ const KINDS = {
   garbage: () => profile(() => repeat(makeGarbage)),
   idle: () => profile(() => new Promise(resolve => { setTimeout(resolve, TIME); })),
 
-  // Reading a message makes objects without running script. So many messages that garbage is collected
-  // meanwhile for some time, however slow the machine is.
+  // Reading a message creates objects without running script. There are enough messages that garbage is
+  // collected for some time meanwhile, even on a slow machine.
   messages: () => profile(async () => {
     const { port1, port2 } = new MessageChannel();
     for (let i = 0; i < 60; i++) {
@@ -39,7 +39,7 @@ const KINDS = {
     }
   }),
 
-  // For a document that this page may look into.
+  // Work for a document that this page may access.
   async frame() {
     const { contentDocument } = await frameAt("markers-frame.html");
     return profile(async () => {
@@ -49,7 +49,7 @@ const KINDS = {
     });
   },
 
-  // By a document of another origin, on the same event loop.
+  // Work of a document of another origin, on the same event loop.
   async other() {
     const url = new URLSearchParams(location.search).get("other");
     const frame = await frameAt(url);
@@ -70,7 +70,7 @@ const KINDS = {
 runTest(async () => {
   await event(window, "load");
   fill(document);
-  // So that the first rendering of it all is over.
+  // Waits until the first rendering is over.
   await render(document);
   const traces = {};
   for (const kind of new URLSearchParams(location.search).get("kinds").split(",")) {

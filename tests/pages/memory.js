@@ -4,7 +4,7 @@
 
 "use strict";
 
-// Without the harness: Servo fails to measure one of the objects that it makes.
+// This page does not use the harness, because Servo fails to measure one of the harness' objects.
 
 // The sizes that about:memory would show for the profiler, in bytes.
 async function profilerMemory(isOurs = name => name === "js-profiler") {
@@ -30,7 +30,7 @@ async function measure() {
   const { samples } = await profiler.stop();
   const between = samples.filter(({ timestamp }) => earlyTime < timestamp && timestamp < lateTime).length;
   const after = await profilerMemory();
-  // Whose trace nobody has looked at.
+  // Nobody has accessed the trace of this profiler.
   const full = new Profiler({ sampleInterval: 1, maxBufferSize: 500 });
   await new Promise(resolve => { full.onsamplebufferfull = resolve; });
   while (performance.getEntriesByType("profile").length < 2) {

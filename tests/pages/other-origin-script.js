@@ -4,7 +4,7 @@
 
 "use strict";
 
-// Served from another origin than the page's.
+// Served from a different origin than the page.
 
 function otherOriginWork() {
   return work(1);
@@ -16,7 +16,7 @@ function otherOriginCall(callback) {
   otherOriginSpin();
 }
 
-// Works without the help of the page's functions.
+// Works without calling functions of the page.
 function otherOriginSpin() {
   let x = 1;
   for (let i = 0; i < 1_000_000; i++) {

@@ -20,7 +20,7 @@ runTest(async () => {
   document.documentElement.append(frame);
   await event(frame, "load");
   frameWindow = frame.contentWindow;
-  // Of the frame's realm and of the page's: a name in both does not make one of the other.
+  // Both realms have a function with this name, and the two must not be confused.
   frameWindow.eval("function work(milliseconds) { return spinInFrame(); }");
   const profiler = new Profiler({ sampleInterval: 1, maxBufferSize: 100_000 });
   for (let i = 0; i < 200; i++) {

@@ -4,9 +4,9 @@
 
 "use strict";
 
-// Run in a frame, a page or a worker: tells whoever made it whether it may profile, under the name
-// that it was given. Named "nested …", a worker makes another one of the same script and passes on
-// what that says.
+// Runs in a frame, a page or a worker. It tells its creator whether it may profile, under its given
+// name. A worker whose name is "nested …" creates another worker with the same script and forwards
+// that worker's answer.
 (async () => {
   const tell = message => {
     if (typeof window === "undefined") {
@@ -19,7 +19,7 @@
   const nested = /^nested (\S+) (.*)$/s.exec(name);
   if (nested) {
     const [, url, innerName] = nested;
-    // A Worker that nothing refers to may be collected before it has said anything.
+    // A Worker that nothing refers to may be collected before it has answered.
     self.worker = new Worker(url, { name: innerName });
     self.worker.onmessage = ({ data }) => tell({ name, outcome: data.outcome });
     return;

@@ -4,11 +4,11 @@
 
 "use strict";
 
-// Makes the environments that cases.json lists, and reports what each says of itself, by its name.
+// Creates the environments that cases.json lists, and reports the answer of each by its name.
 
 const AT_ONCE = 8;
 
-// Documents and workers without a URL of their own have no base for another.
+// Documents and workers without their own URL cannot resolve relative URLs.
 function absolute(url) {
   return new URL(url, location.href).href;
 }
@@ -33,7 +33,7 @@ function nestedName(url, name) {
   return `nested ${url} ${name}`;
 }
 
-// What the document whose window has the name says of itself.
+// The answer of the document whose window has this name.
 function said(name) {
   return new Promise(resolve => {
     addEventListener("message", function listener({ data }) {
@@ -86,7 +86,7 @@ const kinds = {
     inside.src = absolute("policy-inside.js");
     contentDocument.documentElement.append(inside);
   }),
-  // Navigated by its document, and not by the element.
+  // The frame's document navigates it, and not the element.
   "frame navigated from inside": ({ name, url, attributes }) =>
     frame(name, attributes, ({ contentWindow }) => { contentWindow.location = absolute(url); }),
   worker: ({ name, url }) => worker(absolute(url), name),
@@ -98,7 +98,7 @@ const kinds = {
     worker(workerBlobURL(), nestedName(workerBlobURL(), name)),
 };
 
-// An environment that says nothing keeps the others from being heard.
+// A time limit, because one environment without an answer would block all results.
 function silence() {
   return new Promise(resolve => setTimeout(resolve, 20_000, "silent"));
 }

@@ -60,7 +60,7 @@ function everything() {
   ünïcödé();
   outerFunction();
   onTwoLines();
-  // The one function that nothing names.
+  // The only function without a name.
   callEach((/* anonymous */) => work(8));
 }
 

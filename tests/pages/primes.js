@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-// Random numbers that are prime.
+// Generates random prime numbers.
 
 const MAX_PRIME = 1_000_000_000;
 

@@ -9,7 +9,7 @@ runTest(async () => {
   work(20);
   await checkpoint("profiling");
   await profiler.stop();
-  // The page beside this one reports.
+  // The other page reports the result.
   window.close();
   await new Promise(() => {});
 });

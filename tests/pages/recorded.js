@@ -4,7 +4,7 @@
 
 "use strict";
 
-// A page with a script and a frame of another origin, and a worker; all of them work and wait in turn.
+// A page with a script and a frame of another origin, and a worker. All of them alternate between work and waiting.
 
 const parameters = new URLSearchParams(location.search);
 const other = parameters.get("other");

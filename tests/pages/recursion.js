@@ -11,7 +11,7 @@ function deepest() {
 }
 
 function descend(depth) {
-  // The call is not the last thing, so that every call has its frame.
+  // This is not a tail call, so every call has its own frame.
   return depth === 0 ? deepest() : descend(depth - 1) + 1;
 }
 

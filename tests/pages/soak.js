@@ -126,7 +126,7 @@ function overflow() {
   check(["InternalError", "RangeError"].includes(name), `stack overflow: ${name}`);
 }
 
-// The engine knows `a - b` and sorts without calling it.
+// The engine recognises `a - b` and sorts without calling the function.
 function compareNumbers(a, b) {
   return a < b ? -1 : a > b ? 1 : 0;
 }
@@ -179,7 +179,7 @@ runTest(async () => {
   const before = await checkpoint("start");
   const first = await slices(start + MILLISECONDS / 2);
   const middle = await checkpoint("middle");
-  // Others come and go meanwhile.
+  // Other profilers start and stop meanwhile.
   const other = new Profiler({ sampleInterval: 3, maxBufferSize: 100 });
   const second = await slices(start + MILLISECONDS);
   const otherTrace = await other.stop();

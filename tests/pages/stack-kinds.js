@@ -4,21 +4,21 @@
 
 "use strict";
 
-// Each function of `driven` and `selfDriven` is a kind of function or of call. What must be on the
-// stack while it runs is in the table of tests/browser/tests/stack_kinds.rs.
+// Each function of `driven` and `selfDriven` is a kind of function or call. The stacks that it must
+// have are in the table of tests/browser/tests/stack_kinds.rs.
 
 const OPTIONS = { sampleInterval: 1, maxBufferSize: 10_000 };
 
-// How long a kind runs for, first while it is being compiled, and then to be counted.
+// How long a kind runs, first while it is being compiled, and then while its samples count.
 const COLD_MILLISECONDS = 30;
 const HOT_MILLISECONDS = 60;
 const SELF_DRIVEN_MILLISECONDS = 180;
 const LEAST_STACKS = 70;
 
-// Of each kind, its rounds: when it was hot and when it ended, and the trace.
+// The rounds of each kind: when it became hot, when it ended, and the trace.
 const results = {};
 
-// Not by its getter on the global object, which would be on the stacks, too.
+// The getter on the global object would be on the stacks too, so it is called only once.
 const clock = performance;
 
 let end = 0;
@@ -27,7 +27,7 @@ function isOver() {
   return clock.now() >= end;
 }
 
-// Starts a profiler for the time of a kind that looks at the clock itself.
+// Starts a profiler for a kind that reads the clock itself.
 function start() {
   end = clock.now() + SELF_DRIVEN_MILLISECONDS;
   return new Profiler(OPTIONS);
@@ -35,8 +35,8 @@ function start() {
 
 let ratio = 0.7;
 
-// The leaf of most stacks. It takes long enough to be seen, and has no loop and not much bytecode,
-// so that it is inlined. Each division waits for the one before, the first for the last call's.
+// The leaf of most stacks. It takes long enough to be sampled. It has no loop and little bytecode, so
+// that it is inlined. Each division waits for the one before, the first one for that of the last call.
 function busy() {
   ratio = 3 / (3 / (3 / (3 / (3 / (3 / (3 / (3 / (3 / (3 / (3 / (3 / (3 / (3 / (3 / (3 / (3 / (
     3 / (3 / (3 / (3 / (3 / (3 / (3 / (3 / (3 / (3 / (3 / (3 / (3 / (3 / (3 / (
@@ -46,7 +46,7 @@ function busy() {
 
 let turn = 0;
 
-// Not as long each time, so that it gets into no step with the samples.
+// The time varies, so that calls do not get into step with the samples.
 function busyInTurn() {
   turn = (turn * 31 + 7) % 401;
   for (let i = 0; i < 100 + turn; i++) {
@@ -118,7 +118,7 @@ const functionProxy = new Proxy(function () {}, {
 
 // Callbacks
 
-// The engine knows `a - b` and sorts without calling it.
+// The engine recognises `a - b` and sorts without calling the function.
 function compare(a, b) {
   return busy() > 0 && a < b ? -1 : 1;
 }
@@ -153,7 +153,7 @@ eventTarget.addEventListener("listened", function listener() {
   return busyInTurn();
 });
 
-// Small functions that are inlined into each other: more than the compiler inlines into one.
+// Small functions that are inlined into each other, and more of them than the compiler inlines into one.
 
 function level1() { return level2() + 1; }
 function level2() { return level3() + 1; }
@@ -168,7 +168,7 @@ function level10() { return level11() + 1; }
 function level11() { return level12() + 1; }
 function level12() { return busy() + busy() + busy() + busy(); }
 
-// Recursion through another function is inlined, too.
+// Recursion through another function is inlined too.
 function even(depth) {
   return depth === 0 ? busy() + busy() + busy() + busy() : odd(depth - 1) + 1;
 }
@@ -179,7 +179,7 @@ function odd(depth) {
 
 // WebAssembly
 
-// The module with a name section: the names of its functions, from the first that is not imported.
+// The module with a name section that has these names, starting with the first function that is not imported.
 function withNames(...names) {
   const counted = bytes => [bytes.length, ...bytes];
   const text = string => counted(new TextEncoder().encode(string));
@@ -205,12 +205,12 @@ const streamedURL = URL.createObjectURL(
   new Blob([withNames("streamedCallBack", "streamedSpin")], { type: "application/wasm" }));
 let streamed;
 
-// What built-ins work on
+// Values for built-ins
 
 const NUMBERS = Array.from({ length: 100 }, (_, i) => Math.imul(i, 2654435761) | 0);
 const RECORDS = NUMBERS.map(number => ({ number, text: `number ${number}` }));
 const RECORDS_TEXT = JSON.stringify(RECORDS);
-// Of so many parts that time is spent in the allocator, and in the system, too.
+// It has so many parts that the allocator and the system take time too.
 const QUERY = "a=1&b=2&c=3&d=4&e=5&f=6&g=7&h=8&".repeat(8);
 const LIST_TEXTS = NUMBERS.map(number => JSON.stringify([number, [number, `${number}`]]));
 const ARRAY_LIKE = { length: 50, 0: 1 };
@@ -223,7 +223,7 @@ let item;
 let sine = 0.5;
 let stamp;
 
-// Functions that the test calls again and again. A call takes microseconds, so that it is compiled.
+// Functions that the test calls again and again. A call takes microseconds, so the function gets compiled.
 const driven = {
   getter() { return withAccessors.property; },
   setter() { withAccessors.property = 1; },
@@ -236,7 +236,7 @@ const driven = {
   boundFunction() { return bound(); },
   functionOfText() { return made(); },
   directEval() { return eval("for (let i = 0; i < 100; i++) { busy(); }"); },
-  // Compiled anew each time: of a short loop most samples would be in that, and in the interpreter.
+  // The code is compiled each time. With a short loop, most samples would be in compilation and the interpreter.
   indirectEval() { return (0, eval)("for (let i = 0; i < 1000; i++) { busy(); }"); },
   generator() { return resumed.next().value; },
   generatorInForOf() {
@@ -320,7 +320,7 @@ const driven = {
   setTextContent() { item.textContent = "some other text"; },
 };
 
-// What runs in more than one task: each calls isOver() to know when to end.
+// Kinds that run in more than one task. Each calls isOver() to know when to end.
 
 async function awaiting() {
   beforeAwait();
@@ -344,7 +344,7 @@ function microtask() {
   return busyInTurn();
 }
 
-// Ends when `again` has been called by as many messages as there is time for.
+// Messages call `again` until the time is over.
 function perMessage(again) {
   return new Promise(resolve => {
     const { port1, port2 } = new MessageChannel();
@@ -410,9 +410,9 @@ const selfDriven = {
   },
 };
 
-// Functions that run when profiling starts, and go on.
+// Functions that are running when profiling starts, and then continue.
 
-// At its first call no more than its loop is compiled.
+// In its first call only its loop is compiled.
 function coldStarter() {
   const profiler = start();
   while (!isOver()) {
@@ -421,8 +421,8 @@ function coldStarter() {
   return profiler;
 }
 
-// Compiled before. A function is not inlined into itself, and the one that it calls is another each
-// time, so that there is a frame for each call.
+// Compiled before profiling starts. A function is not inlined into itself, and its callee is different
+// each time. So there is a frame for each call.
 function hotStarter(depth, callee) {
   const value = depth === 0 ? callee() : hotStarter(depth - 1, callee);
   return value;
@@ -430,7 +430,7 @@ function hotStarter(depth, callee) {
 
 const NOTHINGS = [() => 0, () => 1, () => 2, () => 3, () => 4, () => 5, () => 6, () => 7];
 
-// A busy machine misses samples, so that a kind may need more than one round.
+// A busy machine misses samples, so a kind may need more than one round.
 function isNeeded(name) {
   const rounds = results[name] ??= [];
   const stacks = rounds.flatMap(({ hot, trace }) =>
@@ -438,12 +438,12 @@ function isNeeded(name) {
   return stacks.length < LEAST_STACKS && rounds.length < 50;
 }
 
-// Calls the function of a kind, for some milliseconds, and says when it ended.
+// Calls the function of a kind for some milliseconds, and returns when it ended.
 function drive(run, milliseconds) {
   const until = clock.now() + milliseconds;
   let now;
   do {
-    // So many that reading the clock takes no share of the samples that could be mistaken for one.
+    // Enough calls that reading the clock takes only a negligible share of the samples.
     for (let i = 0; i < 200; i++) {
       run();
     }

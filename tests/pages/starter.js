@@ -8,7 +8,7 @@ function inner() {
   return work(60);
 }
 
-// On the stack when the profiler starts, and for as long as it works.
+// On the stack when the profiler starts, and while it works.
 function starter(start) {
   const profiler = start();
   inner();
@@ -21,7 +21,7 @@ function aboveStarter(start) {
   return profiler;
 }
 
-// Compiled by the time that it starts a profiler.
+// Already compiled when it starts a profiler.
 function hotInner(x) {
   return Math.imul(x, 31) | 0;
 }

@@ -6,7 +6,7 @@
 
 const SESSIONS = 12;
 
-// What a new observer is told in its first two callbacks.
+// What a new observer receives in its first two callbacks.
 async function told(options, name) {
   const calls = [];
   const observer = new PerformanceObserver((list, itself, callbackOptions) => {
@@ -28,7 +28,7 @@ async function told(options, name) {
   return calls;
 }
 
-// How many resources are told to have been dropped when there is no room for one more.
+// How many resources are reported as dropped when there is no room for another one.
 async function droppedResources() {
   const full = event(performance, "resourcetimingbufferfull");
   performance.setResourceTimingBufferSize(1);

@@ -4,7 +4,7 @@
 
 "use strict";
 
-// Without the harness: see memory.js. And without WeakRef, whose objects Servo keeps for ever.
+// This page does not use the harness: see memory.js. Nor does it use WeakRef: Servo keeps its objects for ever.
 
 // More than the timeline keeps.
 const SESSIONS = 12;
@@ -15,7 +15,7 @@ async function finish(number) {
   trace.number = number;
 }
 
-// How many objects of an interface there are.
+// The number of objects of an interface.
 async function count(name) {
   const processes = JSON.parse(await navigator.servo.reportMemory());
   const names = processes.flatMap(({ reports }) => reports).flatMap(({ path }) => path);

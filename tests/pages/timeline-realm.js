@@ -4,7 +4,7 @@
 
 "use strict";
 
-// The entry of a session that nobody stopped, so that its trace is no object yet.
+// The entry of a session that nobody stopped, so its trace is not an object yet.
 async function entryOf(format) {
   const full = new Profiler({ sampleInterval: 1, maxBufferSize: 3, format, name: format });
   await event(full, "samplebufferfull");

@@ -4,7 +4,7 @@
 
 "use strict";
 
-// The worker's own code.
+// The code of the worker.
 async function inWorker() {
   const observed = new Promise(resolve => {
     new PerformanceObserver(list => resolve(list.getEntries())).observe({ entryTypes: ["profile"] });

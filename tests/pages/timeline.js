@@ -4,7 +4,7 @@
 
 "use strict";
 
-// Gives the entries that observers of one session are told of, and what was when, by name.
+// Gives the entries that observers of one session receive, and the order of events.
 async function observed(options, session) {
   const log = [];
   const entries = [];
@@ -21,7 +21,7 @@ async function observed(options, session) {
   });
   const result = await session(log);
   await done;
-  // Tasks in which another entry would have come.
+  // Another entry would come in one of these tasks.
   for (let i = 0; i < 20; i++) {
     await task();
   }
@@ -77,7 +77,7 @@ async function fullAlone(log) {
   return { stopGivesSame: await full.stop() === trace };
 }
 
-// The listener calls it.
+// The listener calls stop().
 async function fullStopped(log) {
   const full = profiler({ maxBufferSize: 3, name: "full and stopped" });
   await event(full, "samplebufferfull");
@@ -88,7 +88,7 @@ async function fullStopped(log) {
   return { entries: entries.length, isSame: entries[0].trace === trace };
 }
 
-// By the time of the call the buffer is full, and the event is on its way.
+// At the time of the call the buffer is full, and the event is still to come.
 async function race(log) {
   const full = profiler({ maxBufferSize: 3, name: "race" });
   full.onsamplebufferfull = () => log.push("event");

@@ -4,7 +4,7 @@
 
 "use strict";
 
-// What is not as in an object that JSON.parse gives, by path.
+// The differences from an object that JSON.parse returns, by path.
 function oddities(value, path = "trace") {
   if (typeof value !== "object") {
     return ["string", "number"].includes(typeof value) ? [] : [`${path} is ${typeof value}`];
@@ -49,7 +49,7 @@ runTest(async () => {
   outer();
   const promise = profiler.stop();
   const stop = performance.now();
-  // What runs from here on is not in the trace.
+  // From here on nothing is in the trace.
   work(100);
   const trace = await promise;
   return {

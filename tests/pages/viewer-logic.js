@@ -4,8 +4,8 @@
 
 "use strict";
 
-// What about:profiling works out of a recording, on one that is small enough to count by hand and on a generated one
-// against a count that knows nothing of trees. Gives { name of the check: "passed" or what is wrong }.
+// Checks what about:profiling calculates from a recording. One recording is small enough to count by hand. A generated
+// one is compared with a count that does not use trees. Gives { name of the check: "passed" or what is wrong }.
 
 const PAGE = "https://a.example/";
 const OTHER_PAGE = "https://b.example/";
@@ -47,7 +47,7 @@ const checks = {
     const recording = decodeSmall();
     same([recording.start, recording.end, recording.weight, recording.sampleCount], [10, 30, 16, 13]);
     same([...recording.loops[1].sampleTime], [12, 14, 16]);
-    // A sample stands for its weight, and for no longer than until the next.
+    // A sample lasts for its weight, but at most until the next one.
     same([...recording.loops[1].sampleEnd], [14, 16, 18]);
     same(recording.functions.labels.slice(0, recording.functions.count), ["main", "work", "sort", "other", "(anonymous)"]);
     same(recording.processes.map(({ label, ended }) => [label, ended]), [["browser", null], ["content", 20]]);
@@ -127,7 +127,7 @@ const checks = {
   },
 
   "idle samples count only if asked for"() {
-    // Two that were idle, and one of which nothing is known.
+    // Two samples were idle, and nothing is known of one.
     same(shown({ idle: false }).totals.shown, 13);
   },
 
@@ -137,13 +137,13 @@ const checks = {
     same([totals.functionSelf[work], totals.functionTotal[work], totals.shown], [9, 9, 13]);
   },
 
-  "only built-ins: what has none does not count"() {
+  "with only built-ins, samples without one do not count"() {
     const state = shown({ kinds: 0b0010 });
     same(treeOf(state), [["sort", 4, 4, []], ["(layout)", 1, 1, []]]);
   },
 
-  "a realm that is left out takes its frames, and what has no others"() {
-    // Realm 1 has `other` and the anonymous function; samples without a stack are of no realm.
+  "leaving out a realm removes its frames, and samples that have no others"() {
+    // Realm 1 has `other` and the anonymous function. Samples without a stack have no realm.
     same(treeOf(shown({ realms: [1, 0, 1] })), [
       ["main", 6, 2, [["work", 4, 1, [["sort", 2, 2, []], ["work", 1, 1, []]]]]],
       ["work", 5, 3, [["sort", 2, 2, []]]],
@@ -163,7 +163,7 @@ const checks = {
   },
 
   "a time range counts what lies in it, its end excluded"() {
-    // At 14 and 16 ms two built-ins in the page; in the worker a built-in of weight 2 and one that is idle.
+    // At 14 and 16 ms there are two built-ins in the page. The worker has a built-in of weight 2 and an idle sample.
     const state = shown({ range: [14, 18] });
     same(state.totals.shown, 4);
     same(treeOf(state), [["main", 2, 0, [["work", 2, 0, [["sort", 2, 2, []]]]]], ["work", 2, 0, [["sort", 2, 2, []]]]]);
@@ -175,7 +175,7 @@ const checks = {
     same(treeOf(shown({ search: "SORT" })), [
       ["main", 2, 0, [["work", 2, 0, [["sort", 2, 2, []]]]]], ["work", 2, 0, [["sort", 2, 2, []]]],
     ]);
-    // By URL.
+    // The search also matches URLs.
     same(shown({ search: "b.example/b" }).totals.shown, 2);
     same(shown({ search: "nothing of that name" }).totals.shown, 0);
     const marked = shown({ search: "sort", searchFilters: false });
@@ -208,7 +208,7 @@ const checks = {
       stacks: [{ frameId: 0 }, { parentId: 0, frameId: 1 }],
       samples: [
         { timestamp: 5, stackId: 0 }, { timestamp: 15, stackId: 1 }, { timestamp: 25 }, { timestamp: 45, stackId: 1, marker: "gc" },
-        // Of one time, as coarse clocks have it: this says nothing of the interval.
+        // Coarse clocks give equal times, which say nothing about the interval.
         { timestamp: 45 }, { timestamp: 45 }, { timestamp: 45 }, { timestamp: 45 },
       ],
     };
@@ -220,7 +220,7 @@ const checks = {
     same([...recording.loops[0].sampleActivity], [7, 7, 7, 2, 7, 7, 7, 7]);
   },
 
-  "what is wrong in a recording is named with its place"() {
+  "an error in a recording is reported with its place"() {
     const broken = (change, expected) => {
       const copy = structuredClone(SMALL);
       change(copy);
@@ -244,7 +244,7 @@ const checks = {
     throws(() => strobe.recording.decode({ ...trace, stacks: [], samples: [{ timestamp: 2 }, { timestamp: 1 }] }), "samples[1].timestamp");
   },
 
-  "a large recording is counted as a count without trees counts it"() {
+  "a large recording has the same counts as without trees"() {
     const recording = strobe.recording.decode(generateRecording({ samples: 3000, eventLoops: 4 }), "generated");
     for (const range of [null, [500, 1700.5]]) {
       strobe.state.show(recording);
@@ -282,14 +282,14 @@ const checks = {
   "a notch of the wheel zooms by a third at most"() {
     const { turned, span } = strobe.timeWindow;
     const factor = turn => span(turned([40, 50], new WheelEvent("wheel", turn), 0.5, [0, 100], 1)) / 10;
-    // As browsers tell of a notch, toward the person and away: in pixels, and in lines.
+    // Browsers report a notch in pixels or in lines, toward the person and away.
     for (const turn of [{ deltaY: 120 }, { deltaY: 3, deltaMode: WheelEvent.DOM_DELTA_LINE }]) {
       const [longer, shorter] = [factor(turn), factor({ ...turn, deltaY: -turn.deltaY })];
       atLeast(longer, 1.1, "longer");
       atLeast(shorter, 3 / 4, "shorter");
       same((longer * shorter).toFixed(9), "1.000000000");
     }
-    // With Shift, or sideways, it pans.
+    // With Shift or sideways, the wheel pans.
     for (const turn of [{ deltaY: 120, shiftKey: true }, { deltaX: 120 }]) {
       same(turned([40, 50], new WheelEvent("wheel", turn), 0.5, [0, 100], 1), [42, 52]);
     }
@@ -305,7 +305,7 @@ const checks = {
       ["y.js", "a.example", "a.js:3"]);
   },
 
-  "colours can be read and told from the ground"() {
+  "colours are readable and distinct from the background"() {
     const { LIGHT, DARK, ACTIVITIES, ON_MATCH } = strobe.palette;
     same([contrast("#000000", "#ffffff"), contrast("#777777", "#777777")], [21, 1]);
     for (const [name, scheme] of Object.entries({ light: LIGHT, dark: DARK })) {
@@ -325,7 +325,7 @@ const checks = {
   },
 };
 
-// The WCAG's ratio of two colours written as #rrggbb.
+// The WCAG contrast ratio of two colours in the form #rrggbb.
 function contrast(a, b) {
   const [low, high] = [luminance(a), luminance(b)].sort((x, y) => x - y);
   return (high + 0.05) / (low + 0.05);
@@ -343,7 +343,7 @@ function decodeSmall() {
   return strobe.recording.decode(structuredClone(SMALL), "small");
 }
 
-// The state with the small recording and what differs from its first filters.
+// The state with the small recording and changes to its initial filters.
 function shown({ idle, kinds, realms, origins, loops, ...others }) {
   const { state } = strobe;
   state.show(decodeSmall());
@@ -359,7 +359,7 @@ function shown({ idle, kinds, realms, origins, loops, ...others }) {
   return state;
 }
 
-// The state with one sample, whose stack is given from its root: [[name, line], …].
+// The state with one sample. Its stack is given from the root: [[name, line], …].
 function shownTrace(frames) {
   const { state } = strobe;
   state.show(strobe.recording.decode({
@@ -389,7 +389,7 @@ function invertedOf({ recording, totals }) {
   return named(strobe.totals.invertedRoots(totals));
 }
 
-// Of each path from a root to where samples ended, the weight: from the inverted tree.
+// The weight of each path from a root to the leaf of samples, calculated from the inverted tree.
 function invertedPaths(totals) {
   const paths = new Map();
   const visit = (row, below) => {

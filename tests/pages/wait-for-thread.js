@@ -4,14 +4,14 @@
 
 "use strict";
 
-// Of another site than the page that profiles, so that it has an event loop of its own.
+// This page has a different site than the page that profiles, so it has its own event loop.
 runTest(async () => {
   for (;;) {
     const { profiled, threads } = await checkpoint("waiting");
     if (profiled && threads === 0) {
       return "ended";
     }
-    // A page that never sees it is stopped by the time bound.
+    // If it never happens, the time bound ends the test.
     await task();
   }
 });

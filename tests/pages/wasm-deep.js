@@ -63,19 +63,19 @@ let isWarm = false;
 let depth = 0;
 const wasm = instantiateWasm(alternate);
 
-// Frames of WebAssembly and of scripts in turn.
+// Alternates between frames of WebAssembly and of scripts.
 function alternate() {
   return depth-- > 0 ? wasm.callBack(1) : trapAgainAndAgain();
 }
 
-// The engine takes each trap in the handler of a signal, on an alternate stack, which is small.
+// The engine handles each trap in a signal handler, on an alternate stack, which is small.
 function trapAgainAndAgain() {
   const end = performance.now() + WORK_MILLISECONDS;
   while (isWarm && performance.now() < end) {
     try {
       trap();
     } catch {
-      // As it should.
+      // The exception is expected.
     }
   }
   return 0;
@@ -94,7 +94,7 @@ const KINDS = {
 runTest(async () => {
   const parameters = new URLSearchParams(location.search);
   const [run, deep] = [KINDS[parameters.get("kind")], Number(parameters.get("depth"))];
-  // Code that is not compiled yet takes more of the stack.
+  // Before it is compiled, code needs more of the stack.
   for (let i = 0; i < WARM_UP_CALLS; i++) {
     KINDS.alternation(WARM_UP_DEPTH);
   }

@@ -49,7 +49,7 @@ function instantiateWasm(callee) {
   return new WebAssembly.Instance(new WebAssembly.Module(WASM), { js: { callee } }).exports;
 }
 
-// What the export of this name must give.
+// The expected result of the export `spin`.
 function spinLikeWasm(n) {
   let x = 0;
   do {

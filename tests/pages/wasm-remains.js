@@ -9,7 +9,7 @@ const PROFILED_MILLISECONDS = 3000;
 let depth = 0;
 const wasm = instantiateWasm(descend);
 
-// Frames of WebAssembly and of scripts in turn.
+// Alternates between frames of WebAssembly and of scripts.
 function descend() {
   if (depth-- > 0) {
     wasm.callBack(1);
@@ -17,12 +17,12 @@ function descend() {
   return 0;
 }
 
-// Code of libraries that uses the frame pointer for something else, with room for its locals where those frames were.
+// Runs library code that uses the frame pointer for something else. Its locals are where those frames were.
 function evaluate(i) {
   return eval(`${i} + 1`);
 }
 
-// So that these calls are at many places of the stack.
+// The levels place these calls at many places on the stack.
 function callAt(level, i) {
   return level === 0 ? evaluate(i) : callAt(level - 1, i);
 }
@@ -33,7 +33,7 @@ runTest(async () => {
   for (let i = 0; performance.now() < end; i++) {
     depth = 20 + i % 101;
     descend();
-    // Once: what it calls leaves frames of its own.
+    // Only once, because its callees leave frames of their own.
     callAt(i % 13, i);
   }
   return { trace: await profiler.stop() };

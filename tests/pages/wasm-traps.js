@@ -28,7 +28,7 @@ const FAR_OUTSIDE = 0x7fff_ffff;
 
 const exports = new WebAssembly.Instance(new WebAssembly.Module(WASM)).exports;
 
-// Whether it does not come back, as it should not.
+// Whether the call traps, as it should.
 function traps(call) {
   try {
     call();
@@ -38,7 +38,7 @@ function traps(call) {
   return false;
 }
 
-// The engine takes each trap in the handler of a signal, on an alternate stack.
+// The engine handles each trap in a signal handler, on an alternate stack.
 function trapAgainAndAgain(rounds) {
   let count = 0;
   for (let i = 0; i < rounds; i++) {
@@ -55,7 +55,7 @@ runTest(async () => {
   let rounds = 0;
   let count = 0;
   const start = performance.now();
-  // By the clock, for samples; how many there are is not asserted to a number.
+  // Runs for a fixed time to get samples. The test asserts no number of them.
   while (performance.now() - start < 4000) {
     count += trapAgainAndAgain(ROUNDS);
     rounds += ROUNDS;

@@ -22,7 +22,7 @@ function callBack() {
   return exports.callBack(100);
 }
 
-// In at the top and in again below: wasm, JavaScript, wasm, JavaScript.
+// Enters wasm twice: wasm, JavaScript, wasm, JavaScript.
 function calledByOuterWasm(n) {
   return n % 50 === 0 ? callBack() : 0;
 }

@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-// A page that says on the console what it is told of the wheel, and where it is scrolled to.
+// A page that logs its wheel events and its scroll position to the console.
 
 "use strict";
 
@@ -13,5 +13,5 @@ addEventListener("wheel", ({ deltaX, deltaY, deltaMode }) => {
 });
 addEventListener("scroll", () => console.log(`at ${Math.round(scrollX)}, ${Math.round(scrollY)}`));
 addEventListener("resize", () => console.log(`zoom ${devicePixelRatio.toFixed(2)}`));
-// Here the page does not scroll.
+// Over this element the page does not scroll.
 document.getElementById("keeper").addEventListener("wheel", event => event.preventDefault(), { passive: false });

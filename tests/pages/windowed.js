@@ -2,14 +2,14 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-// A page that says on the console what it notices of its window. It is called as its query says.
+// A page that logs what it notices of its window to the console. Its query gives its name.
 
 "use strict";
 
 const called = new URLSearchParams(location.search).get("name");
 document.title = called;
 
-// A colour of its own, by which the page is known when it is seen.
+// Each page has a different colour, by which a test recognises it on the screen.
 const hash = [...called].reduce((sum, letter) => (31 * sum + letter.codePointAt()) & 0xffffff, 0);
 document.getElementById("mark").style.background = `#${hash.toString(16).padStart(6, "0")}`;
 
@@ -29,7 +29,7 @@ element("prompt").addEventListener("click", () => say(`prompted ${prompt("Your n
 element("select").addEventListener("change", (event) => say(`selected ${event.target.value}`));
 element("file").addEventListener("change", (event) => say(`file ${event.target.files[0].name}`));
 element("text").addEventListener("input", (event) => say(`text ${event.target.value}`));
-// Once the browser knows what else is asked for.
+// Logs after the browser has received the page's request.
 const sayAfter = ({ type, currentTarget }) => setTimeout(say, 0, `after ${type} on ${named(currentTarget)}`);
 element("select").addEventListener("click", sayAfter);
 element("file").addEventListener("click", sayAfter);

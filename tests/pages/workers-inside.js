@@ -4,7 +4,7 @@
 
 "use strict";
 
-// A worker of any kind. Told to, it profiles itself, and answers with the trace.
+// A worker of any kind. When a message says so, it profiles itself and answers with the trace.
 
 function spinInWorker(milliseconds) {
   const end = performance.now() + milliseconds;
@@ -40,7 +40,7 @@ if (kind === "nested") {
   onmessage = () => inner.postMessage("profile");
   inner.onmessage = ({ data }) => postMessage(data);
 } else if (kind === "shared") {
-  // Servo waits at its end for a shared worker that has not closed itself.
+  // At its end Servo waits for shared workers that have not closed themselves.
   onconnect = ({ ports: [port] }) => {
     port.onmessage = ({ data }) => data === "close" ? close() : answerTo(port)();
   };

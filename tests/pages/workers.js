@@ -9,7 +9,7 @@ function failing(worker) {
   return worker;
 }
 
-// What a worker answers when it is told to profile itself.
+// The answer of a worker that is told to profile itself.
 async function profileOf(kind) {
   if (kind === "dedicated" || kind === "nested") {
     const worker = failing(new Worker(`workers-inside.js?${kind}`));

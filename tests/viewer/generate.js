@@ -4,9 +4,9 @@
 
 "use strict";
 
-// Makes a recording as large as the about:profiling page must be able to show, as viewer data (version 1): pages and
-// workers that load, work, lay out, collect garbage and wait, in processes of which one ends early. In a page, a script
-// `generateRecording(options)`; with node, `node generate.js [SAMPLES [EVENT_LOOPS]] > FILE`.
+// Generates a recording as large as about:profiling must be able to show, as viewer data (version 1). Its pages and
+// workers load, work, lay out, collect garbage and wait. They are in several processes, and one of these ends early.
+// In a page, call `generateRecording(options)`. With node, run `node generate.js [SAMPLES [EVENT_LOOPS]] > FILE`.
 
 const DEFAULT_SAMPLES = 100000;
 const DEFAULT_LOOPS = 8;
@@ -22,7 +22,7 @@ const BUILT_INS = ["Array.prototype.sort", "Array.prototype.map", "JSON.parse", 
   "appendChild", "querySelectorAll", "getBoundingClientRect", "postMessage", "Map.prototype.get"];
 
 function generateRecording({ samples = DEFAULT_SAMPLES, eventLoops = DEFAULT_LOOPS } = {}) {
-  // The same recording every time.
+  // The recording is the same every time.
   let seed = 20240229;
   const random = limit => {
     seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
@@ -35,7 +35,7 @@ function generateRecording({ samples = DEFAULT_SAMPLES, eventLoops = DEFAULT_LOO
       processes.push({ name: number ? `content ${number}` : "browser", pid: 4000 + number * 17, ended: null, eventLoops: [] });
     }
     const process = processes.at(-1);
-    // The last process ends when two thirds are over.
+    // The last process ends after two thirds of the time.
     const isDying = loop >= LOOPS_PER_PROCESS * Math.floor((eventLoops - 1) / LOOPS_PER_PROCESS) && processes.length > 1;
     const count = isDying ? Math.floor(samples * 0.65) : samples;
     const made = generateLoop(loop, count, random);
@@ -92,7 +92,7 @@ function generateLoop(number, count, random) {
     let stack = -1;
     if (activity === SCRIPT || (activity === GC && path.length)) {
       if (!path.length) {
-        // A task: one of some hundred ways down from the event loop, some of them much more frequent than others.
+        // A task is one of some hundred paths down from the event loop. Some are much more frequent than others.
         const task = random(1 + random(TASKS));
         const depth = 4 + (task % 7 === 0 ? 26 : task % 11);
         for (let caller = number * 31 + task; path.length < depth; caller = path.at(-1)) {
@@ -100,7 +100,7 @@ function generateLoop(number, count, random) {
         }
         taskDepth = path.length;
       }
-      // The stack changes at its end.
+      // The stack changes at its leaf end.
       path.length = Math.max(taskDepth, path.length - random(3));
       for (let more = random(4); more > 0 && path.length < taskDepth + 6; more--) {
         path.push((path.at(-1) * 7 + [1, 1, 1, 2, 3][random(5)] * 13) % FUNCTIONS);

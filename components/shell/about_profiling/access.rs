@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Who is given about:profiling, and who may ask its server.
+//! Which requests get about:profiling, and which may ask its server.
 
 use net_traits::request::{Destination, Origin, RequestMode};
 use servo::protocol_handler::Request;
@@ -11,15 +11,15 @@ use url::Url;
 
 use super::SCHEME;
 
-/// Whether `url` is that of about:profiling, whatever its query and fragment.
+/// Whether `url` is about:profiling, with any query and fragment.
 pub fn is_profiling_page(url: &Url) -> bool {
     url.scheme() == "about" && url.path() == "profiling"
 }
 
 /// Whether a page may navigate itself, a page that it opened or one of its frames from `current` to `target`.
 ///
-/// Navigations that the person began, in the address bar or on the command line, are none of a page and never
-/// come here. Only about:profiling itself may lead to about:profiling, as when it is reloaded.
+/// Navigations that the person began, in the address bar or on the command line, do not come here. Only
+/// about:profiling itself may navigate to about:profiling, for example to reload it.
 pub fn may_navigate(current: Option<&Url>, target: &Url) -> bool {
     let is_ours = is_profiling_page(target) || target.scheme() == SCHEME;
     !is_ours || current.is_some_and(is_profiling_page)
@@ -27,12 +27,11 @@ pub fn may_navigate(current: Option<&Url>, target: &Url) -> bool {
 
 /// Whether the page may be given in answer to this request.
 ///
-/// The browser has refused navigations that pages begin, [`may_navigate`]; what is left are navigations of
-/// the person, which Servo makes in the name of an origin of their own. A page's frames, its requests and its
-/// redirects are none of these.
+/// [`may_navigate`] has already refused the navigations that pages begin. The person's own navigations remain:
+/// Servo gives each of them a new opaque origin. A page's frames, requests and redirects are refused here.
 pub fn may_have_page(request: &Request) -> Result<(), &'static str> {
     if request.mode != RequestMode::Navigate || request.destination != Destination::Document {
-        return Err("about:profiling can only be opened by itself");
+        return Err("about:profiling can only be opened as a page");
     }
     let is_framed = request
         .client
@@ -42,7 +41,7 @@ pub fn may_have_page(request: &Request) -> Result<(), &'static str> {
         return Err("about:profiling cannot be in a frame");
     }
     if request.url_list.len() != 1 || request.redirect_count != 0 {
-        return Err("nothing may redirect to about:profiling");
+        return Err("a redirect cannot lead to about:profiling");
     }
     if !has_origin_of_its_own(request) {
         return Err("only a person can open about:profiling");
@@ -50,8 +49,8 @@ pub fn may_have_page(request: &Request) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Whether a request to the server is one as about:profiling makes it: by `fetch()`. Who makes it is for the
-/// token to say.
+/// Whether a request to the server looks like one of about:profiling, which uses `fetch()`. The token says which
+/// document sent it.
 pub fn may_have_data(request: &Request) -> bool {
     matches!(
         request.mode,
@@ -61,13 +60,13 @@ pub fn may_have_data(request: &Request) -> bool {
         && has_origin_of_its_own(request)
 }
 
-/// Whether the request is not in the name of a web site. The documents of about: pages have an opaque
-/// origin, as have navigations that no document began.
+/// Whether the request does not come from a web site. Documents of about: pages have an opaque origin, and so
+/// do navigations that no document began.
 fn has_origin_of_its_own(request: &Request) -> bool {
     matches!(request.origin, Origin::Origin(ImmutableOrigin::Opaque(_)))
 }
 
-/// The origin of a request, by which a document is known from the others.
+/// The origin of a request, which tells one document of about:profiling from another.
 pub fn origin_of(request: &Request) -> Option<&ImmutableOrigin> {
     match &request.origin {
         Origin::Origin(origin) => Some(origin),
@@ -113,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_persons_navigation_has_the_page() {
+    fn only_a_persons_navigation_gets_the_page() {
         assert_eq!(may_have_page(&request(opaque(), |builder| builder)), Ok(()));
         assert!(may_have_page(&request(site(), |builder| builder)).is_err());
         for destination in [
@@ -145,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_fetch_of_no_site_has_data() {
+    fn only_a_fetch_that_is_not_of_a_site_gets_data() {
         let fetch = |origin, mode, destination| {
             let request = request(origin, |builder| {
                 builder.mode(mode).destination(destination)
@@ -164,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_page_itself_leads_to_the_page() {
+    fn only_the_page_itself_may_navigate_to_the_page() {
         let url = |text| Url::parse(text).unwrap();
         for target in [
             "about:profiling",

@@ -2,7 +2,8 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! What about:profiling may ask of its server: the text behind `profiling:`, and the answers, in JSON.
+//! What about:profiling may ask of its server: the endpoint names that follow `profiling:`, and the answers, in
+//! JSON.
 
 use std::fs::File;
 use std::io;
@@ -24,7 +25,7 @@ use super::recordings::{NamedRecording, Recordings};
 use super::status::State;
 use crate::{saved_file, url_argument};
 
-/// The recorder and the recordings, for who may have them.
+/// The recorder and the recordings. The caller has checked that the request is allowed.
 pub struct Endpoints {
     recorder: Recorder,
     recordings: Recordings,
@@ -36,7 +37,7 @@ pub struct Answer(pub Vec<u8>);
 #[derive(Debug)]
 pub struct Failure {
     pub status: StatusCode,
-    /// A sentence for the person that says what is wrong, and with what.
+    /// For the person: what is wrong, and with what.
     pub message: String,
 }
 
@@ -46,7 +47,7 @@ impl Failure {
     }
 }
 
-/// What was asked cannot be understood.
+/// The request cannot be understood.
 impl From<String> for Failure {
     fn from(message: String) -> Self {
         Self {
@@ -75,7 +76,7 @@ impl Endpoints {
         self.recorder.progress().is_some()
     }
 
-    /// Records everything from now on, as a button does that asks nothing.
+    /// Records everything from now on, with default options. The window's button does this.
     pub fn start_recording(&self) -> Result<(), String> {
         let options = Options {
             interval: Duration::from_millis(1),
@@ -101,7 +102,7 @@ impl Endpoints {
         self.keep(file, &content, None)
     }
 
-    /// `body` is read only if it is wanted.
+    /// `body` is called only if the endpoint needs it.
     pub fn answer(
         &self,
         endpoint: &str,
@@ -150,7 +151,7 @@ impl Endpoints {
             },
             _ => Err(failure(
                 StatusCode::NOT_FOUND,
-                format!("profiling:{endpoint}: there is no such thing"),
+                format!("profiling:{endpoint}: there is no such endpoint"),
             )),
         }
     }
@@ -199,7 +200,7 @@ impl Endpoints {
                 (PathBuf::from(name), content)
             },
             _ => {
-                return Err("a file is loaded by its name or by its path"
+                return Err("give either the name or the path of a file"
                     .to_owned()
                     .into());
             },
@@ -255,7 +256,7 @@ impl Endpoints {
         Err(match error {
             WriteError::Io(error) if error.kind() == io::ErrorKind::AlreadyExists => failure(
                 StatusCode::CONFLICT,
-                format!("{}: there is such a file already", path.display()),
+                format!("{}: the file already exists", path.display()),
             ),
             WriteError::Io(error) => about_file(&path, &error),
             WriteError::Unfit(why) | WriteError::TooLarge(why) => {
@@ -274,7 +275,7 @@ fn to_json(value: &impl Serialize) -> Result<Answer, Failure> {
 fn no_recording(id: &str) -> Failure {
     failure(
         StatusCode::NOT_FOUND,
-        format!("there is no recording {id} any more"),
+        format!("recording {id} does not exist any more"),
     )
 }
 
@@ -293,23 +294,23 @@ fn format(query: &mut Query) -> Result<Option<Format>, Failure> {
         Some(format) => Ok(Some(format)),
         None => {
             let names = Format::names();
-            Err(format!("format={name}: it is none of {names}").into())
+            Err(format!("format={name}: it must be one of {names}").into())
         },
     }
 }
 
-/// A path as a person types it, or the URL that stands for a file that was dropped.
+/// A path as a person types it, or the file URL of a file that was dropped.
 fn typed_path(text: &str) -> Result<PathBuf, Failure> {
     let path = match Url::parse(text) {
         Ok(url) if url.scheme() == "file" => url
             .to_file_path()
-            .map_err(|()| format!("{text}: it names no file of this machine"))?,
+            .map_err(|()| format!("{text}: it is not a file on this machine"))?,
         _ => url_argument::in_home(text).unwrap_or_else(|| PathBuf::from(text)),
     };
     match path.is_absolute() {
         true => Ok(path),
-        // Whoever types it need not know where the browser was started.
-        false => Err(format!("{text}: it is not a whole path, from / on").into()),
+        // A person need not know in which directory the browser was started.
+        false => Err(format!("{text}: it is not an absolute path").into()),
     }
 }
 
@@ -317,7 +318,7 @@ fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     profile_formats::content(File::open(path)?)
 }
 
-/// Where the person's programs put what is saved.
+/// The download folder, or else the home folder.
 fn downloads() -> Result<PathBuf, Failure> {
     dirs::download_dir()
         .filter(|folder| folder.is_dir())
@@ -325,7 +326,7 @@ fn downloads() -> Result<PathBuf, Failure> {
         .ok_or_else(|| {
             failure(
                 StatusCode::UNPROCESSABLE_ENTITY,
-                "there is no home folder to save into; give a path",
+                "there is no home folder to save to; give a path",
             )
         })
 }
@@ -475,7 +476,11 @@ mod tests {
             ("recording?id=x", 404, &["recording x"]),
             ("load", 400, &["name", "path"]),
             ("load?name=a.json", 400, &["a.json: no body"]),
-            ("load?path=a.json", 400, &["a.json: it is not a whole path"]),
+            (
+                "load?path=a.json",
+                400,
+                &["a.json: it is not an absolute path"],
+            ),
             (
                 "load?path=FOLDER/none",
                 422,

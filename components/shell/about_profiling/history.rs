@@ -2,11 +2,11 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The way back to about:profiling is the person's alone.
+//! Only the person can go back to about:profiling.
 //!
-//! Script may go through the session history of its page without asking the browser (`history.back()`), which
-//! learns of it when it is done. So the browser remembers what the person asked for. When about:profiling is shown
-//! and the person asked for something else, the page goes back to where it was.
+//! Script can traverse the session history of its page without asking the browser (`history.back()`). The browser
+//! learns of it afterwards. So it remembers what the person asked for. When about:profiling is shown but the
+//! person asked for something else, the page returns to where it was.
 
 use std::cell::{Cell, RefCell};
 use std::cmp::Ordering;
@@ -15,22 +15,22 @@ use url::Url;
 
 use super::is_profiling_page;
 
-/// The session history of a page of the browser, as it was told last.
+/// The session history of a page, as Servo reported it last.
 #[derive(Default)]
 pub struct SessionHistory {
     entries: RefCell<Vec<Url>>,
     /// The entry that is shown.
     current: Cell<usize>,
-    /// Whether the person asked for about:profiling, which has not been shown since.
+    /// Whether the person has asked for about:profiling and it has not been shown since.
     is_wanted: Cell<bool>,
 }
 
-/// Where a page is to go that about:profiling must not be shown in.
+/// Where to send a page that must not show about:profiling.
 #[derive(Debug, PartialEq)]
 pub enum Return {
     Back(usize),
     Forward(usize),
-    /// The entry is not there any more.
+    /// The entry no longer exists, so its URL is loaded.
     Load(Url),
 }
 
@@ -56,7 +56,7 @@ impl SessionHistory {
         self.is_wanted.set(url.is_some_and(is_profiling_page));
     }
 
-    /// Takes note of the history as it is now. Says where to go if nobody but a page's script wanted this.
+    /// Records the new history. If a page's script led to about:profiling, returns where to go instead.
     pub fn changed(&self, entries: Vec<Url>, current: usize) -> Option<Return> {
         let is_shown = entries.get(current).is_some_and(is_profiling_page);
         let entries_before = self.entries.replace(entries);
@@ -64,7 +64,7 @@ impl SessionHistory {
         if !is_shown || self.is_wanted.take() {
             return None;
         }
-        // A page that shows nothing yet was opened by the person. What about:profiling leads to itself is its own.
+        // A page without an entry was just opened by the person. about:profiling may navigate to itself.
         let left = entries_before.get(before)?;
         if is_profiling_page(left) {
             return None;
@@ -146,12 +146,12 @@ mod tests {
         assert_eq!(history.changed(entries.clone(), 0), None);
         history.go_forward();
         assert_eq!(history.changed(entries.clone(), 1), None);
-        // What the person asked for once is no leave for the next time.
+        // One request of the person permits one visit.
         assert_eq!(history.changed(entries, 0), Some(Return::Forward(1)));
     }
 
     #[test]
-    fn who_asks_for_another_page_does_not_ask_for_it() {
+    fn asking_for_another_page_is_not_asking_for_it() {
         let history = visited();
         history.go_back();
         history.load(&Url::parse(PAGE).unwrap());
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn it_leads_to_itself() {
+    fn it_may_navigate_to_itself() {
         let history = SessionHistory::default();
         assert_eq!(history.changed(urls(&[PROFILING]), 0), None);
         assert_eq!(

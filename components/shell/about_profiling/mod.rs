@@ -4,9 +4,9 @@
 
 //! The server for about:profiling.
 //!
-//! What the profiler sees of all pages is for the person alone. So the page itself is only given to a
-//! navigation that the person, or the page, has begun ([`access`]), and answers only to who has the token
-//! that was given with the page, from the document to which it was given ([`tokens`]).
+//! Only the person may see what the profiler sees of all pages. So the page is served only to a navigation that
+//! the person or about:profiling itself began ([`access`]). Data is served only for the token that was put into
+//! the page, and only to the document that received it ([`tokens`]).
 
 mod access;
 mod endpoints;
@@ -31,17 +31,17 @@ pub use self::history::{Return, SessionHistory};
 use self::protocol::ProfilingProtocol;
 use self::tokens::Tokens;
 
-/// The scheme of the server, under which Servo also asks it for about:profiling.
+/// The scheme of the server. Servo also asks the handler of this scheme for about:profiling.
 const SCHEME: &str = "profiling";
 
-/// The server, for the browser; pages reach it through Servo's network code.
+/// The browser's handle on the server. Pages reach the server through Servo's network code.
 pub struct ProfilingServer {
     tokens: Arc<Tokens>,
     endpoints: Arc<Endpoints>,
 }
 
 impl ProfilingServer {
-    /// Starts to serve, in a browser with these protocols.
+    /// Starts the server and adds its scheme to `protocols`.
     pub fn start(recorder: Recorder, protocols: &mut ProtocolRegistry) -> Self {
         let tokens = Arc::new(Tokens::default());
         let endpoints = Arc::new(Endpoints::new(recorder));
@@ -55,12 +55,12 @@ impl ProfilingServer {
         Self { tokens, endpoints }
     }
 
-    /// What the page does for a person, for who has buttons of their own.
+    /// The functions of the page, for the window's buttons.
     pub fn endpoints(&self) -> &Endpoints {
         &self.endpoints
     }
 
-    /// A page is closed, and the tokens of its documents are worth nothing any more.
+    /// Invalidates the tokens of a closed page's documents.
     pub fn page_closed(&self, webview: WebViewId) {
         self.tokens.forget_page(webview);
     }

@@ -42,7 +42,7 @@ impl ProtocolHandler for ProfilingProtocol {
         }
     }
 
-    /// For the page to be given the answers, and not only to ask. Who else asks has an error.
+    /// Lets the page read the answers. Requests from others fail with an error.
     fn is_fetchable(&self) -> bool {
         true
     }
@@ -59,7 +59,7 @@ impl ProfilingProtocol {
         let token = self.tokens.issue(page, document);
         let content = viewer_page(None, Some(&token)).into_bytes();
         let mut response = response(request, StatusCode::OK, "text/html; charset=utf-8", content);
-        // Servo looks at this header, and not at frame-ancestors of a Content-Security-Policy.
+        // Servo obeys this header but not frame-ancestors of a Content-Security-Policy.
         response
             .headers
             .insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
@@ -76,23 +76,24 @@ impl ProfilingProtocol {
                 .zip(access::origin_of(request))
                 .is_some_and(|(document, origin)| self.tokens.is_of(&token, document, origin));
         if !is_of_page {
-            // The same whatever is wrong, and nothing that a page could read.
-            return refusal("profiling: is for about:profiling alone");
+            // The answer does not depend on what is wrong, and no page can read it.
+            return refusal("only about:profiling can use profiling: URLs");
         }
         let endpoints = self.endpoints.clone();
         let body = request.body.clone();
-        // It reads files and whole recordings, and waits for the page.
+        // An answer may read files and whole recordings, and may wait for the page.
         let answering = tokio::task::spawn_blocking(move || {
             let body = || match &body {
                 Some(body) => request_body::read(body, MAX_TEXT_BYTES),
-                None => Err("there is no body: the text is to be sent by POST".to_owned()),
+                None => Err("there is no body: send the text by POST".to_owned()),
             };
             endpoints.answer(url.path(), query, body)
         });
         let answer = answering.await.unwrap_or_else(|_| {
             Err(Failure {
                 status: StatusCode::INTERNAL_SERVER_ERROR,
-                message: "the server has failed; its standard error says how".to_owned(),
+                message: "the server failed; the browser's standard error has the details"
+                    .to_owned(),
             })
         });
         let (status, json) = match answer {

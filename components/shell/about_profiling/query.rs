@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! What stands behind the `?` of a request to the server.
+//! The query of a request to the server.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -13,7 +13,7 @@ use url::form_urlencoded;
 
 use crate::duration;
 
-/// Names and values that are still to be asked for: what nobody asked for is an error.
+/// The parameters that have not been read yet. One that is never read is an error.
 pub struct Query(Vec<(String, String)>);
 
 impl Query {
@@ -25,7 +25,7 @@ impl Query {
         )
     }
 
-    /// None if it is not there. The last one counts.
+    /// The value of the last parameter with this name.
     pub fn take(&mut self, name: &str) -> Option<String> {
         let mut value = None;
         self.0.retain_mut(|(of, text)| {
@@ -64,7 +64,7 @@ impl Query {
             .transpose()
     }
 
-    /// 0 or 1.
+    /// The parameter must be 0 or 1.
     pub fn flag(&mut self, name: &str) -> Result<Option<bool>, String> {
         self.take(name)
             .map(|value| match &*value {
@@ -75,11 +75,11 @@ impl Query {
             .transpose()
     }
 
-    /// Nothing may be left.
+    /// Fails if there is a parameter that was not read.
     pub fn end(self) -> Result<(), String> {
         match self.0.first() {
             None => Ok(()),
-            Some((name, _)) => Err(format!("{name}: nothing is known of it")),
+            Some((name, _)) => Err(format!("{name}: unknown parameter")),
         }
     }
 }

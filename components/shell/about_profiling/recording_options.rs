@@ -10,7 +10,7 @@ use profile_recorder::{EventLoopId, EventLoops, Options};
 
 use super::query::Query;
 
-/// `present` gives the event loops that there are now: all, or those of documents.
+/// `present` returns the event loops that exist now: all of them, or only those of documents.
 pub fn recording_options(
     query: &mut Query,
     present: impl Fn(Present) -> EventLoops,
@@ -45,10 +45,10 @@ pub fn recording_options(
     })
 }
 
-/// Which of the event loops that there are now.
+/// Which of the existing event loops to record.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Present {
     All,
-    /// Those of documents.
+    /// Only those of documents.
     Main,
 }

@@ -17,7 +17,7 @@ pub struct Recordings(Mutex<Kept>);
 #[derive(Default)]
 struct Kept {
     last_id: u64,
-    /// How many were made here, and not loaded.
+    /// The number of recordings that were made in this run and not loaded from files.
     made: u64,
     recordings: BTreeMap<u64, Arc<NamedRecording>>,
 }
@@ -38,7 +38,7 @@ pub struct Entry {
 }
 
 impl Recordings {
-    /// Keeps what was recorded, and gives its id.
+    /// Keeps a new recording, and gives its id.
     pub fn add_made(&self, recording: Recording) -> String {
         let mut kept = self.lock();
         kept.made += 1;
@@ -46,7 +46,7 @@ impl Recordings {
         kept.add(name, recording)
     }
 
-    /// Keeps what was in a file, and gives its id.
+    /// Keeps a recording that was read from a file, and gives its id.
     pub fn add_loaded(&self, name: String, recording: Recording) -> String {
         self.lock().add(name, recording)
     }
@@ -56,17 +56,17 @@ impl Recordings {
         self.lock().recordings.get(&id).cloned()
     }
 
-    /// False if there was none.
+    /// False if there is no such recording.
     pub fn forget(&self, id: &str) -> bool {
         let forgotten = id
             .parse()
             .ok()
             .and_then(|id: u64| self.lock().recordings.remove(&id));
-        // Dropped when nobody waits for the lock: it may be large.
+        // A recording may be large, so it is dropped after the lock is released.
         forgotten.is_some()
     }
 
-    /// In the order in which they came.
+    /// In the order in which they were added.
     pub fn list(&self) -> Vec<Entry> {
         self.lock()
             .recordings
@@ -85,7 +85,7 @@ impl Recordings {
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {
-        // Nothing is half done when a thread panics.
+        // No update can be interrupted halfway by a panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

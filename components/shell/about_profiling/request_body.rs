@@ -2,12 +2,12 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The body of a request, which its page hands over piece by piece.
+//! The body of a request, which its page sends in chunks.
 
 use ipc_channel::ipc;
 use net_traits::request::{BodyChunkRequest, BodyChunkResponse, RequestBody};
 
-/// Reads a body to its end, which takes as long as the page does.
+/// Reads a body to its end. Blocks until the page has sent all of it.
 ///
 /// <https://fetch.spec.whatwg.org/#concept-request-transmit-body>
 pub fn read(body: &RequestBody, max_length: u64) -> Result<Vec<u8>, String> {
@@ -15,9 +15,9 @@ pub fn read(body: &RequestBody, max_length: u64) -> Result<Vec<u8>, String> {
     let pages_side = stream
         .lock()
         .clone()
-        .ok_or("the body has been taken away")?;
+        .ok_or("the body is no longer available")?;
     let (sender, chunks) =
-        ipc::channel().map_err(|error| format!("no channel for the body: {error}"))?;
+        ipc::channel().map_err(|error| format!("cannot open a channel for the body: {error}"))?;
     let gone = |_| "the page is gone".to_owned();
     pages_side
         .send(BodyChunkRequest::Connect(sender))
@@ -34,7 +34,7 @@ pub fn read(body: &RequestBody, max_length: u64) -> Result<Vec<u8>, String> {
             },
             Ok(BodyChunkResponse::Done) => return Ok(content),
             Ok(BodyChunkResponse::Error) => return Err("the body cannot be read".to_owned()),
-            Err(_) => return Err("the page went away before the body's end".to_owned()),
+            Err(_) => return Err("the page went away before the end of the body".to_owned()),
         }
     }
 }

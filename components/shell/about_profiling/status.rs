@@ -19,7 +19,7 @@ use super::recordings::Entry;
 pub struct State {
     processes: Vec<Process>,
     recording: Option<Recording>,
-    /// Of the recording, or of the last one: sentences.
+    /// Failures of the current or else the last recording, as sentences.
     failures: Vec<String>,
     recordings: Vec<Entry>,
 }
@@ -58,7 +58,7 @@ struct Session {
     realm: String,
 }
 
-/// The recording that goes on; times are milliseconds.
+/// The recording in progress. Times are in milliseconds.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Recording {

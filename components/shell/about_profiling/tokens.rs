@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The tokens by which documents of about:profiling are known.
+//! The tokens that identify documents of about:profiling.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,20 +12,20 @@ use servo_base::id::PipelineId;
 use servo_url::ImmutableOrigin;
 use uuid::Uuid;
 
-/// So many documents of about:profiling can be used at once. The history of a page keeps its documents, and
-/// nothing says when one is dropped from it; a page whose token was forgotten has to be loaded again.
+/// How many documents of about:profiling can be used at once. The history of a page keeps its documents, and
+/// Servo does not say when it drops one. A document whose token was forgotten has to be reloaded.
 const MAX_TOKENS: usize = 32;
 
-/// Tokens of documents, that used last behind the others.
+/// Tokens of documents, the most recently used last.
 #[derive(Default)]
 pub struct Tokens(Mutex<VecDeque<Token>>);
 
 struct Token {
-    /// 244 bits by chance.
+    /// Contains 244 random bits.
     text: String,
     page: WebViewId,
     document: PipelineId,
-    /// That of the document, once it has asked for something: it is made when the document is.
+    /// The document's origin. It is created with the document, so it is unknown until the first request.
     origin: Option<ImmutableOrigin>,
 }
 
@@ -34,7 +34,7 @@ impl Tokens {
     pub fn issue(&self, page: WebViewId, document: PipelineId) -> String {
         let text = format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
         let mut tokens = self.lock();
-        // It is loaded anew.
+        // The document is being reloaded.
         tokens.retain(|token| token.document != document);
         if tokens.len() == MAX_TOKENS {
             tokens.pop_front();
@@ -62,18 +62,18 @@ impl Tokens {
         is_its_origin
     }
 
-    /// Forgets those of the documents of a page.
+    /// Forgets the tokens of a page's documents.
     pub fn forget_page(&self, page: WebViewId) {
         self.lock().retain(|token| token.page != page);
     }
 
     fn lock(&self) -> MutexGuard<'_, VecDeque<Token>> {
-        // Nothing is half done when a thread panics.
+        // No update can be interrupted halfway by a panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// In a time that says nothing of where they differ.
+/// The time it takes does not depend on where the two differ.
 fn is_equal(a: &str, b: &str) -> bool {
     a.len() == b.len()
         && a.bytes()
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn those_used_last_are_kept() {
+    fn the_most_recently_used_tokens_are_kept() {
         let tokens = Tokens::default();
         let origin = ImmutableOrigin::new_opaque();
         let number = u32::try_from(MAX_TOKENS).unwrap();

@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! An expression that a page is asked for until it is true.
+//! An expression that a page evaluates again and again until it is true.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use servo::{JSValue, JavaScriptEvaluationError, WebView};
 
-/// From an answer to the next question.
+/// The time from an answer to the next evaluation.
 const INTERVAL: Duration = Duration::from_millis(100);
 
 type Answer = Rc<RefCell<Option<Result<JSValue, JavaScriptEvaluationError>>>>;
@@ -18,7 +18,7 @@ type Answer = Rc<RefCell<Option<Result<JSValue, JavaScriptEvaluationError>>>>;
 pub struct Condition {
     expression: String,
     state: State,
-    /// What was thrown last, and told.
+    /// The last exception that was reported.
     told: Option<String>,
 }
 
@@ -32,9 +32,9 @@ enum State {
 pub enum Finding {
     No,
     Yes,
-    /// It has thrown something, and may be true later. Told once.
+    /// It threw this message, and may be true later. The same message is not reported twice in a row.
     Thrown(String),
-    /// It cannot be asked for.
+    /// It cannot be compiled.
     Invalid,
 }
 
@@ -51,8 +51,8 @@ impl Condition {
         &self.expression
     }
 
-    /// Asks the page if it is time to, and takes in its answer if there is one. What a page is asked for while
-    /// it loads need not be there yet; so what it throws counts only after that.
+    /// Asks the page when it is time to, and handles its answer. While the page loads, things that the expression
+    /// uses may not exist yet. So exceptions are reported only after the load.
     pub fn check(&mut self, page: &WebView, is_loaded: bool, now: Instant) -> Finding {
         let answer = match &self.state {
             State::Waiting(time) if *time <= now => {
@@ -67,7 +67,7 @@ impl Condition {
             State::Waiting(_) => return Finding::No,
             State::Asked(answer) => match answer.take() {
                 Some(answer) => answer,
-                // Servo wakes the browser when it comes.
+                // Servo wakes the browser when the answer comes.
                 None => return Finding::No,
             },
         };
@@ -89,7 +89,7 @@ impl Condition {
         }
     }
 
-    /// When there is something to do although nobody wakes the browser.
+    /// When to check again even if nothing wakes the browser.
     pub fn next_time(&self) -> Option<Instant> {
         match self.state {
             State::Waiting(time) => Some(time),

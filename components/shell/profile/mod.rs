@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! `strobe profile`: a recording from before the page is opened until the run ends, whatever ends it.
+//! `strobe profile`: a recording from before the page is opened until the run ends for any reason.
 
 mod condition;
 mod options;

@@ -17,32 +17,31 @@ use crate::duration::{milliseconds, seconds};
 
 const DEFAULT_INTERVAL: &str = "1";
 
-/// Of a recording that nothing else ends.
+/// The duration of a recording if no option says when it ends.
 const DEFAULT_DURATION: Duration = Duration::from_secs(10);
 
 const ABOUT: &str = "\
-Profile a page's JavaScript, and what else its event loops do
+Profile a page's JavaScript and the other work of its event loops
 
-Every function of every origin is recorded, from before the page is opened; the page needs no header.";
+Functions of all origins are recorded, from before the page is opened. The page needs no header.";
 
 const AFTER_HELP: &str = "\
-The other options are those of `strobe`.
+Options that `strobe` itself has mean the same here.
 
-Unless one of --duration, --until-load, --until-js and --keep-last says otherwise, 10 seconds are
-recorded. A recording also ends, and is saved, when its page closes or crashes and on SIGINT (Ctrl-C)
-and SIGTERM.
+A recording lasts 10 seconds, unless --duration, --until-load, --until-js or --keep-last is given. It
+also ends, and is saved, when its page closes or crashes, and on SIGINT (Ctrl-C) and SIGTERM.
 
-Names of files that say the format: .firefox.json, for profiler.firefox.com; .speedscope.json;
-.cpuprofile, for Chrome's DevTools; .collapsed or .folded, for flame graphs; .trace.json, what
-Profiler.stop() gives to a page; .html, a page that shows the profile in any browser. A trace and a
-cpuprofile hold one event loop: where several were sampled there is a file for each.
-Without -o it is a new file, strobe-profile and the format's ending, in the working directory. A file
-that -o names is replaced.
+The end of the file's name selects the format: .firefox.json, for profiler.firefox.com; .speedscope.json;
+.cpuprofile, for Chrome's DevTools; .collapsed or .folded, for flame graphs; .trace.json, the result of
+Profiler.stop() in a page; .html, a page that shows the profile in any browser. A trace or a cpuprofile
+holds only one event loop: if several were sampled, each has a file of its own.
+Without -o, the profile goes to a new file in the working directory, named strobe-profile with the
+ending of its format. With -o, an existing file is replaced.
 
-The table of functions goes to standard output, and so do the pages' console messages and dialogs, each
-marked: log, warning, error, alert, confirm or prompt. With `-o -` nothing but the profile goes there, and
-these go to standard error.
-Exit status: 0 if all went well, after a signal too; 1 if the page crashed or could not be loaded, an
+The table of functions goes to standard output. So do the pages' console messages and dialogs, each
+marked: log, warning, error, alert, confirm or prompt. With `-o -` only the profile goes to standard
+output, and the rest goes to standard error.
+Exit status: 0 if all went well, even after a signal; 1 if the page crashed or could not be loaded, an
 event loop could not be recorded to the end, or the profile could not be written; 2 if the command line is
 wrong.";
 
@@ -62,10 +61,10 @@ pub struct ProfileOptions {
 }
 
 impl ProfileOptions {
-    /// The subcommand, with the options that it shares with the browser.
+    /// The subcommand. `shared` are the options that it has in common with the browser.
     pub fn command(shared: impl IntoIterator<Item = Arg>) -> Command {
         Command::new("profile")
-            .about("Profile a page's JavaScript, and what else its event loops do")
+            .about("Profile a page's JavaScript and the other work of its event loops")
             .long_about(ABOUT)
             .after_help(AFTER_HELP)
             .arg(
@@ -110,7 +109,7 @@ impl ProfileOptions {
                     .value_name("MS")
                     .value_parser(milliseconds)
                     .help(
-                        "Keep only the stretches in which an event loop was busy for longer than this",
+                        "Keep only the periods in which an event loop was busy for longer than this",
                     ),
             )
             .arg(
@@ -127,7 +126,7 @@ impl ProfileOptions {
                     .long("format")
                     .value_name("FORMAT")
                     .value_parser(format_parser())
-                    .help("The format of the file (default: that of its name, or firefox)"),
+                    .help("The format of the file (default: chosen by its name, or else firefox)"),
             )
             .arg(
                 Arg::new("output")
@@ -141,7 +140,7 @@ impl ProfileOptions {
             .args(shared)
     }
 
-    /// What the subcommand's arguments say, and when the run ends by itself.
+    /// Reads the subcommand's arguments. Also returns when the run ends by itself.
     pub fn of(
         matches: &mut ArgMatches,
         working_directory: &Path,

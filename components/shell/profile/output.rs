@@ -14,25 +14,25 @@ use crate::{reserved_output, saved_file};
 /// Standard output instead of a file.
 const STANDARD_OUTPUT: &str = "-";
 
-/// The name of a file of which the person said nothing.
+/// The stem of the file's name if -o is not given.
 const DEFAULT_STEM: &str = "strobe-profile";
 
-/// Of a file whose format the person said nothing of either: it holds all that was recorded.
+/// The format if neither -o nor --format is given. It holds everything that was recorded.
 const DEFAULT_FORMAT: Format = Format::Firefox;
 
-/// For a recording that is too large for another format: this one holds all of it in the least room.
+/// The format for a recording that is too large for another one. It holds everything and is the smallest.
 const SMALL_FORMAT: Format = Format::Html;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Output {
     Stdout,
-    /// This file, whether it is there already or not.
+    /// This file, which may exist already.
     File(PathBuf),
-    /// A new one in this folder.
+    /// A new file in this folder.
     NewFile(PathBuf),
 }
 
-/// A file that was written, and the only event loop in it if there are files of others.
+/// A file that was written. `event_loop` is set if other event loops have files of their own.
 #[derive(Debug, PartialEq)]
 pub struct Written {
     /// None for standard output.
@@ -41,7 +41,7 @@ pub struct Written {
 }
 
 impl Output {
-    /// Says so before anything is recorded if there is no place for it.
+    /// Fails, before anything is recorded, if the file cannot be there.
     pub fn new(
         file: Option<PathBuf>,
         format: Option<Format>,
@@ -60,17 +60,18 @@ impl Output {
             return complain("is a directory");
         }
         if !path.parent().is_some_and(Path::is_dir) {
-            return complain("is in a directory that is not there");
+            return complain("is in a directory that does not exist");
         }
         let format = saved_file::format_for(&path, format, "--format")
             .map_err(|complaint| format!("-o: {complaint}"))?;
         Ok((Self::File(path), format))
     }
 
-    /// Writes a recording. A format that holds one event loop has a file for each that was sampled, that with
-    /// the most stacks first.
+    /// Writes a recording. If the format holds one event loop, each one that was sampled gets its own file; the one
+    /// with the most stacks comes first.
     ///
-    /// What cannot be written there is written elsewhere if it can be; the error is what to tell the person.
+    /// A recording that cannot be written to its place is written to the temporary folder if possible. The error is
+    /// the message for the person.
     pub fn write(&self, format: Format, recording: &Recording) -> Result<Vec<Written>, String> {
         let event_loops = match format.holds_one_event_loop() {
             true => sampled(recording),
@@ -85,7 +86,7 @@ impl Output {
         }
         let mut written = Vec::new();
         for (index, (place, event_loop)) in event_loops.iter().enumerate() {
-            // The others have no place behind it.
+            // Standard output has room for one file only.
             if index > 0 && *self == Self::Stdout {
                 break;
             }
@@ -124,7 +125,7 @@ impl Output {
                 Err((path, error)) => (path.display().to_string(), error),
             },
         };
-        // Nobody can record the same again.
+        // The same recording cannot be made again, so it is saved elsewhere.
         let format = match error {
             WriteError::TooLarge(_) => SMALL_FORMAT,
             _ => DEFAULT_FORMAT,
@@ -132,7 +133,7 @@ impl Output {
         let elsewhere = write_new(&std::env::temp_dir(), format, recording);
         Err(match elsewhere {
             Ok(path) => format!(
-                "{place}: {error}; what was recorded is in {}",
+                "{place}: {error}; the recording was saved in {}",
                 path.display()
             ),
             Err((path, second)) => format!("{place}: {error}; {}: {second}", path.display()),
@@ -144,7 +145,7 @@ fn write_to_reserved_output(format: Format, recording: &Recording) -> Result<(),
     profile_formats::write_to_stream(reserved_output::file()?.try_clone()?, format, recording)
 }
 
-/// Event loops with samples and their places among all, that with the most stacks first.
+/// The event loops that have samples, each with its index among all. The one with the most stacks comes first.
 fn sampled(recording: &Recording) -> Vec<(usize, &EventLoop)> {
     let mut sampled: Vec<_> = recording
         .event_loops()
@@ -166,7 +167,7 @@ fn sibling(path: &Path, index: usize) -> PathBuf {
     if index == 0 {
         return path.to_owned();
     }
-    // An extension such as .trace.json is to stay one.
+    // An extension such as .trace.json stays whole.
     let (stem, extension) = match name.split_once('.') {
         Some((stem, extension)) if !stem.is_empty() => (stem, format!(".{extension}")),
         _ => (&*name, String::new()),
@@ -218,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn the_format_is_that_of_the_name_unless_it_is_given() {
+    fn the_name_selects_the_format_unless_it_is_given() {
         let folder = Folder::new();
         let of = |file: Option<&str>, format| {
             Output::new(file.map(PathBuf::from), format, folder.0.path())
@@ -240,7 +241,7 @@ mod tests {
             ("a.json", "--format"),
             (".", "is a directory"),
             ("b/", "is a directory"),
-            ("none/a.html", "not there"),
+            ("none/a.html", "does not exist"),
             ("a.html.gz", "compressed"),
         ] {
             let error = of(Some(file), None).unwrap_err();
@@ -297,7 +298,7 @@ mod tests {
         let named = Output::File(folder.path("none/a.html"));
         let error = named.write(Format::Html, &recording()).unwrap_err();
         assert!(error.contains("none/a.html: No such file"), "{error}");
-        let (_, elsewhere) = error.split_once("what was recorded is in ").unwrap();
+        let (_, elsewhere) = error.split_once("the recording was saved in ").unwrap();
         let content = fs::read(elsewhere).unwrap();
         fs::remove_file(elsewhere).unwrap();
         let (kept, _) = read(&content, Some(Path::new(elsewhere)), None).unwrap();

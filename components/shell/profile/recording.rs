@@ -17,16 +17,16 @@ use super::output::{Output, Written};
 use crate::console;
 use crate::report::{MAX_EVENT_LOOP, grouped, recording_report};
 
-/// How often a person sees how far it is.
+/// How often the progress line is updated.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
 
-/// A recording that goes on.
+/// A recording in progress.
 pub struct ProfileRecording {
     recorder: Recorder,
     options: ProfileOptions,
-    /// If it ends when something is true in the page.
+    /// Present if the recording ends when this is true in the page.
     condition: Option<Condition>,
-    /// When the next progress line is due; never where no person sees it.
+    /// When the next progress line is due. None if standard error is not a terminal.
     next_progress: Option<Instant>,
 }
 
@@ -34,14 +34,14 @@ pub struct ProfileRecording {
 #[derive(Debug, PartialEq)]
 pub enum Next {
     GoOn,
-    /// It is complete.
+    /// The recording is complete.
     End,
-    /// It ends, and not as was asked for.
+    /// The recording ends early, for this reason.
     Fail(String),
 }
 
 impl ProfileRecording {
-    /// Starts to record, before there is a page. The error says why that is not possible.
+    /// Starts to record, before there is a page.
     pub fn start(mut options: ProfileOptions, recorder: Recorder) -> Result<Self, String> {
         recorder
             .start(Options {
@@ -64,8 +64,7 @@ impl ProfileRecording {
         })
     }
 
-    /// Does what is due. `page` is the one that is asked for the condition, `is_loaded` whether it is past its
-    /// first load.
+    /// Does what is due. `page` evaluates the condition; `is_loaded` says whether its first load is over.
     pub fn step(&mut self, page: Option<&WebView>, is_loaded: bool, now: Instant) -> Next {
         if self.next_progress.is_some_and(|due| due <= now) {
             self.next_progress = Some(now + PROGRESS_INTERVAL);
@@ -94,19 +93,19 @@ impl ProfileRecording {
         }
     }
 
-    /// When there is something to do although nobody wakes the browser.
+    /// When to call `step` again even if nothing wakes the browser.
     pub fn next_time(&self) -> Option<Instant> {
         let condition = self.condition.as_ref().and_then(Condition::next_time);
         self.next_progress.into_iter().chain(condition).min()
     }
 
-    /// Stops, writes what was recorded, and says what it is. The error is what to tell the person.
+    /// Stops, writes the recording, and prints its report. The error is the message for the person.
     pub fn finish(self) -> Result<(), String> {
         let progress = self.recorder.progress();
         let recording = self
             .recorder
             .stop()
-            .map_err(|error| format!("nothing to save: {error}; about:profiling has ended it"))?;
+            .map_err(|error| format!("nothing to save: {error}; about:profiling has stopped it"))?;
         let written = self.options.output.write(self.options.format, &recording);
         let mut text = recording_report(&recording, progress.as_ref(), self.options.top);
         for written in written.as_deref().unwrap_or_default() {
@@ -115,11 +114,11 @@ impl ProfileRecording {
         console::clear_status();
         match self.options.output {
             Output::Stdout => {
-                // Nobody has to read it.
+                // A closed standard error is not a failure.
                 let _ = io::stderr().write_all(text.as_bytes());
             },
             Output::File(_) | Output::NewFile(_) => match io::stdout().write_all(text.as_bytes()) {
-                // A reader that has seen enough, such as `head`, is no failure.
+                // It is not a failure if the reader, such as `head`, has seen enough.
                 Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
                     return Err(format!("standard output: {error}"));
                 },
@@ -127,12 +126,12 @@ impl ProfileRecording {
             },
         }
         written?;
-        // What there is was written.
+        // The files are written, so failures are reported last.
         told(&self.recorder.failures())
     }
 }
 
-/// The error has the first failures, which are sentences.
+/// The error contains the first failures, which are sentences.
 fn told(failures: &[String]) -> Result<(), String> {
     const MAX_TOLD: usize = 10;
     if failures.is_empty() {
@@ -142,7 +141,7 @@ fn told(failures: &[String]) -> Result<(), String> {
     let mut text = first.join(" ");
     match failures.len() - first.len() {
         0 => {},
-        more => text += &format!(" So it is of {} more.", grouped(more as u64)),
+        more => text += &format!(" The same is true of {} more.", grouped(more as u64)),
     }
     Err(text)
 }
@@ -160,7 +159,7 @@ fn place(written: &Written, is_first_alone: bool) -> String {
             format!("The profile{event_loop} is in {file}\n")
         },
         None if is_first_alone && written.event_loop.is_some() => {
-            format!("The profile{event_loop} alone was written; the format holds one event loop\n")
+            format!("Only the profile{event_loop} was written; the format holds one event loop\n")
         },
         None => String::new(),
     }
@@ -172,7 +171,7 @@ fn progress_line(progress: &Progress) -> String {
         count => format!("{count} event loops"),
     };
     format!(
-        "recording: {:.1} s, {} samples of {event_loops}, {:.1} MB (Ctrl-C ends and saves)",
+        "recording: {:.1} s, {} samples of {event_loops}, {:.1} MB (Ctrl-C stops and saves)",
         progress.elapsed.as_secs_f64(),
         grouped(progress.samples),
         progress.memory as f64 / 1e6,
@@ -189,6 +188,9 @@ mod tests {
         let failures: Vec<_> = (0..12).map(|number| format!("No {number}.")).collect();
         assert_eq!(told(&failures[..2]), Err("No 0. No 1.".to_owned()));
         let text = told(&failures).unwrap_err();
-        assert!(text.ends_with("No 9. So it is of 2 more."), "{text}");
+        assert!(
+            text.ends_with("No 9. The same is true of 2 more."),
+            "{text}"
+        );
     }
 }

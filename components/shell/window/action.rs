@@ -2,32 +2,32 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! What the window can be told to do: by a key, a button, a menu or a page.
+//! The actions of the window, which a key, a button, a menu or a page can cause.
 
 use std::path::PathBuf;
 
 use servo::WebViewId;
 use url::Url;
 
-/// What a person asked of the window. An action that names no page is for the tab in front.
+/// What the person asked the window to do. An action that names no page is for the tab in front.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     Back,
     Forward,
     Reload,
-    /// Reload without what was cached.
+    /// Reload without the cache.
     ReloadAll,
     Stop,
     Home,
     Load(Url),
-    /// Open a tab, in front of the others: with a page, or without one to type an address.
+    /// Open a tab in front of the others, with a page or with an empty address field.
     OpenTab(Option<Url>),
     CloseTab,
     CloseThisTab(WebViewId),
-    /// Open the tab again that was closed last.
+    /// Reopen the tab that was closed last.
     ReopenTab,
     SelectTab(WebViewId),
-    /// Counted from 0, from the left.
+    /// Select a tab by its index from the left, starting at 0.
     SelectTabNumber(usize),
     SelectLastTab,
     NextTab,
@@ -37,7 +37,7 @@ pub enum Action {
     ZoomOut,
     ResetZoom,
     ToggleFullscreen,
-    /// Start to record a profile, or stop and show it.
+    /// Start to record a profile, or stop the recording and show it.
     ToggleRecording,
     OpenProfiling,
     /// A file was dropped onto the window.

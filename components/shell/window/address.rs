@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! From what a person types into the address field to the URL of a page.
+//! Turns the text of the address field into the URL of a page.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -11,15 +11,15 @@ use url::{Host, Url};
 
 use crate::url_argument;
 
-/// The URL that `text` means: a URL; the path of a file, relative to `working_directory` or to the home
-/// folder (`~/`); or the name of a host, with a port and a path if need be.
+/// The URL that `text` means. It may be a URL; the path of a file, relative to `working_directory` or to the
+/// home folder (`~/`); or the name of a host, with an optional port and path.
 ///
-/// A host is asked by https, unless it is this machine, an address of numbers, or has a port of its own:
-/// servers in development seldom have a certificate.
+/// A host is requested by https, unless it is this machine, is a numeric address, or has a port: servers in
+/// development seldom have a certificate.
 ///
 /// The error is a sentence for the person.
 pub fn interpret(text: &str, working_directory: &Path) -> Result<Url, String> {
-    // What is pasted may have line breaks in it, which no address has.
+    // Pasted text may contain line breaks. No address does.
     let text: String = text.trim().split(['\n', '\r']).collect();
     if text.is_empty() {
         return Err("Type the address of a page.".to_owned());
@@ -27,7 +27,7 @@ pub fn interpret(text: &str, working_directory: &Path) -> Result<Url, String> {
     if let Some(path) = url_argument::in_home(&text) {
         return resolve(path.as_os_str(), working_directory);
     }
-    // With a query and no path the folder itself would be meant, which nobody does.
+    // A query without a path would mean the folder itself. Nobody wants that.
     let has_no_path = text.starts_with(['?', '#']) && !working_directory.join(&text).exists();
     let refusal = match resolve(OsStr::new(&text), working_directory) {
         Ok(url) if !has_no_path => return Ok(url),
@@ -36,7 +36,7 @@ pub fn interpret(text: &str, working_directory: &Path) -> Result<Url, String> {
     };
     match host_url(&text) {
         Some(url) => Ok(url),
-        // With a scheme or as a path it is clear what was meant, and what is wrong with it.
+        // For a URL with a scheme or a path, the reason can be given.
         None if has_scheme(&text) || text.starts_with(['/', '.']) => Err(refusal),
         None => Err(format!("“{text}” is neither an address nor a file.")),
     }
@@ -46,7 +46,7 @@ fn resolve(text: &OsStr, working_directory: &Path) -> Result<Url, String> {
     url_argument::resolve(text, working_directory)
 }
 
-/// Whether the text is a URL, good or bad, and not a host with a port.
+/// Whether the text is a URL, valid or not, rather than a host with a port.
 fn has_scheme(text: &str) -> bool {
     text.split_once(':').is_some_and(|(scheme, rest)| {
         let letters = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-');
@@ -56,9 +56,9 @@ fn has_scheme(text: &str) -> bool {
     })
 }
 
-/// The URL of a host that was typed without a scheme, if that is what it is.
+/// The URL of a host that was typed without a scheme. None if the text is not a host.
 fn host_url(text: &str) -> Option<Url> {
-    // An `@` would be a name and a password, which hardly anybody types, and an e-mail address is no page.
+    // An `@` would follow a name and a password, which people hardly type. An e-mail address is not a page.
     if text.contains(char::is_whitespace) || text.starts_with(['/', '.']) || has_scheme(text) {
         return None;
     }
@@ -75,13 +75,13 @@ fn host_url(text: &str) -> Option<Url> {
                 return None;
             }
             let is_local = labels.last() == Some(&"localhost");
-            // A single word may be anything, unless it has a port.
+            // A single word without a port may be anything.
             if labels.len() == 1 && !is_local && !has_port(authority) {
                 return None;
             }
             is_local
         },
-        // `7` is an IPv4 address to the parser, and hardly to a person.
+        // The parser takes `7` for an IPv4 address. A person hardly means that.
         Host::Ipv4(_) if authority.matches('.').count() < 3 => return None,
         Host::Ipv4(_) | Host::Ipv6(_) => true,
     };
@@ -105,7 +105,7 @@ mod tests {
 
     use super::*;
 
-    /// A folder with a page in it, gone when dropped.
+    /// A temporary folder with a page in it, deleted when dropped.
     struct Folder(TempDir);
 
     impl Folder {
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn urls_and_files_are_what_they_are_on_the_command_line() {
+    fn urls_and_files_mean_the_same_as_on_the_command_line() {
         let folder = Folder::new();
         for url in [
             "http://localhost:8000/page?a=b#c",
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_refused_by_name() {
+    fn other_text_is_refused_by_name() {
         let folder = Folder::new();
         for text in [
             "hello world",

@@ -2,8 +2,8 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The window itself: what is drawn on it, and by which of the two: the engine draws the page in front on
-//! a picture of its own, and the window puts that picture beneath its toolbar.
+//! The window itself, and how it is drawn. The engine draws the page in front into an image. The window draws
+//! that image beneath its toolbar.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -29,50 +29,50 @@ use super::{tab::Tab, theme, toolbar, window_system_message};
 use crate::browser::Page;
 use crate::frame_clock::{DEFAULT_FRAME_INTERVAL, FrameClock};
 
-/// The title of a window whose page has none, and the end of the others.
+/// The title of a window whose page has no title, and the end of all other titles.
 const NAME: &str = "Strobe";
 
-/// No smaller than this can a window be made, in points: there must be room for the address.
+/// The minimum size of a window in points. It leaves room for the address.
 const MIN_SIZE: (f64, f64) = (360., 240.);
 
 pub struct BrowserWindow {
     /// What draws the tabs and the toolbar.
     context: Context,
     input: RefCell<egui_winit::State>,
-    /// Keys for what a page asks, which are for later drawings.
+    /// Keys for dialogs of a page that wait for a later drawing.
     held_keys: RefCell<Vec<Event>>,
     drawing: RefCell<Drawing>,
-    /// What the pages are drawn on. They are all of one size, and one at a time is seen.
+    /// The target that the pages are drawn on. They all have the same size, and one is visible at a time.
     page_context: Rc<OffscreenRenderingContext>,
     window_context: Rc<WindowRenderingContext>,
     frame_clock: FrameClock,
-    /// The theme that was asked for instead of the desktop's.
+    /// The theme that the command line asks for, if any. Otherwise it is the desktop's.
     wanted_theme: Option<Theme>,
     selected: Cell<Option<WebViewId>>,
-    /// What changed since the last drawing.
+    /// Whether the toolbar, the page or the size has changed since the last drawing.
     chrome_changed: Cell<bool>,
     page_changed: Cell<bool>,
     size_changed: Cell<bool>,
-    /// When the tabs and the toolbar are to be drawn although nothing happens.
+    /// When to draw the tabs and the toolbar again even if there is no event.
     chrome_due: Cell<Option<Instant>>,
     is_fullscreen: Cell<bool>,
-    /// In fullscreen, whether the toolbar is there for the moment.
+    /// In fullscreen, whether the toolbar is shown at the moment.
     is_chrome_called: Cell<bool>,
     is_focused: Cell<bool>,
     is_occluded: Cell<bool>,
     title: RefCell<String>,
     pointer: Cell<Pos2>,
-    /// Whether an input method may compose texts, here or in a page.
+    /// Whether an input method may compose text, in the toolbar or in a page.
     is_ime_allowed: Cell<bool>,
     /// What went wrong, until the person has read it.
     notice: RefCell<Option<String>>,
-    // Last, to be dropped last: the rendering contexts draw on it.
+    // This field is dropped last, because the rendering contexts draw on the window.
     window: Window,
 }
 
 struct Drawing {
     painter: Painter,
-    /// The last drawing of the tabs and the toolbar, with the page's place among it.
+    /// The shapes of the tabs and the toolbar as drawn last, including the place of the page.
     primitives: Vec<ClippedPrimitive>,
 }
 
@@ -83,7 +83,7 @@ impl Drop for Drawing {
 }
 
 impl BrowserWindow {
-    /// Opens a window whose pages are of `page_size`, in logical pixels.
+    /// Opens a window for pages of `page_size`, in logical pixels.
     pub fn open(
         event_loop: &ActiveEventLoop,
         page_size: PhysicalSize<u32>,
@@ -105,7 +105,7 @@ impl BrowserWindow {
             .display_handle()
             .map_err(|error| error.to_string())?;
         let window_handle = window.window_handle().map_err(|error| error.to_string())?;
-        let no_opengl = |error: &dyn std::fmt::Debug| format!("no OpenGL for it: {error:?}");
+        let no_opengl = |error: &dyn std::fmt::Debug| format!("OpenGL is not available: {error:?}");
         let window_context =
             WindowRenderingContext::new(display_handle, window_handle, window.inner_size())
                 .map(Rc::new)
@@ -154,7 +154,7 @@ impl BrowserWindow {
             chrome_due: Cell::default(),
             is_fullscreen: Cell::default(),
             is_chrome_called: Cell::default(),
-            // Until the window system says otherwise, as Servo takes it for granted of a page.
+            // True until the window system says otherwise. Servo assumes the same of a page.
             is_focused: Cell::new(true),
             is_occluded: Cell::default(),
             title: RefCell::default(),
@@ -193,12 +193,12 @@ impl BrowserWindow {
         match (self.wanted_theme, self.window.theme()) {
             (Some(wanted), _) => wanted,
             (None, Some(WinitTheme::Dark)) => Theme::Dark,
-            // What a desktop that does not say has usually.
+            // A desktop that does not say is usually light.
             (None, Some(WinitTheme::Light) | None) => Theme::Light,
         }
     }
 
-    /// Takes over what the desktop's theme is now.
+    /// Applies the desktop's current theme.
     pub fn apply_theme(&self) {
         self.context.set_theme(match self.theme() {
             Theme::Light => egui::Theme::Light,
@@ -212,7 +212,7 @@ impl BrowserWindow {
         self.selected.get()
     }
 
-    /// Its page among all.
+    /// The page of the tab in front.
     pub fn in_front<'a>(&self, pages: &'a [Page<Tab>]) -> Option<&'a Page<Tab>> {
         pages
             .iter()
@@ -221,7 +221,7 @@ impl BrowserWindow {
 
     pub fn select(&self, tab: WebViewId) {
         if self.selected.replace(Some(tab)) != Some(tab) {
-            // What was being typed stays with its tab.
+            // Text that was being typed stays with its tab.
             self.leave_chrome();
             self.redraw_page();
         }
@@ -263,7 +263,7 @@ impl BrowserWindow {
         self.redraw_chrome();
     }
 
-    /// Whether any of the window is to be seen.
+    /// Whether any part of the window is visible.
     pub fn is_visible(&self) -> bool {
         !self.is_occluded.get()
     }
@@ -273,13 +273,13 @@ impl BrowserWindow {
         self.redraw_page();
     }
 
-    /// The tabs and the toolbar are to be drawn again.
+    /// Draws the tabs and the toolbar again soon.
     pub fn redraw_chrome(&self) {
         self.chrome_changed.set(true);
         self.window.request_redraw();
     }
 
-    /// The engine has another picture of the page.
+    /// Draws the page again soon, because the engine has a new picture of it.
     pub fn redraw_page(&self) {
         self.page_changed.set(true);
         self.window.request_redraw();
@@ -310,12 +310,12 @@ impl BrowserWindow {
         }
     }
 
-    /// Whether the tabs and the toolbar are there.
+    /// Whether the tabs and the toolbar are shown.
     pub fn has_chrome(&self) -> bool {
         !self.is_fullscreen.get() || self.is_chrome_called.get()
     }
 
-    /// The place of the page in the window. In fullscreen the toolbar comes over the page.
+    /// The place of the page in the window. In fullscreen the toolbar covers part of the page.
     pub fn page_area(&self) -> PageArea {
         let scale = self.scale();
         let inner = self.window.inner_size();
@@ -341,7 +341,7 @@ impl BrowserWindow {
         self.pointer.set(pointer);
     }
 
-    /// Whether what is at this place of the window, in points, is the page.
+    /// Whether the page is at this place of the window, in points.
     pub fn is_page_at(&self, position: Pos2) -> bool {
         let chrome_bottom = match self.has_chrome() {
             true => chrome::HEIGHT,
@@ -355,7 +355,7 @@ impl BrowserWindow {
                 .is_none_or(|layer| layer.order == egui::Order::Background)
     }
 
-    /// Tells the tabs and the toolbar of an event.
+    /// Passes an event to the tabs and the toolbar.
     pub fn chrome_event(&self, event: &WindowEvent) {
         let response = self.input.borrow_mut().on_window_event(&self.window, event);
         if response.repaint {
@@ -363,17 +363,17 @@ impl BrowserWindow {
         }
     }
 
-    /// A place in points, of one in device pixels.
+    /// Converts a place from device pixels to points.
     pub fn to_points(&self, x: f64, y: f64) -> Pos2 {
         pos2(x as f32, y as f32) / self.scale()
     }
 
-    /// When the window is to be drawn although nothing happens.
+    /// When to draw the window again even if there is no event.
     pub fn next_drawing(&self) -> Option<Instant> {
         self.chrome_due.get()
     }
 
-    /// Asks for the drawing that is due.
+    /// Requests the drawing if it is due.
     pub fn request_due_drawing(&self, now: Instant) {
         if self.chrome_due.get().is_some_and(|due| due <= now) {
             self.chrome_due.set(None);
@@ -381,7 +381,7 @@ impl BrowserWindow {
         }
     }
 
-    /// Draws what has changed, and gives what the person did with it.
+    /// Draws what has changed, and returns the person's actions.
     pub fn draw(&self, pages: &[Page<Tab>], shown: &Shown) -> Vec<Action> {
         let inner_size = self.window.inner_size();
         if inner_size.width == 0 || inner_size.height == 0 {
@@ -455,7 +455,7 @@ impl BrowserWindow {
         let place = self.input_method_of_page(pages);
         let is_page_typed_into = output.platform_output.ime.is_none() && place.is_some();
         let mut input = self.input.borrow_mut();
-        // Where the page is typed into, it is not for egui to end that.
+        // While the person types into the page, egui must not turn the input method off.
         input.set_allow_ime(self.is_ime_allowed.get() && !is_page_typed_into);
         input.handle_platform_output(&self.window, output.platform_output);
         if is_page_typed_into && !self.is_ime_allowed.get() {
@@ -475,7 +475,7 @@ impl BrowserWindow {
             .viewport_output
             .get(&ViewportId::ROOT)
             .map_or(Duration::MAX, |output| output.repaint_delay)
-            // Nothing moves faster than the display shows.
+            // At most one drawing per frame of the display.
             .max(self.frame_clock.interval());
         self.chrome_due.set(Instant::now().checked_add(delay));
 
@@ -493,7 +493,7 @@ impl BrowserWindow {
         actions
     }
 
-    /// Puts the engine's picture of the page into `rect`, whenever the window is drawn.
+    /// A callback that copies the engine's picture of the page into `rect` whenever the window is drawn.
     fn page_picture(&self, rect: Rect) -> Option<PaintCallback> {
         let copy = self.page_context.render_to_parent_callback()?;
         let callback = CallbackFn::new(move |info, painter| {
@@ -510,7 +510,7 @@ impl BrowserWindow {
         })
     }
 
-    /// Where the page in front is being typed into, in points.
+    /// The place of the text input in the page in front, in points.
     fn input_method_of_page(&self, pages: &[Page<Tab>]) -> Option<Rect> {
         let page = self.in_front(pages)?;
         let place = page.surface.input_method()?;
@@ -521,7 +521,7 @@ impl BrowserWindow {
         Some(area.place(place))
     }
 
-    /// Tells the person something, or nothing more.
+    /// Shows a notice to the person, or removes it.
     pub fn set_notice(&self, notice: Option<String>) {
         *self.notice.borrow_mut() = notice;
         self.redraw_chrome();
@@ -544,7 +544,7 @@ impl BrowserWindow {
     }
 }
 
-/// The size of a page in a window of this inner size, in device pixels.
+/// The size of a page in a window with this inner size, in device pixels.
 fn page_size_within(inner: PhysicalSize<u32>, scale: f32, has_chrome: bool) -> PhysicalSize<u32> {
     let chrome = match has_chrome {
         true => (chrome::HEIGHT * scale).round() as u32,

@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! What is around the page: tabs, toolbar, and what comes over the page for a moment.
+//! Everything around the page: the tabs, the toolbar, and short-lived things on top of the page.
 
 use egui::{
     Align2, Area, Context, CornerRadius, Frame, Id, Label, Margin, Order, Panel, RichText, Ui, vec2,
@@ -17,15 +17,15 @@ use super::theme::palette;
 use super::{tab_strip, toolbar};
 use crate::browser::Page;
 
-/// The height of tabs and toolbar together, in points.
+/// The height of the tabs and the toolbar together, in points.
 pub const HEIGHT: f32 = tab_strip::HEIGHT + toolbar::HEIGHT;
 
-/// What is shown beside the pages.
+/// The state that is shown in addition to the pages.
 pub struct Shown {
     pub is_recording: bool,
 }
 
-/// Lays out the window around the place of the page, and collects what the person does.
+/// Lays out the window around the place of the page, and collects the person's actions.
 pub fn show(
     ui: &mut Ui,
     window: &BrowserWindow,
@@ -81,7 +81,7 @@ pub fn show(
     }
 }
 
-/// Where a link leads, at the lower left corner.
+/// Shows where a link leads, in the lower left corner.
 fn show_status(context: &Context, area: PageArea, status: &str) {
     let colours = palette(context);
     Area::new(Id::new("status"))
@@ -106,7 +106,7 @@ fn show_status(context: &Context, area: PageArea, status: &str) {
         });
 }
 
-/// What went wrong, with a button to put it away.
+/// Shows what went wrong, with a button to dismiss it.
 fn show_notice(context: &Context, window: &BrowserWindow, area: PageArea, notice: &str) {
     let colours = palette(context);
     Area::new(Id::new("notice"))

@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The icons of the window, drawn as lines: no font is needed, and they are sharp at every scale.
+//! The icons of the window. They are drawn as lines, so they need no font and are sharp at every scale.
 
 use std::f32::consts::{PI, TAU};
 
@@ -24,17 +24,17 @@ pub enum Icon {
     Plus,
     /// Start to record.
     Record,
-    /// Stop what is being recorded.
+    /// Stop the recording.
     StopRecording,
     /// A flame chart.
     Profile,
-    /// A page that has no icon of its own.
+    /// A page without its own icon.
     Page,
     Folder,
     Check,
 }
 
-/// The side of an icon in points; it is drawn on a grid of as many units.
+/// The side of an icon in points. Its drawing uses a grid with the same number of units.
 pub const SIZE: f32 = 16.;
 
 impl Icon {
@@ -113,7 +113,7 @@ impl Icon {
     }
 }
 
-/// A circle that turns while something is waited for. `turn` counts whole turns.
+/// A circle that turns while a page loads. `turn` is the number of turns.
 pub fn paint_progress(painter: &Painter, rect: Rect, turn: f32, colour: Color32) {
     let start = turn.fract() * TAU;
     arc(
@@ -140,8 +140,7 @@ fn arc(painter: &Painter, center: Pos2, radius: f32, from: f32, to: f32, stroke:
     painter.add(Shape::line(points, stroke));
 }
 
-/// A button that shows an icon alone. What it does is said when the pointer rests on it, and to who does
-/// not see it.
+/// A button that shows only an icon. `what` says what it does, in its tooltip and to assistive technology.
 pub fn icon_button(ui: &mut Ui, icon: Icon, what: &str, enabled: bool) -> Response {
     let colour = palette(ui.ctx()).text;
     coloured_icon_button(ui, icon, what, enabled, colour)

@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Pointer, touch and text events, from the window system's words to Servo's, and cursors back.
+//! Converts pointer, touch and text events from the window system's types to Servo's, and cursors back.
 
 use egui::CursorIcon;
 use servo::{
@@ -51,12 +51,12 @@ pub fn touch_event(touch: &Touch, point: DevicePoint) -> TouchEvent {
         TouchPhase::Ended => TouchEventType::Up,
         TouchPhase::Cancelled => TouchEventType::Cancel,
     };
-    // Only to tell the fingers apart that are down at the same time.
+    // The id only has to distinguish fingers that are down at the same time.
     let id = TouchId(touch.id as i32);
     TouchEvent::new(kind, id, point.into(), TouchPointerType::Touch)
 }
 
-/// Whether an input method is composing a text in the page.
+/// Tracks whether an input method is composing text in the page.
 #[derive(Default)]
 pub struct Composition {
     is_open: bool,
@@ -74,7 +74,7 @@ impl Composition {
         let mut events = Vec::new();
         match event {
             Ime::Enabled => {},
-            // An empty text takes back what was being composed.
+            // An empty text cancels the composition.
             Ime::Preedit(text, _) if text.is_empty() && !self.is_open => {},
             Ime::Preedit(text, _) => {
                 if !self.is_open {
@@ -91,7 +91,7 @@ impl Composition {
                 self.is_open = false;
             },
             Ime::Disabled => {
-                // The field keeps the focus: it is not as if a keyboard on the screen had been put away.
+                // The field keeps the focus, so only the composition ends.
                 if self.is_open {
                     events.push(composed(CompositionState::End, ""));
                     self.is_open = false;

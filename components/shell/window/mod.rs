@@ -54,20 +54,19 @@ use crate::keyboard::keyboard_event;
 
 const PROFILING: &str = "about:profiling";
 
-/// How often is looked whether something is recorded.
+/// How often to check whether a recording is in progress.
 const RECORDING_INTERVAL: Duration = Duration::from_millis(250);
 
-/// How many closed tabs can be opened again.
+/// How many closed tabs can be reopened.
 const REMEMBERED_TABS: usize = 25;
 
-/// Runs the browser in a window. Gives the exit status of the process, or says why there is no window.
+/// Runs the browser in a window. Returns the exit status of the process. The error says why there is no window.
 pub fn run(
     command_line: CommandLine,
     preferences: Preferences,
     recorder: Recorder,
 ) -> Result<u8, String> {
-    let no_window =
-        |message: String| format!("cannot open a window (is --headless wanted?): {message}");
+    let no_window = |message: String| format!("cannot open a window (try --headless): {message}");
     let event_loop = EventLoop::with_user_event()
         .build()
         .map_err(|error| no_window(window_system_message(&error)))?;
@@ -84,7 +83,7 @@ pub fn run(
     }
 }
 
-/// What winit says of an error of the window system, without the place in winit's own source.
+/// Winit's message for an error of the window system, without the place in winit's source.
 fn window_system_message(error: &dyn Display) -> String {
     let message = error.to_string();
     message
@@ -107,7 +106,7 @@ impl EventLoopWaker for Waker {
     }
 
     fn wake(&self) {
-        // It fails when the loop has ended, and then there is nothing to wake.
+        // This fails if the loop has ended. Then there is nothing to wake.
         let _ = self.0.send_event(Wake);
     }
 }
@@ -121,7 +120,7 @@ enum State {
     /// A window can be opened only once the event loop runs.
     Starting(Box<(CommandLine, Preferences, Recorder)>),
     Running(Box<Session>),
-    /// With the exit status, or the reason why no window could be opened.
+    /// Holds the exit status, or the reason why no window could be opened.
     Ended(Result<u8, String>),
 }
 
@@ -163,7 +162,7 @@ impl ApplicationHandler<Wake> for Application {
     }
 
     fn exiting(&mut self, _: &ActiveEventLoop) {
-        // While there is still a connection to the display, which windows need to close.
+        // Windows need the connection to the display to close, so they are dropped here.
         if let State::Running(session) = std::mem::replace(&mut self.state, State::Ended(Ok(0))) {
             let Session {
                 browser, window, ..
@@ -196,26 +195,26 @@ struct Session {
     window: Rc<BrowserWindow>,
     /// The first page of the command line.
     home: Option<Url>,
-    /// What tabs showed that were closed, the last one last.
+    /// The URLs of closed tabs, the most recent last.
     closed: Vec<Url>,
-    /// Where the tab in front stands among the others.
+    /// The index of the tab in front.
     place: usize,
-    /// The person wants the whole screen, whatever the page wants.
+    /// Whether the person wants the whole screen, regardless of the page.
     wants_fullscreen: bool,
     is_quitting: bool,
-    /// What the button shows, and when it was looked at last.
+    /// Whether the button shows a recording. `watched` is when this was checked last.
     is_recording: bool,
     watched: Instant,
     /// The modifier keys that are held.
     modifiers: ModifiersState,
-    /// Keys whose press was not for the page: their release is not either.
+    /// Keys whose press was not for the page, so their release is not either.
     kept_keys: Vec<PhysicalKey>,
     /// Where the pointer was last, in device pixels of the page.
     pointer: DevicePoint,
     is_pointer_on_page: bool,
-    /// How many buttons are held that were pressed on the page.
+    /// How many of the buttons that were pressed on the page are still held.
     buttons_on_page: u32,
-    /// The fingers that went down on the page.
+    /// The fingers that touched down on the page.
     fingers_on_page: Vec<u64>,
     composition: Composition,
     wheel_buttons: WheelButtons,
@@ -280,7 +279,7 @@ impl Session {
         self.page().map(|page| &page.webview)
     }
 
-    /// Whether what a page asks is to be answered before anything else.
+    /// Whether a dialog or menu of the page in front is open.
     fn is_asked(&self) -> bool {
         self.page()
             .is_some_and(|page| !page.surface.controls().borrow().is_empty())
@@ -292,7 +291,7 @@ impl Session {
         }
     }
 
-    /// Makes true of the pages and the window what follows from which tab is in front.
+    /// Updates the pages and the window to match the tab in front.
     fn settle(&mut self) {
         let pages = self.browser.pages();
         let selected = self.window.selected();
@@ -309,11 +308,11 @@ impl Session {
                 }
             },
         }
-        // A page that loses the focus takes back what it asks.
+        // A page keeps the focus while it has a dialog open: a page that loses it withdraws its dialogs.
         let page_has_keyboard =
             self.window.is_focused() && (self.is_asked() || !self.window.chrome_has_keyboard());
         let selected = self.window.selected();
-        // Who is hidden first: at no moment are two pages on the same picture.
+        // Pages are hidden before one is shown, so that two pages never draw on the same picture.
         for is_selected in [false, true] {
             for page in self.browser.pages() {
                 if (Some(page.webview.id()) == selected) != is_selected {
@@ -348,7 +347,7 @@ impl Session {
             WindowEvent::Focused(focused) => {
                 self.window.chrome_event(&event);
                 self.window.set_focused(focused);
-                // The window learns nothing of keys that are let go elsewhere.
+                // The window is not told about keys that are released elsewhere.
                 self.kept_keys.clear();
             },
             WindowEvent::Occluded(occluded) => self.window.set_occluded(occluded),
@@ -364,7 +363,7 @@ impl Session {
             },
             WindowEvent::KeyboardInput {
                 event: ref key,
-                // Of keys that were held when the window got the focus: nobody pressed them here.
+                // Synthetic events are for keys that were already held when the window got the focus.
                 is_synthetic: false,
                 ..
             } => self.key(key, &event),
@@ -446,7 +445,7 @@ impl Session {
         }
     }
 
-    /// Leaves what there is to leave. False if there is nothing, and the key is the page's.
+    /// Leaves fullscreen or stops a load. False if there is neither, so that the page gets the key.
     fn escape(&mut self) -> bool {
         let Some(page) = self.page() else {
             return false;
@@ -474,14 +473,14 @@ impl Session {
         }
         let was_on_page = self.is_pointer_on_page;
         self.find_pointer();
-        // The toolbar is told once, that the pointer is no longer over it.
+        // The toolbar gets one event after the pointer has left it, to learn that it did.
         if !(was_on_page && self.is_pointer_on_page) {
             self.window.chrome_event(event);
         }
     }
 
-    /// Gives the pointer to the page if it is over it, and takes it away if it is not. What is there may
-    /// have changed since the pointer was moved.
+    /// Gives the pointer to the page if it is over the page, or else takes it away. What is under the pointer
+    /// may have changed without a move.
     fn find_pointer(&mut self) {
         let is_dragging_on_page = self.buttons_on_page > 0;
         let is_on_page = is_dragging_on_page
@@ -504,7 +503,7 @@ impl Session {
         }
     }
 
-    /// A place of the window in device pixels of the page.
+    /// Converts a place in the window to device pixels of the page.
     fn on_page(&self, x: f64, y: f64) -> DevicePoint {
         let area = self.window.page_area();
         let corner = area.rect.min * area.scale;
@@ -527,7 +526,7 @@ impl Session {
         if is_press && !self.is_pointer_on_page {
             self.find_pointer();
         }
-        // A press on the page takes the keys there, and closes what is open above it.
+        // A press on the page also takes the keyboard's focus from the toolbar and closes what is open over the page.
         self.window.chrome_event(event);
         let is_for_page = match is_press {
             true => self.is_pointer_on_page && !self.is_asked(),
@@ -649,7 +648,7 @@ impl Session {
         self.window.redraw_chrome();
     }
 
-    /// Does what concerns the page in front alone.
+    /// Performs an action that concerns only the page in front.
     fn act_on_page(&mut self, action: &Action) {
         let Some(page) = self.page() else {
             if let Action::Load(url) = action {
@@ -666,7 +665,7 @@ impl Session {
                 self.browser.clear_cache();
                 webview.reload();
             },
-            // Servo has no other way.
+            // Servo has no other way to stop a load.
             Action::Stop => {
                 page.surface.address().borrow_mut().requested = None;
                 webview.evaluate_javascript("window.stop()", |_| ());
@@ -709,7 +708,7 @@ impl Session {
         }
     }
 
-    /// The place so many tabs to the right, or to the left; behind the last tab comes the first.
+    /// The index of the tab that is `distance` tabs to the right, or to the left if it is negative. Wraps around.
     fn place_beside(&self, distance: isize) -> usize {
         let count = self.browser.pages().len().max(1);
         (self.place as isize + distance).rem_euclid(count as isize) as usize
@@ -744,7 +743,7 @@ impl Session {
         }
     }
 
-    /// Keeps the button in step with recordings that about:profiling starts and stops.
+    /// Updates the button when about:profiling starts or stops a recording.
     fn watch_recording(&mut self, now: Instant) {
         if now.duration_since(self.watched) < RECORDING_INTERVAL {
             return;
@@ -756,7 +755,7 @@ impl Session {
         }
     }
 
-    /// Shows about:profiling, in its tab if there is one.
+    /// Shows about:profiling, in its tab if it is open.
     fn show_profiling(&mut self, url: Url) {
         let open = self
             .browser
@@ -775,7 +774,7 @@ impl Session {
         }
     }
 
-    /// A file was dropped onto the window: onto about:profiling a profile, and else a page.
+    /// Opens a file that was dropped onto the window. On about:profiling it is a profile, otherwise a page.
     fn open_file(&mut self, file: &Path) {
         let is_profile = self
             .webview()

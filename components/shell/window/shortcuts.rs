@@ -2,22 +2,22 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Keys that mean something to the window rather than to the page.
+//! The keyboard shortcuts of the window.
 
 use servo::{Code, Key, KeyState, KeyboardEvent, Modifiers, NamedKey};
 
 use super::action::Action;
 
-/// The modifier of the shortcuts that every browser has.
+/// The usual modifier of shortcuts.
 const COMMAND: Modifiers = if cfg!(target_os = "macos") {
     Modifiers::META
 } else {
     Modifiers::CONTROL
 };
 
-/// What `event` tells the window to do. Such a key is kept from the page.
+/// The action of a key event. The page does not get such a key.
 ///
-/// Escape is not among them: what it does depends on what there is to leave.
+/// Escape is not included: its effect depends on the state of the page.
 pub fn action(event: &KeyboardEvent) -> Option<Action> {
     let keyboard = &event.event;
     if keyboard.state != KeyState::Down {
@@ -32,7 +32,7 @@ pub fn action(event: &KeyboardEvent) -> Option<Action> {
         return command(character, shift);
     }
     let Key::Named(key) = &keyboard.key else {
-        // Alt+D is the only other key with a character.
+        // Alt+D is the only other shortcut with a character.
         return (modifiers == Modifiers::ALT
             && character(&keyboard.key, keyboard.code) == Some('d'))
         .then_some(Action::EditAddress);
@@ -61,7 +61,7 @@ pub fn action(event: &KeyboardEvent) -> Option<Action> {
     })
 }
 
-/// What a character does together with the command key.
+/// The action of a character together with the command key.
 fn command(character: char, shift: bool) -> Option<Action> {
     Some(match (character, shift) {
         ('r', false) => Action::Reload,
@@ -72,7 +72,7 @@ fn command(character: char, shift: bool) -> Option<Action> {
         ('q', false) | ('w' | 'q', true) => Action::Quit,
         ('l', false) => Action::EditAddress,
         ('p', true) => Action::ToggleRecording,
-        // Plus is above the equals sign on some keyboards and a key of its own on others.
+        // Some keyboards have plus above the equals sign, others have a separate key.
         ('+' | '=', _) => Action::ZoomIn,
         ('-' | '_', _) => Action::ZoomOut,
         ('0', false) => Action::ResetZoom,
@@ -82,8 +82,8 @@ fn command(character: char, shift: bool) -> Option<Action> {
     })
 }
 
-/// The character of a key, in lower case. On a keyboard of other letters it is the one that stands
-/// there on a Latin keyboard, so that shortcuts stay where they are.
+/// The character of a key, in lower case. On a keyboard without Latin letters it is the character of a
+/// Latin keyboard at the same place, so that shortcuts stay in their places.
 fn character(key: &Key, code: Code) -> Option<char> {
     let Key::Character(text) = key else {
         return None;
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn other_keys_are_the_pages() {
+    fn other_keys_go_to_the_page() {
         for (character, modifiers) in [
             ("t", Modifiers::empty()),
             ("r", ALT),
@@ -218,13 +218,13 @@ mod tests {
     }
 
     #[test]
-    fn shortcuts_stay_in_their_place_on_a_keyboard_of_other_letters() {
+    fn shortcuts_keep_their_places_on_keyboards_with_other_letters() {
         let cyrillic = Key::Character("е".to_owned());
         assert_eq!(
             pressed(KeyState::Down, cyrillic.clone(), Code::KeyT, COMMAND),
             Some(Action::OpenTab(None))
         );
-        // A letter of the person's own keyboard counts wherever it stands.
+        // A Latin letter of the person's keyboard layout counts, wherever its key is.
         assert_eq!(
             pressed(
                 KeyState::Down,

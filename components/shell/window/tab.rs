@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! A tab: what the window knows of one page, beside what the page itself says.
+//! A tab: the state that the window keeps for one page.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -30,29 +30,29 @@ use crate::frame_clock::FrameClock;
 pub struct Tab {
     window: Rc<BrowserWindow>,
     id: Cell<Option<WebViewId>>,
-    /// Whether Servo has been told that the page is seen.
+    /// Whether Servo has been told that the page is visible.
     is_shown: Cell<bool>,
     /// The cursor that the page wants.
     cursor: Cell<Cursor>,
     address: RefCell<AddressDraft>,
     controls: RefCell<Controls>,
     favicon: RefCell<Option<Favicon>>,
-    /// Where the page wants the window of an input method, while text is typed into it.
+    /// Where the page wants the window of an input method, while the person types into it.
     input_method: Cell<Option<(EmbedderControlId, DeviceIntRect)>>,
-    /// The page is shown on the whole screen because it asked for it.
+    /// Whether the page has asked for the whole screen.
     wants_fullscreen: Cell<bool>,
-    /// How far, and where, is scrolled when the page has let a turn of the wheel pass.
+    /// How far and where to scroll if the page does not prevent the default action of a wheel event.
     scrolls: RefCell<HashMap<InputEventId, (DeviceVector2D, DevicePoint)>>,
 }
 
-/// What is in the address field, which a tab keeps while another one is in front.
+/// The content of the address field. A tab keeps it while another one is in front.
 #[derive(Default)]
 pub struct AddressDraft {
-    /// What the person has typed, if it is not the address of the page.
+    /// The typed text, if it differs from the address of the page.
     pub typed: Option<String>,
-    /// What is wrong with it.
+    /// What is wrong with the typed text.
     pub complaint: Option<String>,
-    /// The page that was asked for and has not come yet.
+    /// The requested page, until it has come.
     pub requested: Option<Url>,
 }
 
@@ -66,7 +66,7 @@ impl Tab {
         Self {
             window,
             id: Cell::default(),
-            // As Servo takes it for granted of a new page.
+            // Servo assumes this for a new page.
             is_shown: Cell::new(true),
             cursor: Cell::new(Cursor::Default),
             address: RefCell::default(),
@@ -95,7 +95,7 @@ impl Tab {
         favicon.as_ref().map(|favicon| favicon.texture.clone())
     }
 
-    /// Where the page is being typed into, in the page's own terms.
+    /// The place of the text input, in the page's own coordinates.
     pub fn input_method(&self) -> Option<DeviceIntRect> {
         self.input_method.get().map(|(_, place)| place)
     }
@@ -104,13 +104,13 @@ impl Tab {
         self.wants_fullscreen.get()
     }
 
-    /// Scrolls what is at a point of the page, unless the page prevents it when it handles `event`.
+    /// Scrolls at a point of the page, unless the page prevents it when it handles `event`.
     pub fn scroll_after(&self, event: InputEventId, distance: DeviceVector2D, point: DevicePoint) {
         let mut scrolls = self.scrolls.borrow_mut();
         scrolls.insert(event, (distance, point));
     }
 
-    /// Lets the page know whether it is seen: one that is not draws nothing, and takes its time.
+    /// Tells the page whether it is visible. A hidden page draws nothing, and its timers are slow.
     pub fn show(&self, webview: &WebView, is_shown: bool) {
         if self.is_shown.replace(is_shown) == is_shown {
             return;
@@ -143,7 +143,7 @@ impl Surface for Tab {
         let screen_size = window
             .current_monitor()
             .map_or(outer_size, |monitor| size(monitor.size()));
-        // Wayland tells no window where it is.
+        // Wayland does not tell a window where it is.
         let position = window.outer_position().unwrap_or_default();
         ScreenGeometry {
             size: screen_size,
@@ -174,7 +174,7 @@ impl Surface for Tab {
     }
 
     fn draw(&self, _: &WebView) {
-        // The frame may be of any tab: one clock is for all of them.
+        // All tabs share one clock, so the frame may be for another tab.
         self.window.redraw_page();
     }
 
@@ -182,7 +182,7 @@ impl Surface for Tab {
         let window = self.window.winit();
         let decorations = size(window.outer_size()) - size(window.inner_size());
         let inner_size = command_line::within_bounds(outer_size - decorations);
-        // The window system either tells of the new size later, or gives it at once.
+        // The window system either reports the new size later or returns it now.
         if window.request_inner_size(inner_size).is_some() {
             self.window.size_changed();
         }
@@ -298,10 +298,10 @@ fn size(size: PhysicalSize<u32>) -> DeviceIntSize {
     Size2D::new(size.width, size.height).to_i32()
 }
 
-/// The side in pixels of an icon that is as sharp as any screen shows it in a tab.
+/// The largest side of an icon in pixels. No screen shows more detail of it in a tab.
 const FAVICON_SIDE: u32 = 48;
 
-/// A picture as the window draws it, if it is whole.
+/// Converts a picture for the window. None if the picture is incomplete.
 fn picture(image: &Image) -> Option<ColorImage> {
     let channels = match image.format {
         PixelFormat::K8 => 1,

@@ -19,7 +19,7 @@ use super::theme::palette;
 use super::toolbar;
 use crate::browser::Page;
 
-/// In points, as all lengths here.
+/// In points, like all lengths here.
 pub const HEIGHT: f32 = 38.;
 
 const WIDEST: f32 = 230.;
@@ -30,7 +30,7 @@ const GAP: f32 = 2.;
 const ICON_SIDE: f32 = 16.;
 const CLOSE_SIDE: f32 = 20.;
 
-/// How often the circle of a loading page moves in a second: often enough to be seen to move.
+/// How many times per second the circle of a loading page moves. This is enough to see that it moves.
 const PROGRESS_STEPS: f32 = 10.;
 
 pub fn show(ui: &mut Ui, window: &BrowserWindow, pages: &[Page<Tab>], actions: &mut Vec<Action>) {
@@ -75,7 +75,7 @@ fn tab(
     let title = title(page);
 
     let (room, _) = ui.allocate_exact_size(vec2(width, HEIGHT), Sense::hover());
-    // The tab in front is one with the toolbar beneath.
+    // The tab in front joins the toolbar beneath it.
     let rect = Rect::from_min_max(room.min + vec2(0., 5.), room.max);
     let response = ui.interact(rect, Id::new(("tab", id)), Sense::click());
     response.widget_info(|| {
@@ -108,7 +108,7 @@ fn tab(
     );
     paint_icon(ui, page, icon);
 
-    // In a narrow tab the title needs the room more than a button does.
+    // In a narrow tab the title needs the room more than the button does.
     let is_pointed_at = ui.rect_contains_pointer(rect);
     let has_close = is_selected || is_pointed_at || width > 120.;
     let close = Rect::from_center_size(
@@ -165,7 +165,7 @@ fn tab(
     });
 }
 
-/// What a tab is called: its page's title, or else its address.
+/// The name of a tab: its page's title, or else its address.
 pub fn title(page: &Page<Tab>) -> String {
     if let Some(title) = page.webview.page_title().filter(|title| !title.is_empty()) {
         return title;
@@ -185,7 +185,7 @@ pub fn title(page: &Page<Tab>) -> String {
     }
 }
 
-/// A data URL can be longer than anybody reads.
+/// A data URL can be very long.
 fn shortened(text: &str) -> String {
     const LENGTH: usize = 300;
     match text.char_indices().nth(LENGTH) {

@@ -2,34 +2,34 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The colours of the window around a page, in light and in dark.
+//! The colours of the window around a page, for the light and the dark theme.
 
 use egui::style::WidgetVisuals;
 use egui::{Color32, Context, CornerRadius, Shadow, Stroke, Theme, Visuals};
 
-/// Colours that are the window's own, beside those of its widgets.
+/// The window's colours that are not colours of widgets.
 #[derive(Clone, Copy)]
 pub struct Palette {
     /// Behind the tabs.
     pub tab_strip: Color32,
     /// A tab under the pointer.
     pub tab_hovered: Color32,
-    /// The toolbar, and the tab in front, which is one with it.
+    /// The toolbar and the tab in front, which joins it.
     pub toolbar: Color32,
     pub field: Color32,
     /// Between the window and the page, and around fields.
     pub line: Color32,
     pub text: Color32,
     pub weak_text: Color32,
-    /// What cannot be used now.
+    /// Disabled widgets.
     pub disabled: Color32,
-    /// Behind a button under the pointer, and of one that is pressed.
+    /// Behind a button that is under the pointer or pressed.
     pub hovered: Color32,
     pub pressed: Color32,
     /// The keyboard's focus, progress, and selection.
     pub accent: Color32,
     pub selection: Color32,
-    /// What goes on being recorded, and what is wrong.
+    /// A recording in progress, and errors.
     pub alert: Color32,
     /// Over a page that waits for an answer.
     pub veil: Color32,
@@ -69,7 +69,7 @@ const DARK: Palette = Palette {
     veil: Color32::from_rgba_premultiplied(0x02, 0x02, 0x03, 0x90),
 };
 
-/// The colours for what `context` draws now.
+/// The colours for the current theme of `context`.
 pub fn palette(context: &Context) -> Palette {
     of(context.theme())
 }
@@ -81,9 +81,9 @@ fn of(theme: Theme) -> Palette {
     }
 }
 
-/// Gives the widgets of both themes these colours, and all text a size at which it is read well.
+/// Gives the widgets of both themes these colours, and all text a readable size.
 pub fn install(context: &Context) {
-    // Whoever holds a button down for long, or is shown late that it is down, has pressed it.
+    // A press counts as a click however long the button is held, even when drawing is slow.
     context.options_mut(|options| options.input_options.max_click_duration = f64::INFINITY);
     for theme in [Theme::Light, Theme::Dark] {
         context.set_visuals_of(theme, visuals(theme));

@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The toolbar: the ways through the history, the address, and profiling.
+//! The toolbar: history, address and profiling.
 
 use std::env;
 
@@ -22,12 +22,12 @@ use super::theme::palette;
 use super::{address, zoom};
 use crate::browser::Page;
 
-/// In points, as all lengths here.
+/// In points, like all lengths here.
 pub const HEIGHT: f32 = 42.;
 
 const FIELD_HEIGHT: f32 = 30.;
 
-/// What new tabs show.
+/// The page of new tabs.
 pub const BLANK: &str = "about:blank";
 
 fn field_id() -> Id {
@@ -39,7 +39,7 @@ pub fn is_editing_address(context: &Context) -> bool {
     context.memory(|memory| memory.has_focus(field_id()))
 }
 
-/// Puts the keyboard into the address field, with all of the address selected.
+/// Focuses the address field and selects the whole address.
 pub fn edit_address(context: &Context) {
     context.memory_mut(|memory| memory.request_focus(field_id()));
     select_all(context);
@@ -47,7 +47,7 @@ pub fn edit_address(context: &Context) {
 
 fn select_all(context: &Context) {
     let mut state = TextEdit::load_state(context, field_id()).unwrap_or_default();
-    // The field itself knows where its text ends.
+    // The field limits the range to its text.
     let all = CCursorRange::two(CCursor::new(0), CCursor::new(usize::MAX / 2));
     state.cursor.set_char_range(Some(all));
     state.store(context, field_id());
@@ -107,7 +107,7 @@ pub fn show(
     });
 }
 
-/// From right to left.
+/// The buttons are added from right to left.
 fn profiling_buttons(ui: &mut Ui, shown: &Shown, actions: &mut Vec<Action>) {
     if icons::icon_button(ui, Icon::Profile, "Open about:profiling", true).clicked() {
         actions.push(Action::OpenProfiling);
@@ -144,7 +144,7 @@ fn address_field(ui: &mut Ui, window: &BrowserWindow, page: &Page<Tab>, actions:
     };
     let mut text = draft.typed.clone().unwrap_or_else(|| address.clone());
     let had_focus = is_editing_address(&context);
-    // Before the field, which takes the focus away with them.
+    // These are read before the field handles them, because it loses the focus then.
     let (escaped, entered) = context.input(|input| {
         let pressed = |key| had_focus && input.key_pressed(key);
         (pressed(Key::Escape), pressed(Key::Enter))
@@ -173,8 +173,8 @@ fn address_field(ui: &mut Ui, window: &BrowserWindow, page: &Page<Tab>, actions:
         ),
     );
 
-    // The first click is to replace the address, the second to change it. A selection is made when the
-    // button is let go, for the press puts the cursor where it was.
+    // The first click selects the address to replace it. The second one places the cursor to edit it. The
+    // selection is made on release, because the press moves the cursor.
     let click = Id::new("address was entered by a click");
     if response.gained_focus() && context.input(|input| input.pointer.any_down()) {
         context.data_mut(|data| data.insert_temp(click, true));
@@ -198,7 +198,7 @@ fn address_field(ui: &mut Ui, window: &BrowserWindow, page: &Page<Tab>, actions:
         draft.complaint = None;
     }
     if escaped {
-        // The first Escape gives the page's address back, the second the keyboard to the page.
+        // The first Escape restores the page's address, and the second returns the keyboard to the page.
         let was_changed = draft.typed.take().is_some();
         draft.complaint = None;
         draft.requested = None;
@@ -234,7 +234,7 @@ fn address_field(ui: &mut Ui, window: &BrowserWindow, page: &Page<Tab>, actions:
     }
 }
 
-/// What is wrong with the address, beneath it.
+/// Shows what is wrong with the address, beneath it.
 fn show_complaint(context: &Context, field: egui::Rect, complaint: &str) {
     let colours = palette(context);
     Area::new(Id::new("complaint"))

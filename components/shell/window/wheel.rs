@@ -2,23 +2,23 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The wheel and the touchpad: what a page is told of a turn, and how far it scrolls.
+//! The wheel and the touchpad: which numbers a page gets for a turn, and how far it scrolls.
 
 use winit::event::{DeviceEvent, ElementState, MouseScrollDelta};
 
-/// What a page is told of a notch of the wheel, in CSS pixels: the number of Chromium on Linux, and roughly
-/// Firefox's.
+/// The distance that a page gets for one notch of the wheel, in CSS pixels. Chromium on Linux uses the same
+/// number, and Firefox uses a similar one.
 const NOTCH: f64 = 120.;
 
-/// The logical pixels of a touchpad that count as a notch. Wayland counts ten of them for a notch of a wheel, and
-/// Chromium takes a touchpad's for the same: so a touchpad does what it does on X11.
+/// How many logical pixels of a touchpad count as one notch. On Wayland, ten of them make a notch of a wheel, and
+/// Chromium treats a touchpad in the same way. So a touchpad behaves as on X11.
 const PIXELS_OF_NOTCH: f64 = if cfg!(any(target_os = "macos", target_os = "windows")) {
     NOTCH
 } else {
     10.
 };
 
-/// A turn of the wheel, in CSS pixels. Positive numbers show more of what is to the left and above.
+/// A turn of the wheel, in CSS pixels. Positive numbers scroll to the left and up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Turn {
     pub x: f64,
@@ -26,7 +26,7 @@ pub struct Turn {
 }
 
 impl Turn {
-    /// The turn that winit tells of, in a window with `scale` device pixels per logical pixel.
+    /// The turn that winit reports, in a window with `scale` device pixels per logical pixel.
     pub fn new(delta: MouseScrollDelta, scale: f64) -> Self {
         let (x, y) = match delta {
             // Fractions come from touchpads on X11 and from finer wheels.
@@ -42,8 +42,8 @@ impl Turn {
         }
     }
 
-    /// What the page scrolls by. With Shift a wheel that turns up and down scrolls to the left and right, though
-    /// the page is told that it turns up and down.
+    /// How far the page scrolls. With Shift, a vertical turn scrolls horizontally, but the page is still told of a
+    /// vertical turn.
     fn scrolled(self, with_shift: bool) -> Self {
         match with_shift && self.x == 0. {
             true => Self { x: self.y, y: 0. },
@@ -51,9 +51,9 @@ impl Turn {
         }
     }
 
-    /// How much is left to scroll when Servo has scrolled by this turn, in device pixels; positive numbers show
-    /// more of what is to the right and below. Servo tells a page these numbers as CSS pixels, and scrolls by as
-    /// many device pixels.
+    /// How far to scroll in addition after Servo has scrolled by this turn, in device pixels. Positive numbers scroll
+    /// to the right and down. Servo reports the turn to the page in CSS pixels, but scrolls by the same number of
+    /// device pixels.
     pub fn left_to_scroll(self, with_shift: bool, device_pixels_per_pixel: f64) -> (f64, f64) {
         let scrolled = self.scrolled(with_shift);
         (
@@ -63,29 +63,29 @@ impl Turn {
     }
 }
 
-/// The buttons that X11 has for a wheel that is no axis, as of a mouse on a remote screen. winit tells of a turn
-/// when such a button is pressed, and once more when it is released. While another window has the focus it tells
-/// of no devices, and both count.
+/// X11 has buttons for a wheel that is not an axis, such as that of a mouse on a remote screen. winit reports a turn
+/// when such a button is pressed, and another one when it is released. This filters the second one out. While another
+/// window has the focus, winit reports no device events, and both turns count.
 #[derive(Default)]
 pub struct WheelButtons {
-    /// The button that was released last, until winit tells of the turn.
+    /// The button that was released last, until winit reports its turn.
     released: Option<u32>,
 }
 
 impl WheelButtons {
-    /// X11 tells of a button first as of a device, whatever window is under the pointer.
+    /// X11 first reports a button as a device event, whichever window is under the pointer.
     pub fn device_event(&mut self, event: &DeviceEvent) {
         if let DeviceEvent::Button { button, state } = *event {
             self.released = (state == ElementState::Released).then_some(button);
         }
     }
 
-    /// What was released outside the window does not count any more.
+    /// Forgets a button that was released outside the window.
     pub fn pointer_moved(&mut self) {
         self.released = None;
     }
 
-    /// Whether `delta` is only the release of a button whose press was the turn.
+    /// Whether `delta` only reports the release of a button. The press was the turn.
     pub fn is_release(&mut self, delta: MouseScrollDelta) -> bool {
         let turn = match self.released.take() {
             Some(4) => (0., 1.),
@@ -131,18 +131,18 @@ mod tests {
     fn a_page_scrolls_by_the_pixels_it_is_told() {
         let turn = Turn { x: 12., y: -120. };
         assert_eq!(turn.left_to_scroll(false, 1.), (0., 0.));
-        // Servo scrolls by 12 device pixels to the left and 120 down: 6 and 60 CSS pixels.
+        // Servo scrolls by 12 device pixels to the left and 120 down, which are 6 and 60 CSS pixels.
         assert_eq!(turn.left_to_scroll(false, 2.), (-12., 120.));
         assert_eq!(turn.left_to_scroll(false, 0.5), (6., -60.));
     }
 
     #[test]
     fn with_shift_the_wheel_scrolls_sideways() {
-        // Down is told, and becomes right: the way down is taken back.
+        // The page is told "down" and scrolls to the right: the scroll down is undone.
         let down = Turn { x: 0., y: -120. };
         assert_eq!(down.left_to_scroll(true, 1.), (120., -120.));
         assert_eq!(down.left_to_scroll(true, 2.), (240., -120.));
-        // A wheel that turns sideways does so with Shift too.
+        // A wheel that also turns sideways is not changed by Shift.
         let slanting = Turn { x: 120., y: -60. };
         assert_eq!(slanting.left_to_scroll(true, 1.), (0., 0.));
     }
@@ -157,7 +157,7 @@ mod tests {
             assert!(!buttons.is_release(delta));
             buttons.device_event(&event(button, ElementState::Released));
             assert!(buttons.is_release(delta));
-            // A wheel that is an axis has no buttons.
+            // A turn without a button comes from a wheel that is an axis.
             assert!(!buttons.is_release(delta));
         }
         // Another wheel turned.
@@ -165,7 +165,7 @@ mod tests {
         assert!(!buttons.is_release(UP));
         buttons.device_event(&event(1, ElementState::Released));
         assert!(!buttons.is_release(DOWN));
-        // It was released in another window.
+        // The button was released in another window.
         buttons.device_event(&event(5, ElementState::Released));
         buttons.pointer_moved();
         assert!(!buttons.is_release(DOWN));

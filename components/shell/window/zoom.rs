@@ -2,14 +2,14 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The steps in which a page is made larger and smaller.
+//! The zoom steps of a page.
 
-/// The steps that browsers have, of which 1 is the page's own size.
+/// The usual steps of browsers. 1 is the page's own size.
 const STEPS: [f32; 16] = [
     0.3, 0.5, 0.67, 0.8, 0.9, 1., 1.1, 1.2, 1.33, 1.5, 1.7, 2., 2.4, 3., 4., 5.,
 ];
 
-/// Zooms are equal that show as the same percentage.
+/// Zoom factors that round to the same percentage are equal.
 const TOLERANCE: f32 = 0.005;
 
 /// The next larger zoom, or `zoom` if there is none.
@@ -29,7 +29,7 @@ pub fn smaller(zoom: f32) -> f32 {
         .unwrap_or(zoom)
 }
 
-/// How a zoom is written, if it is not the page's own size.
+/// The text for a zoom. None for the page's own size.
 pub fn label(zoom: f32) -> Option<String> {
     ((zoom - 1.).abs() > TOLERANCE).then(|| format!("{:.0} %", zoom * 100.))
 }

@@ -4,15 +4,15 @@
 
 "use strict";
 
-// Are the samples right? Whether they have a stack with the running function on it, come when they are due, and share
-// out among functions as the time does. ./mach bench judges what is measured here.
+// Are the samples right? They should have a stack with the running function on it, come when they are due, and be
+// shared among functions in the same way as the time. ./mach bench judges the measurements.
 
 const SECONDS = numberFromAddress("seconds");
-// Of the seconds, which are those of all splits together, this long for each of the others.
+// All splits together take SECONDS. Each of the other measurements takes a part of that.
 const BUSY_TIME = SECONDS * 100; // ms
 const CROWD_TIME = SECONDS * 300; // ms
 const SPLIT_TIME = (SECONDS * 1000) / splits.length; // ms
-// Until all is compiled as it will stay.
+// Long enough that all code is compiled in its final form.
 const WARM_UP_TIME = 1000; // ms
 
 const BUSY_INTERVALS = [1, 10]; // ms
@@ -21,7 +21,7 @@ const CROWD = 50;
 const CROWD_INTERVALS = [10, 20, 30, 70]; // ms
 const MAX_BUFFER_SIZE = 10_000_000;
 
-// A task later.
+// Waits for the next task.
 function task() {
     const { port1, port2 } = new MessageChannel();
     const promise = new Promise((resolve) => {
@@ -31,12 +31,12 @@ function task() {
     return promise;
 }
 
-// The samples of a trace that were taken in this time.
+// The samples of a trace between two times.
 function samplesBetween(trace, start, end) {
     return trace.samples.filter(({ timestamp }) => start <= timestamp && timestamp <= end);
 }
 
-// One program, without leaving to the event loop. `wrong` counts the samples without the right function, by stack.
+// Runs one program without returning to the event loop. `wrong` counts samples without the right function, by stack.
 async function measureBusy({ name, run }, interval) {
     const profiler = new Profiler({ sampleInterval: interval, maxBufferSize: MAX_BUFFER_SIZE });
     const start = performance.now();
@@ -76,7 +76,7 @@ async function measureSplit({ name, shares, run }) {
     return { name, shares, samples: samples.length, leaves: tally(leaves) };
 }
 
-// Many profilers at once, which come and go one by one.
+// Many profilers at once, which start and stop one by one.
 async function measureCrowd() {
     const members = [];
     for (let index = 0; index < CROWD; index++) {
@@ -101,7 +101,7 @@ async function measureCrowd() {
             interval,
             milliseconds: stop - start,
             samples: times.length,
-            // When samples came that the one before was missing of, in ms since the start.
+            // The times of samples that come after a missing one, in ms since the start.
             afterGaps: gaps.map((time) => time - start),
         });
     }

@@ -4,10 +4,10 @@
 
 "use strict";
 
-// Programs that keep a page busy, each in its own way.
+// Programs that keep a page busy in different ways.
 //
-// `run(end)` works until then, on the clock of `performance.now()`. All the while its own frame is on the stack,
-// whatever it calls.
+// `run(end)` works until the time `end` of `performance.now()`. Its own frame is on the stack all the time, whatever
+// it calls.
 
 const busyPrograms = [];
 
@@ -53,7 +53,7 @@ addBusyProgram("plain loop", function runLoop(end) {
 }
 
 {
-    // The engine knows `a - b` and sorts without calling it.
+    // The engine recognises `a - b` and sorts without calling the function.
     function compare(a, b) {
         return a < b ? -1 : a > b ? 1 : 0;
     }

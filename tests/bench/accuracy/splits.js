@@ -4,16 +4,16 @@
 
 "use strict";
 
-// Programs whose time is split among functions in known shares: the functions do the same in kind, and differ in how
-// often. Each operation needs the result of the one before, so that a round takes as long in the one as in the other,
-// and none can be left out.
+// Programs whose time is split among functions in known shares. The functions do the same operations, but different
+// numbers of them. Each operation needs the result of the one before, so that a round takes the same time in each
+// function, and the engine can leave none out.
 //
-// `run` works for some hundredths of a second, in nothing but these functions. `shares` are % of the time.
+// `run` works for some hundredths of a second, only in these functions. `shares` are in % of the time.
 
 const splits = [];
 
-// Small, and called from a loop: they are inlined into it. Not more rounds: a function that loops for longer is
-// compiled by itself before the loop that calls it is, which then calls it instead of inlining it.
+// Small functions that are called from a loop are inlined into it. With more rounds, the engine would compile a
+// function on its own before the loop that calls it. The loop would then call the function instead of inlining it.
 {
     function seventy(x) {
         for (let i = 0; i < 140; i++) {
@@ -93,8 +93,8 @@ const splits = [];
     });
 }
 
-// Large, and each busy for long in one call: they are not inlined. Their texts are made here, as nobody would read
-// what is the same many times over.
+// Large functions with long calls are not inlined. Their texts are generated here, because they repeat the same
+// step many times.
 {
     const step = "x ^= x << 13; x ^= x >>> 17; x ^= x << 5; x = (x + i) | 0;";
     const STEPS_PER_ROUND = 60;

@@ -4,11 +4,11 @@
 
 "use strict";
 
-// What does it cost to allow profiling where nobody profiles? The page loads 5 MB of script, again and again: with no
-// policy header, or with the one that the address names. Each load gives the time from leaving the page before it to
-// the end of loading, and the time that as much script takes alone, which is compiled and run once it has arrived. No
-// text comes twice, so that no browser has it compiled already. Before each load the page waits for its turn: pages
-// with other headers, each in a browser of its own, load one after the other.
+// What does it cost to allow profiling if nobody profiles? The page loads 5 MB of script again and again, without a
+// policy header or with the one that the address names. Each load measures the time from leaving the previous page
+// to the end of loading, and how long the same amount of script takes to compile and run once it has arrived. Every
+// text is new, so that no browser has already compiled it. Before each load the page waits for its turn: pages with
+// different headers are in different browsers, and load one after the other.
 
 const PARTS = numberFromAddress("parts");
 const LOADS = numberFromAddress("loads");
@@ -19,7 +19,7 @@ function now() {
     return performance.timeOrigin + performance.now();
 }
 
-// What the loads before this one gave.
+// The results of the previous loads.
 const past = JSON.parse(sessionStorage.getItem("past")) ?? { left: null, loads: [] };
 
 async function measureScript() {
@@ -52,7 +52,7 @@ runMeasurement(async () => {
         past.left = now();
         sessionStorage.setItem("past", JSON.stringify(past));
         location.replace(location.href);
-        // The next document goes on.
+        // The next document continues.
         await new Promise(() => {});
     }
     return { userAgent: navigator.userAgent, bytes: script.bytes, loads: past.loads.slice(WARM_UP_LOADS) };

@@ -4,7 +4,7 @@
 
 "use strict";
 
-// What do many profilers cost beside one? And how many may there be at once?
+// What do many profilers cost compared to one? And how many can run at once?
 
 const MANY = 50;
 // More than any browser allows.
@@ -14,7 +14,7 @@ function state(profilers, sampleInterval) {
     return { profilers, sampleInterval };
 }
 
-// How many profilers there can be at once, and how the next one fails.
+// How many profilers can run at once, and how the next one fails.
 async function countProfilers() {
     const profilers = [];
     let failure = null;

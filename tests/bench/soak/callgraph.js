@@ -4,16 +4,16 @@
 
 "use strict";
 
-// Which function may stand directly above which on a stack. A stack with another pair of neighbours never was: the
-// walk made it up.
+// Which function may be the direct caller of which on a stack. A stack with any other pair of neighbours never existed:
+// the walk got it wrong.
 //
-// Between the two may stand what the engine or the browser has built in, such as `sort` or `appendChild`: frames
-// without a resource whose names are not in the graph. So no function of the graph is named like a built-in one.
+// Built-in functions of the engine or the browser, such as `sort` or `appendChild`, may be between the two. They are
+// frames without a resource whose names are not in the graph. So no function of the graph has the name of a built-in.
 
 // The caller of a function that no function calls.
 const ROOT = "(root)";
 
-// Of the stack that is the example of a mistake, as many frames from the leaf.
+// The number of frames, from the leaf, of a stack that is the example of a mistake.
 const LONGEST_EXAMPLE = 12;
 
 class CallGraph {
@@ -35,7 +35,7 @@ class CallGraph {
         }
     }
 
-    // What one trace says, to be added to others by `addSums`.
+    // The sums of one trace. `addSums` adds them to others.
     check(trace) {
         const sums = makeSums();
         sums.sessions = 1;
@@ -49,7 +49,7 @@ class CallGraph {
             const parent = stack.parent === null ? null : stacks[stack.parent];
             const { frame } = stack;
             stack.depth = parent ? parent.depth + 1 : 1;
-            // The innermost function of the graph up to here, and the outermost.
+            // The innermost and the outermost function of the graph up to here.
             stack.last = frame.counts ? frame.label : (parent?.last ?? null);
             stack.root = parent?.root ?? stack.last;
             if (frame.counts && parent?.last && !this.#edges.get(parent.last)?.has(frame.label)) {
@@ -62,7 +62,7 @@ class CallGraph {
                 stacks[stackId].samples++;
             }
         }
-        // A parent stands before its child: from the last to the first, each has the samples of all above it.
+        // A parent comes before its children. So in reverse order each stack gets the samples of all its children first.
         for (let id = stacks.length - 1; id >= 0; id--) {
             const { falseEdge, parent, samples } = stacks[id];
             if (falseEdge !== null && samples > 0) {
@@ -79,7 +79,7 @@ class CallGraph {
         sums.stacks++;
         sums.leaves[stack.frame.label] = (sums.leaves[stack.frame.label] ?? 0) + 1;
         if (stack.depth >= MAX_FRAMES_PER_STACK) {
-            // It has lost its root to the bound.
+            // The stack was cut at its root.
             sums.cut++;
         } else if (this.#edges.get(ROOT).has(stack.root)) {
             sums.inRoot++;
@@ -93,7 +93,7 @@ class CallGraph {
     }
 }
 
-// The sums of no trace. A mistake has its number of samples and an example; `leaves` are samples by leaf.
+// Empty sums. A mistake has its number of samples and an example. `leaves` are samples by leaf.
 function makeSums() {
     return { sessions: 0, samples: 0, stacks: 0, cut: 0, inRoot: 0, falseRoots: {}, falseEdges: {}, leaves: {} };
 }

@@ -4,7 +4,7 @@
 
 "use strict";
 
-// What only a document can do: calls into the DOM, and from the DOM.
+// Programs for documents only: calls into the DOM and from the DOM.
 
 class SoakElement extends HTMLElement {
     constructor() {

@@ -4,18 +4,18 @@
 
 "use strict";
 
-// One event loop of the soak, a document's or a worker's: rounds of the mix, each in a task of its own, under a
+// One event loop of the soak, in a document or a worker. It runs rounds of the mix, each in its own task, with a
 // profiler that is stopped and started again.
 
-// Larger than any session's number of samples.
+// Larger than the number of samples of any session.
 const MAX_BUFFER_SIZE = 10_000_000;
 
 const { port1, port2 } = new MessageChannel();
 
-// Runs `task` once in every turn of the event loop for some milliseconds, under a profiler. Gives the
-// sums of what its trace says, and the true sample interval.
+// Runs `task` once in every turn of the event loop for some milliseconds, with a profiler. Returns the
+// sums of its trace, and the actual sample interval.
 async function soakFor(milliseconds, task) {
-    // No interval is below the base interval.
+    // This gives the base interval, which is the shortest.
     const profiler = new Profiler({ sampleInterval: 0, maxBufferSize: MAX_BUFFER_SIZE });
     const end = performance.now() + milliseconds;
     await new Promise(function startTasks(resolve) {
@@ -32,7 +32,7 @@ async function soakFor(milliseconds, task) {
 let endTasks;
 let tasksEnd;
 
-// To be called at the end of each task.
+// Must be called at the end of each task.
 function nextTask() {
     if (performance.now() < tasksEnd) {
         port2.postMessage(null);

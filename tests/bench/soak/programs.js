@@ -4,16 +4,16 @@
 
 "use strict";
 
-// The mix: programs that do what makes a stack hard to walk. Each checks what it computes, and says which of its
-// functions calls which.
+// The mix: programs that make a stack hard to walk. Each checks its results, and declares which of its functions calls
+// which.
 //
-// Every function has a name of its own, so that a false pair of neighbours shows.
+// Every function has a different name, so that a false pair of neighbours is noticed.
 
 const callGraph = new CallGraph();
 
-// Run in a round, one after the other.
+// These run in a round, one after the other.
 const programs = [];
-// Started after a round; each gives a promise.
+// These are started after a round. Each returns a promise.
 const laterPrograms = [];
 
 function addProgram(program, calls) {
@@ -26,7 +26,7 @@ function addLaterProgram(program, calls) {
     callGraph.add(`startLater > ${program.name}\n${calls}`);
 }
 
-// What takes long is not in every round: most samples would be in there.
+// Long programs do not run in every round. Otherwise most samples would be in them.
 const ROUNDS_PER_LONG_PROGRAM = 4;
 let roundsRun = 0;
 
@@ -37,7 +37,7 @@ function runRound() {
     }
 }
 
-// What has been started and has not ended.
+// The programs that have been started and have not ended.
 const pending = new Set();
 
 function startLater() {
@@ -58,10 +58,10 @@ function check(isRight, what) {
     }
 }
 
-// Different in every round, so that nothing is known beforehand.
+// Different in every round, so that the engine cannot reuse earlier results.
 let serial = 0;
 
-// Work of `n` steps, for functions that are to be seen.
+// Work of `n` steps, for functions that should be sampled.
 function spin(x, n) {
     for (let i = 0; i < n; i++) {
         x = (Math.imul(x, 31) + i) | 0;
@@ -102,7 +102,7 @@ function churnGarbage() {
 addProgram(churnGarbage, `
     churnGarbage > makeRecord, makeCounter, counter, check`);
 
-// Compaction: much that is kept for some rounds and dropped at once
+// Compaction: many objects that are kept for some rounds and then dropped together
 
 const keptArrays = [];
 
@@ -110,7 +110,7 @@ function makeCell(_, i) {
     return { i, next: null, name: "cell" + (i % 10) };
 }
 
-// Memory outside the heap that each round leaves to the next as garbage, so that it is collected some times a second.
+// Memory outside the heap that each round leaves as garbage, so that garbage is collected several times per second.
 const GARBAGE = 64 * 2 ** 20; // bytes
 let lastGarbage = null;
 
@@ -167,7 +167,7 @@ addProgram(fillAndDrop, `
 addProgram(churnMaps, `
     churnMaps > addEntry, check`);
 
-// Tier-ups: new functions that get hot
+// Tier-ups: new functions that become hot
 
 function compileNew() {
     const salt = ++serial;
@@ -203,7 +203,7 @@ function calledByMade(x) {
     return x;
 }
 
-// Two kinds of objects where there was one: optimised code that bails out.
+// Two kinds of objects where there was one: the optimised code bails out.
 function readShape(object) {
     return object.a + (object.b ?? 0);
 }
@@ -283,7 +283,7 @@ function throwingReplacement(word) {
     throw new Error(`not to be replaced: ${word}`);
 }
 
-// Through frames of built-ins.
+// Throws through frames of built-ins.
 function throwThroughBuiltIns() {
     let caught = 0;
     for (let i = 0; i < 20; i++) {
@@ -357,7 +357,7 @@ addProgram(overflow, `
     endlessGetter > get depth
     get depth > get depth`);
 
-// Deep recursion that ends: calls inlined into one another
+// Deep recursion that ends: calls that are inlined into each other
 
 function fibonacci(n) {
     return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2);
@@ -447,9 +447,9 @@ function matchText() {
 addProgram(matchText, `
     matchText > replaceWord, replaceGroups, check`);
 
-// Callbacks called from built-ins
+// Callbacks of built-ins
 
-// The engine knows `a - b` and sorts without calling it.
+// The engine recognises `a - b` and sorts without calling the function.
 function compareNumbers(a, b) {
     return a < b ? -1 : a > b ? 1 : 0;
 }
@@ -582,7 +582,7 @@ addProgram(runWasm, `
     throwThroughWasm > wasm-function[3], check
     calledByWasm > spin`);
 
-// Accessors, proxies and conversions. What sets the fields of a class is a function without a name.
+// Accessors, proxies and conversions. The function that initialises the fields of a class has no name.
 
 class Box {
     #breadth = 1;
@@ -786,7 +786,7 @@ function buildText() {
 addProgram(buildText, `
     buildText > check`);
 
-// Promises and async functions. After the first wait nobody is below them.
+// Promises and async functions. After the first await they have no caller on the stack.
 
 function beforeWait(n) {
     return spin(n, 500);

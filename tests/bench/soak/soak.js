@@ -4,14 +4,14 @@
 
 "use strict";
 
-// The soak: minutes of everything that makes a stack hard to walk, on the page's event loop and on its workers', with
-// a profiler at the base interval on each. Every trace is checked here, and ./mach bench gets the sums.
+// The soak: minutes of everything that makes a stack hard to walk, on the event loops of the page and of its workers.
+// Each has a profiler at the base interval. Every trace is checked here, and ./mach bench gets the sums.
 
-// One processor for the page: a thread that waits for its turn to run cannot be stopped in time.
+// One processor is left for the page: a thread that waits for a processor cannot be stopped in time.
 const WORKERS = Math.max(1, navigator.hardwareConcurrency - 1);
 const SESSIONS_LEAST = 3;
 const LONGEST_SESSION = 20_000; // ms
-// A worker lives for some of its sessions, and for a part of one.
+// A worker lives for some whole sessions and part of another.
 const WORKER_SESSIONS_PER_SESSION = 4;
 const WORKER_LIFE = 2.6; // of its sessions
 
@@ -38,7 +38,7 @@ let fail;
 const failure = new Promise((_, reject) => {
     fail = reject;
 });
-// Looked at when a session ends; until then nobody needs to.
+// The promise is checked when a session ends. This prevents an unhandled rejection until then.
 failure.catch(() => {});
 
 function onWorkerMessage({ data }) {
@@ -54,7 +54,7 @@ function onWorkerError(event) {
     fail(new Error(`in a worker: ${event.message} (${event.filename}:${event.lineno})`));
 }
 
-// The oldest goes, in the middle of what it does, and another comes.
+// Ends the oldest worker in the middle of its work, and starts another one.
 function replaceOldWorker() {
     if (performance.now() - workers[0].started > workerSessionTime * WORKER_LIFE) {
         workers.shift().terminate();

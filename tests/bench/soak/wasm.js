@@ -4,7 +4,7 @@
 
 "use strict";
 
-// A module that calls back into JavaScript, works by itself, and calls itself.
+// A module that calls back into JavaScript, works on its own, and calls itself.
 
 // (module
 //   (import "js" "callee" (func $callee (param i32) (result i32)))
@@ -62,7 +62,7 @@ function instantiateWasm(callee) {
     return new WebAssembly.Instance(new WebAssembly.Module(WASM), { js: { callee } }).exports;
 }
 
-// What the export `spin` must give.
+// The expected result of the export `spin`.
 function spinLikeWasm(n) {
     let x = 0;
     do {

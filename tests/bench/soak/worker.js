@@ -4,7 +4,7 @@
 
 "use strict";
 
-// A dedicated worker that soaks for ever: after each session it tells the sums, until it is terminated.
+// A dedicated worker that soaks until it is terminated. After each session it reports the sums.
 
 importScripts("../trace.js", "callgraph.js", "wasm.js", "programs.js", "loop.js");
 

@@ -4,20 +4,20 @@
 
 "use strict";
 
-// What does the first profiler cost a page whose functions are compiled? The time of its creation, and the speed of
-// the functions right before and right after. The control does the same with nothing created.
+// What does the first profiler cost a page whose functions are compiled? Measures the time of its creation, and the
+// speed of the functions directly before and after. The control does the same without creating a profiler.
 
-// hot.js, which ./mach bench makes, has put the functions here.
+// ./mach bench generates hot.js, which puts the functions here.
 const functions = globalThis.hotFunctions;
 
 const LEAST_WARM_UP = 30; // sweeps
 const WARM_UP_TIME = numberFromAddress("seconds") * 1000; // ms
 const SWEEPS_BEFORE = 30;
 const SWEEPS_AFTER = 30;
-// What the creation has left to do is done in the first of these tasks, if on this event loop at all.
+// Work that the creation leaves for later is done in the first of these tasks, if it is on this event loop at all.
 const TASKS = 20;
 
-// One call of each function; the time in ms.
+// Calls each function once. Returns the time in ms.
 function sweep() {
     const start = performance.now();
     let sum = 0;
@@ -35,7 +35,7 @@ function sweeps(count) {
     return Array.from({ length: count }, sweep);
 }
 
-// Sweeps, a step, and sweeps again, without leaving to the event loop between the step and the sweeps.
+// Sweeps, a step, and sweeps again, without returning to the event loop between the step and the sweeps.
 async function measureStep(step) {
     await nextTask();
     const before = sweeps(SWEEPS_BEFORE);
@@ -57,7 +57,7 @@ runMeasurement(async () => {
     const start = performance.now();
     for (let count = 0; count < LEAST_WARM_UP || performance.now() - start < WARM_UP_TIME; count++) {
         sweep();
-        // Compilers on other threads hand over what they have done.
+        // Lets compilers on other threads deliver their code.
         await nextTask();
     }
     const control = await measureStep(() => {});

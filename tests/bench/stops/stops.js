@@ -4,22 +4,22 @@
 
 "use strict";
 
-// For how long does a sample stop its thread? The sampler itself measures that, and logs it. This page has stacks of a
-// known depth for it: chains of calls with a loop at their end, in which nearly all the time goes by.
+// How long does a sample stop its thread? The sampler itself measures and logs that. This page provides stacks of known
+// depth: chains of calls with a loop at their end that takes nearly all the time.
 
 const DEPTH = numberFromAddress("depth");
 const SECONDS = numberFromAddress("seconds");
 const SAMPLE_INTERVAL = 1; // ms
 const MAX_BUFFER_SIZE = 10_000_000;
-// Until all is compiled as it will stay.
+// Long enough that all code is compiled in its final form.
 const WARM_UP_TIME = 1000; // ms
 const TASK_TIME = 50; // ms
 // The rounds of the loop: about 2 ms.
 const WORK = 1_500_000;
-// A prime number, so that a chain goes through all links whatever its step is.
+// A prime number, so that a chain visits all links for every step.
 const LINKS = 41;
 
-// Who calls whom depends on the step: a link calls each of the others in turn, and so no one of them is inlined.
+// The step determines which link calls which. Each link calls many others over time, so none of them is inlined.
 const links = [];
 for (let index = 0; index < LINKS; index++) {
     const make = new Function(
@@ -43,7 +43,7 @@ function spin(calls, step) {
 
 let round = 0;
 
-// One chain after the other, each with another step, for the time of a task.
+// Runs chains with different steps, one after the other, for the time of a task.
 function runTask() {
     const end = performance.now() + TASK_TIME;
     do {

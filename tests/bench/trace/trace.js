@@ -4,28 +4,28 @@
 
 "use strict";
 
-// What does a long trace cost? A profiler fills its buffer, for a trace or for the text of it in gzip's format, and is
-// stopped: how long stop() takes, for how long the event loop can do nothing else meanwhile, and by how much the
-// browser's memory has grown before.
+// What does a long trace cost? A profiler fills its buffer and is stopped, for a trace object or for gzip-compressed
+// text. Measures how long stop() takes, how long it blocks the event loop, and how much the browser's memory has
+// grown before.
 
 const SAMPLES = numberFromAddress("samples");
-// The trace is the last: collecting what the page got of it would block what is measured next.
+// The trace object comes last, because collecting it would block the next measurement.
 const FORMATS = ["json-gzip", "default"];
-// Nobody waits for 100,000 samples at 10 ms. A browser takes samples as often as it can be asked to, and where a
-// profiler that starts adds one to those that run already, there are as many more as profilers start.
+// 100,000 samples at 10 ms would take too long. So the page asks for the shortest interval. In a browser where a
+// starting profiler adds a sample to those that are already running, starting many profilers adds even more samples.
 const SAMPLE_INTERVAL = 0.1; // ms
 const MAX_BUFFER_SIZE = 10_000_000;
-// Below the number of profilers that there may be at once.
+// Less than the maximum number of profilers at once.
 const ROUNDS_PER_TASK = 50;
 const CALIBRATION_TASKS = 100;
-// What the leaves of the call graph do, in loops.
+// The work of the leaves of the call graph, in loop rounds.
 const WORK = 10_000;
 const DEPTH = 8;
 const BRANCHES = 3;
-// At the leaves. With all on the way there they make some 11,000 entries of a table: few beside the samples.
+// The number of different leaf stacks. With their parents the table has about 11,000 entries, far fewer than samples.
 const STACKS = BRANCHES ** 7;
 
-// A call graph with many different stacks: who calls whom depends on the digits of a number.
+// A call graph with many different stacks. The digits of a number determine which function calls which.
 const nodes = Array.from({ length: 40 }, (_, index) => {
     const make = new Function(
         "call",
@@ -42,7 +42,7 @@ function callNext(digits, depth, index) {
     return nodes[next](Math.floor(digits / BRANCHES), depth);
 }
 
-// Whether profilers start at the leaves, and what waits for their end.
+// Whether profilers start at the leaves, and the promises of their ends.
 let starts = false;
 let stops = [];
 
@@ -64,7 +64,7 @@ function runRound() {
     return nodes[0](round % STACKS, DEPTH);
 }
 
-// As much of the program as a task holds.
+// Runs one task's share of the program.
 async function runTask(starting) {
     starts = starting;
     for (let i = 0; i < ROUNDS_PER_TASK; i++) {
@@ -79,7 +79,7 @@ function startProfiler(format, maxBufferSize = MAX_BUFFER_SIZE) {
     return new Profiler({ sampleInterval: SAMPLE_INTERVAL, maxBufferSize, format });
 }
 
-// How many samples there are for each task, and for each ms.
+// The number of samples per task and per ms.
 async function samplingRate(starting) {
     const profiler = startProfiler("default");
     const start = performance.now();
@@ -91,7 +91,7 @@ async function samplingRate(starting) {
     return { starting, perTask: count / CALIBRATION_TASKS, perMillisecond: count / milliseconds };
 }
 
-// Runs the program with a profiler, and returns that with the growth of the browser's memory.
+// Runs the program with a profiler. Returns the profiler and the growth of the browser's memory.
 async function fill(format, maxBufferSize, tasks, starting) {
     const before = await askBench("memory");
     const profiler = startProfiler(format, maxBufferSize);
@@ -101,7 +101,7 @@ async function fill(format, maxBufferSize, tasks, starting) {
     return { profiler, growth: (await askBench("memory")) - before };
 }
 
-// How long a promise takes, the longest time without another task meanwhile, and what it gives.
+// How long a promise takes, the longest time without another task meanwhile, and the result.
 async function measureWait(makePromise) {
     let result;
     let milliseconds;
@@ -132,7 +132,7 @@ runMeasurement(async () => {
     const sum = { growth: 0, controlGrowth: 0 };
     const measured = [];
     for (const format of FORMATS) {
-        // All the same but for the samples.
+        // Everything is the same except the samples.
         const control = await fill(format, 1, tasks, starting);
         await control.profiler.stop();
         const { profiler, growth } = await fill(format, MAX_BUFFER_SIZE, tasks, starting);

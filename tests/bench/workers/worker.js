@@ -6,8 +6,8 @@
 
 // A worker that profiles itself, works, and ends in one of many ways, or is ended by others at any moment.
 //
-// Its address says what it does: `ending`, after how many ms of `life`, and `depth`, how many workers one inside the
-// other it may start. With `profile=no` it does the same without a profiler.
+// Its address says what it does: `ending` is the way in which it ends, `life` is its life in ms, and `depth` is how
+// many levels of workers it may start inside itself. With `profile=no` it does the same without a profiler.
 
 importScripts("../trace.js");
 
@@ -41,7 +41,7 @@ function compare(a, b) {
     return a.i < b.i ? 1 : a.i > b.i ? -1 : 0;
 }
 
-// Ends this worker from inside, with functions on its stack, which go on or are thrown through.
+// Ends this worker from inside, with functions on its stack. These return or are left by an exception.
 function endInside(frames) {
     if (frames > 0) {
         return endInside(frames - 1) + 1;
@@ -53,7 +53,7 @@ function endInside(frames) {
     return churn();
 }
 
-// Without ever leaving to the event loop: whoever ends it interrupts it.
+// Never returns to the event loop, so that ending the worker interrupts it.
 function runForEver() {
     for (let x = 0; ; x++) {
         churn();
@@ -78,7 +78,7 @@ function workerTask() {
     }
 }
 
-// A worker inside this one, which ends it at some moment or leaves that to whoever ends this one.
+// Starts a worker inside this one. It is ended at some moment by this worker, or together with this worker.
 function startInner() {
     const endings = ["close", "run", "wait"];
     const inner = new URLSearchParams({
@@ -94,8 +94,8 @@ function startInner() {
     }
 }
 
-// Turns of the event loop without end, so that whoever ends this worker interrupts it or its loop. Servo does not end
-// a worker that waits when it is terminated, with a profiler or without.
+// Endless turns of the event loop, so that ending this worker interrupts it or its loop. Servo does not end a worker
+// that is waiting when it is terminated, with or without a profiler.
 const { port1, port2 } = new MessageChannel();
 let endOfSession = Infinity;
 let endSession;
@@ -121,7 +121,7 @@ async function runSession() {
     return profiler.stop();
 }
 
-// What no function calls: the turns, the functions that wait, and the script itself.
+// Code without a caller: the turns, the functions that wait, and the script itself.
 const ROOTS = ["onTurn", "runSession", "runWorker", "(script)"];
 
 async function runWorker() {

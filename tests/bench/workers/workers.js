@@ -4,17 +4,17 @@
 
 "use strict";
 
-// Workers that come and go at random, each with a profiler, beside a busy page with its own: does the browser
-// survive, and does it give back what they took?
+// Workers start and end at random, each with a profiler, while the page is busy and has its own profiler. Does the
+// browser survive, and does it release the memory that they used?
 
 const WORKERS = 32;
-// ms. Some are ended before they have begun, some after they have ended themselves.
+// In ms. Some are ended before they have begun, some after they have ended themselves.
 const LONGEST_LIFE = 1000;
 const WARM_UP_TIME = 5000;
 const PAGE_INTERVAL = 1;
 const PAGE_SESSION = 5000;
 const MAX_BUFFER_SIZE = 1_000_000;
-// How a worker ends, if nobody ends it before.
+// How a worker ends if it is not ended before.
 const ENDINGS = ["close", "throw", "run", "wait"];
 const DEEPEST = 2;
 
@@ -36,8 +36,8 @@ function random(limit) {
     return Math.floor(Math.random() * limit);
 }
 
-// The document that the workers are of. Servo ends a worker that waits in its event loop when it is terminated only
-// with its document, with a profiler or without.
+// The document that owns the workers. If a worker is waiting in its event loop when it is terminated, Servo ends it
+// only together with its document, with or without a profiler.
 let owner;
 
 function openOwner() {
@@ -81,7 +81,7 @@ function endWorker(worker) {
     terminated++;
 }
 
-// Some work, as a page has it.
+// Some typical work of a page.
 function work() {
     const kept = [];
     for (let i = 0; i < 5000; i++) {
@@ -90,7 +90,7 @@ function work() {
     return kept.length;
 }
 
-// A turn of the event loop: workers whose time is over go, and others come.
+// A turn of the event loop. Workers whose time is over are ended, and others are started.
 function pageTask() {
     work();
     const now = performance.now();
@@ -151,7 +151,7 @@ async function runWorkers(time) {
 }
 
 async function measureWorkers() {
-    // What the browser makes once and keeps is there before the start.
+    // Lets the browser first create everything that it creates once and keeps.
     await runWorkers(WARM_UP_TIME);
     await checkpoint("start");
     const before = { ...sums, workersStarted, terminated };

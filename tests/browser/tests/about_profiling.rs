@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! about:profiling as a person uses it: by clicks and keys.
+//! Use of about:profiling as a person does it, by clicks and keys.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,13 +15,13 @@ use browser_tests::{Driver, Site, Source, report};
 use profile_formats::Format;
 use serde_json::{Value, json};
 
-/// What has not come by then never will.
+/// What has not happened by then will not happen.
 const TIME_BOUND: Duration = Duration::from_secs(60);
 
-/// So many, of all event loops, that a share is sure within a few percentage points.
+/// Enough samples, of all event loops together, that a share is accurate to a few percentage points.
 const SAMPLES: u64 = 20_000;
 
-/// At the page about:profiling.
+/// A person who uses about:profiling.
 struct Person<'a>(&'a Driver);
 
 impl Person<'_> {
@@ -31,7 +31,7 @@ impl Person<'_> {
         while self.0.execute(&format!("return Boolean({expression});")) != true {
             if Instant::now() > deadline {
                 let error = self.read("document.querySelector('#error-text')?.textContent");
-                panic!("it has not come true that {expression}; the page's error is {error}");
+                panic!("{expression} did not become true; the page's error is {error}");
             }
             thread::sleep(Duration::from_millis(50));
         }
@@ -45,7 +45,7 @@ impl Person<'_> {
         self.0.click(selector);
     }
 
-    /// Types into a field, in place of what is there.
+    /// Types into a field, replacing its content.
     fn fill(&self, selector: &str, text: &str) {
         let element = self.0.element(selector);
         self.0
@@ -77,7 +77,7 @@ impl Person<'_> {
         ] }));
     }
 
-    /// Opens a page in another tab, and comes back when `at_work` is true there.
+    /// Opens a page in another tab, and returns when `at_work` is true there.
     fn open_beside(&self, url: &str, at_work: &str) {
         let ours = self.0.get("/window").unwrap();
         self.0.switch_to(&self.0.new_tab());
@@ -86,7 +86,7 @@ impl Person<'_> {
         self.0.switch_to(&ours);
     }
 
-    /// Records until there are enough samples, and looks at that.
+    /// Records until there are enough samples, and opens the recording.
     fn record(&self) {
         self.click("#record");
         self.wait_until(&format!(
@@ -96,7 +96,7 @@ impl Person<'_> {
         self.wait_until("document.documentElement.dataset.ready === ''");
     }
 
-    /// The samples in which a function was running itself, and on the stack, by name.
+    /// For each function by name, its self samples and its total samples.
     fn functions(&self) -> BTreeMap<String, (u64, u64)> {
         let functions = self.read("strobe.inspect.functions()");
         let functions = functions.as_array().expect("a list").iter();
@@ -112,9 +112,9 @@ impl Person<'_> {
             .collect()
     }
 
-    /// What the rows of a tree or a list say, as they are on the screen: name, own samples and all.
+    /// The rows of a tree or a list that are on the screen: name, self samples and total samples.
     fn rows(&self, panel: &str) -> Vec<(String, u64, u64)> {
-        // They are drawn in a frame to come.
+        // They are drawn in a later frame.
         self.wait_until(&format!(
             "document.querySelector('#{panel} [role=row][data-name]') !== null"
         ));
@@ -164,11 +164,11 @@ fn a_recording_of_a_busy_page_is_seen_in_every_view() {
     let driver = Driver::start(&["--window-size", "1200x900"]);
     driver.open("about:profiling");
     let person = Person(&driver);
-    // Compiled and inlined by then, but after about:profiling was opened.
+    // By then they are compiled and inlined, but only after about:profiling was opened.
     person.open_beside(&site.url("/busy.html"), "rounds > 300");
     person.record();
 
-    // Of 70 and 30 of the operations, inlined into the same loop.
+    // The two functions do 70 and 30 of 100 operations, and are inlined into the same loop.
     let functions = person.functions();
     let (seventy, thirty) = (functions["seventy"].0, functions["thirty"].0);
     let both = seventy + thirty;
@@ -188,7 +188,7 @@ fn a_recording_of_a_busy_page_is_seen_in_every_view() {
     let script = site.url("/busy.js");
     let position = Source::of_page("busy.js").parameters_of("function seventy(");
 
-    // The two pictures have a box for each, and a click on it selects the function everywhere.
+    // Both pictures have a box for each function, and a click on it selects the function everywhere.
     for tab in ["flame-chart", "flame-graph"] {
         person.click(&format!("#tab-{tab}"));
         let boxes = person.read("strobe.inspect.boxes('seventy')");
@@ -211,7 +211,7 @@ fn a_recording_of_a_busy_page_is_seen_in_every_view() {
         person.wait_until("strobe.inspect.facts().selection === null");
     }
 
-    // The call tree, opened by the keyboard.
+    // The keyboard opens the call tree.
     person.click("#tab-call-tree");
     let root = person.rows("call-tree");
     assert!(root.iter().any(|row| row.0 == "turn"), "{root:?}");
@@ -227,7 +227,7 @@ fn a_recording_of_a_busy_page_is_seen_in_every_view() {
         places.is_sorted() && places.iter().all(Option::is_some),
         "{tree:?}"
     );
-    // Nearly all: while a loop is compiled, a sample may be of another path.
+    // Nearly all samples: while a loop is compiled, a sample may have another path.
     let (_, on_path, _) = tree[places[3].unwrap()];
     assert!(
         on_path <= seventy && on_path * 10 >= seventy * 9,
@@ -263,7 +263,7 @@ fn a_recording_of_a_busy_page_is_seen_in_every_view() {
     person.click("#clear-search");
     person.wait_until(&format!("strobe.inspect.facts().shown >= {in_turn}"));
 
-    // Zooming, and counting only what is on the screen.
+    // Zoom in, and count only what is on the screen.
     person.click("#tab-flame-chart");
     let window = person.read("strobe.inspect.facts().window");
     let all = person
@@ -308,7 +308,7 @@ fn a_page_goes_on_while_a_recording_of_it_is_stopped() {
     person.wait_until(&format!(
         "Number(document.querySelector('#progress').dataset.samples) >= {SAMPLES}"
     ));
-    // A time in which nothing but the recording goes on, for comparison.
+    // A period with only the recording, for comparison.
     let now = || person.read("Date.now()").as_f64().expect("a time");
     let quiet = now();
     thread::sleep(Duration::from_secs(1));
@@ -325,8 +325,8 @@ fn a_page_goes_on_while_a_recording_of_it_is_stopped() {
         turns(&format!("Math.max(0, ...{gaps}.map(gap => gap[1]))"))
     };
     report(&format!(
-        "the page's thread stood still for {:.2} ms at the most in the {:.0} ms of stopping and showing, \
-         and for {:.2} ms in the {:.0} ms before",
+        "the page's thread paused for at most {:.2} ms in the {:.0} ms of stopping and showing, \
+         and for at most {:.2} ms in the {:.0} ms before",
         longest(stop, shown),
         shown - stop,
         longest(quiet, stop),
@@ -337,16 +337,16 @@ fn a_page_goes_on_while_a_recording_of_it_is_stopped() {
 }
 
 #[test]
-fn what_is_saved_in_each_format_is_the_same_when_it_is_opened() {
+fn a_recording_saved_in_each_format_is_the_same_when_it_is_opened() {
     let site = Site::plain().serve();
     let folder = tempfile::tempdir().unwrap();
     let driver = Driver::start(&["--window-size", "1200x900"]);
     driver.open("about:profiling");
     let person = Person(&driver);
-    // Compiled and inlined by then, but after about:profiling was opened.
+    // By then they are compiled and inlined, but only after about:profiling was opened.
     person.open_beside(&site.url("/busy.html"), "rounds > 300");
     person.record();
-    // What one event loop did: some formats hold no more.
+    // Select one event loop, because some formats hold only one.
     person.click("#lane-list [aria-label^='Only '][aria-label*='/busy.html']");
     let recorded = person.functions();
     assert!(recorded["seventy"].0 > 500, "{recorded:?}");
@@ -367,7 +367,7 @@ fn what_is_saved_in_each_format_is_the_same_when_it_is_opened() {
 }
 
 #[test]
-fn a_trace_that_a_page_got_is_pasted() {
+fn the_trace_of_a_page_can_be_pasted() {
     let driver = Driver::start(&["--window-size", "1200x900"]);
     driver.open("about:profiling");
     let person = Person(&driver);

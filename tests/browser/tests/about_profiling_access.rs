@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! What about:profiling keeps to itself.
+//! Pages cannot get at about:profiling.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 
 const PAGE: &str = "about:profiling";
 
-/// A token as it looks, and is not.
+/// A text that looks like a token but is not one.
 const NO_TOKEN: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
-/// What was asked for comes at once, or the test hangs and fails.
+/// Everything comes quickly. If not, the test fails.
 const BOUND: Duration = Duration::from_secs(60);
 
 /// The token in a document, or null.
@@ -39,7 +39,7 @@ fn fetched(driver: &Driver, url: &str) -> Value {
 fn wait_for(what: &str, is_there: impl Fn() -> bool) {
     let deadline = Instant::now() + BOUND;
     while !is_there() {
-        assert!(Instant::now() < deadline, "{what} never comes");
+        assert!(Instant::now() < deadline, "{what} never came");
         thread::sleep(Duration::from_millis(20));
     }
 }
@@ -58,7 +58,7 @@ fn the_page_asks_its_server_by_its_token() {
     assert_eq!(answer[0], 404, "{answer}");
     assert!(answer[1].as_str().unwrap().contains("dance"), "{answer}");
 
-    // A body of many pieces comes as a whole.
+    // A body of many chunks arrives whole.
     let answer = driver.execute(&format!(
         "const body = 'function;'.repeat(3) + 'leaf 1\\n';
         return fetch('profiling:load?name=big.folded&token={first}', {{
@@ -70,13 +70,13 @@ fn the_page_asks_its_server_by_its_token() {
     let text: Value = serde_json::from_str(answer[1].as_str().unwrap()).unwrap();
     assert_eq!(text["recordings"][0]["samples"], 200_000);
 
-    // Every load has a token of its own.
+    // Every load gets a new token.
     driver.post("/refresh", &json!({})).unwrap();
     let second = token(&driver);
     assert_ne!(first, second);
     let answer = fetched(&driver, &format!("profiling:status?token={second}"));
     assert_eq!(answer[0], 200, "{answer}");
-    // As when the person follows a link in it.
+    // The same when the page navigates itself.
     driver.execute("location.reload();");
     wait_for("a third token", || {
         let third = driver.execute(TOKEN);
@@ -112,7 +112,7 @@ fn a_token_is_worth_nothing_elsewhere() {
 }
 
 #[test]
-fn a_page_can_ask_for_none_of_it() {
+fn a_page_cannot_load_any_of_it() {
     let (hosts, site) = (Hosts::new(), Site::plain().serve());
     let url_of = |path: &str| hosts.url(&site, Hosts::NAMES[0], path);
     let driver = Driver::start_with(&[], &[hosts.variable()]);
@@ -121,7 +121,7 @@ fn a_page_can_ask_for_none_of_it() {
     driver.switch_to(&driver.new_tab());
     driver.open(&url_of("/intruder.html"));
     let script = url_of("/busy.js");
-    // The ways themselves are sound.
+    // The methods themselves work.
     for way in ["fetch", "XMLHttpRequest", "script", "fetch in a worker"] {
         let way = json!(way);
         let got = driver.execute(&format!(
@@ -178,7 +178,7 @@ fn a_page_cannot_frame_it() {
 }
 
 #[test]
-fn a_page_cannot_lead_to_it() {
+fn a_page_cannot_navigate_to_it() {
     let (hosts, site) = (Hosts::new(), Site::plain().serve());
     let url_of = |path: &str| hosts.url(&site, Hosts::NAMES[0], path);
     let driver = Driver::start_with(&[], &[hosts.variable()]);
@@ -191,7 +191,7 @@ fn a_page_cannot_lead_to_it() {
             driver.switch_to(&driver.new_tab());
             driver.open(&start);
             driver.execute(&format!("leading[{way}]({});", json!(url)));
-            // Navigations come in the order in which they are begun: when this one has come, that one is refused.
+            // Navigations happen in the order in which they begin. When this one is done, the other was refused.
             let after = url_of("/driven.html");
             wait_for(&format!("what comes after {way}"), || {
                 driver.execute(&format!(
@@ -206,7 +206,7 @@ fn a_page_cannot_lead_to_it() {
         }
     }
 
-    // Nor a document without an origin, which looks like nobody's navigation.
+    // A document with an opaque origin cannot either. Its navigations look like the person's.
     driver.open("data:text/html,<title>x</title>");
     driver.execute("location.href = 'about:profiling';");
     let after = url_of("/driven.html");
@@ -250,7 +250,7 @@ fn a_page_cannot_go_through_its_history_to_it() {
         });
     }
     assert!(tried >= 2);
-    // The person goes there.
+    // The person can go there.
     driver.post("/back", &json!({})).unwrap();
     assert_eq!(driver.get("/url").unwrap(), PAGE);
     let token = token(&driver);
@@ -315,7 +315,7 @@ fn a_page_cannot_open_it_nor_look_into_a_window_that_shows_it() {
             "{got}"
         );
     }
-    // It says nothing when it is told something.
+    // The page does not answer messages.
     driver.execute(
         "answers = 0;
         addEventListener('message', () => { answers++; });

@@ -8,7 +8,7 @@ use browser_tests::{Trace, visit_allowed};
 use serde_json::json;
 
 #[test]
-fn a_full_buffer_is_told_to_its_profiler_alone_and_keeps_its_samples() {
+fn only_its_profiler_is_told_of_a_full_buffer_which_keeps_its_samples() {
     let result = visit_allowed("/buffer.html");
     let event = json!([{
         "type": "samplebufferfull",
@@ -40,7 +40,7 @@ fn a_full_buffer_is_told_to_its_profiler_alone_and_keeps_its_samples() {
     assert_eq!(count("empty"), 0);
     assert_eq!(result["again"], "InvalidStateError");
     assert_eq!(result["profiledAgain"], traces["profiled"]);
-    // Number.MAX_SAFE_INTEGER is room for all: it runs on when the first is full.
+    // Number.MAX_SAFE_INTEGER leaves room for all samples, so this profiler goes on when the first is full.
     let other = Trace::read(&traces["other"]);
     assert!(other.samples.len() > 10, "{other:?}");
     let last_of_full = Trace::read(&traces["full"]).samples[2];

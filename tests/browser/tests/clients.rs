@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The API as pages in production use it, which were written for another browser.
+//! The API as production pages use it. They were written for another browser.
 
 use browser_tests::{Site, Trace, visit_allowed};
 use serde_json::json;
@@ -41,7 +41,7 @@ fn a_client_collects_section_after_section() {
 }
 
 #[test]
-fn a_client_that_is_refused_goes_on_without() {
+fn a_client_that_is_refused_goes_on_without_profiling() {
     let result = Site::plain().serve().visit("/client.html").run();
     assert_eq!(
         result,

@@ -2,8 +2,8 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Sampling beside others that stop threads, use signals, or take rights away. Where such a tool is not
-//! installed its test is skipped.
+//! Sampling together with tools that stop threads, use signals or take rights away. A test is skipped if its
+//! tool is not installed.
 
 use std::fs;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use browser_tests::{Driver, Hosts, Site, Trace, signal, skip, visit_allowed};
 use serde_json::{Value, json};
 
-/// A page that is busy, with a profiler that has run for a while.
+/// A busy page with a profiler that has run for a while.
 struct Profiled {
     site: Site,
     driver: Driver,
@@ -43,8 +43,8 @@ impl Profiled {
         self.driver.process().id()
     }
 
-    /// Samples were taken before `start`, between `start` and `end`, and after `end`, all in the page's
-    /// functions; and the browser ends as it may. Gives the trace and what the browser printed.
+    /// Checks that samples of the page's functions were taken before `start`, between `start` and `end`, and after
+    /// `end`, and that the browser ends as it may. Gives the trace and the browser's output.
     fn assert_sampled_before_while_and_after(
         self,
         start: f64,
@@ -66,11 +66,14 @@ impl Profiled {
             let samples = trace.samples_between(from, to);
             let busy = samples.filter(|sample| trace.labels(sample).contains(&"busy"));
             let count = busy.count();
-            // A busy machine takes few.
-            assert!(count > 0, "no sample of the page's work {when} it");
+            // On a busy machine there may be few.
+            assert!(
+                count > 0,
+                "no sample of the page's work {when} the tool ran"
+            );
         }
         let (status, console) = self.driver.shut_down();
-        // After a content process was killed Servo waits for it when it ends, and the shell gives that up.
+        // If a content process was killed, Servo waits for it at the end, until the shell gives up.
         let gave_up = ending == Ending::MayBeGivenUp && console.contains(GIVEN_UP);
         assert!(status.success() || gave_up, "{status}\n{console}");
         drop(self.site);
@@ -87,7 +90,7 @@ enum Ending {
     MayBeGivenUp,
 }
 
-/// Whether a program is there; without it the test is skipped.
+/// Whether a program is installed. If not, prints that the test is skipped.
 fn is_installed(program: &str) -> bool {
     let found = Command::new(program)
         .arg("--version")
@@ -112,20 +115,20 @@ fn status_line(process: u32, name: &str) -> String {
 /// The real-time signal for which a process has a handler: the profiler's.
 fn real_time_signal(process: u32) -> u32 {
     let caught = u64::from_str_radix(&status_line(process, "SigCgt"), 16).expect("a mask");
-    // The C library has the first two for itself.
+    // The C library uses the first two.
     let signals: Vec<_> = (34..=64)
         .filter(|signal| caught >> (signal - 1) & 1 == 1)
         .collect();
     let [signal] = signals[..] else {
-        panic!("one is the profiler's: {signals:?}");
+        panic!("only one is the profiler's: {signals:?}");
     };
     signal
 }
 
-/// A tool that has not done by then what it should hangs. Nothing takes nearly as long.
+/// A tool that has not finished by then is stuck. Nothing takes nearly as long.
 const TIME_BOUND: Duration = Duration::from_secs(60);
 
-/// A program that has to do with the browser, until it has ended or is dropped.
+/// A program that acts on the browser, until it has ended or is dropped.
 struct Tool {
     name: &'static str,
     /// None when it has ended.
@@ -152,19 +155,19 @@ impl Tool {
         self.child.as_ref().expect("it runs").id()
     }
 
-    /// Whether it has ended. Panics if what is waited for takes too long.
+    /// Whether it has ended. Panics if `what` takes too long.
     fn has_ended_before(&mut self, what: &str) -> bool {
         let seconds = TIME_BOUND.as_secs();
         assert!(
             Instant::now() < self.deadline,
-            "{}: {what} has not come in {seconds} s",
+            "{}: waited {seconds} s for {what}",
             self.name
         );
         let child = self.child.as_mut().expect("it runs");
         child.try_wait().expect("it is our child").is_some()
     }
 
-    /// Waits for its end, and gives its status and what it has printed.
+    /// Waits for its end, and gives its status and its output.
     fn end(mut self) -> (ExitStatus, String) {
         while !self.has_ended_before("its end") {
             thread::sleep(Duration::from_millis(20));
@@ -178,7 +181,7 @@ impl Tool {
 }
 
 impl Drop for Tool {
-    /// A test that fails leaves no tool behind.
+    /// Kills the tool, so that a failing test leaves none behind.
     fn drop(&mut self) {
         if let Some(mut child) = self.child.take() {
             let _ = child.kill();
@@ -206,7 +209,7 @@ fn a_debugger_attaches_and_leaves_while_a_page_is_profiled() {
                 "set auto-solib-add off",
             ])
             .arg(format!("--pid={process}"))
-            // As for any program that uses signals: without this it stops at each.
+            // Without this, gdb stops at each signal.
             .arg(format!(
                 "-ex=handle SIG{} nostop noprint pass",
                 real_time_signal(process)
@@ -214,14 +217,14 @@ fn a_debugger_attaches_and_leaves_while_a_page_is_profiled() {
             .args(["-ex=continue", "-ex=detach"]),
     );
     while status_line(process, "TracerPid") == "0" {
-        if gdb.has_ended_before("that it attaches") {
+        if gdb.has_ended_before("it to attach") {
             let (_, text) = gdb.end();
             skip(&format!("gdb may not attach: {text}"));
             return;
         }
         profiled.driver.execute("return turned(1);");
     }
-    // While it attaches, the browser stands still, and answers after that.
+    // While gdb attaches, the browser is stopped. It answers after that.
     profiled.go_on();
     profiled.go_on();
     assert_eq!(status_line(process, "TracerPid"), gdb.id().to_string());
@@ -244,7 +247,7 @@ fn perf_records_while_a_page_is_profiled() {
     let mut perf = Tool::start(
         "perf",
         Command::new("perf")
-            // The clock is there in virtual machines as well.
+            // This clock exists in virtual machines too.
             .args(["record", "-e", "cpu-clock", "-F", "999", "-g", "-o", file])
             .arg(format!("--pid={}", profiled.process()))
             .args(["--", "sleep", "1"]),
@@ -261,7 +264,7 @@ fn perf_records_while_a_page_is_profiled() {
     profiled.go_on();
     let stop = profiled.now();
     profiled.assert_sampled_before_while_and_after(start, stop, Ending::Well);
-    // What there is to keep of it was said.
+    // The test's result does not need the file.
     let _ = fs::remove_file(file);
 }
 
@@ -305,7 +308,7 @@ fn a_signal_that_is_somebody_elses_is_left_to_them() {
     assert_eq!(real_time_signal(profiled.process()), 62);
     let ignored = u64::from_str_radix(&status_line(profiled.process(), "SigIgn"), 16).unwrap();
     assert_eq!(ignored >> 62, 3);
-    // Who sends them does no harm.
+    // Sending these signals does no harm.
     let start = profiled.now();
     for name in ["64", "63"] {
         signal(profiled.process(), name);
@@ -357,7 +360,7 @@ fn a_sandbox_that_forbids_reading_memory_and_priorities_changes_no_stack() {
     );
     let stop = profiled.now();
     let (trace, _) = profiled.assert_sampled_before_while_and_after(start, stop, Ending::Well);
-    // The engine's own walk, which is the other one, has no built-ins.
+    // Only the table walk has built-ins. The engine's own walk has none.
     trace.assert_sampled(&["stringify"]);
 }
 
@@ -374,7 +377,7 @@ fn servos_sandbox_is_refused_in_words() {
     assert!(
         output
             .stderr
-            .contains("--sandbox: Servo 0.7.0 cannot do that"),
+            .contains("--sandbox: Servo 0.7.0 does not support it"),
         "{}",
         output.stderr
     );
@@ -412,7 +415,7 @@ fn processes_come_and_are_killed_while_another_is_profiled() {
         profiled.driver.open(&url);
         assert_eq!(profiled.driver.execute("return start();"), 0);
         profiled.driver.execute("return turned(5);");
-        // The last one that has begun to sample.
+        // The last process that has begun to sample.
         let children = profiled.driver.process().children();
         let new = children.into_iter().rfind(|child| is_sampling(*child));
         signal(new.expect("it has a process of its own"), "KILL");
@@ -423,7 +426,7 @@ fn processes_come_and_are_killed_while_another_is_profiled() {
     profiled.assert_sampled_before_while_and_after(start, stop, Ending::MayBeGivenUp);
 }
 
-/// What a browser prints in which Servo's hang monitor stops the thread that is sampled. It runs once for all tests.
+/// The output of a browser whose sampled thread is also stopped by Servo's hang monitor. It runs once for all tests.
 fn watched_by_the_hang_monitor() -> &'static str {
     static CONSOLE: OnceLock<String> = OnceLock::new();
     CONSOLE.get_or_init(watch_by_the_hang_monitor)
@@ -436,7 +439,7 @@ fn watch_by_the_hang_monitor() -> String {
     );
     let profiled = Profiled::begin(driver);
     let start = profiled.now();
-    // Servo takes a task for hung for good after five seconds.
+    // Servo reports a permanent hang after five seconds.
     profiled.driver.execute(
         "setTimeout(() => {
            const end = performance.now() + 7000;

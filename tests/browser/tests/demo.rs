@@ -9,7 +9,7 @@ use browser_tests::{Site, Source, Trace, repository};
 #[test]
 fn the_demos_hot_function_is_on_top_at_its_place() {
     let folder = repository().join("resources/demo");
-    // As ./mach run serves it.
+    // Served as by ./mach run.
     let site = Site::of(folder.clone())
         .header("/index.html", "Document-Policy", "js-profiling")
         .serve();

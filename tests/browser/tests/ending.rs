@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The browser ends in time although much is profiled.
+//! The browser ends in time even if much is being profiled.
 
 use std::time::{Duration, Instant};
 use std::{fs, thread};
@@ -33,7 +33,7 @@ fn assert_ends(arguments: &[&str], way: &Way) {
         !arguments.contains(&"--multiprocess"),
         "{processes:?}"
     );
-    // The browser gives up, and says so by its status, when the engine takes too long.
+    // When the engine takes too long, the browser gives up and its status says so.
     let (status, console) = match way {
         Way::Signal => driver.end_by_signal("TERM"),
         Way::WebDriver => driver.shut_down(),
@@ -57,9 +57,9 @@ fn assert_window_closes(arguments: &[&str]) {
     assert_gone(&processes);
 }
 
-/// The kernel may take a moment to take a process away that ends together with its parent.
+/// The kernel may need a moment to remove a process that ends together with its parent.
 fn assert_gone(processes: &[u32]) {
-    // One that has ended and that nobody has asked about has no command line.
+    // A zombie has no command line.
     let is_there = |process: &&u32| {
         fs::read(format!("/proc/{process}/cmdline")).is_ok_and(|line| !line.is_empty())
     };

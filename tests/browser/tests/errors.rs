@@ -7,7 +7,7 @@
 use browser_tests::{Site, Trace, visit_allowed};
 use serde_json::{Value, json};
 
-/// What the constructor and `performance.profile()` do with the arguments that a page tries.
+/// The outcomes of the constructor and of `performance.profile()` for the arguments that a page tries.
 struct Outcomes(Value);
 
 impl Outcomes {
@@ -51,9 +51,9 @@ fn all_but_valid(outcomes: &Outcomes) {
     type_error("a big integer as maxBufferSize", &[]);
     type_error("a symbol as name", &[]);
     type_error("an unknown format", &["object"]);
-    // Web IDL comes before the range.
+    // Web IDL conversion comes before the check of the range.
     type_error("an unknown format and a negative sampleInterval", &["json"]);
-    // What a getter throws comes through.
+    // An exception of a getter is passed on.
     outcomes.assert_error(
         "a throwing getter",
         "EvalError",
@@ -116,7 +116,7 @@ fn a_page_that_may_not_profile_is_told_so_in_each_way() {
     );
     assert_eq!(refused["types"], json!(["DOMException"]));
     assert_ne!(refused["message"], "");
-    // Web IDL refuses before the policy does.
+    // Web IDL conversion comes before the check of the policy.
     all_but_valid(&outcomes);
 }
 

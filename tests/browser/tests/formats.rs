@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use browser_tests::{Trace, visit_allowed};
 use serde_json::{Value, json};
 
-/// What a trace says of each moment.
+/// The stack of each timestamp of a trace.
 fn moments(trace: &Trace) -> HashMap<u64, Vec<&str>> {
     let moments = trace.samples.iter();
     moments
@@ -23,7 +23,7 @@ fn compressed_json_says_what_the_object_says() {
     assert_eq!(result["isBuffer"], "[object ArrayBuffer]");
     assert_eq!(result["isSame"], true);
     assert_eq!(result["isEntrysTrace"], true);
-    // RFC 1952: the two bytes of gzip, and deflate.
+    // RFC 1952: the two magic bytes of gzip, and the method deflate.
     assert_eq!(result["head"], json!([0x1f, 0x8b, 8]));
     assert_eq!(result["isStringified"], true, "{}", result["text"]);
     assert_eq!(result["orders"][0], result["orders"][1]);
@@ -35,7 +35,7 @@ fn compressed_json_says_what_the_object_says() {
     for name in ["inner", "outer", "sort"] {
         assert_eq!(zipped.frame(name).line, plain.frame(name).line, "{name}");
     }
-    // Sessions of one interval are sampled together, from when both run until one is stopped.
+    // Sessions with the same interval are sampled together while both run.
     let plain_moments = moments(&plain);
     let first = plain.samples[0].timestamp;
     let common: Vec<_> = zipped

@@ -45,7 +45,7 @@ fn every_kind_of_function_has_its_name_and_place() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 
-    // Two functions have no name: that of the test, and one that is passed as an argument.
+    // Two functions have no name: the test's own, and one that is passed as an argument.
     let unnamed: Vec<_> = trace.frames.iter().filter(|f| f.name.is_empty()).collect();
     let mut places: Vec<_> = unnamed.iter().filter_map(|f| f.position()).collect();
     places.sort_by_key(|place| place.line);
@@ -83,7 +83,7 @@ fn every_kind_of_function_has_its_name_and_place() {
 
 const FUNCTION_COUNT: usize = 10_000;
 
-/// A script with many functions, and where they stand in it.
+/// A script with many functions, and their positions.
 #[derive(Default)]
 struct GeneratedScript {
     text: String,
@@ -125,7 +125,7 @@ impl GeneratedScript {
             let name = format!("f{i}");
             match i % 5 {
                 0 => script.push_function(&name, &format!("{indent}function f{i}"), "\n"),
-                // Several on a line.
+                // Several functions are on one line.
                 1 => script.push_function(&name, &format!("function f{i}"), " "),
                 2 => script.push_function(&name, &format!("/* ü😀 */ function f{i}"), "\n\n"),
                 3 => script.push_function(&name, &format!("const f{i} = {{\n{indent}f{i}"), "}.f"),
@@ -194,7 +194,7 @@ fn ten_thousand_functions_have_their_names_and_places() {
 }
 
 #[test]
-fn functions_of_eval_have_names_but_no_place_and_stand_under_their_caller() {
+fn functions_of_eval_have_names_but_no_place_and_are_under_their_caller() {
     let trace = Trace::read(&visit_allowed("/eval.html"));
     Edges::parse(
         "(root) > (anonymous)

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use browser_tests::{Edges, Trace, visit_allowed};
 
 #[test]
-fn a_generator_stands_under_the_function_that_resumes_it() {
+fn a_generator_is_under_the_function_that_resumes_it() {
     let trace = Trace::read(&visit_allowed("/generators.html"));
     Edges::parse(
         "(root) > (anonymous)
@@ -81,7 +81,7 @@ fn a_generator_stands_under_the_function_that_resumes_it() {
 }
 
 #[test]
-fn an_async_function_stands_under_its_caller_until_it_awaits() {
+fn an_async_function_is_under_its_caller_until_it_awaits() {
     let trace = Trace::read(&visit_allowed("/async-functions.html"));
     Edges::parse(
         "(root) > (anonymous), awaiting, outer, asyncNumbers, consumeAsync, queueWaits

@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The harness of these tests: a page or a browser that fails must not pass for one that does not.
+//! Tests of the harness: a failing page or browser must fail its test.
 
 use std::time::Duration;
 
@@ -53,7 +53,7 @@ fn a_browser_that_fails_fails_its_test() {
         .run();
 }
 
-/// Drives a browser two of whose threads panic.
+/// Drives a browser in which two threads panic.
 fn have_threads_panic(prepare: impl FnOnce(&mut Driver)) {
     let site = Site::plain().serve();
     let mut launcher = unprivileged();
@@ -61,12 +61,12 @@ fn have_threads_panic(prepare: impl FnOnce(&mut Driver)) {
     let mut driver = Driver::start_by(launcher, &[]);
     driver.open(&site.url("/kept-busy.html"));
     prepare(&mut driver);
-    // Servo does not go on without a thread for a worker.
+    // Servo panics if there is no thread for a worker.
     let _refused = Limit::set(driver.process().id(), "--nproc", 0);
     let script = json!({ "script": "new Worker('kept-busy-worker.js');", "args": [] });
     let answer = driver.post("/execute/sync", &script);
     assert!(answer.is_err(), "{answer:?}");
-    // The browser cannot be shut down any more.
+    // The browser can no longer be shut down in order.
     drop(driver);
 }
 

@@ -18,7 +18,7 @@ fn a_script_of_another_origin_leaves_no_trace_but_its_callers_and_callees() {
     assert!(!text.contains("otherOrigin"), "{text}");
     assert!(!text.contains(other.origin()), "{text}");
     let trace = Trace::read(&result);
-    // Also not as a frame without a name: work() and callback() are called by the other script.
+    // There are no nameless frames either. The other script calls work() and callback().
     Edges::parse(
         "(root) > (anonymous)
         (anonymous) > caller
@@ -26,7 +26,7 @@ fn a_script_of_another_origin_leaves_no_trace_but_its_callers_and_callees() {
         callback > work",
     )
     .assert_hold(&trace);
-    // While the other script worked.
+    // These were sampled while the other script worked.
     trace.assert_sampled(&["caller", "work"]);
     assert!(trace.has_frame("callback"));
 }
@@ -78,6 +78,6 @@ fn functions_of_another_realm_leave_no_trace_but_their_callers_and_callees() {
         callback > work",
     )
     .assert_hold(&trace);
-    // While the frame's functions worked for them.
+    // These were sampled while the frame's functions worked for them.
     trace.assert_sampled(&["(anonymous)", "caller", "work"]);
 }

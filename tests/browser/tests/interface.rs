@@ -42,7 +42,7 @@ fn the_interface_is_exposed_whether_or_not_the_page_may_profile() {
 #[test]
 fn the_interval_is_rounded_down_and_the_attribute_says_so() {
     let intervals = visit_allowed("/intervals.html");
-    // As the page asks for them.
+    // In the order in which the page asks for them.
     let expected = [1, 1, 1, 1, 1, 2, 9, 10, 10, 20, 15, 1_000_000_000];
     let expected: Vec<_> = expected.into_iter().map(|ms| json!([ms, ms, ms])).collect();
     assert_eq!(intervals, json!(expected));
@@ -51,7 +51,7 @@ fn the_interval_is_rounded_down_and_the_attribute_says_so() {
 #[test]
 fn options_are_converted_as_web_idl_says() {
     let result = visit_allowed("/conversions.html");
-    // Modulo 2³², without the fraction.
+    // Converted modulo 2³², without the fraction.
     let counts = &result["counts"];
     for (name, expected) in [("two", 2), ("one", 1), ("none", 0)] {
         let counts = counts[name].as_array().unwrap();
@@ -66,7 +66,7 @@ fn options_are_converted_as_web_idl_says() {
         "{large:?}"
     );
 
-    // Members are read in the order of their names, each once, and converted at once.
+    // Each member is read once, in the order of names, and converted immediately.
     let read = |names: &[&str]| -> Vec<String> {
         let steps = names
             .iter()
@@ -106,7 +106,7 @@ fn options_are_converted_as_web_idl_says() {
 }
 
 #[test]
-fn setters_of_the_page_see_nothing_of_a_trace_and_take_nothing_from_it() {
+fn setters_of_the_page_do_not_see_or_change_a_trace() {
     let result = visit_allowed("/setters.html");
     assert_eq!(result["seen"], json!([]));
     let trace = Trace::read(&result["trace"]);
@@ -174,11 +174,11 @@ fn timestamps_are_those_of_performance_now() {
     assert_eq!(within, trace.samples.len(), "{start} to {stop}: {trace:?}");
     assert!(within > 10);
     for sample in &trace.samples {
-        // As coarse as performance.now() is: 10 µs.
+        // The resolution is that of performance.now(): 10 µs.
         let steps = sample.timestamp * 100.;
         assert!((steps - steps.round()).abs() < 1e-4, "{sample:?}");
     }
-    // Not all on one coarser grid.
+    // The resolution is not coarser.
     assert!(
         trace
             .samples

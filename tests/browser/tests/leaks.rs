@@ -2,18 +2,17 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The leak suite: every way in which code that a page may not see could show in its trace.
+//! The leak suite: every way in which code that a page may not see could appear in its trace.
 //!
-//! Each case runs such code while it is sampled, and knows when it ran. So what the samples of that time
-//! show is all that they may show, down to the last frame: no more of the hidden code, and no less of the
-//! page's.
+//! Each case runs such hidden code while it is sampled, and records when it ran. The test knows exactly which
+//! frames the samples of that time may show: nothing of the hidden code, and everything of the page's.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use browser_tests::{Frame, Sample, Site, Trace, Visit, report};
 use serde_json::Value;
 
-/// Which of the pages in tests/pages/leaks has the cases.
+/// The page in tests/pages/leaks that has the cases.
 struct Group {
     page: &'static str,
     cases: &'static [Case],
@@ -21,8 +20,8 @@ struct Group {
 
 struct Case {
     name: &'static str,
-    /// The stacks while the case's code runs, from `visible` on: the first was seen, the others may be.
-    /// `-` is none at all, frames of built-ins stand in brackets, and `name*3` is recursion.
+    /// The stacks while the case's code runs, from `visible` on. The first one must be seen, the others may be.
+    /// `-` is no stack at all, built-ins are in brackets, and `name*3` is recursion.
     stacks: &'static [&'static str],
 }
 
@@ -30,12 +29,12 @@ const fn case(name: &'static str, stacks: &'static [&'static str]) -> Case {
     Case { name, stacks }
 }
 
-/// As the trace of a session of a page's own function that calls hidden ones.
+/// A function of the page calls hidden functions.
 const CALLED: &[&str] = &["visible"];
 const CALLED_BY_ARROW: &[&str] = &["visible > (anonymous)"];
-/// From the event loop.
+/// The event loop calls hidden functions.
 const NOTHING: &[&str] = &["-"];
-/// From an event loop of its own, which may begin while the page is still busy telling it to.
+/// Another event loop calls hidden functions. It may begin while the page is still busy starting it.
 const NOTHING_BESIDE: &[&str] = &[
     "-",
     "(anonymous) > traced > (anonymous) > tell > [postMessage]",
@@ -73,7 +72,7 @@ const MUTED: Group = Group {
         case("tagged template", CALLED_BY_ARROW),
         case("default argument", CALLED_BY_ARROW),
         case("conversion", CALLED_BY_ARROW),
-        // The page calls `toString`, which calls what is hidden.
+        // The page calls `toString`, which calls hidden code.
         case("string tag", &["visible > (anonymous) > [toString]"]),
         case("iteration", CALLED_BY_ARROW),
         case("instanceof", CALLED_BY_ARROW),
@@ -164,7 +163,7 @@ const MUTED: Group = Group {
     ],
 };
 
-/// What is hidden takes no place from the page's own frames.
+/// Hidden frames do not use up the depth of the page's own frames.
 const ON_TOP_OF_DEPTH: &[&str] = &["visible > (anonymous) > visibleRecursion*301 > (anonymous)"];
 /// A function of the page that hidden code calls.
 const VISIBLE_CALLBACK: &[&str] = &[
@@ -179,7 +178,7 @@ const VISIBLE_COMPARE: &[&str] = &[
     "visible > (anonymous) > visibleCompare > visibleSpin > during > [now]",
     "visible > (anonymous) > visibleCompare > visibleSpin > during > [get performance]",
 ];
-/// The page calls the built-in itself, through another realm's function.
+/// The page calls the built-in itself, through a function of another realm.
 const VISIBLE_COMPARE_BY_CALL: &[&str] = &[
     "visible > (anonymous) > [call] > visibleCompare > visibleSpin > during > visibleStep",
     "visible > (anonymous) > [call] > visibleCompare > visibleSpin > during",
@@ -307,7 +306,7 @@ const REALMS: Group = Group {
     ],
 };
 
-/// The answer of one that may not profile.
+/// The answer of a frame that may not profile.
 const REFUSED: &[&str] = &["NotAllowedError"];
 
 const WORKERS: Group = Group {
@@ -371,19 +370,19 @@ const OUTLETS: Group = Group {
     ],
 };
 
-/// Of the some fifty samples of the time in which a case's code ran, so many must be there, however busy
-/// the machine is.
+/// The minimum number of samples while a case's code runs, even on a busy machine. Usually there are about
+/// fifty.
 const ENOUGH: usize = 3;
 
-/// Of the shortest, in milliseconds.
+/// The shortest sample interval, in milliseconds.
 const INTERVAL: f64 = 1.;
 
-/// By so many milliseconds the clocks of two documents may seem to differ, which tell the times of their
-/// beginnings no better than that.
+/// How far the clocks of two documents may seem to differ, in milliseconds. Their time origins are not more
+/// accurate.
 const MARGIN: f64 = 1.;
 
-/// So many milliseconds later may samples of deep stacks not be, however noisy the machine is. A quiet one has a
-/// standard error of 0.0005 ms, a busy one of 0.004 ms.
+/// Samples of deep stacks must be less than this many milliseconds later, even on a noisy machine. The standard
+/// error is 0.0005 ms on a quiet machine and 0.004 ms on a busy one.
 const MOST_DELAY: f64 = 0.05;
 
 impl Case {
@@ -400,7 +399,7 @@ impl Case {
         }
         let mut wrong = Vec::new();
         let text = result["trace"].to_string();
-        // Every name and URL that may not be shown says so.
+        // Every name and URL that must not appear contains this word.
         if let Some(at) = text.to_lowercase().find("hidden") {
             let from = text.floor_char_boundary(at.saturating_sub(40));
             let to = text.ceil_char_boundary((at + 60).min(text.len()));
@@ -421,7 +420,7 @@ impl Case {
         if samples < ENOUGH {
             wrong.push(format!("{samples} samples are too few"));
         }
-        // While the engine moves its objects, a sample shows how much of the last stack is still there.
+        // While the engine moves its objects, a sample shows the part of the last stack that is still there.
         let may_show = |stack: &str| self.stacks.contains(&stack);
         let parts: BTreeSet<_> = seen
             .iter()
@@ -445,10 +444,10 @@ impl Case {
     }
 }
 
-/// Says if there are more samples than ticks: one that something else than the clock has called for.
+/// Reports more samples than ticks: then something other than the clock has caused samples.
 fn extra_samples(trace: &Trace) -> Option<String> {
     let (first, last) = (trace.samples.first()?, trace.samples.last()?);
-    // The thread may have stopped late for the first, and at once for the last.
+    // The thread may have stopped late for the first sample and immediately for the last one.
     let most = (last.timestamp - first.timestamp) / INTERVAL * 1.25 + 10.;
     let count = trace.samples.len();
     (count as f64 > most).then(|| {
@@ -458,12 +457,12 @@ fn extra_samples(trace: &Trace) -> Option<String> {
     })
 }
 
-/// A stack and those that it begins with.
+/// A stack and its prefixes.
 fn parts(trace: &Trace, id: usize) -> impl Iterator<Item = usize> {
     std::iter::successors(Some(id), |&id| trace.stacks[id].parent_id)
 }
 
-/// What a sample shows, from `visible` on.
+/// The text of a sample's stack, from `visible` on.
 fn shown(trace: &Trace, sample: &Sample) -> String {
     let marker = sample.marker.map(|marker| format!(" ({marker:?})"));
     let frames = sample.stack_id.map_or_else(Vec::new, |id| trace.stack(id));
@@ -502,20 +501,20 @@ impl Group {
         self.run_in(|visit| visit);
     }
 
-    /// While everything in the browser is recorded: the page's trace must be the same.
+    /// Runs the cases while everything in the browser is recorded. The page's trace must be the same.
     fn run_recorded(&self) {
         self.run_in(|visit| visit.recorded());
     }
 
     fn run_in(&self, how: impl for<'a> FnOnce(Visit<'a>) -> Visit<'a>) {
-        // Its frames may not profile.
+        // Frames from this site may not profile.
         let other = Site::plain().headers_by_query().serve();
         let site = site();
         let page = format!("/leaks/{}.html?other={}", self.page, other.origin());
         let result = how(site.visit(&page))
             .preference("dom_sharedworker_enabled=true")
             .preference("dom_serviceworker_enabled=true")
-            // Without which Servo has no place to register service workers in.
+            // Without this, Servo cannot register service workers.
             .preference("dom_indexeddb_enabled=true")
             .run();
         let results = result.as_object().expect("a result for each case");
@@ -537,8 +536,8 @@ impl Group {
     }
 }
 
-/// One whose pages may profile, and whose responses say what they are asked to say. Code is compiled from
-/// the beginning so that what is inlined is known.
+/// A site whose pages may profile, and whose responses have the headers that requests ask for. Code is compiled
+/// from the beginning, so that it is known what is inlined.
 fn site() -> Site {
     Site::plain()
         .header_of_all("Document-Policy", "js-profiling-mode=eager")
@@ -581,7 +580,7 @@ fn ways_out_of_a_trace() {
     OUTLETS.run();
 }
 
-/// When in its tick each sample of these windows was taken, in milliseconds after most of them.
+/// When in its tick each sample of these windows was taken, in milliseconds relative to `most`.
 fn delays(trace: &Trace, windows: &[[f64; 2]], most: f64) -> Vec<f64> {
     let windows = windows.iter();
     let samples = windows.flat_map(|&[start, end]| trace.samples_between(start, end));
@@ -594,7 +593,7 @@ fn delays(trace: &Trace, windows: &[[f64; 2]], most: f64) -> Vec<f64> {
     delays
 }
 
-/// The median of sorted numbers, and its standard error if they were of a normal distribution.
+/// The median of sorted numbers, and its standard error for a normal distribution.
 fn median(sorted: &[f64]) -> (f64, f64) {
     let at = |share: f64| sorted[(sorted.len() as f64 * share) as usize];
     let deviation = (at(0.75) - at(0.25)) / 1.349;
@@ -609,7 +608,7 @@ fn the_time_of_a_sample_does_not_tell_how_deep_the_stack_was() {
     let result = &site.visit(&page).run()["time"];
     let trace = Trace::read(&result["trace"]);
     let windows: Vec<[f64; 2]> = serde_json::from_value(result["windows"].clone()).unwrap();
-    // In turn of little and of much depth.
+    // Windows with shallow and deep stacks take turns.
     let of_turn = |turn| -> Vec<_> { windows.iter().skip(turn).step_by(2).copied().collect() };
     let (shallow, deep) = (of_turn(0), of_turn(1));
     let (most, _) = median(&delays(&trace, &shallow, trace.samples[0].timestamp));
@@ -621,7 +620,7 @@ fn the_time_of_a_sample_does_not_tell_how_deep_the_stack_was() {
         "samples of deep stacks: {:.4} ms later, with a standard error of {error:.4} ms",
         deep - shallow
     ));
-    // Twice as coarse as performance.now(), and what noise makes of it, up to a cap.
+    // Twice the resolution of performance.now(), plus an allowance for noise, up to a limit.
     let most = (5. * error + 0.02).min(MOST_DELAY);
     assert!(
         deep - shallow < most,

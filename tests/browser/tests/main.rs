@@ -2,7 +2,8 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! What a page sees of the JS Self-Profiling API, and what a person sees of the profiler. Run by `./mach test-browser`.
+//! Tests of what pages see of the JS Self-Profiling API, and of what people see of the profiler. `./mach test-browser`
+//! runs them.
 
 #![deny(unsafe_code)]
 

@@ -2,23 +2,24 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Markers: what the browser was doing when a sample was taken, and who may know.
+//! Markers: what the browser was doing when a sample was taken, and which pages may know.
 
 use std::collections::BTreeMap;
 
 use browser_tests::{Marker, Sample, Site, Trace, report};
 use serde_json::Value;
 
-/// Each kind of work takes hundreds of ticks; on a busy machine as many come in time.
+/// The minimum number of samples of each kind of work. It takes hundreds of ticks, but a busy machine misses some.
 const ENOUGH: usize = 20;
 
-/// Where the page's own part is to await a frame some dozens of times. Most runs have none, of some 500 samples.
+/// The most samples of script while the page only awaits a frame some dozens of times. Most runs have none, of about
+/// 500 samples.
 const MOST_FOR_PROMISES: usize = 3;
 
-/// For people who trust the pages that they open.
+/// A preference for people who trust the pages that they open.
 const ALL_MARKERS: &str = "js_profiling_all_markers=true";
 
-/// The traces of kinds of work, as the page has them.
+/// The page's traces of kinds of work.
 fn traces(kinds: &[&str], preferences: &[&str]) -> BTreeMap<String, Trace> {
     let other = Site::plain().serve();
     let site = Site::allowing().serve();
@@ -46,7 +47,7 @@ fn traces(kinds: &[&str], preferences: &[&str]) -> BTreeMap<String, Trace> {
     traces
 }
 
-/// How many samples of each marker there are, among those that are counted.
+/// How many of the counted samples have each marker.
 fn markers(trace: &Trace, is_counted: impl Fn(&Sample) -> bool) -> BTreeMap<Option<Marker>, usize> {
     let mut counts = BTreeMap::new();
     for sample in trace.samples.iter().filter(|sample| is_counted(sample)) {
@@ -77,12 +78,12 @@ fn style_and_layout_are_marked_with_the_stack_of_the_script_that_forces_them() {
             forced.get(&Some(marker)) > Some(&ENOUGH),
             "{kind}: {forced:?}"
         );
-        // What runs between is not marked.
+        // The code around it is not marked.
         let around = markers(trace, |sample| trace.leaf(sample) == Some("repeat"));
         assert!(around.keys().all(Option::is_none), "{kind}: {around:?}");
         assert_only(trace, &[Style, Layout]);
     }
-    // Without script, when the browser renders.
+    // These samples have no script: the browser renders.
     let rendering = markers(&traces["rendering"], |sample| sample.stack_id.is_none());
     assert!(
         rendering.get(&Some(Layout)) > Some(&ENOUGH),
@@ -90,7 +91,7 @@ fn style_and_layout_are_marked_with_the_stack_of_the_script_that_forces_them() {
     );
     assert!(rendering.contains_key(&Some(Style)), "{rendering:?}");
     assert_only(&traces["rendering"], &[Style, Layout]);
-    // What a page that is not cross-origin isolated may not know.
+    // A page that is not cross-origin isolated may not see these markers.
     for (kind, function) in [("script", "spin"), ("garbage", "makeGarbage")] {
         let trace = &traces[kind];
         trace.assert_sampled(&[function]);
@@ -106,7 +107,7 @@ fn work_for_another_document_is_not_marked() {
         let frame = &traces["frame"];
         for function in ["forceStyle", "forceLayout"] {
             let forced = markers(frame, |sample| {
-                // The page's own function runs, too.
+                // The page's own function also runs at times.
                 is_in(frame, sample, function) && sample.marker != Some(Marker::Script)
             });
             assert!(forced.get(&None) > Some(&ENOUGH), "{function}: {forced:?}");
@@ -123,7 +124,7 @@ fn work_for_another_document_is_not_marked() {
             for marker in [Marker::Style, Marker::Layout, Marker::Paint] {
                 assert!(!counts.contains_key(&Some(marker)), "{kind}: {counts:?}");
             }
-            // Built-ins of the page's own realm that the event loop calls, for its promises.
+            // The event loop calls built-ins of the page's own realm for its promises.
             let most = match (preferences, &**kind) {
                 ([ALL_MARKERS], "frame") => MOST_FOR_PROMISES,
                 _ => 0,
@@ -181,7 +182,7 @@ fn a_page_that_is_trusted_sees_all_markers() {
             "{marker:?}: {rendering:?}"
         );
     }
-    // Without script on the stack the engine says that it collects.
+    // The engine collects garbage without script on the stack.
     let messages = markers(&traces["messages"], |sample| sample.stack_id.is_none());
     assert!(messages.contains_key(&Some(Marker::Gc)), "{messages:?}");
     let idle = markers(&traces["idle"], |_| true);
@@ -190,7 +191,7 @@ fn a_page_that_is_trusted_sees_all_markers() {
 
 #[test]
 fn parsing_is_other_work() {
-    // Not rendered, so that it is parsed and no more.
+    // The content is hidden, so that it is only parsed and not rendered.
     let mut page = "<!DOCTYPE html>
         <title>Much to parse</title>
         <script src=harness.js></script>

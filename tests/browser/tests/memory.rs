@@ -2,21 +2,21 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! What the profiler takes of memory.
+//! The profiler's use of memory.
 
 use browser_tests::Site;
 use serde::Deserialize;
 
-/// What about:memory shows for the profiler, for each event loop, in bytes.
+/// The bytes that about:memory shows for the profiler, for each event loop.
 #[derive(Debug, Deserialize)]
 struct Reports {
     before: Vec<usize>,
     early: Vec<usize>,
     late: Vec<usize>,
-    /// So many samples were taken from `early` to `late`.
+    /// How many samples were taken from `early` to `late`.
     between: usize,
     after: Vec<usize>,
-    /// Of the finished sessions in the performance timeline.
+    /// The bytes of finished sessions in the performance timeline.
     entries: Vec<usize>,
 }
 
@@ -36,13 +36,13 @@ fn tables_and_samples_are_in_about_memory() {
     };
     assert_eq!(only(&reports.before), 0, "{reports:?}");
     assert!(only(&reports.early) > 0, "{reports:?}");
-    // A busy machine takes few of 2000, but some.
+    // A busy machine takes fewer than 2000, but still some.
     assert!(reports.between > 100, "{reports:?}");
     let grown = only(&reports.late) - only(&reports.early);
     let least = reports.between * LEAST_BYTES_PER_SAMPLE;
     assert!(grown > least, "{reports:?}");
     assert!(only(&reports.after) < only(&reports.early), "{reports:?}");
-    // The one of 500 samples that is no object yet.
+    // The session of 500 samples whose trace is not an object yet.
     assert!(
         only(&reports.entries) > 500 * LEAST_BYTES_PER_SAMPLE,
         "{reports:?}"

@@ -94,19 +94,19 @@ fn a_refusal_is_explained_on_the_console() {
          To allow it, send \"Document-Policy: js-profiling\" with it.",
         site.url("/permission.html")
     );
-    // The constructor's and profile()'s.
+    // One for the constructor and one for profile().
     assert_eq!(console.matches(&message).count(), 2, "{console}");
 }
 
 #[test]
-fn what_is_allowed_says_nothing_on_the_console() {
+fn nothing_is_printed_on_the_console_for_an_allowed_page() {
     let site = Site::allowing().serve();
     let (result, console) = site.visit("/permission.html").run_and_listen();
     assert_eq!(result, allowed());
     assert!(!console.contains("JS profiling"), "{console}");
 }
 
-/// A page without a header may profile with the preference and not without it.
+/// Checks that a page without a header may profile with the preference and not without it.
 fn assert_depends_on_preference<'a>(visit: impl Fn() -> Visit<'a>) {
     assert_eq!(visit().run(), refused());
     assert_eq!(

@@ -2,16 +2,16 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Which documents and workers may profile: every header of the page with every header of what is in
-//! it, every kind of frame and worker, and every `allow` attribute. What is expected comes from the
-//! rules below.
+//! Which documents and workers may profile. The test combines every header of the page with every header
+//! of a frame or worker in it, every kind of frame and worker, and every `allow` attribute. The rules
+//! below give the expected outcomes.
 
 use std::collections::BTreeMap;
 
 use browser_tests::{Site, path_with_header, report};
 use serde_json::{Value, json};
 
-/// A response's policy header: the name and value, and what it says of js-profiling.
+/// A response's policy header: its name and value, and what it says about js-profiling.
 #[derive(Clone, Copy)]
 struct Header {
     name: &'static str,
@@ -22,7 +22,7 @@ struct Header {
 #[derive(Clone, Copy, PartialEq)]
 enum Says {
     Nothing,
-    /// By Document Policy, which is the document's own affair.
+    /// By Document Policy, which is for the document alone.
     Grants,
     /// By one of the two headers with allowlists.
     GrantsTo(To),
@@ -33,12 +33,12 @@ enum Says {
 enum To {
     Everyone,
     ItsOrigin,
-    /// Neither the page nor what is in it.
+    /// Other origins than those of the page and its frames.
     Others,
 }
 
 impl To {
-    /// Whether the list of the page has a document at this place on it.
+    /// Whether the page's list includes a document at this place.
     fn lists(self, place: Place) -> bool {
         match self {
             Self::Everyone => true,
@@ -62,7 +62,7 @@ const fn header(name: &'static str, value: &'static str, says: Says) -> Header {
 
 const NONE: Header = header("", "", Says::Nothing);
 
-/// Those of the page. Its lists for everyone let the frames decide, the others leave frames out.
+/// The headers of the page. A list for everyone lets the frames decide. The other lists exclude frames.
 const OF_PAGE: [Header; 13] = [
     NONE,
     header("Document-Policy", "js-profiling", Says::Grants),
@@ -99,7 +99,7 @@ const OF_PAGE: [Header; 13] = [
     header("Feature-Policy", "js-profiling=*", Says::Nothing),
 ];
 
-/// Those of what is in the page.
+/// The headers of a frame or worker in the page.
 const INSIDE: [Header; 10] = [
     NONE,
     header("Document-Policy", "js-profiling-mode=lazy", Says::Grants),
@@ -125,7 +125,7 @@ const INSIDE: [Header; 10] = [
 enum Allow {
     Missing,
     Matching,
-    /// For every origin, opaque ones too.
+    /// For every origin, including opaque ones.
     Everyone,
     NotMatching,
     None,
@@ -151,11 +151,11 @@ const ALLOW: [Allow; 5] = [
     Allow::None,
 ];
 
-/// Whether a document in a frame may profile. `own` is what its response says; without a response of its
-/// own it is what the page says.
+/// Whether a document in a frame may profile. `own` is what its own response says. For a document without one
+/// it is what the page says.
 fn frame_may(page: Says, own: Says, allow: Allow, place: Place) -> bool {
-    // A denial always wins, and so does a list of the document's own that it is not on. 'self' in that
-    // list is the document's origin, unless that is opaque.
+    // A denial always wins. So does a list in the document's own header that does not include the
+    // document. 'self' in that list is the document's origin, unless the origin is opaque.
     let own_place = match place {
         Place::Opaque => Place::Opaque,
         _ => Place::SameOrigin,
@@ -169,9 +169,9 @@ fn frame_may(page: Says, own: Says, allow: Allow, place: Place) -> bool {
         return false;
     }
     match own {
-        // Its own Document Policy is enough. A list of the page that leaves it out is no denial.
+        // Its own Document Policy is enough. A list of the page that excludes it is not a denial.
         Says::Grants => true,
-        // Permissions must agree all the way down.
+        // The headers and the attribute must all agree.
         Says::GrantsTo(_) => {
             let attribute = match allow {
                 Allow::Matching => place != Place::Opaque,
@@ -192,12 +192,12 @@ fn page_may(page: Says) -> bool {
     }
 }
 
-/// A worker with a response of its own: Permissions Policy is not for workers.
+/// Whether a worker with its own response may profile. Permissions Policy does not apply to workers.
 fn worker_may(own: Says) -> bool {
     own == Says::Grants
 }
 
-/// The cases of a page, with the outcome expected of each.
+/// The cases of a page with their expected outcomes.
 struct Cases {
     list: Vec<Value>,
     expected: BTreeMap<String, bool>,
@@ -212,7 +212,7 @@ impl Cases {
     }
 }
 
-/// Where a file is sent with the header.
+/// The path where a file is sent with the header.
 fn path_with(path: &str, header: Header) -> String {
     match header.name {
         "" => path.to_owned(),
@@ -261,7 +261,7 @@ fn cases(page: Says, other_site: &Site) -> Cases {
                 frame_may(page, header.says, allow, Place::Opaque),
             );
         }
-        // Without a response of their own they have the headers of the page.
+        // These have no response of their own, so the headers of the page apply.
         for kind in ["srcdoc frame", "blob frame", "blank frame"] {
             cases.add(
                 kind,
@@ -280,7 +280,7 @@ fn cases(page: Says, other_site: &Site) -> Cases {
             sandboxed,
             may,
         );
-        // The attribute's 'src' is the origin of a data: URL, which is like no other.
+        // The attribute's 'src' is the opaque origin of a data: URL.
         cases.add("data frame", &allowed_by, "", attributes(json!({})), may);
     }
     for header in INSIDE {

@@ -31,7 +31,7 @@ impl Folder {
     }
 }
 
-/// Pages that nobody allowed to profile.
+/// A site whose pages may not profile.
 fn site() -> Site {
     Site::plain().serve()
 }
@@ -51,7 +51,7 @@ fn recording(file: &str) -> Recording {
         .0
 }
 
-/// How many samples end in each function, by its name.
+/// The self samples of each function, by name.
 fn leaves(recording: &Recording) -> HashMap<String, u64> {
     let mut leaves = HashMap::new();
     for (function, totals) in Totals::of(recording).functions {
@@ -106,7 +106,7 @@ fn a_busy_page_has_its_functions_in_their_shares() {
         seventy + thirty
     ));
     assert!(seventy + thirty > 400, "{leaves:?}");
-    // More than four standard deviations of so few samples.
+    // The bounds are more than four standard deviations wide for this number of samples.
     assert!((60. ..80.).contains(&share), "{leaves:?}");
 
     let totals = Totals::of(&recording);
@@ -120,7 +120,7 @@ fn a_busy_page_has_its_functions_in_their_shares() {
             .text()
             .ends_with(&format!("The profile is in {file}\n"))
     );
-    // Its caller has their samples, too.
+    // Their caller has their samples too.
     let looping = totals
         .functions
         .iter()
@@ -139,7 +139,7 @@ fn each_format_is_written_and_read_back() {
     let (site, folder) = (site(), Folder::new());
     let url = site.url("/busy.html?rounds=100&close");
     for format in Format::ALL {
-        // Not by its name.
+        // The option selects the format, not the name.
         let file = folder.file(format.as_str());
         let output = profile(&["--format", format.as_str(), "-o", &file, &url]);
         output.assert_success();
@@ -156,9 +156,9 @@ fn each_format_is_written_and_read_back() {
 }
 
 #[test]
-fn workers_and_frames_of_other_sites_are_recorded_unless_only_main_is() {
+fn workers_and_frames_of_other_sites_are_recorded_except_with_main() {
     let (site, other, folder) = (site(), site(), Folder::new());
-    // Another site, and not only another origin, has an event loop of its own.
+    // Another site has its own event loop. Another origin of the same site does not.
     let frame = other.url("/busy.html").replace("127.0.0.1", "localhost");
     let url = site.url(&format!("/busy.html?worker&frame={frame}"));
     let all = folder.file("all.firefox.json");
@@ -199,7 +199,7 @@ fn workers_and_frames_of_other_sites_are_recorded_unless_only_main_is() {
     let main = recording(&main);
     assert_eq!(workers(&main), 0);
     assert!(has(&main, "turn") && !has(&main, "turnOfWorker"));
-    assert_eq!(scripts_of_frame(&main), 1, "a document is no worker");
+    assert_eq!(scripts_of_frame(&main), 1, "a document is not a worker");
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn a_signal_ends_the_recording_and_saves_it() {
     for name in ["INT", "TERM"] {
         let file = folder.file(&format!("{name}.collapsed"));
         let site = site.url("/busy.html");
-        // It takes a condition to see that the page runs: the browser says so when it throws.
+        // The condition shows that the page runs: the browser prints what the condition throws.
         let arguments = [
             "--until-js",
             "rounds > 40 && document.querySelector('#none').id",
@@ -232,7 +232,7 @@ fn a_load_ends_the_recording() {
     let file = folder.file("a.html");
     let output = profile(&["--until-load", "-o", &file, &site.url("/busy.html")]);
     output.assert_success();
-    // The page works on for ever.
+    // The page never stops working.
     let names = leaves(&recording(&file));
     assert!(told_samples(&output) > 0, "{}", output.text());
     assert!(!names.is_empty(), "{}", output.text());
@@ -260,7 +260,7 @@ fn standard_output_is_for_the_profile_alone() {
 }
 
 #[test]
-fn what_goes_wrong_is_said_and_what_was_recorded_is_kept() {
+fn errors_are_reported_and_the_recording_is_kept() {
     let (site, folder) = (site(), Folder::new());
     let file = folder.file("a.collapsed");
     let fails = |arguments: &[&str], status: i32, parts: &[&str]| {
@@ -277,7 +277,7 @@ fn what_goes_wrong_is_said_and_what_was_recorded_is_kept() {
     fails(
         &["-o", &folder.file("none/a.html"), &busy],
         2,
-        &["none/a.html", "not there"],
+        &["none/a.html", "does not exist"],
     );
     fails(
         &["--duration=1", "--until-load", &busy],
@@ -292,7 +292,7 @@ fn what_goes_wrong_is_said_and_what_was_recorded_is_kept() {
         1,
         &["cannot load", unreachable],
     );
-    // It says what became of it all the same.
+    // The recording was written all the same.
     assert!(Path::new(&file).exists());
 
     fails(
@@ -300,7 +300,7 @@ fn what_goes_wrong_is_said_and_what_was_recorded_is_kept() {
         1,
         &["--until-js rounds >", "not a valid JavaScript expression"],
     );
-    // A file that can be opened, and written to only so far.
+    // A file that can be opened, but only written to up to a point.
     let output = fails(
         &[
             "--format=collapsed",
@@ -309,11 +309,11 @@ fn what_goes_wrong_is_said_and_what_was_recorded_is_kept() {
             &site.url("/busy.html?rounds=40&close"),
         ],
         1,
-        &["/dev/full: No space left", "what was recorded is in "],
+        &["/dev/full: No space left", "the recording was saved in "],
     );
     let (_, kept) = output
         .stderr
-        .split_once("what was recorded is in ")
+        .split_once("the recording was saved in ")
         .unwrap();
     let kept = kept.lines().next().unwrap();
     let leaves = leaves(&recording(kept));
@@ -322,7 +322,7 @@ fn what_goes_wrong_is_said_and_what_was_recorded_is_kept() {
 }
 
 #[test]
-fn processes_are_recorded_together_and_one_that_dies_until_then() {
+fn processes_are_recorded_together_and_each_until_it_dies() {
     let folder = Folder::new();
     let file = folder.file("a.firefox.json");
     let (hosts, site) = (Hosts::new(), site());
@@ -335,7 +335,7 @@ fn processes_are_recorded_together_and_one_that_dies_until_then() {
         Hosts::NAMES[0],
         &format!("/busy.html?{}", frames.join("&")),
     );
-    // It says so when all work, and is true when one has fallen back behind the others for good.
+    // The condition throws once when all of them work. It is true when one has fallen far behind the others.
     let until = "(() => {
         const rounds_of_all = [rounds, ...Object.values(frameRounds)].sort((a, b) => a - b);
         if (window.isTold === undefined && rounds_of_all.length === 4 && rounds_of_all[0] >= 20) {
@@ -349,7 +349,7 @@ fn processes_are_recorded_together_and_one_that_dies_until_then() {
     command.wait_for_error("all four work");
     let processes = content_processes(command.id());
     assert_eq!(processes.len(), 4, "one for each site");
-    // The newest is not that of the page itself.
+    // The newest process is not the page's own.
     let killed = *processes.iter().max().unwrap();
     signal(killed, "KILL");
     let output = command.end();
@@ -415,7 +415,7 @@ fn processes_are_browsed_profiled_and_driven() {
         const { recording } = await ask('stop?');
         return { processes, recording: await ask(`recording?id=${recording}&`) };",
     );
-    // The page that sees everything shares its process with no other.
+    // about:profiling does not share its process with any other page.
     let event_loops = recording["processes"].as_array().unwrap().iter();
     let ours: Vec<_> = event_loops
         .flat_map(|process| process["eventLoops"].as_array().unwrap())
@@ -468,7 +468,7 @@ fn processes_end_with_a_browser_that_is_killed() {
         thread::sleep(Duration::from_millis(20));
     }
     let left: Vec<_> = processes.into_iter().filter(is_there).collect();
-    // They would hold the pipes of its output open.
+    // They would keep the pipes of the browser's output open.
     for process in &left {
         signal(*process, "KILL");
     }
@@ -477,7 +477,7 @@ fn processes_end_with_a_browser_that_is_killed() {
 }
 
 #[test]
-fn a_sandbox_that_cannot_be_had_is_refused() {
+fn an_unavailable_sandbox_is_refused() {
     let (status, console) = run_browser(&["--headless", "--sandbox", "about:blank"], &[]);
     assert_eq!(status.code(), Some(2), "{console}");
     assert!(console.contains("--multiprocess"), "{console}");
@@ -489,14 +489,14 @@ fn a_sandbox_that_cannot_be_had_is_refused() {
     }
 }
 
-/// The processes for pages of a browser.
+/// The content processes of a browser.
 fn content_processes(browser: u32) -> Vec<u32> {
     let processes = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
     processes
         .filter_map(|process| {
             let id = process.file_name().to_str()?.parse().ok()?;
             let stat = fs::read_to_string(process.path().join("stat")).ok()?;
-            // Behind the name, which may hold anything: the state and the parent.
+            // The state and the parent follow the name, which may contain anything.
             let (_, behind_name) = stat.rsplit_once(") ")?;
             let parent: u32 = behind_name.split(' ').nth(1)?.parse().ok()?;
             let command = fs::read_to_string(process.path().join("cmdline")).ok()?;

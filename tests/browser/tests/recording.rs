@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! What a recording of the engine has of a page, and what it leaves as it was.
+//! What a recording contains of a page, and that it does not affect the page.
 
 use std::collections::HashSet;
 
@@ -15,7 +15,7 @@ fn record(site: &Site, other: &Site, query: &str, until: &str) -> (Recording, Ou
     let output = Command::start(&[
         "profile",
         "--headless",
-        // What all is recorded of.
+        // This format holds everything that is recorded.
         "--format=html",
         "-o",
         "-",
@@ -37,12 +37,12 @@ fn with_function<'a>(recording: &'a Recording, name: &str) -> (&'a EventLoop, &'
     });
     let first = found
         .next()
-        .unwrap_or_else(|| panic!("{name} is not there"));
+        .unwrap_or_else(|| panic!("{name} was not recorded"));
     assert!(found.next().is_none(), "{name} is on one event loop");
     first
 }
 
-/// The names of the functions from the root to the leaf, of each sample.
+/// For each sample, the names of the functions from the root to the leaf.
 fn stacks(event_loop: &EventLoop) -> impl Iterator<Item = Vec<&str>> {
     event_loop.samples().iter().map(|sample| {
         let frames = event_loop.frames_of(sample.stack);
@@ -79,7 +79,7 @@ fn all_realms_scripts_and_workers_are_recorded_with_what_their_event_loops_do() 
     assert_eq!(event_loop.resource_of(muted), Some(&*expected));
     let (event_loop, in_frame) = with_function(&recording, "frameWork");
     assert_eq!(origin_of(event_loop, in_frame), other.origin());
-    // Of one site, though not of one origin.
+    // The two have the same site, but not the same origin.
     assert_eq!(event_loop, page);
     let EventLoopKind::Page { documents } = &page.kind else {
         panic!("{:?}", page.kind);
@@ -115,7 +115,7 @@ fn all_realms_scripts_and_workers_are_recorded_with_what_their_event_loops_do() 
             assert!(!is_idle || sample.stack.is_none(), "{sample:?}");
         }
     }
-    // Script that has called for layout waits for it.
+    // A script that forces layout is on the stack during the layout.
     let mut laid_out = stacks(page).zip(page.samples());
     assert!(
         laid_out.any(|(stack, sample)| {
@@ -127,7 +127,7 @@ fn all_realms_scripts_and_workers_are_recorded_with_what_their_event_loops_do() 
 #[test]
 fn a_pages_own_trace_is_what_it_would_be_and_neither_ends_the_other() {
     let (site, other) = (Site::allowing().serve(), Site::plain().serve());
-    // The trace goes out with an error that the condition throws once.
+    // The condition throws an error once, and its message contains the trace.
     let until = "(() => {
         if (trace === null || roundsAfterTrace < 40) {
             return false;
@@ -158,7 +158,7 @@ fn a_pages_own_trace_is_what_it_would_be_and_neither_ends_the_other() {
             .all(|one| one.starts_with(site.origin()))
     );
     let (page, _) = with_function(&recording, "mutedWork");
-    // Each has its own interval.
+    // The trace and the recording have separate intervals.
     assert!(
         page.samples().len() > 3 * trace.samples.len(),
         "{} and {}",
@@ -166,7 +166,7 @@ fn a_pages_own_trace_is_what_it_would_be_and_neither_ends_the_other() {
         trace.samples.len()
     );
 
-    // The session has ended, and the recording goes on, with the DOM functions that are called.
+    // The session has ended, but the recording goes on, and still shows the DOM functions that are called.
     let in_calls = stacks(page).filter(|stack| stack.contains(&"callDom"));
     let (mut all, mut of_dom) = (0, 0);
     for stack in in_calls {

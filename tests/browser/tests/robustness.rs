@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Everything at once, for long.
+//! Everything at once for a long time, and stacks that are hard to walk.
 
 use std::time::Duration;
 
@@ -50,7 +50,7 @@ fn a_minute_of_garbage_compiling_throwing_and_wasm_ends_well() {
         runJSON > reviveDate, check",
     );
     edges.assert_hold_between(&trace, |frame| {
-        // The frames of wasm itself may be there or not; they have no script file.
+        // Frames of wasm itself are not checked. They have no script file.
         frame.name == "anonymous" || frame.resource_id.is_some()
     });
     trace.assert_sampled(&[
@@ -78,9 +78,9 @@ fn a_minute_of_garbage_compiling_throwing_and_wasm_ends_well() {
     });
 }
 
-/// A browser whose walk takes them for frames crashes.
+/// A walk that takes them for frames crashes the browser.
 #[test]
-fn frames_that_calls_of_wasm_left_behind_are_none() {
+fn remains_of_wasm_calls_are_not_taken_for_frames() {
     let site = Site::allowing().serve();
     let result = site
         .visit("/wasm-remains.html")
@@ -99,11 +99,11 @@ fn frames_that_calls_of_wasm_left_behind_are_none() {
     trace.assert_sampled(&["evaluate", "wasm-function[1]"]);
 }
 
-/// Of a stack, unless told.
+/// The default maximum depth of a stack.
 const MOST_FRAMES: usize = 512;
 
-/// Visits wasm-deep.html, whose stacks at the bottom are so deep, and gives the depth and the leaf of each
-/// sample's stack.
+/// Visits wasm-deep.html, whose deepest stacks have this depth. Gives the depth and the leaf of each sample's
+/// stack.
 fn deep_stacks_of_wasm(kind: &str, depth: usize, preferences: &[&str]) -> Vec<(usize, String)> {
     let site = Site::allowing().serve();
     let mut visit = site
@@ -124,7 +124,7 @@ fn deep_stacks_of_wasm(kind: &str, depth: usize, preferences: &[&str]) -> Vec<(u
         .collect()
 }
 
-/// A walk that goes deeper into its own stack with each turn has too little of it where it interrupts the
+/// A walk that recurses for each change between script and wasm would overflow its stack where it interrupts the
 /// handler of a trap.
 #[test]
 fn scripts_and_wasm_may_take_turns_on_a_stack_as_often_as_they_like() {
@@ -134,7 +134,7 @@ fn scripts_and_wasm_may_take_turns_on_a_stack_as_often_as_they_like() {
     assert!(all > 100 && deep >= all * 8 / 10, "{deep} of {all}");
 }
 
-/// The instance of its functions is with the first call, thousands of frames away.
+/// The instance of the functions is found at the first call, thousands of frames away.
 #[test]
 fn deep_recursions_of_wasm_have_their_stacks() {
     let stacks = deep_stacks_of_wasm("recursion", 5000, &[]);
@@ -153,15 +153,15 @@ fn deep_recursions_of_wasm_have_their_stacks() {
     );
 }
 
-/// Where the engine's iterator looks through all of them at each: the page would stand still for seconds at
-/// each sample, and not come to its end.
+/// The engine's iterator searches all frames again for each frame. Without a limit, each sample would stop the page
+/// for seconds, and the page would not finish.
 #[test]
 fn deep_recursions_of_wasm_are_given_up_by_the_stock_walker() {
     let stock = "js_profiling_stock_walker=true";
     deep_stacks_of_wasm("recursion", 10_000, &[stock]);
 }
 
-/// The stub's frame has a number where that of a function has its callee.
+/// The frame of the stub has a number in the place where the frame of a function has its callee.
 #[test]
 fn built_ins_that_optimised_code_calls_by_one_stub_are_under_their_caller() {
     let trace = Trace::read(&visit_allowed("/generic-calls.html"));

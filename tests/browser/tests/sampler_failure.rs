@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The system refuses what sampling needs: sessions and recordings end and say why, and the browser goes on.
+//! Sampling when the system refuses what it needs. Sessions and recordings end and say why, and the browser goes on.
 //!
 //! A panic of the sampling thread is tested in `js_profiler`: nothing outside can cause one.
 
@@ -14,7 +14,7 @@ use std::process;
 use browser_tests::{Command, Driver, Site, Trace, signal};
 use serde_json::{Value, json};
 
-/// A soft limit of a process, which is lifted when this is dropped.
+/// A soft limit of a process. It is lifted when this is dropped.
 pub struct Limit {
     process: u32,
     name: &'static str,
@@ -42,7 +42,7 @@ impl Drop for Limit {
 }
 
 fn prlimit(process: u32, arguments: &[&str]) -> Result<String, String> {
-    // As its user, who may set it without being the superuser.
+    // Run as the user of the process, who may set the limit without being the superuser.
     let user = fs::metadata(format!("/proc/{process}")).map_err(|error| error.to_string())?;
     let output = process::Command::new("prlimit")
         .arg(format!("--pid={process}"))
@@ -57,13 +57,13 @@ fn prlimit(process: u32, arguments: &[&str]) -> Result<String, String> {
     }
 }
 
-/// No signal can be queued for a thread of the process: the system refuses one as it does when a user has too
-/// many.
+/// Lets no signal be queued for a thread of the process. The system refuses signals as it does when a user has
+/// too many of them.
 fn refuse_signals(process: u32) -> Limit {
     Limit::set(process, "--sigpending", 0)
 }
 
-/// Runs a program without the superuser's privileges, in a home of its own.
+/// Runs a program without the superuser's privileges, in its own home folder.
 pub fn unprivileged() -> process::Command {
     const NOBODY: &str = "65534";
     let home = concat!(env!("CARGO_TARGET_TMPDIR"), "/unprivileged");
@@ -113,7 +113,7 @@ fn assert_sessions_end(options: &[&str], sampled: impl Fn(&Driver) -> Vec<u32>) 
             "message": REFUSED,
             "bubbles": false,
             "cancelable": false,
-            // Whoever is told finds it stopped.
+            // When the event comes, the profiler is stopped.
             "stopped": true,
         }]);
         for number in [0, 1] {
@@ -124,11 +124,11 @@ fn assert_sessions_end(options: &[&str], sampled: impl Fn(&Driver) -> Vec<u32>) 
                 assert_eq!(stopped, rejection);
             }
         }
-        // A new one does not go on in silence either.
+        // A new session also reports the error.
         let started = driver.execute("return tryToStart();");
         assert_eq!(started, json!({ "started": 2 }));
         assert_eq!(driver.execute("return events(2);"), expected);
-        // Who has called stop() before hears of it as well.
+        // A call of stop() that was made before the failure is rejected too.
         let stopped = driver.execute("return stop(start());");
         assert!(
             stopped["trace"].is_object() || stopped == rejection,
@@ -137,7 +137,7 @@ fn assert_sessions_end(options: &[&str], sampled: impl Fn(&Driver) -> Vec<u32>) 
     }
     assert_works(&driver);
     let stopped = driver.execute("return stop(0);");
-    assert_eq!(stopped, rejection, "what has failed stays so");
+    assert_eq!(stopped, rejection, "a failed session stays failed");
     let (status, console) = driver.shut_down();
     assert!(status.success(), "{status}\n{console}");
 }
@@ -186,7 +186,7 @@ fn a_session_survives_a_few_signals_that_are_refused() {
     let site = Site::allowing().serve();
     let driver = Driver::start_with(&[], &[("RUST_LOG", "js_profiler=debug")]);
     driver.open(&site.url("/kept-busy.html"));
-    // So long an interval that 200 of them, after which the session is given up, are far longer than this.
+    // A session is given up after 200 intervals without a sample. With this interval that is far longer than the test.
     assert_eq!(driver.execute("return start(20);"), 0);
     for _ in 0..3 {
         driver.execute("return turned(60);");
@@ -209,7 +209,7 @@ fn a_session_survives_a_few_signals_that_are_refused() {
 #[test]
 fn a_profiler_says_so_when_there_can_be_no_sampling_thread() {
     let site = Site::allowing().serve();
-    // The system lets the superuser have as many threads as there is memory for.
+    // For the superuser, memory is the only limit on threads.
     let driver = Driver::start_by(unprivileged(), &[]);
     driver.open(&site.url("/kept-busy.html"));
     let process = driver.process();
@@ -255,7 +255,7 @@ fn sessions_end_with_an_error_in_a_sandbox_that_forbids_signals() {
 fn a_profiler_says_so_when_there_is_no_signal_for_it() {
     let site = Site::allowing().serve();
     let mut launcher = process::Command::new("env");
-    // They are somebody's: nobody ignores what nobody sends.
+    // A signal that is ignored is in use by somebody, so the profiler must not take it.
     let signals: Vec<_> = (34..=64).map(|signal: u32| signal.to_string()).collect();
     launcher.arg(format!("--ignore-signal={}", signals.join(",")));
     let driver = Driver::start_by(launcher, &[]);
@@ -300,7 +300,7 @@ fn a_recording_ends_and_says_so_when_the_thread_cannot_be_signalled() {
     for part in [&*page, "cannot be signalled", "os error 11"] {
         assert!(output.stderr.contains(part), "{part}: {}", output.stderr);
     }
-    // What there was is written.
+    // The samples so far are written.
     assert!(output.stderr.contains(" samples at an interval of 1 ms"));
 }
 

@@ -24,8 +24,8 @@ fn each_of_two_profilers_has_its_own_samples_and_frames() {
         )
         .assert_hold(trace);
     }
-    // Intervals of 5 and 20 ms, in step: a sample is taken for both. A busy machine misses more of the
-    // short ones, and so has fewer than four of them to one of the others.
+    // The intervals of 5 and 20 ms are aligned, so a sample is taken for both. A busy machine misses more of the
+    // short ones, so their ratio may be below four.
     let times = |trace: &Trace| -> Vec<f64> {
         let samples = trace.samples_between(start, end);
         samples.map(|sample| sample.timestamp).collect()
@@ -47,7 +47,7 @@ fn each_of_two_profilers_has_its_own_samples_and_frames() {
     for label in ["early", "shared", "late"] {
         assert!(often.has_frame(label), "{label}");
     }
-    // It did not run then.
+    // The profiler did not run while the other two functions did.
     assert!(seldom.has_frame("shared"));
     assert!(!seldom.has_frame("early") && !seldom.has_frame("late"));
     // The same functions have the same frames in both.
@@ -59,7 +59,7 @@ fn each_of_two_profilers_has_its_own_samples_and_frames() {
 
 #[test]
 fn a_page_that_goes_away_leaves_nothing_to_the_next() {
-    // A page that is replaced before it has loaded, and one that stays in the history.
+    // One page is replaced before it has loaded. The other stays in the history.
     for path in ["/left-running.html", "/left-running.html?loaded"] {
         let trace = Trace::read(&visit_allowed(path));
         Edges::parse(
@@ -76,7 +76,7 @@ fn a_page_that_goes_away_leaves_nothing_to_the_next() {
 }
 
 #[test]
-fn an_inactive_page_is_not_sampled_and_goes_on_when_it_is_shown_again() {
+fn an_inactive_page_is_not_sampled_until_it_is_shown_again() {
     let result = visit_allowed("/inactive.html");
     let trace = Trace::read(&result["trace"]);
     let time = |name: &str| result[name].as_f64().unwrap();
@@ -85,7 +85,7 @@ fn an_inactive_page_is_not_sampled_and_goes_on_when_it_is_shown_again() {
     let meanwhile = trace.samples_between(hidden, shown).count();
     let after = trace.samples_between(shown, f64::MAX).count();
     assert!(before > 0 && after > 0, "{before} before, {after} after");
-    // One may be on its way when the page goes or comes.
+    // One sample may be in progress when the page is hidden or shown.
     assert!(meanwhile <= 2, "{meanwhile} samples of {before}, {after}");
     assert!(trace.has_frame("workBefore") && trace.has_frame("workAfter"));
 }
@@ -102,9 +102,9 @@ fn a_page_may_close_with_its_profilers_running() {
     assert_eq!(visit_allowed("/closed-running.html"), false);
 }
 
-/// Script of a page can remove a frame at any of its calls, and still hold the frame's profilers.
+/// A page's script can remove a frame during any call, and still hold the frame's profilers.
 #[test]
-fn whoever_waits_for_a_trace_of_a_frame_that_is_removed_is_told() {
+fn a_promise_for_the_trace_of_a_removed_frame_is_rejected() {
     let outcomes = visit_allowed("/removed-frame.html");
     let ways = outcomes.as_object().unwrap();
     assert_eq!(ways.len(), 8);
@@ -131,7 +131,7 @@ fn starting_and_stopping_200_times_gives_200_traces() {
     assert!(samples > 0);
 }
 
-/// Servo holds tasks on the performance timeline's source back while there are others.
+/// Servo holds back tasks of the performance timeline task source while there are others.
 #[test]
 fn a_page_that_always_has_other_tasks_gets_its_event_and_its_traces() {
     assert_eq!(visit_allowed("/flooded.html"), 3);
@@ -150,7 +150,7 @@ fn the_sampling_thread_is_there_for_profilers_alone() {
 #[test]
 fn the_sampling_thread_ends_with_the_last_event_loop_that_profiled() {
     let site = Site::allowing().serve();
-    // A page without an origin shares no event loop with one that has one.
+    // A page with an opaque origin does not share its event loop with other pages.
     let scripts: String = ["/harness.js", "/wait-for-thread.js"]
         .map(|script| format!("<script src=\"{}\"></script>", site.url(script)))
         .concat();
@@ -170,15 +170,15 @@ fn the_sampling_thread_ends_with_the_last_event_loop_that_profiled() {
     assert_eq!(result, "ended");
 }
 
-/// The thread walks its stack by itself at the times that are set beforehand.
+/// The thread walks its own stack at times that are set in advance.
 #[test]
-fn what_is_asked_for_ahead_is_for_all_who_are_due() {
+fn walks_that_are_requested_ahead_serve_every_session_that_is_due() {
     let site = Site::allowing().serve();
     let driver = Driver::start_with(&[], &[("RUST_LOG", "js_profiler=debug")]);
     driver.open(&site.url("/kept-busy.html"));
     assert_eq!(driver.execute("return start(1);"), 0);
     assert_eq!(driver.execute("return start(3);"), 1);
-    // Sessions come and go while walks are asked for.
+    // Sessions start and stop while walks are requested.
     for session in 2..12 {
         driver.execute("return turned(40);");
         assert_eq!(driver.execute("return start(1);"), session);
@@ -203,9 +203,9 @@ fn what_is_asked_for_ahead_is_for_all_who_are_due() {
         .map(|sample| sample.timestamp)
         .collect();
     let end = often_times.last().expect("there are samples");
-    // The first sample is taken as the session starts, for it alone.
+    // The first sample is taken when the session starts, only for that session.
     for sample in &seldom.samples[1..] {
-        // The other one is stopped a little later.
+        // The other session is stopped a little later.
         assert!(
             sample.timestamp > *end || often_times.contains(&sample.timestamp),
             "only one has a sample at {}",

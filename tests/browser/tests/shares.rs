@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! How the samples are shared out among functions.
+//! The shares of functions in the samples.
 
 use browser_tests::{Edges, Sample, Site, Source, Trace, report, visit_allowed};
 use serde_json::Value;
@@ -78,12 +78,12 @@ fn eager_profiling_sees_what_was_inlined_before_the_first_profiler() {
         site.visit("/inlined.html?compiled-before").run()
     };
     assert_true_shares(&runs_with("eager"));
-    // The engine has not been told to describe its code before.
+    // The engine has not been asked before to describe its code.
     let trace = Trace::read(&runs_with("lazy")[0]["trace"]);
     trace.assert_sampled(&["loop"]);
 }
 
-/// Of a list of runs of the page inlined.html.
+/// Checks a list of runs of the page inlined.html.
 fn assert_true_shares(runs: &Value) {
     let mut leaves: Vec<String> = Vec::new();
     for run in runs.as_array().expect("a list of runs") {

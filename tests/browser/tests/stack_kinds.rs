@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The whole stack of every kind of function and of call, in every tier of the engine.
+//! The whole stack of every kind of function and call, in every tier of the engine.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -13,11 +13,11 @@ use serde_json::Value;
 /// The stacks of each kind, from the root to the leaf, as `kind: function > function`. They begin
 /// below the kind's own function, which the test calls again and again, or after `(root)`.
 ///
-/// Built-ins, which are in no resource, stand in brackets. Functions that have no name, or are not
+/// Built-ins have no resource and are in brackets. Functions that have no name, or that are not
 /// found by it, are in [`PLACES`].
 ///
-/// Each stack must be seen, except those that are marked by `?`. What else is seen must be the
-/// beginning of one of these. Anything may be called in place of `*`.
+/// Each stack must be seen, except those that are marked by `?`. Every other stack that is seen must
+/// be the beginning of one of these. `*` stands for any calls.
 const KINDS: &str = "
     getter: get property > busy
     setter: set property > busy
@@ -136,7 +136,7 @@ const KINDS: &str = "
         > start > [Profiler]
 ";
 
-/// What the test itself does while a profiler is running.
+/// The stacks of the test itself while a profiler is running.
 const OF_THE_TEST: &[&[&str]] = &[
     &["(test)", "[Profiler]"],
     &["(test)", "[stop]"],
@@ -145,21 +145,21 @@ const OF_THE_TEST: &[&[&str]] = &[
     &["(test)", "start", "[now]"],
 ];
 
-/// What may be called from everywhere, to know when to end.
+/// Functions that may be called from everywhere, to know when to end.
 const CLOCK: &[&str] = &["isOver", "[now]"];
 
 const PAGE: &str = "stack-kinds.html";
 const SCRIPT: &str = "stack-kinds.js";
 
-/// Label, name, file, and a part of the file. The function is at the end of the part if that is a
-/// parenthesis, which begins the parameter list, and at its beginning otherwise. An empty part is the
-/// beginning of the file.
+/// Label, name, file, and a part of the file. If the part ends with a parenthesis, this begins the
+/// parameter list and is the function's position. Otherwise the position is the beginning of the part. An
+/// empty part is the beginning of the file.
 const PLACES: &[(&str, &str, &str, &str)] = &[
     ("(test)", "", SCRIPT, "runTest(async ("),
     ("(field)", "", SCRIPT, "field = busy"),
     ("(static field)", "", SCRIPT, "placed = busy"),
     ("(static block)", "", SCRIPT, "static { busy"),
-    // A constructor that is not written is where its class is.
+    // An implicit constructor has the position of its class.
     ("WithField", "WithField", SCRIPT, "class WithField"),
     ("Derived", "Derived", SCRIPT, "class Derived"),
     ("Base", "Base", SCRIPT, "constructor("),
@@ -173,13 +173,13 @@ const PLACES: &[(&str, &str, &str, &str)] = &[
     ("(map arrow)", "", SCRIPT, "item => busy"),
     ("(script)", "", "stack-kinds-script.js", ""),
     ("(module)", "", "stack-kinds-module.js", ""),
-    // Servo tells the engine the line of the element.
+    // Servo gives the engine the line of the element.
     ("(inline script)", "", PAGE, "<script>\n"),
-    // Servo tells the engine nothing but the page of a handler.
+    // Servo gives the engine only the page of a handler.
     ("onclick", "onclick", PAGE, ""),
 ];
 
-/// Functions of WebAssembly modules that were made by the script.
+/// Functions of WebAssembly modules that the script makes.
 const WASM: &[&str] = &[
     "wasm-function[1]",
     "wasm-function[2]",
@@ -187,15 +187,15 @@ const WASM: &[&str] = &[
     "namedSpin",
 ];
 
-/// One of a module that was fetched.
+/// A function of a fetched module.
 const STREAMED_WASM: &[&str] = &["streamedSpin"];
 
-/// Of the samples of a kind, so many percent at least must have each stack that it must have. Each has it in
-/// a fifth of seventy or more; a frame that is missing is missing from all.
+/// The minimum percentage of a kind's samples that must have each required stack. Normally a fifth of at least
+/// seventy samples have it. If a frame is missing, it is missing from all of them.
 const LEAST_SHARE: usize = 6;
 
-/// Kinds that do nothing but what their one stack says, and the share that it must have: a built-in that is
-/// only found from some places inside it has less.
+/// Kinds with a single stack that takes all their time, and the minimum share of that stack. A built-in that is
+/// found only at some of its instructions has a smaller share.
 const PURE: &[&str] = &[
     "interfaceConstructor",
     "querySelector",
@@ -204,7 +204,7 @@ const PURE: &[&str] = &[
 ];
 const LEAST_SHARE_OF_PURE: usize = 85;
 
-/// Of those of a kind that the test calls again and again, so many must be in its function.
+/// The minimum percentage of samples inside the function of a kind that the test calls again and again.
 const LEAST_SHARE_INSIDE: usize = 60;
 
 /// The stacks of a kind, as labels from the root to the leaf.
@@ -214,7 +214,7 @@ struct Stacks {
     may: Vec<Vec<&'static str>>,
 }
 
-/// The table.
+/// Reads the table.
 fn kinds() -> BTreeMap<&'static str, Stacks> {
     let mut kinds: BTreeMap<_, Stacks> = BTreeMap::new();
     for line in KINDS.lines().map(str::trim).filter(|line| !line.is_empty()) {
@@ -298,7 +298,7 @@ impl Labels {
         for name in STREAMED_WASM {
             labels.add(name, name, Some(streamed_url), None);
         }
-        // The code of eval, and the functions that settle a promise.
+        // Code of eval, and functions that settle a promise.
         labels.add("(nameless)", "", None, None);
         let known: BTreeSet<_> = labels.0.values().copied().chain(["*"]).collect();
         let stacks = kinds.values().flat_map(Stacks::all);
@@ -309,7 +309,7 @@ impl Labels {
                 labels.add(label, name, None, None);
                 continue;
             }
-            // A declaration, or a member of an object.
+            // The definition is a declaration or a member of an object.
             let definition = ["function ", "function* ", "\n  ", "\n  async "]
                 .into_iter()
                 .map(|before| format!("{before}{label}("))
@@ -341,7 +341,7 @@ impl Labels {
         assert_eq!(before, None, "the same function as {label}");
     }
 
-    /// Its label, or all that is known of a function that the table does not name.
+    /// The label of a function, or a description if the table does not name it.
     fn of(&self, frame: &Frame, trace: &Trace) -> String {
         let function = Function {
             name: frame.name.clone(),
@@ -369,10 +369,10 @@ fn counted<'a>(stacks: impl Iterator<Item = &'a [String]>) -> Vec<(usize, String
     counts
 }
 
-/// What is wrong with the samples of a kind.
+/// The faults in the samples of a kind.
 fn faults(kind: &str, stacks: &Stacks, labels: &Labels, rounds: &[Value]) -> Vec<String> {
     let mut all = Vec::new();
-    // Once the function of the kind is compiled.
+    // Samples after the function of the kind is compiled.
     let mut hot_samples = 0;
     let mut hot = Vec::new();
     for round in rounds {
@@ -429,7 +429,7 @@ fn faults(kind: &str, stacks: &Stacks, labels: &Labels, rounds: &[Value]) -> Vec
     }
     let called = ["(test)", "drive", kind];
     if stacks.must.iter().all(|stack| stack.starts_with(&called)) {
-        // The test does nothing else in this time.
+        // During this time the test only runs the function of the kind.
         let is_inside = |stack: &&Vec<String>| {
             stack
                 .get(..called.len())
@@ -448,7 +448,7 @@ fn faults(kind: &str, stacks: &Stacks, labels: &Labels, rounds: &[Value]) -> Vec
     faults
 }
 
-/// Checks all kinds in one tier. The built-ins of the kinds in `without_trace` leave none there.
+/// Checks all kinds in one tier. The built-ins of the kinds in `without_trace` have no frames in that tier.
 fn check_kinds(tier: &str, preferences: &[&str], without_trace: &[&'static str]) {
     let site = Site::allowing().serve();
     let mut visit = site.visit("/stack-kinds.html");
@@ -503,7 +503,7 @@ fn every_kind_has_its_stacks_in_baseline() {
     check_kinds("Baseline", &["js_ion_enabled=false"], &[]);
 }
 
-/// Each kind begins in the interpreter and is compiled twice while it is being called.
+/// Each kind begins in the interpreter, and is compiled twice while it is called.
 #[test]
 fn every_kind_has_its_stacks_in_ion() {
     check_kinds("Ion", &[], &[]);

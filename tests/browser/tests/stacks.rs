@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Which functions a stack consists of.
+//! The functions of a stack.
 
 use browser_tests::{Edges, Frame, Trace, visit_allowed};
 
@@ -67,15 +67,15 @@ fn recursion_two_thousand_deep_is_cut_at_its_root() {
         let Some(end) = stack.iter().position(|&label| label == "deepest") else {
             continue;
         };
-        // From the leaf, and all that fits.
+        // The stack has as many frames as fit, counted from the leaf.
         assert_eq!(stack.len(), MAX_FRAMES_PER_STACK, "{:?}", &stack[..3]);
-        // Above it stands what it calls: work, and a built-in.
+        // Only its callees are nearer to the leaf: work, and a built-in.
         assert!(end >= MAX_FRAMES_PER_STACK - 3);
         deep += 1;
         deep_in_two_places += usize::from(stack[0] != "descend");
     }
     assert!(deep_in_two_places > 0 && deep > deep_in_two_places);
-    // Most of the time goes to the deepest function.
+    // The deepest function takes most of the time.
     assert!(
         deep * 2 > trace.samples.len(),
         "{deep} of {}",
@@ -114,7 +114,7 @@ fn exceptions_leave_no_function_on_the_stack_that_was_left() {
 }
 
 #[test]
-fn javascript_that_wasm_calls_stands_under_the_javascript_that_calls_wasm() {
+fn javascript_that_wasm_calls_is_under_the_javascript_that_calls_wasm() {
     let result = visit_allowed("/wasm.html");
     assert_eq!(result["isRight"], true);
     let trace = Trace::read(&result["trace"]);

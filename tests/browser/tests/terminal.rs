@@ -2,13 +2,13 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! What pages say at the terminal, and what they cannot do there.
+//! Output of pages on the terminal, which must be harmless.
 
 use browser_tests::{Command, Output, Site};
 use profile_formats::{Format, read};
 
-/// Says the same in every way that there is, and closes itself. What is behind an end of a line, of any kind,
-/// begins with FAKE.
+/// Outputs the same text in every possible way, and closes itself. After each kind of line end the text begins with
+/// FAKE.
 const HOSTILE_PAGE: &str = r#"<!DOCTYPE html>
 <meta charset="utf-8">
 <title>x</title>
@@ -45,7 +45,7 @@ const HOSTILE_PAGE: &str = r#"<!DOCTYPE html>
         //# sourceURL=http://example.test/\x1b[2J\u202e\x9b1A`);
     const script = `throw new Error(${JSON.stringify(hostile("of worker"))})`;
     new Worker(URL.createObjectURL(new Blob([script])), { name: hostile("worker") });
-    // The name of a method is that of its key.
+    // The name of a method is its key.
     const { method } = (0, eval)(`({ method: { ${JSON.stringify(hostile("function"))}() {
         const end = performance.now() + 300;
         while (performance.now() < end);
@@ -60,7 +60,7 @@ const HOSTILE_PAGE: &str = r#"<!DOCTYPE html>
 </script>
 "#;
 
-/// Of what the page says, as it is to be seen.
+/// Part of the page's text, as it must appear.
 const SEEN: &str = r"\r\u{1b}[2J\u{1b}]0;FAKE\u{7}\u{9b}31m\u{7f}\u{8}\u{85}FAKE\u{2028}FAKE\u{2029}FAKE\u{b}\u{c}\u{202e}\u{2066}\u{200f}\u{61c}\u{200b}\u{feff}\u{e0041}\u{3164}end";
 
 fn site() -> Site {
@@ -69,7 +69,7 @@ fn site() -> Site {
         .serve()
 }
 
-/// Panics if there is a character that a terminal would obey, one that is not seen, or a line of the page's making.
+/// Panics if the text has a control character, an invisible character, or a line that the page began.
 fn assert_harmless(text: &str) {
     for line in text.split('\n') {
         assert!(!line.trim_start().starts_with("FAKE"), "{text}");
@@ -85,11 +85,11 @@ fn assert_harmless(text: &str) {
     }
 }
 
-/// Panics unless the line is there.
+/// Panics unless the text has this line.
 fn assert_line(text: &str, begin: &str, source: &str) {
     let mut line = format!(r"{begin}{source}\nFAKE {source}{SEEN}");
     if ["alert", "confirm", "prompt"].contains(&source) {
-        // A dialog knows one end of a line.
+        // A dialog has only one kind of line end.
         line = line.replace(r"\r", r"\n");
     }
     assert!(text.lines().any(|other| other == line), "{line}\n{text}");
@@ -134,7 +134,7 @@ fn what_the_log_quotes_of_a_page_is_not_obeyed_either() {
     output.assert_success();
     assert_harmless(&output.text());
     assert_harmless(&output.stderr);
-    // Servo logs style sheets that it does not understand.
+    // Servo logs style sheets that it cannot parse.
     let quoted = r"color: css\nFAKE css\u{9b}31m\u{1b}c\u{202e}";
     assert!(output.stderr.contains(quoted), "{}", output.stderr);
 }
@@ -162,7 +162,7 @@ fn a_profile_on_standard_output_is_alone_there() {
     ] {
         assert_line(stderr, mark, source);
     }
-    // The table of functions.
+    // A line of the table of functions.
     let line = line_with(stderr, r"function\nFAKE");
     assert!(line.contains("…") && line.chars().count() < 150, "{line}");
     let line = line_with(stderr, "longlong");
@@ -223,7 +223,7 @@ fn a_page_that_looks_like_an_error_is_quoted_in_short() {
 }
 
 #[test]
-fn what_a_page_throws_is_quoted_in_short() {
+fn an_exception_of_a_page_is_quoted_in_short() {
     let page = r#"<!DOCTYPE html><script>
         function hostile() {
             throw new Error("\nFAKE \x1b[2J\u202e" + "long".repeat(100000));

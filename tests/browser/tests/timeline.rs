@@ -16,7 +16,7 @@ fn number(value: &Value) -> f64 {
         .unwrap_or_else(|| panic!("no number: {value}"))
 }
 
-/// What holds of every entry; gives its trace.
+/// Checks what must hold for every entry, and gives its trace.
 fn check_entry(entry: &Value, name: &str, sample_interval: u32, full: bool) -> Trace {
     let expected = json!({
         "isProfile": true,
@@ -47,7 +47,7 @@ fn check_entry(entry: &Value, name: &str, sample_interval: u32, full: bool) -> T
         );
     }
     for time in [start, number(&entry["duration"])] {
-        // As coarse as performance.now() is: 10 µs.
+        // The resolution is that of performance.now(): 10 µs.
         let steps = time * 100.;
         assert!((steps - steps.round()).abs() < 1e-4, "{name}: {time}");
     }
@@ -127,15 +127,15 @@ fn a_finished_session_is_observed_once_with_its_trace() {
         [&race["result"]["entries"], &race["result"]["isSame"]],
         [&json!(1), &json!(true)]
     );
-    // Nobody was told that the buffer was full.
+    // No event said that the buffer was full.
     assert_eq!(race["result"]["full"], false);
     assert_eq!(race["log"], json!(["resolved", "observed race"]));
 }
 
 #[test]
-fn the_timeline_keeps_finished_sessions_by_their_start() {
+fn the_timeline_keeps_finished_sessions_in_the_order_of_their_start() {
     let result = visit_allowed("/timeline.html");
-    // The outer one of the last two started first and ended last; the inner one has an empty name.
+    // Of the last two, the outer one started first and ended last. The inner one has an empty name.
     assert_eq!(
         result["names"],
         json!([
@@ -167,7 +167,7 @@ fn observers_are_told_how_many_entries_the_timeline_dropped() {
         calls["profile"],
         json!({ "count": 10, "droppedEntriesCount": 2 })
     );
-    // Only in the first callback, and only of the types that are observed.
+    // The count is only in the first callback, and only for the observed types.
     let told = |name: &str, dropped: u64| {
         json!([
             { "names": [format!("{name} first")], "hasCount": true, "droppedEntriesCount": dropped },
@@ -180,7 +180,7 @@ fn observers_are_told_how_many_entries_the_timeline_dropped() {
 }
 
 #[test]
-fn the_timeline_keeps_traces_and_gives_back_those_that_it_dropped() {
+fn the_timeline_keeps_traces_and_frees_those_that_it_drops() {
     let site = Site::allowing().serve();
     let result = site
         .visit("/timeline-collected.html")
@@ -263,7 +263,7 @@ fn get_entries_takes_a_filter_or_nothing() {
         results["initiator"],
         json!({ "performance": ["resource harness.js", "resource filters.js"], "list": [] })
     );
-    // What is no dictionary is ignored.
+    // A value that is not a dictionary is ignored.
     assert_eq!(result["errors"], json!(vec![["none", "none"]; 3]));
     assert_eq!(result["lengths"], json!([0, 0]));
     assert_eq!(result["isSorted"], true);

@@ -2,8 +2,8 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The about:profiling page by itself: what it works out of a recording, and how it is used by mouse and keys.
-//! The browser's side of it is not here.
+//! The about:profiling page alone: what it calculates from a recording, and its use by mouse and keyboard. The
+//! browser's side of it is tested elsewhere.
 
 use browser_tests::{Driver, Site, report, repository};
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ const SHIFT: char = '\u{e008}';
 
 const PAGE: &str = "/resources/about-profiling/about-profiling.html";
 
-/// Of its eight samples main has all, work six, of which two are its own, sort four, and idle none.
+/// It has eight samples. main is in all of them, work in six (two of them self), sort in four, and idle in none.
 const TRACE: &str = r#"{
   "resources": ["https://a.example/app.js", "https://b.example/library.js"],
   "frames": [
@@ -35,8 +35,8 @@ const TRACE: &str = r#"{
   ]
 }"#;
 
-/// Two processes, one of which ends, with an event loop that does nothing. Of the page's five samples main has all
-/// that are not idle, work three, and sort, which is built in, two; advertise, of another origin, one.
+/// Two processes, one of which ends, and an event loop that does nothing. The page has five samples. main is in all
+/// that are not idle, work in three, sort (a built-in) in two, and advertise (of another origin) in one.
 fn recording() -> String {
     let no_frames =
         json!({ "name": [], "kind": [], "resource": [], "line": [], "column": [], "realm": [] });
@@ -78,7 +78,7 @@ fn recording() -> String {
 }
 
 #[test]
-fn what_the_viewer_works_out_is_right() {
+fn what_the_viewer_calculates_is_right() {
     let site = Site::of(repository()).serve();
     let checks = site.visit("/tests/pages/viewer-logic.html").run();
     let checks = checks.as_object().expect("checks by name");
@@ -90,7 +90,7 @@ fn what_the_viewer_works_out_is_right() {
     assert!(checks.len() > 20, "{} checks", checks.len());
 }
 
-/// The page without a server, with the trace pasted into it.
+/// The page without a server.
 struct Viewer {
     driver: Driver,
     _site: Site,
@@ -118,7 +118,7 @@ impl Viewer {
         viewer
     }
 
-    /// Puts a text into the box for it, as pasting does, and presses the button.
+    /// Puts a text into the paste box and presses the button.
     fn paste(&self, text: &str) {
         self.driver.execute(&format!(
             "document.getElementById('paste').value = {};",
@@ -131,7 +131,7 @@ impl Viewer {
         self.driver.click(selector);
     }
 
-    /// Types into what has the focus, or into an element.
+    /// Types into the focused element.
     fn keys(&self, keys: &str) {
         let actions: Vec<_> = keys
             .chars()
@@ -153,7 +153,7 @@ impl Viewer {
         self.driver.act(&keyboard);
     }
 
-    /// Presses the main button of the mouse at the first place, moves it to the others, and lets it go.
+    /// Presses the main mouse button at the first place, moves to the others, and releases it.
     fn press(&self, places: &[[f64; 2]]) {
         let go = |[x, y]: [f64; 2]| json!({ "type": "pointerMove", "duration": 0, "origin": "viewport", "x": x.round(), "y": y.round() });
         let mut actions = vec![go(places[0]), json!({ "type": "pointerDown", "button": 0 })];
@@ -168,7 +168,7 @@ impl Viewer {
         self.driver.execute(&format!("return {expression};"))
     }
 
-    /// Waits, a frame at a time, until an expression is true.
+    /// Checks an expression once per frame until it is true.
     fn wait_for(&self, expression: &str) {
         let is_true = self.driver.execute(&format!(
             "return (async () => {{
@@ -186,7 +186,7 @@ impl Viewer {
         self.value("strobe.inspect.facts()")
     }
 
-    /// [name, self, total] of the rows of a tree that are on the screen, in their order.
+    /// [name, self, total] of each row of a tree that is on the screen, in order.
     fn rows(&self, tree: &str) -> Value {
         self.value(&format!(
             "[...document.querySelectorAll('#{tree} .tree-scroller .tree-row')]
@@ -216,7 +216,7 @@ fn a_pasted_trace_has_its_totals_in_every_view() {
     assert_eq!(facts["shown"], 8);
     viewer.click("#tab-call-tree");
     viewer.wait_for("document.querySelector('#call-tree [data-name=sort]')");
-    // The only way down is open.
+    // A single path is opened to its end.
     assert_eq!(
         viewer.rows("call-tree"),
         json!([["main", 2, 8], ["work", 2, 6], ["sort", 4, 4]])
@@ -281,7 +281,7 @@ fn a_function_selected_in_one_view_is_selected_in_all() {
             "document.querySelector('#{tree} .tree-row[aria-selected=true]')?.dataset.name === 'work'"
         ));
     }
-    // By keys, from the callee to the caller.
+    // The keyboard goes from the callee to the caller.
     viewer.click("#callees button");
     viewer.wait_for("strobe.inspect.facts().selection === 'sort'");
     viewer.keys(ESCAPE);
@@ -313,7 +313,7 @@ fn time_is_chosen_by_mouse_and_by_keys() {
     );
     let part = |index: usize| lanes[index].as_f64().expect("a number");
     let at = |share: f64| [part(0) + share * part(2), part(1) + part(3) - 12.0];
-    // The samples at 30 to 60 ms, of 10 to 90.
+    // The samples from 30 to 60 ms, of those from 10 to 90 ms.
     viewer.press(&[at(0.2), at(0.4), at(0.68)]);
     viewer.wait_for("strobe.inspect.facts().shown === 4");
     assert_eq!(
@@ -353,7 +353,7 @@ fn everything_is_reached_by_keys() {
             !(one.getAttribute('aria-label') || one.textContent.trim() || one.labels?.length)).map(one => one.id)",
     );
     assert_eq!(unnamed, json!([]));
-    // Along the calls of the flame graph, to the callee and back to the caller.
+    // The keys move along the calls of the flame graph, to the callee and back to the caller.
     viewer.keys("2");
     viewer.wait_for("document.activeElement.id === 'flame-graph-canvas'");
     viewer.keys(ESCAPE);
@@ -385,7 +385,7 @@ fn filters_are_chosen_by_clicks() {
     );
     viewer.click("#kinds-button");
     viewer.click("#kinds-panel [data-name='Built-in functions'] input");
-    // What it called itself is now the caller's own.
+    // The built-in's samples now count as self samples of its caller.
     assert_eq!(
         names(),
         json!({ "main": 0, "work": 3, "advertise": 1, "index": 2 })
@@ -428,7 +428,7 @@ fn idle_event_loops_are_folded_and_ended_processes_marked() {
     assert_eq!(lanes(), busy);
 }
 
-/// What the page says of its own speed; it is for the reader, and no more than a plausible number here.
+/// The page's measurement of its own speed is printed. The test only checks that the number is plausible.
 #[test]
 fn a_large_recording_is_shown_and_panned() {
     let viewer = Viewer::empty();
@@ -461,7 +461,7 @@ fn a_large_recording_is_shown_and_panned() {
 }
 
 #[test]
-fn what_cannot_be_read_is_said_with_its_place() {
+fn an_error_in_a_file_is_shown_with_its_place() {
     let viewer = Viewer::empty();
     let error = || {
         viewer.wait_for("!document.getElementById('error').hidden");
@@ -481,6 +481,6 @@ fn what_cannot_be_read_is_said_with_its_place() {
         error(),
         "Open: stacks[2].parentId: 7 is not one of the 2 there are"
     );
-    // Nothing of it was taken for a recording.
+    // No recording was opened.
     assert_eq!(viewer.value("strobe.state.recording"), Value::Null);
 }

@@ -2,18 +2,18 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The walk from the registers, against the engine's own iterator on the same stacks.
+//! Compares the table walker with the engine's own iterator on the same stacks.
 
 use std::collections::BTreeMap;
 
 use browser_tests::{Site, report};
 
-/// The differences that are right, as `comparison.rs` of the component explains them, and the largest
-/// share of all stacks that each may have.
+/// The differences that are right, and the largest share of all stacks that each may have. `comparison.rs`
+/// of the component explains them.
 const EXPLAINED: [(&str, f64); 7] = [
     ("None", 1.),
     ("NeitherWalked", 1.),
-    // The page recurses until the engine throws, and leaves as many frames.
+    // The page recurses until the engine throws, and then leaves all those frames.
     ("OnlyTableWalked", 0.7),
     ("OnlyStockWalked", 0.02),
     ("StockLacksLeaf", 0.08),
@@ -21,16 +21,16 @@ const EXPLAINED: [(&str, f64); 7] = [
     ("TableLacksLeaf", 0.02),
 ];
 
-/// For how long the page is at work. A sample a millisecond is asked for.
+/// How long the page works. It asks for a sample each millisecond.
 const SECONDS: u64 = 20;
 
-/// Of the ticks of that time so many per cent have a sample at least. On two cores that others use as well 85 % have.
+/// The minimum percentage of ticks in that time with a sample. On two shared cores, 85 % of them have one.
 const LEAST_SAMPLED: u64 = 25;
 
-/// Of the samples so many per cent are stacks that were compared at least. Some 93 % are.
+/// The minimum percentage of samples whose stacks were compared. Usually it is about 93 %.
 const LEAST_COMPARED: u64 = 80;
 
-/// How many samples the session had that has most, by the log's lines `SessionId(1): SampleCounts { taken: 10, … }`.
+/// The largest number of samples of a session, from the log's lines `SessionId(1): SampleCounts { taken: 10, … }`.
 fn taken(console: &str) -> u64 {
     let counts = console.lines().filter_map(|line| {
         let (_, counts) = line.split_once(": SampleCounts { taken: ")?;

@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The browser driven from outside.
+//! The browser under the control of WebDriver.
 
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener};
@@ -10,7 +10,7 @@ use std::net::{Ipv4Addr, TcpListener};
 use browser_tests::{Driver, Edges, Site, Trace, run_browser};
 use serde_json::{Value, json};
 
-/// So long that a session takes no sample but those that are forced.
+/// An interval that is so long that a session takes only forced samples.
 const NEVER: u32 = 3_600_000;
 
 #[test]
@@ -66,7 +66,7 @@ fn clicks_and_keys_arrive() {
         json!([1, "Aé2"])
     );
 
-    // Two clicks step by step, in the middle of the button.
+    // Two clicks in the middle of the button, as separate actions.
     let center = driver.execute(
         "const rect = document.querySelector('#button').getBoundingClientRect();
         return [Math.round(rect.x + rect.width / 2), Math.round(rect.y + rect.height / 2)];",
@@ -82,13 +82,13 @@ fn clicks_and_keys_arrive() {
     driver.delete("/actions").unwrap();
     assert_eq!(driver.execute("return clicks;"), 3);
 
-    // A link is followed before the answer comes.
+    // The answer to a click on a link comes after the navigation.
     driver.click("a");
     assert_eq!(driver.execute("return location.search;"), "?followed");
 }
 
 #[test]
-fn a_window_has_the_size_that_is_asked_for_and_is_pictured() {
+fn a_window_has_the_requested_size_and_a_screenshot() {
     let site = Site::plain().serve();
     let driver = Driver::start(&["--window-size=320x200"]);
     driver.open(&site.url("/driven.html"));
@@ -133,7 +133,7 @@ fn dialogs_wait_for_the_session() {
     driver.post("/alert/accept", &json!({})).unwrap();
     assert_eq!(driver.execute("return answer;"), true);
 
-    // One that a click opens does not keep the click waiting.
+    // A dialog that a click opens does not delay the answer to the click.
     driver.click("#asking");
     driver
         .post("/alert/text", &json!({ "text": "Ada" }))
@@ -141,7 +141,7 @@ fn dialogs_wait_for_the_session() {
     driver.post("/alert/accept", &json!({})).unwrap();
     assert_eq!(driver.execute("return answer;"), "Ada");
 
-    // A command that comes in between dismisses it, and says so.
+    // Another command dismisses the dialog and reports it.
     driver.execute("answer = prompt('Name?');");
     let failure = driver.get("/title").unwrap_err();
     assert_eq!(failure.error, "unexpected alert open");
@@ -193,14 +193,14 @@ fn a_forced_sample_is_in_the_trace_when_the_command_is_answered() {
     for trace in traces.as_array().unwrap() {
         let trace = Trace::read(trace);
         let (first, forced) = trace.samples.split_first().unwrap();
-        // Of whoever has started the profiler.
+        // The first sample has the stack of the script that started the profiler.
         assert!(first.stack_id.is_some());
         assert_eq!(forced.len(), 3);
         // No script was running.
         assert!(forced.iter().all(|sample| sample.stack_id.is_none()));
     }
 
-    // A full session takes the event for a sample more.
+    // For one more sample, a full session sends the event.
     driver.execute(&format!("start({NEVER}, 1);"));
     for _ in 0..3 {
         driver.post("/forcesample", &json!({})).unwrap();
@@ -209,7 +209,7 @@ fn a_forced_sample_is_in_the_trace_when_the_command_is_answered() {
 }
 
 #[test]
-fn a_running_script_is_sampled_without_being_asked() {
+fn a_running_script_is_sampled_by_the_command() {
     let site = Site::allowing().serve();
     let driver = Driver::start(&[]);
     driver.open(&site.url("/driven.html"));
@@ -245,10 +245,10 @@ fn only_the_current_browsing_context_is_sampled() {
         let traces = driver.execute("return stopAll();");
         traces[0]["samples"].as_array().unwrap().len()
     };
-    // Each has one of whoever has started its profiler.
+    // Each trace also has the sample of the start.
     assert_eq!(count(&driver), 1 + 1);
 
-    // A closed one cannot be.
+    // A closed context cannot be sampled.
     driver.delete("/window").unwrap();
     let failure = driver.post("/forcesample", &json!({})).unwrap_err();
     assert_eq!((failure.status, &*failure.error), (404, "no such window"));
@@ -264,7 +264,7 @@ fn only_the_current_browsing_context_is_sampled() {
 }
 
 #[test]
-fn the_server_is_for_this_machine_alone() {
+fn the_server_is_only_for_this_machine() {
     let driver = Driver::start(&[]);
     let listening: Vec<String> = ["/proc/net/tcp", "/proc/net/tcp6"]
         .iter()
@@ -289,7 +289,7 @@ fn a_port_in_use_is_an_error() {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let port = listener.local_addr().unwrap().port();
     let webdriver = format!("--webdriver={port}");
-    // So that one which does not notice ends as well.
+    // --exit-after ends a browser that does not notice.
     let (status, console) = run_browser(&["--headless", "--exit-after=5", &webdriver], &[]);
     assert_eq!(status.code(), Some(1), "{console}");
     let message =
@@ -321,7 +321,7 @@ fn a_host_file_and_style_sheets_take_effect() {
             getComputedStyle(document.querySelector('button')).position];",
     );
     assert_eq!(result, json!(["pages.strobe.test", "Test/1", "fixed"]));
-    // Pages that a page opens have it, too.
+    // Pages that a page opens have it too.
     driver.execute("other = window.open('/driven.html?other');");
     let handles = driver.get("/window/handles").unwrap();
     let current = driver.get("/window").unwrap();

@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The Force Sample command with any body: each is answered, the right ones are accepted and no others, and the browser
+//! The Force Sample command with any body. Each request is answered, only valid bodies are accepted, and the browser
 //! goes on.
 
 use browser_tests::{Driver, Site, report};
@@ -29,7 +29,7 @@ const WRONG_BODIES: [&str; 12] = [
     "{\"\\ud800\":0}",
 ];
 
-/// Whether the command was done; a refusal is one of the specification's.
+/// Whether the command succeeded. A refusal must be an error of the specification.
 fn force_sample(driver: &Driver, body: &[u8]) -> bool {
     let text = String::from_utf8_lossy(body);
     let text: String = text.chars().take(200).collect();
@@ -39,7 +39,7 @@ fn force_sample(driver: &Driver, body: &[u8]) -> bool {
     let answer: Value = serde_json::from_slice(&answer)
         .unwrap_or_else(|error| panic!("{text:?}: {error}: {answer:?}"));
     if str::from_utf8(body).is_err() {
-        // Servo's server refuses it before it looks at the command.
+        // Servo's server refuses the body before it looks at the command.
         assert_eq!(status, 500, "{text:?}: {answer}");
         assert_eq!(answer["value"]["error"], "unknown error", "{text:?}");
         return false;
@@ -56,13 +56,13 @@ fn force_sample(driver: &Driver, body: &[u8]) -> bool {
     status == 200
 }
 
-/// An object is what the specification asks of a body, and nothing else.
+/// The specification asks for an object and nothing else.
 /// <https://w3c.github.io/webdriver/#processing-model>
 fn is_object(body: &[u8]) -> bool {
     serde_json::from_slice(body).is_ok_and(|value: Value| value.is_object())
 }
 
-/// Changes a body here and there.
+/// Changes a body at random places.
 fn changed(body: &[u8], random: &mut impl FnMut(usize) -> usize) -> Vec<u8> {
     const PIECES: [&[u8]; 10] = [
         b"{", b"}", b"[", b"\"", b":", b",", b"\0", b"\xff", b"1e9", b"\\u0000",
@@ -110,7 +110,7 @@ fn every_body_is_answered() {
     assert!(!send(&deep));
     let long = json!({ "a": "x".repeat(1 << 20) }).to_string();
     assert!(send(long.as_bytes()));
-    // Always the same numbers.
+    // The numbers are the same in every run.
     let mut state = 1_u64;
     let mut random = |below: usize| {
         state = state
@@ -122,9 +122,9 @@ fn every_body_is_answered() {
     for body in bodies.take(RANDOM_BODIES) {
         send(&changed(body.as_bytes(), &mut random));
     }
-    report(&format!("Force Sample was done for {done} bodies"));
-    // Each that was done has taken a sample, and the others none. The first sample is that of the
-    // start.
+    report(&format!("Force Sample succeeded for {done} bodies"));
+    // Each command that succeeded took one sample, and the others took none. The first sample comes from
+    // the start.
     let traces = driver.execute("return stopAll();");
     assert_eq!(
         traces[0]["samples"].as_array().expect("an array").len(),

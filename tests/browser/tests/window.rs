@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The browser as a person has it: in a window, by keys and mouse.
+//! The browser in a window, driven by keyboard and mouse as a person does.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -27,28 +27,28 @@ const TOOLBAR_Y: i32 = 59;
 const BACK_X: i32 = 21;
 const RELOAD_X: i32 = 85;
 
-/// What has not come by then does not come any more.
+/// What has not happened by then will not happen.
 const TIME_BOUND: Duration = Duration::from_secs(60);
 
 fn page(site: &Site, name: &str) -> String {
     site.url(&format!("/windowed.html?name={name}"))
 }
 
-/// Types an address over the one that is there.
+/// Replaces the address by another one and loads it.
 fn go(window: &BrowserWindow, address: &str) {
     window.key("ctrl+l");
     window.write(address);
     window.key("Return");
 }
 
-/// Clicks into a page whose pixels are those of the screen.
+/// Clicks into a page whose pixels are the size of the screen's.
 fn click(window: &BrowserWindow, button: u32, y: i32) {
     window.click(button, ELEMENTS_X, CHROME_HEIGHT + y);
 }
 
-/// Waits until a page is seen in a window with so many pixels to the point.
+/// Waits until a page is visible in a window with `scale` pixels per point.
 fn see(window: &mut BrowserWindow, name: &str, scale: i32) {
-    // As windowed.js colours its mark.
+    // windowed.js colours its mark in this way.
     let colour = name
         .bytes()
         .fold(0, |sum, letter| (31 * sum + u32::from(letter)) & 0xFF_FF_FF);
@@ -66,7 +66,7 @@ fn tabs_the_address_and_the_history() {
         page(&site, "D"),
     );
     let mut window = BrowserWindow::open(&display, &["--window-size=800x600", &a, &b], &[]);
-    // Every page has the size that was asked for, and the first is seen.
+    // Every page has the requested size, and the first one is visible.
     window.wait_for_title("A – Strobe");
     window.wait_for_line("A: size 800x600 at 1");
     window.key("ctrl+Next");
@@ -84,7 +84,7 @@ fn tabs_the_address_and_the_history() {
     window.click(1, RELOAD_X, TOOLBAR_Y);
     window.wait_for_line("C: loaded");
 
-    // What is no address is refused, and stays there to be mended: the letters go behind it.
+    // Text that is not an address is refused and stays in the field. More letters are added to it.
     window.key("ctrl+t");
     window.wait_for_title("New tab – Strobe");
     window.write("no such");
@@ -94,7 +94,7 @@ fn tabs_the_address_and_the_history() {
     go(&window, &d.replace("http://", ""));
     window.wait_for_line("D: loaded");
     window.wait_for_title("D – Strobe");
-    // From the address field the keys go to the page.
+    // After loading from the address field, the page gets the keys.
     window.key("x");
     window.wait_for_line("D: key x");
 
@@ -113,11 +113,11 @@ fn tabs_the_address_and_the_history() {
     window.wait_for_title("D – Strobe");
     window.key("ctrl+2");
     window.wait_for_title("C – Strobe");
-    // The first tab, by the middle button: the other two are there still.
+    // The middle button closes the first tab. The other two remain.
     window.click(2, 100, 20);
     window.key("ctrl+1");
     window.wait_for_title("C – Strobe");
-    // The tab beside it, by the left one.
+    // The left button selects the tab beside it.
     window.click(1, 330, 20);
     window.wait_for_title("D – Strobe");
 
@@ -144,7 +144,7 @@ fn a_page_has_the_mouse_the_keys_and_the_size_of_its_window() {
     click(&window, 1, TEXT);
     window.write("Ab1");
     window.wait_for_line("A: text Ab1");
-    // Through the clipboard, from the page into the address field and back.
+    // Text goes through the clipboard from the page into the address field and back.
     window.key("ctrl+a");
     window.key("ctrl+c");
     window.wait_for_line("A: after copy on text");
@@ -161,7 +161,7 @@ fn a_page_has_the_mouse_the_keys_and_the_size_of_its_window() {
 
     window.click(4, 400, CHROME_HEIGHT + 200);
     window.wait_for_line("A: wheel");
-    // The toolbar is not the page's.
+    // The page gets no clicks on the toolbar.
     window.click(1, 400, 10);
     click(&window, 1, LINK);
     window.wait_for_line("A: click on link");
@@ -174,13 +174,13 @@ fn a_page_has_the_mouse_the_keys_and_the_size_of_its_window() {
         .collect();
     assert!(others.is_empty(), "{others:?}");
 
-    // A page that a page opens is a tab in front.
+    // A page that a page opens gets a tab in front.
     click(&window, 1, OPEN);
     window.wait_for_title("A-linked-opened – Strobe");
     window.key("ctrl+w");
     window.wait_for_title("A-linked – Strobe");
 
-    // Last: a page knows its size before the picture is drawn that clicks go by.
+    // The zoom comes last: a page knows its new size before the picture is drawn, and clicks act on the picture.
     window.key("ctrl+plus");
     window.wait_for_line("A-linked: size 581x363 at 1.100000023841858");
     window.key("ctrl+minus");
@@ -195,7 +195,7 @@ fn a_page_has_the_mouse_the_keys_and_the_size_of_its_window() {
 }
 
 #[test]
-fn a_notch_of_the_wheel_is_what_other_browsers_make_of_it() {
+fn a_notch_of_the_wheel_has_the_same_effect_as_in_other_browsers() {
     const UP: u32 = 4;
     const DOWN: u32 = 5;
     const LEFT: u32 = 6;
@@ -216,7 +216,7 @@ fn a_notch_of_the_wheel_is_what_other_browsers_make_of_it() {
             window.click(button, scale * x, scale * (CHROME_HEIGHT + y));
         };
 
-        // What the page is told and what it scrolls by are the same CSS pixels, whatever the screen is like.
+        // The page is told the same number of CSS pixels that it scrolls by, on every screen.
         turn(&window, DOWN, 300, 200);
         window.wait_for_line("turn 1: 0, 120 in unit 0");
         window.wait_for_line("at 0, 120");
@@ -226,7 +226,7 @@ fn a_notch_of_the_wheel_is_what_other_browsers_make_of_it() {
         turn(&window, UP, 300, 200);
         window.wait_for_line("turn 3: 0, -120 in unit 0");
         window.wait_for_line("at 120, 0");
-        // With Shift the page alone goes sideways.
+        // With Shift only the scrolling is sideways.
         window.click_with("shift", DOWN);
         window.wait_for_line("turn 4: 0, 120 in unit 0");
         window.wait_for_line("at 240, 0");
@@ -234,7 +234,7 @@ fn a_notch_of_the_wheel_is_what_other_browsers_make_of_it() {
         window.wait_for_line("turn 5: -120, 0 in unit 0");
         window.wait_for_line("at 120, 0");
 
-        // A page that takes the wheel for itself is not scrolled.
+        // A page that prevents the default action is not scrolled.
         turn(&window, DOWN, 50, 50);
         window.wait_for_line("turn 6: 0, 120 in unit 0");
         window.click_with("shift", DOWN);
@@ -243,7 +243,7 @@ fn a_notch_of_the_wheel_is_what_other_browsers_make_of_it() {
         window.wait_for_line("turn 8: 0, 120 in unit 0");
         window.wait_for_line("at 120, 120");
 
-        // Nor does it matter how large the page is shown.
+        // The zoom does not matter either.
         window.key("ctrl+plus");
         window.wait_for_line(&format!("zoom {:.2}", 1.1 * f64::from(scale)));
         turn(&window, DOWN, 300, 200);
@@ -257,7 +257,7 @@ fn a_notch_of_the_wheel_is_what_other_browsers_make_of_it() {
 }
 
 #[test]
-fn what_a_page_asks_is_answered_in_the_window() {
+fn dialogs_of_a_page_are_answered_in_the_window() {
     let site = Site::plain().serve();
     let display = Display::start(1024, 768);
     let a = page(&site, "A");
@@ -265,7 +265,7 @@ fn what_a_page_asks_is_answered_in_the_window() {
     window.wait_for_line("A: loaded");
     see(&mut window, "A", 1);
 
-    // What is asked first has nothing from before to build on.
+    // The first dialog comes in a fresh window.
     click(&window, 1, PROMPT);
     window.wait_for_line("prompt: Your name?");
     window.key("ctrl+a");
@@ -299,7 +299,7 @@ fn what_a_page_asks_is_answered_in_the_window() {
     window.key("Return");
     window.wait_for_line("A: file chosen.txt");
 
-    // Reload is what the last line of a page's own menu says.
+    // The last line of the page's context menu is Reload.
     window.click(3, 500, CHROME_HEIGHT + 300);
     window.wait_for_line("A: after contextmenu on html");
     window.key("End");
@@ -311,7 +311,7 @@ fn what_a_page_asks_is_answered_in_the_window() {
 }
 
 #[test]
-fn a_point_is_two_pixels_on_a_fine_screen_and_the_theme_is_the_windows() {
+fn a_point_is_two_pixels_on_a_fine_screen_and_pages_have_the_windows_theme() {
     let site = Site::plain().serve();
     let display = Display::start(1024, 768);
     let a = page(&site, "A");
@@ -372,7 +372,7 @@ fn a_button_records_and_shows_what_was_recorded() {
     }
     display.click(record.0, record.1);
 
-    // The recording is shown in a tab of its own.
+    // The recording is shown in a new tab.
     let deadline = Instant::now() + TIME_BOUND;
     let shown = loop {
         let handles = driver.get("/window/handles").unwrap();
@@ -395,7 +395,7 @@ fn a_button_records_and_shows_what_was_recorded() {
     );
     assert!(samples.as_u64() > Some(0), "{samples}");
 
-    // Once more: it comes to the same tab.
+    // The second recording is shown in the same tab.
     display.click(record.0, record.1);
     driver.execute(
         "return new Promise((resolve) => {
@@ -407,7 +407,7 @@ fn a_button_records_and_shows_what_was_recorded() {
         });",
     );
     display.click(record.0, record.1);
-    // Not by a script of the page, which is loaded again.
+    // WebDriver checks this, because a script of the page would be lost when the page is reloaded.
     let deadline = Instant::now() + TIME_BOUND;
     while driver.get("/url").unwrap() != "about:profiling#recording=2" {
         assert!(

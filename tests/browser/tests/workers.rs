@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Profilers in workers: each event loop is a group of its own.
+//! Profilers in workers: each event loop has its own group.
 
 use browser_tests::{Edges, Site, Trace};
 use serde_json::Value;
@@ -12,7 +12,7 @@ fn traces_with(site: &Site, kind: &str) -> Value {
     site.visit(&format!("/workers.html?kind={kind}"))
         .preference("dom_sharedworker_enabled=true")
         .preference("dom_serviceworker_enabled=true")
-        // Without which Servo has no place to register service workers in.
+        // Without this, Servo cannot register service workers.
         .preference("dom_indexeddb_enabled=true")
         .run()
 }
@@ -23,7 +23,7 @@ fn a_worker_sees_its_own_functions(kind: &str) {
 
     let worker = Trace::read(&result["worker"]);
     Edges::parse(
-        // A shared worker's handler calls the one that all have.
+        // A shared worker's handler calls the common handler.
         "(root) > (anonymous), profile, workerWork, onmessage
         onmessage > (anonymous)
         (anonymous) > (anonymous), profile

@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Each input is what a person types into the address field, or gives as a page on the command line.
+//! Each input is a text that a person types into the address field, or gives as a page on the command line.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -10,14 +10,14 @@ use std::path::Path;
 
 use fuzz_parts::{interpret, url_argument};
 
-/// Nothing is there.
+/// This folder does not exist.
 const WORKING_DIRECTORY: &str = "/nonexistent/strobe";
 
 const SCHEMES: [&str; 5] = ["about", "data", "file", "http", "https"];
 
 pub fn address(input: &[u8]) {
     let folder = Path::new(WORKING_DIRECTORY);
-    // The name of a file need not be Unicode.
+    // A file name need not be Unicode.
     if !input.contains(&b'\0') {
         match url_argument::resolve(OsStr::from_bytes(input), folder) {
             Ok(url) => assert!(SCHEMES.contains(&url.scheme()), "{url}"),
@@ -30,7 +30,7 @@ pub fn address(input: &[u8]) {
     match interpret(text, folder) {
         Ok(url) => {
             assert!(SCHEMES.contains(&url.scheme()), "{url}");
-            // What the field then shows is the same page.
+            // The address that the field then shows means the same page.
             assert_eq!(interpret(url.as_str(), folder).as_ref(), Ok(&url));
         },
         Err(message) => assert!(!message.is_empty()),

@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! An input is the `allow` attribute of an iframe element, in a document that grants everything.
+//! Each input is the `allow` attribute of an iframe element, in a document that grants everything.
 
 use profiling_policy::{Environment, for_document, for_frame};
 use profiling_policy_traits::{Declaration, ProfilingPolicy};
@@ -15,7 +15,7 @@ const GRANTS: [Field; 1] = [(
     http::HeaderValue::from_static("js-profiling=*"),
 )];
 
-/// The policy of a document of `origin` in the frame of an element that declares `target`.
+/// The policy of a document of `origin` in a frame whose element has the source origin `target`.
 fn framed(
     allow: &str,
     target: &ImmutableOrigin,
@@ -47,15 +47,24 @@ pub fn allow_attribute(input: &[u8]) {
             };
 
             if mode.is_some() {
-                assert!(allow.contains("js-profiling"), "granted without a word");
+                assert!(
+                    allow.contains("js-profiling"),
+                    "granted without the feature's name"
+                );
                 let has_star = allow.contains('*');
-                assert!(has_star || origin.is_tuple(), "opaque by another word");
+                assert!(
+                    has_star || origin.is_tuple(),
+                    "granted to an opaque origin without *"
+                );
                 if origin != target && *origin != *OWN {
                     let names_origin = allow.to_ascii_lowercase().contains("https:");
-                    assert!(has_star || names_origin, "a third by another word");
+                    assert!(
+                        has_star || names_origin,
+                        "granted to a third origin that is not named"
+                    );
                 }
             }
-            // A document's own response may do without the attribute, but not against it.
+            // A document's own response is enough without the attribute, but does not overrule a denial in it.
             let own = [field(&DOCUMENT_POLICY, "js-profiling")];
             let by_own = framed(&allow, target, origin, &own).0.mode;
             assert_eq!(by_own.is_none(), declaration == Declaration::Disabled);
@@ -66,7 +75,7 @@ pub fn allow_attribute(input: &[u8]) {
             ] {
                 assert_eq!(mode_of(&denied), None, "granted by {denied:?}");
                 let (policy, _) = framed(&denied, target, origin, &own);
-                assert_eq!(policy.mode, None, "its own header against {denied:?}");
+                assert_eq!(policy.mode, None, "its own header overrules {denied:?}");
             }
             let and_all = mode_of(&format!("{allow}; js-profiling *"));
             if is_silent {

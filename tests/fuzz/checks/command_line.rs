@@ -12,11 +12,11 @@ use fuzz_parts::{CommandLine, ExitAfter, Parsed, preferences};
 
 use crate::response::lines;
 
-/// Nothing is there.
+/// This folder does not exist.
 const WORKING_DIRECTORY: &str = "/nonexistent/strobe";
 
 pub fn command_line(input: &[u8]) {
-    // A file that never ends is the person's own doing.
+    // Special files may never end. That is not a fault of the browser.
     const SPECIAL: [&[u8]; 3] = [b"/dev", b"/proc", b"/sys"];
     if SPECIAL
         .iter()
@@ -44,7 +44,7 @@ pub fn command_line(input: &[u8]) {
         Ok(Parsed::Information(text)) => assert!(!text.is_empty()),
         Err(message) => {
             assert!(!message.is_empty());
-            assert!(!message.contains('\n'), "more than a line: {message:?}");
+            assert!(!message.contains('\n'), "more than one line: {message:?}");
             assert!(!message.contains("Usage:"), "{message}");
         },
     }

@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Each line of an input is a `Document-Policy` of one response.
+//! Each line of an input is a `Document-Policy` header of the same response.
 
 use profiling_policy::for_worker;
 use profiling_policy_traits::{Declaration, ProfilingMode};
@@ -19,7 +19,7 @@ pub fn document_policy(input: &[u8]) {
     let mode = top_level_mode(&fields, &OWN);
     let names_mode = contains(&value, "js-profiling-mode");
 
-    // It speaks of the document itself, whatever its origin, and of workers too.
+    // The header applies to the document itself, whatever its origin, and to workers.
     for origin in origins() {
         assert_eq!(top_level_mode(&fields, origin), mode);
         assert_eq!(for_worker(&headers(&fields), origin).mode, mode);
@@ -30,7 +30,7 @@ pub fn document_policy(input: &[u8]) {
         _ => assert_eq!(mode, None),
     }
     if mode == Some(ProfilingMode::Lazy) {
-        assert!(names_mode, "lazy without a word");
+        assert!(names_mode, "lazy without the mode's name");
     }
 
     if has_other_value(&value, "js-profiling", |item| {
@@ -40,10 +40,10 @@ pub fn document_policy(input: &[u8]) {
         "js-profiling-mode",
         |item| matches!(item, BareItem::Token(mode) if ["eager", "lazy"].contains(&mode.as_str())),
     ) {
-        assert_eq!(mode, None, "granted by a header that is void");
+        assert_eq!(mode, None, "granted by an invalid header");
     }
 
-    // What it denies no other header grants; what it does not name it leaves to them.
+    // No other header grants what it denies. If it does not name the feature, other headers decide.
     let and_all = with(&fields, &PERMISSIONS_POLICY, "js-profiling=*");
     let expected = match &declared {
         Declaration::Disabled => None,
@@ -51,7 +51,7 @@ pub fn document_policy(input: &[u8]) {
     };
     assert_eq!(top_level_mode(&and_all, &OWN), expected);
 
-    // The last member of a name counts, and the mode wins.
+    // The last member with a name counts, and the mode wins.
     let denied = with(&fields, &DOCUMENT_POLICY, "js-profiling=?0");
     if !names_mode {
         assert_eq!(
@@ -64,7 +64,11 @@ pub fn document_policy(input: &[u8]) {
         return;
     }
     let more = with(&fields, &DOCUMENT_POLICY, "sync-xhr=?0;report-to=x");
-    assert_eq!(declaration(&more, &OWN), declared, "another member counts");
+    assert_eq!(
+        declaration(&more, &OWN),
+        declared,
+        "an unrelated member changes the result"
+    );
     if !matches!(declared, Declaration::Malformed(_)) {
         let lazy = with(&fields, &DOCUMENT_POLICY, "js-profiling-mode=lazy");
         assert_eq!(top_level_mode(&lazy, &OWN), Some(ProfilingMode::Lazy));

@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Each line of an input is a `Feature-Policy` of one response.
+//! Each line of an input is a `Feature-Policy` header of the same response.
 
 use profiling_policy_traits::{Declaration, ProfilingMode};
 
@@ -20,13 +20,16 @@ pub fn feature_policy(input: &[u8]) {
         let is_silent = match &declared {
             Declaration::For(_) | Declaration::Disabled => false,
             Declaration::Absent => true,
-            declared => panic!("neither silent nor an allowlist: {declared:?}"),
+            declared => panic!("neither absent nor an allowlist: {declared:?}"),
         };
         if !origin.is_tuple() && mode.is_some() {
-            assert!(value.contains(&b'*'), "an opaque origin by another word");
+            assert!(
+                value.contains(&b'*'),
+                "granted to an opaque origin without *"
+            );
         }
 
-        // Every declaration must enable it.
+        // Every declaration must enable the feature.
         let denied = with(&fields, &FEATURE_POLICY, "js-profiling 'none'");
         assert_eq!(
             top_level_mode(&denied, origin),
@@ -49,7 +52,7 @@ pub fn feature_policy(input: &[u8]) {
         assert_eq!(
             declaration(&more, origin),
             declared,
-            "another feature counts"
+            "another feature changes the result"
         );
     }
 }

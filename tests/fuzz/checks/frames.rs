@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! An input is a chain of documents, each in a frame of the one before:
+//! Each input is a chain of documents, each in a frame of the one before:
 //!
 //! ```text
 //! https://outer.example
@@ -12,8 +12,8 @@
 //! Document-Policy: js-profiling-mode=lazy
 //! ```
 //!
-//! A line that begins with neither a header's name nor `allow:` is the URL of the next document;
-//! `allow:` is the attribute of the element in which that stands. Documents beyond `DEEPEST` are left out.
+//! A line that begins with neither a header's name nor `allow:` is the URL of the next document. `allow:` is
+//! the attribute of the frame's element that holds that document. Documents beyond `DEEPEST` are left out.
 
 use http::{HeaderName, HeaderValue};
 use profiling_policy::{Environment, for_document, for_frame};
@@ -22,14 +22,14 @@ use servo_url::ImmutableOrigin;
 
 use crate::response::*;
 
-/// Far more than pages have; the work of a check grows with its square.
+/// Far more than pages have. The work of a check grows with the square of the depth.
 const DEEPEST: usize = 32;
 
 #[derive(Clone)]
 struct Document {
     origin: ImmutableOrigin,
     fields: Vec<Field>,
-    /// Of the element in it that holds the next document.
+    /// The attribute of the element that holds the next document.
     allow: Option<String>,
 }
 
@@ -66,7 +66,7 @@ fn chain(input: &[u8]) -> Vec<Document> {
     chain
 }
 
-/// The policies of the documents, from the outermost, each with what its navigation brought along.
+/// The policies of the documents, from the outermost, each with the policy of its navigation.
 fn policies(chain: &[Document]) -> Vec<(ProfilingPolicy, ProfilingPolicy)> {
     let mut navigation = ProfilingPolicy::default();
     let mut policies = Vec::new();
@@ -109,14 +109,14 @@ pub fn frames(input: &[u8]) {
             "granted by headers that do not name it"
         );
         let by_itself = top_level_mode(&innermost.fields, origin);
-        assert_eq!(policy.mode, by_itself, "granted by the frame");
+        assert_eq!(policy.mode, by_itself, "not the mode of its own headers");
     }
     let by_own_header = policy
         .headers
         .iter()
         .any(|header| matches!(header.declaration, Declaration::Enabled(_)));
     if policy.mode.is_some() && !by_own_header {
-        // By allowlists: every document around it may profile, too, and hands on the right.
+        // It was granted by allowlists. So every document around it may profile too, and delegates the permission.
         for (document, (policy, _)) in outer.iter().zip(&policies) {
             assert!(policy.mode.is_some(), "granted inside a refused document");
             let allow = document.allow.as_deref().unwrap_or_default();
@@ -124,7 +124,7 @@ pub fn frames(input: &[u8]) {
         }
     }
 
-    // A denial anywhere, of the innermost document or of one around it.
+    // A denial anywhere, in the innermost document or in one around it, wins.
     for index in [0, outer.len() / 2, outer.len()] {
         let denials = [
             (&DOCUMENT_POLICY, "js-profiling=?0"),
@@ -149,8 +149,8 @@ pub fn frames(input: &[u8]) {
         }
     }
 
-    // Lists of others around a document whose own Document-Policy enables it change nothing; any other
-    // document has nothing any more.
+    // An outer document whose list excludes the document changes nothing for a document whose own Document-Policy
+    // enables it. Any other document loses the permission.
     for (name, list) in [
         (
             &PERMISSIONS_POLICY,
@@ -174,7 +174,7 @@ pub fn frames(input: &[u8]) {
         }
     }
 
-    // One document more around it all, which grants everything: nothing changes.
+    // One more document around all of them that grants everything changes nothing.
     let outermost = Document {
         origin: OWN.clone(),
         fields: vec![field(&PERMISSIONS_POLICY, "js-profiling=*")],
@@ -182,8 +182,12 @@ pub fn frames(input: &[u8]) {
     };
     let mut deeper = vec![outermost];
     deeper.extend(chain.iter().cloned());
-    assert_eq!(mode(&deeper), policy.mode, "a granting embedder counts");
-    // Which says nothing: nobody has more.
+    assert_eq!(
+        mode(&deeper),
+        policy.mode,
+        "an embedder that grants everything changes the result"
+    );
+    // An outermost document without headers gives nobody more.
     deeper[0].fields.clear();
     let within = mode(&deeper);
     assert!(within.is_none() || within == policy.mode);

@@ -2,16 +2,15 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! What the fuzz targets check: a function per target, which panics where something is not as it must
-//! be.
+//! The checks of the fuzz targets: one function per target, which panics if something is wrong.
 //!
-//! Inputs are text where what is read is text, so that a corpus can be written and read by people. The checks go through the public
-//! functions of a crate, and know nothing of how it parses. They are a crate of their own so that
-//! `./mach test-unit` runs them over `corpus/` without building anything for fuzzing.
+//! If a parser reads text, the inputs are text, so that people can write and read a corpus. The checks use the
+//! public functions of a crate, and do not depend on how it parses. They are a separate crate so that
+//! `./mach test-unit` can run them over `corpus/` without building anything for fuzzing.
 
 #![deny(unsafe_code)]
 
-// Built anew in every checkout: see the generated .cargo/config.toml.
+// Rebuilt in every checkout: see the generated .cargo/config.toml.
 const _: Option<&str> = option_env!("STROBE_CHECKOUT");
 
 mod address;
@@ -53,7 +52,7 @@ mod tests {
         let files: Vec<_> = fs::read_dir(&folder).unwrap().map(Result::unwrap).collect();
         assert!(!files.is_empty(), "{target} has no corpus");
         for file in files {
-            // Shown if it panics.
+            // The name is shown if the check panics.
             println!("{}", file.path().display());
             check(&fs::read(file.path()).unwrap());
         }

@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Each line of an input is a `Permissions-Policy` of one response.
+//! Each line of an input is a `Permissions-Policy` header of the same response.
 
 use profiling_policy_traits::{Declaration, ProfilingMode};
 
@@ -19,17 +19,20 @@ pub fn permissions_policy(input: &[u8]) {
         let declared = declaration(&fields, origin);
         let mode = top_level_mode(&fields, origin);
         match declared {
-            Declaration::Enabled(_) => panic!("no allowlist: {declared:?}"),
+            Declaration::Enabled(_) => panic!("not an allowlist: {declared:?}"),
             Declaration::For(_) => {},
             Declaration::Disabled => assert_eq!(mode, None),
             Declaration::Absent | Declaration::Malformed(_) => assert_eq!(mode, None),
         }
         assert_ne!(mode, Some(ProfilingMode::Eager));
         if !origin.is_tuple() && mode.is_some() {
-            assert!(value.contains(&b'*'), "an opaque origin by another word");
+            assert!(
+                value.contains(&b'*'),
+                "granted to an opaque origin without *"
+            );
         }
 
-        // The last member of a name counts.
+        // The last member with a name counts.
         let denied = with(&fields, &PERMISSIONS_POLICY, "js-profiling=()");
         assert_eq!(
             top_level_mode(&denied, origin),
@@ -50,7 +53,7 @@ pub fn permissions_policy(input: &[u8]) {
             assert_eq!(
                 declaration(&more, origin),
                 declared,
-                "another member counts"
+                "an unrelated member changes the result"
             );
         }
     }

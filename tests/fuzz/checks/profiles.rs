@@ -2,13 +2,13 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Each input is the content of a file: a profile of one format, or of any.
+//! Each input is the content of a file: a profile in one format, or in any format.
 
 use profile_formats::{
     Format, MAX_STACK_DEPTH, Recording, Totals, WriteError, read, write_viewer_data,
 };
 
-/// A recording of more samples is not written: some formats have an entry for each.
+/// A recording with more samples is not written, because some formats have an entry for each sample.
 const MAX_WRITTEN_WEIGHT: u64 = 1_000;
 
 pub fn collapsed(input: &[u8]) {
@@ -35,12 +35,16 @@ pub fn web_trace(input: &[u8]) {
     check(input, Format::Trace);
 }
 
-/// Nobody says which format it is, as of a file that is dropped on about:profiling.
+/// The format is not given, as for a file that is dropped on about:profiling.
 pub fn any_profile(input: &[u8]) {
     match read(input, None, None) {
         Ok((recording, format)) => {
             let again = read(input, None, Some(format));
-            assert_eq!(again, Ok((recording, format)), "read otherwise by its name");
+            assert_eq!(
+                again,
+                Ok((recording, format)),
+                "a different result when the format is given"
+            );
             if !input.starts_with(&[0x1f, 0x8b]) && !input.starts_with("\u{feff}".as_bytes()) {
                 assert_eq!(Format::by_content(input), Some(format));
             }
@@ -61,20 +65,20 @@ fn check(input: &[u8], format: Format) {
     check_recording(&recording);
 }
 
-/// What is true of every recording, wherever it comes from.
+/// Checks what must be true of every recording.
 pub fn check_recording(recording: &Recording) {
     check_tables(recording);
     let weight: u64 = recording.event_loops().map(|one| one.weight()).sum();
     if weight > MAX_WRITTEN_WEIGHT {
         return;
     }
-    write_viewer_data(recording, Vec::new()).expect("nothing is unfit for the viewer");
+    write_viewer_data(recording, Vec::new()).expect("the viewer can show every recording");
     for other in Format::ALL {
         check_conversion(recording, other);
     }
 }
 
-/// What who reads a recording takes for granted.
+/// Checks what readers of a recording rely on.
 fn check_tables(recording: &Recording) {
     assert!(recording.interval.is_finite() && recording.interval >= 0.);
     assert!(recording.time_origin.is_none_or(f64::is_finite));
@@ -107,21 +111,22 @@ fn check_tables(recording: &Recording) {
     }
 }
 
-/// Written in a format and read again, each function has its samples, unless the format cannot hold it.
+/// Writes the recording in a format and reads it again. Each function must keep its samples, unless the format
+/// cannot hold the recording.
 fn check_conversion(recording: &Recording, format: Format) {
     let mut text = Vec::new();
     match format.write(recording, &mut text) {
         Ok(()) => {},
         Err(WriteError::Unfit(why) | WriteError::TooLarge(why)) => {
             assert!(!why.is_empty());
-            assert!(text.is_empty(), "{format}: half a file: {why}");
+            assert!(text.is_empty(), "{format}: wrote part of a file: {why}");
             return;
         },
         Err(WriteError::Io(error)) => panic!("{format}: {error}"),
     }
     let (again, _) = read(&text, None, Some(format)).unwrap_or_else(|error| {
         let text = String::from_utf8_lossy(&text);
-        panic!("{format}: not read again: {error}\n{text}")
+        panic!("{format}: cannot be read again: {error}\n{text}")
     });
     check_tables(&again);
     assert_eq!(Totals::of(&again), Totals::of(recording), "{format}");

@@ -7,7 +7,7 @@
 use fuzz_parts::{EventLoopId, EventLoops, Query, recording_options};
 use url::Url;
 
-/// What the server asks of the query.
+/// The parameters that the server reads from the query.
 const NAMES: [&str; 6] = [
     "interval",
     "eventLoops",
@@ -51,7 +51,7 @@ pub fn profiling_query(input: &[u8]) {
         },
         Err(message) => {
             let named = NAMES.iter().any(|name| message.starts_with(name));
-            assert!(named, "it names nothing: {message}");
+            assert!(named, "it names no parameter: {message}");
         },
     }
 }

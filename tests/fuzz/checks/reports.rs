@@ -2,8 +2,8 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Each input is what a content process sends to the browser's recorder: messages as they are on the
-//! channel, each with its length in two bytes before it. A first byte says what is kept of them.
+//! Each input has the messages of a content process to the browser's recorder, as they are on the channel.
+//! Two bytes before each message give its length. The first byte of the input says what to keep.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -18,7 +18,7 @@ use crate::profiles::check_recording;
 
 /// A sample at 0 is from before the recording began.
 const START: i64 = 1_000_000;
-/// A sample behind this is from the future: about 146 years after the machine was started.
+/// A sample after this is from the future: about 146 years after the machine was started.
 const NOW: i64 = 1 << 62;
 
 pub fn reports(input: &[u8]) {
@@ -34,7 +34,7 @@ pub fn reports(input: &[u8]) {
     let (start, now) = (instant(START), instant(NOW));
     let mut event_loops: BTreeMap<u64, Kept> = BTreeMap::new();
     for message in split(messages) {
-        // As in recorder.rs: of a process that sends what is none, or nonsense, nothing more is taken.
+        // As in recorder.rs, nothing more is taken from a process that sends an invalid report or nonsense.
         let Ok(report) = IpcMessage::from_data(message.to_vec()).to::<Report>() else {
             break;
         };
@@ -61,9 +61,9 @@ pub fn reports(input: &[u8]) {
     }
     let newest = event_loops.values().map(Kept::last_time).fold(0., f64::max);
     for kept in event_loops.into_values() {
-        // What has been taken is not lost, whatever came after it.
+        // Accepted data is not lost, whatever came after it.
         let samples = kept.samples();
-        let finished = kept.finish(newest).expect("only what is sound is taken");
+        let finished = kept.finish(newest).expect("only valid data is accepted");
         assert!(finished.weight() <= samples);
         assert!(
             wanted
@@ -79,7 +79,7 @@ fn check_kept(kept: &Kept, wanted: Wanted) {
     assert!(kept.last_time() >= 0. && kept.last_time().is_finite());
     kept.memory();
     if let Some(max) = wanted.max_samples {
-        // With long tasks more may be there until it is known whether they are of one.
+        // With long tasks there may be more samples until it is known whether they belong to one.
         assert!(wanted.long_tasks.is_some() || kept.samples() <= max);
     }
 }
@@ -88,14 +88,14 @@ fn instant(nanoseconds: i64) -> CrossProcessInstant {
     CrossProcessInstant::epoch() + time::Duration::nanoseconds(nanoseconds)
 }
 
-/// The last one may be cut off.
+/// Splits an input into messages. The last one may be cut off.
 fn split(mut rest: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         let (length, behind) = rest.split_first_chunk()?;
         let length = usize::from(u16::from_le_bytes(*length)).min(behind.len());
         let message;
         (message, rest) = behind.split_at(length);
-        // A message of no bytes would be an end without an end.
+        // Empty messages could go on for ever, so the first one ends the input.
         NonZeroUsize::new(length).map(|_| message)
     })
 }
@@ -159,7 +159,7 @@ mod tests {
         }
     }
 
-    /// What is new since the first one.
+    /// A later chunk, with only new data.
     fn more(samples: Vec<RecordedSample>) -> Chunk {
         Chunk {
             new_tables: false,
@@ -178,7 +178,7 @@ mod tests {
         reports.collect()
     }
 
-    /// The inputs of the corpus, with the byte that each begins with.
+    /// The inputs of the corpus, each with its first byte.
     fn inputs() -> Vec<(&'static str, u8, Vec<Report>)> {
         let busy = |from: i64, to: i64| {
             let times = from..to;
@@ -241,7 +241,7 @@ mod tests {
     fn encode(first: u8, reports: &[Report]) -> Vec<u8> {
         let mut input = vec![first];
         for report in reports {
-            // As ipc-channel does.
+            // ipc-channel encodes messages in the same way.
             let message = postcard::to_stdvec(report).unwrap();
             input.extend(u16::try_from(message.len()).unwrap().to_le_bytes());
             input.extend(message);
@@ -249,7 +249,7 @@ mod tests {
         input
     }
 
-    /// The corpus is written anew with `UPDATE_GOLDEN=1`, after a change of the messages.
+    /// After a change of the messages, `UPDATE_GOLDEN=1` writes the corpus again.
     #[test]
     fn the_corpus_is_what_processes_send() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus/reports");

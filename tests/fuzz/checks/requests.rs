@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Each input is a message to a content process: what it is asked to record.
+//! Each input is a message that asks a content process to record something.
 
 use std::time::Duration;
 

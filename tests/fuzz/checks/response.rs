@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! How an input becomes headers, and what is true of every policy that comes of them.
+//! Turns an input into headers, and checks what must be true of every policy that they result in.
 
 use std::sync::LazyLock;
 
@@ -19,7 +19,7 @@ pub const FEATURE_POLICY: HeaderName = HeaderName::from_static("feature-policy")
 /// A field line of a response.
 pub type Field = (HeaderName, HeaderValue);
 
-/// The origin whose documents the inputs of a corpus are written for.
+/// The origin of the documents that the inputs of a corpus are written for.
 pub static OWN: LazyLock<ImmutableOrigin> = LazyLock::new(|| origin_of("https://example.com"));
 pub static OTHER: LazyLock<ImmutableOrigin> = LazyLock::new(|| origin_of("https://other.example"));
 pub static OPAQUE: LazyLock<ImmutableOrigin> = LazyLock::new(ImmutableOrigin::new_opaque);
@@ -29,12 +29,12 @@ pub fn origins() -> [&'static ImmutableOrigin; 3] {
     [&OWN, &OTHER, &OPAQUE]
 }
 
-/// An opaque one for what is no URL.
+/// The origin of a URL. It is opaque for a text that is not a URL.
 pub fn origin_of(url: &str) -> ImmutableOrigin {
     ServoUrl::parse(url).map_or_else(|_| ImmutableOrigin::new_opaque(), |url| url.origin())
 }
 
-/// The lines of an input. An editor's newline at its end begins no further line.
+/// The lines of an input. A newline at the end does not begin another line.
 pub fn lines(input: &[u8]) -> Vec<&[u8]> {
     match input.strip_suffix(b"\n").unwrap_or(input) {
         [] if input.is_empty() => Vec::new(),
@@ -42,7 +42,7 @@ pub fn lines(input: &[u8]) -> Vec<&[u8]> {
     }
 }
 
-/// The lines of an input as field lines of one header, without those that no response can have.
+/// The lines of an input as field lines of one header, without those that are not valid in a response.
 pub fn field_lines(name: &HeaderName, input: &[u8]) -> Vec<Field> {
     let values = lines(input).into_iter().map(HeaderValue::from_bytes);
     let values = values.filter_map(Result::ok);
@@ -53,21 +53,21 @@ pub fn field(name: &HeaderName, value: &'static str) -> Field {
     (name.clone(), HeaderValue::from_static(value))
 }
 
-/// The fields and one more.
+/// The fields with one more.
 pub fn with(fields: &[Field], name: &HeaderName, value: &'static str) -> Vec<Field> {
     let mut fields = fields.to_vec();
     fields.push(field(name, value));
     fields
 }
 
-/// The fields, but for those of one header.
+/// The fields without those of one header.
 pub fn without(fields: &[Field], name: &HeaderName) -> Vec<Field> {
     let mut fields = fields.to_vec();
     fields.retain(|(other, _)| other != name);
     fields
 }
 
-/// The whole value of a header, as a structured field has it: all its field lines, joined.
+/// The whole value of a header as a structured field: all its field lines, joined.
 pub fn value_of(fields: &[Field], name: &HeaderName) -> Vec<u8> {
     let values = fields.iter().filter(|(other, _)| other == name);
     values
@@ -94,7 +94,7 @@ pub fn top_level_mode(fields: &[Field], origin: &ImmutableOrigin) -> Option<Prof
     top_level(fields, origin).mode
 }
 
-/// What the one header of a document says.
+/// The declaration of a document with only one header.
 pub fn declaration(fields: &[Field], origin: &ImmutableOrigin) -> Declaration {
     let mut headers = top_level(fields, origin).headers;
     let declared = headers.pop().map(|header| header.declaration);
@@ -112,7 +112,7 @@ pub fn names_the_feature(fields: &[Field]) -> bool {
         .any(|(_, value)| contains(value.as_bytes(), "js-profiling"))
 }
 
-/// What is true of every response, whatever its headers.
+/// Checks what must be true of every response.
 pub fn check_response(fields: &[Field]) {
     let others = [&PERMISSIONS_POLICY, &FEATURE_POLICY];
     for origin in origins() {
@@ -141,7 +141,10 @@ pub fn check_response(fields: &[Field]) {
             let mode = top_level_mode(&denied, origin);
             assert_eq!(mode, None, "granted beside {name}: {denial}");
             let policy = for_worker(&headers(&denied), origin);
-            assert_eq!(policy.mode, None, "a worker beside {name}: {denial}");
+            assert_eq!(
+                policy.mode, None,
+                "granted to a worker beside {name}: {denial}"
+            );
         }
 
         let mut left = fields.to_vec();
@@ -151,7 +154,7 @@ pub fn check_response(fields: &[Field]) {
             assert_eq!(worker.mode, for_worker(&headers(&left), origin).mode);
         }
         if top_level_mode(&left, origin).is_none() {
-            // The two headers without a mode.
+            // The two headers with allowlists have no mode.
             assert_ne!(document.mode, Some(ProfilingMode::Eager));
             assert_eq!(worker.mode, None, "a worker granted by allowlists");
         }
@@ -163,7 +166,7 @@ pub fn check_response(fields: &[Field]) {
     }
 }
 
-/// Other headers change nothing, nor does the order among headers of different names.
+/// Checks that other headers change nothing, and that the order of headers with different names does not matter.
 fn check_order(fields: &[Field], origin: &ImmutableOrigin, policy: &ProfilingPolicy) {
     let unrelated = [
         ("document-policy-report-only", "js-profiling"),
@@ -176,7 +179,7 @@ fn check_order(fields: &[Field], origin: &ImmutableOrigin, policy: &ProfilingPol
         .map(|(name, value)| field(&HeaderName::from_static(name), value))
         .collect();
     let mut sorted = fields.to_vec();
-    // Stable: the order of a header's own lines counts.
+    // The sort is stable, because the order of a header's own lines matters.
     sorted.sort_by(|(first, _), (second, _)| second.as_str().cmp(first.as_str()));
     let between = sorted.iter().cloned();
     let mut between: Vec<_> = between
@@ -189,34 +192,37 @@ fn check_order(fields: &[Field], origin: &ImmutableOrigin, policy: &ProfilingPol
         .chain(fields.iter().cloned())
         .collect();
     for fields in [sorted, between, before] {
-        assert_eq!(&top_level(&fields, origin), policy, "the order counts");
+        assert_eq!(&top_level(&fields, origin), policy, "the order matters");
     }
 }
 
-/// What a document makes that has no headers of its own: `about:blank`, `blob:` and `data:`.
+/// Checks documents that inherit because they have no headers of their own: `about:blank`, `blob:` and `data:`.
 pub fn check_inheritance(
     creator: &ProfilingPolicy,
     origin: &ImmutableOrigin,
     navigation: &ProfilingPolicy,
     is_top_level: bool,
 ) {
-    // What the navigation brings along is what the creator has, but for the embedders of the frame.
+    // The navigation's policy is the creator's, except for the embedders of the frame.
     let navigation = ProfilingPolicy {
         headers: creator.headers.clone(),
         ..navigation.clone()
     };
     let same = for_document(None, origin, &navigation, is_top_level);
-    assert_eq!(&same, creator, "inherited otherwise than decided");
+    assert_eq!(&same, creator, "the inherited policy differs");
     if creator.mode.is_none() {
         let opaque = for_document(None, &OPAQUE, &navigation, is_top_level);
-        assert_eq!(opaque.mode, None, "an opaque origin by a refused creator");
+        assert_eq!(
+            opaque.mode, None,
+            "granted to an opaque origin of a refused creator"
+        );
     }
 }
 
-/// Characters of the longest refusal: see `refusal.rs` of profiling_policy.
+/// The length of the longest refusal in characters: see `refusal.rs` of profiling_policy.
 const LONGEST_REFUSAL: usize = 4_100;
 
-/// A refusal is a line of bounded length that names the document, whose URL ends in `url`.
+/// Checks that a refusal is one line of bounded length that names the document, whose URL ends in `url`.
 pub fn check_refusal(
     policy: &ProfilingPolicy,
     origin: &ImmutableOrigin,
@@ -230,16 +236,18 @@ pub fn check_refusal(
     let message = refusal(policy, origin, &format!("{START}{url}"), environment);
     // https://www.unicode.org/reports/tr14/#BK and CR, LF, NL.
     let breaks = ['\n', '\r', '\x0b', '\x0c', '\u{85}', '\u{2028}', '\u{2029}'];
-    assert!(!message.contains(breaks), "more than a line: {message:?}");
+    assert!(!message.contains(breaks), "more than one line: {message:?}");
     assert!(!message.contains('\0'), "NUL: {message:?}");
     let length = message.chars().count();
     assert!(length <= LONGEST_REFUSAL, "{length} characters: {message}");
-    assert!(message.contains(START), "of no document: {message}");
+    assert!(
+        message.contains(START),
+        "the document is not named: {message}"
+    );
     assert!(message.contains("\"Document-Policy: js-profiling\""));
 }
 
-/// Whether a text is certainly no dictionary of structured fields, or a known member of
-/// Document-Policy has a wrong value there. An empty one is a dictionary.
+/// Whether a text is certainly not a dictionary of structured fields. An empty text is a dictionary.
 /// <https://www.rfc-editor.org/rfc/rfc9651#name-parsing-a-dictionary>
 pub fn is_malformed_dictionary(value: &[u8]) -> bool {
     let is_text = |byte: &u8| *byte == b'\t' || (0x20..0x7f).contains(byte);
@@ -248,12 +256,12 @@ pub fn is_malformed_dictionary(value: &[u8]) -> bool {
     !value.iter().all(is_text)
         || trimmed.starts_with(b",")
         || trimmed.ends_with(b",")
-        // No escape could make one of them text.
+        // Without a backslash, no quote can be escaped.
         || (quotes % 2 == 1 && !value.contains(&b'\\'))
         || Parser::new(value).parse::<Dictionary>().is_err()
 }
 
-/// Whether a dictionary has a member of that name with another value than the allowed ones.
+/// Whether a dictionary has a member with this name whose value is not allowed.
 pub fn has_other_value(value: &[u8], name: &str, is_allowed: fn(&BareItem) -> bool) -> bool {
     let Ok(dictionary) = Parser::new(value).parse::<Dictionary>() else {
         return false;

@@ -2,16 +2,16 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Files of the browser whose crates stand on all of Servo or on the engine, compiled without it: a fuzz
-//! target with all of that would take half an hour to build. The files are the product's own, as they are.
+//! Files of crates that depend on all of Servo or on the engine, compiled without it. A fuzz target with all of
+//! that would take half an hour to build. The files are those of the product, unchanged.
 //!
-//! In them `crate`, `servo` and `profile_recorder` mean this crate, which has what they ask of those.
+//! In these files `crate`, `servo` and `profile_recorder` mean this crate, which has everything that they use.
 
 #![deny(unsafe_code)]
-// Much of these files is for parts of the browser that are not here.
+// Much of the code in these files is used only by other parts of the browser.
 #![allow(dead_code, unused_imports)]
 
-// Built anew in every checkout: see the generated .cargo/config.toml.
+// Rebuilt in every checkout: see the generated .cargo/config.toml.
 const _: Option<&str> = option_env!("STROBE_CHECKOUT");
 
 extern crate self as profile_recorder;
@@ -47,12 +47,12 @@ pub use self::kept::{Kept, Nonsense, Wanted, kind};
 pub use self::options::{EventLoopId, EventLoops, NotAnEventLoopId, Options};
 pub use self::window::interpret;
 
-// What the files ask of the crate servo.
+// The items of the crate servo that the files use.
 pub use servo_config::prefs::{PrefValue, Preferences};
 
 pub type DeviceIntSize = euclid::default::Size2D<i32>;
 
-/// As it is in `servo-embedder-traits`, whose dependencies are half of Servo.
+/// The same type as in `servo-embedder-traits`, which depends on half of Servo.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Theme {
     Light,

@@ -4,8 +4,8 @@
 
 "use strict";
 
-// Run in a frame, beside hidden.js. What it defines is called by the page, if that may; otherwise it does
-// what it is told to, and answers when it did that.
+// Runs in a frame together with hidden.js. The page calls its functions if it may access the frame. Otherwise
+// the frame does what a message says, and answers when it did that.
 
 addEventListener("message", async ({ data, ports: [port], source }) => {
   if (!port) {

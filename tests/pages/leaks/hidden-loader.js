@@ -4,7 +4,7 @@
 
 "use strict";
 
-// A script of another origin that puts code into the page in other ways than by being loaded.
+// A script of another origin that adds more code to the page in other ways.
 
 function hiddenLoad(src) {
   return new Promise((resolve, reject) => {

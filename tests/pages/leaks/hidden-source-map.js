@@ -4,7 +4,7 @@
 
 "use strict";
 
-// Says where to find out more of it.
+// Has the URL of a source map.
 
 function hiddenStep() {
   let x = 1;

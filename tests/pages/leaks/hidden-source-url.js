@@ -4,7 +4,7 @@
 
 "use strict";
 
-// Says that it is a script of the page's.
+// Claims to be a script of the page.
 
 function hiddenStep() {
   let x = 1;

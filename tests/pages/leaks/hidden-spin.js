@@ -4,7 +4,7 @@
 
 "use strict";
 
-// May be loaded again and again.
+// May be loaded more than once.
 
 function hiddenStep() {
   let x = 1;

@@ -4,7 +4,7 @@
 
 "use strict";
 
-// Works when it is loaded, at its top level.
+// Works at its top level when it is loaded.
 
 {
   const start = performance.now();

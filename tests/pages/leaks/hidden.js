@@ -4,8 +4,8 @@
 
 "use strict";
 
-// Every kind of function that may not be shown: because this script is of another origin, or because it
-// runs in another realm.
+// Every kind of function that may not be shown, because this script is of another origin or because it runs
+// in another realm.
 
 function hiddenStep() {
   let x = 1;
@@ -15,7 +15,7 @@ function hiddenStep() {
   return x;
 }
 
-// Calls `step` again and again, and notes when.
+// Calls `step` again and again, and records when.
 function hiddenDuring(step) {
   const start = performance.now();
   const end = start + TIME;
@@ -90,7 +90,7 @@ function hiddenDefault(value = hiddenSpin()) {
   return value;
 }
 
-// What the language calls by itself
+// Functions that the language calls implicitly
 
 const hiddenConvertible = { [Symbol.toPrimitive]() { hiddenSpin(); return 1; } };
 const hiddenIterable = {
@@ -100,7 +100,7 @@ const hiddenThenable = { then(resolve) { hiddenSpin(); resolve(); } };
 const hiddenSerializable = { toJSON() { hiddenSpin(); return 1; } };
 const hiddenInstance = { [Symbol.hasInstance]() { hiddenSpin(); return true; } };
 
-// What built-ins call
+// Functions that built-ins call
 
 function hiddenCompare(a, b) {
   hiddenSpin();
@@ -123,7 +123,7 @@ function hiddenMapped() {
   hiddenSpin();
 }
 
-// Code made of text
+// Code that is made from text
 
 function hiddenEval() {
   eval("(function hiddenEvaluated() { hiddenSpin(); })();");
@@ -149,8 +149,8 @@ function hiddenTimer(text) {
 
 let hiddenResolve;
 
-// WebAssembly. Of its two functions, which have hidden names, one calls what it imports, as often as it
-// is told to, and one is a loop.
+// WebAssembly. It has two functions with hidden names. One calls its import as often as it is told to, and
+// one is a loop.
 
 const HIDDEN_WASM = Uint8Array.from(
   atob(
@@ -168,7 +168,7 @@ function hiddenWasmLoop() {
   hiddenWasm.spin(20_000);
 }
 
-// With hidden functions in between
+// Hidden functions between other functions
 
 function hiddenWasmCalls(callback) {
   hiddenWasmCallee = callback;
@@ -250,7 +250,7 @@ function hiddenFinally(callback) {
   }
 }
 
-// What is small enough to be inlined
+// Functions that are small enough to be inlined
 
 function hiddenSmall(x, i) {
   for (let j = 0; j < 10; j++) {
@@ -275,11 +275,11 @@ function hiddenRecursion(depth, call) {
   } else {
     hiddenRecursion(depth - 1, call);
   }
-  // So that it is no tail call.
+  // This prevents a tail call.
   return depth;
 }
 
-// Only frames of Ion code are small enough for this depth: the stack has no room for as many of Baseline's.
+// Only frames of Ion code are small enough for this depth. The stack has no room for as many Baseline frames.
 function hiddenDeepRecursion(depth, call) {
   for (;;) {
     try {
@@ -298,7 +298,7 @@ function hiddenRecursionByMap(depth, call) {
   return depth === 0 ? [call()] : [1].map(() => hiddenRecursionByMap(depth - 1, call));
 }
 
-// Whom tasks and microtasks call
+// Functions that tasks and microtasks call
 
 function hiddenLater(queue) {
   return new Promise(resolve => {
@@ -335,7 +335,7 @@ function hiddenNewFunctions(count) {
   return (0, eval)(`(() => { ${text} return [${Array.from({ length: count }, (_, i) => `hiddenNew${i}`)}]; })()`);
 }
 
-// Of names that no buffer is made for.
+// No buffer for names is large enough for this one.
 function hiddenLongNames() {
   const name = "hidden".repeat(40_000);
   const spin = (0, eval)(`(function ${name}() { hiddenSpin(); })`);

@@ -4,7 +4,7 @@
 
 "use strict";
 
-// The page's own, whoever loads it.
+// A script of the page's origin, whoever loads it.
 
 function visibleLoaded() {
   hiddenSpin();

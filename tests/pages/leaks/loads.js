@@ -4,13 +4,13 @@
 
 "use strict";
 
-// The ways to load a script of another origin without being allowed to see it.
+// Ways to load a script of another origin without permission to see its functions.
 
 const SPIN = "/leaks/hidden-spin.js";
 const OWN_SPIN = new URL(SPIN, location).href;
 const ALLOWED = { "Access-Control-Allow-Origin": "*" };
 
-// Calls what the last script has defined.
+// Calls the function that the last script has defined.
 function call() {
   return traced(() => { visible(hiddenSpin); });
 }
@@ -120,7 +120,7 @@ const CASES = {
   },
   async "data: script that calls it"() {
     await loadScript(other + SPIN);
-    // A part of the URL is a resource of the trace.
+    // The URL is a resource of the trace, so it must not contain the name.
     await loadScript("data:text/javascript,function visibleData() { globalThis['hid' + 'denSpin'](); }");
     return traced(() => { visible(visibleData); });
   },

@@ -4,7 +4,7 @@
 
 "use strict";
 
-// A script of another origin, fetched without CORS, and all the ways between it and the page's own.
+// A script of another origin, fetched without CORS, and all kinds of calls between it and the page's script.
 
 function sync(call) {
   return () => traced(() => { call(); });
@@ -134,7 +134,7 @@ const CASES = {
 
   "long name": sync(() => visible(hiddenLongNames)),
 
-  // In turn little depth and much, of which no time may tell.
+  // Shallow and deep stacks in turn. The times of samples must not tell which.
   "time": () => traced(() => {
     for (let i = 0; i < 24; i++) {
       visible(() => hiddenRecursion(i % 2 === 0 ? 1 : 4000, hiddenSpin));

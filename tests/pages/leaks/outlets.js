@@ -4,7 +4,7 @@
 
 "use strict";
 
-// Every way by which a page gets what was sampled.
+// Every way in which a page gets samples.
 
 function call() {
   visible(hiddenSpin);

@@ -4,23 +4,23 @@
 
 "use strict";
 
-// The page's side of the leak suite. What may be shown is called from visible(); all that may not be
-// shown has "hidden" in its name, and notes in `windows` when it ran.
+// The page's side of the leak suite. visible() calls everything that may be shown. Code that may not be
+// shown has "hidden" in its name, and records in `windows` when it ran.
 
-// Milliseconds that code runs while it is sampled: some fifty samples.
+// How many milliseconds code runs while it is sampled. This gives about fifty samples.
 const TIME = 50;
 
 const parameters = new URLSearchParams(location.search);
 const other = parameters.get("other");
 
-// When what the case is about ran, from and until, in milliseconds since the time origin.
+// The beginnings and ends of the times when the code of the case ran, in milliseconds since the time origin.
 const windows = [];
 
 function visible(call) {
   return call();
 }
 
-// Calls `step` again and again, and notes when.
+// Calls `step` again and again, and records when.
 function during(step) {
   const start = performance.now();
   const end = start + TIME;
@@ -53,7 +53,7 @@ function visibleSpin() {
   during(visibleStep);
 }
 
-// Where a response says what it is asked to say.
+// A URL whose response has these headers.
 function asked(url, headers) {
   return `${url}?${new URLSearchParams(headers)}`;
 }
@@ -78,18 +78,18 @@ async function loadFrame(attributes) {
   return frame;
 }
 
-// The trace of what `run` does, and when that ran.
+// The trace while `run` works, and the times when its code ran.
 async function traced(run, options = {}) {
   windows.length = 0;
   const profiler = new Profiler({ sampleInterval: 1, maxBufferSize: 100_000, ...options });
   await run();
-  // The last sample of it is taken by then.
+  // By then the last sample of it has been taken.
   await task();
   const trace = await profiler.stop();
   return { trace, windows: [...windows] };
 }
 
-// Notes windows of another clock.
+// Records windows of another clock.
 function noteFrom(timeOrigin, theirs) {
   const shift = timeOrigin - performance.timeOrigin;
   for (const [start, end] of theirs) {
@@ -97,13 +97,13 @@ function noteFrom(timeOrigin, theirs) {
   }
 }
 
-// Whether there is something to see in the result of a case.
+// Whether the result of a case has enough samples.
 function isSampled({ trace, windows }) {
   const isIn = ({ timestamp }) => windows.some(([start, end]) => start + 1 < timestamp && timestamp < end - 1);
   return !trace?.samples || trace.samples.filter(isIn).length >= 5;
 }
 
-// Runs every case of the group; one that fails does not keep the others from running.
+// Runs every case of the group, even if one fails.
 function runCases(cases) {
   runTest(async () => {
     const wanted = parameters.get("only");
@@ -113,7 +113,7 @@ function runCases(cases) {
         continue;
       }
       try {
-        // Again, if the machine was too busy to take samples.
+        // Repeats the case if the machine was too busy to take samples.
         for (let attempt = 0; attempt < 10; attempt++) {
           results[name] = await run();
           if (isSampled(results[name])) {

@@ -4,7 +4,7 @@
 
 "use strict";
 
-// Frames of the page's origin and of others, on its event loop but for those without a host.
+// Frames of the page's origin and of other origins. They are on its event loop, except those without a host.
 
 const NUMBERS = Array.from({ length: 500 }, (_, i) => Math.imul(i, 2654435761) | 0);
 
@@ -17,7 +17,7 @@ function visibleCompare(a, b) {
   return a - b;
 }
 
-// Seen by frames that may look into the page, but not in their traces.
+// Frames that may access the page can call this, but it must not be in their traces.
 function hiddenOfParent() {
   visibleSpin();
 }
@@ -28,7 +28,7 @@ function eventTarget() {
   return target;
 }
 
-// One of the page's origin.
+// The window of a frame with the page's origin.
 let frameWindow;
 
 // A value of the frame's script.
@@ -36,7 +36,7 @@ function its(name) {
   return frameWindow.eval(name);
 }
 
-// What the frame does when the page calls it.
+// The page's trace while it calls functions of the frame.
 function called(run, there = () => frameWindow) {
   return async () => {
     const target = await there();
@@ -56,7 +56,7 @@ function tell(frame, order) {
   return answer;
 }
 
-// What the frame does when it is told to.
+// The page's trace while the frame does what a message says.
 function told(attributes, order) {
   return async () => {
     const frame = await loadFrame(await attributes());
@@ -199,7 +199,7 @@ const CASES = {
     () => answered(() => ({ ...otherFrame(), sandbox: "allow-scripts" }), "refused"),
   "refused: a frame in a frame of another origin": () => answered(() => ({ src: `${other}/leaks/nested.html` }), "refused"),
 
-  // The last one: the page's domain is another one from then on.
+  // This case is last, because it changes the page's domain.
   async "document.domain"() {
     const frame = await loadFrame(otherFrame());
     await tell(frame, "domain");

@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-// A module that its origin lets others use.
+// A module whose origin allows others to use it.
 
 export function sharedCall() {
   hiddenSpin();

@@ -4,7 +4,7 @@
 
 "use strict";
 
-// What frames and workers need of page.js, for themselves.
+// The parts of page.js that frames and workers need too.
 
 const TIME = 50;
 const windows = [];

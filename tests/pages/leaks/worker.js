@@ -4,7 +4,7 @@
 
 "use strict";
 
-// A worker of any kind, that loads scripts of other origins and profiles itself.
+// A worker of any kind that loads scripts of other origins and profiles itself.
 
 const TIME = 50;
 const windows = [];
@@ -23,8 +23,8 @@ function visibleCallback() {
   windows.push([start, now]);
 }
 
-// Loads the scripts and gives a call of the function that is ordered, with the values of expressions. A data:
-// worker's text is in its trace, and may have no name in it that may not be there.
+// Loads the scripts and returns a call of the given function, with the values of expressions. The text of a data:
+// worker is in its trace, so this file must not contain names that may not be there.
 function ordered({ scripts, order: [name, ...values] }) {
   importScripts(...scripts);
   const called = (0, eval)(name);
@@ -43,7 +43,7 @@ async function answer(data) {
   }
 }
 
-// Told to, it only works.
+// Works without a profiler.
 async function work(data) {
   await ordered(data)();
   return { windows, timeOrigin: performance.timeOrigin };

@@ -4,7 +4,7 @@
 
 "use strict";
 
-// Workers: scripts of other origins in them, and what others see of them.
+// Workers: scripts of other origins in them, and what other documents see of them.
 
 const SPIN = "/leaks/hidden-spin.js";
 const OWN_SPIN = new URL(SPIN, location).href;

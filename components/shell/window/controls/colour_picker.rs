@@ -24,7 +24,7 @@ impl ColourPicker {
         Self { picker, colour }
     }
 
-    /// None once a colour has been chosen, or none.
+    /// None once a colour has been chosen or the dialog was dismissed.
     pub fn show(mut self, context: &Context, page: PageArea) -> Option<Self> {
         let answer = dialog::show(context, page, "Choose a colour", |ui| {
             color_picker_color32(ui, &mut self.colour, Alpha::Opaque);
@@ -37,7 +37,7 @@ impl ColourPicker {
                 self.picker.select(Some(RgbColor { red, green, blue }));
                 self.picker.submit();
             },
-            // The colour that it had.
+            // Submits the colour that it had before.
             Answer::Dismiss => self.picker.submit(),
         }
         None

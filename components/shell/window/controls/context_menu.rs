@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The menu of a page's right mouse button.
+//! The context menu of a page.
 
 use egui::{Context, Pos2, Rect, Vec2};
 use servo::{ContextMenu, ContextMenuItem};
@@ -27,7 +27,7 @@ impl PageMenu {
 
     /// None once it is closed.
     pub fn show(mut self, context: &Context, page: PageArea) -> Option<Self> {
-        // The page does not know where its frames are, in which the menu may have been asked for.
+        // The menu may have been opened in a frame, and the page does not know where its frames are.
         let anchor = Rect::from_min_size(self.pointer, Vec2::ZERO);
         let lines: Vec<_> = self
             .menu

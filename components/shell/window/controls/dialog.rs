@@ -2,8 +2,8 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The frame of a dialog: over the page it belongs to, which is veiled, and never over the toolbar, so
-//! that nothing a page says can pass for what the browser says.
+//! The frame of a dialog. A dialog is drawn over its page, which is dimmed, and never over the toolbar. So a page
+//! cannot pass its text off as the browser's.
 
 use egui::{
     Align, Align2, Area, Button, Context, CornerRadius, Frame, Id, Key, Layout, Margin, Modifiers,
@@ -14,7 +14,7 @@ use super::{PageArea, default_corner};
 use crate::window::theme::palette;
 use crate::window::toolbar;
 
-/// What has become of a dialog.
+/// The state of a dialog.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Answer {
     None,
@@ -22,7 +22,7 @@ pub enum Answer {
     Dismiss,
 }
 
-/// The greatest width of what is in a dialog, in points.
+/// The maximum width of a dialog's content, in points.
 const WIDTH: f32 = 420.;
 
 /// Shows a dialog with a title.
@@ -58,8 +58,8 @@ pub fn show<R>(
         .inner
 }
 
-/// The buttons at the lower end of a dialog, and the keys that stand for them. Without `dismiss` there is
-/// nothing to choose.
+/// Shows the buttons at the bottom of a dialog, and handles their keys. Without `dismiss` there is only one
+/// button.
 pub fn buttons(ui: &mut Ui, accept: &str, can_accept: bool, dismiss: Option<&str>) -> Answer {
     let mut answer = Answer::None;
     let row = Layout::right_to_left(Align::Center);
@@ -88,8 +88,8 @@ pub fn buttons(ui: &mut Ui, accept: &str, can_accept: bool, dismiss: Option<&str
     answer
 }
 
-/// Whether a key was pressed that is for the dialog. While an address is being typed no key is: a page
-/// could open a dialog at any moment.
+/// Whether this key was pressed for the dialog. While an address is being typed, no key is for the dialog,
+/// because a page could open one at any moment.
 pub fn pressed(ui: &Ui, key: Key) -> bool {
     !toolbar::is_editing_address(ui.ctx())
         && ui.input_mut(|input| input.consume_key(Modifiers::NONE, key))

@@ -2,17 +2,17 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Keys that are pressed faster than the window is drawn.
+//! Handling of keys that are pressed faster than the window is drawn.
 
 use egui::Event;
 
-/// Takes out of `events` what is for a later drawing: of what has not been drawn no key is lost, and each
-/// key finds what the one before it has led to.
+/// Removes from `events` those that must wait for a later drawing. So no key is lost while a control has not been
+/// drawn, and each key acts on the result of the previous one.
 pub fn hold(events: &mut Vec<Event>, is_drawn: bool) -> Vec<Event> {
     let is_press = |event: &Event| matches!(event, Event::Key { pressed: true, .. });
     let is_typed = |event: &Event| matches!(event, Event::Text(_) | Event::Paste(_));
     let first = match is_drawn {
-        // The text of a key comes after it.
+        // The text of a key follows its press, so the second press is the first to wait.
         true => {
             let mut presses = events
                 .iter()
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_drawn_gets_a_key_at_a_time() {
+    fn a_drawn_control_gets_one_key_at_a_time() {
         let all = [
             Event::PointerGone,
             press(Key::End),
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_drawn_gets_no_key() {
+    fn a_control_that_is_not_drawn_gets_no_key() {
         let all = [
             Event::PointerGone,
             release(Key::B),

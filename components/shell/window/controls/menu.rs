@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! A menu that opens over a page, for the pointer and for the keys.
+//! A menu that opens over a page. The pointer and the keyboard can both use it.
 
 use egui::{
     Align2, Area, Context, CornerRadius, Frame, Id, Key, Margin, Modifiers, Order, Rect,
@@ -25,11 +25,11 @@ pub struct Item<'a> {
     pub label: &'a str,
     pub enabled: bool,
     pub checked: bool,
-    /// Beneath a heading.
+    /// Whether the item is beneath a heading.
     pub indented: bool,
 }
 
-/// What has become of a menu. Lines are counted from 0.
+/// The state of a menu. Lines are counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Choice {
     None,
@@ -40,9 +40,9 @@ pub enum Choice {
 /// The state of a menu while it is open.
 #[derive(Default)]
 pub struct Menu {
-    /// The line that the keys have come to.
+    /// The line that the keyboard has selected.
     highlighted: Option<usize>,
-    /// Whether the highlighted line is to be scrolled to.
+    /// Whether to scroll to the highlighted line.
     moved: bool,
     is_shown: bool,
     /// Whether there is room for check marks to the left of the lines.
@@ -53,7 +53,7 @@ const LINE_HEIGHT: f32 = 26.;
 const SEPARATOR_HEIGHT: f32 = 9.;
 
 impl Menu {
-    /// A menu in which the keys start at a line.
+    /// A menu in which the keyboard starts at this line.
     pub fn at(highlighted: Option<usize>) -> Self {
         Self {
             highlighted,
@@ -62,7 +62,7 @@ impl Menu {
         }
     }
 
-    /// Shows the menu at the lower edge of `anchor`, or above it where there is more room.
+    /// Shows the menu below `anchor`, or above it if there is more room.
     pub fn show(
         &mut self,
         context: &Context,
@@ -71,7 +71,7 @@ impl Menu {
         lines: &[Line],
     ) -> Choice {
         let is_checked = |line: &Line| matches!(line, Line::Item(item) if item.checked);
-        // A mark that is taken away leaves its room.
+        // The room for check marks stays when the last one is removed.
         self.has_checks |= lines.iter().any(is_checked);
         let mut choice = self.follow_keys(context, lines);
         let room_below = page.rect.max.y - anchor.max.y;
@@ -103,7 +103,7 @@ impl Menu {
                     });
                 });
             });
-        // The press that opened the menu is not one beside it.
+        // The press that opened the menu must not close it.
         let was_shown = std::mem::replace(&mut self.is_shown, true);
         let pressed_beside = context.input(|input| {
             let outside = |position| !shown.response.rect.contains(position);
@@ -184,7 +184,7 @@ impl Menu {
         Choice::None
     }
 
-    /// The next line that starts with the letter that was typed, as an index of `usable`.
+    /// The next line that starts with the typed letter, as an index of `usable`.
     fn typed(
         &self,
         context: &Context,

@@ -13,7 +13,7 @@ use super::dialog::{self, Answer};
 pub struct Message {
     dialog: SimpleDialog,
     title: String,
-    /// What is in the field of a prompt.
+    /// The text in the field of a prompt.
     text: String,
     is_new: bool,
 }

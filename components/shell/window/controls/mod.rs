@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! What a page asks a person and cannot draw itself: dialogs, menus and pickers, over the page.
+//! Controls that a page cannot draw itself: dialogs, menus and pickers. They are shown over the page.
 
 mod colour_picker;
 mod context_menu;
@@ -38,8 +38,8 @@ pub struct PageArea {
 }
 
 impl PageArea {
-    /// The place in the window, in points, of what a page asks for. Servo 0.7.0 gives CSS pixels of the
-    /// document, though the type says otherwise.
+    /// Converts the place of a control to points in the window. Servo 0.7.0 gives CSS pixels of the document,
+    /// although the type says otherwise.
     pub fn place(&self, rect: DeviceIntRect) -> Rect {
         let corner = vec2(rect.min.x as f32, rect.min.y as f32) * self.zoom;
         let size = vec2(rect.width() as f32, rect.height() as f32) * self.zoom;
@@ -47,10 +47,10 @@ impl PageArea {
     }
 }
 
-/// What one page asks. Dropped without an answer, each is answered as if nobody had chosen anything.
+/// The open controls of one page. A control that is dropped without an answer counts as dismissed.
 #[derive(Default)]
 pub struct Controls {
-    /// The newest last, which is the one that is seen.
+    /// The newest is last, and is the only visible one.
     open: Vec<Open>,
 }
 
@@ -71,12 +71,12 @@ enum Control {
 }
 
 impl Controls {
-    /// While something is asked, the keys and the pointer are not the page's.
+    /// While this is false, keys and pointer do not go to the page.
     pub fn is_empty(&self) -> bool {
         self.open.is_empty()
     }
 
-    /// Takes out of `events` the keys that are for a later drawing.
+    /// Removes from `events` the keys that must wait for a later drawing.
     pub fn hold_keys(&self, events: &mut Vec<Event>) -> Vec<Event> {
         match self.open.last() {
             Some(open) => keys::hold(events, open.is_drawn),
@@ -92,13 +92,13 @@ impl Controls {
         });
     }
 
-    /// A script's dialog. `origin` names the page to the person.
+    /// Adds a script's dialog. `origin` names the page to the person.
     pub fn ask(&mut self, id: EmbedderControlId, dialog: SimpleDialog, origin: &str) {
         let message = Message::new(dialog, origin);
         self.open(Some(id), Control::Message(message));
     }
 
-    /// Any control but a script's dialog and an input method. `pointer` is where the mouse is in the
+    /// Adds any control except a script's dialog and an input method. `pointer` is the mouse's place in the
     /// window, in points.
     pub fn add(&mut self, control: EmbedderControl, pointer: Pos2) {
         let id = control.id();
@@ -118,12 +118,12 @@ impl Controls {
         self.open(None, Control::SignIn(SignIn::new(request)));
     }
 
-    /// The page takes back what it asked.
+    /// Removes a control that the page has withdrawn.
     pub fn remove(&mut self, id: EmbedderControlId) {
         self.open.retain(|open| open.id != Some(id));
     }
 
-    /// Shows the newest of them over the page.
+    /// Shows the newest control over the page.
     pub fn show(&mut self, context: &Context, page: PageArea) {
         let Some(Open { id, control, .. }) = self.open.pop() else {
             return;
@@ -147,13 +147,13 @@ impl Controls {
     }
 }
 
-/// What was beneath a control that is closed is to be seen, and gets the pointer, before anything else
-/// happens: egui goes by what was drawn last.
+/// Draws again at once, without the closed control. egui uses the last drawing to find what is under the pointer,
+/// so otherwise the page beneath the control would not get the next event.
 fn reveal_page(context: &Context) {
     context.request_discard("what a page asks has been answered");
 }
 
-/// The corner of a page at which a control that has no place of its own stands.
+/// The corner for a control that has no place of its own.
 fn default_corner(page: PageArea) -> Pos2 {
     pos2(page.rect.center().x, page.rect.min.y + 24.)
 }
@@ -191,7 +191,7 @@ mod tests {
             context.layer_id_at(inside)
         };
         let dialog = Some(LayerId::new(Order::Middle, Id::new("dialog")));
-        // The first drawing finds out its size.
+        // The first drawing determines the size of the dialog.
         draw(true, false);
         assert_eq!(draw(true, false), dialog);
         assert_ne!(draw(true, true), dialog);

@@ -61,10 +61,10 @@ impl Select {
     }
 }
 
-/// An option, and the heading it stands beneath; or a heading alone.
+/// An option and the heading above it, or only a heading.
 type OptionLine<'a> = (Option<&'a SelectElementOption>, Option<&'a str>);
 
-/// What is shown, from top to bottom.
+/// The lines of the menu, from top to bottom.
 fn lines(element: &SelectElement) -> Vec<OptionLine<'_>> {
     let mut lines = Vec::new();
     for entry in element.options() {
@@ -83,7 +83,7 @@ fn lines(element: &SelectElement) -> Vec<OptionLine<'_>> {
     lines
 }
 
-/// The options with one more, or one less.
+/// `selected` with `option` added, or removed if it was selected.
 fn toggled(mut selected: Vec<usize>, option: Option<usize>) -> Vec<usize> {
     let Some(option) = option else {
         return selected;

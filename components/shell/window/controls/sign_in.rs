@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! A server that wants to know who asks.
+//! The form for a server that asks for a name and a password.
 
 use egui::{Context, Grid, TextEdit, Ui};
 use servo::AuthenticationRequest;
@@ -27,7 +27,7 @@ impl SignIn {
         }
     }
 
-    /// None once it has been answered; without an answer the server's own page is shown.
+    /// None once it has been answered. If it is dismissed, the server's own page is shown.
     pub fn show(mut self, context: &Context, page: PageArea) -> Option<Self> {
         let answer = dialog::show(context, page, "Sign in", |ui| {
             let url = self.request.url();
