@@ -36,6 +36,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
 use std::marker::PhantomData;
 use std::net::Shutdown;
+use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -91,15 +92,8 @@ pub struct Listener {
     places: Places,
 }
 
-#[cfg(target_os = "linux")]
 fn address(name: &str) -> io::Result<SocketAddr> {
-    use std::os::linux::net::SocketAddrExt;
     SocketAddr::from_abstract_name(name)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn address(_name: &str) -> io::Result<SocketAddr> {
-    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// Starts listening for the content processes of this browser.

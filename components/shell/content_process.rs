@@ -8,10 +8,8 @@ use std::ffi::OsString;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-#[cfg(target_os = "linux")]
 use std::thread;
 
-#[cfg(target_os = "linux")]
 use rustix::{
     event::{self, PollFd, PollFlags},
     io::Errno,
@@ -67,7 +65,6 @@ fn leave_signals_to_browser() -> io::Result<()> {
 
 /// Ends the process when the browser has ended. Servo relies on the browser to end its processes, but a browser that
 /// was killed cannot.
-#[cfg(target_os = "linux")]
 fn end_with_browser() -> io::Result<()> {
     let browser = process::getppid().ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
     let browser = process::pidfd_open(browser, process::PidfdFlags::empty())?;
@@ -82,30 +79,16 @@ fn end_with_browser() -> io::Result<()> {
     Ok(())
 }
 
-#[cfg(not(target_os = "linux"))]
-fn end_with_browser() -> io::Result<()> {
-    Ok(())
-}
-
 /// Fails with the reason if content processes cannot be sandboxed.
 pub fn check_sandbox() -> Result<(), String> {
-    if cfg!(target_os = "macos") {
-        Ok(())
-    } else if cfg!(target_os = "linux") {
-        // The list is `ALLOWED_SYSCALLS` in platform/linux/seccomp.rs of gaol. A process ends at its first
-        // prlimit64: SpiderMonkey makes that call to find the bounds of the stack, before there is a page.
-        Err(
-            "--sandbox: Servo 0.7.0 does not support it on Linux: its sandbox (gaol 0.2.1) does not allow prlimit64, \
-            clone3 and other system calls that every content process needs, and the kernel ends the process with \
-            SIGSYS; --multiprocess alone works"
-                .to_owned(),
-        )
-    } else {
-        Err(
-            "--sandbox: Servo 0.7.0 has no sandbox on this system; --multiprocess alone works"
-                .to_owned(),
-        )
-    }
+    // The list is `ALLOWED_SYSCALLS` in platform/linux/seccomp.rs of gaol. A process ends at its first prlimit64:
+    // SpiderMonkey makes that call to find the bounds of the stack, before there is a page.
+    Err(
+        "--sandbox: Servo 0.7.0 does not support it on Linux: its sandbox (gaol 0.2.1) does not allow prlimit64, \
+        clone3 and other system calls that every content process needs, and the kernel ends the process with \
+        SIGSYS; --multiprocess alone works"
+            .to_owned(),
+    )
 }
 
 #[cfg(test)]

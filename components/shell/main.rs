@@ -190,9 +190,6 @@ fn check_host_file() -> Result<(), String> {
 
 /// Whether there is a display to open windows on.
 fn has_display() -> bool {
-    if cfg!(any(target_os = "macos", target_os = "windows")) {
-        return true;
-    }
     ["DISPLAY", "WAYLAND_DISPLAY"]
         .iter()
         .any(|name| env::var_os(name).is_some_and(|value| !value.is_empty()))

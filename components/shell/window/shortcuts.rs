@@ -9,11 +9,7 @@ use servo::{Code, Key, KeyState, KeyboardEvent, Modifiers, NamedKey};
 use super::action::Action;
 
 /// The usual modifier of shortcuts.
-const COMMAND: Modifiers = if cfg!(target_os = "macos") {
-    Modifiers::META
-} else {
-    Modifiers::CONTROL
-};
+const COMMAND: Modifiers = Modifiers::CONTROL;
 
 /// The action of a key event. The page does not get such a key.
 ///

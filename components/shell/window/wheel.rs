@@ -12,11 +12,7 @@ const NOTCH: f64 = 120.;
 
 /// How many logical pixels of a touchpad count as one notch. On Wayland, ten of them make a notch of a wheel, and
 /// Chromium treats a touchpad in the same way. So a touchpad behaves as on X11.
-const PIXELS_OF_NOTCH: f64 = if cfg!(any(target_os = "macos", target_os = "windows")) {
-    NOTCH
-} else {
-    10.
-};
+const PIXELS_OF_NOTCH: f64 = 10.;
 
 /// A turn of the wheel, in CSS pixels. Positive numbers scroll to the left and up.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -481,12 +481,10 @@ fn an_unavailable_sandbox_is_refused() {
     let (status, console) = run_browser(&["--headless", "--sandbox", "about:blank"], &[]);
     assert_eq!(status.code(), Some(2), "{console}");
     assert!(console.contains("--multiprocess"), "{console}");
-    if cfg!(target_os = "linux") {
-        let arguments = ["--headless", "--multiprocess", "--sandbox", "about:blank"];
-        let (status, console) = run_browser(&arguments, &[]);
-        assert_eq!(status.code(), Some(2), "{console}");
-        assert!(console.contains("prlimit64"), "{console}");
-    }
+    let arguments = ["--headless", "--multiprocess", "--sandbox", "about:blank"];
+    let (status, console) = run_browser(&arguments, &[]);
+    assert_eq!(status.code(), Some(2), "{console}");
+    assert!(console.contains("prlimit64"), "{console}");
 }
 
 /// The content processes of a browser.
