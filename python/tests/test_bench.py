@@ -32,6 +32,7 @@ from strobe.bench import (
     sample_counts,
     soak,
     stops,
+    visits,
     workers,
 )
 from strobe.bench.measurement import Measurement, read_measurement
@@ -461,7 +462,9 @@ assert sys.argv[1] == "--tool=cachegrind", sys.argv
 status = subprocess.run(sys.argv[place + 1 :]).returncode
 with open(sys.argv[place].partition("=")[2], "w") as file:
     file.write("events: Ir\\nfn=wait\\n0 7\\nfn=js::Call(int)\\n0 40000\\n8 4000\\n")
-    file.write("fl=b\\nfn=???\\n0 1000\\nsummary: 45007\\n")
+    file.write("fl=b\\nfn=???\\n0 1000\\nfn=script::dom::node::Node::insert\\n0 500\\n")
+    file.write("fn=<&mut style::rules::Rules as core::fmt::Debug>::fmt\\n0 100\\n")
+    file.write("fn=crossbeam_channel::Receiver<script::Message>::recv\\n0 9\\nsummary: 45616\\n")
 sys.exit(status)
 """
 
@@ -477,7 +480,7 @@ class CompareTest(unittest.TestCase):
         binary.chmod(0o755)
         return binary
 
-    def compare(self, suite: str, measured, settings, measure=None) -> dict:
+    def compare(self, suite: str, measured, settings, measure=visits.measure_together) -> dict:
         saved = self.folder / "bench" / f"{suite}.json"
         # What the pages of this suite do not post has no report.
         with contextlib.redirect_stdout(io.StringIO()) as output, mock.patch.object(bench, "report"):
@@ -510,15 +513,15 @@ class CompareTest(unittest.TestCase):
 
     def test_rounds_before_a_failure_are_kept(self):
         ours = browsers.strobe(self.browser("release/strobe", "strobe 0.1.0"))
-        visit, visits = bench.measure_visit, []
+        visit, made = visits.measure_visit, []
 
         def fail_at_the_third(*arguments):
-            visits.append(arguments)
-            if len(visits) == 3:
+            made.append(arguments)
+            if len(made) == 3:
                 raise MachError("the browser failed")
             return visit(*arguments)
 
-        with mock.patch.object(bench, "measure_visit", fail_at_the_third), self.assertRaises(MachError):
+        with mock.patch.object(visits, "measure_visit", fail_at_the_third), self.assertRaises(MachError):
             self.compare("start", [ours], {"rounds": 9})
         saved = json.loads((self.folder / "bench" / "start.json").read_text())
         self.assertEqual((saved["settings"], len(saved["browsers"][0]["results"])), ({"rounds": 2}, 2))
@@ -547,14 +550,15 @@ class CompareTest(unittest.TestCase):
         ours = browsers.strobe(self.browser("release/strobe", "strobe 0.1.0"))
         with mock.patch("shutil.which", return_value=str(valgrind)):
             counted = browsers.counted(ours)
-            saved = self.compare("instructions", [counted], {"rounds": 2, "loads": 1}, bench.measure_apart)
+            saved = self.compare("instructions", [counted], {"rounds": 2, "loads": 1}, visits.measure_apart)
         results = saved["browsers"][0]["results"]
         self.assertEqual([result["variant"] for result in results], 2 * list(bench.POLICIES))
         self.assertEqual({result["instructions"] for result in results}, {45000})
+        self.assertEqual({result["documentInstructions"] for result in results}, {600})
         self.assertEqual(results[0]["flags"], ["--headless"])
         with self.assertRaisesRegex(MachError, "^what cachegrind has counted, counts, has no function of the engine"):
             (self.folder / "counts").write_text("fn=wait\n0 7\nsummary: 7\n")
-            browsers.read_instructions(self.folder / "counts")
+            browsers.read_instructions(self.folder / "counts", browsers.ENGINE, "of the engine")
 
     def test_a_browser_that_fails_ends_those_that_wait_for_it(self):
         ours = browsers.strobe(self.browser("debug/strobe", "strobe 0.1.0"))
@@ -571,7 +575,7 @@ class CompareTest(unittest.TestCase):
             other.wait()
             raise MachError("ended")
 
-        with mock.patch.object(bench, "measure_visit", measure_visit):
+        with mock.patch.object(visits, "measure_visit", measure_visit):
             with self.assertRaisesRegex(MachError, "^the browser failed$"):
                 self.compare("policy", [ours], {"rounds": 1, "loads": 2})
         self.assertEqual([other.returncode for other in others], [-signal.SIGTERM] * 6)
@@ -616,7 +620,7 @@ class CompareTest(unittest.TestCase):
                 browsers.chromium()
 
     def test_durations(self):
-        self.assertEqual([bench.duration(seconds) for seconds in (9.6, 89, 240)], ["10 s", "89 s", "4 min"])
+        self.assertEqual([visits.duration(seconds) for seconds in (9.6, 89, 240)], ["10 s", "89 s", "4 min"])
 
 
 class ProcessTreeTest(unittest.TestCase):
@@ -638,11 +642,14 @@ class ProcessTreeTest(unittest.TestCase):
         for pid, parent, name in ((7, 1, "a"), (70, 7, "b) c ("), (71, 70, "d"), (8, 1, "e")):
             (proc / str(pid)).mkdir()
             (proc / str(pid) / "stat").write_text(f"{pid} ({name}) S {parent} 1 1 0 -1 4 1 2 3 4 100 20 3 0 20 0\n")
-            (proc / str(pid) / "status").write_text("Name: x\nRssAnon:\t     10 kB\nRssFile:\t 99 kB\n")
+            (proc / str(pid) / "status").write_text(
+                "Name: x\nVmHWM:\t 200 kB\nRssAnon:\t     10 kB\nRssFile:\t 99 kB\n"
+            )
         (proc / "self").mkdir()
         self.assertEqual(list(process_tree.tree(7, proc)), [7, 70, 71])
         self.assertEqual(process_tree.processor_time(7, proc), 3 * 123 / process_tree.CLOCK_TICKS)
         self.assertEqual(process_tree.own_memory(70, proc), 2 * 10 * 1024)
+        self.assertEqual(process_tree.peak_memory(7, proc), 3 * 200 * 1024)
         with self.assertRaisesRegex(MachError, "/9: no such process"):
             process_tree.processor_time(9, proc)
 

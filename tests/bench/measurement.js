@@ -44,7 +44,7 @@ async function checkpoint(name) {
     await fetch(`/checkpoint/${name}`, { method: "POST", body: "" });
 }
 
-// A number that ./mach bench knows of the browser: `processor-time` in s, or `memory` in bytes.
+// A number that ./mach bench knows of the browser: `processor-time` in s, `memory` or `peak-memory` in bytes.
 async function askBench(name) {
     const response = await fetch(`/checkpoint/${name}`, { method: "POST", body: "" });
     if (!response.ok) {
