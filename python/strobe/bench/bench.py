@@ -18,6 +18,7 @@ from .accuracy import accuracy
 from .browsers import Browser
 from .figures import report
 from .generated_script import Prepared, bundles, hot_functions
+from .hooks import hooks
 from .soak import soak
 from .stops import stops
 from .visits import (
@@ -60,6 +61,10 @@ def bench(options: argparse.Namespace):
         performance_docs.write(folder, options.suites)
         return
     saved = folder / f"{options.suite}.json"
+    if options.suite == "hooks":
+        settings = {name: getattr(options, name) for name in ("rounds", "pairs", "loads", "counts")}
+        print_report(hooks(options.release, options.base_binary, settings, saved), saved)
+        return
     # Before a build, which takes longer to fail.
     other = browsers.chromium() if getattr(options, "vs", None) else None
     binary = build.build(options.release)
