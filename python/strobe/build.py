@@ -48,14 +48,24 @@ def build(release: bool = False, stock_walk: bool | None = None) -> Path:
     return paths.target_dir() / ("release" if release else "debug") / "strobe"
 
 
+def build_both(base: Path | None, release: bool = False) -> tuple[Path, Path]:
+    """The browser, and the shell around Servo without hooks: one that is there already, or else one that is built."""
+    if base is not None and not base.is_file():
+        raise MachError(f"--base-binary: {base}: no such file")
+    return build(release), base.resolve() if base is not None else build_base(release)
+
+
 def build_base(release: bool = False) -> Path:
     """Builds the shell around Servo without our hooks, with SpiderMonkey from source, and returns its binary.
 
     A workspace of its own, in the cache: Cargo takes configuration from the folders above it, so below the checkout
-    it would find the hooked crates.
+    it would find the hooked crates and our flags for the compiler. Servo's own build has none of these: neither its
+    Rust nor its SpiderMonkey keeps frame pointers.
     """
     folder = paths.cache_dir() / "base"
-    with cache_lock("test-wpt"):
+    if folder.is_relative_to(paths.ROOT):
+        raise MachError(f"{folder}: is in the checkout, whose hooks Cargo would find; set STROBE_CACHE_DIR elsewhere")
+    with cache_lock("build"):
         bootstrap.ensure()
         write_base_workspace(folder)
         print("building Servo without hooks; the first time this takes as long as the first `./mach build`")

@@ -52,10 +52,20 @@ def processor_time(pid: int, proc: Path = PROC) -> float:
 
 def own_memory(pid: int, proc: Path = PROC) -> int:
     """The bytes of memory of the tree that stand for no file: what was allocated and is in use."""
+    return _memory("RssAnon", pid, proc)
+
+
+def peak_memory(pid: int, proc: Path = PROC) -> int:
+    """The most bytes that each process of the tree has had resident since its start, in sum; files count, too."""
+    return _memory("VmHWM", pid, proc)
+
+
+def _memory(name: str, pid: int, proc: Path) -> int:
+    """The sum of what the status files of the tree say by this name."""
     total = 0
     for process in tree(pid, proc):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-            match = re.search(r"^RssAnon:\s+(\d+) kB$", (proc / str(process) / "status").read_text(), re.M)
+            match = re.search(rf"^{name}:\s+(\d+) kB$", (proc / str(process) / "status").read_text(), re.M)
             # A process that is just ending has none.
             total += 1024 * int(match[1]) if match else 0
     return total

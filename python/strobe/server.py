@@ -33,9 +33,9 @@ class PageServer:
 
     Documents come with `document_headers`, which allow profiling unless told otherwise. What a page posts to `inbox`
     (a path such as "/trace") is kept in `posts` as bytes, in order of arrival. A post to "/checkpoint/NAME" is
-    answered when `at_checkpoint(NAME)` has returned, with the JSON text that it gives if it gives one. What is not in
-    the folder may be in `generated`: the scripts by their paths, as what makes their text. A post to a path of
-    `answers` is answered with the JSON text that is made of its body.
+    answered when `at_checkpoint(NAME)` has returned, with the JSON text that it gives if it gives one. `generated` has
+    files that are made, by their paths, as what makes their text; they come before those of the folder. A post to a
+    path of `answers` is answered with the JSON text that is made of its body.
     """
 
     def __init__(
@@ -126,16 +126,17 @@ class _Handler(BaseHTTPRequestHandler):
     def _serve(self, send_body: bool):
         path = unquote(urlsplit(self.path).path).lstrip("/")
         if generate := self.generated.get(f"/{path}"):
-            self._respond(HTTPStatus.OK, generate().encode(), {"Content-Type": MIME_TYPES[".js"]}, send_body)
+            self._respond(HTTPStatus.OK, generate().encode(), self._content_headers(Path(path)), send_body)
             return
         file = (self.folder / (path or "index.html")).resolve()
         if not file.is_relative_to(self.folder) or not file.is_file():
             self._respond(HTTPStatus.NOT_FOUND)
             return
-        headers = {"Content-Type": MIME_TYPES.get(file.suffix, "application/octet-stream")}
-        if file.suffix == ".html":
-            headers.update(self.document_headers)
-        self._respond(HTTPStatus.OK, file.read_bytes(), headers, send_body)
+        self._respond(HTTPStatus.OK, file.read_bytes(), self._content_headers(file), send_body)
+
+    def _content_headers(self, file: Path) -> dict[str, str]:
+        own = self.document_headers if file.suffix == ".html" else {}
+        return {"Content-Type": MIME_TYPES.get(file.suffix, "application/octet-stream"), **own}
 
     def _respond(self, status: HTTPStatus, body: bytes = b"", headers: dict | None = None, send_body: bool = True):
         self.send_response(status)

@@ -7,6 +7,7 @@ import copy
 import io
 import json
 import os
+import re
 import signal
 import socket
 import statistics
@@ -24,7 +25,9 @@ from strobe.bench import (
     bench,
     browsers,
     figures,
+    generated_page,
     generated_script,
+    hooks,
     machine,
     measurement,
     performance_docs,
@@ -32,6 +35,7 @@ from strobe.bench import (
     sample_counts,
     soak,
     stops,
+    visits,
     workers,
 )
 from strobe.bench.measurement import Measurement, read_measurement
@@ -39,6 +43,7 @@ from strobe.bench.process_size import ProcessSize
 from strobe.bench.sample_counts import SampleCounts, StopDurations, read_counts, read_reasons, read_stops
 from strobe.bench.turns import Turns
 from strobe.errors import MachError
+from strobe.setup import upstream
 
 PREFIX = "[2026-01-31T12:00:00Z DEBUG js_profiler::sampling_thread] "
 COUNTS = "SampleCounts { taken: 1200, missed: 3, collecting: 40, unwalkable: 1, truncated: 7 }"
@@ -461,7 +466,9 @@ assert sys.argv[1] == "--tool=cachegrind", sys.argv
 status = subprocess.run(sys.argv[place + 1 :]).returncode
 with open(sys.argv[place].partition("=")[2], "w") as file:
     file.write("events: Ir\\nfn=wait\\n0 7\\nfn=js::Call(int)\\n0 40000\\n8 4000\\n")
-    file.write("fl=b\\nfn=???\\n0 1000\\nsummary: 45007\\n")
+    file.write("fl=b\\nfn=???\\n0 1000\\nfn=script::dom::node::Node::insert\\n0 500\\n")
+    file.write("fn=<&mut style::rules::Rules as core::fmt::Debug>::fmt\\n0 100\\n")
+    file.write("fn=crossbeam_channel::Receiver<script::Message>::recv\\n0 9\\nsummary: 45616\\n")
 sys.exit(status)
 """
 
@@ -477,7 +484,7 @@ class CompareTest(unittest.TestCase):
         binary.chmod(0o755)
         return binary
 
-    def compare(self, suite: str, measured, settings, measure=None) -> dict:
+    def compare(self, suite: str, measured, settings, measure=visits.measure_together) -> dict:
         saved = self.folder / "bench" / f"{suite}.json"
         # What the pages of this suite do not post has no report.
         with contextlib.redirect_stdout(io.StringIO()) as output, mock.patch.object(bench, "report"):
@@ -510,15 +517,15 @@ class CompareTest(unittest.TestCase):
 
     def test_rounds_before_a_failure_are_kept(self):
         ours = browsers.strobe(self.browser("release/strobe", "strobe 0.1.0"))
-        visit, visits = bench.measure_visit, []
+        visit, made = visits.measure_visit, []
 
         def fail_at_the_third(*arguments):
-            visits.append(arguments)
-            if len(visits) == 3:
+            made.append(arguments)
+            if len(made) == 3:
                 raise MachError("the browser failed")
             return visit(*arguments)
 
-        with mock.patch.object(bench, "measure_visit", fail_at_the_third), self.assertRaises(MachError):
+        with mock.patch.object(visits, "measure_visit", fail_at_the_third), self.assertRaises(MachError):
             self.compare("start", [ours], {"rounds": 9})
         saved = json.loads((self.folder / "bench" / "start.json").read_text())
         self.assertEqual((saved["settings"], len(saved["browsers"][0]["results"])), ({"rounds": 2}, 2))
@@ -547,14 +554,15 @@ class CompareTest(unittest.TestCase):
         ours = browsers.strobe(self.browser("release/strobe", "strobe 0.1.0"))
         with mock.patch("shutil.which", return_value=str(valgrind)):
             counted = browsers.counted(ours)
-            saved = self.compare("instructions", [counted], {"rounds": 2, "loads": 1}, bench.measure_apart)
+            saved = self.compare("instructions", [counted], {"rounds": 2, "loads": 1}, visits.measure_apart)
         results = saved["browsers"][0]["results"]
         self.assertEqual([result["variant"] for result in results], 2 * list(bench.POLICIES))
         self.assertEqual({result["instructions"] for result in results}, {45000})
+        self.assertEqual({result["documentInstructions"] for result in results}, {600})
         self.assertEqual(results[0]["flags"], ["--headless"])
         with self.assertRaisesRegex(MachError, "^what cachegrind has counted, counts, has no function of the engine"):
             (self.folder / "counts").write_text("fn=wait\n0 7\nsummary: 7\n")
-            browsers.read_instructions(self.folder / "counts")
+            browsers.read_instructions(self.folder / "counts", browsers.ENGINE, "of the engine")
 
     def test_a_browser_that_fails_ends_those_that_wait_for_it(self):
         ours = browsers.strobe(self.browser("debug/strobe", "strobe 0.1.0"))
@@ -571,7 +579,7 @@ class CompareTest(unittest.TestCase):
             other.wait()
             raise MachError("ended")
 
-        with mock.patch.object(bench, "measure_visit", measure_visit):
+        with mock.patch.object(visits, "measure_visit", measure_visit):
             with self.assertRaisesRegex(MachError, "^the browser failed$"):
                 self.compare("policy", [ours], {"rounds": 1, "loads": 2})
         self.assertEqual([other.returncode for other in others], [-signal.SIGTERM] * 6)
@@ -598,7 +606,8 @@ class CompareTest(unittest.TestCase):
     def test_every_suite_has_its_page(self):
         settings = {"rounds": 1, "pairs": 2, "blocks": 3, "loads": 4}
         for suite in figures.REPORTS:
-            for visit in bench.visits_of(suite, settings):
+            of_suite = hooks.visits([1, 2], 3, 4) if suite == "hooks" else bench.visits_of(suite, settings)
+            for visit in of_suite:
                 self.assertTrue((measurement.PAGES / visit.page.partition("?")[0].lstrip("/")).is_file(), visit.page)
         with self.assertRaisesRegex(MachError, "there is no suite speed"):
             bench.visits_of("speed", settings)
@@ -616,7 +625,159 @@ class CompareTest(unittest.TestCase):
                 browsers.chromium()
 
     def test_durations(self):
-        self.assertEqual([bench.duration(seconds) for seconds in (9.6, 89, 240)], ["10 s", "89 s", "4 min"])
+        self.assertEqual([visits.duration(seconds) for seconds in (9.6, 89, 240)], ["10 s", "89 s", "4 min"])
+
+
+# Does what the pages of hooks do in a browser: asks for turns, and posts what each gives.
+HOOKS_BROWSER = """\
+#!{python}
+import json, sys, time, urllib.request
+from urllib.parse import parse_qs, urljoin, urlsplit
+
+if sys.argv[1:] == ["--version"]:
+    print("strobe 0.1.0")
+    sys.exit()
+*flags, url = sys.argv[1:]
+post = lambda path, body: urllib.request.urlopen(urllib.request.Request(urljoin(url, path), body, method="POST"))
+with urllib.request.urlopen(url) as response:
+    policies = [name for name in response.headers if name.lower().endswith("policy")]
+asked = parse_qs(urlsplit(url).query)
+result = {{"flags": flags, "policies": policies, "hasProfiler": {has_profiler}, "turns": []}}
+count = None
+if "loads" in asked:
+    count = int(asked["loads"][0])
+    result |= {{"scripts": 150, "milliseconds": [100.0] * count}}
+elif "units" in asked:
+    units = asked["units"][0].split(",")
+    count = (1 + int(asked["pairs"][0])) * len(units)
+    result |= {{"kernels": [{{"name": unit, "milliseconds": [50.0]}} for unit in units]}}
+else:
+    result["units"] = [3, 5]
+if count is not None:
+    for turn in range(count + 1):
+        post("/checkpoint/turn", b"")
+        result["turns"].append(time.monotonic_ns())
+    for name, checkpoint in (("memory", "memory"), ("peakMemory", "peak-memory")):
+        with post("/checkpoint/" + checkpoint, b"") as response:
+            result[name] = json.load(response)
+    post("/checkpoint/turn", b"")
+post("/result", json.dumps(result).encode())
+"""
+
+
+class HooksTest(unittest.TestCase):
+    SETTINGS = {"rounds": 2, "pairs": 2, "loads": 3, "counts": 1}
+
+    def setUp(self):
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.valgrind = self.program("valgrind", COUNTING_VALGRIND)
+        self.ours = self.program("ours/release/strobe", HOOKS_BROWSER, has_profiler=True)
+        self.published = self.program("base/release/strobe", HOOKS_BROWSER, has_profiler=False)
+
+    def program(self, name: str, text: str, **values) -> Path:
+        file = self.folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text.format(python=sys.executable, **values))
+        file.chmod(0o755)
+        return file
+
+    def measure(self, ours: Path, published: Path, **changed) -> dict:
+        saved = self.folder / "bench" / "hooks.json"
+        with (
+            contextlib.redirect_stdout(io.StringIO()) as output,
+            mock.patch("shutil.which", return_value=str(self.valgrind)),
+        ):
+            measured = hooks.measure(ours, published, {**self.SETTINGS, **changed}, saved)
+        self.output = output.getvalue()
+        self.assertEqual(json.loads(saved.read_text()), measured)
+        return measured
+
+    def test_a_run(self):
+        measured = self.measure(self.ours, self.published)
+        version = re.escape(upstream.pinned_packages()["servo"]["version"])
+        names = rf"Strobe 0\.1\.0 and Servo {version}, the release build"
+        self.assertRegex(self.output, rf"^hooks: 2 rounds, 2 pairs, 3 loads, 1 counts, in {names}; takes about ")
+        ours, published = measured["browsers"]
+        self.assertEqual(ours["bytes"], self.ours.stat().st_size)
+        self.assertEqual(published["bytes"], self.published.stat().st_size)
+        self.assertEqual({result["variant"] for result in ours["results"]}, {"Strobe"})
+        results = ours["results"] + published["results"]
+        for result in results:
+            # Nothing allows profiling, neither a header nor a preference.
+            self.assertEqual(result["policies"], [])
+            self.assertNotIn("js_profiling", " ".join(result["flags"]))
+            is_counted = "instructions" in result
+            self.assertEqual("js_offthread_compilation_enabled=false" in result["flags"], is_counted)
+        # Each page in each of the three; under valgrind in the first round alone.
+        kinds = [(result["page"], result["variant"], result["round"], "instructions" in result) for result in results]
+        pages, of_round = ("kernels", "load"), ((0, False), (1, False), (0, True))
+        expected = [
+            (page, variant, *where)
+            for page in pages
+            for variant in ("Strobe", "Servo", "Servo again")
+            for where in of_round
+        ]
+        self.assertEqual(sorted(kinds), sorted(expected))
+        # They were open at the same time, and went one after the other.
+        for page, turns in (("kernels", 3 * 2 + 1), ("load", 3 + 1)):
+            of_page = [result for result in results if (result["page"], result["round"]) == (page, 1)]
+            order = sorted((time, result["variant"]) for result in of_page for time in result["turns"])
+            self.assertEqual(len(order), 3 * turns)
+            for cycle in range(turns):
+                members = {variant for _, variant in order[3 * cycle : 3 * cycle + 3]}
+                self.assertEqual(len(members), 3, f"{page}: turn {cycle}")
+        self.assertEqual({kernel["name"] for kernel in results[0]["kernels"]}, {"3", "5"}, "as calibrated")
+        self.assertEqual(figures.report(measured).limits[3].verdict, "met", "the report reads what is saved")
+
+    def test_no_more_counts_than_rounds(self):
+        measured = self.measure(self.ours, self.published, rounds=1, counts=9)
+        self.assertEqual(measured["settings"], {"rounds": 1, "pairs": 2, "loads": 3, "counts": 1})
+
+    def test_two_browsers_that_are_not_what_they_should_be(self):
+        with self.assertRaisesRegex(MachError, "^the browser that should be Servo has a Profiler: it has our hooks$"):
+            self.measure(self.ours, self.ours)
+        with self.assertRaisesRegex(MachError, "^the browser that should be Strobe has no Profiler: it has no hooks$"):
+            self.measure(self.published, self.published)
+
+    def test_kernels_without_units(self):
+        self.program("base/release/strobe", HOOKS_BROWSER.replace("[3, 5]", "[3, 0]"), has_profiler=False)
+        message = r"^/hooks/kernels.html in Servo gave \[3, 0\] as the units of the kernels$"
+        with self.assertRaisesRegex(MachError, message):
+            self.measure(self.ours, self.published)
+
+    def test_missing_tools_are_found_before_a_build(self):
+        with mock.patch.object(hooks.build, "build_both") as builds, mock.patch("shutil.which", return_value=None):
+            with self.assertRaisesRegex(MachError, "^valgrind is not installed"):
+                hooks.hooks(True, None, self.SETTINGS, self.folder / "hooks.json")
+        builds.assert_not_called()
+
+    def test_as_the_pages_have_it(self):
+        def constants(name: str) -> dict[str, str]:
+            return dict(re.findall(r"^const (\w+) = (\d+);", (measurement.PAGES / name).read_text(), re.MULTILINE))
+
+        of_pairs, of_kernels = constants("pairs.js"), constants("hooks/kernels.js")
+        self.assertEqual(int(of_pairs["WARM_UP_PAIRS"]), hooks.WARM_UP_PAIRS)
+        self.assertEqual(
+            (1 + int(of_kernels["RUNS_BEFORE"])) * int(of_pairs["RUN_TIME"]), 1000 * hooks.SECONDS_PER_TURN
+        )
+        self.assertEqual(int(constants("hooks/load.js")["WARM_UP_LOADS"]), hooks.WARM_UP_LOADS)
+
+    def test_the_generated_page(self):
+        made = generated_page.generated_page()
+        again = generated_page.generated_page()
+        page, script = (made.files[path]() for path in (generated_page.PATH, "/generated/part.js"))
+        # Each browser gets the same texts, and none of them twice.
+        self.assertEqual(again.files[generated_page.PATH](), page)
+        again.prepare()
+        self.assertEqual(again.files["/generated/part.js"](), script)
+        for path, text in ((generated_page.PATH, page), ("/generated/part.js", script)):
+            self.assertNotEqual(made.files[path](), text)
+        self.assertEqual(page.count("<section "), generated_page.PARTS)
+        self.assertEqual(page.count("<script>") + page.count('src="/generated/part.js?'), 150)
+        own_scripts = int(re.search(r"OWN_SCRIPTS = (\d+);", (measurement.PAGES / "hooks" / "load.js").read_text())[1])
+        self.assertEqual(page.count("<script"), 150 + own_scripts)
+        self.assertNotIn(generated_page.MARK, page)
+        self.assertNotIn("@", page)
 
 
 class ProcessTreeTest(unittest.TestCase):
@@ -638,11 +799,14 @@ class ProcessTreeTest(unittest.TestCase):
         for pid, parent, name in ((7, 1, "a"), (70, 7, "b) c ("), (71, 70, "d"), (8, 1, "e")):
             (proc / str(pid)).mkdir()
             (proc / str(pid) / "stat").write_text(f"{pid} ({name}) S {parent} 1 1 0 -1 4 1 2 3 4 100 20 3 0 20 0\n")
-            (proc / str(pid) / "status").write_text("Name: x\nRssAnon:\t     10 kB\nRssFile:\t 99 kB\n")
+            (proc / str(pid) / "status").write_text(
+                "Name: x\nVmHWM:\t 200 kB\nRssAnon:\t     10 kB\nRssFile:\t 99 kB\n"
+            )
         (proc / "self").mkdir()
         self.assertEqual(list(process_tree.tree(7, proc)), [7, 70, 71])
         self.assertEqual(process_tree.processor_time(7, proc), 3 * 123 / process_tree.CLOCK_TICKS)
         self.assertEqual(process_tree.own_memory(70, proc), 2 * 10 * 1024)
+        self.assertEqual(process_tree.peak_memory(7, proc), 3 * 200 * 1024)
         with self.assertRaisesRegex(MachError, "/9: no such process"):
             process_tree.processor_time(9, proc)
 
@@ -929,6 +1093,124 @@ class FiguresTest(unittest.TestCase):
         self.check(self.start(after=1.03), "time of the functions right after", "1.030", False)
         with self.assertRaisesRegex(MachError, "^start: Strobe: the profiler gave no sample with a stack"):
             figures.report(self.start(with_stack=0))
+
+
+class HookFiguresTest(unittest.TestCase):
+    def measured(
+        self, kernel: float = 1.0, load: float = 1.0, memory: float = 1.0, counted: float = 1.0, again: float = 1.0
+    ) -> dict:
+        """Three rounds, of which the last is slower in all browsers; the two kernels differ by 0.004 in the second.
+
+        The arguments are what Strobe takes of what Servo does; `again` is the control's, of everything.
+        """
+        results = {"Strobe": [], "Servo": []}
+        for number, slower in enumerate((1, 1, 2)):
+            for variant in ("Strobe", "Servo", "Servo again"):
+
+                def of(ratio: float, variant=variant) -> float:
+                    return {"Strobe": ratio * again**0.5, "Servo": 1.0, "Servo again": again}[variant]
+
+                noise = 1.004 if (number, variant) == (1, "Servo again") else 1.0
+                times = [40 * slower * of(kernel), 50 * slower * of(kernel), 50 * slower * of(kernel)]
+                sort = {"name": "sort", "milliseconds": [noise * time for time in times]}
+                kernels = [sort, {"name": "JSON", "milliseconds": times}]
+                sizes = {"peakMemory": 300e6 * of(memory), "memory": 200e6 * of(memory)}
+                loads = [9000 * of(1), 300 * slower * of(load), 300 * slower * of(load)]
+                labels = {"variant": variant, "round": number}
+                of_browser = results["Strobe" if variant == "Strobe" else "Servo"]
+                of_browser.append({**labels, "page": "kernels", "kernels": kernels, **sizes})
+                of_browser.append({**labels, "page": "load", "milliseconds": loads, "scripts": 1000, **sizes})
+                if number < 2:
+                    # The first count has something in it that the second has not, in Strobe alone.
+                    more = 1.5 if (number, variant) == (0, "Strobe") else 1.0
+                    counts = {"instructions": 9e9 * of(counted) * more, "documentInstructions": 1e9 * of(1)}
+                    # Times and memory under valgrind are none.
+                    slow = {"milliseconds": [1e6], "scripts": 150, "kernels": [], "peakMemory": 9e9, "memory": 9e9}
+                    of_browser += [{**labels, "page": page, **slow, **counts} for page in ("kernels", "load")]
+        saved = made_up("hooks", results["Strobe"], results["Servo"])
+        saved["browsers"][0].update(bytes=103_000_000)
+        saved["browsers"][1].update(name="Servo", version="0.7.0", bytes=100_000_000)
+        return saved
+
+    def check(self, saved: dict, what: str, shown: str, verdict: str):
+        report = figures.report(saved)
+        [limit] = [limit for limit in report.limits if limit.what == what]
+        self.assertEqual((limit.values["Strobe"], limit.verdict), (shown, verdict))
+
+    def test_the_tables(self):
+        report = figures.report(self.measured(kernel=1.001, memory=1.002))
+        self.assertEqual({limit.verdict for limit in report.limits}, {"met"})
+        lines = [" ".join(line.split()) for line in report.text().split("\n")]
+        for line in (
+            # Against both in Servo, of which one has 1.004 in the second round.
+            "sort 50.1 1.000 (1.000 to 1.004) 1.001 (0.999 to 1.001)",
+            "JSON 50.0 1.000 (1.000 to 1.000) 1.001 (1.001 to 1.001)",
+            "geometric mean 1.000 (1.000 to 1.002) 1.001 (1.000 to 1.001)",
+            "time of a load 300 ms 1.000 (1.000 to 1.000) 1.000 (1.000 to 1.000)",
+            "peak memory with the loads 300.0 MB 1.000 (1.000 to 1.000) 1.002 (1.002 to 1.002)",
+            # The least of the counts, within what the rounds have.
+            "instructions of the engine, load 9000 million 1.000 (1.000 to 1.000) 1.000 (1.000 to 1.500)",
+            "size of the program 100.0 MB 1.030",
+        ):
+            self.assertIn(line, lines)
+        note = "after 1000 scripts Strobe has +400 bytes more in use for each, of which the control is good to ±0"
+        self.assertIn(note, report.notes)
+
+    def test_times_are_met_within_the_noise_of_the_control(self):
+        mean, worst = "kernels, geometric mean of the time", "kernels, worst time"
+        self.check(self.measured(kernel=1.002), mean, "1.002", "met")
+        self.check(self.measured(kernel=1.003), mean, "1.003", "missed")
+        [limit] = [limit for limit in figures.report(self.measured()).limits if limit.what == mean]
+        self.assertEqual(limit.wanted, "≤ 1.002, the control's noise")
+        self.check(self.measured(kernel=1.004), worst, "1.004 (JSON)", "met")
+        self.check(self.measured(kernel=1.005), worst, "1.005 (JSON)", "missed")
+        # Faster is no failure.
+        self.check(self.measured(kernel=0.9), mean, "0.900", "met")
+        self.check(self.measured(load=1.001), "time of a load", "1.001", "missed")
+        noisy = self.measured(again=1.012)
+        self.check(noisy, mean, "1.000", "too noisy")
+        self.check(noisy, "time of a load", "1.000", "met")
+        self.check(self.measured(again=1.031), "time of a load", "1.000", "too noisy")
+        self.assertIn(
+            "Servo: the control of the kernels' time is 1.012, not within 1% of 1", figures.report(noisy).text()
+        )
+
+    def test_limits_of_counts_and_memory(self):
+        engine, peak = "instructions of the engine, kernels", "peak memory with the kernels"
+        self.check(self.measured(counted=1.003), engine, "1.003", "met")
+        self.check(self.measured(counted=1.004), engine, "1.004", "missed")
+        self.check(self.measured(counted=1.004), "instructions of documents, kernels", "1.000", "met")
+        # The limit is closer than what the control of times may be.
+        self.check(self.measured(again=1.003), engine, "1.000", "too noisy")
+        self.check(self.measured(again=1.003), peak, "1.000", "met")
+        self.check(self.measured(memory=1.01), peak, "1.010", "met")
+        for what in (peak, "peak memory with the loads", "memory in use after the loads"):
+            self.check(self.measured(memory=1.011), what, "1.011", "missed")
+
+    def test_results_of_the_wrong_form(self):
+        def broken(change, message: str):
+            saved = self.measured()
+            change([result for browser in saved["browsers"] for result in browser["results"]])
+            with self.assertRaisesRegex(MachError, f"^hooks: Strobe or Servo posted a .* wrong form: {message}"):
+                figures.report(saved)
+
+        broken(lambda results: results[0]["kernels"][1].pop("milliseconds"), "KeyError: 'milliseconds'")
+        broken(lambda results: results[0]["kernels"][1]["milliseconds"].pop(), "ValueError: zip")
+        broken(lambda results: results[1].update(memory=0), "ValueError: 0 is not a positive number")
+        broken(lambda results: [result.pop("instructions", None) for result in results], "")
+        broken(lambda results: results[1].update(scripts=149), "ValueError: too many values")
+        # One of the three was not measured.
+        broken(lambda results: results[0].update(variant="Servo"), "KeyError: 'Strobe'")
+
+    def test_a_section_of_the_document(self):
+        section = performance_docs.make_section(self.measured(), "hooks")
+        for part in (
+            "## What the hooks cost a page that never profiles\n",
+            " in Strobe 0.1.0 (release build) and Servo 0.7.0 on Fast 1,",
+            "| limit | Strobe | control | wanted |  |",
+            "| peak memory with the kernels | 1.000 | 1.000 | ≤ 1.01 | met |",
+        ):
+            self.assertIn(part, section)
 
 
 class PerformanceDocsTest(unittest.TestCase):

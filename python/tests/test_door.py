@@ -94,6 +94,9 @@ class DoorTest(unittest.TestCase):
         self.assertEqual((options.suite, options.seconds), ("stops", 20))
         _, _, (options, _) = self.main("bench", "policy", "--vs", "chromium", "--rounds", "9")
         self.assertEqual((options.suite, options.vs, options.rounds, options.loads), ("policy", "chromium", 9, 20))
+        _, _, (options, _) = self.main("bench", "hooks", "--release", "--counts", "1", "--base-binary", "servo")
+        self.assertEqual((options.suite, options.release, str(options.base_binary)), ("hooks", True, "servo"))
+        self.assertEqual((options.rounds, options.pairs, options.loads, options.counts), (5, 6, 10, 1))
         _, _, (options, _) = self.main("bench", "docs", "trace", "scale")
         self.assertEqual((options.suite, options.suites), ("docs", ["trace", "scale"]))
 

@@ -126,7 +126,7 @@ class ServerTest(unittest.TestCase):
     def test_other_headers_and_generated_scripts(self):
         texts = iter(("first", "second"))
         headers = {"Permissions-Policy": "js-profiling=(self)"}
-        generated = {"/made/up.js": lambda: next(texts)}
+        generated = {"/made/up.js": lambda: next(texts), "/made.html": lambda: "<b>", "/index.html": lambda: "<i>"}
         answer = {"time": "1.5", "none": None}.__getitem__
         folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         (folder / "index.html").write_text("<p>")
@@ -139,6 +139,11 @@ class ServerTest(unittest.TestCase):
             body, headers = self.get("/made/up.js?3")
             self.assertEqual((body, headers["Content-Type"]), (text, "text/javascript; charset=utf-8"))
             self.assertIsNone(headers["Permissions-Policy"])
+        # One of the folder's name comes before the folder's.
+        for path, text in (("/made.html", b"<b>"), ("/index.html", b"<i>")):
+            body, headers = self.get(path)
+            self.assertEqual((body, headers["Content-Type"]), (text, "text/html; charset=utf-8"))
+            self.assertEqual(headers["Permissions-Policy"], "js-profiling=(self)")
         for name, status, body in (("time", 200, b"1.5"), ("none", 204, b"")):
             request = urllib.request.Request(f"{server.origin}/checkpoint/{name}", b"", method="POST")
             with urllib.request.urlopen(request) as response:

@@ -3,6 +3,8 @@
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
 import configparser
+import contextlib
+import io
 import json
 import os
 import re
@@ -16,6 +18,7 @@ from unittest import mock
 
 from strobe import build, paths
 from strobe.errors import MachError
+from strobe.setup import toolchain
 from strobe.tally import Failed
 from strobe.wpt import wpt
 from strobe.wpt.wptresults import compared, read_lines
@@ -271,6 +274,48 @@ class BaseTest(unittest.TestCase):
         for name in ("servo-script", "mozjs_sys", "servo-webdriver-server"):
             self.assertIn("checksum", packages[name], name)
             self.assertNotIn("js_profiler", packages[name]["dependencies"], name)
+
+    def test_it_is_built_as_it_is_published(self):
+        """Without our flags for the compiler, and where no configuration of the checkout applies."""
+        commands = []
+
+        def run(command, cwd, env):
+            commands.append((command, cwd, env))
+
+        with (
+            contextlib.redirect_stdout(io.StringIO()),
+            mock.patch.dict(os.environ, {"STROBE_CACHE_DIR": str(self.folder)}),
+            mock.patch.object(build.bootstrap, "ensure"),
+            mock.patch.object(build.process, "run", run),
+        ):
+            binary = build.build_base(release=True)
+        [(command, cwd, environment)] = commands
+        self.assertEqual(command, ["cargo", "build", "-p", "strobe", "--release"])
+        self.assertEqual((cwd, binary), (self.folder / "base", self.folder / "base" / "target" / "release" / "strobe"))
+        self.assertEqual(list((self.folder / "base").rglob(".cargo")), [])
+        own = {**toolchain.build_environment(), "CARGO_TARGET_DIR": str(cwd / "target")}
+        self.assertEqual(environment, {**os.environ, "STROBE_CACHE_DIR": str(self.folder), **own})
+        self.assertNotIn("RUSTFLAGS", own)
+
+    def test_it_cannot_be_in_the_checkout(self):
+        inside = str(paths.ROOT / "target" / "cache")
+        with mock.patch.dict(os.environ, {"STROBE_CACHE_DIR": inside}), mock.patch.object(build.process, "run") as run:
+            with self.assertRaisesRegex(MachError, "/target/cache/base: is in the checkout, whose hooks Cargo would"):
+                build.build_base()
+        run.assert_not_called()
+
+    def test_a_base_that_is_there_already(self):
+        named = self.folder / "Cargo.toml"
+        with (
+            mock.patch.object(build, "build", return_value=Path("ours")),
+            mock.patch.object(build, "build_base", return_value=Path("built")) as built,
+        ):
+            self.assertEqual(build.build_both(named), (Path("ours"), named.resolve()))
+            with self.assertRaisesRegex(MachError, "^--base-binary: nowhere: no such file$"):
+                build.build_both(Path("nowhere"))
+            built.assert_not_called()
+            self.assertEqual(build.build_both(None, release=True), (Path("ours"), Path("built")))
+            built.assert_called_once_with(True)
 
     def test_writing_it_twice_changes_no_source(self):
         main = self.folder / "components" / "shell" / "main.rs"

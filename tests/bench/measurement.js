@@ -44,7 +44,7 @@ async function checkpoint(name) {
     await fetch(`/checkpoint/${name}`, { method: "POST", body: "" });
 }
 
-// Asks ./mach bench for a number about the browser: `processor-time` in s, or `memory` in bytes.
+// Asks ./mach bench for a number about the browser: `processor-time` in s, `memory` or `peak-memory` in bytes.
 async function askBench(name) {
     const response = await fetch(`/checkpoint/${name}`, { method: "POST", body: "" });
     if (!response.ok) {

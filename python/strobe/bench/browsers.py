@@ -8,14 +8,14 @@ import os
 import re
 import shutil
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .. import process
 from ..errors import MachError
 from ..run import read_result, visit
 from ..server import PageServer
-from ..setup import toolchain
+from ..setup import toolchain, upstream
 
 CHROMIUM_FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking")
 
@@ -25,6 +25,12 @@ CACHEGRIND_FLAGS = ("--tool=cachegrind", "--cache-sim=no", "--branch-sim=no", "-
 # Functions of the engine in what cachegrind writes, and code without a name, which is what the engine compiles. Others
 # also wait, for as long as it takes and by looking again and again: their counts say little.
 ENGINE = re.compile(r"\b(js|JS|mozilla)::|^fn=\?\?\?$")
+# Functions of the crates in which documents are, and of ours that those call. They wait in functions of other crates,
+# even where these are made for a type of theirs: so what matters is how the name begins.
+DOCUMENTS = re.compile(
+    r"^fn=<*&?(?:mut )?(script|script_bindings|layout|style|js_profiler|js_profiler_traits|profiling_policy"
+    r"|profiling_policy_traits)::"
+)
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,10 @@ class Browser:
     # Of the build, where it is known.
     build: str | None = None
     arguments: tuple[str, ...] = ()
+
+    def described(self) -> dict:
+        """As a measurement is saved with it."""
+        return {"name": self.name, "version": self.version, "build": self.build}
 
     def measure(self, server: PageServer, page: str, bound: float, log: Path, started=None, results=None) -> dict:
         """Visits a page in a new browser and returns the result that it posts; what the browser logs goes to `log`.
@@ -64,7 +74,10 @@ class Chromium(Browser):
 
 
 class Counted(Browser):
-    """Under valgrind's cachegrind: a result has the instructions that the engine has executed from start to end."""
+    """Under valgrind's cachegrind: a result has the instructions that were executed from start to end.
+
+    `instructions` are the engine's, `documentInstructions` those of script, style and layout.
+    """
 
     def measure(self, server: PageServer, page: str, bound: float, log: Path, started=None) -> dict:
         with tempfile.TemporaryDirectory(prefix="mach-cachegrind-") as folder:
@@ -79,20 +92,24 @@ class Counted(Browser):
                 if not results or not counts.exists():
                     raise
             [result] = results
-            return {**result, "instructions": read_instructions(counts)}
+            return {
+                **result,
+                "instructions": read_instructions(counts, ENGINE, "of the engine"),
+                "documentInstructions": read_instructions(counts, DOCUMENTS, "of documents"),
+            }
 
 
-def read_instructions(counts: Path) -> int:
-    """The sum over the engine's functions in a file that cachegrind has written."""
+def read_instructions(counts: Path, functions: re.Pattern[str], shown: str) -> int:
+    """The sum over these functions in a file that cachegrind has written."""
     # https://valgrind.org/docs/manual/cg-manual.html#cg-manual.impl-details
     total, is_counted = 0, False
     for line in counts.read_text(encoding="utf-8", errors="replace").splitlines():
         if line.startswith("fn="):
-            is_counted = ENGINE.search(line) is not None
+            is_counted = functions.search(line) is not None
         elif is_counted and line[:1].isdecimal():
             total += int(line.split()[1])
     if not total:
-        raise MachError(f"what cachegrind has counted, {counts.name}, has no function of the engine")
+        raise MachError(f"what cachegrind has counted, {counts.name}, has no function {shown}")
     return total
 
 
@@ -109,6 +126,11 @@ def strobe(binary: Path, preferences: dict[str, str] | None = None) -> Browser:
     if not version:
         raise MachError(f"`{binary} --version` gives no version")
     return Browser("Strobe", binary, version, binary.parent.name, tuple(arguments))
+
+
+def servo(binary: Path, preferences: dict[str, str] | None = None) -> Browser:
+    """The same shell around Servo as it is published."""
+    return replace(strobe(binary, preferences), name="Servo", version=upstream.pinned_packages()["servo"]["version"])
 
 
 def chromium() -> Browser:

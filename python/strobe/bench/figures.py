@@ -13,7 +13,7 @@ import math
 import statistics
 from collections.abc import Callable, Iterable
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..errors import MachError
 from ..table import text_table
@@ -35,6 +35,14 @@ MOST_OF_MANY = 1.2
 LEAST_AT_ONCE = 100
 MOST_CREATION = 5.0  # ms
 MOST_SLOWER_AFTER = 1.02
+MOST_INSTRUCTIONS_OF_HOOKS = 1.003
+MOST_MEMORY_OF_HOOKS = 1.01
+# Of what is counted, whose limit is closer.
+COUNTED_BAND = 0.002
+# Of one kernel, and of a load: their noise is larger than that of the mean of all kernels.
+ROUGH_BAND = 0.03
+# The browsers of `hooks`: ours, and the shell around the crates as they are published, twice.
+STROBE, PUBLISHED, AGAIN = "Strobe", "Servo", "Servo again"
 
 
 @dataclass(frozen=True)
@@ -53,12 +61,13 @@ class Limit:
     wanted: str
     # None where there is nothing to compare with.
     met: bool | None
-    # The ratios of the control that the figure stands or falls with.
+    # The ratios of the control that the figure stands or falls with, and how far from 1 they may be.
     control_means: tuple[float, ...] = ()
+    band: float = CONTROL_BAND
 
     @property
     def verdict(self) -> str:
-        if not all(map(_in_band, self.control_means)):
+        if not all(_in_band(mean, self.band) for mean in self.control_means):
             return "too noisy"
         return {True: "met", False: "missed", None: "not compared"}[self.met]
 
@@ -69,11 +78,11 @@ class Report:
     limits: list[Limit] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    def add_control(self, what: str, browser: str, mean: float):
+    def add_control(self, what: str, browser: str, mean: float, band: float = CONTROL_BAND):
         """A control that is too far from 1 says that the figures beside it are too."""
-        if not _in_band(mean):
+        if not _in_band(mean, band):
             self.notes.append(
-                f"{browser}: the control {what} is {mean:.3f}, not within {CONTROL_BAND:.0%} of 1: the figures beside "
+                f"{browser}: the control {what} is {mean:.3f}, not within {100 * band:g}% of 1: the figures beside "
                 "it are no better; measure more rounds, on an idle machine"
             )
 
@@ -97,8 +106,8 @@ class Report:
         return "\n\n".join([*parts, "\n".join(self.notes)]).rstrip()
 
 
-def _in_band(mean: float) -> bool:
-    return _at_most(abs(mean - 1), CONTROL_BAND)
+def _in_band(mean: float, band: float) -> bool:
+    return _at_most(abs(mean - 1), band)
 
 
 def report(measurement: dict) -> Report:
@@ -612,6 +621,182 @@ def _speed(steps: list[dict], key: str) -> float:
     )
 
 
+# Hooks
+
+
+@dataclass(frozen=True)
+class HookFigure:
+    """What is measured in Strobe, in Servo and in Servo again.
+
+    The ratios are Strobe's to the geometric mean of the other two, the controls those of the other two.
+    """
+
+    servo: float
+    ratio: float
+    control: float
+    # By round.
+    ratios: list[float]
+    controls: list[float]
+
+    @property
+    def noise(self) -> float:
+        """How far from 1 the control has been in a round."""
+        return max(abs(control - 1) for control in self.controls)
+
+    def cells(self) -> list[str]:
+        return [_with_range(self.control, self.controls), _with_range(self.ratio, self.ratios)]
+
+
+# By round, by variant: what was measured, of which the values at one place were measured in turns.
+HookRounds = list[dict[str, list[float]]]
+
+
+def read_hook_rounds(posted: list[dict], page: str, is_counted: bool, read: Callable[[dict], list]) -> HookRounds:
+    rounds: dict[int, dict[str, list[float]]] = {}
+    for result in posted:
+        if result["page"] == page and _is_counted(result) == is_counted:
+            values = [_positive(value) for value in read(result)]
+            rounds.setdefault(result["round"], {})[result["variant"]] = values
+    if not rounds:
+        raise ValueError(f"there is no result of the page {page}{', counted' if is_counted else ''}")
+    return [rounds[number] for number in sorted(rounds)]
+
+
+def _is_counted(result: dict) -> bool:
+    """Whether it is of a visit under valgrind, whose times and memory say nothing."""
+    return "instructions" in result
+
+
+def hook_figure(rounds: HookRounds) -> HookFigure:
+    """Medians over the rounds, and in each over its pairs."""
+    ratios, controls, servo = [], [], []
+    for of_variant in rounds:
+        both = _of_both(of_variant)
+        ratios.append(_median_of_ratios(of_variant[STROBE], both))
+        controls.append(_median_of_ratios(of_variant[AGAIN], of_variant[PUBLISHED]))
+        servo.append(statistics.median(both))
+    return HookFigure(
+        statistics.median(servo), statistics.median(ratios), statistics.median(controls), ratios, controls
+    )
+
+
+def least_hook_figure(rounds: HookRounds) -> HookFigure:
+    """Of counts, of which the least of all rounds has the least in it that need not be there."""
+    figure = hook_figure(rounds)
+    least = {variant: [min(value for of in rounds for value in of[variant])] for variant in (STROBE, PUBLISHED, AGAIN)}
+    [servo] = _of_both(least)
+    [again] = least[AGAIN]
+    return replace(figure, servo=servo, ratio=least[STROBE][0] / servo, control=again / least[PUBLISHED][0])
+
+
+def mean_hook_figure(figures: Iterable[HookFigure]) -> HookFigure:
+    """Of kernels, the geometric mean of each round."""
+    figures = list(figures)
+    ratios = [statistics.geometric_mean(of_round) for of_round in zip(*(figure.ratios for figure in figures))]
+    controls = [statistics.geometric_mean(of_round) for of_round in zip(*(figure.controls for figure in figures))]
+    return HookFigure(math.nan, statistics.median(ratios), statistics.median(controls), ratios, controls)
+
+
+def _of_both(of_variant: dict[str, list[float]]) -> list[float]:
+    """What Strobe is compared with."""
+    return [statistics.geometric_mean(pair) for pair in zip(of_variant[PUBLISHED], of_variant[AGAIN], strict=True)]
+
+
+def _median_of_ratios(measured: list[float], reference: list[float]) -> float:
+    return statistics.median(value / other for value, other in zip(measured, reference, strict=True))
+
+
+def _with_range(ratio: float, of_rounds: list[float]) -> str:
+    return f"{_ratio(ratio)} ({_ratio(min(of_rounds))} to {_ratio(max(of_rounds))})"
+
+
+def _within_noise(what: str, ratio: float, noise: float, control: float, band: float, kernel: str = "") -> Limit:
+    """No slower than the control has been in any round. A control that was off by more than `band` says nothing."""
+    most = round(1 + noise, 3)
+    shown = f"{_ratio(ratio)} ({kernel})" if kernel else _ratio(ratio)
+    wanted = f"≤ {_ratio(most)}, the control's noise"
+    return Limit(what, {STROBE: shown}, {STROBE: _ratio(control)}, wanted, _at_most(ratio, most), (1 + noise,), band)
+
+
+def _bounded(what: str, figure: HookFigure, most: float, band: float) -> Limit:
+    ratio, control = _ratio(figure.ratio), _ratio(figure.control)
+    met = _at_most(figure.ratio, most)
+    return Limit(what, {STROBE: ratio}, {STROBE: control}, f"≤ {most:g}", met, (figure.control,), band)
+
+
+def hooks_report(measurement: dict) -> Report:
+    """Strobe against the shell around the crates as they are published; the control is that one again."""
+    strobe, servo = measurement["browsers"]
+    posted = strobe["results"] + servo["results"]
+    with _reading("hooks", f"{strobe['name']} or {servo['name']}"):
+        names = [kernel["name"] for kernel in posted[0]["kernels"]]
+
+        def times(index: int) -> Callable[[dict], list]:
+            return lambda result: result["kernels"][index]["milliseconds"]
+
+        def figure(page: str, key: str) -> HookFigure:
+            return hook_figure(read_hook_rounds(posted, page, False, lambda result: [result[key]]))
+
+        def counted(page: str, key: str) -> HookFigure:
+            return least_hook_figure(read_hook_rounds(posted, page, True, lambda result: [result[key]]))
+
+        kernels = {
+            name: hook_figure(read_hook_rounds(posted, "kernels", False, times(index)))
+            for index, name in enumerate(names)
+        }
+        mean = mean_hook_figure(kernels.values())
+        load = hook_figure(read_hook_rounds(posted, "load", False, lambda result: result["milliseconds"]))
+        memory = {
+            "peak memory with the kernels": figure("kernels", "peakMemory"),
+            "peak memory with the loads": figure("load", "peakMemory"),
+            "memory in use after the loads": figure("load", "memory"),
+        }
+        instructions = {
+            "instructions of the engine, kernels": counted("kernels", "instructions"),
+            "instructions of the engine, load": counted("load", "instructions"),
+            "instructions of documents, kernels": counted("kernels", "documentInstructions"),
+            "instructions of documents, load": counted("load", "documentInstructions"),
+        }
+        loads = [result for result in posted if result["page"] == "load" and not _is_counted(result)]
+        [script_count] = {_positive(result["scripts"]) for result in loads}
+        sizes = [_positive(browser["bytes"]) for browser in (strobe, servo)]
+    result = Report()
+    rows = [["kernel", "Servo, ms", "Servo again/Servo", "Strobe/Servo"]]
+    rows += [[name, f"{of_kernel.servo:.1f}", *of_kernel.cells()] for name, of_kernel in kernels.items()]
+    rows.append(["geometric mean", "", *mean.cells()])
+    result.tables.append(Table(rows, "Time of each kernel: medians of the rounds, the least round and the greatest"))
+    rows = [["what", "Servo", "Servo again/Servo", "Strobe/Servo"]]
+    rows.append(["time of a load", f"{load.servo:.0f} ms", *load.cells()])
+    rows += [[what, f"{of_memory.servo / 1e6:.1f} MB", *of_memory.cells()] for what, of_memory in memory.items()]
+    rows += [
+        [what, f"{of_count.servo / 1e6:.0f} million", *of_count.cells()] for what, of_count in instructions.items()
+    ]
+    rows.append(["size of the program", f"{sizes[1] / 1e6:.1f} MB", "", _ratio(sizes[0] / sizes[1])])
+    result.tables.append(Table(rows, "Loads, memory, instructions (the least of the rounds), and the program's file"))
+    worst = max(kernels, key=lambda name: kernels[name].ratio)
+    noisiest = max(of_kernel.noise for of_kernel in kernels.values())
+    result.limits += [
+        _within_noise("kernels, geometric mean of the time", mean.ratio, mean.noise, mean.control, CONTROL_BAND),
+        _within_noise("kernels, worst time", kernels[worst].ratio, noisiest, kernels[worst].control, ROUGH_BAND, worst),
+        _within_noise("time of a load", load.ratio, load.noise, load.control, ROUGH_BAND),
+        *(_bounded(what, of, MOST_INSTRUCTIONS_OF_HOOKS, COUNTED_BAND) for what, of in instructions.items()),
+        *(_bounded(what, of, MOST_MEMORY_OF_HOOKS, CONTROL_BAND) for what, of in memory.items()),
+    ]
+    result.add_control("of the kernels' time", PUBLISHED, mean.control)
+    result.add_control("of the time of a load", PUBLISHED, load.control, ROUGH_BAND)
+    for what, of in instructions.items():
+        result.add_control(f"of the {what}", PUBLISHED, of.control, COUNTED_BAND)
+    for what, of in memory.items():
+        result.add_control(f"of the {what}", PUBLISHED, of.control)
+    in_use = memory["memory in use after the loads"]
+    more = (in_use.ratio - 1) * in_use.servo / script_count
+    result.notes.append(
+        f"after {script_count:.0f} scripts Strobe has {more:+.0f} bytes more in use for each, of which the control is "
+        f"good to ±{in_use.noise * in_use.servo / script_count:.0f}"
+    )
+    return result
+
+
 REPORTS: dict[str, Callable[[dict], Report]] = {
     "overhead": overhead_report,
     "policy": policy_report,
@@ -619,4 +804,5 @@ REPORTS: dict[str, Callable[[dict], Report]] = {
     "trace": trace_report,
     "scale": scale_report,
     "start": start_report,
+    "hooks": hooks_report,
 }

@@ -74,8 +74,7 @@ def measure(binary: Path, page: str, preferences: dict[str, str], bound: float, 
     What is measured goes to the file `saved`, and all that the browser logs to one beside it.
     """
     measurement = Measurement(machine=asdict(describe_machine()))
-    ours = browsers.strobe(binary)
-    measurement.browsers = [{"name": ours.name, "version": ours.version, "build": ours.build}]
+    measurement.browsers = [browsers.strobe(binary).described()]
     measurement.when = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     arguments = ["--headless"]
     for name, value in {"js_profiling_allow": "true", **preferences}.items():

@@ -21,6 +21,7 @@ SUITES = {
     "overhead": "Kernels with a profiler and without",
     "policy": "A policy that allows profiling where nobody profiles",
     "instructions": "The same in instructions",
+    "hooks": "What the hooks cost a page that never profiles",
     "start": "The first profiler",
     "scale": "Many profilers",
     "trace": "Stopping with a long trace",

@@ -5,6 +5,7 @@
 """./mach bench"""
 
 import argparse
+from pathlib import Path
 
 from .arguments import add_release, amount, count
 
@@ -77,6 +78,18 @@ def add_arguments(parser: argparse.ArgumentParser):
         "The time of its creation, and the speed of the functions before and after.",
         rounds=12,
     )
+    hooks = add_suite(
+        "hooks",
+        "what our hooks cost pages that never profile, against Servo as it is published",
+        "Time, memory and instructions of kernels and of a page load, in Strobe and in the same shell around the "
+        "published crates, which is built in the cache the first time (a full build); and in that one again, as the "
+        "control. They take turns, but for the instructions, which valgrind counts. Wants an idle machine.",
+    )
+    add_count(hooks, "--rounds", 5, "how often each browser is started anew for each page")
+    add_count(hooks, "--pairs", 6, "runs of each kernel per round and browser")
+    add_count(hooks, "--loads", 10, "loads per round and browser")
+    add_count(hooks, "--counts", 2, "in how many of the rounds instructions are counted, too")
+    hooks.add_argument("--base-binary", metavar="FILE", type=Path, help="a browser without hooks that is there already")
     soak = add_suite(
         "soak",
         "minutes of everything that makes a stack hard to walk",

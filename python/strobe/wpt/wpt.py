@@ -89,10 +89,7 @@ def compare_base(wanted: list[str], base: Path | None = None, release: bool = Fa
 
     MachError if something that passes there does not pass on ours.
     """
-    if base is not None and not base.is_file():
-        raise MachError(f"--base-binary: {base}: no such file")
-    binary = build.build(release)
-    base = base.resolve() if base is not None else build.build_base(release)
+    binary, base = build.build_both(base, release)
     checkout = find_or_clone()
     tests = included(wanted or DEFAULT_PATHS, checkout)
     names = {"Servo": base, "Strobe": binary}

@@ -1,0 +1,179 @@
+# This Source Code Form is subject to the terms of the Mozilla Public
+# License, v. 2.0. If a copy of the MPL was not distributed with this
+# file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+"""Rounds of visits: pages of tests/bench in browsers, one after the other or in turns, and what they post."""
+
+import datetime
+import json
+import os
+import signal
+import threading
+from collections.abc import Callable
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+
+from .. import process_tree
+from ..errors import MachError
+from ..server import PageServer
+from .browsers import Browser
+from .machine import describe_machine
+from .measurement import PAGES
+from .turns import Turns
+
+PROCESSORS = os.cpu_count() or 1
+# A slow machine, and a build that is not optimised, may take this much longer than is said before, and this much more.
+BOUND_FACTOR = 10.0
+BOUND_BEYOND = 300.0
+# Starting a browser and ending it.
+SECONDS_PER_VISIT = 1.5
+# What is counted by valgrind takes so many times as long.
+COUNTING_FACTOR = 30
+
+# What a page may ask for of its browser.
+CHECKPOINTS = {
+    "processor-time": process_tree.processor_time,
+    "memory": process_tree.own_memory,
+    "peak-memory": process_tree.peak_memory,
+}
+
+
+@dataclass(frozen=True)
+class Visit:
+    page: str
+    # What it takes about, on a machine of 2020.
+    seconds: float
+    headers: dict[str, str]
+    # Goes into the page's result.
+    labels: dict[str, str]
+    # How often it waits until no other page of the round is at work.
+    turns: int = 0
+
+
+@dataclass(frozen=True)
+class Generated:
+    """What the server makes for one page: by path, what makes the text."""
+
+    files: dict[str, Callable[[], str]] = field(default_factory=dict)
+    # Called at the beginning of each turn of the page, to make texts before they are needed.
+    prepare: Callable[[], None] = lambda: None
+
+
+def measure_rounds(
+    suite: str,
+    browsers: list[dict],
+    settings: dict[str, int],
+    saved: Path,
+    measure_round: Callable[[int, Path], list[list[dict]]],
+) -> dict:
+    """What is measured in settings["rounds"] rounds, and saved after each.
+
+    `browsers` are described as they are to be saved. `measure_round` is given the round's number, from 0, and the
+    file of the browsers' logs, and gives the results of each browser.
+    """
+    rounds = settings["rounds"]
+    saved.parent.mkdir(parents=True, exist_ok=True)
+    log = saved.with_suffix(".log")
+    log.write_text("", encoding="utf-8")
+    measurement = {
+        "suite": suite,
+        "when": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "settings": settings,
+        "machine": asdict(describe_machine()),
+        "browsers": [{**browser, "results": []} for browser in browsers],
+    }
+    for number in range(rounds):
+        for browser, results in zip(measurement["browsers"], measure_round(number, log), strict=True):
+            browser["results"] += [{**result, "round": number} for result in results]
+        # What there is stays if a later round fails.
+        measurement["settings"] = {**settings, "rounds": number + 1}
+        saved.write_text(json.dumps(measurement) + "\n", encoding="utf-8")
+        print(f"round {number + 1} of {rounds} is done", flush=True)
+    return measurement
+
+
+def measure_apart(visits: list[tuple[Browser, Visit]], log: Path, generate: Callable[[], Generated]) -> list[dict]:
+    """The results of pages of which none waits for another, as many at once as there are processors."""
+    with ThreadPoolExecutor(PROCESSORS) as threads:
+        measured = threads.map(lambda visit: measure_together([visit], log, generate), visits)
+        return [result for [result] in measured]
+
+
+def measure_together(visits: list[tuple[Browser, Visit]], log: Path, generate: Callable[[], Generated]) -> list[dict]:
+    """The results of pages that are open at the same time, each in a browser of its own.
+
+    They take turns, as many each as the first visit says.
+    """
+    turns = Turns(len(visits), visits[0][1].turns)
+    pids: dict[int, int] = {}
+    has_failed = threading.Event()
+
+    def end(pid: int):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
+
+    def measure(member: int) -> dict:
+        generated = generate()
+
+        def take_turn():
+            turns.take(member)
+            generated.prepare()
+
+        def started(pid: int):
+            pids[member] = pid
+            if has_failed.is_set():
+                end(pid)
+
+        browser, visit = visits[member]
+        return {**measure_visit(browser, visit, generated.files, log, take_turn, started), **visit.labels}
+
+    with ThreadPoolExecutor(len(visits)) as threads:
+        running = [threads.submit(measure, member) for member in range(len(visits))]
+        try:
+            # The first that failed, whose failure is not that it was ended.
+            for measured in wait(running, return_when=FIRST_EXCEPTION).done:
+                measured.result()
+        except BaseException:
+            has_failed.set()
+            for member, pid in tuple(pids.items()):
+                if not running[member].done():
+                    end(pid)
+            raise
+        finally:
+            turns.abandon()
+    return [measured.result() for measured in running]
+
+
+def measure_visit(
+    browser: Browser,
+    visit: Visit,
+    generated: dict[str, Callable[[], str]],
+    log: Path,
+    take_turn: Callable[[], None],
+    started: Callable[[int], None],
+) -> dict:
+    pids = []
+
+    def at_checkpoint(name: str) -> str | None:
+        if name == "turn":
+            take_turn()
+            return None
+        if name not in CHECKPOINTS:
+            raise MachError(f"{visit.page} asks for {name}, which ./mach bench does not have")
+        return json.dumps(CHECKPOINTS[name](pids[0]))
+
+    def at_start(pid: int):
+        pids.append(pid)
+        started(pid)
+
+    make_server = partial(PageServer, document_headers=visit.headers, generated=generated)
+    with make_server(PAGES, inbox="/result", at_checkpoint=at_checkpoint) as server:
+        bound = BOUND_FACTOR * visit.seconds + BOUND_BEYOND
+        return browser.measure(server, visit.page, bound, log, started=at_start)
+
+
+def duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
