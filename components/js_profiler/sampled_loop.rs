@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use js_profiler_traits::activity::{Activity, SharedActivity};
+use js_profiler_traits::recording::MissedReason;
 use js_profiler_traits::{GroupId, SessionId};
 use log::{debug, warn};
 use malloc_size_of_derive::MallocSizeOf;
@@ -191,40 +192,59 @@ impl SampledLoop {
         }
         match self.walks.timed_until() {
             Some(_) => self.collect(),
-            None => self.tick(ticks.at(now), taker),
+            None => {
+                let why = self.why_late(ticks);
+                self.tick(ticks.at(now), taker, why);
+            },
         }
         self.ask_for_timed_walks(ticks);
     }
 
-    /// Takes one sample for all sessions and recordings that are due at `tick`.
-    fn tick(&mut self, tick: u64, taker: &mut StackTaker) {
+    /// Why samples that were due before now have not been taken, if there are any.
+    fn why_late(&self, ticks: &Ticks) -> MissedReason {
+        let had_to_run = self
+            .next_tick()
+            .is_some_and(|tick| self.walks.runs_until() > ticks.instant(tick + 1));
+        match had_to_run {
+            true => MissedReason::LongWalks,
+            false => MissedReason::SamplerLate,
+        }
+    }
+
+    /// Takes one sample for all sessions and recordings that are due at `tick`. Samples that were due before it are
+    /// missed, for the reason `why_late`.
+    fn tick(&mut self, tick: u64, taker: &mut StackTaker, why_late: MissedReason) {
         let mut sessions = self.sessions.iter();
         let any_session_due = sessions.any(|session| session.schedule().is_due_by(tick));
         let stacks_of_recording = self.recording.as_ref().map(SampledRecording::has_stacks);
         if !any_session_due && stacks_of_recording == Some(false) {
-            self.take_without_stack(tick);
+            self.take_without_stack(tick, why_late);
             return;
         }
         // The engine's stock mode is on for sessions only, so only then is there anything to compare.
         match self.look(taker, any_session_due) {
-            Ok(found) => self.take_at(tick, found),
+            Ok(found) => self.take_at(tick, found, why_late),
             Err(failure) => self.fail(&failure),
         }
     }
 
     /// Gives what was found at a tick to all sessions and recordings that are due at it.
-    fn take_at(&mut self, tick: u64, found: Found) {
-        self.advance(tick);
+    fn take_at(&mut self, tick: u64, found: Found, why_late: MissedReason) {
+        self.advance(tick, why_late);
         self.hand_out(found, |session| session.schedule().is_due());
         let recording = self.recording.as_mut();
         if let Some(recording) = recording.filter(|recording| recording.schedule().is_due()) {
-            recording.take_sample(&self.last.sample(found));
+            let why_missed = match found.outcome {
+                Outcome::Missed => self.walks.why_not_stopped(),
+                _ => why_late,
+            };
+            recording.take_sample(&self.last.sample(found), why_missed);
         }
     }
 
     /// Takes a sample for a recording without stacks. The thread is not stopped for it.
-    fn take_without_stack(&mut self, tick: u64) {
-        self.advance(tick);
+    fn take_without_stack(&mut self, tick: u64, why_late: MissedReason) {
+        self.advance(tick, why_late);
         let outcome = match self.walks.is_idle() {
             true => Outcome::Idle,
             // JavaScript is running, and nothing is known of its stack.
@@ -234,17 +254,17 @@ impl SampledLoop {
             .last
             .sample_without_stack(outcome, self.walks.activity());
         if let Some(recording) = &mut self.recording {
-            recording.take_sample(&sample);
+            recording.take_sample(&sample, why_late);
         }
     }
 
     /// Moves on to `tick`. Samples that were due before it are counted as missed.
-    fn advance(&mut self, tick: u64) {
+    fn advance(&mut self, tick: u64, why_late: MissedReason) {
         for session in &mut self.sessions {
             session.advance(tick);
         }
         if let Some(recording) = &mut self.recording {
-            recording.advance(tick);
+            recording.advance(tick, why_late);
         }
     }
 
@@ -291,10 +311,12 @@ impl SampledLoop {
         let Some(mut timed) = self.walks.collect() else {
             return;
         };
+        // For the walks that have not been done.
+        let why_late = self.walks.why_not_stopped();
         for walk in timed.walks() {
             if let Some(finished) = walk.finished {
                 let found = self.found(&finished, &mut walk.buffer);
-                self.take_at(walk.tick, found);
+                self.take_at(walk.tick, found, why_late);
             }
         }
         self.walks.put_back(timed);

@@ -16,8 +16,8 @@ use std::time::Duration;
 
 use crossbeam_channel::Sender;
 use js_profiler_traits::recording::{
-    Chunk, Realm, RecordedFrame, RecordedFunction, RecordedFunctionKind, RecordedPosition,
-    RecordedSample, RecordingId, Report,
+    Chunk, MissedReason, Realm, RecordedFrame, RecordedFunction, RecordedFunctionKind,
+    RecordedMissed, RecordedPosition, RecordedSample, RecordingId, Report,
 };
 use js_profiler_traits::{GroupId, RealmId, SampleCounts, Stack};
 use malloc_size_of_derive::MallocSizeOf;
@@ -53,6 +53,7 @@ pub struct SampledRecording {
     /// The version of the description that was reported last.
     description_version: u64,
     subscriber: Subscriber,
+    missed: MissedStretch,
     news: News,
     last_report: CrossProcessInstant,
     #[ignore_malloc_size_of = "Holds nothing"]
@@ -70,6 +71,44 @@ struct News {
     function_count: u32,
     frame_count: u32,
     stacks: FxHashMap<Stack, u32>,
+}
+
+/// The samples that were missed since the last one that was taken.
+#[derive(MallocSizeOf)]
+struct MissedStretch {
+    /// The time of that one.
+    start: CrossProcessInstant,
+    /// How many were missed for each reason, in the order of [`MissedReason::ALL`].
+    samples: [u64; MissedReason::ALL.len()],
+}
+
+impl MissedStretch {
+    /// Begins now.
+    fn new() -> Self {
+        Self {
+            start: CrossProcessInstant::now(),
+            samples: [0; MissedReason::ALL.len()],
+        }
+    }
+
+    fn add(&mut self, why: MissedReason, samples: u64) {
+        self.samples[why as usize] += samples;
+    }
+
+    /// What was missed up to here, where the next stretch begins.
+    fn end(&mut self, end: CrossProcessInstant) -> impl Iterator<Item = RecordedMissed> + use<> {
+        let start = mem::replace(&mut self.start, end);
+        let missed = mem::take(&mut self.samples);
+        let counted = MissedReason::ALL.into_iter().zip(missed);
+        counted
+            .filter(|(_, samples)| *samples > 0)
+            .map(move |(why, samples)| RecordedMissed {
+                start,
+                end,
+                samples: u32::try_from(samples).unwrap_or(u32::MAX),
+                why,
+            })
+    }
 }
 
 impl News {
@@ -169,6 +208,7 @@ impl SampledRecording {
             description,
             description_version: 0,
             subscriber: Subscriber::new(Visibility::Everything, interval, current_tick),
+            missed: MissedStretch::new(),
             news: News {
                 chunk: Chunk {
                     without_stacks: options.without_stacks,
@@ -198,17 +238,21 @@ impl SampledRecording {
         self.subscriber.schedule()
     }
 
-    /// Moves on to `tick`. Samples that were due before it are counted as missed.
-    pub fn advance(&mut self, tick: u64) {
-        self.subscriber.advance(tick);
+    /// Moves on to `tick`. Samples that were due before it are counted as missed, for this reason.
+    pub fn advance(&mut self, tick: u64, why: MissedReason) {
+        let missed = self.subscriber.advance(tick);
+        self.missed.add(why, missed);
     }
 
-    /// Adds a sample. Reports what is new if the last report is old enough.
-    pub fn take_sample(&mut self, sample: &Sample<'_>) {
+    /// Adds a sample, or counts it as missed for this reason. Reports what is new if the last report is old enough.
+    pub fn take_sample(&mut self, sample: &Sample<'_>, why_missed: MissedReason) {
         if sample.outcome == Outcome::Missed {
             self.subscriber.miss();
+            self.missed.add(why_missed, 1);
             return;
         }
+        let missed = self.missed.end(sample.time);
+        self.news.chunk.missed.extend(missed);
         self.read_description(sample.functions);
         let without_stack = Sample {
             outcome: Outcome::Idle,
@@ -271,6 +315,8 @@ impl SampledRecording {
     /// Reports what is new, for the last time. `functions` is the group's table.
     pub fn finish(mut self, functions: &[Function]) {
         self.read_description(functions);
+        let missed = self.missed.end(CrossProcessInstant::now());
+        self.news.chunk.missed.extend(missed);
         self.report();
     }
 
@@ -380,7 +426,7 @@ mod tests {
             outcome: Outcome,
             frames: &[StackFrame],
         ) {
-            self.recording.take_sample(&Sample {
+            let sample = Sample {
                 time,
                 outcome,
                 work: Work::of_sample(outcome, Activity::default(), None),
@@ -390,7 +436,9 @@ mod tests {
                     truncated: false,
                 },
                 functions: &self.functions,
-            });
+            };
+            self.recording
+                .take_sample(&sample, MissedReason::NoProcessor);
         }
 
         /// Ends the recording and puts together what it has reported.
@@ -429,6 +477,7 @@ mod tests {
             let tables = &mut self.tables[at];
             tables.resources.extend(chunk.resources);
             tables.realms.extend(chunk.realms);
+            tables.missed.extend(chunk.missed);
             tables.functions.extend(chunk.functions);
             tables.frames.extend(chunk.frames);
             tables.stacks.extend(chunk.stacks);
@@ -637,7 +686,7 @@ mod tests {
     fn samples_are_counted_as_they_went() {
         let mut recorded = Recorded::new(vec![function("f", OURS, FrameKind::Script)]);
         let is_due_at = |recorded: &mut Recorded, tick| {
-            recorded.recording.advance(tick);
+            recorded.recording.advance(tick, MissedReason::SamplerLate);
             recorded.recording.schedule().is_due()
         };
         assert_eq!(recorded.recording.schedule().next_tick(), Some(2));
@@ -664,6 +713,20 @@ mod tests {
             truncated: 0,
         };
         assert_eq!(whole.counts, expected);
+        let missed: Vec<_> = whole.tables[0].missed.iter().collect();
+        let [late, not_running] = missed[..] else {
+            panic!("{missed:?}");
+        };
+        assert_eq!((late.samples, late.why), (2, MissedReason::SamplerLate));
+        let of = |sample: usize| whole.samples[sample].1.time;
+        assert!(late.start < of(0) && late.end == of(0), "{late:?}");
+        let expected = RecordedMissed {
+            start: of(0),
+            end: of(1),
+            samples: 1,
+            why: MissedReason::NoProcessor,
+        };
+        assert_eq!(*not_running, expected);
     }
 
     #[test]

@@ -79,8 +79,10 @@ impl Subscriber {
     }
 
     /// Moves on to `tick`. Samples that were due before it are counted as missed.
-    pub fn advance(&mut self, tick: u64) {
-        self.counts.missed += self.schedule.advance(tick);
+    pub fn advance(&mut self, tick: u64) -> u64 {
+        let missed = self.schedule.advance(tick);
+        self.counts.missed += missed;
+        missed
     }
 
     /// Counts a sample that was due as missed.

@@ -344,6 +344,7 @@ impl Recorded {
                 function: 0,
                 position: None,
             })),
+            missed: Vec::new(),
             stacks: Vec::from_iter(is_first.then_some(Stack {
                 parent_id: None,
                 frame_id: 0,

@@ -16,7 +16,6 @@
 use std::any::Any;
 use std::cell::RefCell;
 use std::ffi::c_void;
-use std::fmt;
 use std::hint;
 use std::io;
 use std::mem::MaybeUninit;
@@ -26,6 +25,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
+use std::{fmt, fs};
 
 use super::handshake::{Handshake, NotDone, Waiting, Work};
 
@@ -192,6 +192,16 @@ impl Thread {
         Ok(Self {
             tid: current_tid(),
             stack: current_stack_bounds()?,
+        })
+    }
+
+    /// Whether it runs, or would if it had a processor; false if it waits for something, and if that cannot be told.
+    pub fn is_runnable(self) -> bool {
+        // PID (NAME) STATE …, where the name may be anything: proc_pid_stat(5).
+        let stat = fs::read(format!("/proc/self/task/{}/stat", self.tid));
+        stat.is_ok_and(|stat| {
+            let end_of_name = stat.iter().rposition(|&byte| byte == b')');
+            end_of_name.is_some_and(|end| stat.get(end + 2) == Some(&b'R'))
         })
     }
 

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use js_profiler_traits::GroupId;
 use js_profiler_traits::activity::{Activity, SharedActivity};
+use js_profiler_traits::recording::MissedReason;
 use log::debug;
 use malloc_size_of_derive::MallocSizeOf;
 
@@ -216,6 +217,15 @@ impl ThreadWalks {
         self.durations.record(finished.duration);
         if let WalkOutcome::Unwalkable(why) = finished.outcome {
             *self.unwalkable.entry(why).or_default() += 1;
+        }
+    }
+
+    /// Why the thread has not stopped, or not in time, when it last should.
+    pub fn why_not_stopped(&self) -> MissedReason {
+        // What it does now is taken for what it did then.
+        match self.stops_in_time || self.thread.is_none_or(|thread| !thread.is_runnable()) {
+            true => MissedReason::NotStopped,
+            false => MissedReason::NoProcessor,
         }
     }
 

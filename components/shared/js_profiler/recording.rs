@@ -142,6 +142,8 @@ pub struct Chunk {
     pub frames: Vec<RecordedFrame>,
     /// New stacks, as a trie: each stack comes after its parent.
     pub stacks: Vec<Stack>,
+    /// The samples that were missed since the last chunk.
+    pub missed: Vec<RecordedMissed>,
     /// New samples, in the order of time.
     pub samples: Vec<RecordedSample>,
     /// The counts since the recording began.
@@ -162,6 +164,7 @@ impl Chunk {
             functions: Vec::new(),
             frames: Vec::new(),
             stacks: Vec::new(),
+            missed: Vec::new(),
             samples: Vec::new(),
             counts,
         }
@@ -226,6 +229,44 @@ pub enum RecordedPosition {
     },
     /// In bytes from the beginning of the module.
     WasmOffset(u32),
+}
+
+/// Samples that were missed between two that were taken. Nothing is known of what the event loop did there.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, MallocSizeOf, PartialEq, Serialize)]
+pub struct RecordedMissed {
+    /// The time of the sample before, or of the beginning of the recording.
+    pub start: CrossProcessInstant,
+    /// The time of the next sample, or of the end of the recording.
+    pub end: CrossProcessInstant,
+    /// How many samples were missed for this reason.
+    pub samples: u32,
+    /// The reason.
+    pub why: MissedReason,
+}
+
+/// Why a sample was missed.
+#[derive(
+    Clone, Copy, Debug, Deserialize, Eq, Hash, MallocSizeOf, Ord, PartialEq, PartialOrd, Serialize,
+)]
+pub enum MissedReason {
+    /// The sampling thread got no processor in time, or was busy with other event loops.
+    SamplerLate,
+    /// The event loop's thread waited for a processor when it was to stop.
+    NoProcessor,
+    /// The event loop's thread did not stop, because it was in the kernel.
+    NotStopped,
+    /// The walks of the stacks before took so long that the event loop had to run on first.
+    LongWalks,
+}
+
+impl MissedReason {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Self; 4] = [
+        Self::SamplerLate,
+        Self::NoProcessor,
+        Self::NotStopped,
+        Self::LongWalks,
+    ];
 }
 
 /// A sample of a recording.

@@ -106,8 +106,9 @@ mod tests {
     use std::{env, fs};
 
     use js_profiler_traits::recording::{
-        Chunk, Description, EventLoopKind, EventLoopStatus, Realm, RecordedFrame, RecordedFunction,
-        RecordedFunctionKind, RecordedPosition, RecordedSample, RecordingId, SessionStatus,
+        Chunk, Description, EventLoopKind, EventLoopStatus, MissedReason, Realm, RecordedFrame,
+        RecordedFunction, RecordedFunctionKind, RecordedMissed, RecordedPosition, RecordedSample,
+        RecordingId, SessionStatus,
     };
     use js_profiler_traits::{GroupId, Marker, SampleCounts, Stack};
 
@@ -151,6 +152,12 @@ mod tests {
                 parent_id: None,
                 frame_id: 0,
             }],
+            missed: vec![RecordedMissed {
+                start: instant(MILLISECOND),
+                end: instant(2 * MILLISECOND),
+                samples: 1,
+                why: MissedReason::NoProcessor,
+            }],
             samples: vec![
                 sample(2 * MILLISECOND, Some(0), Some(Marker::Script)),
                 sample(3 * MILLISECOND, None, None),
@@ -168,6 +175,7 @@ mod tests {
             functions: vec![],
             frames: vec![],
             stacks: vec![],
+            missed: vec![],
             samples,
             ..chunk()
         }
