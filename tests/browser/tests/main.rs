@@ -22,6 +22,7 @@ mod harness;
 mod hidden_frames;
 mod interface;
 mod leaks;
+mod lines;
 mod markers;
 mod memory;
 mod permissions;
