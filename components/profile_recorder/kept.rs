@@ -18,7 +18,8 @@ use js_profiler_traits::recording::{
 };
 use js_profiler_traits::{Marker, SampleCounts, Stack};
 use profile_formats::{
-    Activity, EventLoop, Frame, FrameId, FrameKind, Invalid, MAX_STACK_DEPTH, Sample, StackId,
+    Activity, EventLoop, Frame, FrameId, Function, FunctionKind, Invalid, MAX_STACK_DEPTH, Sample,
+    StackId,
 };
 use servo_base::cross_process_instant::CrossProcessInstant;
 
@@ -436,16 +437,20 @@ impl Part {
             },
             None => None,
         };
-        event_loop.add_frame(Frame {
+        let function = event_loop.add_function(Function {
             name: frame.name.clone(),
             kind: match frame.kind {
-                RecordedFrameKind::Script => FrameKind::Script,
-                RecordedFrameKind::BuiltIn => FrameKind::BuiltIn,
+                RecordedFrameKind::Script => FunctionKind::Script,
+                RecordedFrameKind::BuiltIn => FunctionKind::BuiltIn,
             },
             resource,
             line: frame.line.and_then(NonZeroU32::new),
             column: frame.column.and_then(NonZeroU32::new),
             realm,
+        })?;
+        event_loop.add_frame(Frame {
+            function,
+            place: None,
         })
     }
 }
@@ -587,7 +592,7 @@ mod tests {
         let frames = event_loop.frames_of(event_loop.samples()[sample].stack);
         frames
             .into_iter()
-            .map(|frame| &*event_loop.frame(frame).name)
+            .map(|frame| &*event_loop.function_of(frame).name)
             .collect()
     }
 
@@ -632,7 +637,7 @@ mod tests {
             .collect();
         use Activity::{Idle, Script};
         assert_eq!(activities, [Script, Idle, Script, Script]);
-        let root = event_loop.frames().next().unwrap();
+        let root = event_loop.functions().next().unwrap();
         assert_eq!(event_loop.resource_of(root), Some("https://a.example/a.js"));
         let realm = event_loop.realm(root.realm.unwrap());
         assert_eq!(realm.origin.as_deref(), Some("https://a.example"));
