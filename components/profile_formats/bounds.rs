@@ -10,9 +10,9 @@
 //! [`MAX_READ_BYTES`]; of these the recording, which stays, [`MAX_TABLES_BYTES`]; and what is made for writing,
 //! beside the recording, [`MAX_WRITE_BYTES`].
 
+use crate::calls;
 use crate::error::WriteError;
 use crate::format::Format;
-use crate::label::Labels;
 use crate::recording::{EventLoop, Recording};
 
 /// Bytes of a text that is read or written. Chrome's engine has no longer strings, so that tools could not read
@@ -57,39 +57,41 @@ pub fn check_memory(format: Format, recording: &Recording) -> Result<(), WriteEr
 /// In bytes, at most. The numbers are those of the formats' own tables, with the room that these keep for more
 /// entries.
 fn memory(format: Format, event_loop: &EventLoop) -> u64 {
+    let functions = event_loop.functions().len() as u64;
     let frames = event_loop.frames().len() as u64;
     let stacks = event_loop.stacks().len() as u64;
+    let calls = calls::BYTES_OF_STACK * stacks;
     let samples = event_loop.samples().len() as u64;
     // Escaped it may be three times as long.
     let escaped = || {
-        let names = event_loop.frames().map(|frame| frame.name.len());
+        let names = event_loop.functions().map(|function| function.name.len());
         let length: usize = names.chain(event_loop.resources().map(str::len)).sum();
         3 * length as u64
     };
     match format {
         // They are written from the tables.
-        Format::Trace | Format::Html => 0,
-        Format::Collapsed => 24 * stacks + 80 * frames + escaped(),
-        Format::Speedscope => 150 * frames + 80 * event_loop.resources().len() as u64,
-        Format::Cpuprofile => 110 * stacks + 8 * samples + 24 * frames + escaped(),
+        Format::Html => 0,
+        Format::Trace => calls,
+        Format::Collapsed | Format::CollapsedLines => {
+            calls + 24 * stacks + 80 * functions + escaped()
+        },
+        Format::Speedscope => calls + 150 * functions + 80 * event_loop.resources().len() as u64,
+        Format::Cpuprofile => calls + 150 * stacks + 8 * samples + 24 * functions + escaped(),
         Format::Firefox => {
-            let labels = Labels::of(event_loop);
-            let lengths = event_loop
-                .frame_ids()
-                .map(|frame| labels.length(frame) as u64);
-            // Each text is four times in the writer's tables.
-            let texts = lengths.fold(0_u64, u64::saturating_add).saturating_mul(4);
-            let parts = firefox_parts(event_loop);
-            let samples = event_loop.samples();
-            // A stack has an entry for each activity at its leaf, and a stretch of samples a marker.
-            let with_activity = samples.iter().filter(|sample| sample.activity.is_some());
+            // A stack has an entry for each activity at its leaf, and so has a frame.
+            let with_activity = event_loop.samples().iter();
+            let with_activity = with_activity.filter(|sample| sample.activity.is_some());
             let leaves = (with_activity.count() as u64).min(8 * stacks);
-            let stretches = samples
-                .chunk_by(|one, next| one.activity == next.activity)
-                .filter(|stretch| stretch[0].activity.is_some());
-            let markers = stretches.count() as u64;
-            (3_000 + 600 * frames + 130 * (stacks + leaves) + 40 * parts + 130 * markers)
-                .saturating_add(texts)
+            let resources = event_loop.resources().len() as u64;
+            // Each is in the table of strings, and in a label that it is made of.
+            let texts = 2 * escaped();
+            2_000
+                + 300 * functions
+                + 140 * resources
+                + 84 * (frames + leaves)
+                + 72 * (stacks + leaves)
+                + 8 * samples
+                + texts
         },
     }
 }

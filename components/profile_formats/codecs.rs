@@ -12,6 +12,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 
 use crate::bounds::{MAX_TEXT_BYTES, check_length, check_memory};
+use crate::calls::Detail;
 use crate::error::{Error, WriteError};
 use crate::format::{Format, Text};
 use crate::recording::Recording;
@@ -43,7 +44,7 @@ impl Format {
             Self::Firefox => firefox::read(text, memory),
             Self::Speedscope => speedscope::read(text, memory),
             Self::Cpuprofile => cpuprofile::read(text, memory),
-            Self::Collapsed => collapsed::read(text, memory),
+            Self::Collapsed | Self::CollapsedLines => collapsed::read(text, memory),
             Self::Html => html::read(text, memory),
         }
     }
@@ -96,7 +97,8 @@ impl Format {
             Self::Firefox => Box::new(firefox::prepare(recording)?),
             Self::Speedscope => Box::new(speedscope::prepare(recording)?),
             Self::Cpuprofile => Box::new(cpuprofile::prepare(recording)?),
-            Self::Collapsed => Box::new(collapsed::prepare(recording)?),
+            Self::Collapsed => Box::new(collapsed::prepare(recording, Detail::Functions)?),
+            Self::CollapsedLines => Box::new(collapsed::prepare(recording, Detail::Lines)?),
             Self::Html => Box::new(html::prepare(recording)),
         })
     }

@@ -9,17 +9,22 @@
 //! It holds neither times nor activities; of what a function is it holds what `label.rs` writes. Where there
 //! are several event loops, their names in brackets are the roots. Read, the stacks follow each other on a
 //! clock with an interval of 1 ms.
+//!
+//! Of the places in functions it holds nothing, or with [`Detail::Lines`] the lines and the offsets in WebAssembly
+//! modules, not the columns. A file of either kind is read as what it is.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 
 use crate::bounds::{MAX_TABLES_BYTES, check_length};
+use crate::calls::{Call, Calls, Detail};
 use crate::error::{Error, WriteError};
 use crate::format::{Format, Text};
 use crate::interval;
 use crate::label::{self, Labels};
 use crate::recording::{
-    EventLoop, EventLoopKind, FrameId, FrameKind, Invalid, LAST_TIME, Process, Recording, Sample,
+    EventLoop, EventLoopKind, Frame, FrameId, FunctionKind, Invalid, LAST_TIME, Process, Recording,
+    Sample,
 };
 use crate::sink::Sink;
 use crate::stackless;
@@ -32,7 +37,7 @@ pub fn read(text: &[u8], memory: u64) -> Result<Recording, Error> {
         let root = line?.stack.split_once(';').map(|(root, _)| root);
         with_event_loops &= root.is_some_and(|root| in_brackets(root).is_some());
     }
-    // In the order in which they come, each with the functions that it has by their texts.
+    // In the order in which they come, each with the frames that it has by their texts.
     let mut event_loops: Vec<(EventLoop, HashMap<&str, FrameId>)> = Vec::new();
     let mut by_name: HashMap<&str, usize> = HashMap::new();
     for line in lines(text) {
@@ -142,7 +147,9 @@ fn add<'a>(
             let frame = match frames.get(text) {
                 Some(frame) => *frame,
                 None => {
-                    let frame = label::read(text).add_to(event_loop, FrameKind::Unknown)?;
+                    let (label, place) = label::read_with_place(text);
+                    let function = label.add_to(event_loop, FunctionKind::Unknown)?;
+                    let frame = event_loop.add_frame(Frame { function, place })?;
                     frames.insert(text, frame);
                     frame
                 },
@@ -158,7 +165,11 @@ fn in_brackets(root: &str) -> Option<&str> {
     root.strip_prefix('[')?.strip_suffix(']')
 }
 
-pub fn prepare(recording: &Recording) -> Result<impl Text, WriteError> {
+pub fn prepare(recording: &Recording, detail: Detail) -> Result<impl Text, WriteError> {
+    let format = match detail {
+        Detail::Functions => Format::Collapsed,
+        Detail::Lines => Format::CollapsedLines,
+    };
     let is_several = recording.event_loops().count() > 1;
     let names = match is_several {
         true => recording.distinct_names()?,
@@ -170,30 +181,31 @@ pub fn prepare(recording: &Recording) -> Result<impl Text, WriteError> {
             true => format!("[{}];", label::write_name(&name)),
             false => String::new(),
         };
-        event_loops.push(Stacks::of(event_loop, prefix));
+        event_loops.push(Lines::of(event_loop, prefix, detail));
     }
-    let length = event_loops.iter().map(Stacks::length);
-    check_length(Format::Collapsed, length.fold(0, u64::saturating_add))?;
-    Ok(move |sink: &mut Sink<'_>| event_loops.iter().try_for_each(|stacks| stacks.write(sink)))
+    let length = event_loops.iter().map(Lines::length);
+    check_length(format, length.fold(0, u64::saturating_add))?;
+    Ok(move |sink: &mut Sink<'_>| event_loops.iter().try_for_each(|lines| lines.write(sink)))
 }
 
 /// The lines of an event loop.
-struct Stacks<'a> {
-    event_loop: &'a EventLoop,
+struct Lines<'a> {
     prefix: String,
     labels: Labels<'a>,
-    /// By stack.
+    calls: Calls,
+    /// By call.
     counts: Vec<u64>,
     stackless_counts: BTreeMap<&'static str, u64>,
 }
 
-impl<'a> Stacks<'a> {
-    fn of(event_loop: &'a EventLoop, prefix: String) -> Self {
+impl<'a> Lines<'a> {
+    fn of(event_loop: &'a EventLoop, prefix: String, detail: Detail) -> Self {
         let mut stackless_counts: BTreeMap<&str, u64> = BTreeMap::new();
-        let mut counts = vec![0; event_loop.stacks().len()];
+        let calls = Calls::of(event_loop, detail);
+        let mut counts = vec![0; calls.len()];
         for sample in event_loop.samples() {
             match sample.stack {
-                Some(stack) => counts[stack.index()] += sample.weight,
+                Some(stack) => counts[calls.index_of(stack)] += sample.weight,
                 None => {
                     *stackless_counts
                         .entry(stackless::name(sample.activity))
@@ -202,26 +214,26 @@ impl<'a> Stacks<'a> {
             }
         }
         Self {
-            event_loop,
             prefix,
             labels: Labels::of(event_loop),
+            calls,
             counts,
             stackless_counts,
         }
     }
 
-    /// The least length of all lines with a stack, in bytes: counts are taken for one digit, and nothing at a root for
-    /// escaped. None of the text is made for this.
+    /// The least length of all lines with a stack, in bytes: counts are taken for one digit, nothing at a root for
+    /// escaped, and places are left out. None of the text is made for this.
     fn length(&self) -> u64 {
         const SPACE_DIGIT_AND_END: u64 = 3;
         let mut length: u64 = 0;
         let mut lengths: Vec<u64> = Vec::with_capacity(self.counts.len());
-        for (stack, count) in self.event_loop.stacks().zip(&self.counts) {
-            let before = match stack.parent {
-                Some(parent) => lengths[parent.index()] + 1,
+        for (call, count) in self.calls.iter().zip(&self.counts) {
+            let before = match call.caller {
+                Some(caller) => lengths[caller as usize] + 1,
                 None => self.prefix.len() as u64,
             };
-            let line = before + self.labels.length(stack.frame) as u64;
+            let line = before + self.labels.length(call.function()) as u64;
             lengths.push(line);
             if *count > 0 {
                 length = length.saturating_add(line + SPACE_DIGIT_AND_END);
@@ -231,11 +243,10 @@ impl<'a> Stacks<'a> {
     }
 
     fn write(&self, sink: &mut Sink<'_>) -> Result<(), WriteError> {
-        let Self { event_loop, .. } = self;
-        for (stack, count) in event_loop.stack_ids().zip(&self.counts) {
+        for (index, count) in self.counts.iter().enumerate() {
             if *count > 0 {
                 sink.write_all(self.prefix.as_bytes())?;
-                self.write_stack(&event_loop.frames_of(Some(stack)), sink)?;
+                self.write_path(&self.calls.path_to(index), sink)?;
                 writeln!(sink, " {count}")?;
             }
         }
@@ -245,17 +256,18 @@ impl<'a> Stacks<'a> {
         Ok(())
     }
 
-    fn write_stack(&self, frames: &[FrameId], sink: &mut Sink<'_>) -> Result<(), WriteError> {
-        for (depth, frame) in frames.iter().enumerate() {
+    fn write_path(&self, path: &[&Call], sink: &mut Sink<'_>) -> Result<(), WriteError> {
+        for (depth, call) in path.iter().enumerate() {
+            let (function, place) = (call.function(), call.place());
             if depth > 0 {
                 sink.write_all(b";")?;
-            } else if self.labels.is_in_brackets(*frame) {
+            } else if place.is_none() && self.labels.is_in_brackets(function) {
                 // Not to be taken for an event loop.
-                let label = self.labels.text(*frame);
+                let label = self.labels.text(function);
                 sink.write_all(label::escape_first(&label).as_bytes())?;
                 continue;
             }
-            self.labels.write(*frame, sink)?;
+            self.labels.write(function, place, sink)?;
         }
         Ok(())
     }

@@ -12,6 +12,11 @@
 //! written as idle, for tools put Chrome's `(program)` on the stack before it and count it there. A file says
 //! no interval, nor when its clock was 0.
 //!
+//! Of places in functions it holds the lines at which leaves were executing: how many of a node's samples each line
+//! has, in `positionTicks`, not which. Read, the first samples of a node are at its first line, the next ones at its
+//! second, and those that no line has are without one; ticks beyond a node's samples count for nothing. The lines of
+//! callers, columns and offsets in WebAssembly modules are lost.
+//!
 //! Chrome's own files have times that go back now and then: read, the samples are put in order, as DevTools do.
 //! A file without `samples` has those of its `hitCount`s, one after another.
 
@@ -22,13 +27,15 @@ use std::num::NonZeroU32;
 use serde::{Deserialize, Serialize};
 
 use crate::bounds::check_length;
+use crate::calls::{Calls, Detail};
 use crate::error::{Error, WriteError};
 use crate::format::{Format, Text, only_event_loop};
 use crate::interval;
 use crate::json::{self, Array};
 use crate::label::{self, Label};
 use crate::recording::{
-    Activity, EventLoop, EventLoopKind, FrameId, FrameKind, LAST_TIME, Recording, Sample, StackId,
+    Activity, EventLoop, EventLoopKind, Frame, FunctionId, FunctionKind, Invalid, LAST_TIME, Place,
+    Recording, Sample, StackId,
 };
 use crate::sink::Sink;
 use crate::stackless;
@@ -63,6 +70,19 @@ struct Node {
     children: Vec<u64>,
     /// Which some writers have instead of `children`.
     parent: Option<u64>,
+    #[serde(default)]
+    position_ticks: Vec<PositionTick>,
+}
+
+/// Samples of a node at a line.
+#[derive(Clone, Copy, Deserialize, Serialize)]
+struct PositionTick {
+    /// What a writer finds those of a node by: its index.
+    #[serde(skip)]
+    node: u32,
+    /// 1-based; 0 if unknown.
+    line: u32,
+    ticks: u64,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -93,10 +113,42 @@ enum Leaf {
     Stackless(Option<Activity>),
 }
 
+/// What samples of a node are: some at its lines, and the others.
+struct Leaves<'a> {
+    leaf: Leaf,
+    /// Those that have none of their samples yet, and how many the first of them lacks.
+    ticks: &'a [PositionTick],
+    lacking: u64,
+}
+
+impl<'a> Leaves<'a> {
+    fn new(leaf: Leaf, node: &'a Node) -> Self {
+        Self {
+            leaf,
+            ticks: &node.position_ticks,
+            lacking: node.position_ticks.first().map_or(0, |tick| tick.ticks),
+        }
+    }
+
+    /// Takes up to this number of samples that are at one line, or at none: the line and their number.
+    fn take(&mut self, most: u64) -> (Option<NonZeroU32>, u64) {
+        while let Some((tick, rest)) = self.ticks.split_first() {
+            if self.lacking > 0 {
+                let taken = self.lacking.min(most);
+                self.lacking -= taken;
+                return (NonZeroU32::new(tick.line), taken);
+            }
+            self.ticks = rest;
+            self.lacking = rest.first().map_or(0, |tick| tick.ticks);
+        }
+        (None, most)
+    }
+}
+
 pub fn read(text: &[u8], mut memory: u64) -> Result<Recording, Error> {
     let profile: Profile = json::read(text, &mut memory)?;
     // What is kept of each while they are read.
-    const NODE: usize = 150;
+    const NODE: usize = 200;
     const SAMPLE: usize = 64;
     let samples = profile.samples.as_ref().map_or(0, Vec::len);
     memory = memory.saturating_sub((NODE * profile.nodes.len() + SAMPLE * samples) as u64);
@@ -111,20 +163,56 @@ pub fn read(text: &[u8], mut memory: u64) -> Result<Recording, Error> {
     };
     samples.sort_by(|a, b| a.time.total_cmp(&b.time));
     let interval = interval::estimate([samples.iter().map(|sample| sample.time)]);
+    let leaves = leaves.into_iter().zip(&profile.nodes);
+    let mut leaves: Vec<_> = leaves.map(|(leaf, node)| Leaves::new(leaf, node)).collect();
     for sample in samples {
-        let (stack, activity) = match leaves[sample.node] {
+        add_sample(&mut event_loop, &sample, &mut leaves[sample.node])
+            .map_err(|invalid| Error::new(sample.place(), invalid))?;
+    }
+    Ok(Recording::of_one(event_loop, interval, None))
+}
+
+/// Adds a sample, or one for each line of a node's hits.
+fn add_sample(
+    event_loop: &mut EventLoop,
+    sample: &NodeSample,
+    leaves: &mut Leaves,
+) -> Result<(), Invalid> {
+    let mut rest = sample.weight;
+    while rest > 0 {
+        let (line, weight) = leaves.take(rest);
+        let (stack, activity) = match leaves.leaf {
             Leaf::Stack(stack) => (stack, None),
             Leaf::Stackless(activity) => (None, activity),
         };
-        let added = event_loop.add_sample(Sample {
-            time: sample.time,
-            weight: sample.weight,
+        let stack = match (stack, Place::of_source(line, None)) {
+            (Some(stack), place @ Some(_)) => Some(at_place(event_loop, stack, place)?),
+            _ => stack,
+        };
+        let before = sample.weight - rest;
+        event_loop.add_sample(Sample {
+            time: (sample.time + before as f64 * interval::DEFAULT).min(LAST_TIME),
+            weight,
             stack,
             activity,
-        });
-        added.map_err(|invalid| Error::new(sample.place(), invalid))?;
+        })?;
+        rest -= weight;
     }
-    Ok(Recording::of_one(event_loop, interval, None))
+    Ok(())
+}
+
+/// A stack whose leaf is at a place.
+fn at_place(
+    event_loop: &mut EventLoop,
+    stack: StackId,
+    place: Option<Place>,
+) -> Result<StackId, Invalid> {
+    let stack = event_loop.stack(stack);
+    let frame = event_loop.add_frame(Frame {
+        place,
+        ..event_loop.frame(stack.frame)
+    })?;
+    event_loop.add_stack(stack.parent, frame)
 }
 
 /// A sample of the node with a number.
@@ -244,8 +332,12 @@ fn read_nodes(
             _ if parents[number].is_none() && call_frame.function_name == ROOT => Leaf::Stack(None),
             Some(activity) => Leaf::Stackless(activity),
             None => {
-                let frame = add_frame(event_loop, call_frame, &place)?;
-                let stack = event_loop.add_stack(caller, frame);
+                let function = add_function(event_loop, call_frame, &place)?;
+                let frame = event_loop.add_frame(Frame {
+                    function,
+                    place: None,
+                });
+                let stack = frame.and_then(|frame| event_loop.add_stack(caller, frame));
                 Leaf::Stack(Some(stack.map_err(|invalid| Error::new(place(), invalid))?))
             },
         };
@@ -285,11 +377,11 @@ fn parents(nodes: &[Node], numbers: &HashMap<u64, usize>) -> Result<Vec<Option<u
     Ok(parents)
 }
 
-fn add_frame(
+fn add_function(
     event_loop: &mut EventLoop,
     call_frame: &CallFrame,
     place: &impl Fn() -> String,
-) -> Result<FrameId, Error> {
+) -> Result<FunctionId, Error> {
     let position = |number: i64, member: &str| {
         let one_based = number
             .checked_add(1)
@@ -301,8 +393,8 @@ fn add_frame(
     let line = position(call_frame.line_number, "lineNumber")?;
     let column = position(call_frame.column_number, "columnNumber")?;
     let kind = match &*call_frame.url {
-        "" => FrameKind::Unknown,
-        _ => FrameKind::Script,
+        "" => FunctionKind::Unknown,
+        _ => FunctionKind::Script,
     };
     let label = Label {
         name: label::read_name(&call_frame.function_name),
@@ -318,27 +410,32 @@ fn add_frame(
 /// What all nodes are written from.
 struct Nodes<'a> {
     event_loop: &'a EventLoop,
+    calls: Calls,
     interval: f64,
     /// Of each sample, the id of its node.
     ids: Vec<u64>,
     /// Here and below, by node.
     hits: Vec<u64>,
     children: Vec<Vec<u64>>,
-    /// The nodes behind those of stacks, for samples that have none.
+    /// In the order of nodes and lines.
+    ticks: Vec<PositionTick>,
+    /// The nodes behind those of calls, for samples that have none.
     stackless: Vec<Option<Activity>>,
-    /// By frame.
+    /// By function.
     names: Vec<Cow<'a, str>>,
 }
 
 pub fn prepare(recording: &Recording) -> Result<impl Text, WriteError> {
     let event_loop = only_event_loop(recording, Format::Cpuprofile)?;
-    // The root, the stacks, and what stands for one.
-    let id_of_stack = |stack: StackId| ROOT_ID + 1 + stack.index() as u64;
+    let calls = Calls::of(event_loop, Detail::Functions);
+    // The root, the calls, and what stands for one.
+    let id_of_call = |call: usize| ROOT_ID + 1 + call as u64;
+    let first_stackless = id_of_call(calls.len());
     let mut stackless: Vec<Option<Activity>> = Vec::new();
     let mut ids = Vec::with_capacity(event_loop.samples().len());
     for sample in event_loop.samples() {
         ids.push(match sample.stack {
-            Some(stack) => id_of_stack(stack),
+            Some(stack) => id_of_call(calls.index_of(stack)),
             None => {
                 let activity = sample.activity.or(Some(Activity::Idle));
                 let number = stackless.iter().position(|other| *other == activity);
@@ -346,38 +443,74 @@ pub fn prepare(recording: &Recording) -> Result<impl Text, WriteError> {
                     stackless.push(activity);
                     stackless.len() - 1
                 });
-                ROOT_ID + 1 + (event_loop.stacks().len() + number) as u64
+                first_stackless + number as u64
             },
         });
     }
-    let count = 1 + event_loop.stacks().len() + stackless.len();
+    let count = 1 + calls.len() + stackless.len();
     let mut hits = vec![0; count];
     for (id, sample) in ids.iter().zip(event_loop.samples()) {
         hits[(id - ROOT_ID) as usize] += sample.weight;
     }
     let mut children = vec![Vec::new(); count];
-    for (id, stack) in event_loop.stack_ids().zip(event_loop.stacks()) {
-        let parent = stack.parent.map_or(ROOT_ID, id_of_stack);
-        children[(parent - ROOT_ID) as usize].push(id_of_stack(id));
+    for (index, call) in calls.iter().enumerate() {
+        let caller = call
+            .caller
+            .map_or(ROOT_ID, |caller| id_of_call(caller as usize));
+        children[(caller - ROOT_ID) as usize].push(id_of_call(index));
     }
-    let first_stackless = ROOT_ID + 1 + event_loop.stacks().len() as u64;
     children[0].extend((0..stackless.len() as u64).map(|number| first_stackless + number));
 
-    let names = event_loop.frames().map(|frame| match &*frame.name {
-        "" => Cow::Borrowed(""),
-        name => label::write_name(name),
-    });
+    let names = event_loop
+        .functions()
+        .map(|function| match &*function.name {
+            "" => Cow::Borrowed(""),
+            name => label::write_name(name),
+        });
+    let ticks = position_ticks(event_loop, &calls);
     let nodes = Nodes {
         event_loop,
+        calls,
         interval: recording.interval,
         ids,
         hits,
         children,
+        ticks,
         stackless,
         names: names.collect(),
     };
     check_length(Format::Cpuprofile, nodes.least_length())?;
     Ok(move |sink: &mut Sink<'_>| nodes.write(sink))
+}
+
+/// The lines of all nodes' samples, in the order of nodes and lines.
+fn position_ticks(event_loop: &EventLoop, calls: &Calls) -> Vec<PositionTick> {
+    let mut weights = vec![0; event_loop.stacks().len()];
+    for sample in event_loop.samples() {
+        if let Some(stack) = sample.stack {
+            weights[stack.index()] += sample.weight;
+        }
+    }
+    let mut ticks = Vec::new();
+    for (stack, weight) in event_loop.stack_ids().zip(weights) {
+        let place = event_loop.frame(event_loop.stack(stack).frame).place;
+        if let Some(line) = place.and_then(Place::line).filter(|_| weight > 0) {
+            ticks.push(PositionTick {
+                // Behind the root.
+                node: 1 + calls.index_of(stack) as u32,
+                line: line.get(),
+                ticks: weight,
+            });
+        }
+    }
+    ticks.sort_unstable_by_key(|tick| (tick.node, tick.line));
+    // Stacks that differ in columns or callers' places are at one line of a node.
+    ticks.dedup_by(|tick, before| {
+        let is_same = (tick.node, tick.line) == (before.node, before.line);
+        before.ticks += if is_same { tick.ticks } else { 0 };
+        is_same
+    });
+    ticks
 }
 
 impl Nodes<'_> {
@@ -386,12 +519,12 @@ impl Nodes<'_> {
         /// A node has the names of its members and two names; a sample, its id and the time since the last one.
         const NODE: usize = 100;
         const SAMPLE: u64 = 4;
-        let stacks = self.event_loop.stacks().map(|stack| {
-            let frame = self.event_loop.frame(stack.frame);
-            let url = self.event_loop.resource_of(frame).unwrap_or_default();
-            (NODE + self.names[stack.frame.index()].len() + url.len()) as u64
+        let calls = self.calls.iter().map(|call| {
+            let function = self.event_loop.function(call.function());
+            let url = self.event_loop.resource_of(function).unwrap_or_default();
+            (NODE + self.names[call.function().index()].len() + url.len()) as u64
         });
-        stacks.fold(self.event_loop.weight() * SAMPLE, u64::saturating_add)
+        calls.fold(self.event_loop.weight() * SAMPLE, u64::saturating_add)
     }
 
     fn write(&self, sink: &mut Sink<'_>) -> Result<(), WriteError> {
@@ -412,42 +545,51 @@ impl Nodes<'_> {
             hit_count: u64,
             #[serde(skip_serializing_if = "<[u64]>::is_empty")]
             children: &'a [u64],
+            #[serde(skip_serializing_if = "<[PositionTick]>::is_empty")]
+            position_ticks: &'a [PositionTick],
         }
 
         let Self {
             event_loop,
+            calls,
             interval,
             ids,
             hits,
             children,
+            ticks,
             stackless,
             names,
         } = self;
         let interval = *interval;
-        let call_frame_of = |frame: FrameId| {
-            let name = &*names[frame.index()];
-            let frame = event_loop.frame(frame);
+        let call_frame_of = |function: FunctionId| {
+            let name = &*names[function.index()];
+            let function = event_loop.function(function);
             let position = |number: Option<NonZeroU32>| {
                 number.map_or(-1, |number| i64::from(number.get()) - 1)
             };
             CallFrame {
                 function_name: name,
-                script_id: match frame.resource {
+                script_id: match function.resource {
                     Some(resource) => (resource.index() + 1).to_string(),
                     None => NO_SCRIPT.to_owned(),
                 },
-                url: event_loop.resource_of(frame).unwrap_or_default(),
-                line_number: position(frame.line),
-                column_number: position(frame.column),
+                url: event_loop.resource_of(function).unwrap_or_default(),
+                line_number: position(function.line),
+                column_number: position(function.column),
             }
         };
         let call_frames = || {
             let root = std::iter::once(without_place(ROOT));
-            let stacks = event_loop.stacks().map(|stack| call_frame_of(stack.frame));
+            let calls = calls.iter().map(|call| call_frame_of(call.function()));
             let stackless = stackless
                 .iter()
                 .map(|activity| without_place(stackless::name(*activity)));
-            root.chain(stacks).chain(stackless)
+            root.chain(calls).chain(stackless)
+        };
+        let ticks_of = |node: usize| {
+            let start = ticks.partition_point(|tick| (tick.node as usize) < node);
+            let end = ticks.partition_point(|tick| (tick.node as usize) <= node);
+            &ticks[start..end]
         };
         let nodes = || {
             call_frames().enumerate().map(|(index, call_frame)| Node {
@@ -455,6 +597,7 @@ impl Nodes<'_> {
                 call_frame,
                 hit_count: hits[index],
                 children: &children[index],
+                position_ticks: ticks_of(index),
             })
         };
 

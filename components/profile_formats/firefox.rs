@@ -6,37 +6,33 @@
 //! <https://github.com/firefox-devtools/profiler/blob/main/docs-developer/processed-profile-format.md>.
 //!
 //! It holds everything but realms, and where a process has no id or a recording no time origin, it gets one.
-//! Times and the interval are rounded to whole nanoseconds. A function is in the form that `label.rs` has, for
-//! the writer's frames are labels; whether it is JavaScript says what kind of frame it is. The leaf's category is
-//! the activity, and a stretch of samples with one activity is a marker. A sample that has an activity and no stack
-//! has a frame of that name.
+//! Times and the interval are rounded to whole nanoseconds. A function that is in no script is in the form that
+//! `label.rs` has; whether it is JavaScript says what kind of function it is. A frame has the line and column of its
+//! place, or its offset in a WebAssembly module as the address. The leaf's category is the activity, and a stretch of
+//! samples with one activity is a marker. A sample that has an activity and no stack has a frame of that name.
 //!
-//! Read are files up to that version, those of Firefox as well; of them native functions have their name only.
+//! Read are files up to that version, those of Firefox as well; of them native functions have their name and lines
+//! only, for their addresses are in machine code.
+
+mod writer;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::num::NonZeroU32;
 
-use fxprof_processed_profile::{
-    CategoryColor, CategoryHandle, CategoryPairHandle, CpuDelta, Frame as WrittenFrame, FrameFlags,
-    FrameHandle, FrameInfo, MarkerFieldFlags, MarkerFieldFormat, MarkerTiming, Profile,
-    ReferenceTimestamp, SamplingInterval, StackHandle, StaticSchemaMarker, StaticSchemaMarkerField,
-    StringHandle, ThreadHandle, Timestamp,
-};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::bounds::{MAX_FIREFOX_WEIGHT, MAX_READ_BYTES};
-use crate::error::{Error, WriteError};
-use crate::format::Text;
+pub use self::writer::prepare;
+use crate::bounds::MAX_READ_BYTES;
+use crate::error::Error;
 use crate::interval;
 use crate::json::{self, check_length};
-use crate::label::{self, Labels};
+use crate::label;
 use crate::recording::{
-    Activity, EventLoop, EventLoopKind, Frame, FrameId, FrameKind, Invalid, Process, Recording,
-    ResourceId, Sample, Stack, StackId,
+    Activity, EventLoop, EventLoopKind, Frame, FrameId, Function, FunctionId, FunctionKind,
+    Invalid, Place, Process, Recording, ResourceId, Sample, StackId,
 };
-use crate::sink::Sink;
 use crate::stackless;
 
 const NEWEST_VERSION: u32 = 55;
@@ -49,29 +45,40 @@ const JAVASCRIPT: &str = "JavaScript";
 const RUNNING: &str = "Running";
 const BUILT_IN: &str = "Built-in";
 const RUNNING_BUILT_IN: &str = "Running built-in";
-/// What a stretch of it is called.
-const SCRIPT: &str = "Script";
-const OTHER_WORK: &str = "Other work";
 
 /// Categories by Firefox's names, where it has one, and its colours.
-const CATEGORIES: [(Activity, &str, CategoryColor); 6] = [
-    (Activity::Idle, "Idle", CategoryColor::Transparent),
-    (Activity::Gc, "GC / CC", CategoryColor::Orange),
-    (Activity::Style, "Style", CategoryColor::LightBlue),
-    (Activity::Layout, "Layout", CategoryColor::Purple),
-    (Activity::Paint, "Graphics", CategoryColor::Green),
-    (Activity::Other, OTHER_WORK, CategoryColor::DarkGray),
+const CATEGORIES: [(Activity, &str, &str); 6] = [
+    (Activity::Idle, "Idle", "transparent"),
+    (Activity::Gc, "GC / CC", "orange"),
+    (Activity::Style, "Style", "lightblue"),
+    (Activity::Layout, "Layout", "purple"),
+    (Activity::Paint, "Graphics", "green"),
+    (Activity::Other, "Other work", "darkgray"),
 ];
 
-/// How the writer tells frames apart.
-const KINDS: [(FrameKind, FrameFlags); 4] = [
-    (FrameKind::Script, FrameFlags::IS_JS),
-    (FrameKind::BuiltIn, FrameFlags::IS_RELEVANT_FOR_JS),
-    (
-        FrameKind::Unknown,
-        FrameFlags::IS_JS.union(FrameFlags::IS_RELEVANT_FOR_JS),
-    ),
-    (FrameKind::Native, FrameFlags::empty()),
+/// What the format says of a function's kind.
+#[derive(Clone, Copy, Eq, PartialEq)]
+struct Flags {
+    is_js: bool,
+    /// It is none of JavaScript's, and is shown among these.
+    relevant_for_js: bool,
+}
+
+impl Flags {
+    const fn new(is_js: bool, relevant_for_js: bool) -> Self {
+        Self {
+            is_js,
+            relevant_for_js,
+        }
+    }
+}
+
+/// How kinds are told apart.
+const KINDS: [(FunctionKind, Flags); 4] = [
+    (FunctionKind::Script, Flags::new(true, false)),
+    (FunctionKind::BuiltIn, Flags::new(false, true)),
+    (FunctionKind::Unknown, Flags::new(true, true)),
+    (FunctionKind::Native, Flags::new(false, false)),
 ];
 
 const EVENT_LOOP: &str = "EventLoop";
@@ -151,6 +158,13 @@ struct FrameTable {
     category: Vec<Option<u32>>,
     #[serde(default)]
     subcategory: Vec<Option<u32>>,
+    #[serde(default)]
+    line: Vec<Option<u32>>,
+    #[serde(default)]
+    column: Vec<Option<u32>>,
+    /// -1 if there is none.
+    #[serde(default)]
+    address: Vec<Option<f64>>,
 }
 
 #[derive(Deserialize)]
@@ -167,6 +181,9 @@ struct FuncTable {
     line_number: Vec<Option<u32>>,
     #[serde(default)]
     column_number: Vec<Option<u32>>,
+    /// A library's, for code of the machine; -1 if there is none.
+    #[serde(default)]
+    resource: Vec<i64>,
 }
 
 #[derive(Default, Deserialize)]
@@ -338,7 +355,8 @@ fn read_stacks(
     check_length(stack_table.prefix.len(), count, || {
         format!("{place}.stackTable.prefix")
     })?;
-    let mut frames: Vec<Option<FrameId>> = vec![None; func_table.name.len()];
+    let mut functions: Vec<Option<FunctionId>> = vec![None; func_table.name.len()];
+    let mut frames: Vec<Option<FrameId>> = vec![None; frame_table.func.len()];
     let mut texts = Texts::default();
     let mut stacks: Vec<Leaf> = Vec::with_capacity(count);
     for (index, (prefix, frame)) in stack_table
@@ -361,29 +379,43 @@ fn read_stacks(
             let place = format!("{place}.stackTable.frame[{index}]");
             Error::out_of_range(place, frame as u64, "frameTable", frame_table.func.len())
         })? as usize;
-        if func >= frames.len() {
+        if func >= functions.len() {
             let place = format!("{place}.frameTable.func[{frame}]");
             return Err(Error::out_of_range(
                 place,
                 func as u64,
                 "funcTable",
-                frames.len(),
+                functions.len(),
             ));
         }
         let name = string(thread, func_table.name[func], || {
             format!("{place}.funcTable.name[{func}]")
         })?;
-        let flags = func_table.flags(func);
         if prefix.is_none()
-            && flags.is_empty()
+            && func_table.kind(func) == FunctionKind::Native
             && let Some(activity) = stackless::activity(name)
         {
             stacks.push((None, activity));
             continue;
         }
-        let id = match frames[func] {
+        let id = match frames[frame] {
             Some(id) => id,
-            None => *frames[func].insert(read_func(thread, func, &mut texts, event_loop, place)?),
+            None => {
+                let function = match functions[func] {
+                    Some(function) => function,
+                    None => {
+                        let function = read_func(thread, func, &mut texts, event_loop, place)?;
+                        *functions[func].insert(function)
+                    },
+                };
+                let added = event_loop.add_frame(Frame {
+                    function,
+                    place: read_place(thread, frame, event_loop.function(function).kind),
+                });
+                *frames[frame].insert(added.map_err(|invalid| {
+                    Error::new(format!("{place}.frameTable.func[{frame}]"), invalid)
+                })?)
+            },
         };
         let stack = event_loop.add_stack(parent, id);
         let stack = stack
@@ -393,25 +425,55 @@ fn read_stacks(
     Ok(stacks)
 }
 
+/// Where in its function a frame is.
+fn read_place(thread: &Thread, frame: usize, kind: FunctionKind) -> Option<Place> {
+    let Thread {
+        frame_table,
+        func_table,
+        ..
+    } = thread;
+    let number = |column: &[Option<u32>]| {
+        let number = column.get(frame).copied().flatten();
+        number.and_then(NonZeroU32::new)
+    };
+    let source = Place::of_source(number(&frame_table.line), number(&frame_table.column));
+    if source.is_some() {
+        return source;
+    }
+    let func = frame_table.func[frame] as usize;
+    let is_in_library = func_table.resource.get(func).is_some_and(|id| *id >= 0);
+    if is_in_library || kind == FunctionKind::Native {
+        return None;
+    }
+    let address = frame_table.address.get(frame).copied().flatten()?;
+    let is_offset = (0. ..=f64::from(u32::MAX)).contains(&address) && address.fract() == 0.;
+    is_offset.then_some(Place::WasmOffset(address as u32))
+}
+
 impl FuncTable {
-    fn flags(&self, func: usize) -> FrameFlags {
+    fn kind(&self, func: usize) -> FunctionKind {
         let has = |column: &[bool]| column.get(func).copied().unwrap_or_default();
-        let mut flags = FrameFlags::empty();
-        flags.set(FrameFlags::IS_JS, has(&self.is_js));
-        flags.set(FrameFlags::IS_RELEVANT_FOR_JS, has(&self.relevant_for_js));
-        flags
+        let flags = Flags::new(has(&self.is_js), has(&self.relevant_for_js));
+        let entry = KINDS.iter().find(|(_, other)| *other == flags);
+        entry.expect("every kind has its flags").0
     }
 }
 
-/// The strings of a name and of a URL, by their indices, and what else a frame is told from others by.
-type FrameKey = (u32, u32, FrameKind, Option<NonZeroU32>, Option<NonZeroU32>);
+/// The strings of a name and of a URL, by their indices, and what else a function is told from others by.
+type FuncKey = (
+    u32,
+    u32,
+    FunctionKind,
+    Option<NonZeroU32>,
+    Option<NonZeroU32>,
+);
 
 /// What functions have been made of strings, by their indices: of a long string many functions may be.
 #[derive(Default)]
 struct Texts {
-    labels: HashMap<(u32, FrameKind), FrameId>,
+    labels: HashMap<(u32, FunctionKind), FunctionId>,
     files: HashMap<u32, Option<ResourceId>>,
-    frames: HashMap<FrameKey, FrameId>,
+    functions: HashMap<FuncKey, FunctionId>,
 }
 
 fn read_func(
@@ -420,26 +482,24 @@ fn read_func(
     texts: &mut Texts,
     event_loop: &mut EventLoop,
     place: &str,
-) -> Result<FrameId, Error> {
+) -> Result<FunctionId, Error> {
     let table = &thread.func_table;
     let number = |column: &[Option<u32>]| column.get(func).copied().flatten();
-    let flags = table.flags(func);
-    let kind = KINDS.iter().find(|(_, other)| *other == flags);
-    let kind = kind.map_or(FrameKind::Unknown, |(kind, _)| *kind);
+    let kind = table.kind(func);
     let name_index = table.name[func];
     let name = string(thread, name_index, || {
         format!("{place}.funcTable.name[{func}]")
     })?;
     let invalid = |invalid: Invalid| Error::new(format!("{place}.funcTable.name[{func}]"), invalid);
     let Some(file_name) = number(&table.file_name) else {
-        if let Some(frame) = texts.labels.get(&(name_index, kind)) {
-            return Ok(*frame);
+        if let Some(function) = texts.labels.get(&(name_index, kind)) {
+            return Ok(*function);
         }
-        let frame = label::read(name)
+        let function = label::read(name)
             .add_to(event_loop, kind)
             .map_err(invalid)?;
-        texts.labels.insert((name_index, kind), frame);
-        return Ok(frame);
+        texts.labels.insert((name_index, kind), function);
+        return Ok(function);
     };
     let resource = match texts.files.get(&file_name) {
         Some(resource) => *resource,
@@ -455,10 +515,10 @@ fn read_func(
     let line = number(&table.line_number).and_then(NonZeroU32::new);
     let column = number(&table.column_number).and_then(NonZeroU32::new);
     let key = (name_index, file_name, kind, line, column);
-    if let Some(frame) = texts.frames.get(&key) {
-        return Ok(*frame);
+    if let Some(function) = texts.functions.get(&key) {
+        return Ok(*function);
     }
-    let frame = event_loop.add_frame(Frame {
+    let function = event_loop.add_function(Function {
         name: label::read_name(name),
         kind,
         resource,
@@ -466,9 +526,9 @@ fn read_func(
         column,
         realm: None,
     });
-    let frame = frame.map_err(invalid)?;
-    texts.frames.insert(key, frame);
-    Ok(frame)
+    let function = function.map_err(invalid)?;
+    texts.functions.insert(key, function);
+    Ok(function)
 }
 
 fn activity_of(frames: &FrameTable, frame: usize, meta: &Meta) -> Option<Activity> {
@@ -528,328 +588,6 @@ fn string(thread: &Thread, index: u32, place: impl FnOnce() -> String) -> Result
     string.ok_or_else(|| Error::out_of_range(place(), index.into(), "stringArray", strings.len()))
 }
 
-/// A page or a worker.
-struct EventLoopMarker {
-    kind: StringHandle,
-}
-
-impl StaticSchemaMarker for EventLoopMarker {
-    const UNIQUE_MARKER_TYPE_NAME: &'static str = EVENT_LOOP;
-    const DESCRIPTION: Option<&'static str> = Some("What the event loop is there for");
-    const TABLE_LABEL: Option<&'static str> = Some("{marker.data.kind}");
-    const FIELDS: &'static [StaticSchemaMarkerField] = &[StaticSchemaMarkerField {
-        key: "kind",
-        label: "Kind",
-        format: MarkerFieldFormat::String,
-        flags: MarkerFieldFlags::SEARCHABLE,
-    }];
-
-    fn name(&self, profile: &mut Profile) -> StringHandle {
-        profile.intern_string("Event loop")
-    }
-
-    fn category(&self, _: &mut Profile) -> CategoryHandle {
-        CategoryHandle::OTHER
-    }
-
-    fn string_field_value(&self, _: u32) -> StringHandle {
-        self.kind
-    }
-
-    fn number_field_value(&self, _: u32) -> f64 {
-        unreachable!("no field is a number")
-    }
-}
-
-/// A document of a page's event loop.
-struct DocumentMarker {
-    url: StringHandle,
-}
-
-impl StaticSchemaMarker for DocumentMarker {
-    const UNIQUE_MARKER_TYPE_NAME: &'static str = DOCUMENT;
-    const DESCRIPTION: Option<&'static str> = Some("A document of the event loop");
-    const TABLE_LABEL: Option<&'static str> = Some("{marker.data.url}");
-    const FIELDS: &'static [StaticSchemaMarkerField] = &[StaticSchemaMarkerField {
-        key: "url",
-        label: "URL",
-        format: MarkerFieldFormat::Url,
-        flags: MarkerFieldFlags::SEARCHABLE,
-    }];
-
-    fn name(&self, profile: &mut Profile) -> StringHandle {
-        profile.intern_string("Document")
-    }
-
-    fn category(&self, _: &mut Profile) -> CategoryHandle {
-        CategoryHandle::OTHER
-    }
-
-    fn string_field_value(&self, _: u32) -> StringHandle {
-        self.url
-    }
-
-    fn number_field_value(&self, _: u32) -> f64 {
-        unreachable!("no field is a number")
-    }
-}
-
-/// A stretch of samples with one activity.
-struct ActivityMarker {
-    name: StringHandle,
-    category: CategoryHandle,
-}
-
-impl StaticSchemaMarker for ActivityMarker {
-    const UNIQUE_MARKER_TYPE_NAME: &'static str = "Activity";
-    const DESCRIPTION: Option<&'static str> =
-        Some("A stretch of samples that found the event loop at the same work");
-    const FIELDS: &'static [StaticSchemaMarkerField] = &[];
-
-    fn name(&self, _: &mut Profile) -> StringHandle {
-        self.name
-    }
-
-    fn category(&self, _: &mut Profile) -> CategoryHandle {
-        self.category
-    }
-
-    fn string_field_value(&self, _: u32) -> StringHandle {
-        unreachable!("there are no fields")
-    }
-
-    fn number_field_value(&self, _: u32) -> f64 {
-        unreachable!("there are no fields")
-    }
-}
-
-/// Handles of the categories.
-struct Categories {
-    javascript: CategoryHandle,
-    running: CategoryPairHandle,
-    built_in: CategoryPairHandle,
-    running_built_in: CategoryPairHandle,
-    others: Vec<(Activity, &'static str, CategoryHandle)>,
-}
-
-impl Categories {
-    fn add(profile: &mut Profile) -> Self {
-        let javascript = profile.add_category(JAVASCRIPT, CategoryColor::Yellow);
-        Self {
-            javascript,
-            running: profile.add_subcategory(javascript, RUNNING),
-            built_in: profile.add_subcategory(javascript, BUILT_IN),
-            running_built_in: profile.add_subcategory(javascript, RUNNING_BUILT_IN),
-            others: CATEGORIES
-                .iter()
-                .map(|(activity, name, color)| {
-                    (*activity, *name, profile.add_category(name, *color))
-                })
-                .collect(),
-        }
-    }
-
-    /// That of a function, which as the leaf has the sample's activity.
-    fn of(&self, kind: FrameKind, activity: Option<Activity>) -> CategoryPairHandle {
-        match (activity, kind) {
-            (None, FrameKind::BuiltIn) => self.built_in,
-            (None, _) => self.javascript.into(),
-            (Some(Activity::Script), FrameKind::BuiltIn) => self.running_built_in,
-            (Some(Activity::Script), _) => self.running,
-            (Some(activity), _) => {
-                let entry = self.others.iter().find(|(other, ..)| *other == activity);
-                entry
-                    .map_or(self.javascript, |(.., category)| *category)
-                    .into()
-            },
-        }
-    }
-
-    /// The name and category of a stretch, of one that is to be seen.
-    fn of_stretch(&self, activity: Option<Activity>) -> Option<(&'static str, CategoryHandle)> {
-        match activity? {
-            Activity::Idle => None,
-            Activity::Script => Some((SCRIPT, self.javascript)),
-            activity => {
-                let entry = self.others.iter().find(|(other, ..)| *other == activity)?;
-                Some((entry.1, entry.2))
-            },
-        }
-    }
-}
-
-pub fn prepare(recording: &Recording) -> Result<impl Text, WriteError> {
-    let interval = SamplingInterval::from_nanos(nanoseconds(recording.interval));
-    let time_origin =
-        ReferenceTimestamp::from_millis_since_unix_epoch(recording.time_origin.unwrap_or_default());
-    let mut profile = Profile::new("Strobe", time_origin, interval);
-    profile.set_symbolicated(true);
-    let categories = Categories::add(&mut profile);
-    let start = Timestamp::from_nanos_since_reference(0);
-    let mut tid = 0;
-    for (index, process) in recording.processes.iter().enumerate() {
-        let pid = process.pid.unwrap_or(index as u32 + 1);
-        let handle = profile.add_process(&process.name, pid, start);
-        if let Some(ended) = process.ended {
-            profile.set_process_end_time(handle, timestamp(ended));
-        }
-        for event_loop in &process.event_loops {
-            tid += 1;
-            // A main thread would be shown under its process' name.
-            let thread = profile.add_thread(handle, tid, start, false);
-            profile.set_thread_name(thread, &event_loop.name);
-            profile.set_thread_show_markers_in_timeline(thread, true);
-            if let Some(ended) = process.ended {
-                profile.set_thread_end_time(thread, timestamp(ended));
-            }
-            profile.add_initial_visible_thread(thread);
-            if tid == 1 {
-                profile.add_initial_selected_thread(thread);
-            }
-            write_kind(&mut profile, thread, &event_loop.kind);
-            write_samples(
-                &mut profile,
-                thread,
-                event_loop,
-                recording.interval,
-                &categories,
-            );
-            write_activities(
-                &mut profile,
-                thread,
-                event_loop,
-                recording.interval,
-                &categories,
-            );
-        }
-    }
-    Ok(move |sink: &mut Sink<'_>| Ok(serde_json::to_writer(sink, &profile)?))
-}
-
 fn nanoseconds(milliseconds: f64) -> u64 {
     (milliseconds * NANOSECONDS).round() as u64
-}
-
-fn timestamp(milliseconds: f64) -> Timestamp {
-    Timestamp::from_nanos_since_reference(nanoseconds(milliseconds))
-}
-
-fn write_kind(profile: &mut Profile, thread: ThreadHandle, kind: &EventLoopKind) {
-    let (kind, documents) = match kind {
-        EventLoopKind::Unknown => return,
-        EventLoopKind::Page { documents } => (PAGE, &**documents),
-        EventLoopKind::Worker => (WORKER, &[][..]),
-    };
-    let timing = MarkerTiming::Instant(Timestamp::from_nanos_since_reference(0));
-    let kind = profile.intern_string(kind);
-    profile.add_marker(thread, timing.clone(), EventLoopMarker { kind });
-    for url in documents {
-        let url = profile.intern_string(url);
-        profile.add_marker(thread, timing.clone(), DocumentMarker { url });
-    }
-}
-
-fn write_samples(
-    profile: &mut Profile,
-    thread: ThreadHandle,
-    event_loop: &EventLoop,
-    interval: f64,
-    categories: &Categories,
-) {
-    let labels = Labels::of(event_loop);
-    let labels: Vec<_> = event_loop
-        .frame_ids()
-        .map(|id| {
-            let kind = event_loop.frame(id).kind;
-            let flags = KINDS.iter().find(|(other, _)| *other == kind);
-            let flags = flags.map_or(FrameFlags::empty(), |(_, flags)| *flags);
-            (profile.intern_string(&labels.text(id)), flags, kind)
-        })
-        .collect();
-    let intern_frame = |profile: &mut Profile, frame: FrameId, activity| -> FrameHandle {
-        let (label, flags, kind) = labels[frame.index()];
-        profile.intern_frame(
-            thread,
-            FrameInfo {
-                frame: WrittenFrame::Label(label),
-                category_pair: categories.of(kind, activity),
-                flags,
-            },
-        )
-    };
-    let mut stacks: Vec<StackHandle> = Vec::with_capacity(event_loop.stacks().len());
-    for stack in event_loop.stacks() {
-        let frame = intern_frame(profile, stack.frame, None);
-        let parent = stack.parent.map(|parent| stacks[parent.index()]);
-        stacks.push(profile.intern_stack(thread, parent, frame));
-    }
-
-    let mut last = 0.;
-    for sample in event_loop.samples() {
-        let stack = match (sample.stack, sample.activity) {
-            (None, None) => None,
-            (None, activity) => {
-                let label = profile.intern_string(stackless::name(activity));
-                let frame = FrameInfo {
-                    frame: WrittenFrame::Label(label),
-                    category_pair: categories.of(FrameKind::Native, activity),
-                    flags: FrameFlags::empty(),
-                };
-                let frame = profile.intern_frame(thread, frame);
-                Some(profile.intern_stack(thread, None, frame))
-            },
-            (Some(stack), None) => Some(stacks[stack.index()]),
-            (Some(stack), activity) => {
-                let Stack { parent, frame } = event_loop.stack(stack);
-                let frame = intern_frame(profile, frame, activity);
-                let parent = parent.map(|parent| stacks[parent.index()]);
-                Some(profile.intern_stack(thread, parent, frame))
-            },
-        };
-        // The height of the graph of activity.
-        let is_busy = sample.stack.is_some()
-            || sample
-                .activity
-                .is_some_and(|activity| activity != Activity::Idle);
-        let busy = match is_busy {
-            true => (sample.time - last).min(sample.weight as f64 * interval),
-            false => 0.,
-        };
-        last = sample.time;
-        let mut busy = CpuDelta::from_nanos(nanoseconds(busy));
-        let mut weight = sample.weight;
-        while weight > 0 {
-            let part = i32::try_from(weight.min(MAX_FIREFOX_WEIGHT)).unwrap_or(i32::MAX);
-            profile.add_sample(thread, timestamp(sample.time), stack, busy, part);
-            busy = CpuDelta::ZERO;
-            weight -= u64::from(part.unsigned_abs());
-        }
-    }
-}
-
-fn write_activities(
-    profile: &mut Profile,
-    thread: ThreadHandle,
-    event_loop: &EventLoop,
-    interval: f64,
-    categories: &Categories,
-) {
-    let samples = event_loop.samples();
-    let mut first = 0;
-    for stretch in samples.chunk_by(|one, next| one.activity == next.activity) {
-        let start = stretch[0];
-        let last = stretch[stretch.len() - 1];
-        first += stretch.len();
-        let Some((name, category)) = categories.of_stretch(start.activity) else {
-            continue;
-        };
-        let end = last.time + last.weight as f64 * interval;
-        let end = samples.get(first).map_or(end, |next| end.min(next.time));
-        let marker = ActivityMarker {
-            name: profile.intern_string(name),
-            category,
-        };
-        let timing = MarkerTiming::Interval(timestamp(start.time), timestamp(end));
-        profile.add_marker(thread, timing, marker);
-    }
 }

@@ -26,17 +26,20 @@ pub enum Format {
     Cpuprofile,
     /// Flame graph tools' lines of stacks and counts.
     Collapsed,
+    /// The same with the lines at which functions were. Its text is recognised as the other's, which reads both.
+    CollapsedLines,
     /// A page that shows the recording in any browser.
     Html,
 }
 
 impl Format {
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Trace,
         Self::Firefox,
         Self::Speedscope,
         Self::Cpuprofile,
         Self::Collapsed,
+        Self::CollapsedLines,
         Self::Html,
     ];
 
@@ -48,6 +51,7 @@ impl Format {
             Self::Speedscope => "speedscope",
             Self::Cpuprofile => "cpuprofile",
             Self::Collapsed => "collapsed",
+            Self::CollapsedLines => "collapsed-lines",
             Self::Html => "html",
         }
     }
@@ -65,6 +69,7 @@ impl Format {
             Self::Speedscope => "speedscope.json",
             Self::Cpuprofile => "cpuprofile",
             Self::Collapsed => "collapsed",
+            Self::CollapsedLines => "collapsed-lines",
             Self::Html => "html",
         }
     }
@@ -87,6 +92,7 @@ impl Format {
             "cpuprofile" => Some(Self::Cpuprofile),
             "speedscope" => Some(Self::Speedscope),
             "collapsed" | "folded" => Some(Self::Collapsed),
+            "collapsed-lines" => Some(Self::CollapsedLines),
             "firefox" => Some(Self::Firefox),
             "html" | "htm" => Some(Self::Html),
             "trace" => Some(Self::Trace),

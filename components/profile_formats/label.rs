@@ -2,21 +2,22 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! A function as one piece of text, for formats that have nothing else: `name (url:line:column)`, or
-//! what of it is known.
+//! A function as one piece of text, for formats that have nothing else: `name (url:line:column)`, where it is
+//! defined, or what of it is known. A place in it may follow, at which it was executing or calling: its line,
+//! `name (url:line:column):line`, or its offset in a WebAssembly module, `name (url):0x1f`.
 //!
 //! A text is read as the function that it was written for, whatever its name and URL. What would be taken
 //! for something else is written as in a URL: `;` and ends of lines, which end a frame or a stack; a `(`
 //! at the beginning of a name, for `(anonymous)` and `(idle)` are no names; a `)` at the end of a name
-//! without a place; a `(` in a URL; a `:` that makes a port look like a line; and a `%` before one of these
-//! codes.
+//! without a URL and line, or the `:` of a number behind it; a `(` in a URL; a `:` that makes a port look like a
+//! line; and a `%` before one of these codes.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::num::NonZeroU32;
 
-use crate::recording::{EventLoop, Frame, FrameId, FrameKind, Invalid, ResourceId};
+use crate::recording::{EventLoop, Function, FunctionId, FunctionKind, Invalid, Place, ResourceId};
 
 /// An anonymous function or top-level script.
 const ANONYMOUS: &str = "(anonymous)";
@@ -46,9 +47,13 @@ pub struct Label {
 
 impl Label {
     /// The function in the tables of an event loop.
-    pub fn add_to(self, event_loop: &mut EventLoop, kind: FrameKind) -> Result<FrameId, Invalid> {
+    pub fn add_to(
+        self,
+        event_loop: &mut EventLoop,
+        kind: FunctionKind,
+    ) -> Result<FunctionId, Invalid> {
         let resource = event_loop.add_resource(&self.resource.unwrap_or_default())?;
-        event_loop.add_frame(Frame {
+        event_loop.add_function(Function {
             name: self.name,
             kind,
             resource,
@@ -62,7 +67,7 @@ impl Label {
 /// The texts of an event loop's functions. The URL of a script is held once, however many functions are in it, so
 /// that they take memory in proportion to the tables.
 pub struct Labels<'a> {
-    frames: Vec<LabelParts<'a>>,
+    functions: Vec<LabelParts<'a>>,
     /// By resource. The second is for functions without a column, if it is another.
     places: Vec<(Cow<'a, str>, Option<String>)>,
 }
@@ -76,7 +81,13 @@ struct LabelParts<'a> {
     has_column: bool,
 }
 
-const BEFORE_PLACE: &str = " (";
+const BEFORE_DEFINITION: &str = " (";
+
+/// A definition of which nothing is known, before a place.
+const NO_DEFINITION: &str = " ()";
+
+const BEFORE_PLACE: char = ':';
+const BEFORE_OFFSET: &str = "0x";
 
 impl<'a> Labels<'a> {
     pub fn of(event_loop: &'a EventLoop) -> Self {
@@ -89,34 +100,49 @@ impl<'a> Labels<'a> {
         });
         Self {
             places: places.collect(),
-            frames: event_loop.frames().map(LabelParts::of).collect(),
+            functions: event_loop.functions().map(LabelParts::of).collect(),
         }
     }
 
-    /// In bytes.
-    pub fn length(&self, frame: FrameId) -> usize {
-        self.parts(frame).map(str::len).iter().sum()
+    /// In bytes, without a place.
+    pub fn length(&self, function: FunctionId) -> usize {
+        self.parts(function).map(str::len).iter().sum()
     }
 
-    pub fn write(&self, frame: FrameId, writer: &mut impl Write) -> io::Result<()> {
-        for part in self.parts(frame) {
+    pub fn write(
+        &self,
+        function: FunctionId,
+        place: Option<Place>,
+        writer: &mut impl Write,
+    ) -> io::Result<()> {
+        for part in self.parts(function) {
             writer.write_all(part.as_bytes())?;
         }
-        Ok(())
+        let Some(place) = place else { return Ok(()) };
+        if self.functions[function.index()].end.is_none() {
+            writer.write_all(NO_DEFINITION.as_bytes())?;
+        }
+        match place {
+            Place::Source { line, .. } => write!(writer, "{BEFORE_PLACE}{line}"),
+            Place::WasmOffset(offset) => {
+                write!(writer, "{BEFORE_PLACE}{BEFORE_OFFSET}{offset:x}")
+            },
+        }
     }
 
-    pub fn text(&self, frame: FrameId) -> String {
-        self.parts(frame).concat()
+    /// Without a place.
+    pub fn text(&self, function: FunctionId) -> String {
+        self.parts(function).concat()
     }
 
-    /// Whether the text is one in brackets.
-    pub fn is_in_brackets(&self, frame: FrameId) -> bool {
-        let LabelParts { name, end, .. } = &self.frames[frame.index()];
+    /// Whether the text without a place is one in brackets.
+    pub fn is_in_brackets(&self, function: FunctionId) -> bool {
+        let LabelParts { name, end, .. } = &self.functions[function.index()];
         end.is_none() && name.starts_with('[') && name.ends_with(']')
     }
 
-    fn parts(&self, frame: FrameId) -> [&str; 4] {
-        let parts = &self.frames[frame.index()];
+    fn parts(&self, function: FunctionId) -> [&str; 4] {
+        let parts = &self.functions[function.index()];
         let Some(end) = &parts.end else {
             return [&parts.name, "", "", ""];
         };
@@ -127,39 +153,48 @@ impl<'a> Labels<'a> {
                 (place, _) => &**place,
             },
         };
-        [&parts.name, BEFORE_PLACE, place, end]
+        [&parts.name, BEFORE_DEFINITION, place, end]
     }
 }
 
 impl<'a> LabelParts<'a> {
-    fn of(frame: &'a Frame) -> Self {
-        let mut name = write_name(&frame.name);
+    fn of(function: &'a Function) -> Self {
+        let mut name = write_name(&function.name);
         let mut end = None;
-        if frame.resource.is_some() || frame.line.is_some() {
+        if function.resource.is_some() || function.line.is_some() {
             let mut text = String::new();
-            for number in [frame.line, frame.column].into_iter().flatten() {
+            for number in [function.line, function.column].into_iter().flatten() {
                 write!(text, ":{number}").expect("it is in memory");
             }
             end = Some((text + ")").into_boxed_str());
-        } else if !frame.name.is_empty() && name.ends_with(')') {
+        } else if !function.name.is_empty() && name.ends_with(')') {
             let name = name.to_mut();
             name.pop();
             name.push_str(&code_of(')'));
+        } else if let Some((before, _)) = split_place(&name) {
+            let at = before.len();
+            name.to_mut().replace_range(at..=at, &code_of(BEFORE_PLACE));
         }
         Self {
             name,
             end,
-            resource: frame.resource,
-            has_column: frame.column.is_some(),
+            resource: function.resource,
+            has_column: function.column.is_some(),
         }
     }
 }
 
+/// A function, and the place in it if there is one.
+pub fn read_with_place(text: &str) -> (Label, Option<Place>) {
+    match split_place(text) {
+        Some((before, place)) if split_definition(before).is_some() => (read(before), Some(place)),
+        _ => (read(text), None),
+    }
+}
+
+/// A function without a place.
 pub fn read(text: &str) -> Label {
-    if let Some((name, place)) = text
-        .strip_suffix(')')
-        .and_then(|text| text.rsplit_once(" ("))
-    {
+    if let Some((name, place)) = split_definition(text) {
         let (place, numbers) = match split_number(place) {
             None => (place, [None, None]),
             Some((before, last)) => match split_number(before) {
@@ -263,6 +298,25 @@ fn character_of_code(text: &str) -> Option<(char, &'static str)> {
     entry.copied()
 }
 
+/// A name, and where it is defined.
+fn split_definition(text: &str) -> Option<(&str, &str)> {
+    text.strip_suffix(')')?.rsplit_once(BEFORE_DEFINITION)
+}
+
+/// A text that ends in `)`, and a place behind it.
+fn split_place(text: &str) -> Option<(&str, Place)> {
+    let (before, digits) = text.rsplit_once(BEFORE_PLACE)?;
+    let place = match digits.strip_prefix(BEFORE_OFFSET) {
+        None => Place::of_source(Some(split_number(text)?.1), None)?,
+        Some(digits) => {
+            let offset = u32::from_str_radix(digits, 16).ok()?;
+            // As it would be written.
+            (format!("{offset:x}") == digits).then_some(Place::WasmOffset(offset))?
+        },
+    };
+    before.ends_with(')').then_some((before, place))
+}
+
 /// Without a `:` and a line or column behind it.
 fn split_number(text: &str) -> Option<(&str, NonZeroU32)> {
     let (before, digits) = text.rsplit_once(':')?;
@@ -286,11 +340,25 @@ mod tests {
 
     fn write_label(label: &Label) -> String {
         let mut event_loop = EventLoop::default();
-        let frame = label.clone().add_to(&mut event_loop, FrameKind::Unknown);
+        let function = label.clone().add_to(&mut event_loop, FunctionKind::Unknown);
         let labels = Labels::of(&event_loop);
-        let text = labels.text(frame.unwrap());
-        assert_eq!(labels.length(frame.unwrap()), text.len());
+        let text = labels.text(function.unwrap());
+        assert_eq!(labels.length(function.unwrap()), text.len());
         text
+    }
+
+    fn write_with_place(label: &Label, place: Option<Place>) -> String {
+        let mut event_loop = EventLoop::default();
+        let function = label.clone().add_to(&mut event_loop, FunctionKind::Unknown);
+        let mut text = Vec::new();
+        Labels::of(&event_loop)
+            .write(function.unwrap(), place, &mut text)
+            .unwrap();
+        String::from_utf8(text).unwrap()
+    }
+
+    fn line(line: u32) -> Option<Place> {
+        Place::of_source(NonZeroU32::new(line), None)
     }
 
     #[test]
@@ -328,6 +396,45 @@ mod tests {
     }
 
     #[test]
+    fn a_place_follows_the_function() {
+        let url = Some("https://a.test/b.js");
+        for (name, resource, place, text) in [
+            ("f", url, line(17), "f (https://a.test/b.js):17"),
+            (
+                "f",
+                url,
+                Some(Place::WasmOffset(31)),
+                "f (https://a.test/b.js):0x1f",
+            ),
+            ("f", None, line(17), "f ():17"),
+            ("", None, line(17), "(anonymous) ():17"),
+            ("f):17", None, None, "f)%3A17"),
+            ("f ():0x1f", None, None, "f ()%3A0x1f"),
+        ] {
+            let label = label(name, resource, 0, 0);
+            assert_eq!(write_with_place(&label, place), text);
+            assert_eq!(read_with_place(text), (label, place));
+        }
+        // Others' names are names.
+        for name in [
+            "f:17",
+            "f):17",
+            "f (a):017",
+            "f (a):0x",
+            "f (a):0x01",
+            "f (a):0x1F",
+            "f (a):0x+1",
+            "f (a):0x100000000",
+            "f (a):4294967296",
+            "f (a):-1",
+            "f (a):0",
+        ] {
+            let (label, place) = read_with_place(name);
+            assert_eq!((&*label.name, place), (name, None));
+        }
+    }
+
+    #[test]
     fn every_function_is_read_as_it_was() {
         let names = [
             "",
@@ -349,6 +456,10 @@ mod tests {
             "ü%28",
             "\u{2028}%E2%80%A8%",
             "x)",
+            "x):1",
+            "x (y:1):2",
+            "x ():0xa",
+            "x:3",
         ];
         let resources = [
             None,
@@ -367,6 +478,10 @@ mod tests {
                     let text = write_label(&label);
                     assert_eq!(read(&text), label, "{text}");
                     assert!(!text.contains([';', '\n', '\r', '\u{2028}']), "{text}");
+                    for place in [None, self::line(9), Some(Place::WasmOffset(0xabcdef))] {
+                        let text = write_with_place(&label, place);
+                        assert_eq!(read_with_place(&text), (label.clone(), place), "{text}");
+                    }
                 }
             }
         }

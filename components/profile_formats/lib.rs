@@ -6,7 +6,8 @@
 //!
 //! [`Recording`] is the model: several processes with several event loops on one clock. Each format is in
 //! a file of its own that says what of the model it holds, and what is lost. What all of them keep is
-//! how many samples each function has, by itself and with its callees.
+//! how many samples each function has, by itself and with its callees. Places in functions, at which they were
+//! executing or calling, are in some.
 //!
 //! Files come from anywhere: whatever is in them, reading gives a recording whose tables are sound or an
 //! [`Error`] that names the place. How long a text may be and how much memory is taken is in `bounds.rs`.
@@ -17,6 +18,7 @@
 const _: Option<&str> = option_env!("STROBE_CHECKOUT");
 
 mod bounds;
+mod calls;
 mod codecs;
 mod collapsed;
 mod counted;
@@ -46,9 +48,10 @@ pub use crate::file::{create_new, create_numbered, replace, write_to_stream};
 pub use crate::format::Format;
 pub use crate::input::{content, read};
 pub use crate::recording::{
-    Activity, EventLoop, EventLoopKind, Frame, FrameId, FrameKind, Invalid, MAX_STACK_DEPTH,
-    Process, Realm, RealmId, Recording, ResourceId, Sample, Stack, StackId,
+    Activity, EventLoop, EventLoopKind, Frame, FrameId, Function, FunctionId, FunctionKind,
+    Invalid, MAX_STACK_DEPTH, Place, Process, Realm, RealmId, Recording, ResourceId, Sample, Stack,
+    StackId,
 };
-pub use crate::totals::{Function, FunctionTotals, Totals};
+pub use crate::totals::{FunctionKey, FunctionTotals, Totals};
 pub use crate::viewer::viewer_page;
 pub use crate::viewer_data::write as write_viewer_data;

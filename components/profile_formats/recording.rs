@@ -31,7 +31,8 @@ mod bytes {
     pub const EVENT_LOOP: u64 = 2_000;
     pub const RESOURCE: u64 = 100;
     pub const REALM: u64 = 150;
-    pub const FRAME: u64 = 220;
+    pub const FUNCTION: u64 = 220;
+    pub const FRAME: u64 = 100;
     pub const STACK: u64 = 64;
     pub const SAMPLE: u64 = 32;
 }
@@ -174,6 +175,7 @@ pub struct EventLoop {
     pub kind: EventLoopKind,
     resources: IndexSet<String>,
     realms: IndexSet<Realm>,
+    functions: IndexSet<Function>,
     frames: IndexSet<Frame>,
     stacks: IndexSet<Stack>,
     depths: Vec<u32>,
@@ -195,10 +197,10 @@ pub struct Realm {
 
 /// A function, or the top level of a script.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
-pub struct Frame {
+pub struct Function {
     /// The function's own name; empty for an anonymous function and for top-level script.
     pub name: String,
-    pub kind: FrameKind,
+    pub kind: FunctionKind,
     /// The script in which it is defined; absent for what is defined in none with a URL.
     pub resource: Option<ResourceId>,
     /// 1-based line of the definition.
@@ -209,19 +211,69 @@ pub struct Frame {
     pub realm: Option<RealmId>,
 }
 
-/// Whose code a frame is.
+/// Whose code a function is.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
-pub enum FrameKind {
+pub enum FunctionKind {
     /// A function of a script.
     Script,
     /// A function of the engine or of the DOM that script called.
     BuiltIn,
     /// Neither: code that is not there for JavaScript.
     Native,
-    /// The file does not say. Of a page's own trace nobody can say it: a frame without a script is a
+    /// The file does not say. Of a page's own trace nobody can say it: a function without a script is a
     /// built-in or was made by `eval`.
     #[default]
     Unknown,
+}
+
+/// A function, and the place in it that was executing (at the leaf of a stack) or calling (elsewhere).
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct Frame {
+    pub function: FunctionId,
+    /// Absent if it was not recorded, and where there is none, as in a built-in.
+    pub place: Option<Place>,
+}
+
+/// A place in the code of a function.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum Place {
+    /// In the text of the function's script.
+    Source {
+        /// 1-based.
+        line: NonZeroU32,
+        /// 1-based, in UTF-16 code units; absent if it is unknown.
+        column: Option<NonZeroU32>,
+    },
+    /// In a WebAssembly module: bytes from its start.
+    WasmOffset(u32),
+}
+
+impl Place {
+    /// Absent without a line.
+    pub fn of_source(line: Option<NonZeroU32>, column: Option<NonZeroU32>) -> Option<Self> {
+        line.map(|line| Self::Source { line, column })
+    }
+
+    pub fn line(self) -> Option<NonZeroU32> {
+        match self {
+            Self::Source { line, .. } => Some(line),
+            Self::WasmOffset(_) => None,
+        }
+    }
+
+    pub fn column(self) -> Option<NonZeroU32> {
+        match self {
+            Self::Source { column, .. } => column,
+            Self::WasmOffset(_) => None,
+        }
+    }
+
+    pub fn wasm_offset(self) -> Option<u32> {
+        match self {
+            Self::Source { .. } => None,
+            Self::WasmOffset(offset) => Some(offset),
+        }
+    }
 }
 
 /// A caller's stack and a callee.
@@ -248,6 +300,7 @@ pub struct Sample {
 // 100,000 samples of each of 8 event loops are 19 MB.
 const _: () = assert!(size_of::<Sample>() == 24);
 const _: () = assert!(size_of::<Stack>() == 8);
+const _: () = assert!(size_of::<Frame>() == 16);
 
 /// What the event loop was doing.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -287,6 +340,9 @@ pub struct ResourceId(u32);
 pub struct RealmId(u32);
 
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct FunctionId(u32);
+
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct FrameId(u32);
 
 /// One more than the index, so that an absent one takes no room.
@@ -303,7 +359,7 @@ macro_rules! index {
         }
     )*};
 }
-index!(ResourceId RealmId FrameId);
+index!(ResourceId RealmId FunctionId FrameId);
 
 impl StackId {
     fn new(index: usize) -> Option<Self> {
@@ -426,21 +482,35 @@ impl EventLoop {
         id(index).map(RealmId)
     }
 
-    /// `frame`'s ids are this event loop's.
-    pub fn add_frame(&mut self, mut frame: Frame) -> Result<FrameId, Invalid> {
+    /// `function`'s ids are this event loop's. An equal one keeps its id.
+    pub fn add_function(&mut self, mut function: Function) -> Result<FunctionId, Invalid> {
         debug_assert!(
-            frame
+            function
                 .resource
                 .is_none_or(|id| id.index() < self.resources.len())
         );
-        debug_assert!(frame.realm.is_none_or(|id| id.index() < self.realms.len()));
-        if frame.line.is_none() {
-            frame.column = None;
+        debug_assert!(
+            function
+                .realm
+                .is_none_or(|id| id.index() < self.realms.len())
+        );
+        if function.line.is_none() {
+            function.column = None;
         }
-        let length = frame.name.len();
+        let length = function.name.len();
+        let (index, is_new) = self.functions.insert_full(function);
+        if is_new {
+            self.take(bytes::FUNCTION, length)?;
+        }
+        id(index).map(FunctionId)
+    }
+
+    /// `frame`'s function is this event loop's. An equal one keeps its id.
+    pub fn add_frame(&mut self, frame: Frame) -> Result<FrameId, Invalid> {
+        debug_assert!(frame.function.index() < self.functions.len());
         let (index, is_new) = self.frames.insert_full(frame);
         if is_new {
-            self.take(bytes::FRAME, length)?;
+            self.take(bytes::FRAME, 0)?;
         }
         id(index).map(FrameId)
     }
@@ -499,13 +569,17 @@ impl EventLoop {
         self.realms.iter()
     }
 
-    pub fn frames(&self) -> impl ExactSizeIterator<Item = &Frame> {
-        self.frames.iter()
+    pub fn functions(&self) -> impl ExactSizeIterator<Item = &Function> {
+        self.functions.iter()
     }
 
-    /// In the order of [`Self::frames`].
-    pub(crate) fn frame_ids(&self) -> impl Iterator<Item = FrameId> + use<> {
-        (0..self.frames.len() as u32).map(FrameId)
+    /// In the order of [`Self::functions`].
+    pub(crate) fn function_ids(&self) -> impl Iterator<Item = FunctionId> + use<> {
+        (0..self.functions.len() as u32).map(FunctionId)
+    }
+
+    pub fn frames(&self) -> impl ExactSizeIterator<Item = &Frame> {
+        self.frames.iter()
     }
 
     /// A parent is before its children.
@@ -545,17 +619,26 @@ impl EventLoop {
         &self.resources[id.index()]
     }
 
-    /// The URL of the script in which a frame is defined.
-    pub fn resource_of(&self, frame: &Frame) -> Option<&str> {
-        frame.resource.map(|id| self.resource(id))
+    /// The URL of the script in which a function is defined.
+    pub fn resource_of(&self, function: &Function) -> Option<&str> {
+        function.resource.map(|id| self.resource(id))
     }
 
     pub fn realm(&self, id: RealmId) -> &Realm {
         &self.realms[id.index()]
     }
 
-    pub fn frame(&self, id: FrameId) -> &Frame {
-        &self.frames[id.index()]
+    pub fn function(&self, id: FunctionId) -> &Function {
+        &self.functions[id.index()]
+    }
+
+    pub fn frame(&self, id: FrameId) -> Frame {
+        self.frames[id.index()]
+    }
+
+    /// The function of a frame.
+    pub fn function_of(&self, frame: FrameId) -> &Function {
+        self.function(self.frame(frame).function)
     }
 
     pub fn stack(&self, id: StackId) -> Stack {
@@ -593,6 +676,7 @@ impl PartialEq for EventLoop {
             && self.kind == other.kind
             && self.resources.iter().eq(&other.resources)
             && self.realms.iter().eq(&other.realms)
+            && self.functions.iter().eq(&other.functions)
             && self.frames.iter().eq(&other.frames)
             && self.stacks.iter().eq(&other.stacks)
             && self.samples == other.samples

@@ -14,7 +14,8 @@
 //! smallest weight is taken for it. A weight of 0 stands for nothing.
 //!
 //! Of a sample without stack it holds the activity, as a function of that name; the others' are lost, and so
-//! are processes, the kinds of event loops and frames, and realms.
+//! are processes, the kinds of event loops and functions, and realms. What the format calls a frame is a function,
+//! and its line is where that is defined; places in functions are lost.
 
 use std::borrow::Cow;
 use std::num::NonZeroU32;
@@ -23,13 +24,14 @@ use indexmap::IndexSet;
 use serde::{Deserialize, Serialize};
 
 use crate::bounds::check_length;
+use crate::calls::{Calls, Detail};
 use crate::error::{Error, WriteError};
 use crate::format::{Format, Text};
 use crate::interval;
 use crate::json::{self, Array, Number};
 use crate::label::{self, Label};
 use crate::recording::{
-    EventLoop, EventLoopKind, FrameId, FrameKind, Process, Recording, Sample, StackId,
+    EventLoop, EventLoopKind, Frame, FrameId, FunctionKind, Process, Recording, Sample, StackId,
 };
 use crate::sink::Sink;
 use crate::stackless;
@@ -231,11 +233,17 @@ fn read_profile(
                 })?;
                 let frame = match frames[id] {
                     Some(frame) => frame,
-                    None => *frames[id].insert(
-                        label_of(shared_frame)
-                            .add_to(&mut event_loop, FrameKind::Unknown)
-                            .map_err(|invalid| Error::new(place(), invalid))?,
-                    ),
+                    None => {
+                        let function =
+                            label_of(shared_frame).add_to(&mut event_loop, FunctionKind::Unknown);
+                        let frame = function.and_then(|function| {
+                            event_loop.add_frame(Frame {
+                                function,
+                                place: None,
+                            })
+                        });
+                        *frames[id].insert(frame.map_err(|invalid| Error::new(place(), invalid))?)
+                    },
                 };
                 let stack = event_loop.add_stack(stacks.last().copied(), frame);
                 stacks.push(stack.map_err(|invalid| Error::new(place(), invalid))?);
@@ -264,8 +272,10 @@ struct SharedFrames<'a> {
     /// Each URL is there once, however many functions are in it.
     files: IndexSet<&'a str>,
     frames: IndexSet<SharedKey<'a>>,
-    /// For each event loop the places of its frames.
+    /// For each event loop the places of its functions.
     places: Vec<Vec<usize>>,
+    /// Of each event loop.
+    calls: Vec<Calls>,
 }
 
 #[derive(Clone, Eq, Hash, PartialEq)]
@@ -283,21 +293,23 @@ impl<'a> SharedFrames<'a> {
             files: IndexSet::new(),
             frames: IndexSet::new(),
             places: Vec::new(),
+            calls: Vec::new(),
         };
         for event_loop in recording.event_loops() {
             let files = event_loop.resources();
             let files: Vec<usize> = files.map(|url| shared.files.insert_full(url).0).collect();
-            let places = event_loop.frames().map(|frame| {
+            let places = event_loop.functions().map(|function| {
                 let key = SharedKey {
-                    name: label::write_name(&frame.name),
-                    file: frame.resource.map(|resource| files[resource.index()]),
-                    line: frame.line,
-                    column: frame.column,
+                    name: label::write_name(&function.name),
+                    file: function.resource.map(|resource| files[resource.index()]),
+                    line: function.line,
+                    column: function.column,
                 };
                 shared.frames.insert_full(key).0
             });
             let places = places.collect();
             shared.places.push(places);
+            shared.calls.push(Calls::of(event_loop, Detail::Functions));
             for sample in event_loop.samples() {
                 if sample.stack.is_none() && sample.activity.is_some() {
                     shared.frames.insert(stackless_key(sample));
@@ -318,9 +330,9 @@ impl<'a> SharedFrames<'a> {
 }
 
 /// The least length of the samples' text, in bytes.
-fn least_length(event_loop: &EventLoop) -> u64 {
+fn least_length(event_loop: &EventLoop, calls: &Calls) -> u64 {
     // A place in the table and a comma for each frame; brackets, a weight and two commas.
-    let lengths = stretches(event_loop.samples()).map(|(sample, _)| {
+    let lengths = stretches(event_loop.samples(), calls).map(|(sample, _)| {
         let depth = sample.stack.map_or(0, |stack| event_loop.depth(stack));
         2 * u64::from(depth) + 4
     });
@@ -330,7 +342,8 @@ fn least_length(event_loop: &EventLoop) -> u64 {
 pub fn prepare(recording: &Recording) -> Result<impl Text, WriteError> {
     let names = recording.distinct_names()?;
     let shared = SharedFrames::of(recording);
-    let lengths = recording.event_loops().map(least_length);
+    let lengths = recording.event_loops().zip(&shared.calls);
+    let lengths = lengths.map(|(event_loop, calls)| least_length(event_loop, calls));
     let length = lengths.fold(shared.least_length(), u64::saturating_add);
     check_length(Format::Speedscope, length)?;
     Ok(move |sink: &mut Sink<'_>| write(recording, &names, &shared, sink))
@@ -375,8 +388,9 @@ fn write(
 
     let interval = recording.interval;
     let profiles = || {
-        let event_loops = recording.event_loops().zip(names).zip(&shared.places);
-        event_loops.map(|((event_loop, name), places)| {
+        let tables = shared.places.iter().zip(&shared.calls);
+        let event_loops = recording.event_loops().zip(names).zip(tables);
+        event_loops.map(|((event_loop, name), (places, calls))| {
             let samples = event_loop.samples();
             let start = samples.first().map_or(0., |sample| sample.time);
             Profile {
@@ -386,17 +400,21 @@ fn write(
                 start_value: start,
                 end_value: start + event_loop.weight() as f64 * interval,
                 samples: Array(move || {
-                    stretches(samples).map(move |(sample, _)| -> Vec<usize> {
-                        if sample.stack.is_none() && sample.activity.is_some() {
-                            let place = shared.frames.get_index_of(&stackless_key(sample));
+                    stretches(samples, calls).map(move |(sample, _)| -> Vec<usize> {
+                        let Some(stack) = sample.stack else {
+                            let is_named = sample.activity.is_some();
+                            let place = is_named.then(|| stackless_key(sample));
+                            let place = place.and_then(|key| shared.frames.get_index_of(&key));
                             return place.into_iter().collect();
-                        }
-                        let stack = event_loop.frames_of(sample.stack);
-                        stack.iter().map(|frame| places[frame.index()]).collect()
+                        };
+                        let path = calls.path_to(calls.index_of(stack));
+                        let functions = path.iter().map(|call| call.function());
+                        functions.map(|function| places[function.index()]).collect()
                     })
                 }),
                 weights: Array(move || {
-                    stretches(samples).map(move |(_, weight)| Number(weight as f64 * interval))
+                    stretches(samples, calls)
+                        .map(move |(_, weight)| Number(weight as f64 * interval))
                 }),
             }
         })
@@ -422,9 +440,10 @@ fn write(
 }
 
 /// The first of samples in a row that are written alike, and the weight of all.
-fn stretches(samples: &[Sample]) -> impl Iterator<Item = (&Sample, u64)> {
-    let is_alike = |one: &Sample, next: &Sample| {
-        one.stack == next.stack && (one.stack.is_some() || one.activity == next.activity)
+fn stretches<'a>(samples: &'a [Sample], calls: &Calls) -> impl Iterator<Item = (&'a Sample, u64)> {
+    let call_of = |sample: &Sample| sample.stack.map(|stack| calls.index_of(stack));
+    let is_alike = move |one: &Sample, next: &Sample| {
+        call_of(one) == call_of(next) && (one.stack.is_some() || one.activity == next.activity)
     };
     samples.chunk_by(is_alike).map(|stretch| {
         let weight = stretch.iter().map(|sample| sample.weight).sum();

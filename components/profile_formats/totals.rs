@@ -9,9 +9,9 @@ use std::num::NonZeroU32;
 
 use crate::recording::{EventLoop, Recording};
 
-/// What makes two frames the same function in every format.
+/// What makes two functions the same in every format.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub struct Function<'a> {
+pub struct FunctionKey<'a> {
     pub name: &'a str,
     pub resource: Option<&'a str>,
     pub line: Option<NonZeroU32>,
@@ -34,7 +34,7 @@ pub struct Totals<'a> {
     pub samples: u64,
     pub with_stack: u64,
     /// Those of functions that have any.
-    pub functions: HashMap<Function<'a>, FunctionTotals>,
+    pub functions: HashMap<FunctionKey<'a>, FunctionTotals>,
 }
 
 impl<'a> Totals<'a> {
@@ -64,32 +64,30 @@ impl<'a> Totals<'a> {
             }
         }
 
-        // Different frames may be one function: of two realms, or of two kinds.
+        // Different functions may have one key: of two realms, or of two kinds.
         let mut numbers = HashMap::new();
-        let functions: Vec<_> = event_loop
-            .frames()
-            .map(|frame| Function {
-                name: &frame.name,
-                resource: event_loop.resource_of(frame),
-                line: frame.line,
-                column: frame.column,
+        let keys: Vec<_> = event_loop
+            .functions()
+            .map(|function| FunctionKey {
+                name: &function.name,
+                resource: event_loop.resource_of(function),
+                line: function.line,
+                column: function.column,
             })
             .collect();
-        let numbers: Vec<usize> = functions
+        let numbers: Vec<usize> = keys
             .iter()
-            .map(|function| {
+            .map(|key| {
                 let next = numbers.len();
-                *numbers.entry(*function).or_insert(next)
+                *numbers.entry(*key).or_insert(next)
             })
             .collect();
 
         // Of a function that calls itself only the outermost call counts.
         let outermost = outermost(event_loop, &numbers);
         for (index, stack) in event_loop.stacks().enumerate() {
-            let totals = self
-                .functions
-                .entry(functions[stack.frame.index()])
-                .or_default();
+            let function = event_loop.frame(stack.frame).function;
+            let totals = self.functions.entry(keys[function.index()]).or_default();
             totals.itself += itself[index];
             if outermost[index] {
                 totals.total += total[index];
@@ -99,9 +97,13 @@ impl<'a> Totals<'a> {
     }
 }
 
-/// Whether no caller of each stack's leaf is the same function, by its number.
+/// Whether no caller of each stack's leaf is the same function, by the numbers of functions.
 fn outermost(event_loop: &EventLoop, numbers: &[usize]) -> Vec<bool> {
     let stacks: Vec<_> = event_loop.stacks().copied().collect();
+    let number_of = |stack: usize| {
+        let function = event_loop.frame(stacks[stack].frame).function;
+        numbers[function.index()]
+    };
     // The children of a stack: the first one, and from each the next.
     let mut first_child = vec![None; stacks.len()];
     let mut sibling = vec![None; stacks.len()];
@@ -117,7 +119,7 @@ fn outermost(event_loop: &EventLoop, numbers: &[usize]) -> Vec<bool> {
     let mut outermost = vec![false; stacks.len()];
     let mut next = first_root;
     while let Some(index) = next {
-        let calls = &mut running[numbers[stacks[index].frame.index()]];
+        let calls = &mut running[number_of(index)];
         outermost[index] = *calls == 0;
         *calls += 1;
         next = first_child[index];
@@ -126,7 +128,7 @@ fn outermost(event_loop: &EventLoop, numbers: &[usize]) -> Vec<bool> {
         while next.is_none()
             && let Some(index) = at
         {
-            running[numbers[stacks[index].frame.index()]] -= 1;
+            running[number_of(index)] -= 1;
             next = sibling[index];
             at = stacks[index].parent.map(|parent| parent.index());
         }

@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The data of the viewer that is `resources/about-profiling/`, version 1: JSON, in which a table is an
+//! The data of the viewer that is `resources/about-profiling/`, version 2: JSON, in which a table is an
 //! object of columns, for these are shorter than rows and quicker to read.
 //!
 //! It holds everything. Times of samples are rounded to whole microseconds on their clock, each by itself,
@@ -10,19 +10,22 @@
 //!
 //! | member | |
 //! |---|---|
-//! | `version` | 1 |
+//! | `version` | 2 |
 //! | `interval` | ms |
 //! | `timeOrigin` | ms since the Unix epoch, or null |
 //! | `processes[]` | `name`, `pid` (or null), `ended` (ms on the clock of the samples, or null), `eventLoops` |
 //! | `eventLoops[]` | `name`, `kind` (`"page"`, `"worker"`, `"unknown"`), `documents[]`, and the tables |
 //! | `resources[]` | a URL |
 //! | `realms[]` | `url`, `origin` (null if it is opaque) |
-//! | `frames` | `name[]`, `kind[]` (0 script, 1 built-in, 2 native, 3 unknown), `resource[]`, `line[]`, `column[]`, `realm[]` |
+//! | `functions` | `name[]`, `kind[]` (0 script, 1 built-in, 2 native, 3 unknown), `resource[]`, `line[]` and `column[]` of the definition, `realm[]` |
+//! | `frames` | `function[]`, `line[]` and `column[]` that are executing or calling, `offset[]` in a WebAssembly module instead of them (left out if none has one) |
 //! | `stacks` | `parent[]`, which is before its children, and `frame[]` |
 //! | `samples` | `time[]` (µs since the sample before, the first since 0), `weight[]` (left out if all are 1), `stack[]`, `activity[]` (0 idle, 1 script, 2 gc, 3 style, 4 layout, 5 paint, 6 other) |
 //!
-//! Resources, realms, parents, frames and stacks are indices. An id or an activity that is absent is -1; a
-//! line or column, 0.
+//! Resources, realms, functions, parents, frames and stacks are indices. An id, an offset or an activity that is
+//! absent is -1; a line or column, 0.
+//!
+//! Version 1 is read, too. It has no `functions`, and its `frames` are as these are here.
 
 use std::io::Write;
 use std::num::NonZeroU32;
@@ -34,22 +37,23 @@ use crate::error::{Error, WriteError};
 use crate::interval;
 use crate::json::{self, Array, check_length};
 use crate::recording::{
-    Activity, EventLoop, EventLoopKind, Frame, FrameId, FrameKind, Invalid, Process, Realm,
-    RealmId, Recording, ResourceId, Sample, StackId,
+    Activity, EventLoop, EventLoopKind, Frame, FrameId, Function, FunctionId, FunctionKind,
+    Invalid, Place, Process, Realm, RealmId, Recording, ResourceId, Sample, StackId,
 };
 
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
+const OLD_VERSION: u64 = 1;
 
 const ABSENT: i64 = -1;
 
 const MICROSECONDS: f64 = 1e3;
 
 /// By their numbers.
-const KINDS: [FrameKind; 4] = [
-    FrameKind::Script,
-    FrameKind::BuiltIn,
-    FrameKind::Native,
-    FrameKind::Unknown,
+const KINDS: [FunctionKind; 4] = [
+    FunctionKind::Script,
+    FunctionKind::BuiltIn,
+    FunctionKind::Native,
+    FunctionKind::Unknown,
 ];
 
 /// By their numbers.
@@ -89,12 +93,13 @@ struct ProcessData<S, E> {
 }
 
 #[derive(Deserialize, Serialize)]
-struct EventLoopData<S, N, U, R, F, T, M> {
+struct EventLoopData<S, N, U, R, C, F, T, M> {
     name: S,
     kind: Kind,
     documents: N,
     resources: U,
     realms: R,
+    functions: C,
     frames: F,
     stacks: T,
     samples: M,
@@ -115,13 +120,22 @@ struct RealmData<S> {
 }
 
 #[derive(Deserialize, Serialize)]
-struct Frames<N, K, R, L, C, M> {
+struct Functions<N, K, R, L, C, M> {
     name: N,
     kind: K,
     resource: R,
     line: L,
     column: C,
     realm: M,
+}
+
+#[derive(Deserialize, Serialize)]
+struct Frames<F, L, C, O> {
+    function: F,
+    line: L,
+    column: C,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    offset: Option<O>,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -139,7 +153,8 @@ struct Samples<T, W, S, A> {
     activity: A,
 }
 
-type ReadFrames = Frames<Vec<String>, Vec<u64>, Vec<i64>, Vec<u32>, Vec<u32>, Vec<i64>>;
+type ReadFunctions = Functions<Vec<String>, Vec<u64>, Vec<i64>, Vec<u32>, Vec<u32>, Vec<i64>>;
+type ReadFrames = Frames<Vec<i64>, Vec<u32>, Vec<u32>, Vec<i64>>;
 type ReadStacks = Stacks<Vec<i64>, Vec<i64>>;
 type ReadSamples = Samples<Vec<u64>, Vec<u64>, Vec<i64>, Vec<i64>>;
 type ReadEventLoop = EventLoopData<
@@ -147,21 +162,60 @@ type ReadEventLoop = EventLoopData<
     Vec<String>,
     Vec<String>,
     Vec<RealmData<String>>,
+    ReadFunctions,
     ReadFrames,
     ReadStacks,
     ReadSamples,
 >;
-type ReadProcess = ProcessData<String, Vec<ReadEventLoop>>;
+type ReadProcess<E> = ProcessData<String, Vec<E>>;
+
+/// What version 1 has.
+#[derive(Deserialize)]
+struct OldEventLoop {
+    name: String,
+    kind: Kind,
+    documents: Vec<String>,
+    resources: Vec<String>,
+    realms: Vec<RealmData<String>>,
+    frames: ReadFunctions,
+    stacks: ReadStacks,
+    samples: ReadSamples,
+}
 
 pub fn read(text: &[u8], mut memory: u64) -> Result<Recording, Error> {
-    let data: Data<Vec<ReadProcess>> = json::read(text, &mut memory).map_err(|error| {
-        // That it is of another version is the likelier cause.
-        let mut memory = MAX_READ_BYTES;
-        let head = json::read(text, &mut memory);
-        let checked = head.and_then(|Head { version }| check_version(version));
-        checked.err().unwrap_or(error)
-    })?;
-    check_version(data.version)?;
+    let error = match json::read::<Data<Vec<ReadProcess<ReadEventLoop>>>>(text, &mut memory) {
+        Ok(data) if data.version == VERSION => {
+            return read_data(data, memory, read_event_loop);
+        },
+        Ok(data) => return Err(unknown_version(data.version)),
+        Err(error) => error,
+    };
+    // That it is of another version is the likelier cause.
+    let mut memory_of_head = MAX_READ_BYTES;
+    match json::read(text, &mut memory_of_head) {
+        Ok(Head {
+            version: OLD_VERSION,
+        }) => {
+            let data: Data<Vec<ReadProcess<OldEventLoop>>> = json::read(text, &mut memory)?;
+            read_data(data, memory, read_old_event_loop)
+        },
+        Ok(Head { version: VERSION }) => Err(error),
+        Ok(Head { version }) => Err(unknown_version(version)),
+        Err(error) => Err(error),
+    }
+}
+
+fn unknown_version(version: u64) -> Error {
+    let problem =
+        format!("{version} is neither {OLD_VERSION} nor {VERSION}, the versions that are read");
+    Error::new("version", problem)
+}
+
+fn read_data<E>(
+    data: Data<Vec<ReadProcess<E>>>,
+    mut memory: u64,
+    read_event_loop: impl Fn(E, &mut u64, &str) -> Result<EventLoop, Error>,
+) -> Result<Recording, Error> {
     let mut processes = Vec::with_capacity(data.processes.len());
     for (number, process) in data.processes.into_iter().enumerate() {
         let mut event_loops = Vec::with_capacity(process.event_loops.len());
@@ -183,54 +237,62 @@ pub fn read(text: &[u8], mut memory: u64) -> Result<Recording, Error> {
     })
 }
 
-fn check_version(version: u64) -> Result<(), Error> {
-    if version == VERSION {
-        return Ok(());
-    }
-    let problem = format!("{version} is not {VERSION}, the only version that is read");
-    Err(Error::new("version", problem))
-}
-
 fn read_event_loop(data: ReadEventLoop, memory: &mut u64, place: &str) -> Result<EventLoop, Error> {
-    let kind = match data.kind {
-        Kind::Page => EventLoopKind::Page {
-            documents: data.documents,
-        },
-        Kind::Worker => EventLoopKind::Worker,
-        Kind::Unknown => EventLoopKind::Unknown,
-    };
+    let kind = data.kind.with(data.documents);
     let mut event_loop = EventLoop::within(*memory, data.name, kind)
         .map_err(|invalid| Error::new(place, invalid))?;
-    let resources = added(data.resources, &format!("{place}.resources"), |url| {
-        event_loop.add_resource(&url)
-    })?;
-    let realms = added(data.realms, &format!("{place}.realms"), |realm| {
-        event_loop.add_realm(Realm {
-            url: realm.url,
-            origin: realm.origin,
-        })
-    })?;
+    let functions = read_functions(
+        data.functions,
+        data.resources,
+        data.realms,
+        &mut event_loop,
+        (place, "functions"),
+    )?;
     let frames = read_frames(
         data.frames,
-        &resources,
-        &realms,
+        &functions,
         &mut event_loop,
         &format!("{place}.frames"),
     )?;
-    let stacks = read_stacks(
-        data.stacks,
-        &frames,
-        &mut event_loop,
-        &format!("{place}.stacks"),
-    )?;
-    read_samples(
-        data.samples,
-        &stacks,
-        &mut event_loop,
-        &format!("{place}.samples"),
-    )?;
+    read_stacks_and_samples(data.stacks, data.samples, &frames, &mut event_loop, place)?;
     *memory -= event_loop.bytes();
     Ok(event_loop)
+}
+
+fn read_old_event_loop(
+    data: OldEventLoop,
+    memory: &mut u64,
+    place: &str,
+) -> Result<EventLoop, Error> {
+    let kind = data.kind.with(data.documents);
+    let mut event_loop = EventLoop::within(*memory, data.name, kind)
+        .map_err(|invalid| Error::new(place, invalid))?;
+    let functions = read_functions(
+        data.frames,
+        data.resources,
+        data.realms,
+        &mut event_loop,
+        (place, "frames"),
+    )?;
+    let frames = added(functions, &format!("{place}.frames.name"), |function| {
+        event_loop.add_frame(Frame {
+            function,
+            place: None,
+        })
+    })?;
+    read_stacks_and_samples(data.stacks, data.samples, &frames, &mut event_loop, place)?;
+    *memory -= event_loop.bytes();
+    Ok(event_loop)
+}
+
+impl Kind {
+    fn with(self, documents: Vec<String>) -> EventLoopKind {
+        match self {
+            Self::Page => EventLoopKind::Page { documents },
+            Self::Worker => EventLoopKind::Worker,
+            Self::Unknown => EventLoopKind::Unknown,
+        }
+    }
 }
 
 /// The ids that a table's entries get. Entries that are there twice are one to an event loop.
@@ -246,43 +308,106 @@ fn added<T, I>(
     ids.collect()
 }
 
-fn read_frames(
-    frames: ReadFrames,
-    resources: &[Option<ResourceId>],
-    realms: &[RealmId],
+/// `table` is the name of the table of functions.
+fn read_functions(
+    functions: ReadFunctions,
+    resources: Vec<String>,
+    realms: Vec<RealmData<String>>,
     event_loop: &mut EventLoop,
-    place: &str,
-) -> Result<Vec<FrameId>, Error> {
-    let count = frames.name.len();
-    let column = |name: &str| format!("{place}.{name}");
-    check_length(frames.kind.len(), count, || column("kind"))?;
-    check_length(frames.resource.len(), count, || column("resource"))?;
-    check_length(frames.line.len(), count, || column("line"))?;
-    check_length(frames.column.len(), count, || column("column"))?;
-    check_length(frames.realm.len(), count, || column("realm"))?;
+    (place, table): (&str, &str),
+) -> Result<Vec<FunctionId>, Error> {
+    let resources = added(resources, &format!("{place}.resources"), |url| {
+        event_loop.add_resource(&url)
+    })?;
+    let realms = added(realms, &format!("{place}.realms"), |realm| {
+        event_loop.add_realm(Realm {
+            url: realm.url,
+            origin: realm.origin,
+        })
+    })?;
+    let count = functions.name.len();
+    let column = |name: &str| format!("{place}.{table}.{name}");
+    check_length(functions.kind.len(), count, || column("kind"))?;
+    check_length(functions.resource.len(), count, || column("resource"))?;
+    check_length(functions.line.len(), count, || column("line"))?;
+    check_length(functions.column.len(), count, || column("column"))?;
+    check_length(functions.realm.len(), count, || column("realm"))?;
     let mut ids = Vec::with_capacity(count);
-    for (index, name) in frames.name.into_iter().enumerate() {
-        let at = |name: &str| format!("{place}.{name}[{index}]");
-        let kind = frames.kind[index];
+    for (index, name) in functions.name.into_iter().enumerate() {
+        let at = |name: &str| format!("{}[{index}]", column(name));
+        let kind = functions.kind[index];
         let kind = usize::try_from(kind)
             .ok()
             .and_then(|kind| KINDS.get(kind))
-            .ok_or_else(|| Error::new(at("kind"), format!("{kind} is no kind of frame")))?;
-        let resource = entry(frames.resource[index], resources, "resources", || {
+            .ok_or_else(|| Error::new(at("kind"), format!("{kind} is no kind of function")))?;
+        let resource = entry(functions.resource[index], &resources, "resources", || {
             at("resource")
         })?;
-        let realm = entry(frames.realm[index], realms, "realms", || at("realm"))?;
-        let added = event_loop.add_frame(Frame {
+        let realm = entry(functions.realm[index], &realms, "realms", || at("realm"))?;
+        let added = event_loop.add_function(Function {
             name,
             kind: *kind,
             resource: resource.flatten(),
-            line: NonZeroU32::new(frames.line[index]),
-            column: NonZeroU32::new(frames.column[index]),
+            line: NonZeroU32::new(functions.line[index]),
+            column: NonZeroU32::new(functions.column[index]),
             realm,
         });
         ids.push(added.map_err(|invalid| Error::new(at("name"), invalid))?);
     }
     Ok(ids)
+}
+
+fn read_frames(
+    frames: ReadFrames,
+    functions: &[FunctionId],
+    event_loop: &mut EventLoop,
+    place: &str,
+) -> Result<Vec<FrameId>, Error> {
+    let count = frames.function.len();
+    let column = |name: &str| format!("{place}.{name}");
+    check_length(frames.line.len(), count, || column("line"))?;
+    check_length(frames.column.len(), count, || column("column"))?;
+    if let Some(offsets) = &frames.offset {
+        check_length(offsets.len(), count, || column("offset"))?;
+    }
+    let mut ids = Vec::with_capacity(count);
+    for (index, function) in frames.function.into_iter().enumerate() {
+        let at = |name: &str| format!("{}[{index}]", column(name));
+        let function = entry(function, functions, "functions", || at("function"))?
+            .ok_or_else(|| Error::new(at("function"), "a frame without a function"))?;
+        let [line, column] = [&frames.line, &frames.column].map(|column| column[index]);
+        let source = Place::of_source(NonZeroU32::new(line), NonZeroU32::new(column));
+        let offset = match frames.offset.as_ref().map(|offsets| offsets[index]) {
+            None | Some(ABSENT) => None,
+            Some(offset) => {
+                let problem = || format!("{offset} is neither {ABSENT} nor an offset in a module");
+                let offset =
+                    u32::try_from(offset).map_err(|_| Error::new(at("offset"), problem()))?;
+                Some(Place::WasmOffset(offset))
+            },
+        };
+        if source.is_some() && offset.is_some() {
+            let problem = "a frame with both a line and an offset in a module";
+            return Err(Error::new(at("offset"), problem));
+        }
+        let added = event_loop.add_frame(Frame {
+            function,
+            place: source.or(offset),
+        });
+        ids.push(added.map_err(|invalid| Error::new(at("function"), invalid))?);
+    }
+    Ok(ids)
+}
+
+fn read_stacks_and_samples(
+    stacks: ReadStacks,
+    samples: ReadSamples,
+    frames: &[FrameId],
+    event_loop: &mut EventLoop,
+    place: &str,
+) -> Result<(), Error> {
+    let stacks = read_stacks(stacks, frames, event_loop, &format!("{place}.stacks"))?;
+    read_samples(samples, &stacks, event_loop, &format!("{place}.samples"))
 }
 
 fn read_stacks(
@@ -428,6 +553,7 @@ fn event_loop_data(event_loop: &EventLoop) -> impl Serialize {
                 origin: realm.origin.as_deref(),
             })
         }),
+        functions: functions_data(event_loop),
         frames: frames_data(event_loop),
         stacks: Stacks {
             parent: Array(|| {
@@ -440,25 +566,45 @@ fn event_loop_data(event_loop: &EventLoop) -> impl Serialize {
     }
 }
 
-fn frames_data(event_loop: &EventLoop) -> impl Serialize {
-    let number = |number: Option<NonZeroU32>| number.map_or(0, NonZeroU32::get);
-    Frames {
-        name: Array(|| event_loop.frames().map(|frame| &*frame.name)),
+fn functions_data(event_loop: &EventLoop) -> impl Serialize {
+    Functions {
+        name: Array(|| event_loop.functions().map(|function| &*function.name)),
         kind: Array(|| {
-            event_loop
-                .frames()
-                .map(|frame| number_of(&KINDS, frame.kind))
+            let kinds = event_loop.functions().map(|function| function.kind);
+            kinds.map(|kind| number_of(&KINDS, kind))
         }),
         resource: Array(|| {
-            let resources = event_loop.frames().map(|frame| frame.resource);
+            let resources = event_loop.functions().map(|function| function.resource);
             resources.map(|resource| index_or_absent(resource.map(ResourceId::index)))
         }),
-        line: Array(move || event_loop.frames().map(move |frame| number(frame.line))),
-        column: Array(move || event_loop.frames().map(move |frame| number(frame.column))),
+        line: Array(|| {
+            let lines = event_loop.functions().map(|function| function.line);
+            lines.map(number_or_absent)
+        }),
+        column: Array(|| {
+            let columns = event_loop.functions().map(|function| function.column);
+            columns.map(number_or_absent)
+        }),
         realm: Array(|| {
-            let realms = event_loop.frames().map(|frame| frame.realm);
+            let realms = event_loop.functions().map(|function| function.realm);
             realms.map(|realm| index_or_absent(realm.map(RealmId::index)))
         }),
+    }
+}
+
+fn frames_data(event_loop: &EventLoop) -> impl Serialize {
+    let places = || event_loop.frames().map(|frame| frame.place);
+    let has_offsets = places().any(|place| place.and_then(Place::wasm_offset).is_some());
+    Frames {
+        function: Array(|| event_loop.frames().map(|frame| frame.function.index())),
+        line: Array(move || places().map(|place| number_or_absent(place.and_then(Place::line)))),
+        column: Array(move || {
+            places().map(|place| number_or_absent(place.and_then(Place::column)))
+        }),
+        offset: has_offsets.then_some(Array(move || {
+            let offsets = places().map(|place| place.and_then(Place::wasm_offset));
+            offsets.map(|offset| offset.map_or(ABSENT, i64::from))
+        })),
     }
 }
 
@@ -487,6 +633,11 @@ fn samples_data(event_loop: &EventLoop) -> impl Serialize {
             })
         }),
     }
+}
+
+/// A line or column.
+fn number_or_absent(number: Option<NonZeroU32>) -> u32 {
+    number.map_or(0, NonZeroU32::get)
 }
 
 fn index_or_absent(index: Option<usize>) -> i64 {

@@ -6,7 +6,7 @@
 //! <https://wicg.github.io/js-self-profiling/#the-profilertrace-dictionary> with the markers of
 //! <https://github.com/WICG/js-self-profiling/blob/main/markers.md>.
 //!
-//! It holds one event loop without its name, kind and realms. It does not tell an idle event loop from
+//! It holds one event loop without its name, kind and realms, and no places in functions. It does not tell an idle event loop from
 //! one whose work may not be shown, nor a built-in from a function that `eval` made, and says neither the
 //! interval nor when its clock was 0.
 
@@ -14,11 +14,14 @@ use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 
+use crate::calls::{Calls, Detail};
 use crate::error::{Error, WriteError};
 use crate::format::{Format, Text, only_event_loop};
 use crate::interval;
 use crate::json::{self, Array};
-use crate::recording::{Activity, EventLoop, EventLoopKind, Frame, FrameKind, Recording, Sample};
+use crate::recording::{
+    Activity, EventLoop, EventLoopKind, Frame, Function, FunctionKind, Recording, Sample,
+};
 use crate::sink::Sink;
 
 /// Members in the order in which `JSON.stringify()` writes those of a dictionary.
@@ -122,18 +125,23 @@ pub fn read(text: &[u8], mut memory: u64) -> Result<Recording, Error> {
             )?,
             None => None,
         };
-        let frame = Frame {
+        let function = Function {
             name: frame.name,
             kind: match resource {
-                Some(_) => FrameKind::Script,
-                None => FrameKind::Unknown,
+                Some(_) => FunctionKind::Script,
+                None => FunctionKind::Unknown,
             },
             resource,
             line: frame.line.and_then(NonZeroU32::new),
             column: frame.column.and_then(NonZeroU32::new),
             realm: None,
         };
-        let added = event_loop.add_frame(frame);
+        let added = event_loop.add_function(function).and_then(|function| {
+            event_loop.add_frame(Frame {
+                function,
+                place: None,
+            })
+        });
         frames.push(added.map_err(|invalid| Error::new(format!("frames[{index}]"), invalid))?);
     }
 
@@ -193,10 +201,16 @@ fn get<'a, T>(
 
 pub fn prepare(recording: &Recording) -> Result<impl Text, WriteError> {
     let event_loop = only_event_loop(recording, Format::Trace)?;
-    Ok(|sink: &mut Sink<'_>| write(event_loop, recording.interval, sink))
+    let calls = Calls::of(event_loop, Detail::Functions);
+    Ok(move |sink: &mut Sink<'_>| write(event_loop, &calls, recording.interval, sink))
 }
 
-fn write(event_loop: &EventLoop, interval: f64, sink: &mut Sink<'_>) -> Result<(), WriteError> {
+fn write(
+    event_loop: &EventLoop,
+    calls: &Calls,
+    interval: f64,
+    sink: &mut Sink<'_>,
+) -> Result<(), WriteError> {
     #[derive(Serialize)]
     struct Trace<F, R, S, T> {
         frames: F,
@@ -208,11 +222,11 @@ fn write(event_loop: &EventLoop, interval: f64, sink: &mut Sink<'_>) -> Result<(
     let id = |index: usize| index as u32;
     let trace = Trace {
         frames: Array(|| {
-            event_loop.frames().map(|frame| TraceFrame {
-                column: frame.column.map(NonZeroU32::get),
-                line: frame.line.map(NonZeroU32::get),
-                name: &*frame.name,
-                resource_id: frame.resource.map(|resource| id(resource.index())),
+            event_loop.functions().map(|function| TraceFrame {
+                column: function.column.map(NonZeroU32::get),
+                line: function.line.map(NonZeroU32::get),
+                name: &*function.name,
+                resource_id: function.resource.map(|resource| id(resource.index())),
             })
         }),
         resources: Array(|| event_loop.resources()),
@@ -221,14 +235,14 @@ fn write(event_loop: &EventLoop, interval: f64, sink: &mut Sink<'_>) -> Result<(
                 .single_samples(interval)
                 .map(|sample| TraceSample {
                     marker: sample.activity.and_then(Marker::of),
-                    stack_id: sample.stack.map(|stack| id(stack.index())),
+                    stack_id: sample.stack.map(|stack| id(calls.index_of(stack))),
                     timestamp: sample.time,
                 })
         }),
         stacks: Array(|| {
-            event_loop.stacks().map(|stack| TraceStack {
-                frame_id: id(stack.frame.index()),
-                parent_id: stack.parent.map(|parent| id(parent.index())),
+            calls.iter().map(|call| TraceStack {
+                frame_id: id(call.function().index()),
+                parent_id: call.caller,
             })
         }),
     };

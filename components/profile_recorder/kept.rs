@@ -14,11 +14,13 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use js_profiler_traits::recording::{
-    Chunk, Description, EventLoopKind, Realm, RecordedFrame, RecordedFunction, RecordedFunctionKind,
+    Chunk, Description, EventLoopKind, Realm, RecordedFrame, RecordedFunction,
+    RecordedFunctionKind, RecordedPosition,
 };
 use js_profiler_traits::{Marker, SampleCounts, Stack};
 use profile_formats::{
-    Activity, EventLoop, Frame, FrameId, FrameKind, Invalid, MAX_STACK_DEPTH, Sample, StackId,
+    Activity, EventLoop, Frame, FrameId, Function, FunctionKind, Invalid, MAX_STACK_DEPTH, Sample,
+    StackId,
 };
 use servo_base::cross_process_instant::CrossProcessInstant;
 
@@ -417,6 +419,7 @@ impl Part {
                 is_used[parent as usize] = true;
             }
         }
+        let mut functions: Vec<Option<FunctionId>> = vec![None; self.functions.len()];
         let mut frames: Vec<Option<FrameId>> = vec![None; self.frames.len()];
         let mut stacks: Vec<Option<StackId>> = vec![None; self.stacks.len()];
         for (index, stack) in self.stacks.iter().enumerate() {
@@ -426,8 +429,17 @@ impl Part {
             let frame = match frames[stack.frame_id as usize] {
                 Some(frame) => frame,
                 None => {
-                    let frame =
-                        self.add_frame(event_loop, &self.frames[stack.frame_id as usize])?;
+                    let frame = self.frames[stack.frame_id as usize];
+                    let index = frame.function as usize;
+                    let function = match functions[index] {
+                        Some(function) => function,
+                        None => {
+                            let function = self.add_function(event_loop, index)?;
+                            *functions[index].insert(function)
+                        },
+                    };
+                    let place = frame.position.and_then(place);
+                    let frame = event_loop.add_frame(Frame { function, place })?;
                     *frames[stack.frame_id as usize].insert(frame)
                 },
             };
@@ -445,17 +457,17 @@ impl Part {
         Ok(())
     }
 
-    fn add_frame(
+    fn add_function(
         &self,
         event_loop: &mut EventLoop,
-        frame: &RecordedFrame,
-    ) -> Result<FrameId, Invalid> {
-        let frame = &self.functions[frame.function as usize];
-        let resource = match frame.resource {
+        index: usize,
+    ) -> Result<FunctionId, Invalid> {
+        let function = &self.functions[index];
+        let resource = match function.resource {
             Some(id) => event_loop.add_resource(&self.resources[id as usize])?,
             None => None,
         };
-        let realm = match frame.realm {
+        let realm = match function.realm {
             Some(id) => {
                 let realm = &self.realms[id as usize];
                 Some(event_loop.add_realm(profile_formats::Realm {
@@ -465,18 +477,29 @@ impl Part {
             },
             None => None,
         };
-        event_loop.add_frame(Frame {
-            name: frame.name.clone(),
-            kind: match frame.kind {
-                RecordedFunctionKind::Script => FrameKind::Script,
-                RecordedFunctionKind::BuiltIn => FrameKind::BuiltIn,
+        event_loop.add_function(Function {
+            name: function.name.clone(),
+            kind: match function.kind {
+                RecordedFunctionKind::Script => FunctionKind::Script,
+                RecordedFunctionKind::BuiltIn => FunctionKind::BuiltIn,
             },
             resource,
-            line: frame.line.and_then(NonZeroU32::new),
-            column: frame.column.and_then(NonZeroU32::new),
+            line: function.line.and_then(NonZeroU32::new),
+            column: function.column.and_then(NonZeroU32::new),
             realm,
         })
     }
+}
+
+/// A place in the terms of the model of a recording. `None` for a line 0, which there is not.
+fn place(position: RecordedPosition) -> Option<Place> {
+    Some(match position {
+        RecordedPosition::Source { line, column } => Place::Source {
+            line: NonZeroU32::new(line)?,
+            column: NonZeroU32::new(column),
+        },
+        RecordedPosition::WasmOffset(offset) => Place::WasmOffset(offset),
+    })
 }
 
 /// What an event loop is for, in the terms of the model of a recording.
@@ -627,7 +650,7 @@ mod tests {
         let frames = event_loop.frames_of(event_loop.samples()[sample].stack);
         frames
             .into_iter()
-            .map(|frame| &*event_loop.frame(frame).name)
+            .map(|frame| &*event_loop.function_of(frame).name)
             .collect()
     }
 
@@ -672,7 +695,7 @@ mod tests {
             .collect();
         use Activity::{Idle, Script};
         assert_eq!(activities, [Script, Idle, Script, Script]);
-        let root = event_loop.frames().next().unwrap();
+        let root = event_loop.functions().next().unwrap();
         assert_eq!(event_loop.resource_of(root), Some("https://a.example/a.js"));
         let realm = event_loop.realm(root.realm.unwrap());
         assert_eq!(realm.origin.as_deref(), Some("https://a.example"));

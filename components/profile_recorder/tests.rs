@@ -196,7 +196,7 @@ fn samples_of(process: &profile_formats::Process) -> &[profile_formats::Sample] 
         let [leaf] = event_loop.frames_of(sample.stack)[..] else {
             panic!("{sample:?}");
         };
-        assert_eq!(event_loop.frame(leaf).name, "f");
+        assert_eq!(event_loop.function_of(leaf).name, "f");
     }
     event_loop.samples()
 }

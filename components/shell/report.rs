@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::fmt::Write as _;
 
 use profile_formats::{
-    EventLoop, EventLoopKind, Function, FunctionTotals, Process, Recording, Totals,
+    EventLoop, EventLoopKind, FunctionKey, FunctionTotals, Process, Recording, Totals,
 };
 use profile_recorder::Progress;
 use terminal_text::shortened;
@@ -104,7 +104,7 @@ fn functions(totals: &Totals, top: usize) -> String {
     if totals.functions.is_empty() {
         return "No function was sampled.\n\n".to_owned();
     }
-    let mut functions: Vec<(&Function, &FunctionTotals)> = totals.functions.iter().collect();
+    let mut functions: Vec<(&FunctionKey, &FunctionTotals)> = totals.functions.iter().collect();
     functions
         .sort_by_key(|(function, totals)| (Reverse((totals.itself, totals.total)), **function));
     let share = |samples: u64| format!("{:.1}", 100. * samples as f64 / totals.with_stack as f64);
@@ -159,7 +159,7 @@ fn functions(totals: &Totals, top: usize) -> String {
     text + "\n\n"
 }
 
-fn name(function: &Function) -> String {
+fn name(function: &FunctionKey) -> String {
     match function.name {
         "" => "(anonymous)".to_owned(),
         name => shortened(name, MAX_COLUMN),
@@ -167,7 +167,7 @@ fn name(function: &Function) -> String {
 }
 
 /// In a table the last part of a URL is enough.
-fn place(function: &Function) -> String {
+fn place(function: &FunctionKey) -> String {
     let Some(resource) = function.resource else {
         return "(built-in)".to_owned();
     };
@@ -327,7 +327,7 @@ mod tests {
     #[test]
     fn a_place_is_the_end_of_a_url() {
         let place_in = |resource| {
-            place(&Function {
+            place(&FunctionKey {
                 name: "f",
                 resource,
                 line: std::num::NonZeroU32::new(3),
@@ -368,7 +368,7 @@ mod tests {
         assert!(text.contains("https://4.test/\\u{1b}[2J"), "{text}");
         assert!(text.contains(" and 1,000 more\n"), "{text}");
 
-        let function = |name| Function {
+        let function = |name| FunctionKey {
             name,
             resource: None,
             line: None,

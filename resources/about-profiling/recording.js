@@ -4,10 +4,13 @@
 
 "use strict";
 
-// A recording in memory: viewer data (version 1) decoded into typed arrays, with one table of functions, resources and
-// realms for all event loops, so that a function is the same wherever it ran.
+// A recording in memory: viewer data (versions 1 and 2) decoded into typed arrays, with one table of functions, resources
+// and realms for all event loops, so that a function is the same wherever it ran. A frame is a function and the place in
+// it that was executing or calling; those of an event loop are its own.
 strobe.recording = (() => {
-  const VERSION = 1;
+  const VERSION = 2;
+  // Has no places: its frames are what functions are now.
+  const OLD_VERSION = 1;
   const KINDS = ["script", "built-in", "native", "unknown"];
   // As bits.
   const ALL_KINDS = (1 << KINDS.length) - 1;
@@ -15,6 +18,8 @@ strobe.recording = (() => {
   const UNKNOWN_ACTIVITY = ACTIVITY_COUNT - 1;
   const IDLE = 0;
   const ANONYMOUS = "(anonymous)";
+  // Of lines, columns and offsets.
+  const MAX_NUMBER = 2 ** 32 - 1;
   // A sample stands for the time until the next one, unless that is so far off that samples are missing between.
   const LONGEST_GAP = 2.5;
   const KIND_IN_NAME = { page: /^Page /, worker: /^Worker / };
@@ -27,8 +32,8 @@ strobe.recording = (() => {
     if (!isObject(data) || !("processes" in data)) {
       throw new Error("this is neither viewer data nor the trace of a web page");
     }
-    if (data.version !== VERSION) {
-      throw new Error(`version: ${JSON.stringify(data.version)} is not ${VERSION}, which this page reads`);
+    if (data.version !== VERSION && data.version !== OLD_VERSION) {
+      throw new Error(`version: ${JSON.stringify(data.version)} is neither ${OLD_VERSION} nor ${VERSION}, which this page reads`);
     }
     if (!(Number.isFinite(data.interval) && data.interval > 0)) {
       throw new Error(`interval: ${JSON.stringify(data.interval)} is no number of milliseconds above 0`);
@@ -48,7 +53,7 @@ strobe.recording = (() => {
         index, name: text(process.name, `${place}.name`), pid: process.pid ?? null, ended: process.ended ?? null, loops: [],
       });
       array(process.eventLoops, `${place}.eventLoops`).forEach((source, l) => {
-        const tables = { recording, functions, resources, realms };
+        const tables = { recording, functions, resources, realms, isOld: data.version === OLD_VERSION };
         const loop = decodeLoop(source, `${place}.eventLoops[${l}]`, tables);
         loop.index = recording.loops.length;
         loop.process = index;
@@ -81,7 +86,7 @@ strobe.recording = (() => {
     return recording;
   }
 
-  function decodeLoop(source, place, { recording, functions, resources, realms }) {
+  function decodeLoop(source, place, { recording, functions, resources, realms, isOld }) {
     const ownResources = array(source.resources, `${place}.resources`).map(url => resources.add(url, url));
     const ownRealms = array(source.realms, `${place}.realms`).map(realm => {
       const origin = realm.origin ?? null;
@@ -90,25 +95,31 @@ strobe.recording = (() => {
       return id;
     });
 
-    const frames = source.frames ?? {};
-    const frameCount = array(frames.name, `${place}.frames.name`).length;
-    const own = key => numbers(frames[key], frameCount, `${place}.frames.${key}`);
+    const table = isOld ? "frames" : "functions";
+    const ownFunctions = source[table] ?? {};
+    const functionCount = array(ownFunctions.name, `${place}.${table}.name`).length;
+    const own = key => numbers(ownFunctions[key], functionCount, `${place}.${table}.${key}`);
     const [kind, resource, line, column, realm] = ["kind", "resource", "line", "column", "realm"].map(own);
-    const frameFunction = new Int32Array(frameCount);
-    const frameKind = new Uint8Array(frameCount);
-    const frameRealm = new Int32Array(frameCount);
-    for (let i = 0; i < frameCount; i++) {
-      const at = key => `${place}.frames.${key}[${i}]`;
+    const functionIds = new Int32Array(functionCount);
+    const functionRealm = new Int32Array(functionCount);
+    for (let i = 0; i < functionCount; i++) {
+      const at = key => `${place}.${table}.${key}[${i}]`;
       const resourceId = idIn(resource[i], ownResources.length, () => at("resource"));
       const realmId = idIn(realm[i], ownRealms.length, () => at("realm"));
       if (!(kind[i] >= 0 && kind[i] < KINDS.length)) {
-        throw new Error(`${at("kind")}: ${kind[i]} is no kind of frame`);
+        throw new Error(`${at("kind")}: ${kind[i]} is no kind of function`);
       }
-      frameKind[i] = kind[i];
-      frameRealm[i] = realmId < 0 ? -1 : ownRealms[realmId];
+      functionRealm[i] = realmId < 0 ? -1 : ownRealms[realmId];
       const global = resourceId < 0 ? -1 : ownResources[resourceId];
-      frameFunction[i] = functions.add(text(frames.name[i], at("name")), kind[i], global, line[i], column[i], frameRealm[i]);
+      const name = text(ownFunctions.name[i], at("name"));
+      functionIds[i] = functions.add(name, kind[i], global, line[i], column[i], functionRealm[i]);
     }
+
+    const frames = isOld ? framesOf(functionCount) : decodeFrames(source.frames ?? {}, functionCount, `${place}.frames`);
+    const frameCount = frames.own.length;
+    const frameFunction = frames.own.map(i => functionIds[i]);
+    const frameKind = Uint8Array.from(frames.own, i => kind[i]);
+    const frameRealm = frames.own.map(i => functionRealm[i]);
 
     const stacks = source.stacks ?? {};
     const stackCount = array(stacks.frame, `${place}.stacks.frame`).length;
@@ -162,7 +173,41 @@ strobe.recording = (() => {
     return {
       name: text(source.name, `${place}.name`), kind: source.kind ?? "unknown", documents: source.documents ?? [],
       frameFunction, frameKind, frameRealm, stackParent, stackFrame,
+      // A line and a column from 1 on, or 0; an offset in a WebAssembly module, or -1.
+      frameLine: frames.line, frameColumn: frames.column, frameOffset: frames.offset,
       sampleCount, sampleTime, sampleEnd, sampleStack, sampleActivity, sampleWeight: weights, weight,
+    };
+  }
+
+  // A frame for each function, without a place.
+  function framesOf(functionCount) {
+    return {
+      own: Int32Array.from({ length: functionCount }, (_, i) => i),
+      line: new Uint32Array(functionCount), column: new Uint32Array(functionCount),
+      offset: new Float64Array(functionCount).fill(-1),
+    };
+  }
+
+  // `own` is the index of each frame's function in the table of its event loop.
+  function decodeFrames(frames, functionCount, place) {
+    const count = array(frames.function, `${place}.function`).length;
+    const column = key => numbers(frames[key], count, `${place}.${key}`);
+    const [line, columns] = [column("line"), column("column")];
+    const offset = frames.offset === undefined ? null : column("offset");
+    for (let i = 0; i < count; i++) {
+      const at = key => `${place}.${key}[${i}]`;
+      if (idIn(frames.function[i], functionCount, () => at("function")) < 0) {
+        throw new Error(`${at("function")}: a frame without a function`);
+      }
+      numberFrom(0, line[i], () => at("line"));
+      numberFrom(0, columns[i], () => at("column"));
+      if (offset) {
+        numberFrom(-1, offset[i], () => at("offset"));
+      }
+    }
+    return {
+      own: Int32Array.from(frames.function), line: Uint32Array.from(line), column: Uint32Array.from(columns),
+      offset: offset ? Float64Array.from(offset) : new Float64Array(count).fill(-1),
     };
   }
 
@@ -324,6 +369,12 @@ strobe.recording = (() => {
       throw new Error(`${place()}: ${id} is not one of the ${length} there are`);
     }
     return id;
+  }
+
+  function numberFrom(least, number, place) {
+    if (!(Number.isInteger(number) && number >= least && number <= MAX_NUMBER)) {
+      throw new Error(`${place()}: ${number} is not between ${least} and ${MAX_NUMBER}`);
+    }
   }
 
   // The first index from `low` on whose time is at or after `time`.

@@ -18,14 +18,19 @@ strobe.webTrace = (() => {
 
   function toViewerData(trace) {
     const resources = trace.resources.map((url, i) => expect(typeof url === "string", url, `resources[${i}]`, "no text"));
-    const frames = { name: [], kind: [], resource: [], line: [], column: [], realm: [] };
+    // A trace's frames are functions: it does not say where in them they were.
+    const functions = { name: [], kind: [], resource: [], line: [], column: [], realm: [] };
+    const frames = { function: [], line: [], column: [] };
     trace.frames.forEach((frame, i) => {
-      frames.name.push(expect(typeof frame?.name === "string", frame?.name, `frames[${i}].name`, "no text"));
-      frames.kind.push(UNKNOWN_KIND);
-      frames.resource.push(id(frame.resourceId, resources.length, `frames[${i}].resourceId`));
-      frames.line.push(frame.line ?? 0);
-      frames.column.push(frame.column ?? 0);
-      frames.realm.push(-1);
+      functions.name.push(expect(typeof frame?.name === "string", frame?.name, `frames[${i}].name`, "no text"));
+      functions.kind.push(UNKNOWN_KIND);
+      functions.resource.push(id(frame.resourceId, resources.length, `frames[${i}].resourceId`));
+      functions.line.push(frame.line ?? 0);
+      functions.column.push(frame.column ?? 0);
+      functions.realm.push(-1);
+      frames.function.push(i);
+      frames.line.push(0);
+      frames.column.push(0);
     });
     const stacks = { parent: [], frame: [] };
     trace.stacks.forEach((stack, i) => {
@@ -55,12 +60,12 @@ strobe.webTrace = (() => {
     });
     differences.sort((a, b) => a - b);
     return {
-      version: 1,
+      version: 2,
       interval: differences.length ? differences[differences.length >> 1] / 1000 : DEFAULT_INTERVAL,
       timeOrigin: null,
       processes: [{
         name: "", pid: null, ended: null,
-        eventLoops: [{ name: "", kind: "unknown", documents: [], resources, realms: [], frames, stacks, samples }],
+        eventLoops: [{ name: "", kind: "unknown", documents: [], resources, realms: [], functions, frames, stacks, samples }],
       }],
     };
   }

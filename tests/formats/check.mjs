@@ -10,7 +10,7 @@ import { join } from "node:path";
 
 import * as devtools from "./devtools.mjs";
 import * as firefox from "./firefox.mjs";
-import { functionKey, isStackless, readLabel, readName } from "./labels.mjs";
+import { functionKey, isStackless, lineKey, readLabel, readName, withoutPlace } from "./labels.mjs";
 import * as speedscope from "./speedscope.mjs";
 
 const ANONYMOUS = "(anonymous";
@@ -23,6 +23,7 @@ const CHECKS = [
   [`speedscope ${speedscope.version}`, "speedscope", checkSpeedscope],
   [`speedscope ${speedscope.version}`, "cpuprofile", checkCpuprofileInSpeedscope],
   [`speedscope ${speedscope.version}`, "collapsed", checkCollapsed],
+  [`speedscope ${speedscope.version}`, "collapsed-lines", checkCollapsedLines],
   [`DevTools ${devtools.version}`, "cpuprofile", checkCpuprofileInDevTools],
   ["the Firefox Profiler's format", "firefox", checkFirefox],
 ];
@@ -105,19 +106,29 @@ async function checkCpuprofileInSpeedscope(text, { file, totals }) {
   sameFunctions("profile", found, expected);
 }
 
-async function checkCollapsed(text, { file, totals, eventLoops }) {
+async function checkCollapsed(text, expected) {
+  const found = await framesOfCollapsed(text, expected, readLabel);
+  sameFunctions("profile", found, expected.totals.functions);
+}
+
+/** A function is a frame for each line; one that calls itself from another line would be counted twice in all. */
+async function checkCollapsedLines(text, expected) {
+  const found = await framesOfCollapsed(text, expected, (name) => readLabel(withoutPlace(name)));
+  sameFunctions("profile", found, expected.totals.functions, ["itself"]);
+}
+
+async function framesOfCollapsed(text, { file, totals, eventLoops }, keyOf) {
   if (text === "") {
     // No samples, no lines: speedscope takes an empty file for none.
     same("samples", totals.samples, 0);
-    return;
+    return new Map();
   }
   const [profile] = await imported(file, text);
   near("total weight", profile.getTotalWeight(), totals.samples);
   // Event loops are at the root, in brackets; functions with such names are written otherwise there.
-  const found = frames(profile, 1, ({ name }) =>
-    isStackless(name) || (eventLoops.length > 1 && isEventLoop(text, name)) ? null : readLabel(name),
+  return frames(profile, 1, ({ name }) =>
+    isStackless(name) || (eventLoops.length > 1 && isEventLoop(text, name)) ? null : keyOf(name),
   );
-  sameFunctions("profile", found, totals.functions);
 }
 
 function isEventLoop(text, name) {
@@ -134,9 +145,14 @@ function checkCpuprofileInDevTools(text, { totals }) {
   }
   const hit = (profile.endTime - profile.startTime) / 1000 / totals.samples;
   const found = new Map();
+  const lines = new Map();
   const visit = (node, callers) => {
     const key = keyOfCallFrame(node.callFrame);
     if (key !== null) {
+      for (const { line, ticks } of node.positionTicks ?? []) {
+        const keyOfLine = lineKey(key, line);
+        lines.set(keyOfLine, (lines.get(keyOfLine) ?? 0) + ticks);
+      }
       const entry = entryOf(found, key);
       entry.itself += node.self / hit;
       entry.total += callers.includes(key) ? 0 : node.total / hit;
@@ -145,6 +161,7 @@ function checkCpuprofileInDevTools(text, { totals }) {
   };
   visit(model.profileHead, []);
   sameFunctions("call tree", found, totals.functions);
+  sameLines("call tree", lines, totals.lines);
 
   // What the flame chart is drawn from.
   const ofNodes = new Map();
@@ -180,6 +197,7 @@ function checkFirefox(text, { eventLoops }) {
     same(`${place}: samples`, found.samples, expected.samples);
     same(`${place}: samples with a stack`, found.withStack, expected.withStack);
     sameFunctions(place, found.functions, expected.functions);
+    sameLines(place, found.lines, expected.lines);
   }
 }
 
@@ -212,7 +230,7 @@ function entryOf(functions, key) {
   return functions.get(key);
 }
 
-function sameFunctions(place, found, expectedFunctions) {
+function sameFunctions(place, found, expectedFunctions, members = ["itself", "total"]) {
   const expected = new Map();
   for (const { key, itself, total, ...place } of expectedFunctions) {
     const entry = entryOf(expected, key ?? functionKey(place));
@@ -220,9 +238,20 @@ function sameFunctions(place, found, expectedFunctions) {
     entry.total += total;
   }
   for (const key of new Set([...found.keys(), ...expected.keys()])) {
-    for (const member of ["itself", "total"]) {
+    for (const member of members) {
       near(`${place}: ${key}: ${member}`, found.get(key)?.[member] ?? 0, expected.get(key)?.[member] ?? 0);
     }
+  }
+}
+
+function sameLines(place, found, expectedLines) {
+  const expected = new Map();
+  for (const { at, itself, ...definition } of expectedLines) {
+    const key = lineKey(functionKey(definition), at);
+    expected.set(key, (expected.get(key) ?? 0) + itself);
+  }
+  for (const key of new Set([...found.keys(), ...expected.keys()])) {
+    same(`${place}: line ${key}`, found.get(key), expected.get(key));
   }
 }
 

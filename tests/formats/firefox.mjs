@@ -5,7 +5,7 @@
 // What the Firefox Profiler takes for granted of a processed profile, whose front end is in no registry:
 // https://github.com/firefox-devtools/profiler/blob/main/docs-developer/processed-profile-format.md
 
-import { isStackless, readLabel } from "./labels.mjs";
+import { functionKey, isStackless, lineKey, readLabel, readName } from "./labels.mjs";
 
 const VERSION = 55;
 
@@ -219,15 +219,26 @@ function ensure(isRight, place) {
   }
 }
 
-/** A thread's totals, as the front end's call tree counts them. */
+/** A thread's totals, as the front end's call tree and its view of a source count them. */
 export function totals({ samples, stackTable, frameTable, funcTable, stringArray }) {
   // Of each stack its functions, once each; the parents' are there before.
   const keys = funcTable.name.map((name, func) => {
     const text = stringArray[name];
-    const isFunction = funcTable.isJS[func] || funcTable.relevantForJS[func] || !isStackless(text);
-    return isFunction ? readLabel(text) : null;
+    if (isStackless(text) && !funcTable.isJS[func] && !funcTable.relevantForJS[func]) {
+      return null;
+    }
+    if (funcTable.fileName[func] === null) {
+      return readLabel(text);
+    }
+    return functionKey({
+      name: readName(text),
+      resource: stringArray[funcTable.fileName[func]],
+      line: funcTable.lineNumber[func] ?? 0,
+      column: funcTable.columnNumber[func] ?? 0,
+    });
   });
   const functions = new Map();
+  const lines = new Map();
   let all = 0;
   let withStack = 0;
   samples.stack.forEach((stack, index) => {
@@ -241,6 +252,11 @@ export function totals({ samples, stackTable, frameTable, funcTable, stringArray
       return;
     }
     withStack += weight;
+    const line = frameTable.line[stackTable.frame[stack]];
+    if (line !== null) {
+      const key = lineKey(onStack[0], line);
+      lines.set(key, (lines.get(key) ?? 0) + weight);
+    }
     for (const key of new Set(onStack)) {
       const entry = functions.get(key) ?? { itself: 0, total: 0 };
       entry.total += weight;
@@ -248,5 +264,5 @@ export function totals({ samples, stackTable, frameTable, funcTable, stringArray
       functions.set(key, entry);
     }
   });
-  return { samples: all, withStack, functions };
+  return { samples: all, withStack, functions, lines };
 }

@@ -28,8 +28,18 @@ export function functionKey({ name, resource = "", line = 0, column = 0 }) {
   return JSON.stringify([name, resource, line, line === 0 ? 0 : column]);
 }
 
+/** The key of a line at which a function, of which this is the key, was executing. */
+export function lineKey(key, line) {
+  return `${key}:${line}`;
+}
+
 export function readName(text) {
   return text === "(anonymous)" ? "" : unescape(text);
+}
+
+/** The function in a text that has the place in it as well, `name (url:line:column):line`. */
+export function withoutPlace(text) {
+  return /^(.* \(.*\)):(?:[1-9][0-9]*|0x[0-9a-f]+)$/su.exec(text)?.[1] ?? text;
 }
 
 /** The key of a function from `name (url:line:column)`. */

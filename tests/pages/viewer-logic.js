@@ -42,6 +42,19 @@ const SMALL = {
   ],
 };
 
+// The same in version 2, with a second frame of `work` and an offset in the worker's.
+function withPlaces() {
+  const copy = structuredClone(SMALL);
+  copy.version = 2;
+  const [page, worker] = copy.processes.map(process => process.eventLoops[0]);
+  page.functions = page.frames;
+  page.frames = { function: [0, 1, 2, 3, 4, 1], line: [2, 11, 0, 4, 8, 12], column: [7, 0, 0, 1, 2, 3] };
+  page.stacks.frame[3] = 5;
+  worker.functions = worker.frames;
+  worker.frames = { function: [0, 1], line: [0, 0], column: [0, 0], offset: [-1, 0x1f] };
+  return copy;
+}
+
 const checks = {
   "a recording is decoded on one clock"() {
     const recording = decodeSmall();
@@ -220,6 +233,28 @@ const checks = {
     same([...recording.loops[0].sampleActivity], [7, 7, 7, 2, 7, 7, 7, 7]);
   },
 
+  "frames of version 2 are functions at places"() {
+    const recording = strobe.recording.decode(withPlaces(), "small");
+    const [page, worker] = recording.loops;
+    // Of one function, which is the same in both event loops.
+    same([...page.frameFunction], [0, 1, 2, 3, 4, 1]);
+    same([...worker.frameFunction], [2, 1]);
+    same([...page.frameKind], [0, 0, 1, 0, 0, 0]);
+    same([...page.frameLine], [2, 11, 0, 4, 8, 12]);
+    same([...page.frameColumn], [7, 0, 0, 1, 2, 3]);
+    same([...page.frameOffset], [-1, -1, -1, -1, -1, -1]);
+    same([...worker.frameLine], [0, 0]);
+    same([...worker.frameOffset], [-1, 0x1f]);
+    // Trees are of functions, whatever the lines.
+    const treeOfAll = decoded => {
+      state.show(decoded);
+      state.change({ filters: { ...state.filters, idle: true } }, "filters");
+      state.flush();
+      return treeOf(state);
+    };
+    same(treeOfAll(recording), treeOfAll(decodeSmall()));
+  },
+
   "an error in a recording is reported with its place"() {
     const broken = (change, expected) => {
       const copy = structuredClone(SMALL);
@@ -228,7 +263,7 @@ const checks = {
     };
     const place = "processes[0].eventLoops[0]";
     const loop = copy => copy.processes[0].eventLoops[0];
-    broken(copy => { copy.version = 2; }, "version: 2 is not 1");
+    broken(copy => { copy.version = 3; }, "version: 3 is neither 1 nor 2");
     broken(copy => { copy.interval = 0; }, "interval: 0");
     broken(copy => { loop(copy).stacks.parent[2] = 2; }, `${place}.stacks.parent[2]: 2 is not a stack before it`);
     broken(copy => { loop(copy).stacks.frame[2] = 5; }, `${place}.stacks.frame[2]: 5`);
@@ -238,6 +273,19 @@ const checks = {
     broken(copy => { loop(copy).frames.realm[0] = 2; }, `${place}.frames.realm[0]: 2`);
     broken(copy => { loop(copy).frames.kind[4] = 4; }, `${place}.frames.kind[4]: 4`);
     broken(copy => { delete copy.processes; }, "neither viewer data nor the trace");
+    const brokenPlaces = (change, expected) => {
+      const copy = withPlaces();
+      change(copy);
+      throws(() => strobe.recording.decode(copy), expected);
+    };
+    brokenPlaces(copy => { delete loop(copy).functions; }, `${place}.functions.name: there is no list`);
+    brokenPlaces(copy => { loop(copy).functions.kind[4] = 4; }, `${place}.functions.kind[4]: 4`);
+    brokenPlaces(copy => { loop(copy).frames.function[1] = 5; }, `${place}.frames.function[1]: 5`);
+    brokenPlaces(copy => { loop(copy).frames.function[1] = -1; }, `${place}.frames.function[1]: a frame without a function`);
+    brokenPlaces(copy => { loop(copy).frames.line[1] = -1; }, `${place}.frames.line[1]: -1`);
+    brokenPlaces(copy => { loop(copy).frames.column[1] = 2 ** 32; }, `${place}.frames.column[1]: 4294967296`);
+    brokenPlaces(copy => { loop(copy).frames.line.pop(); }, `${place}.frames.line: there is no list of 6`);
+    brokenPlaces(copy => { copy.processes[1].eventLoops[0].frames.offset[1] = -2; }, "frames.offset[1]: -2");
     const trace = { resources: [], frames: [{ name: "f" }], stacks: [{ frameId: 1 }], samples: [] };
     throws(() => strobe.recording.decode(trace), "stacks[0].frameId: 1 is not one of the 1 there are");
     throws(() => strobe.recording.decode({ ...trace, stacks: [{ frameId: 0, parentId: 0 }] }), "stacks[0].parentId: 0");

@@ -20,17 +20,18 @@ use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
-use profile_formats::{EventLoop, Format, FunctionTotals, Recording, Totals, read};
+use profile_formats::{EventLoop, Format, FunctionTotals, Place, Recording, Totals, read};
 use serde::Serialize;
 
 use self::random_recording::recording;
 
 const RANDOM_RECORDINGS: u64 = 40;
 
-const FORMATS: [Format; 4] = [
+const FORMATS: [Format; 5] = [
     Format::Speedscope,
     Format::Cpuprofile,
     Format::Collapsed,
+    Format::CollapsedLines,
     Format::Firefox,
 ];
 
@@ -52,6 +53,7 @@ struct ExpectedTotals {
     samples: u64,
     with_stack: u64,
     functions: Vec<ExpectedFunction>,
+    lines: Vec<ExpectedLine>,
 }
 
 /// Absent numbers are 0, and an absent resource is the empty URL.
@@ -63,6 +65,18 @@ struct ExpectedFunction {
     column: u32,
     itself: u64,
     total: u64,
+}
+
+/// Samples at a line of a leaf; of one line there may be several.
+#[derive(Serialize)]
+struct ExpectedLine {
+    name: String,
+    resource: String,
+    line: u32,
+    column: u32,
+    /// The line.
+    at: u32,
+    itself: u64,
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -148,5 +162,25 @@ fn totals(recording: &Recording) -> ExpectedTotals {
                 },
             )
             .collect(),
+        lines: recording.event_loops().flat_map(lines).collect(),
     }
+}
+
+fn lines(event_loop: &EventLoop) -> impl Iterator<Item = ExpectedLine> {
+    event_loop.samples().iter().filter_map(|sample| {
+        let leaf = event_loop.stack(sample.stack?).frame;
+        let at = event_loop.frame(leaf).place.and_then(Place::line)?;
+        let function = event_loop.function_of(leaf);
+        Some(ExpectedLine {
+            name: function.name.clone(),
+            resource: event_loop
+                .resource_of(function)
+                .unwrap_or_default()
+                .to_owned(),
+            line: function.line.map_or(0, |line| line.get()),
+            column: function.column.map_or(0, |column| column.get()),
+            at: at.get(),
+            itself: sample.weight,
+        })
+    })
 }

@@ -9,7 +9,8 @@
 //! ```
 //!
 //! Of a format that holds one event loop there is a file for each. The samples are those of programs of 2,000
-//! functions with stacks of 1 to 60 frames, which wait and collect garbage now and then.
+//! functions, each of which is at one of 5 lines, with stacks of 1 to 60 frames, which wait and collect garbage now
+//! and then.
 
 #[path = "../tests/random_recording/random.rs"]
 mod random;
@@ -19,14 +20,15 @@ use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
 
 use profile_formats::{
-    Activity, EventLoop, EventLoopKind, Format, Frame, FrameId, FrameKind, Invalid, Process,
-    Recording, Sample, StackId, Totals, read,
+    Activity, EventLoop, EventLoopKind, Format, Frame, FrameId, Function, FunctionKind, Invalid,
+    Place, Process, Recording, Sample, StackId, Totals, read,
 };
 
 use self::random::Random;
 
 const FUNCTIONS: usize = 2000;
 const CALLEES: usize = 5;
+const LINES: usize = 5;
 const DEEPEST: usize = 60;
 const INTERVAL: f64 = 1.;
 
@@ -114,17 +116,25 @@ fn event_loop(random: &mut Random, number: usize, samples: usize) -> Result<Even
         let url = format!("https://example.org/scripts/{}.js", function / 100);
         let is_built_in = random.once_in(10);
         let resource = event_loop.add_resource(if is_built_in { "" } else { &url })?;
-        functions.push(event_loop.add_frame(Frame {
+        let line = function % 100 * 10 + 1;
+        let function = event_loop.add_function(Function {
             name: format!("function{function}"),
             kind: match is_built_in {
-                true => FrameKind::BuiltIn,
-                false => FrameKind::Script,
+                true => FunctionKind::BuiltIn,
+                false => FunctionKind::Script,
             },
             resource,
-            line: NonZeroU32::new(function % 100 * 10 + 1).filter(|_| !is_built_in),
+            line: NonZeroU32::new(line).filter(|_| !is_built_in),
             column: NonZeroU32::new(17).filter(|_| !is_built_in),
             realm: None,
-        })?);
+        })?;
+        let mut frames = Vec::with_capacity(LINES);
+        for number in 1..=LINES as u32 {
+            let line = NonZeroU32::new(line + number).filter(|_| !is_built_in);
+            let place = Place::of_source(line, NonZeroU32::new(5));
+            frames.push(event_loop.add_frame(Frame { function, place })?);
+        }
+        functions.push(frames);
     }
     let callees: Vec<Vec<usize>> = (0..FUNCTIONS)
         .map(|_| (0..CALLEES).map(|_| random.below(FUNCTIONS)).collect())
@@ -162,7 +172,7 @@ fn event_loop(random: &mut Random, number: usize, samples: usize) -> Result<Even
 fn step(
     random: &mut Random,
     event_loop: &mut EventLoop,
-    functions: &[FrameId],
+    functions: &[Vec<FrameId>],
     callees: &[Vec<usize>],
     stack: &mut Vec<(usize, StackId)>,
 ) -> Result<(), Invalid> {
@@ -185,7 +195,11 @@ fn step(
                 (callees[*caller][number], Some(*stack))
             },
         };
-        let callee = event_loop.add_stack(caller, functions[function])?;
+        let line = match random.once_in(10) {
+            true => random.below(LINES),
+            false => 0,
+        };
+        let callee = event_loop.add_stack(caller, functions[function][line])?;
         stack.push((function, callee));
     }
     Ok(())

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use profile_formats::{Format, read};
+use profile_formats::{EventLoop, Format, Place, read};
 
 fn error(format: Format, text: &str) -> String {
     match read(text.as_bytes(), None, Some(format)) {
@@ -195,6 +195,29 @@ fn cpuprofiles() {
             "nodes[0].callFrame",
             "functionName",
         ),
+        (
+            cpuprofile(&node(1, r#","positionTicks":[{"line":-1,"ticks":1}]"#), ""),
+            "nodes[0].positionTicks[0].line: ",
+            "u32",
+        ),
+        (
+            cpuprofile(
+                &node(1, r#","positionTicks":[{"line":4294967296,"ticks":1}]"#),
+                "",
+            ),
+            "nodes[0].positionTicks[0].line: ",
+            "u32",
+        ),
+        (
+            cpuprofile(&node(1, r#","positionTicks":[{"line":1,"ticks":-1}]"#), ""),
+            "nodes[0].positionTicks[0].ticks: ",
+            "u64",
+        ),
+        (
+            cpuprofile(&node(1, r#","positionTicks":[{"line":1}]"#), ""),
+            "nodes[0].positionTicks[0]",
+            "missing field `ticks`",
+        ),
     ] {
         let error = error(Format::Cpuprofile, &text);
         assert!(error.starts_with(place), "{text}: {error}");
@@ -217,6 +240,49 @@ fn chromes_times_that_go_back_are_put_in_order() {
         .map(|sample| (sample.time, sample.stack.is_some()))
         .collect();
     assert_eq!(samples, [(1., true), (4., true), (6., false)]);
+}
+
+/// The lines of the leaves of all samples; 0 where there is none.
+fn lines(event_loop: &EventLoop) -> Vec<(u64, u32)> {
+    let samples = event_loop.samples().iter();
+    let lines = samples.map(|sample| {
+        let frame = sample.stack.map(|stack| event_loop.stack(stack).frame);
+        let place = frame.and_then(|frame| event_loop.frame(frame).place);
+        let line = place.and_then(Place::line);
+        (sample.weight, line.map_or(0, |line| line.get()))
+    });
+    lines.collect()
+}
+
+#[test]
+fn ticks_of_a_cpuprofile_are_lines_of_samples_as_far_as_there_are_samples() {
+    let nodes = |hits: u64, ticks: &str| {
+        format!(
+            r#"{{"id":1,"callFrame":{{"functionName":"(root)"}},"children":[2]}},{{"id":2,"hitCount":{hits},"callFrame":{{"functionName":"f"}},"positionTicks":[{ticks}]}}"#
+        )
+    };
+    let read_lines = |text: &str| {
+        let (recording, _) = read(text.as_bytes(), None, None).unwrap();
+        lines(recording.event_loops().next().unwrap())
+    };
+    let ticks = r#"{"line":7,"ticks":2},{"line":3,"ticks":0},{"line":0,"ticks":1},{"line":4294967295,"ticks":9007199254740993}"#;
+    let samples = r#","samples":[2,1,2,2,2,2],"timeDeltas":[1,1,1,1,1,1]"#;
+    assert_eq!(
+        read_lines(&cpuprofile(&nodes(0, ticks), samples)),
+        [(1, 7), (1, 0), (1, 7), (1, 0), (1, u32::MAX), (1, u32::MAX)]
+    );
+    assert_eq!(
+        read_lines(&cpuprofile(&nodes(9, ticks), "")),
+        [(2, 7), (1, 0), (6, u32::MAX)]
+    );
+    // What has no ticks has no line.
+    let ticks =
+        r#"{"line":7,"ticks":18446744073709551615},{"line":8,"ticks":18446744073709551615}"#;
+    assert_eq!(read_lines(&cpuprofile(&nodes(9, ticks), "")), [(9, 7)]);
+    assert_eq!(
+        read_lines(&cpuprofile(&nodes(9, r#"{"line":7,"ticks":2}"#), "")),
+        [(2, 7), (7, 0)]
+    );
 }
 
 fn speedscope(profile: &str) -> String {
@@ -318,6 +384,22 @@ fn collapsed_stacks() {
 }
 
 #[test]
+fn lines_of_collapsed_stacks_are_read_where_a_function_has_a_definition() {
+    let text = "f (a.js:1:2):17;g ():3 2\nf (a.js:1:2):0;g:3 1\nf (a.js:1:2):0x10 1\n";
+    let (recording, format) = read(text.as_bytes(), None, None).unwrap();
+    assert_eq!(format, Format::Collapsed);
+    let event_loop = recording.event_loops().next().unwrap();
+    assert_eq!(lines(event_loop), [(2, 3), (1, 0), (1, 0)]);
+    let names: Vec<_> = event_loop
+        .functions()
+        .map(|function| &*function.name)
+        .collect();
+    assert_eq!(names, ["f", "g", "f (a.js:1:2):0", "g:3"]);
+    let last = event_loop.frames().last().unwrap();
+    assert_eq!(last.place, Some(Place::WasmOffset(0x10)));
+}
+
+#[test]
 fn roots_in_brackets_are_event_loops_where_all_are() {
     let names = |text: &str| {
         let (recording, _) = read(text.as_bytes(), None, None).unwrap();
@@ -356,6 +438,10 @@ fn firefox_profiles() {
         firefox(&format!(
             r#""samples":{{{samples}}},"stackTable":{{"prefix":[{prefix}],"frame":[{frame}]}},"frameTable":{{"func":[{func}]}},"funcTable":{{"name":[{name}]}},"stringArray":["f"]"#
         ))
+    };
+    let frame = |columns: &str| {
+        let text = tables(r#""stack":[],"time":[]"#, "null", "0", "0", "0");
+        text.replace(r#""func":[0]"#, &format!(r#""func":[0],{columns}"#))
     };
     let callers: Vec<_> = (0..10_000).map(|stack| stack.to_string()).collect();
     let deep = format!("null,{}", callers.join(","));
@@ -438,6 +524,26 @@ fn firefox_profiles() {
             "stringArray",
         ),
         (
+            frame(r#""line":[-1]"#),
+            "threads[0].frameTable.line[0]: ",
+            "u32",
+        ),
+        (
+            frame(r#""line":[4294967296]"#),
+            "threads[0].frameTable.line[0]: ",
+            "u32",
+        ),
+        (
+            frame(r#""line":[1],"column":[1.5]"#),
+            "threads[0].frameTable.column[0]: ",
+            "u32",
+        ),
+        (
+            frame(r#""address":["1"]"#),
+            "threads[0].frameTable.address[0]: ",
+            "f64",
+        ),
+        (
             tables(
                 r#""stack":[],"time":[]"#,
                 &deep,
@@ -455,15 +561,54 @@ fn firefox_profiles() {
     }
 }
 
+#[test]
+fn an_address_is_an_offset_in_a_module_where_it_is_not_one_of_machine_code() {
+    let place = |flags: &str, resource: &str, columns: &str| {
+        let text = firefox(&format!(
+            r#""samples":{{"stack":[],"time":[]}},"stackTable":{{"prefix":[null],"frame":[0]}},"frameTable":{{"func":[0]{columns}}},"funcTable":{{"name":[0],"isJS":[{flags}]{resource}}},"stringArray":["f"]"#
+        ));
+        let (recording, _) = read(text.as_bytes(), None, None).unwrap();
+        let event_loop = recording.event_loops().next().unwrap();
+        event_loop.frames().next().unwrap().place
+    };
+    let offset = |offset| Some(Place::WasmOffset(offset));
+    assert_eq!(place("true", "", r#","address":[0]"#), offset(0));
+    let (greatest, more) = (r#","address":[4294967295]"#, r#","address":[4294967296]"#);
+    assert_eq!(place("true", "", greatest), offset(u32::MAX));
+    assert_eq!(
+        place("true", r#","resource":[-1]"#, greatest),
+        offset(u32::MAX)
+    );
+    for (flags, resource, columns) in [
+        ("true", "", more),
+        ("true", "", r#","address":[-1]"#),
+        ("true", "", r#","address":[null]"#),
+        ("true", "", r#","address":[0.5]"#),
+        ("true", "", r#","address":[]"#),
+        ("true", "", r#","line":[0],"column":[3]"#),
+        ("true", r#","resource":[0]"#, greatest),
+        ("false", "", greatest),
+    ] {
+        assert_eq!(
+            place(flags, resource, columns),
+            None,
+            "{flags} {resource} {columns}"
+        );
+    }
+    let line = place("true", "", r#","line":[7],"address":[5]"#).unwrap();
+    assert_eq!((line.line().unwrap().get(), line.column()), (7, None));
+}
+
 /// A page with one event loop, of tables with one entry each except as given.
 fn page(members: &[(&str, &str)]) -> String {
     let mut event_loop = serde_json::json!({
         "name": "a", "kind": "page", "documents": [],
         "resources": ["https://a.test/a.js"],
         "realms": [{ "url": "https://a.test/", "origin": null }],
-        "frames": {
+        "functions": {
             "name": ["f"], "kind": [0], "resource": [0], "line": [1], "column": [1], "realm": [0]
         },
+        "frames": { "function": [0], "line": [2], "column": [3] },
         "stacks": { "parent": [-1], "frame": [0] },
         "samples": { "time": [1000], "stack": [0], "activity": [1] },
     });
@@ -472,8 +617,12 @@ fn page(members: &[(&str, &str)]) -> String {
         let value = serde_json::from_str(value).unwrap();
         event_loop.pointer_mut(parent).unwrap()[name] = value;
     }
+    page_of_event_loop(2, &event_loop)
+}
+
+fn page_of_event_loop(version: u32, event_loop: &serde_json::Value) -> String {
     page_of(&format!(
-        r#"{{"version":1,"interval":1,"timeOrigin":null,"processes":[{{"name":"","pid":null,"ended":null,"eventLoops":[{event_loop}]}}]}}"#
+        r#"{{"version":{version},"interval":1,"timeOrigin":null,"processes":[{{"name":"","pid":null,"ended":null,"eventLoops":[{event_loop}]}}]}}"#
     ))
 }
 
@@ -490,33 +639,85 @@ fn pages() {
         (&[("/kind", r#""x""#)][..], "kind: ", "unknown variant `x`"),
         (&[("/name", "1")], "name: ", "expected a string"),
         (
-            &[("/frames/kind", "[]")],
-            "frames.kind: ",
+            &[("/functions/kind", "[]")],
+            "functions.kind: ",
             "0 entries for 1",
         ),
         (
-            &[("/frames/kind", "[4]")],
-            "frames.kind[0]: ",
-            "4 is no kind",
+            &[("/functions/kind", "[4]")],
+            "functions.kind[0]: ",
+            "4 is no kind of function",
         ),
         (
-            &[("/frames/resource", "[1]")],
-            "frames.resource[0]: ",
+            &[("/functions/resource", "[1]")],
+            "functions.resource[0]: ",
             "1 is neither -1 nor an index of resources, which has 1",
         ),
         (
-            &[("/frames/resource", "[-2]")],
-            "frames.resource[0]: ",
+            &[("/functions/resource", "[-2]")],
+            "functions.resource[0]: ",
             "-2 is neither",
         ),
+        (&[("/functions/line", "[-1]")], "functions.line[0]: ", "u32"),
+        (
+            &[("/functions/line", "[1,2]")],
+            "functions.line: ",
+            "2 entries",
+        ),
+        (
+            &[("/functions/column", "[]")],
+            "functions.column: ",
+            "0 entries",
+        ),
+        (
+            &[("/functions/realm", "[1]")],
+            "functions.realm[0]: ",
+            "realms",
+        ),
+        (
+            &[("/functions/name", "[]")],
+            "functions.kind: ",
+            "1 entries for 0",
+        ),
+        (
+            &[("/frames/function", "[1]")],
+            "frames.function[0]: ",
+            "1 is neither -1 nor an index of functions, which has 1",
+        ),
+        (
+            &[("/frames/function", "[-1]")],
+            "frames.function[0]: ",
+            "without a function",
+        ),
+        (
+            &[("/frames/function", "[]")],
+            "frames.line: ",
+            "1 entries for 0",
+        ),
         (&[("/frames/line", "[-1]")], "frames.line[0]: ", "u32"),
+        (
+            &[("/frames/line", "[4294967296]")],
+            "frames.line[0]: ",
+            "u32",
+        ),
         (&[("/frames/line", "[1,2]")], "frames.line: ", "2 entries"),
         (&[("/frames/column", "[]")], "frames.column: ", "0 entries"),
-        (&[("/frames/realm", "[1]")], "frames.realm[0]: ", "realms"),
+        (&[("/frames/column", "[-1]")], "frames.column[0]: ", "u32"),
+        (&[("/frames/offset", "[]")], "frames.offset: ", "0 entries"),
         (
-            &[("/frames/name", "[]")],
-            "frames.kind: ",
-            "1 entries for 0",
+            &[("/frames/line", "[0]"), ("/frames/offset", "[-2]")],
+            "frames.offset[0]: ",
+            "-2 is neither -1 nor an offset",
+        ),
+        (
+            &[("/frames/line", "[0]"), ("/frames/offset", "[4294967296]")],
+            "frames.offset[0]: ",
+            "4294967296 is neither",
+        ),
+        (
+            &[("/frames/offset", "[0]")],
+            "frames.offset[0]: ",
+            "both a line and an offset",
         ),
         (
             &[("/stacks/parent", "[0]")],
@@ -587,15 +788,25 @@ fn pages() {
         ),
         (page_of(""), "", "EOF"),
         (page_of("{}"), "", "missing field `version`"),
-        (page_of(r#"{"version":2}"#), "version: ", "2 is not 1"),
-        (page_of(r#"{"version":1}"#), "", "missing field"),
         (
-            page_of(r#"{"version":1,"interval":0,"processes":[]}"#),
+            page_of(r#"{"version":3}"#),
+            "version: ",
+            "3 is neither 1 nor 2",
+        ),
+        (
+            page_of(r#"{"version":0,"interval":1,"processes":[]}"#),
+            "version: ",
+            "0 is neither 1 nor 2",
+        ),
+        (page_of(r#"{"version":1}"#), "", "missing field"),
+        (page_of(r#"{"version":2}"#), "", "missing field"),
+        (
+            page_of(r#"{"version":2,"interval":0,"processes":[]}"#),
             "interval: ",
             "0 ms is not between",
         ),
         (
-            page_of(r#"{"version":1,"interval":1,"processes":[{"name":"","pid":-1}]}"#),
+            page_of(r#"{"version":2,"interval":1,"processes":[{"name":"","pid":-1}]}"#),
             "processes[0].pid: ",
             "u32",
         ),
@@ -603,6 +814,51 @@ fn pages() {
         let error = error(Format::Html, &text);
         assert!(error.starts_with(place), "{text}: {error}");
         assert!(error.contains(problem), "{text}: {error}");
+    }
+}
+
+#[test]
+fn pages_of_version_1_are_read() {
+    let event_loop = |name: &str, frames: &str| {
+        let mut event_loop = serde_json::json!({
+            "name": name, "kind": "worker", "documents": [],
+            "resources": ["https://a.test/a.js"], "realms": [],
+            "stacks": { "parent": [-1, 0], "frame": [0, 1] },
+            "samples": { "time": [1000], "stack": [1], "activity": [1] },
+        });
+        event_loop["frames"] = serde_json::from_str(frames).unwrap();
+        page_of_event_loop(1, &event_loop)
+    };
+    let frames = r#"{"name":["f","g"],"kind":[0,1],"resource":[0,-1],"line":[3,0],"column":[7,0],"realm":[-1,-1]}"#;
+    let (recording, _) = read(event_loop("old", frames).as_bytes(), None, None).unwrap();
+    let event_loop_read = recording.event_loops().next().unwrap();
+    assert_eq!(event_loop_read.name, "old");
+    let stack = event_loop_read.frames_of(event_loop_read.samples()[0].stack);
+    let [f, g] = [0, 1].map(|depth| event_loop_read.function_of(stack[depth]));
+    assert_eq!((&*f.name, &*g.name), ("f", "g"));
+    assert_eq!(f.line.map(u32::from), Some(3));
+    assert!(event_loop_read.frames().all(|frame| frame.place.is_none()));
+    for (frames, place, problem) in [
+        (
+            frames.replace("[0,1]", "[0,4]"),
+            "frames.kind[1]: ",
+            "4 is no kind",
+        ),
+        (
+            frames.replace("[0,-1]", "[0]"),
+            "frames.resource: ",
+            "1 entries for 2",
+        ),
+        (
+            r#"{"function":[0,0],"line":[3,3],"column":[7,7]}"#.to_owned(),
+            "frames",
+            "missing field `name`",
+        ),
+    ] {
+        let error = error(Format::Html, &event_loop("old", &frames));
+        let place = format!("processes[0].eventLoops[0].{place}");
+        assert!(error.starts_with(&place), "{frames}: {error}");
+        assert!(error.contains(problem), "{frames}: {error}");
     }
 }
 
@@ -627,7 +883,7 @@ fn what_a_file_is_comes_from_its_text_and_then_from_its_name() {
         ("{", "not JSON: EOF"),
         (
             "{}",
-            "none of the formats trace, firefox, speedscope, cpuprofile, collapsed, html",
+            "none of the formats trace, firefox, speedscope, cpuprofile, collapsed, collapsed-lines, html",
         ),
         ("hello", "none of the formats"),
         ("<!DOCTYPE html><p>hello", "none of the formats"),
@@ -647,6 +903,7 @@ fn names_of_files_say_their_format() {
         ("dir.cpuprofile/a.trace.json", Some(Format::Trace)),
         ("a.folded", Some(Format::Collapsed)),
         ("a.collapsed", Some(Format::Collapsed)),
+        ("a.collapsed-lines", Some(Format::CollapsedLines)),
         ("a.html", Some(Format::Html)),
         ("a.HTM", Some(Format::Html)),
         ("a.json", None),

@@ -2,11 +2,17 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Whatever the recording and whichever way it goes, each function has the samples that it had.
+//! Whatever the recording and whichever way it goes, each function has the samples that it had, and each line in
+//! formats that have lines.
 
 mod random_recording;
 
-use profile_formats::{EventLoop, Format, Frame, MAX_STACK_DEPTH, Recording, Sample, Totals, read};
+use std::collections::BTreeMap;
+
+use profile_formats::{
+    EventLoop, Format, Frame, Function, FunctionKey, MAX_STACK_DEPTH, Place, Recording, Sample,
+    Totals, read,
+};
 
 use self::random_recording::recording;
 
@@ -68,6 +74,81 @@ fn so_does_every_pair_of_formats() {
     }
 }
 
+/// What of a place in a function a format holds; that is of the leaf or of a caller.
+fn held(format: Format, place: Option<Place>, is_leaf: bool) -> Option<Place> {
+    let line = place.and_then(Place::line);
+    let line = Place::of_source(line, None);
+    match format {
+        Format::Html | Format::Firefox => place,
+        Format::CollapsedLines => {
+            line.or(place.and_then(Place::wasm_offset).map(Place::WasmOffset))
+        },
+        Format::Cpuprofile => line.filter(|_| is_leaf),
+        Format::Collapsed | Format::Speedscope | Format::Trace => None,
+    }
+}
+
+/// A function and a place in it, from the root to the leaf.
+type Path<'a> = Vec<(FunctionKey<'a>, Option<Place>)>;
+
+/// The samples of each stack, with what formats hold of its places.
+fn samples_of_stacks<'a>(recording: &'a Recording, formats: &[Format]) -> BTreeMap<Path<'a>, u64> {
+    let mut stacks = BTreeMap::new();
+    for event_loop in recording.event_loops() {
+        for sample in event_loop.samples() {
+            let frames = event_loop.frames_of(sample.stack);
+            let path = frames.iter().enumerate().map(|(depth, frame)| {
+                let function = event_loop.function_of(*frame);
+                let key = FunctionKey {
+                    name: &function.name,
+                    resource: event_loop.resource_of(function),
+                    line: function.line,
+                    column: function.column,
+                };
+                let place = event_loop.frame(*frame).place;
+                let is_leaf = depth + 1 == frames.len();
+                let held = |place, format: &Format| held(*format, place, is_leaf);
+                (key, formats.iter().fold(place, held))
+            });
+            *stacks.entry(path.collect()).or_default() += sample.weight;
+        }
+    }
+    stacks
+}
+
+#[test]
+fn every_format_keeps_each_lines_samples_as_far_as_it_has_lines() {
+    for seed in 0..RECORDINGS {
+        let recording = recording(seed, 1);
+        for format in Format::ALL {
+            let read = convert(&recording, format);
+            assert_eq!(
+                samples_of_stacks(&recording, &[format]),
+                samples_of_stacks(&read, &[]),
+                "seed {seed}, {format}"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_pair_of_formats_keeps_the_lines_that_both_have() {
+    for seed in 0..RECORDINGS {
+        let recording = recording(seed, 1);
+        for one in Format::ALL {
+            let first = convert(&recording, one);
+            for other in Format::ALL {
+                let second = convert(&first, other);
+                assert_eq!(
+                    samples_of_stacks(&recording, &[one, other]),
+                    samples_of_stacks(&second, &[]),
+                    "seed {seed}, {one} to {other}"
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn formats_of_several_event_loops_keep_each_of_them() {
     for seed in 0..RECORDINGS {
@@ -104,9 +185,14 @@ fn everything(recording: &Recording) -> Vec<String> {
                     .frames_of(sample.stack)
                     .into_iter()
                     .map(|frame| {
-                        let frame = event_loop.frame(frame);
-                        let resource = event_loop.resource_of(frame);
-                        (&frame.name, frame.kind, resource, frame.line, frame.column)
+                        let function = event_loop.function_of(frame);
+                        let definition = (
+                            event_loop.resource_of(function),
+                            function.line,
+                            function.column,
+                        );
+                        let place = event_loop.frame(frame).place;
+                        (&function.name, function.kind, definition, place)
                     })
                     .collect();
                 text += &format!(
@@ -146,7 +232,7 @@ fn a_page_keeps_everything() {
 #[test]
 fn a_traces_own_text_comes_back() {
     for seed in 0..RECORDINGS {
-        // In a trace frames that differ in what it does not hold are one.
+        // In a trace functions that differ in what it does not hold are one.
         let recording = convert(&recording(seed, 1), Format::Trace);
         // What stood for several samples has times between those of others, of more digits.
         let is_exact = |sample: &Sample| (sample.time * 1e3).round() / 1e3 == sample.time;
@@ -167,7 +253,11 @@ fn every_format_is_recognised_by_its_text() {
             let text = write(&recording, format);
             // No stacks, no text.
             if !text.is_empty() {
-                assert_eq!(Format::by_content(&text), Some(format), "seed {seed}");
+                let recognised = match format {
+                    Format::CollapsedLines => Format::Collapsed,
+                    other => other,
+                };
+                assert_eq!(Format::by_content(&text), Some(recognised), "seed {seed}");
             }
         }
     }
@@ -176,7 +266,9 @@ fn every_format_is_recognised_by_its_text() {
 #[test]
 fn stacks_may_be_as_deep_as_an_engines() {
     let mut event_loop = EventLoop::default();
-    let frame = event_loop.add_frame(Frame::default()).unwrap();
+    let function = event_loop.add_function(Function::default()).unwrap();
+    let place = None;
+    let frame = event_loop.add_frame(Frame { function, place }).unwrap();
     let mut stack = None;
     for _ in 0..MAX_STACK_DEPTH {
         stack = Some(event_loop.add_stack(stack, frame).unwrap());

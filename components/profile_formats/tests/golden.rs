@@ -9,11 +9,16 @@ use std::num::NonZeroU32;
 use std::path::Path;
 
 use profile_formats::{
-    Activity, EventLoop, EventLoopKind, Format, Frame, FrameKind, Process, Realm, Recording,
-    Sample, Totals, read,
+    Activity, EventLoop, EventLoopKind, Format, Frame, FrameId, Function, FunctionId, FunctionKind,
+    Place, Process, Realm, Recording, Sample, Totals, read,
 };
 
-/// `main` calls `work`, which calls `sort`; style, layout and idle time between.
+fn at(event_loop: &mut EventLoop, function: FunctionId, line: u32, column: u32) -> FrameId {
+    let place = Place::of_source(NonZeroU32::new(line), NonZeroU32::new(column));
+    event_loop.add_frame(Frame { function, place }).unwrap()
+}
+
+/// `main` calls `work`, which calls `sort` and a function of a WebAssembly module; style, layout and idle time between.
 fn page() -> EventLoop {
     let url = "https://a.test/".to_owned();
     let mut event_loop = EventLoop::new(
@@ -25,30 +30,49 @@ fn page() -> EventLoop {
     let origin = Some("https://a.test".to_owned());
     let realm = Some(event_loop.add_realm(Realm { url, origin }).unwrap());
     let script = event_loop.add_resource("https://a.test/work.js").unwrap();
-    let mut frame = |name: &str, kind, line, column| {
-        let frame = Frame {
+    let module = event_loop.add_resource("https://a.test/add.wasm").unwrap();
+    let mut function = |name: &str, kind, resource, line, column| {
+        let function = Function {
             name: name.to_owned(),
             kind,
-            resource: script.filter(|_| line > 0),
+            resource,
             line: NonZeroU32::new(line),
             column: NonZeroU32::new(column),
             realm,
         };
-        event_loop.add_frame(frame).unwrap()
+        event_loop.add_function(function).unwrap()
     };
-    let main = frame("", FrameKind::Script, 1, 1);
-    let work = frame("work", FrameKind::Script, 12, 14);
-    let sort = frame("sort", FrameKind::BuiltIn, 0, 0);
-    let in_main = event_loop.add_stack(None, main).unwrap();
-    let in_work = event_loop.add_stack(Some(in_main), work).unwrap();
-    let in_sort = event_loop.add_stack(Some(in_work), sort).unwrap();
+    let main = function("", FunctionKind::Script, script, 1, 1);
+    let work = function("work", FunctionKind::Script, script, 12, 14);
+    let sort = function("sort", FunctionKind::BuiltIn, None, 0, 0);
+    let add = function("add", FunctionKind::Script, module, 0, 0);
+    let main_calling = at(&mut event_loop, main, 20, 3);
+    let main = at(&mut event_loop, main, 21, 9);
+    let work_looping = at(&mut event_loop, work, 13, 18);
+    let work_calling = at(&mut event_loop, work, 14, 7);
+    let sort = at(&mut event_loop, sort, 0, 0);
+    let add = event_loop
+        .add_frame(Frame {
+            function: add,
+            place: Some(Place::WasmOffset(0x1f3)),
+        })
+        .unwrap();
+    let mut stack = |parent, frame| Some(event_loop.add_stack(parent, frame).unwrap());
+    let in_main = stack(None, main);
+    let below_main = stack(None, main_calling);
+    let in_work = stack(below_main, work_looping);
+    let below_work = stack(below_main, work_calling);
+    let in_sort = stack(below_work, sort);
+    let in_add = stack(below_work, add);
     let samples = [
         (None, Some(Activity::Idle)),
-        (Some(in_main), Some(Activity::Script)),
-        (Some(in_work), Some(Activity::Script)),
-        (Some(in_sort), Some(Activity::Gc)),
-        (Some(in_sort), None),
-        (Some(in_work), Some(Activity::Layout)),
+        (in_main, Some(Activity::Script)),
+        (in_work, Some(Activity::Script)),
+        (in_sort, Some(Activity::Gc)),
+        (in_sort, None),
+        (in_add, Some(Activity::Script)),
+        (below_work, Some(Activity::Layout)),
+        (in_work, Some(Activity::Script)),
         (None, Some(Activity::Layout)),
         (None, None),
     ];
@@ -68,15 +92,16 @@ fn page() -> EventLoop {
 fn worker() -> EventLoop {
     let mut event_loop = EventLoop::new("worker.js", EventLoopKind::Worker);
     let resource = event_loop.add_resource("https://a.test/worker.js").unwrap();
-    let frame = Frame {
+    let function = Function {
         name: "onmessage".to_owned(),
-        kind: FrameKind::Script,
+        kind: FunctionKind::Script,
         resource,
         line: NonZeroU32::new(3),
         column: NonZeroU32::new(20),
         realm: None,
     };
-    let frame = event_loop.add_frame(frame).unwrap();
+    let function = event_loop.add_function(function).unwrap();
+    let frame = at(&mut event_loop, function, 5, 1);
     let stack = event_loop.add_stack(None, frame).unwrap();
     for time in [100.5, 101., 103.] {
         event_loop
@@ -102,7 +127,7 @@ fn recording(format: Format) -> Recording {
         processes: vec![Process {
             name: "content".to_owned(),
             pid: Some(42),
-            ended: Some(104.),
+            ended: Some(106.),
             event_loops,
         }],
     }
@@ -135,7 +160,10 @@ fn check(format: Format, file: &str) {
     }
 
     let (read, recognised) = read(golden.as_bytes(), None, None).unwrap();
-    assert_eq!(recognised, format);
+    match format {
+        Format::CollapsedLines => assert_eq!(recognised, Format::Collapsed),
+        _ => assert_eq!(recognised, format),
+    }
     assert_eq!(Totals::of(&read), Totals::of(&recording));
 }
 
@@ -162,6 +190,11 @@ fn cpuprofile() {
 #[test]
 fn collapsed() {
     check(Format::Collapsed, "page_and_worker.collapsed");
+}
+
+#[test]
+fn collapsed_lines() {
+    check(Format::CollapsedLines, "page_and_worker.collapsed-lines");
 }
 
 #[test]

@@ -19,8 +19,9 @@ use std::time::Instant;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use profile_formats::{
-    Activity, EventLoop, EventLoopKind, Format, Frame, FrameId, FrameKind, MAX_STACK_DEPTH,
-    MAX_TEXT_BYTES, Process, Recording, Sample, StackId, WriteError, content, read, replace,
+    Activity, EventLoop, EventLoopKind, Format, Frame, FrameId, Function, FunctionId, FunctionKind,
+    MAX_STACK_DEPTH, MAX_TEXT_BYTES, Place, Process, Recording, Sample, StackId, WriteError,
+    content, read, replace,
 };
 
 /// kB of addresses that a process may have, as `ulimit` counts them: 1,000,000,000 bytes.
@@ -45,13 +46,15 @@ struct File {
 /// A recording of a size, of which a format may make much.
 type Shape = fn(usize) -> Recording;
 
-const SHAPES: [(&str, Shape); 12] = [
+const SHAPES: [(&str, Shape); 14] = [
     ("samples of the greatest weight", heavy),
     ("deep stacks with many leaves", deep),
     ("a long URL of many functions", long_url),
     ("a long name that calls itself", long_name),
     ("names that are escaped", escaped_names),
     ("functions", functions),
+    ("lines of a function", lines),
+    ("deep stacks of many lines", deep_lines),
     ("stacks that alternate", alternating),
     ("samples", samples),
     ("markers", activities),
@@ -76,17 +79,30 @@ fn event_loop(name: &str) -> EventLoop {
     EventLoop::new(name, EventLoopKind::Worker)
 }
 
-fn add_function(event_loop: &mut EventLoop, name: String, url: &str, line: usize) -> FrameId {
+fn add_function(event_loop: &mut EventLoop, name: String, url: &str, line: usize) -> FunctionId {
     let resource = event_loop.add_resource(url).unwrap();
-    let frame = Frame {
+    let function = Function {
         name,
-        kind: FrameKind::Script,
+        kind: FunctionKind::Script,
         resource,
         line: NonZeroU32::new(line as u32),
         column: NonZeroU32::new(1),
         realm: None,
     };
-    event_loop.add_frame(frame).unwrap()
+    event_loop.add_function(function).unwrap()
+}
+
+/// A frame without a place.
+fn add_frame(event_loop: &mut EventLoop, name: String, url: &str, line: usize) -> FrameId {
+    let function = add_function(event_loop, name, url, line);
+    let place = None;
+    event_loop.add_frame(Frame { function, place }).unwrap()
+}
+
+fn frame_at(event_loop: &mut EventLoop, function: FunctionId, line: usize) -> FrameId {
+    let number = NonZeroU32::new(line as u32);
+    let place = Place::of_source(number, number);
+    event_loop.add_frame(Frame { function, place }).unwrap()
 }
 
 fn of_one(event_loop: EventLoop) -> Recording {
@@ -108,7 +124,7 @@ fn of_event_loops(process: &str, event_loops: Vec<EventLoop>) -> Recording {
 fn heavy(size: usize) -> Recording {
     let event_loops = (0..size).map(|number| {
         let mut event_loop = event_loop(&number.to_string());
-        let frame = add_function(&mut event_loop, "f".to_owned(), "", 0);
+        let frame = add_frame(&mut event_loop, "f".to_owned(), "", 0);
         let stack = event_loop.add_stack(None, frame).unwrap();
         let sample = Sample {
             weight: HEAVIEST,
@@ -123,13 +139,13 @@ fn heavy(size: usize) -> Recording {
 /// A stack as deep as it may be, with a leaf for each sample.
 fn deep(size: usize) -> Recording {
     let mut event_loop = event_loop("deep");
-    let caller = add_function(&mut event_loop, "f".to_owned(), "https://a.test/a.js", 1);
+    let caller = add_frame(&mut event_loop, "f".to_owned(), "https://a.test/a.js", 1);
     let mut stack = None;
     for _ in 1..MAX_STACK_DEPTH {
         stack = Some(event_loop.add_stack(stack, caller).unwrap());
     }
     for number in 0..size {
-        let leaf = add_function(&mut event_loop, number.to_string(), "", 0);
+        let leaf = add_frame(&mut event_loop, number.to_string(), "", 0);
         let stack = event_loop.add_stack(stack, leaf).unwrap();
         event_loop
             .add_sample(sample(number as f64, Some(stack)))
@@ -142,7 +158,7 @@ fn long_url(size: usize) -> Recording {
     let mut event_loop = event_loop("url");
     let url = format!("https://a.test/{}", "a".repeat(16 * size));
     for number in 0..size {
-        let frame = add_function(&mut event_loop, "f".to_owned(), &url, number + 1);
+        let frame = add_frame(&mut event_loop, "f".to_owned(), &url, number + 1);
         let stack = event_loop.add_stack(None, frame).unwrap();
         event_loop
             .add_sample(sample(number as f64, Some(stack)))
@@ -153,7 +169,7 @@ fn long_url(size: usize) -> Recording {
 
 fn long_name(size: usize) -> Recording {
     let mut event_loop = event_loop("name");
-    let frame = add_function(&mut event_loop, "f".repeat(16 * size), "", 0);
+    let frame = add_frame(&mut event_loop, "f".repeat(16 * size), "", 0);
     let mut stack = None;
     for number in 0..size.min(MAX_STACK_DEPTH as usize) {
         stack = Some(event_loop.add_stack(stack, frame).unwrap());
@@ -166,7 +182,7 @@ fn escaped_names(size: usize) -> Recording {
     let mut event_loop = event_loop(&"\u{1}\u{202e}".repeat(size));
     for number in 0..size {
         let name = format!("{number}\u{1};\u{2028}%3B)");
-        let frame = add_function(&mut event_loop, name, &"(;\u{1}".repeat(size), 1);
+        let frame = add_frame(&mut event_loop, name, &"(;\u{1}".repeat(size), 1);
         let stack = event_loop.add_stack(None, frame).unwrap();
         event_loop
             .add_sample(sample(number as f64, Some(stack)))
@@ -179,7 +195,7 @@ fn functions(size: usize) -> Recording {
     let mut event_loop = event_loop("functions");
     let mut stack = None;
     for number in 0..size {
-        let frame = add_function(&mut event_loop, format!("{number:x}"), "", 0);
+        let frame = add_frame(&mut event_loop, format!("{number:x}"), "", 0);
         stack = match number % MAX_STACK_DEPTH as usize {
             0 => None,
             _ => stack,
@@ -192,11 +208,43 @@ fn functions(size: usize) -> Recording {
     of_one(event_loop)
 }
 
+/// A function with a long URL that is at another line in each sample, called from another line.
+fn lines(size: usize) -> Recording {
+    let mut event_loop = event_loop("lines");
+    let url = format!("https://a.test/{}", "a".repeat(size));
+    let caller = add_function(&mut event_loop, "f".to_owned(), &url, 1);
+    let leaf = add_function(&mut event_loop, "g".to_owned(), &url, 2);
+    for number in 0..size {
+        let caller = frame_at(&mut event_loop, caller, number + 1);
+        let stack = event_loop.add_stack(None, caller).unwrap();
+        let leaf = frame_at(&mut event_loop, leaf, number + 1);
+        let stack = event_loop.add_stack(Some(stack), leaf).unwrap();
+        event_loop
+            .add_sample(sample(number as f64, Some(stack)))
+            .unwrap();
+    }
+    of_one(event_loop)
+}
+
+/// A function that calls itself as deep as it may, each time from another line, with samples at each depth.
+fn deep_lines(size: usize) -> Recording {
+    let mut event_loop = event_loop("deep lines");
+    let function = add_function(&mut event_loop, "f".to_owned(), "https://a.test/a.js", 1);
+    let mut stack = None;
+    for number in 0..size {
+        let frame = frame_at(&mut event_loop, function, number + 1);
+        let caller = stack.filter(|_| number % MAX_STACK_DEPTH as usize != 0);
+        stack = Some(event_loop.add_stack(caller, frame).unwrap());
+        event_loop.add_sample(sample(number as f64, stack)).unwrap();
+    }
+    of_one(event_loop)
+}
+
 /// Two deep stacks by turns, so that no two samples in a row are one.
 fn alternating(size: usize) -> Recording {
     let mut event_loop = event_loop("alternating");
     let leaves = ["a", "b"].map(|name| {
-        let frame = add_function(&mut event_loop, name.to_owned(), "", 0);
+        let frame = add_frame(&mut event_loop, name.to_owned(), "", 0);
         let mut stack = None;
         for _ in 0..MAX_STACK_DEPTH {
             stack = Some(event_loop.add_stack(stack, frame).unwrap());
@@ -220,7 +268,7 @@ fn samples(size: usize) -> Recording {
 
 fn activities(size: usize) -> Recording {
     let mut event_loop = event_loop("activities");
-    let frame = add_function(&mut event_loop, "f".to_owned(), "", 0);
+    let frame = add_frame(&mut event_loop, "f".to_owned(), "", 0);
     let stack = event_loop.add_stack(None, frame).unwrap();
     for number in 0..size {
         let sample = Sample {
@@ -246,7 +294,7 @@ fn long_event_loop_names(size: usize) -> Recording {
     let mut event_loops: Vec<_> = (0..2).map(|_| event_loop(&name)).collect();
     for event_loop in &mut event_loops {
         for number in 0..size {
-            let frame = add_function(event_loop, number.to_string(), "", 0);
+            let frame = add_frame(event_loop, number.to_string(), "", 0);
             let stack = event_loop.add_stack(None, frame).unwrap();
             event_loop
                 .add_sample(sample(number as f64, Some(stack)))

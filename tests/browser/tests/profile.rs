@@ -432,7 +432,7 @@ fn processes_are_browsed_profiled_and_driven() {
         .unwrap()
         .iter()
         .flat_map(|process| process["eventLoops"].as_array().unwrap())
-        .flat_map(|event_loop| event_loop["frames"]["name"].as_array().unwrap())
+        .flat_map(|event_loop| event_loop["functions"]["name"].as_array().unwrap())
         .collect();
     assert!(names.contains(&&json!("loop")), "{names:?}");
     driver.switch_to(&busy);

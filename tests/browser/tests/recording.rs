@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 
 use browser_tests::{Command, Driver, Output, Site, Trace};
-use profile_formats::{Activity, EventLoop, EventLoopKind, Format, Frame, Recording, read};
+use profile_formats::{Activity, EventLoop, EventLoopKind, Format, Function, Recording, read};
 
 /// Records a page with a script and a frame of another origin until `until` is true in it.
 fn record(site: &Site, other: &Site, query: &str, until: &str) -> (Recording, Output) {
@@ -30,10 +30,11 @@ fn record(site: &Site, other: &Site, query: &str, until: &str) -> (Recording, Ou
 }
 
 /// The event loop with a function of this name, and the function.
-fn with_function<'a>(recording: &'a Recording, name: &str) -> (&'a EventLoop, &'a Frame) {
+fn with_function<'a>(recording: &'a Recording, name: &str) -> (&'a EventLoop, &'a Function) {
     let mut found = recording.event_loops().filter_map(|event_loop| {
-        let frame = event_loop.frames().find(|frame| frame.name == name)?;
-        Some((event_loop, frame))
+        let mut functions = event_loop.functions();
+        let function = functions.find(|function| function.name == name)?;
+        Some((event_loop, function))
     });
     let first = found
         .next()
@@ -48,7 +49,7 @@ fn stacks(event_loop: &EventLoop) -> impl Iterator<Item = Vec<&str>> {
         let frames = event_loop.frames_of(sample.stack);
         frames
             .into_iter()
-            .map(|frame| &*event_loop.frame(frame).name)
+            .map(|frame| &*event_loop.function_of(frame).name)
             .collect()
     })
 }
@@ -65,8 +66,8 @@ fn all_realms_scripts_and_workers_are_recorded_with_what_their_event_loops_do() 
     // The page may not profile at all.
     let (site, other) = (Site::plain().serve(), Site::plain().serve());
     let (recording, _) = record(&site, &other, "", UNTIL);
-    let origin_of = |event_loop: &EventLoop, frame: &Frame| {
-        let realm = event_loop.realm(frame.realm.expect("its realm is known"));
+    let origin_of = |event_loop: &EventLoop, function: &Function| {
+        let realm = event_loop.realm(function.realm.expect("its realm is known"));
         realm.origin.clone().expect("it is not opaque")
     };
 

@@ -83,10 +83,13 @@ fn check_tables(recording: &Recording) {
     assert!(recording.interval.is_finite() && recording.interval >= 0.);
     assert!(recording.time_origin.is_none_or(f64::is_finite));
     for event_loop in recording.event_loops() {
+        for function in event_loop.functions() {
+            event_loop.resource_of(function);
+            function.realm.map(|id| event_loop.realm(id));
+            assert!(function.column.is_none() || function.line.is_some());
+        }
         for frame in event_loop.frames() {
-            event_loop.resource_of(frame);
-            frame.realm.map(|id| event_loop.realm(id));
-            assert!(frame.column.is_none() || frame.line.is_some());
+            assert!(frame.function.index() < event_loop.functions().len());
         }
         let ids: Vec<_> = event_loop.stack_ids().collect();
         for (index, (id, stack)) in ids.iter().zip(event_loop.stacks()).enumerate() {

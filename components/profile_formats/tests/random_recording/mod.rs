@@ -9,13 +9,14 @@ mod random;
 use std::num::NonZeroU32;
 
 use profile_formats::{
-    Activity, EventLoop, EventLoopKind, Frame, FrameKind, Process, Realm, Recording, Sample,
+    Activity, EventLoop, EventLoopKind, Frame, Function, FunctionKind, Place, Process, Realm,
+    Recording, Sample,
 };
 
 use self::random::Random;
 
 /// Which a format might take for something else.
-const NAMES: [&str; 26] = [
+const NAMES: [&str; 29] = [
     "",
     "f",
     "g",
@@ -42,6 +43,9 @@ const NAMES: [&str; 26] = [
     "\u{2028}\0",
     "__proto__",
     "(gc)",
+    "x):7",
+    "x (y:1):2",
+    "x ():0x1f",
 ];
 
 const URLS: [&str; 6] = [
@@ -53,8 +57,12 @@ const URLS: [&str; 6] = [
     "%28",
 ];
 
-fn frame(random: &mut Random, event_loop: &mut EventLoop) -> Frame {
-    let number = |random: &mut Random| NonZeroU32::new(random.below(4) as u32);
+/// A line or column.
+fn number(random: &mut Random) -> Option<NonZeroU32> {
+    NonZeroU32::new(random.below(4) as u32)
+}
+
+fn function(random: &mut Random, event_loop: &mut EventLoop) -> Function {
     let url = if random.once_in(3) {
         ""
     } else {
@@ -66,12 +74,12 @@ fn frame(random: &mut Random, event_loop: &mut EventLoop) -> Frame {
         origin: random.once_in(2).then(|| "https://a.test".to_owned()),
     };
     let kinds = [
-        FrameKind::Script,
-        FrameKind::BuiltIn,
-        FrameKind::Native,
-        FrameKind::Unknown,
+        FunctionKind::Script,
+        FunctionKind::BuiltIn,
+        FunctionKind::Native,
+        FunctionKind::Unknown,
     ];
-    Frame {
+    Function {
         name: (*random.of(&NAMES)).to_owned(),
         kind: *random.of(&kinds),
         resource,
@@ -80,6 +88,14 @@ fn frame(random: &mut Random, event_loop: &mut EventLoop) -> Frame {
         realm: random
             .once_in(2)
             .then(|| event_loop.add_realm(realm).unwrap()),
+    }
+}
+
+fn place(random: &mut Random, kind: FunctionKind) -> Option<Place> {
+    // Code of the machine is not that of a WebAssembly module.
+    match random.once_in(4) && kind != FunctionKind::Native {
+        true => Some(Place::WasmOffset(*random.of(&[0, 1, 0xabc, u32::MAX]))),
+        false => Place::of_source(number(random), number(random)),
     }
 }
 
@@ -94,8 +110,13 @@ fn event_loop(random: &mut Random, name: &str, with_weights: bool, interval: f64
     let mut event_loop = EventLoop::new(name, random.of(&kinds).clone());
     let mut frames = Vec::new();
     for _ in 0..1 + random.below(12) {
-        let frame = frame(random, &mut event_loop);
-        frames.push(event_loop.add_frame(frame).unwrap());
+        let function = function(random, &mut event_loop);
+        let kind = function.kind;
+        let function = event_loop.add_function(function).unwrap();
+        for _ in 0..1 + random.below(3) {
+            let place = place(random, kind);
+            frames.push(event_loop.add_frame(Frame { function, place }).unwrap());
+        }
     }
     let mut stacks = vec![None];
     for _ in 0..random.below(30) {

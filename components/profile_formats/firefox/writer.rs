@@ -1,0 +1,741 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! Writes the format. The crate fxprof-processed-profile, which samply writes it with, has no lines of frames.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::num::NonZeroU32;
+
+use indexmap::IndexSet;
+use serde::Serialize;
+
+use super::{
+    BUILT_IN, CATEGORIES, DOCUMENT, EVENT_LOOP, JAVASCRIPT, KINDS, NANOSECONDS, NEWEST_VERSION,
+    PAGE, RUNNING, RUNNING_BUILT_IN, WORKER, nanoseconds,
+};
+use crate::bounds::MAX_FIREFOX_WEIGHT;
+use crate::error::WriteError;
+use crate::format::Text;
+use crate::json::{self, Array, Number};
+use crate::label::{self, Labels};
+use crate::recording::{
+    Activity, EventLoop, EventLoopKind, Function, FunctionKind, Place, Process, Recording, Sample,
+    Stack,
+};
+use crate::sink::Sink;
+use crate::stackless;
+
+/// What has no category; and the subcategory of what has no other.
+const OTHER: &str = "Other";
+
+/// What a stretch of samples that ran script is called.
+const SCRIPT: &str = "Script";
+
+/// An absent index or address.
+const NONE: i64 = -1;
+
+const ACTIVITY: &str = "Activity";
+const EVENT_LOOP_MARKER: &str = "Event loop";
+
+/// A category and a subcategory, by their indices in [`categories`].
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+struct Category(u8, u8);
+
+const JAVASCRIPT_INDEX: u8 = 1;
+const FIRST_ACTIVITY: u8 = 2;
+
+impl Category {
+    const OTHER: Self = Self(0, 0);
+    const JAVASCRIPT: Self = Self(JAVASCRIPT_INDEX, 0);
+    const RUNNING: Self = Self(JAVASCRIPT_INDEX, 1);
+    const BUILT_IN: Self = Self(JAVASCRIPT_INDEX, 2);
+    const RUNNING_BUILT_IN: Self = Self(JAVASCRIPT_INDEX, 3);
+
+    /// That of a function, which as the leaf has the sample's activity.
+    fn of(kind: FunctionKind, activity: Option<Activity>) -> Self {
+        match (activity, kind) {
+            (None, FunctionKind::BuiltIn) => Self::BUILT_IN,
+            (None, _) => Self::JAVASCRIPT,
+            (Some(Activity::Script), FunctionKind::BuiltIn) => Self::RUNNING_BUILT_IN,
+            (Some(Activity::Script), _) => Self::RUNNING,
+            (Some(activity), _) => Self::of_activity(activity).1,
+        }
+    }
+
+    /// With its name.
+    fn of_activity(activity: Activity) -> (&'static str, Self) {
+        let position = |entry: &(Activity, &str, &str)| entry.0 == activity;
+        match CATEGORIES.iter().position(position) {
+            None => (SCRIPT, Self::JAVASCRIPT),
+            Some(index) => (CATEGORIES[index].1, Self(FIRST_ACTIVITY + index as u8, 0)),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct WrittenCategory {
+    name: &'static str,
+    color: &'static str,
+    subcategories: Vec<&'static str>,
+}
+
+fn categories() -> Vec<WrittenCategory> {
+    let category = |name, color| WrittenCategory {
+        name,
+        color,
+        subcategories: vec![OTHER],
+    };
+    let mut javascript = category(JAVASCRIPT, "yellow");
+    javascript
+        .subcategories
+        .extend([RUNNING, BUILT_IN, RUNNING_BUILT_IN]);
+    let others = CATEGORIES
+        .iter()
+        .map(|(_, name, color)| category(*name, *color));
+    let first = [category(OTHER, "grey"), javascript];
+    first.into_iter().chain(others).collect()
+}
+
+/// <https://github.com/firefox-devtools/profiler/blob/main/docs-developer/markers.md>
+fn marker_schemas() -> serde_json::Value {
+    let display = ["marker-chart", "marker-table"];
+    serde_json::json!([
+        {
+            "name": ACTIVITY,
+            "description": "A stretch of samples that found the event loop at the same work",
+            "display": display,
+            "fields": [],
+        },
+        {
+            "name": DOCUMENT,
+            "description": "A document of the event loop",
+            "tableLabel": "{marker.data.url}",
+            "display": display,
+            "fields": [{ "key": "url", "label": "URL", "format": "url", "searchable": true }],
+        },
+        {
+            "name": EVENT_LOOP,
+            "description": "What the event loop is there for",
+            "tableLabel": "{marker.data.kind}",
+            "display": display,
+            "fields": [
+                { "key": "kind", "label": "Kind", "format": "unique-string", "searchable": true },
+            ],
+        },
+    ])
+}
+
+#[derive(Clone, Copy, Eq, Hash, PartialEq)]
+struct WrittenFunc {
+    /// Here and below, a string's index.
+    name: u32,
+    file: Option<u32>,
+    kind: FunctionKind,
+    line: Option<NonZeroU32>,
+    column: Option<NonZeroU32>,
+}
+
+#[derive(Clone, Copy, Eq, Hash, PartialEq)]
+struct WrittenFrame {
+    func: u32,
+    place: Option<Place>,
+    category: Category,
+}
+
+#[derive(Clone, Copy, Eq, Hash, PartialEq)]
+struct WrittenStack {
+    prefix: Option<u32>,
+    frame: u32,
+}
+
+/// A marker of a thread.
+struct Marker<'a> {
+    name: &'static str,
+    category: Category,
+    /// In milliseconds; without an end it is a moment.
+    start: f64,
+    end: Option<f64>,
+    data: MarkerData<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type")]
+enum MarkerData<'a> {
+    EventLoop {
+        /// A string's index.
+        kind: u32,
+    },
+    Document {
+        url: &'a str,
+    },
+    Activity {},
+}
+
+/// An event loop's tables.
+struct Thread<'a> {
+    /// Its process' index.
+    process: usize,
+    event_loop: &'a EventLoop,
+    strings: IndexSet<Cow<'a, str>>,
+    funcs: IndexSet<WrittenFunc>,
+    frames: IndexSet<WrittenFrame>,
+    stacks: IndexSet<WrittenStack>,
+    /// Of each sample.
+    sample_stacks: Vec<Option<u32>>,
+}
+
+/// The index of an entry. There are no more than the event loop's tables have ids for.
+fn index_in<T: Eq + std::hash::Hash>(table: &mut IndexSet<T>, entry: T) -> u32 {
+    table.insert_full(entry).0 as u32
+}
+
+impl<'a> Thread<'a> {
+    fn of(process: usize, event_loop: &'a EventLoop) -> Self {
+        let mut thread = Self {
+            process,
+            event_loop,
+            strings: IndexSet::new(),
+            funcs: IndexSet::new(),
+            frames: IndexSet::new(),
+            stacks: IndexSet::new(),
+            sample_stacks: Vec::with_capacity(event_loop.samples().len()),
+        };
+        thread.add_samples();
+        let (kind, documents) = kind(event_loop);
+        let texts = kind.into_iter().flat_map(|kind| [EVENT_LOOP_MARKER, kind]);
+        for text in texts.chain(documents.first().map(|_| DOCUMENT)) {
+            thread.add_string(text);
+        }
+        for stretch in stretches(event_loop) {
+            thread.add_string(stretch.name);
+        }
+        thread
+    }
+
+    fn add_string(&mut self, text: impl Into<Cow<'a, str>>) -> u32 {
+        index_in(&mut self.strings, text.into())
+    }
+
+    fn string(&self, text: &str) -> u32 {
+        let index = self.strings.get_index_of(text);
+        index.expect("all that markers have were added") as u32
+    }
+
+    fn add_funcs(&mut self) -> Vec<u32> {
+        let event_loop = self.event_loop;
+        let labels = Labels::of(event_loop);
+        let functions = event_loop.function_ids().zip(event_loop.functions());
+        let funcs = functions.map(|(id, function)| {
+            let Function {
+                kind, line, column, ..
+            } = *function;
+            let func = match event_loop.resource_of(function) {
+                Some(url) => WrittenFunc {
+                    name: self.add_string(label::write_name(&function.name)),
+                    file: Some(self.add_string(url)),
+                    kind,
+                    line,
+                    column,
+                },
+                None => WrittenFunc {
+                    name: self.add_string(labels.text(id)),
+                    file: None,
+                    kind,
+                    line: None,
+                    column: None,
+                },
+            };
+            index_in(&mut self.funcs, func)
+        });
+        funcs.collect()
+    }
+
+    fn add_stack(
+        &mut self,
+        prefix: Option<u32>,
+        func: u32,
+        place: Option<Place>,
+        activity: Option<Activity>,
+    ) -> u32 {
+        let category = Category::of(self.funcs[func as usize].kind, activity);
+        let frame = WrittenFrame {
+            func,
+            place,
+            category,
+        };
+        let frame = index_in(&mut self.frames, frame);
+        index_in(&mut self.stacks, WrittenStack { prefix, frame })
+    }
+
+    fn add_samples(&mut self) {
+        let event_loop = self.event_loop;
+        let funcs = self.add_funcs();
+        let mut stacks: Vec<u32> = Vec::with_capacity(event_loop.stacks().len());
+        for Stack { parent, frame } in event_loop.stacks() {
+            let frame = event_loop.frame(*frame);
+            let prefix = parent.map(|parent| stacks[parent.index()]);
+            let func = funcs[frame.function.index()];
+            stacks.push(self.add_stack(prefix, func, frame.place, None));
+        }
+        for sample in event_loop.samples() {
+            let stack = match (sample.stack, sample.activity) {
+                (None, None) => None,
+                (None, activity) => {
+                    let func = WrittenFunc {
+                        name: self.add_string(stackless::name(activity)),
+                        file: None,
+                        kind: FunctionKind::Native,
+                        line: None,
+                        column: None,
+                    };
+                    let func = index_in(&mut self.funcs, func);
+                    Some(self.add_stack(None, func, None, activity))
+                },
+                (Some(stack), None) => Some(stacks[stack.index()]),
+                (Some(stack), activity) => {
+                    let Stack { parent, frame } = event_loop.stack(stack);
+                    let frame = event_loop.frame(frame);
+                    let prefix = parent.map(|parent| stacks[parent.index()]);
+                    let func = funcs[frame.function.index()];
+                    Some(self.add_stack(prefix, func, frame.place, activity))
+                },
+            };
+            self.sample_stacks.push(stack);
+        }
+    }
+
+    /// What the kind of the event loop and its samples are as markers.
+    fn markers(&self, interval: f64) -> impl Iterator<Item = Marker<'a>> {
+        let (kind, documents) = kind(self.event_loop);
+        let kind = kind.map(|kind| Marker {
+            name: EVENT_LOOP_MARKER,
+            category: Category::OTHER,
+            start: 0.,
+            end: None,
+            data: MarkerData::EventLoop {
+                kind: self.string(kind),
+            },
+        });
+        let documents = documents.iter().map(|url| Marker {
+            name: DOCUMENT,
+            category: Category::OTHER,
+            start: 0.,
+            end: None,
+            data: MarkerData::Document { url },
+        });
+        let activities = stretches(self.event_loop).map(move |stretch| {
+            let end = stretch.last.time + stretch.last.weight as f64 * interval;
+            Marker {
+                name: stretch.name,
+                category: stretch.category,
+                start: stretch.start,
+                end: Some(stretch.next.map_or(end, |next| end.min(next))),
+                data: MarkerData::Activity {},
+            }
+        });
+        kind.into_iter().chain(documents).chain(activities)
+    }
+
+    /// Entries for samples, of which no one has too large a weight.
+    fn parts(&self) -> impl Iterator<Item = Part<'a>> {
+        let mut last = 0.;
+        let samples = self.event_loop.samples().iter().enumerate();
+        samples.flat_map(move |(index, sample)| {
+            let before = std::mem::replace(&mut last, sample.time);
+            let count = sample.weight.div_ceil(MAX_FIREFOX_WEIGHT);
+            (0..count).map(move |number| Part {
+                index,
+                sample,
+                before: if number == 0 { before } else { sample.time },
+                weight: MAX_FIREFOX_WEIGHT.min(sample.weight - number * MAX_FIREFOX_WEIGHT),
+            })
+        })
+    }
+}
+
+/// An event loop's kind, if it is known, and its documents.
+fn kind(event_loop: &EventLoop) -> (Option<&'static str>, &[String]) {
+    match &event_loop.kind {
+        EventLoopKind::Unknown => (None, &[]),
+        EventLoopKind::Page { documents } => (Some(PAGE), documents),
+        EventLoopKind::Worker => (Some(WORKER), &[]),
+    }
+}
+
+/// Samples in a row with one activity.
+struct Stretch<'a> {
+    name: &'static str,
+    category: Category,
+    /// Here and below, a time in milliseconds.
+    start: f64,
+    last: &'a Sample,
+    /// Of the sample behind it.
+    next: Option<f64>,
+}
+
+/// Those that are to be seen: not idle ones.
+fn stretches(event_loop: &EventLoop) -> impl Iterator<Item = Stretch<'_>> {
+    let samples = event_loop.samples();
+    let mut behind = 0;
+    samples
+        .chunk_by(|one, next| one.activity == next.activity)
+        .filter_map(move |stretch| {
+            behind += stretch.len();
+            let activity = stretch[0].activity.filter(|one| *one != Activity::Idle)?;
+            let (name, category) = Category::of_activity(activity);
+            Some(Stretch {
+                name,
+                category,
+                start: stretch[0].time,
+                last: &stretch[stretch.len() - 1],
+                next: samples.get(behind).map(|next| next.time),
+            })
+        })
+}
+
+/// An entry for a sample.
+struct Part<'a> {
+    index: usize,
+    sample: &'a Sample,
+    /// When the entry before was, in milliseconds.
+    before: f64,
+    weight: u64,
+}
+
+impl Part<'_> {
+    /// How long the event loop has been busy since the entry before, in microseconds: the height of the graph of
+    /// activity.
+    fn busy(&self, interval: f64) -> u64 {
+        let Sample {
+            time,
+            weight,
+            stack,
+            activity,
+        } = *self.sample;
+        let is_idle = activity.is_none_or(|activity| activity == Activity::Idle);
+        match stack.is_none() && is_idle {
+            true => 0,
+            false => nanoseconds((time - self.before).min(weight as f64 * interval)) / 1_000,
+        }
+    }
+
+    /// In milliseconds, whole nanoseconds.
+    fn since_before(&self) -> f64 {
+        let since = nanoseconds(self.sample.time) - nanoseconds(self.before);
+        since as f64 / NANOSECONDS
+    }
+}
+
+/// In milliseconds, whole nanoseconds.
+fn rounded(milliseconds: f64) -> f64 {
+    nanoseconds(milliseconds) as f64 / NANOSECONDS
+}
+
+/// Ids of processes, each of which there is once: the second one of 42 is 42.1.
+fn distinct_pids(processes: &[Process]) -> Vec<String> {
+    let mut counts: HashMap<u32, u32> = HashMap::new();
+    let pids = processes.iter().enumerate();
+    let pids = pids.map(|(index, process)| process.pid.unwrap_or(index as u32 + 1));
+    pids.map(|pid| {
+        let count = counts.entry(pid).or_default();
+        *count += 1;
+        match count {
+            1 => pid.to_string(),
+            count => format!("{pid}.{}", *count - 1),
+        }
+    })
+    .collect()
+}
+
+pub fn prepare(recording: &Recording) -> Result<impl Text, WriteError> {
+    let pids = distinct_pids(&recording.processes);
+    let processes = recording.processes.iter().enumerate();
+    let threads = processes.flat_map(|(index, process)| {
+        let event_loops = process.event_loops.iter();
+        event_loops.map(move |event_loop| Thread::of(index, event_loop))
+    });
+    let threads: Vec<_> = threads.collect();
+    Ok(move |sink: &mut Sink<'_>| write(recording, &pids, &threads, sink))
+}
+
+/// A column of one value.
+fn same<T: Copy + Serialize>(value: T, length: usize) -> impl Serialize {
+    Array(move || std::iter::repeat_n(value, length))
+}
+
+fn write(
+    recording: &Recording,
+    pids: &[String],
+    threads: &[Thread<'_>],
+    sink: &mut Sink<'_>,
+) -> Result<(), WriteError> {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct File<M, T> {
+        meta: M,
+        libs: [(); 0],
+        pages: [(); 0],
+        profiler_overhead: [(); 0],
+        counters: [(); 0],
+        threads: T,
+    }
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Meta<T> {
+        preprocessed_profile_version: u32,
+        /// That of what Gecko writes, which nobody looks at.
+        version: u32,
+        product: &'static str,
+        process_type: u32,
+        #[serde(serialize_with = "json::number")]
+        interval: f64,
+        #[serde(serialize_with = "json::number")]
+        start_time: f64,
+        symbolicated: bool,
+        source_code_is_not_on_searchfox: bool,
+        uses_only_one_stack_type: bool,
+        debug: bool,
+        extensions: serde_json::Value,
+        paused_ranges: [(); 0],
+        sample_units: serde_json::Value,
+        categories: Vec<WrittenCategory>,
+        marker_schema: serde_json::Value,
+        initial_visible_threads: T,
+        initial_selected_threads: Vec<u32>,
+    }
+
+    let has_script = threads
+        .iter()
+        .flat_map(|thread| &thread.funcs)
+        .any(|func| func.kind != FunctionKind::Native);
+    let file = File {
+        meta: Meta {
+            preprocessed_profile_version: NEWEST_VERSION,
+            version: 24,
+            product: "Strobe",
+            process_type: 0,
+            interval: rounded(recording.interval),
+            start_time: recording.time_origin.unwrap_or_default(),
+            symbolicated: true,
+            source_code_is_not_on_searchfox: true,
+            uses_only_one_stack_type: !has_script,
+            debug: false,
+            extensions: serde_json::json!({ "length": 0, "baseURL": [], "id": [], "name": [] }),
+            paused_ranges: [],
+            sample_units: serde_json::json!({
+                "time": "ms", "eventDelay": "ms", "threadCPUDelta": "µs",
+            }),
+            categories: categories(),
+            marker_schema: marker_schemas(),
+            initial_visible_threads: Array(|| 0..threads.len()),
+            initial_selected_threads: threads.first().map(|_| 0).into_iter().collect(),
+        },
+        libs: [],
+        pages: [],
+        profiler_overhead: [],
+        counters: [],
+        threads: Array(|| {
+            threads.iter().enumerate().map(|(index, thread)| {
+                let process = &recording.processes[thread.process];
+                let pid = &pids[thread.process];
+                thread_data(thread, index + 1, process, pid, recording.interval)
+            })
+        }),
+    };
+    Ok(serde_json::to_writer(sink, &file)?)
+}
+
+fn thread_data<'a>(
+    thread: &'a Thread<'a>,
+    tid: usize,
+    process: &'a Process,
+    pid: &'a str,
+    interval: f64,
+) -> impl Serialize + 'a {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct ThreadData<'a, R, F, N, T, S, M, A> {
+        name: &'a str,
+        /// A main thread would be shown under its process' name.
+        is_main_thread: bool,
+        process_type: &'static str,
+        process_name: &'a str,
+        process_startup_time: u32,
+        process_shutdown_time: Option<f64>,
+        register_time: u32,
+        unregister_time: Option<f64>,
+        paused_ranges: [(); 0],
+        show_markers_in_timeline: bool,
+        pid: &'a str,
+        tid: String,
+        resource_table: R,
+        native_symbols: serde_json::Value,
+        func_table: F,
+        frame_table: N,
+        stack_table: T,
+        samples: S,
+        markers: M,
+        string_array: A,
+    }
+    let ended = process.ended.map(rounded);
+    ThreadData {
+        name: &thread.event_loop.name,
+        is_main_thread: false,
+        process_type: "default",
+        process_name: &process.name,
+        process_startup_time: 0,
+        process_shutdown_time: ended,
+        register_time: 0,
+        unregister_time: ended,
+        paused_ranges: [],
+        show_markers_in_timeline: true,
+        pid,
+        tid: tid.to_string(),
+        resource_table: serde_json::json!({
+            "length": 0, "lib": [], "name": [], "host": [], "type": [],
+        }),
+        native_symbols: serde_json::json!({
+            "length": 0, "address": [], "functionSize": [], "libIndex": [], "name": [],
+        }),
+        func_table: func_table(&thread.funcs),
+        frame_table: frame_table(&thread.frames),
+        stack_table: stack_table(&thread.stacks),
+        samples: samples(thread, interval),
+        markers: markers(thread, interval),
+        string_array: Array(|| thread.strings.iter()),
+    }
+}
+
+fn func_table(funcs: &IndexSet<WrittenFunc>) -> impl Serialize {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct FuncTable<N, J, R, S, F, L, C> {
+        length: usize,
+        name: N,
+        #[serde(rename = "isJS")]
+        is_js: J,
+        #[serde(rename = "relevantForJS")]
+        relevant_for_js: R,
+        resource: S,
+        file_name: F,
+        line_number: L,
+        column_number: C,
+    }
+    let flags = |func: &WrittenFunc| {
+        let entry = KINDS.iter().find(|(kind, _)| *kind == func.kind);
+        entry.expect("every kind has its flags").1
+    };
+    FuncTable {
+        length: funcs.len(),
+        name: Array(|| funcs.iter().map(|func| func.name)),
+        is_js: Array(move || funcs.iter().map(move |func| flags(func).is_js)),
+        relevant_for_js: Array(move || funcs.iter().map(move |func| flags(func).relevant_for_js)),
+        resource: same(NONE, funcs.len()),
+        file_name: Array(|| funcs.iter().map(|func| func.file)),
+        line_number: Array(|| funcs.iter().map(|func| func.line)),
+        column_number: Array(|| funcs.iter().map(|func| func.column)),
+    }
+}
+
+fn frame_table(frames: &IndexSet<WrittenFrame>) -> impl Serialize {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct FrameTable<F, L, C, A, D, W, N, G, S> {
+        length: usize,
+        func: F,
+        line: L,
+        column: C,
+        address: A,
+        inline_depth: D,
+        #[serde(rename = "innerWindowID")]
+        inner_window_id: W,
+        native_symbol: N,
+        category: G,
+        subcategory: S,
+    }
+    let places = || frames.iter().map(|frame| frame.place);
+    FrameTable {
+        length: frames.len(),
+        func: Array(|| frames.iter().map(|frame| frame.func)),
+        line: Array(move || places().map(|place| place.and_then(Place::line))),
+        column: Array(move || places().map(|place| place.and_then(Place::column))),
+        address: Array(move || {
+            let offsets = places().map(|place| place.and_then(Place::wasm_offset));
+            offsets.map(|offset| offset.map_or(NONE, i64::from))
+        }),
+        inline_depth: same(0, frames.len()),
+        inner_window_id: same(0, frames.len()),
+        native_symbol: same((), frames.len()),
+        category: Array(|| frames.iter().map(|frame| frame.category.0)),
+        subcategory: Array(|| frames.iter().map(|frame| frame.category.1)),
+    }
+}
+
+fn stack_table(stacks: &IndexSet<WrittenStack>) -> impl Serialize {
+    #[derive(Serialize)]
+    struct StackTable<P, F> {
+        length: usize,
+        prefix: P,
+        frame: F,
+    }
+    StackTable {
+        length: stacks.len(),
+        prefix: Array(|| stacks.iter().map(|stack| stack.prefix)),
+        frame: Array(|| stacks.iter().map(|stack| stack.frame)),
+    }
+}
+
+fn samples<'a>(thread: &'a Thread<'a>, interval: f64) -> impl Serialize + 'a {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Samples<S, T, W, C> {
+        length: usize,
+        weight_type: &'static str,
+        stack: S,
+        time_deltas: T,
+        weight: W,
+        #[serde(rename = "threadCPUDelta")]
+        thread_cpu_delta: C,
+    }
+    Samples {
+        length: thread.parts().count(),
+        weight_type: "samples",
+        stack: Array(|| thread.parts().map(|part| thread.sample_stacks[part.index])),
+        time_deltas: Array(|| thread.parts().map(|part| Number(part.since_before()))),
+        weight: Array(|| thread.parts().map(|part| part.weight)),
+        thread_cpu_delta: Array(move || thread.parts().map(move |part| part.busy(interval))),
+    }
+}
+
+fn markers<'a>(thread: &'a Thread<'a>, interval: f64) -> impl Serialize + 'a {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Markers<N, C, P, S, E, D> {
+        length: usize,
+        name: N,
+        category: C,
+        phase: P,
+        start_time: S,
+        end_time: E,
+        data: D,
+    }
+    const INSTANT: u8 = 0;
+    const INTERVAL: u8 = 1;
+    let all = move || thread.markers(interval);
+    Markers {
+        length: all().count(),
+        name: Array(move || all().map(|marker| thread.string(marker.name))),
+        category: Array(move || all().map(|marker| marker.category.0)),
+        phase: Array(move || {
+            all().map(|marker| match marker.end {
+                None => INSTANT,
+                Some(_) => INTERVAL,
+            })
+        }),
+        start_time: Array(move || all().map(|marker| Number(rounded(marker.start)))),
+        end_time: Array(move || all().map(|marker| marker.end.map(|end| Number(rounded(end))))),
+        data: Array(move || all().map(|marker| marker.data)),
+    }
+}
