@@ -85,7 +85,7 @@ def write_base_workspace(folder: Path, root: Path = paths.ROOT):
     members = "".join(f'    "{crate}",\n' for crate in BASE_CRATES)
     manifest, count = re.subn(r"^members = \[\n.*?^\]\n", f"members = [\n{members}]\n", manifest, flags=re.M | re.S)
     if count != 1:
-        raise MachError("Cargo.toml: no list of members, which a build without hooks replaces")
+        raise MachError("Cargo.toml: there is no list of members for the build without hooks to replace")
     manifest = manifest.replace('path = "components/js_profiler"', f'path = "{BASE_JS_PROFILER}"')
     # Of our own crates the shell needs those alone that are members here.
     kept = [line for line in manifest.split("\n") if not (match := OWN_PATCH.match(line)) or match[1] in BASE_CRATES]

@@ -2,7 +2,7 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""What ./mach is called with, and how it ends."""
+"""The entry point of ./mach: its arguments, its errors and its exit status."""
 
 import argparse
 import signal
@@ -14,14 +14,14 @@ from .errors import MachError
 DESCRIPTION = "Builds, runs and tests Strobe, the JS Self-Profiling API for the Servo browser."
 EPILOG = """\
 Two commands do everything on a fresh Debian or Ubuntu machine, set-up included:
-  ./mach run     a demo page that profiles itself, and what the profile says
-  ./mach test    every test
+  ./mach run     opens a demo page that profiles itself, and prints its profile
+  ./mach test    runs all tests
 `./mach COMMAND --help` explains a command."""
 
 
 def main(arguments: list[str]) -> int:
     """Runs a command; 0 if all went well, 1 with a message if not, 2 for wrong arguments, 130 for Ctrl-C."""
-    # In a log, our lines and those of the programs we run keep their order.
+    # This keeps our lines and those of the programs we run in order in a log.
     sys.stdout.reconfigure(line_buffering=True)
     signal.signal(signal.SIGTERM, _end)
     options, for_browser = _parse(arguments)
@@ -42,12 +42,12 @@ def main(arguments: list[str]) -> int:
 
 
 def _end(number, _frame):
-    """So that programs we have started are ended too."""
+    """Raises SystemExit, so that `finally` blocks end the programs that we have started."""
     raise SystemExit(128 + number)
 
 
 def _parse(arguments: list[str]) -> tuple[argparse.Namespace, list[str]]:
-    """The options, and what is for the browser: what stands after `--`, or what a command passes on."""
+    """The options, and the arguments for the browser: those after `--`, or those that a command passes on."""
     parser = make_parser()
     if arguments and arguments[0] in commands.NAMES and hasattr(commands.load(arguments[0]), "own_arguments"):
         ours, for_browser = commands.load(arguments[0]).own_arguments(arguments[1:])
@@ -62,10 +62,10 @@ def _parse(arguments: list[str]) -> tuple[argparse.Namespace, list[str]]:
     options, unknown = parser.parse_known_args(arguments)
     if hasattr(commands.load(options.command), "take_unknown"):
         unknown = commands.load(options.command).take_unknown(options, unknown)
-    # The only one with a browser to pass arguments to.
+    # Only `run` passes arguments after `--` to a browser.
     is_run = options.command == "run"
     if unknown:
-        hint = "; arguments for the browser stand after `--`" if is_run else ""
+        hint = "; put arguments for the browser after `--`" if is_run else ""
         options.parser.error(f"unknown arguments: {' '.join(unknown)}{hint}")
     if for_browser and not is_run:
         options.parser.error(f"takes nothing after `--`: {' '.join(for_browser)}")

@@ -57,10 +57,10 @@ def print_report(binary: Path, saved: Path):
 
 
 def read_json(text: bytes, what: str):
-    """The value of a JSON text, or MachError. NaN and Infinity are no JSON, though Python reads them."""
+    """The value of a JSON text, or MachError. NaN and Infinity are not JSON, though Python reads them."""
 
     def refuse(constant):
-        raise ValueError(f"{constant} is no JSON number")
+        raise ValueError(f"{constant} is not a JSON number")
 
     try:
         return json.loads(text, parse_constant=refuse)

@@ -122,7 +122,7 @@ def rust_formatting(root: Path) -> Iterable[Problem]:
         text=True,
     )
     problems = [
-        Problem(_relative(file, root), line, "not formatted as rustfmt does it")
+        Problem(_relative(file, root), line, "not formatted by rustfmt")
         for file, line in _rustfmt_differences(result.stdout)
     ]
     problems += [
@@ -210,9 +210,9 @@ def hook_problems(patch: str) -> Iterator[tuple[int, str]]:
         elif insertions and line.startswith("+"):
             insertions -= 1
         elif (removals or insertions) and line.startswith(" "):
-            yield number, "a line of context; hunks have none"
+            yield number, "a context line; hunks have none"
         elif removals or insertions:
-            yield number, f"the hunk before lacks {removals + insertions} of its lines"
+            yield number, f"the previous hunk lacks {removals + insertions} of its lines"
             removals = insertions = 0
         elif line.startswith("--- "):
             in_file = False
@@ -226,7 +226,7 @@ def hook_problems(patch: str) -> Iterator[tuple[int, str]]:
             counts = [1 if group is None else int(group) for group in (match.group(2), match.group(4))]
             removals, insertions = counts
             if not in_file:
-                yield number, "hunk before the name of its file"
+                yield number, "hunk before any file name"
             if removals > 1:
                 yield number, f"hunk replaces {removals} lines; a hook inserts lines or replaces a single one"
             if insertions == 0:
@@ -234,7 +234,7 @@ def hook_problems(patch: str) -> Iterator[tuple[int, str]]:
             if not re.fullmatch(r"at [0-9a-f]{8}", match.group(5)):
                 yield number, "hunk without the digest of its neighbours; make it with ./mach update-hooks"
         elif not line.startswith("\\ No newline"):
-            yield number, "neither a file's name, a hunk's header nor a line of a hunk"
+            yield number, "not a file name, a hunk header or a line of a hunk"
     if removals or insertions:
         yield len(lines), f"the last hunk lacks {removals + insertions} of its lines"
 
@@ -271,7 +271,7 @@ def unsafe_code(root: Path) -> Iterable[Problem]:
             continue
         for number, line in enumerate(_text(root / file).split("\n"), 1):
             if UNSAFE.search(line.split("//")[0]):
-                yield Problem(place, number, "unsafe code outside of the places that CONTRIBUTING.md names")
+                yield Problem(place, number, "unsafe code outside the places that CONTRIBUTING.md names")
 
 
 # Documents

@@ -164,7 +164,7 @@ class RustTest(BootstrapTest):
     def test_missing_components(self):
         self.rust("1.99.0")
         self.program("cargo", 'if [ "$1" = clippy ]; then exit 1; fi; echo cargo 1.99.0')
-        with self.assertRaisesRegex(MachError, "^clippy of this Rust are not installed, and there is no rustup"):
+        with self.assertRaisesRegex(MachError, "^this Rust installation lacks clippy, and there is no rustup"):
             bootstrap.ensure_rust()
         self.program("rustup", 'echo "rustup $*" >> "$LOG"')
         bootstrap.ensure_rust()

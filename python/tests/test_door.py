@@ -47,19 +47,19 @@ class DoorTest(unittest.TestCase):
             ("build", "fast"): "mach build: error: unknown arguments: fast",
             ("build", "--rel"): "mach build: error: unknown arguments: --rel",
             ("test", "--", "x"): "mach test: error: takes nothing after `--`: x",
-            ("run", "a.html", "--headless"): "unknown arguments: --headless; arguments for the browser stand after",
+            ("run", "a.html", "--headless"): "unknown arguments: --headless; put arguments for the browser after `--`",
             ("bench", "speed"): "invalid choice: 'speed' (choose from overhead, policy, instructions, trace, ",
-            ("bench", "overhead", "--pairs", "0"): "'0' is not a whole number from 1",
+            ("bench", "overhead", "--pairs", "0"): "'0' is not a whole number of 1 or more",
             ("bench", "start", "--vs", "firefox"): "invalid choice: 'firefox' (choose from chromium)",
             ("bench", "soak", "--vs", "chromium"): "mach bench soak: error: unknown arguments: --vs chromium",
             ("bench", "soak", "--minutes", "-1"): "'-1' is not a number above 0",
             ("bench", "accuracy", "--minutes", "1"): "mach bench accuracy: error: unknown arguments: --minutes 1",
             ("stress", "--minutes", "0"): "'0' is not a number above 0",
-            ("stress", "--seed", "1", "--episode", "-1"): "'-1' is not a whole number from 0",
+            ("stress", "--seed", "1", "--episode", "-1"): "'-1' is not a whole number of 0 or more",
             ("stress", "5"): "mach stress: error: unknown arguments: 5",
-            ("test-wpt", "--repeat", "0"): "'0' is not a whole number from 1",
+            ("test-wpt", "--repeat", "0"): "'0' is not a whole number of 1 or more",
             ("test-wpt", "--logs=x"): "mach test-wpt: error: unknown arguments: --logs=x",
-            ("test-wpt", "--base-binary=x"): "--base-binary is for --compare-base",
+            ("test-wpt", "--base-binary=x"): "--base-binary needs --compare-base",
             ("test-wpt", "--compare-base", "--log-raw=x"): "--compare-base takes neither --repeat nor --log",
             ("build", "--log-raw=x"): "mach build: error: unknown arguments: --log-raw=x",
             ("update-hooks", "script"): "one of the arguments --checkout --from is required",
@@ -107,7 +107,7 @@ class DoorTest(unittest.TestCase):
         self.assertEqual((options.targets, options.seconds, options.jobs, options.seed), (["a", "b"], 5, 2, 7))
         _, _, (options, _) = self.main("fuzz", "a", "--replay", "x")
         self.assertEqual((options.targets, str(options.replay)), (["a"], "x"))
-        self.assertIn("'0' is not a whole number from 1", self.main("fuzz", "--jobs", "0")[1])
+        self.assertIn("'0' is not a whole number of 1 or more", self.main("fuzz", "--jobs", "0")[1])
 
     def test_stress(self):
         _, _, (options, _) = self.main("stress")

@@ -139,7 +139,7 @@ class RunTest(unittest.TestCase):
         self.assertEqual(error, "")
         self.assertIn("fuzz: b; 7 s each", output)
         _, error = self.fuzz("c", a=self.root / "a")
-        self.assertEqual(error, "c: no such target; there are a")
+        self.assertEqual(error, "c: no such target; the targets are a")
 
     def test_an_input_again(self):
         self.program("a", CRASH, 77)
@@ -155,7 +155,7 @@ class RunTest(unittest.TestCase):
                 fuzz.replay(["a"], file)
             fuzz.replay(["a"], file)
             self.assertIn(str(file), stream.call_args.args[0])
-            for wanted, missing, message in ((["a"], self.root / "x", "no such file"), ([], file, "must be named")):
+            for wanted, missing, message in ((["a"], self.root / "x", "no such file"), ([], file, "one TARGET")):
                 with self.assertRaisesRegex(MachError, message):
                     fuzz.replay(wanted, missing)
 

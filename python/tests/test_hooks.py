@@ -62,15 +62,15 @@ class UpdatingHooksTest(FakeCrateTest):
 
     def test_hooks_without_a_place_are_named_and_the_tree_stays(self):
         self.publish({**FILES, "lib.rs": FILES["lib.rs"].replace("mod canvas;", "mod drawing;")})
-        with self.assertRaisesRegex(MachError, r"to be placed by hand:\n  lib.rs: @@ -2,0 \+3,1 @@ at \w{8}: its "):
+        with self.assertRaisesRegex(MachError, r"must be placed by hand:\n  lib.rs: @@ -2,0 \+3,1 @@ at \w{8}: its "):
             self.checkout()
         self.assertIn("brush::dip_twice", (self.edited / "lib.rs").read_text())
 
     def test_wrong_folders(self):
-        with self.assertRaisesRegex(MachError, r"^sculpt: no such folder in components/; there are hooks in paint$"):
+        with self.assertRaisesRegex(MachError, "^sculpt: no such folder in components/; .* with hooks are paint$"):
             self.checkout("sculpt")
         self.edited.mkdir()
-        with self.assertRaisesRegex(MachError, "is there already; name a new folder"):
+        with self.assertRaisesRegex(MachError, "already exists; name a new folder"):
             self.checkout()
-        with self.assertRaisesRegex(MachError, "holds no Cargo.toml; it must be an edited copy of servo-paint"):
+        with self.assertRaisesRegex(MachError, "has no Cargo.toml; it must be an edited copy of servo-paint"):
             self.update()

@@ -90,7 +90,7 @@ class ReadJsonTest(unittest.TestCase):
         self.assertEqual(run.read_json(b'{"a": 1}', "it"), {"a": 1})
         with self.assertRaisesRegex(MachError, "^it is not JSON: Expecting"):
             run.read_json(b"{", "it")
-        with self.assertRaisesRegex(MachError, "^it is not JSON: NaN is no JSON number$"):
+        with self.assertRaisesRegex(MachError, "^it is not JSON: NaN is not a JSON number$"):
             run.read_json(b"[NaN]", "it")
 
 

@@ -513,7 +513,7 @@ class PlayTest(PlayCase):
         self.assertEqual(
             self.failures("crashed", short_of_memory=True), ["the browser failed with status 1 by itself"]
         )
-        self.assertEqual(self.failures("failing"), ["a bent profile (in a page, of turn 5)"])
+        self.assertEqual(self.failures("failing"), ["a bent profile (in a page, turn 5)"])
         self.assertEqual(self.failures("panicking"), ["a thread panicked: no bricks (thread a?..., x.rs:1:1)"])
         self.assertEqual(self.failures("sulking"), ["the browser failed with status 5: strobe: no bricks"])
         self.assertEqual(
@@ -720,7 +720,7 @@ class ExemptionTest(PlayCase):
         script = {"early": early, "signal": signal.SIGABRT, "by itself": True}
         self.core_stacks = RUSTS_ABORT
         failures = self.failed(script, short_of_memory=True)
-        self.assertRegex(failures[0], r"^a thread panicked: .*Script#2.* in a thread that was denied some\)$")
+        self.assertRegex(failures[0], r"^a thread panicked: .*Script#2.* in a thread that was refused memory\)$")
         self.assertTrue(any("ended by signal 6" in failure for failure in failures), failures)
 
     def test_aborts_for_want_of_memory(self):
@@ -886,7 +886,7 @@ class SamplerRestTest(unittest.TestCase):
 
     def test_it_goes_on(self):
         play = self.rest(itertools.count(), workers={})
-        self.assertRegex(play.hang.call_args.args[0], "^hang: the rest of the sampling thread has not come")
+        self.assertRegex(play.hang.call_args.args[0], "^hang: the sleep of the sampling thread has not come")
 
     def test_it_goes_on_with_a_worker_that_does(self):
         play = self.rest(itertools.count(), workers={2: 3})
@@ -896,7 +896,7 @@ class SamplerRestTest(unittest.TestCase):
 
     def test_it_goes_on_with_a_worker_where_that_is_not_excused(self):
         play = self.rest(itertools.count(), workers={2: 3}, is_excused=False)
-        self.assertRegex(play.hang.call_args.args[0], "^hang: the rest of the sampling thread has not come")
+        self.assertRegex(play.hang.call_args.args[0], "^hang: the sleep of the sampling thread has not come")
 
 
 class OwnHangTest(unittest.TestCase):
@@ -975,12 +975,12 @@ class CommandTest(unittest.TestCase):
         return output.getvalue()
 
     def test_wrong_arguments(self):
-        with self.assertRaisesRegex(MachError, "--feature dancing: there is no such feature; there are programs, "):
+        with self.assertRaisesRegex(MachError, "--feature dancing: no such feature; the features are programs, "):
             stress.stress(1, 1, None, ["dancing"], False)
-        with self.assertRaisesRegex(MachError, "--episode needs the --seed that it is of"):
+        with self.assertRaisesRegex(MachError, "--episode needs the --seed of its plan"):
             stress.stress(1, None, 3, [], False)
         with mock.patch.dict(os.environ, {stress.BINARY_VARIABLE: "/no/such"}):
-            with self.assertRaisesRegex(MachError, "STROBE_BINARY=/no/such: there is no such program"):
+            with self.assertRaisesRegex(MachError, "STROBE_BINARY=/no/such: no such program"):
                 stress.stress(1, 1, None, [], False)
 
     def test_one_episode_of_a_seed(self):
@@ -999,9 +999,9 @@ class CommandTest(unittest.TestCase):
             self.stress(number=1, outcomes=[[Failure(1, 1, "x", "crash")]])
 
     def test_a_configuration_of_the_engines_changes(self):
-        with self.assertRaisesRegex(MachError, r"there are programs, .*engine-changes:table\|stock,100us\|1ms,page\|w"):
+        with self.assertRaisesRegex(MachError, r"the features are .*engine-changes:table\|stock,100us\|1ms,page\|w"):
             self.stress(features=["engine-changes:table,2ms,page,single"])
-        with self.assertRaisesRegex(MachError, "--feature engine-changes:.* is for a run of its own"):
+        with self.assertRaisesRegex(MachError, "--feature engine-changes:.* excludes other features"):
             self.stress(features=["engine-changes:stock,1ms,worker,single", "programs"])
         counts = {"checkedReads": 1200, "checkedReads of churn": 1200, "samples": 7, "samplesWithStack": 5}
         feature = "engine-changes:table,100us,page,multiprocess"

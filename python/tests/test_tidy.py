@@ -43,7 +43,7 @@ class FixtureTest(unittest.TestCase):
         self.assertEqual(messages(check, FIXTURES / check.__name__), list(expected))
 
     def test_rust_formatting(self):
-        self.check(tidy.rust_formatting, "components/script/dom/profiler.rs:6: not formatted as rustfmt does it")
+        self.check(tidy.rust_formatting, "components/script/dom/profiler.rs:6: not formatted by rustfmt")
 
     def test_python_style(self):
         self.check(
@@ -95,8 +95,8 @@ class FixtureTest(unittest.TestCase):
     def test_unsafe_code(self):
         self.check(
             tidy.unsafe_code,
-            "components/js_profiler/group.rs:5: unsafe code outside of the places that CONTRIBUTING.md names",
-            "components/js_profiler/group.rs:8: unsafe code outside of the places that CONTRIBUTING.md names",
+            "components/js_profiler/group.rs:5: unsafe code outside the places that CONTRIBUTING.md names",
+            "components/js_profiler/group.rs:8: unsafe code outside the places that CONTRIBUTING.md names",
         )
 
     def test_hook_files(self):
@@ -106,8 +106,8 @@ class FixtureTest(unittest.TestCase):
             f"{file}:3: hunk replaces 2 lines; a hook inserts lines or replaces a single one",
             f"{file}:7: hunk inserts nothing; a hook inserts lines or replaces a single one",
             f"{file}:9: hunk without the digest of its neighbours; make it with ./mach update-hooks",
-            f"{file}:12: a line of context; hunks have none",
-            f"{file}:16: neither a file's name, a hunk's header nor a line of a hunk",
+            f"{file}:12: a context line; hunks have none",
+            f"{file}:16: not a file name, a hunk header or a line of a hunk",
             f"{file}:17: not `--- a/PATH`; hooks change upstream files, files of ours stand beside hooks.patch",
             f"{file}:20: the last hunk lacks 1 of its lines",
         )
@@ -179,7 +179,7 @@ class CheckTest(unittest.TestCase):
 
     def test_a_hunk_that_is_cut_off(self):
         patch = "--- a/x\n+++ b/x\n@@ -1,0 +2,2 @@ at 0123abcd\n+a\n--- a/y\n"
-        self.assertEqual(list(tidy.hook_problems(patch)), [(5, "the hunk before lacks 1 of its lines")])
+        self.assertEqual(list(tidy.hook_problems(patch)), [(5, "the previous hunk lacks 1 of its lines")])
 
     def test_clippy_that_cannot_run(self):
         with tempfile.TemporaryDirectory() as folder:

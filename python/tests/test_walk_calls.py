@@ -254,7 +254,7 @@ js::lock(int): not listed
                 self.archive(f'extern "C" int strobe_walk(int* count) {{ return {instruction}; }}')
                 (problem,) = self.problems(listed())
                 self.assertEqual(
-                    problem, "strobe_walk: reads and writes memory in one go, and the list does not say what"
+                    problem, "strobe_walk: writes memory atomically, and the list does not say which memory"
                 )
                 own = {"name": "strobe_walk", "reason": "It counts.", "atomic_writes": "What it is given."}
                 self.assert_found(listed(own=[own]))
@@ -263,7 +263,7 @@ js::lock(int): not listed
         self.archive('extern "C" int strobe_walk(int* count) { return ++*count; }')
         own = {"name": "strobe_walk", "reason": "It counts.", "atomic_writes": "What it is given."}
         self.assert_found(
-            listed(own=[own]), "strobe_walk: does not read and write memory in one go, as the list says"
+            listed(own=[own]), "strobe_walk: does not write memory atomically, though the list says so"
         )
 
     def test_variables_are_listed_and_constants_are_not(self):
@@ -342,7 +342,7 @@ js::lock(int): not listed
 
     def test_without_the_walk_nothing_is_checked(self):
         self.archive('extern "C" int strobe_other() { return 1; }')
-        with self.assertRaisesRegex(MachError, "strobe_walk: no library has it"):
+        with self.assertRaisesRegex(MachError, "strobe_walk: no library defines it"):
             self.problems(listed())
 
 
@@ -362,11 +362,11 @@ class ListTest(unittest.TestCase):
         Calls.read(self.RIGHT)
         hazards = {key: "It is a test." for key in walk_calls.HAZARDS if key != "tier_up"}
         self.assert_wrong(
-            "class safe: does not say what if code of WebAssembly is replaced",
+            "class safe: does not say why it is safe while code of WebAssembly is replaced",
             lambda content: content["classes"]["safe"].update(hazards=hazards),
         )
         self.assert_wrong(
-            "class safe: 'rain' means nothing", lambda content: content["classes"]["safe"]["hazards"].update(rain="")
+            "class safe: unknown key 'rain'", lambda content: content["classes"]["safe"]["hazards"].update(rain="")
         )
         self.assert_wrong(
             "class safe: no reason",
@@ -379,13 +379,13 @@ class ListTest(unittest.TestCase):
                 rf"js::look\(int\): no `{key}`", lambda content, key=key: content["functions"][0].pop(key)
             )
         self.assert_wrong("no class 'other'", lambda content: content["functions"][0].update({"class": "other"}))
-        self.assert_wrong("'reeds' means nothing", lambda content: content["functions"][0].update(reeds="x"))
-        self.assert_wrong("go together", lambda content: content["functions"][0].update(indirect_calls=1))
+        self.assert_wrong("unknown key 'reeds'", lambda content: content["functions"][0].update(reeds="x"))
+        self.assert_wrong("need each other", lambda content: content["functions"][0].update(indirect_calls=1))
 
     def test_nothing_is_there_twice_or_in_vain(self):
         self.assert_wrong("listed twice", lambda content: content["functions"].append(function("js::look(int)")))
-        self.assert_wrong("class safe: nothing is of it", lambda content: content.update(functions=[]))
-        self.assert_wrong("the list: 'function' means nothing", lambda content: content.update(function=[]))
+        self.assert_wrong("class safe: no entry is of this class", lambda content: content.update(functions=[]))
+        self.assert_wrong("the list: unknown key 'function'", lambda content: content.update(function=[]))
 
     def test_the_error_names_the_file(self):
         with tempfile.NamedTemporaryFile(suffix=".toml") as file:

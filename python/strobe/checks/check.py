@@ -97,7 +97,7 @@ def check_miri(cargo: list[str], chosen: str):
     raise MachError(
         f"the Rust toolchain {chosen!r} has no Miri; run\n\n"
         f"  rustup toolchain install {chosen} --component miri --component rust-src\n\n"
-        f"or set {TOOLCHAIN_VARIABLE} to the name of one that has"
+        f"or set {TOOLCHAIN_VARIABLE} to the name of one that has it"
     )
 
 

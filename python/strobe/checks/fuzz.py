@@ -88,7 +88,7 @@ def fuzz(wanted: list[str], seconds: int, jobs: int | None, seed: int | None):
 def replay(wanted: list[str], file: Path):
     """Runs one input again; what the target says of it is shown."""
     if len(checked(wanted)) != 1 or not wanted:
-        raise MachError("--replay is for one target, which must be named")
+        raise MachError("--replay needs exactly one TARGET")
     if not file.is_file():
         raise MachError(f"{file}: no such file")
     (target,) = wanted
@@ -98,7 +98,7 @@ def replay(wanted: list[str], file: Path):
         status = process.stream([*command, f"-artifact_prefix={scratch}/"])
     if status != 0:
         raise MachError(f"{target} {process.describe_status(status)} with {shown_from_here(file)}")
-    print(f"{target}: nothing is wrong with {shown_from_here(file)}")
+    print(f"{target}: no failure with {shown_from_here(file)}")
 
 
 def target_names() -> list[str]:
@@ -111,7 +111,7 @@ def checked(wanted: list[str]) -> list[str]:
     names = target_names()
     for name in wanted:
         if name not in names:
-            raise MachError(f"{name}: no such target; there are {', '.join(names)}")
+            raise MachError(f"{name}: no such target; the targets are {', '.join(names)}")
     return list(dict.fromkeys(wanted)) or names
 
 
@@ -221,7 +221,7 @@ def read_log(target: str, log: str) -> Outcome:
 def report(outcomes: list[Outcome]) -> str:
     header = ["target", "executions", "executions/s", "coverage", "new inputs", "findings"]
     parts = [text_table([header, *(outcome.row for outcome in outcomes)], left=(0,))]
-    parts.append("Coverage: edges of the control flow, in the parsers and what they stand on.")
+    parts.append("Coverage: edges of the control flow, in the parsers and in the crates that they use.")
     for outcome in outcomes:
         for finding in outcome.findings:
             again = f"./mach fuzz {outcome.target} --replay {shown_from_here(finding)}"

@@ -58,7 +58,7 @@ def check(command: Iterable[str] | None = None):
     """Checks what a build command makes, which is made first: the dev build, if none is named. MachError if anything
     is wrong."""
     if platform.machine() != "x86_64":
-        print("SKIPPED walk-calls: it reads code for x86-64 alone")
+        print("SKIPPED walk-calls: it can read only code for x86-64")
         return
     with cache_lock("check"):
         bootstrap.ensure()
@@ -72,7 +72,7 @@ def check(command: Iterable[str] | None = None):
     print(walk.summary())
     if problems:
         count = f"{len(problems)} problem{'s' if len(problems) > 1 else ''}"
-        raise MachError(f"{count} with what the walk of a stack calls, see {paths.shown(LIST)}")
+        raise MachError(f"{count} in what the walk of a stack calls; the list is {paths.shown(LIST)}")
 
 
 def built(command: Iterable[str]) -> list[Path]:
@@ -81,7 +81,7 @@ def built(command: Iterable[str]) -> list[Path]:
     command = [*command, "--message-format=json-render-diagnostics"]
     status = process.stream(command, on_line=messages.append)
     if status != 0:
-        raise MachError(f"the code that is to be read could not be built: cargo {process.describe_status(status)}")
+        raise MachError(f"the code to check could not be built: cargo {process.describe_status(status)}")
     found: dict[str, list[Path]] = {}
     for line in messages:
         message = json.loads(line) if line.startswith("{") else {}
@@ -175,7 +175,7 @@ class Calls:
         used = [entry.reasons for entry in (*calls.functions, *calls.variables)]
         for reasons in classes.values():
             if reasons not in used:
-                raise MachError(f"class {reasons.name}: nothing is of it")
+                raise MachError(f"class {reasons.name}: no entry is of this class")
         return calls
 
 
@@ -189,7 +189,7 @@ def _read_class(name: str, values: dict) -> Reasons:
     _refuse_others(hazards, where, {*HAZARDS, EVERY_HAZARD})
     for key in hazards if EVERY_HAZARD in hazards else HAZARDS:
         if not hazards.get(key, "").strip():
-            missing = f"does not say what if {HAZARDS[key]}" if key in HAZARDS else "no reason"
+            missing = f"does not say why it is safe while {HAZARDS[key]}" if key in HAZARDS else "no reason"
             raise MachError(f"{where}: {missing}")
     return Reasons(name, hazards, values.get("ends_process", False))
 
@@ -206,14 +206,14 @@ def _read_entry(values: dict, classes: dict[str, Reasons], needed: set[str], mor
         if not values.get(key, "").strip():
             raise MachError(f"{name}: no `{key}`")
     if bool(values.get("indirect_calls")) != bool(values.get("leads_to")):
-        raise MachError(f"{name}: `indirect_calls` and `leads_to` go together")
+        raise MachError(f"{name}: `indirect_calls` and `leads_to` need each other")
     return Entry(name, reasons, values.get("indirect_calls", 0), values.get("atomic_writes", ""))
 
 
 def _refuse_others(values: dict, where: str, known: set[str]):
     for key in values:
         if key not in known:
-            raise MachError(f"{where}: {key!r} means nothing here")
+            raise MachError(f"{where}: unknown key {key!r}")
 
 
 # What is reached
@@ -237,7 +237,7 @@ class Walk:
         for root in roots:
             places = program.find(root)
             if not places:
-                raise MachError(f"{root}: no library has it")
+                raise MachError(f"{root}: no library defines it")
             starts += places
         self._callers.update(dict.fromkeys(starts))
         self._go(starts)
@@ -328,13 +328,13 @@ class Walk:
                 counts = f"{body.indirect_calls} in the code, {entry.indirect_calls} in the list"
                 yield f"{name}: indirect calls: {counts}{where}"
             if body.atomic_writes and not entry.atomic_writes:
-                yield f"{name}: reads and writes memory in one go, and the list does not say what{where}"
+                yield f"{name}: writes memory atomically, and the list does not say which memory{where}"
             if body.atomic_writes:
                 atomic.add(entry.name)
         for entry in (*self._calls.functions, *self._calls.own):
             is_reached = any(entry.matches(name) for name in self._special)
             if entry.atomic_writes and is_reached and entry.name not in atomic:
-                yield f"{entry.name}: does not read and write memory in one go, as the list says"
+                yield f"{entry.name}: does not write memory atomically, though the list says so"
 
     def _chain_of(self, name: str) -> str:
         place = next(place for place in self._callers if self._name(place) == name)

@@ -4,9 +4,9 @@
 
 """The commands of ./mach, a file for each.
 
-A command's file has SUMMARY and run(options, for_browser), and may have MORE, USAGE and EPILOG for its help,
-add_arguments(parser), and what it does with arguments that its parser does not know: own_arguments() or take_unknown().
-It imports what it runs when it is run, so that `./mach --help` is quick.
+A command's file defines SUMMARY and run(options, for_browser). It may define MORE, USAGE and EPILOG for its help,
+add_arguments(parser), and one of own_arguments() and take_unknown() for arguments that its parser does not know.
+run() imports the module that does the work, so that `./mach --help` is quick.
 """
 
 import importlib

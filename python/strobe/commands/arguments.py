@@ -2,25 +2,25 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""What several commands have among their arguments."""
+"""Arguments that several commands share."""
 
 import argparse
 import math
 
 
 def add_release(parser: argparse.ArgumentParser):
-    parser.add_argument("--release", action="store_true", help="the optimised build (slower to make)")
+    parser.add_argument("--release", action="store_true", help="use the optimised build, which takes longer to compile")
 
 
 def count(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 1 or more")
     return int(text)
 
 
 def number(text: str) -> int:
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 0 or more")
     return int(text)
 
 

@@ -30,44 +30,45 @@ def add_arguments(parser: argparse.ArgumentParser):
         suite.add_argument(
             "--vs",
             choices=["chromium"],
-            help="measure the `chromium` of the PATH, or the one that CHROMIUM names, too, round by round",
+            help="in each round also measure Chromium: `chromium` on the PATH, or the program that CHROMIUM names",
         )
-        add_count(suite, "--rounds", rounds, "how often each browser is started anew for each page")
+        add_count(suite, "--rounds", rounds, "how many times each browser is started for each page")
         return suite
 
     overhead = add_comparison(
         "overhead",
         "JavaScript kernels with and without a profiler, at 10 and 1 ms",
-        "Figures are ratios of runs within one page load; the processor time is that of all processes of the browser.",
+        "Figures are ratios of runs within one page load. Processor time is that of all processes of the browser.",
         rounds=3,
     )
     add_count(overhead, "--pairs", 3, "pairs of runs per round, kernel and interval")
-    add_count(overhead, "--blocks", 2, "pairs of blocks per round of which the processor time is taken")
+    add_count(overhead, "--blocks", 2, "pairs of blocks per round whose processor time is measured")
     policy = add_comparison(
         "policy",
-        "loading 5 MB of script where a policy allows profiling and nobody profiles",
-        "Load time and script time with each header, against those without. The pages with the headers are open at the "
-        "same time, in a browser each, and load in turn.",
+        "loading 5 MB of script under a policy that allows profiling, with no profiler running",
+        "Compares load time and script time with each header to those without one. The pages with the headers are open "
+        "at the same time, each in its own browser, and load in turn.",
         rounds=2,
     )
     add_count(policy, "--loads", 20, "loads per round and header")
     instructions = add_suite(
         "instructions",
-        "the instructions of the loads of policy, counted by valgrind",
-        "They say what a header costs where times are too noisy to tell. The machine may be at work. The "
-        "engine's instructions are counted from the browser's start to its end: of the rounds the least counts.",
+        "the same loads as `policy`, measured in instructions, which valgrind counts",
+        "Shows what a header costs where times are too noisy to tell. The machine need not be idle. The engine's "
+        "instructions are counted from the start of the browser to its end, and the lowest count of all rounds is "
+        "used.",
     )
-    add_count(instructions, "--rounds", 2, "how often each browser is started anew for each page")
+    add_count(instructions, "--rounds", 2, "how many times each browser is started for each page")
     add_count(instructions, "--loads", 3, "loads per round and header")
     add_comparison(
         "trace",
         "stopping profilers with 100,000 samples",
-        "How long stop() takes, how long the event loop is blocked, and what memory the samples took.",
+        "Measures how long stop() takes, how long the event loop is blocked, and how much memory the samples take.",
         rounds=3,
     )
     scale = add_comparison(
         "scale",
-        "JavaScript kernels with 50 profilers against one, and how many there may be",
+        "JavaScript kernels with 50 profilers and with one, and how many profilers there may be",
         "Figures are ratios of runs within one page load.",
         rounds=3,
     )
@@ -75,7 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser):
     add_comparison(
         "start",
         "the first profiler of a page with 8,000 hot functions",
-        "The time of its creation, and the speed of the functions before and after.",
+        "Measures how long its creation takes, and the speed of the functions before and after.",
         rounds=12,
     )
     hooks = add_suite(
@@ -92,12 +93,13 @@ def add_arguments(parser: argparse.ArgumentParser):
     hooks.add_argument("--base-binary", metavar="FILE", type=Path, help="a browser without hooks that is there already")
     soak = add_suite(
         "soak",
-        "minutes of everything that makes a stack hard to walk",
+        "several minutes of programs whose stacks are hard to walk",
         "A page and its workers run a mix of programs under profilers at the base interval, and check every stack "
         "against the known call graph. Fails if the browser crashes, if more than 0.1 % of the samples are "
-        "unwalkable, if fewer than 99.9 % of the stacks end in a known root, or if a caller on a stack never was.",
+        "unwalkable, if fewer than 99.9 % of the stacks end in a known root, or if a stack has a call that the call "
+        "graph does not have.",
     )
-    soak.add_argument("--minutes", metavar="N", type=amount, default=10.0, help="how long (default: 10)")
+    soak.add_argument("--minutes", metavar="N", type=amount, default=10.0, help="how long to run (default: 10)")
     soak.add_argument(
         "--base-interval-us", metavar="N", type=count, default=1000, help="the sample interval, in µs (default: 1000)"
     )
@@ -107,40 +109,40 @@ def add_arguments(parser: argparse.ArgumentParser):
     accuracy = add_suite(
         "accuracy",
         "whether samples have the right function, come in time and in the right shares",
-        "Wants an idle machine. Fails if a limit is missed that its tables name.",
+        "Needs an idle machine. Fails if a limit in its tables is missed.",
     )
     accuracy.add_argument(
         "--seconds",
         metavar="N",
         type=amount,
         default=100.0,
-        help="the time of all programs with known shares together; the others take about twice as long (default: 100)",
+        help="total time of the programs with known shares; the other programs take about twice as long (default: 100)",
     )
     stops = add_suite(
         "stops",
-        "for how long a sample stops its thread, by the depth of the stack",
-        "By the sampler's own clock. Wants an idle machine. Fails if a limit is missed that is named below its table.",
+        "how long a sample stops its thread, by the depth of the stack",
+        "Uses the sampler's own clock. Needs an idle machine. Fails if a limit named below its table is missed.",
     )
     stops.add_argument(
-        "--seconds", metavar="N", type=amount, default=20.0, help="how long at each depth (default: 20)"
+        "--seconds", metavar="N", type=amount, default=20.0, help="how long to sample at each depth (default: 20)"
     )
     workers = add_suite(
         "workers",
         "32 workers with a profiler each, started and terminated at random",
-        "Fails if the browser crashes or hangs, or holds more threads or files at the end than at the start, or has "
-        "grown by more memory than without profilers.",
+        "Fails if the browser crashes or hangs, if it has more threads or open files at the end than at the start, or "
+        "if its memory grows by more than without profilers.",
     )
     workers.add_argument(
-        "--seconds", metavar="N", type=amount, default=60.0, help="how long with and how long without (default: 60)"
+        "--seconds", metavar="N", type=amount, default=60.0, help="seconds with profilers and without (default: 60)"
     )
     docs = suites.add_parser(
         "docs",
-        help="write docs/performance.md from the saved figures",
-        description="Write sections of docs/performance.md from the figures that suites have saved in target/bench.",
+        help="write docs/performance.md from saved figures",
+        description="Write the sections of docs/performance.md from the figures that the suites saved in target/bench.",
         allow_abbrev=False,
     )
     docs.set_defaults(parser=docs)
-    docs.add_argument("suites", metavar="SUITE", nargs="*", help="default: all that have figures")
+    docs.add_argument("suites", metavar="SUITE", nargs="*", help="sections to write (default: all that have figures)")
 
 
 def run(options, _):

@@ -6,9 +6,9 @@
 
 SUMMARY = "install what a build needs and prepare the upstream trees"
 MORE = (
-    "System packages come from apt-get (without root, the exact command to run is printed), Rust from rustup. The "
-    "published Servo crates that Strobe hooks are unpacked and hooked in a cache that all checkouts share "
-    "(~/.cache/strobe, or STROBE_CACHE_DIR). Commands that need this do it by themselves; a second time does nothing."
+    "Installs system packages by apt-get, or prints the command to run if that needs root. Installs Rust by rustup. "
+    "Unpacks the published Servo crates that Strobe changes, and applies the hooks, in a cache that all checkouts "
+    "share (~/.cache/strobe, or STROBE_CACHE_DIR). Other commands do this themselves when it is needed."
 )
 
 

@@ -9,7 +9,7 @@ import argparse
 from .arguments import add_release
 
 SUMMARY = "build the browser"
-MORE = "Ends with the path of its binary."
+MORE = "The last line of its output is the path of the binary."
 
 
 def add_arguments(parser: argparse.ArgumentParser):

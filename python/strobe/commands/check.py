@@ -8,13 +8,13 @@ import argparse
 
 from .arguments import count
 
-SUMMARY = "look for what tests do not see"
+SUMMARY = "look for faults that tests do not show"
 MORE = (
-    "models: every order of the threads of a handshake, by loom. miri: the same with ordinary threads, and crates "
-    "without unsafe code, by Miri, which needs a nightly toolchain. valgrind: the tests of those crates. sanitizers: "
-    "the sampling component, C++ and Rust, in an embedding of SpiderMonkey without Servo, by AddressSanitizer and "
-    "UndefinedBehaviorSanitizer. walk-calls: what the compiled walk of a stack calls, against the list with the "
-    "reasons. Only the last is a part of test."
+    "models: runs the handshake between threads in every order, by loom. miri: runs it with ordinary threads, and the "
+    "tests of crates without unsafe code, under Miri, which needs a nightly toolchain. valgrind: runs the tests of "
+    "those crates under memcheck. sanitizers: runs the sampling component in SpiderMonkey without Servo, under "
+    "AddressSanitizer and UndefinedBehaviorSanitizer. walk-calls: compares the functions that the compiled walk of a "
+    "stack calls with the list of those that it may call. Only walk-calls is a part of test."
 )
 SUITES = ("models", "miri", "valgrind", "sanitizers", "walk-calls", "all")
 

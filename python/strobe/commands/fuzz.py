@@ -11,8 +11,8 @@ from .arguments import count
 
 SUMMARY = "run parsers on random input"
 MORE = (
-    "The targets are the programs of tests/fuzz. An input that makes one fail is saved in target/fuzz/TARGET, and "
-    "ends that target; inputs that reach new code are kept in the cache, for the next time."
+    "The targets are the programs of tests/fuzz. A target ends at the first input that makes it fail, which is saved "
+    "in target/fuzz/TARGET. Inputs that reach new code are kept in the cache for the next run."
 )
 USAGE = (
     "mach fuzz [-h] [--seconds N] [--jobs N] [--seed S] [TARGET ...]\n"
@@ -21,11 +21,11 @@ USAGE = (
 
 
 def add_arguments(parser: argparse.ArgumentParser):
-    parser.add_argument("targets", metavar="TARGET", nargs="*", help="default: all")
-    parser.add_argument("--seconds", metavar="N", type=count, default=60, help="for each target (default: 60)")
-    parser.add_argument("--jobs", metavar="N", type=count, help="targets at once (default: one per processor)")
-    parser.add_argument("--seed", metavar="S", type=count, help="where the random numbers begin (default: anywhere)")
-    parser.add_argument("--replay", metavar="FILE", type=Path, help="run one input again")
+    parser.add_argument("targets", metavar="TARGET", nargs="*", help="what to run (default: all targets)")
+    parser.add_argument("--seconds", metavar="N", type=count, default=60, help="seconds for each target (default: 60)")
+    parser.add_argument("--jobs", metavar="N", type=count, help="targets that run at once (default: one per processor)")
+    parser.add_argument("--seed", metavar="S", type=count, help="seed of the random numbers (default: a random one)")
+    parser.add_argument("--replay", metavar="FILE", type=Path, help="run TARGET once, on this input")
 
 
 def run(options, _):

@@ -10,14 +10,15 @@ from .arguments import add_release
 
 SUMMARY = "build the browser and profile a page"
 MORE = (
-    "All functions of all origins are recorded from before the page is opened; the table at the end has those with "
-    "the most samples, and the file opens in about:profiling or in the tool of its format. Ctrl-C saves what there is."
+    "Records all functions of all origins, from before the page is opened. At the end prints the functions with the "
+    "most samples and saves the profile, which about:profiling and the tool of its format can open. Ctrl-C ends the "
+    "recording and saves it."
 )
 USAGE = "mach profile [-h] [--release] [OPTION ...] URL"
 EPILOG = (
-    "Options, of which `strobe profile --help` says more: --interval MS, --duration S or --until-load or --until-js "
-    "EXPR, --keep-last S, --long-tasks MS, --event-loops all|main, --format FORMAT, -o FILE, --top N, and those of "
-    "the browser, such as --headless, --window-size WxH, --pref NAME=VALUE and --multiprocess. Formats are firefox, "
+    "Other options, which `strobe profile --help` describes: --interval MS, --duration S or --until-load or --until-js "
+    "EXPR, --keep-last S, --long-tasks MS, --event-loops all|main, --format FORMAT, -o FILE, --top N, and those of the "
+    "browser, such as --headless, --window-size WxH, --pref NAME=VALUE and --multiprocess. The formats are firefox, "
     "speedscope, cpuprofile, collapsed, trace and html."
 )
 OWN_OPTIONS = ("--release", "-h", "--help")
@@ -28,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser):
 
 
 def own_arguments(arguments: list[str]) -> tuple[list[str], list[str]]:
-    """Ours, and those of the browser, which knows what is an option and what its value."""
+    """Splits arguments into mach's and the browser's. Only the browser knows which options take a value."""
     ours = [argument for argument in arguments if argument in OWN_OPTIONS]
     return ours, [argument for argument in arguments if argument not in OWN_OPTIONS]
 

@@ -10,8 +10,8 @@ from .arguments import add_release
 
 SUMMARY = "build the browser and open a page"
 MORE = (
-    "Without URL, a bundled demo page profiles its own JavaScript, and the terminal shows its functions by self and "
-    "total time and where the trace was saved."
+    "Without URL, opens a bundled demo page that profiles its own JavaScript. Then prints its functions with their "
+    "self and total time, and where the trace was saved."
 )
 USAGE = "mach run [-h] [--release] [URL] [-- BROWSER_ARGUMENT ...]"
 

@@ -8,12 +8,12 @@ import argparse
 
 from .arguments import add_release, amount, count, number
 
-SUMMARY = "make the browser's life hard at random, and see whether it survives"
+SUMMARY = "put the browser under random stress, and check that it survives"
 MORE = (
-    "Episodes follow one another: each is a browser with random pages, to which something is done. Fails if it "
-    "crashes, hangs or leaks, if a thread of it panics, or if a page finds a profile that cannot be. What fails is "
-    "printed with the command that does the same episode again; logs and stacks are in target/stress. STROBE_BINARY "
-    "names another browser than the one that is built."
+    "Runs episodes one after the other. Each starts a browser with random pages and disturbs it. An episode fails if "
+    "the browser crashes, hangs or leaks, if one of its threads panics, or if a page finds a profile that cannot be "
+    "right. Each failure is printed with the command that repeats its episode; logs and stacks are in target/stress. "
+    "STROBE_BINARY names a browser to use instead of building one."
 )
 USAGE = (
     "mach stress [-h] [--release] [--minutes N] [--seed S] [--feature NAME ...] [--no-profilers]\n"
@@ -23,21 +23,21 @@ USAGE = (
 
 def add_arguments(parser: argparse.ArgumentParser):
     add_release(parser)
-    parser.add_argument("--minutes", metavar="N", type=amount, default=10.0, help="how long (default: 10)")
-    parser.add_argument("--seed", metavar="S", type=count, help="where the plan begins (default: anywhere)")
-    parser.add_argument("--episode", metavar="K", type=number, help="this episode of the plan alone")
+    parser.add_argument("--minutes", metavar="N", type=amount, default=10.0, help="how long to run (default: 10)")
+    parser.add_argument("--seed", metavar="S", type=count, help="seed of the plan (default: a random one)")
+    parser.add_argument("--episode", metavar="K", type=number, help="run only this episode of the plan")
     parser.add_argument(
         "--feature",
         metavar="NAME",
         action="append",
         default=[],
         dest="features",
-        help="only episodes about this, such as workers or kills; may be repeated",
+        help="run only episodes about NAME, such as workers or kills; may be repeated",
     )
     parser.add_argument(
         "--no-profilers",
         action="store_true",
-        help="without profilers, to see whether something is Servo's own failure",
+        help="run without profilers, to see whether a failure is Servo's own",
     )
 
 

@@ -10,7 +10,7 @@ SUMMARY = "build the browser and run the tests that start it"
 
 
 def add_arguments(parser: argparse.ArgumentParser):
-    parser.add_argument("filter", metavar="FILTER", nargs="?", help="only tests with this in their name")
+    parser.add_argument("filter", metavar="FILTER", nargs="?", help="run only tests with this text in their name")
 
 
 def run(options, _):

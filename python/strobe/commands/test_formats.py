@@ -7,17 +7,17 @@
 import argparse
 from pathlib import Path
 
-SUMMARY = "have other tools read our profiles"
+SUMMARY = "check that other tools read our profiles"
 MORE = (
-    "Recordings are written in each format and read by speedscope and by the model of Chrome's DevTools, which come "
-    "from npm, and by a check of what the Firefox Profiler takes for granted; each function must have its samples. "
+    "Writes recordings in each format. speedscope and the model of Chrome's DevTools, which come from npm, read them. "
+    "A check of our own requires what the Firefox Profiler takes for granted. Each function must keep its samples. "
     "Needs Node.js and npm. Not a part of test."
 )
 
 
 def add_arguments(parser: argparse.ArgumentParser):
     parser.add_argument(
-        "profiles", metavar="PROFILE", nargs="*", type=Path, help="profiles to write (default: random ones)"
+        "profiles", metavar="PROFILE", nargs="*", type=Path, help="profiles to write in every format (default: random)"
     )
 
 

@@ -5,7 +5,7 @@
 """./mach test-tidy"""
 
 SUMMARY = "check formatting, lints, licence headers and hook files"
-MORE = "Each problem is printed as file:line: what."
+MORE = "Prints each problem as FILE:LINE: PROBLEM."
 
 
 def run(options, _):

@@ -8,7 +8,7 @@ import argparse
 from pathlib import Path
 
 SUMMARY = "change the hooks of an upstream crate"
-MORE = "First --checkout, then edit the tree, then --from. A hook inserts lines, or replaces a single one."
+MORE = "Run it with --checkout, edit the tree, and run it with --from. A hook inserts lines, or replaces a single line."
 
 
 def add_arguments(parser: argparse.ArgumentParser):

@@ -71,7 +71,7 @@ def missing_packages() -> list[str]:
         lines = [f"  {purpose}: {', '.join(names)}" for purpose, names in toolchain.SYSTEM_PACKAGES.items()]
         raise MachError(
             "this system has no apt-get; Strobe is built on Debian 12 or Ubuntu 24.04 (or newer). "
-            "What a build needs, under Debian's names:\n" + "\n".join(lines)
+            "A build needs these packages, by their names in Debian:\n" + "\n".join(lines)
         )
     wanted = [name for names in toolchain.SYSTEM_PACKAGES.values() for name in names]
     # Its exit status is 1 if it does not know one of them, so the text decides.
@@ -115,7 +115,7 @@ def ensure_rust():
     if not (_rust_suffices(needed) or _find_rust(needed)):
         _install_rust(needed)
         if not (_rust_suffices(needed) or _find_rust(needed)):
-            raise MachError(f"rustc and cargo {needed} or newer are needed; after installing they are {_rust_found()}")
+            raise MachError(f"rustc and cargo {needed} or newer are needed; the installation gave {_rust_found()}")
     _ensure_rust_components()
 
 
@@ -161,7 +161,7 @@ def _ensure_rust_components():
     if not missing:
         return
     if not shutil.which("rustup"):
-        raise MachError(f"{' and '.join(missing)} of this Rust are not installed, and there is no rustup to add them")
+        raise MachError(f"this Rust installation lacks {' and '.join(missing)}, and there is no rustup to add it")
     process.run(["rustup", "component", "add", *missing])
 
 

@@ -17,7 +17,7 @@ def checkout(folder: str, destination: Path, components: Path = paths.COMPONENTS
     """Unpacks the pristine crate with the current hooks into a new folder. Our own files are not put there."""
     crate = upstream.crate_of(_crate_folder(folder, components), lock)
     if destination.exists():
-        raise MachError(f"{destination}: is there already; name a new folder")
+        raise MachError(f"{destination}: already exists; name a new folder")
     with tempfile.TemporaryDirectory(dir=_parent(destination)) as scratch:
         tree = upstream.unpack(crate, upstream.crate_archive(crate), Path(scratch))
         unplaced = upstream.place_hooks(crate.hooks, tree) if crate.hooks.exists() else []
@@ -26,14 +26,14 @@ def checkout(folder: str, destination: Path, components: Path = paths.COMPONENTS
     print(f"  ./mach update-hooks {crate.folder.name} --from {destination}")
     if unplaced:
         lines = "\n".join(f"  {hook}" for hook in unplaced)
-        raise MachError(f"these hooks of {paths.shown(crate.hooks)} are to be placed by hand:\n{lines}")
+        raise MachError(f"these hooks of {paths.shown(crate.hooks)} must be placed by hand:\n{lines}")
 
 
 def update(folder: str, edited: Path, components: Path = paths.COMPONENTS, lock: Path = upstream.LOCK):
     """Writes hooks.patch anew from an edited tree; a tree that breaks the rules for hooks changes nothing."""
     crate = upstream.crate_of(_crate_folder(folder, components), lock)
     if not (edited / "Cargo.toml").is_file():
-        raise MachError(f"{edited}: holds no Cargo.toml; it must be an edited copy of {crate.name}")
+        raise MachError(f"{edited}: has no Cargo.toml; it must be an edited copy of {crate.name}")
     with tempfile.TemporaryDirectory() as scratch:
         pristine = upstream.unpack(crate, upstream.crate_archive(crate), Path(scratch))
         patch = upstream.make_hooks(pristine, edited.resolve(), crate.our_files())
@@ -62,7 +62,7 @@ def _crate_folder(name: str, components: Path) -> Path:
     folder = components / name.rstrip("/").removeprefix("components/")
     if folder.parent != components or not folder.is_dir():
         known = ", ".join(hooks.parent.name for hooks in sorted(components.glob(f"*/{upstream.HOOKS}")))
-        raise MachError(f"{name}: no such folder in components/; there are hooks in {known or 'none'}")
+        raise MachError(f"{name}: no such folder in components/; the folders with hooks are {known or 'none'}")
     return folder
 
 

@@ -284,7 +284,7 @@ def place_hooks(hooks: Path, tree: Path) -> list[str]:
             if len(found) == 1:
                 placed.append((found[0], hunk))
             else:
-                why = f"its neighbours stand at {len(found)} places" if found else "its neighbours are gone"
+                why = f"its neighbours are found at {len(found)} places" if found else "its neighbours are not found"
                 unplaced.append(f"{place}: {hunk.header}: {why}")
         # From the end, so that a hunk does not move the lines of those before it.
         for start, hunk in sorted(placed, key=lambda pair: pair[0], reverse=True):

@@ -121,13 +121,13 @@ def stress(
     """
     for feature in features:
         if feature not in FEATURES and feature not in CONFIGURATIONS:
-            there_are = f"{', '.join(FEATURES)}, and {stress_changes.FORM}"
-            raise MachError(f"--feature {feature}: there is no such feature; there are {there_are}")
+            known = f"{', '.join(FEATURES)}, and {stress_changes.FORM}"
+            raise MachError(f"--feature {feature}: no such feature; the features are {known}")
     configuration = next((CONFIGURATIONS[feature] for feature in features if feature in CONFIGURATIONS), None)
     if configuration is not None and len(features) > 1:
-        raise MachError(f"--feature {configuration.name} is for a run of its own")
+        raise MachError(f"--feature {configuration.name} excludes other features")
     if episode is not None and seed is None:
-        raise MachError("--episode needs the --seed that it is of")
+        raise MachError("--episode needs the --seed of its plan")
     if seed is None:
         seed = random.randint(1, LARGEST_SEED)
     binary = find_binary(release)
@@ -183,7 +183,7 @@ def find_binary(release: bool) -> Path:
     if named := os.environ.get(BINARY_VARIABLE):
         binary = Path(named).resolve()
         if not os.access(binary, os.X_OK):
-            raise MachError(f"{BINARY_VARIABLE}={named}: there is no such program")
+            raise MachError(f"{BINARY_VARIABLE}={named}: no such program")
         return binary
     # Some episodes use the stock walk.
     return build.build(release, stock_walk=True)
@@ -384,7 +384,7 @@ class Play:
         try:
             beat = json.loads(body)
         except ValueError:
-            self.found.put(f"a heartbeat that is no JSON: {body[:100]!r}")
+            self.found.put(f"a heartbeat that is not JSON: {body[:100]!r}")
             return "[]"
         with self.lock:
             if beat["identity"] not in self.identities:
@@ -393,7 +393,7 @@ class Play:
             for name, number in beat["counts"].items():
                 self.count(name, number)
             for failure in beat["failures"]:
-                self.found.put(f"{failure.strip()} (in a {beat['role']}, of turn {beat['turns']})")
+                self.found.put(f"{failure.strip()} (in a {beat['role']}, turn {beat['turns']})")
             standing = [] if self.standing is None else [self.standing]
             if beat["role"] != "page":
                 # Who opened a window may be gone.
@@ -466,7 +466,7 @@ class Play:
                 if watchdog.counted > KILL_BOUND:
                     del self.watchdogs[window]
                     if not self.excuse(LOST_PAGE):
-                        self.fail(f"page {window} has not beaten since a process was killed")
+                        self.fail(f"page {window} has sent no heartbeat since a process was killed")
             elif verdict is not None:
                 self.hang(verdict)
 
@@ -596,7 +596,7 @@ class Play:
         """Waits until the sampling thread sleeps: every document that began a profiler is gone. The thread itself stays
         for as long as an event loop that was profiled does.
         """
-        watchdog = Watchdog("the rest of the sampling thread")
+        watchdog = Watchdog("the sleep of the sampling thread")
         before = None
         while before != (switches := self.browser.switches_of(SAMPLER_THREAD)):
             before = switches
@@ -629,7 +629,7 @@ class Play:
             for window, orders in self.orders.items():
                 orders.append({"what": "quiet"})
                 orders.append({"what": "replace", "url": self.url(self.episode.pages[window]) + "&quiet=yes"})
-        watchdog = Watchdog("the end of all that the pages began")
+        watchdog = Watchdog("the end of everything that the pages started")
         while not self.quiet:
             self.look()
             if verdict := watchdog.look(read_activity(self.browser.pids())):
@@ -827,5 +827,5 @@ class Play:
         if process.output(command) is None:
             kept = Path(f"{self.stem}.profile")
             kept.write_bytes(file.read_bytes())
-            self.fail(f"strobe profile has written what `strobe convert` cannot read, in {kept}")
+            self.fail(f"`strobe convert` cannot read what strobe profile has written: {kept}")
 

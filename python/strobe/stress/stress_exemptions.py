@@ -2,11 +2,12 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""What a stress run does not count as a failure, though it looks like one: defects of Servo's own, and what follows
-from what the run itself has done.
+"""What a stress run does not count as a failure, though it looks like one: Servo's own defects, and consequences of
+what the run itself has done.
 
-An exemption is about one thing. It holds in one state alone, and no more often in an episode than its cap says. The
-run counts how often each was used. Panics of Servo's that are here happen without profilers, too (--no-profilers).
+An exemption is about one thing. It holds in one state only, and at most as often in an episode as its cap says. The
+run counts how often each was used. The panics of Servo that are listed here happen without profilers, too
+(--no-profilers).
 """
 
 import calendar
@@ -19,17 +20,17 @@ from dataclasses import dataclass, field
 from ..bench.sample_counts import LOGGED, PANIC
 from .stress_episode import Episode
 
-# Of an address in the name of a thread.
+# The query of an address in the name of a thread.
 QUERY = re.compile(r"\?[^ ,]+")
-# What the panic hook writes behind the text of a panic; see message() in components/shell/crash.rs.
+# What the panic hook writes after the text of a panic; see message() in components/shell/crash.rs.
 THREAD = re.compile(r" \(thread (.*?)(?:, (\S+:\d+:\d+))?\)$")
-# A text of more than one line, such as that of assert_eq!, has no more than these.
+# The most lines of a panic's text: that of assert_eq!, for example, has several.
 MOST_LINES = 12
-# After which a panic ends the whole process: std has no other texts for it.
+# The texts with which std ends the whole process after a panic. It has no others.
 NO_UNWINDING = re.compile(r"^panic in a (?:function that cannot unwind|destructor during cleanup)\b")
-# What the browser itself says begins with it.
+# Begins each line that the browser itself writes.
 SAYS = "strobe: "
-# Between the page and the reason.
+# Stands between the page and the reason.
 CRASHED = " crashed: "
 ENGINE_DID_NOT_SHUT_DOWN = "the engine did not shut down within"
 
@@ -38,9 +39,9 @@ ENGINE_DID_NOT_SHUT_DOWN = "the engine did not shut down within"
 class Panic:
     """A panic of a thread that is not the main one, as the browser logs it."""
 
-    # In seconds since 1970; the log has whole ones.
+    # In seconds since 1970; the log has whole seconds.
     time: float
-    # With the thread and the place, and without the queries of addresses.
+    # With the thread and the place, but without the queries of addresses.
     text: str
 
     @property
@@ -51,12 +52,12 @@ class Panic:
 
 @dataclass(frozen=True)
 class Crash:
-    """A process that a signal of an error has ended."""
+    """A process that one of CRASH_SIGNALS has ended."""
 
     pid: int
-    # 0 if it is not known.
+    # 0 if the signal is not known.
     signal: int
-    # Of the thread that crashed; "" if there is no core or no debugger.
+    # The stack of the thread that crashed; "" if there is no core or no debugger.
     stack: str
 
 
@@ -68,62 +69,63 @@ class Circumstances:
     counts: dict[str, int] = field(default_factory=dict)
     # Processes of pages that it has killed.
     killed: set[int] = field(default_factory=set)
-    # When the browser began to end at the earliest, and when a page was first told to leave, in seconds since 1970.
+    # The earliest time at which the browser may have begun to end, and the time at which a page was first told to
+    # leave, in seconds since 1970.
     ending: float | None = None
     left: float | None = None
-    # Whether a page had come to life when the browser was to end.
+    # Whether a page had sent a heartbeat before the browser was told to end.
     was_ready: bool = True
     # Whether every window that the browser was started with may have been in a process that was killed.
     lost_all_pages: bool = False
     # Whether the browser had no processor on which it could have ended in time.
     was_starved: bool = False
-    # Threads with an excused panic for want of memory.
+    # Threads with an excused panic for lack of memory.
     denied: set[str] = field(default_factory=set)
-    # Pages with an excused crash, and processes.
+    # How many pages, and how many processes, have crashed with an exemption.
     crashed_pages: int = 0
     aborted: int = 0
 
 
 @dataclass(frozen=True)
 class State:
-    """In which an exemption holds. `holds` gets what it is about, if that is a panic or a match of the pattern."""
+    """The state in which an exemption holds. `holds` gets the panic or the match of the pattern, if there is one."""
 
-    # Behind "only".
+    # Stands after "only" in a message.
     text: str
     holds: Callable[[Circumstances, Panic | None, re.Match | None], bool]
 
 
 @dataclass(frozen=True)
 class Exemption:
-    # As the figures have it.
+    # As the figures name it.
     name: str
     # Why it is no failure of ours.
     reason: str
     state: State
-    # How often in an episode.
+    # How often it may be used in an episode.
     cap: int
-    # Of the text of a panic, or of what the browser says.
+    # Matches the text of a panic, or a line of the browser.
     pattern: re.Pattern = re.compile("")
 
 
 @dataclass(frozen=True)
 class Deadlock(Exemption):
-    """What each of two threads waits in, as gdb prints them, with no code of ours."""
+    """Two threads that wait for each other. `waits` match their stacks as gdb prints them, with no code of ours."""
 
     waits: tuple[re.Pattern, ...] = ()
 
 
 @dataclass(frozen=True)
 class Abort(Exemption):
-    """A process that ends itself. `pattern` is of the line of the log that says why."""
+    """A process that ends itself. `pattern` matches the line of the log that says why."""
 
     signal: int = 0
-    # Of a function in the stack of the thread that ends it.
+    # Matches a function on the stack of the thread that ends the process.
     function: re.Pattern = re.compile("")
 
 
 def _ending(circumstances: Circumstances, panic: Panic | None, match: re.Match | None) -> bool:
-    # What is logged in the second in which it began may have come after that.
+    # The log has whole seconds: a panic in the second in which the end began may have come after that.
     return circumstances.ending is not None and panic is not None and panic.time + 1 > circumstances.ending
 
 
@@ -140,23 +142,23 @@ ENDING = State("while the browser ends", _ending)
 FRAMES_GO = State("where frames were added, and then one was removed or a page left", _goes_away)
 KILLED = State("after a process of pages was killed", lambda known, *_: bool(known.killed))
 OF_KILLED = State("of a process that was killed", lambda known, _, match: int(match.group(1)) in known.killed)
-SHORT_OF_MEMORY = State("in episodes about short memory", lambda known, *_: known.episode.short_of_memory)
+SHORT_OF_MEMORY = State("in episodes about low memory", lambda known, *_: known.episode.short_of_memory)
 AFTER_DENIAL = State(
-    "in episodes about short memory, in a thread that was denied some",
+    "in episodes about low memory, in a thread that was refused memory",
     lambda known, panic, _: known.episode.short_of_memory and panic.thread in known.denied,
 )
 PROCESS_GONE = State(
-    "after a process of pages was killed, or has ended itself for want of memory",
+    "after a process of pages was killed, or has ended itself for lack of memory",
     lambda known, *_: bool(known.killed or known.aborted),
 )
 SHARED_WORKERS = State("where a shared worker was started", lambda known, *_: "sharedWorkers" in known.counts)
-STARVED = State("where the end waited for a processor", lambda known, *_: known.was_starved)
+STARVED = State("where the browser waited for a processor while it ended", lambda known, *_: known.was_starved)
 SIGNALLED_EARLY = State(
-    "where a signal comes before any page beats",
+    "where a signal comes before the first heartbeat",
     lambda known, *_: not known.was_ready and known.episode.ending.startswith("SIG"),
 )
 RECORDED_NOTHING = State(
-    "where `strobe profile` ends before any page beats",
+    "where `strobe profile` ends before the first heartbeat",
     lambda known, *_: not known.was_ready and known.episode.profile_command is not None,
 )
 NO_PAGES = State(
@@ -173,13 +175,13 @@ LEAKS = State("in episodes about leaks", lambda known, *_: known.episode.feature
 
 _PLACE = r":\d+:\d+\)$"
 _WORKER = r"\(thread S?WW:.*"
-# No code of ours, also where it is among Servo's.
+# A place in Servo's code or the engine's. Our files among Servo's have "profil" in their paths.
 _SERVOS_OWN = r" \(thread .*, (?!\S*profil)\S*/(?:servo-script|servo-script-bindings|mozjs)-[^/]+/\S*" + _PLACE
 
 SERVO_PANICS = (
     Exemption(
         "fetch-gone",
-        "A worker fetches, and what fetches for it, in another process perhaps, has gone.",
+        "A worker fetches, but the thread that fetches for it has ended, perhaps in another process.",
         ENDING,
         8,
         re.compile(
@@ -191,42 +193,42 @@ SERVO_PANICS = (
     ),
     Exemption(
         "blob-url-gone",
-        "A worker makes or revokes the URL of a blob, and what keeps these has gone.",
+        "A worker makes or revokes the URL of a blob, but the thread that keeps these URLs has ended.",
         ENDING,
         8,
         re.compile(r"`Err` value: Disconnected " + _WORKER + r"/url/url\.rs" + _PLACE),
     ),
     Exemption(
         "frame-owner-gone",
-        "A frame is removed or begins, and the constellation has gone.",
+        "A frame is added or removed, but the constellation has ended.",
         ENDING,
         4,
         re.compile(r"`Err` value: Disconnected \(thread .*/htmliframeelement\.rs" + _PLACE),
     ),
     Exemption(
         "frame-parent-inactive",
-        "A frame in another event loop than its parent's begins when that is not active any more.",
+        "A frame starts in another event loop than its parent, which is no longer active.",
         FRAMES_GO,
         3,
         re.compile(r"parent_proxy\.currently_active\(\)\.is_some\(\) \(thread .*/windowproxy\.rs" + _PLACE),
     ),
     Exemption(
         "page-browser-gone",
-        "A page has a message for the constellation or the browser, which has gone.",
+        "A page has a message for the constellation or the browser, which has ended.",
         ENDING,
         4,
         re.compile(r"`Err` value: Disconnected \(thread .*/dom/window/window\.rs" + _PLACE),
     ),
     Exemption(
         "embedder-gone",
-        "A page has a message for the embedder, a change of its address perhaps, and the browser has gone.",
+        "A page has a message for the embedder, such as a change of its address, but the browser has ended.",
         ENDING,
         4,
         re.compile(r"`Err` value: Disconnected \(thread .*/dom/globalscope/globalscope\.rs" + _PLACE),
     ),
     Exemption(
         "fonts-gone",
-        "A page is laid out, and what has the fonts has gone.",
+        "A page is laid out, but the thread that has the fonts has ended.",
         ENDING,
         4,
         re.compile(
@@ -235,7 +237,7 @@ SERVO_PANICS = (
     ),
     Exemption(
         "channel-untaken",
-        "A message with a channel in it is dropped, for nobody takes it any more (with debug assertions alone).",
+        "A message that holds a channel is dropped, because nobody receives it any more (only with debug assertions).",
         ENDING,
         4,
         re.compile(
@@ -244,31 +246,32 @@ SERVO_PANICS = (
     ),
     Exemption(
         "channel-untaken-told",
-        "Who waits for the thread of such a message is told of its panic.",
+        "The thread that joins the one with such a message gets its panic.",
         ENDING,
         4,
         re.compile(r"^Failed to join on the router proxy thread: Any .*/ipc-channel-[^/]+/\S*router\.rs" + _PLACE),
     ),
     Exemption(
         "memory-reporter-unknown",
-        "A process of pages was killed before it had told of its memory. The thread that is told ends with it.",
+        "A process of pages was killed before it had registered its memory reporter. The thread that unregisters it "
+        "panics.",
         OF_KILLED,
         1,
         re.compile(r"^UnregisterReporter: 'system-content-(\d+)' name is unknown \(thread MemoryProfiler, "),
     ),
 )
-# Panics that say, or show by where they are, that memory was denied.
+# Panics whose text or place shows that memory was refused.
 DENIALS = (
     Exemption(
         "memory-no-object",
-        "The engine has no memory for an object, and Servo takes for granted that it gets one.",
+        "The engine has no memory for an object, but Servo takes for granted that it gets one.",
         SHORT_OF_MEMORY,
         20,
         re.compile(r"^assertion failed: !\S*is_null\(\)" + _SERVOS_OWN),
     ),
     Exemption(
         "memory-call-failed",
-        "A call of the engine fails for want of memory, and Servo takes for granted that it does not.",
+        "A call of the engine fails for lack of memory, but Servo takes for granted that it succeeds.",
         SHORT_OF_MEMORY,
         20,
         re.compile(
@@ -277,16 +280,16 @@ DENIALS = (
     ),
     Exemption(
         "memory-told",
-        "Servo panics with a text that tells of no memory.",
+        "Servo panics, and the text says that there is no memory.",
         SHORT_OF_MEMORY,
         20,
         re.compile(r"^.*\b(?:[Oo]ut of memory|OOM)\b.*" + _SERVOS_OWN),
     ),
 )
-# The panic of a panic, which ends the process.
+# A panic in a place where it may not unwind, which ends the process.
 NO_UNWINDING_FOR_MEMORY = Exemption(
     "memory-no-unwinding",
-    "A panic for want of memory is in C++ of the engine's or in another panic, through which nothing may unwind.",
+    "A panic for lack of memory happens below C++ of the engine or in another panic, where it may not unwind.",
     AFTER_DENIAL,
     4,
     NO_UNWINDING,
@@ -294,27 +297,27 @@ NO_UNWINDING_FOR_MEMORY = Exemption(
 ABORTS = (
     Abort(
         "memory-abort",
-        "Rust ends a process in which a panic for want of memory may not unwind.",
+        "Rust ends a process in which a panic for lack of memory may not unwind.",
         SHORT_OF_MEMORY,
         4,
-        # Those that are excused.
+        # Only excused panics of this kind are given to the pattern.
         NO_UNWINDING,
         signal=signal.SIGABRT,
         function=re.compile(r"panic_nounwind|panic_cannot_unwind|panic_in_cleanup"),
     ),
     Abort(
         "memory-engine",
-        "The engine ends a process where it cannot go on without the memory that it is denied.",
+        "The engine ends a process where it cannot go on without the memory that it is refused.",
         SHORT_OF_MEMORY,
         4,
         re.compile(r"Hit MOZ_CRASH\(\[unhandlable oom\]"),
-        # It writes to address 0.
+        # The engine ends itself by a write to address 0.
         signal=signal.SIGSEGV,
         function=re.compile(r"AutoEnterOOMUnsafeRegion::crash"),
     ),
     Abort(
         "memory-allocator",
-        "Rust ends a process that is denied memory.",
+        "Rust ends a process that is refused memory.",
         SHORT_OF_MEMORY,
         4,
         re.compile(r"^memory allocation of \d+ bytes failed"),
@@ -325,8 +328,8 @@ ABORTS = (
 SERVO_DEADLOCKS = (
     Deadlock(
         "namespace-deadlock",
-        "A new worker has the lock of what hands out namespaces, and waits for the constellation to answer. That is "
-        "making a page in the same process, and waits for the lock.",
+        "A new worker holds the lock of the pipeline namespace and waits for an answer of the constellation, which is "
+        "making a page in the same process and waits for the lock.",
         ONE_PROCESS,
         1,
         waits=(
@@ -338,53 +341,53 @@ SERVO_DEADLOCKS = (
 PAGE_CRASHES = (
     Exemption(
         "page-process-gone",
-        "Servo has a message for a page, and finds that its process has gone.",
+        "Servo has a message for a page, but the page's process has ended.",
         PROCESS_GONE,
         10,
         re.compile(r"^Send failed \("),
     ),
 )
-# Why the browser gives the engine up, the likeliest cause first.
+# Why the browser gives up waiting for the engine, the likeliest cause first.
 UNENDED = (
     Exemption(
         "shared-worker-unended",
-        "Servo waits for shared workers, which nobody ends: one that does nothing is enough for that.",
+        "Servo waits for shared workers, which nobody ends. One that does nothing is enough.",
         SHARED_WORKERS,
         1,
     ),
     Exemption(
         "kill-unnoticed",
-        "Servo waits for what a killed process would have sent.",
+        "Servo waits for a message that a killed process would have sent.",
         KILLED,
         1,
     ),
     Exemption("end-starved", "The browser had no processor on which it could have ended in time.", STARVED, 1),
 )
 EARLY_SIGNAL = Exemption(
-    "signal-early", "The browser has no handler of signals yet, or no page.", SIGNALLED_EARLY, 1
+    "signal-early", "The browser has no signal handler yet, or no page.", SIGNALLED_EARLY, 1
 )
 EARLY_RECORDING = Exemption(
-    "recording-early", "There is nothing to record, and the command says so by its status.", RECORDED_NOTHING, 1
+    "recording-early", "There is nothing to record, and the exit status says so.", RECORDED_NOTHING, 1
 )
-OWN_END = Exemption("own-end", "The browser ends when it has no page any more.", NO_PAGES, 1)
+OWN_END = Exemption("own-end", "The browser ends when it has no page left.", NO_PAGES, 1)
 LOST_PAGE = Exemption(
-    "page-killed", "The process of a page was killed, perhaps, so that it does not beat any more.", KILLED, 3
+    "page-killed", "The page's process may have been killed, so the page sends no heartbeats.", KILLED, 3
 )
 UNENDED_WORKER = Exemption(
-    "worker-unended", "Servo has terminated a worker, and its script goes on, profiled.", TERMINATED_WORKERS, 3
+    "worker-unended", "Servo has terminated a worker, but its script still runs and is profiled.", TERMINATED_WORKERS, 3
 )
 UNFORCED_SAMPLE = Exemption(
-    "sample-unforced", "A sample that was asked for is refused, for a thread could not be stopped.", FORCED, 10
+    "sample-unforced", "A forced sample is refused, because a thread could not be stopped.", FORCED, 10
 )
 OWN_HANG = Exemption(
     "hang-of-servos",
-    "An engine at the end of its memory may do nothing but collect garbage: it hangs without profilers, too.",
+    "An engine that is almost out of memory may do nothing but collect garbage. It hangs without profilers, too.",
     SHORT_OF_MEMORY,
     1,
 )
 UNREPEATED_LEAK = Exemption(
     "leak-unrepeated",
-    "What Servo and the allocator keep differs from run to run: a leak is what is seen each time.",
+    "What Servo and the allocator keep differs from run to run. Only what grows each time is a leak.",
     LEAKS,
     2,
 )
@@ -420,7 +423,7 @@ class Excuses:
         panic: Panic | None = None,
         match: re.Match | None = None,
     ) -> str | None:
-        """Uses an exemption, or says why that cannot be."""
+        """Uses an exemption, or returns the reason why it does not hold."""
         if not exemption.state.holds(circumstances, panic, match):
             return f"known as {exemption.name}, but only {exemption.state.text}"
         if self.hits.get(exemption.name, 0) >= exemption.cap:
@@ -432,7 +435,7 @@ class Excuses:
         return self.refuse(exemption, circumstances) is None
 
     def judge_panic(self, panic: Panic, circumstances: Circumstances) -> str | None:
-        """Says what is wrong with a panic, if anything is."""
+        """The failure that a panic is, or None if it is excused."""
         problem = ""
         for exemption in (*SERVO_PANICS, *DENIALS, NO_UNWINDING_FOR_MEMORY):
             if match := exemption.pattern.search(panic.text):
@@ -444,7 +447,7 @@ class Excuses:
         return f"a thread panicked: {panic.text}{problem}"
 
     def judge_page_crash(self, reason: str, excused: Iterable[str], circumstances: Circumstances) -> bool:
-        """Whether the crash of a page is excused: by that of its own panic, which is one of these, or by its own."""
+        """Whether the crash of a page is excused: by its panic, one of `excused`, or by its own exemption."""
         is_excused = reason in excused or any(
             exemption.pattern.search(reason) and self.take(exemption, circumstances) for exemption in PAGE_CRASHES
         )
@@ -452,7 +455,7 @@ class Excuses:
         return is_excused
 
     def judge_crash(self, crash: Crash, told: list[str], circumstances: Circumstances) -> bool:
-        """Whether the crash of a process is excused. `told` is what the log has of reasons; one is used up by it."""
+        """Whether the crash of a process is excused. `told` has the reasons in the log; the crash uses one up."""
         for exemption in ABORTS:
             line = next((line for line in told if exemption.pattern.search(line)), None)
             is_its = crash.signal == exemption.signal and (not crash.stack or exemption.function.search(crash.stack))
@@ -463,7 +466,7 @@ class Excuses:
         return False
 
     def judge_deadlock(self, stacks: str, circumstances: Circumstances) -> bool:
-        """Whether stacks as gdb prints them show a deadlock that is excused."""
+        """Whether stacks, as gdb prints them, show a deadlock that is excused."""
         threads = re.split(r"^Thread \d+ ", stacks, flags=re.MULTILINE)
         return any(
             all(any(waits.search(thread) for thread in threads) for waits in deadlock.waits)
@@ -487,7 +490,7 @@ def read_panics(log: str) -> list[Panic]:
 
 
 def said(log: str) -> list[str]:
-    """What the browser itself says to who started it."""
+    """The lines that the browser itself writes, rather than the log."""
     lines = log.splitlines()
     return [
         _whole_text(line, lines[at + 1 : at + MOST_LINES]) if CRASHED in line else line
@@ -497,7 +500,7 @@ def said(log: str) -> list[str]:
 
 
 def denials_told(log: str) -> list[str]:
-    """Lines of the log in which a process says that it ends for want of memory, beside panics."""
+    """The lines of the log, panics apart, in which a process says that it ends for lack of memory."""
     return [
         line
         for line in log.splitlines()
@@ -506,7 +509,7 @@ def denials_told(log: str) -> list[str]:
 
 
 def _whole_text(first: str, following: list[str]) -> str:
-    """A text that ends with its thread, though it may have more lines than one; only the first if it does not."""
+    """A text up to the name of its thread, which may be on a later line; only the first line if no thread follows."""
     text = first
     for line in ["", *following]:
         if line and (LOGGED.match(line) or line.startswith(SAYS)):
