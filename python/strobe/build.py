@@ -2,7 +2,7 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""./mach build: the browser; and the same shell around Servo as it is published, for comparison."""
+"""./mach build: builds the browser, or the same shell around Servo as published, for comparison."""
 
 import os
 import re
@@ -13,7 +13,7 @@ from .errors import MachError
 from .lock import cache_lock
 from .setup import bootstrap, toolchain, upstream, workspace
 
-# Stands for the sampling component, which needs the hooks.
+# Replaces the sampling component, which needs the hooks.
 BASE_JS_PROFILER = "tests/wpt/base/js_profiler"
 # The crates of ours that the shell itself needs. They know nothing of the engine.
 BASE_CRATES = (
@@ -24,14 +24,14 @@ BASE_CRATES = (
     "components/terminal_text",
     BASE_JS_PROFILER,
 )
-# What they are compiled with beside.
+# Files that these crates include.
 BASE_FILES = "resources/about-profiling"
 OWN_PATCH = re.compile(r'^\w+ = \{ path = "([^"]*)" \}$')
 LOCK_PACKAGE = re.compile(r"^\[\[package\]\]\n.*?(?=^\[\[package\]\]\n|\Z)", re.M | re.S)
 
 
 def command(release: bool = False, stock_walk: bool | None = None) -> list[str]:
-    """Builds the browser. A release has no stock walk unless it is asked for; a dev build has it, because tests do."""
+    """The command that builds the browser. By default only a dev build has the stock walk, which tests need."""
     arguments = ["cargo", "build", "--locked", "-p", "strobe"]
     if release:
         arguments.append("--release")
@@ -41,7 +41,7 @@ def command(release: bool = False, stock_walk: bool | None = None) -> list[str]:
 
 
 def build(release: bool = False, stock_walk: bool | None = None) -> Path:
-    """Builds the browser, with whatever is needed before, and returns the path of its binary."""
+    """Builds the browser, after installing what is missing, and returns the path of its binary."""
     with cache_lock("build"):
         bootstrap.ensure()
         process.run(command(release, stock_walk))
@@ -49,7 +49,7 @@ def build(release: bool = False, stock_walk: bool | None = None) -> Path:
 
 
 def build_both(base: Path | None, release: bool = False) -> tuple[Path, Path]:
-    """The browser, and the shell around Servo without hooks: one that is there already, or else one that is built."""
+    """The browser, and the shell around Servo without hooks, which is built unless `base` names one."""
     if base is not None and not base.is_file():
         raise MachError(f"--base-binary: {base}: no such file")
     return build(release), base.resolve() if base is not None else build_base(release)
@@ -58,13 +58,13 @@ def build_both(base: Path | None, release: bool = False) -> tuple[Path, Path]:
 def build_base(release: bool = False) -> Path:
     """Builds the shell around Servo without our hooks, with SpiderMonkey from source, and returns its binary.
 
-    A workspace of its own, in the cache: Cargo takes configuration from the folders above it, so below the checkout
-    it would find the hooked crates and our flags for the compiler. Servo's own build has none of these: neither its
-    Rust nor its SpiderMonkey keeps frame pointers.
+    The build has its own workspace in the cache. Inside the checkout, Cargo would find the checkout's configuration in
+    the folders above, and with it the hooked crates and our compiler flags. Servo's own build has no such flags:
+    neither its Rust nor its SpiderMonkey keeps frame pointers.
     """
     folder = paths.cache_dir() / "base"
     if folder.is_relative_to(paths.ROOT):
-        raise MachError(f"{folder}: is in the checkout, whose hooks Cargo would find; set STROBE_CACHE_DIR elsewhere")
+        raise MachError(f"{folder}: is in the checkout, where Cargo would find the hooks; set STROBE_CACHE_DIR to a folder outside")
     with cache_lock("build"):
         bootstrap.ensure()
         write_base_workspace(folder)
@@ -77,8 +77,8 @@ def build_base(release: bool = False) -> Path:
 
 
 def write_base_workspace(folder: Path, root: Path = paths.ROOT):
-    """The shell's sources and a workspace of them, where hooked crates come from the registry."""
-    # Files that did not change keep their age, so that Cargo does not build them anew.
+    """Writes a workspace of the shell's sources in which hooked crates come from the registry."""
+    # Files that did not change keep their age, so that Cargo does not rebuild them.
     for part in (*BASE_CRATES, BASE_FILES):
         _mirror(root / part, folder / part)
     manifest = (root / "Cargo.toml").read_text(encoding="utf-8")
@@ -87,16 +87,16 @@ def write_base_workspace(folder: Path, root: Path = paths.ROOT):
     if count != 1:
         raise MachError("Cargo.toml: there is no list of members for the build without hooks to replace")
     manifest = manifest.replace('path = "components/js_profiler"', f'path = "{BASE_JS_PROFILER}"')
-    # Of our own crates the shell needs those alone that are members here.
+    # Of our own crates, the shell needs only those that are members here.
     kept = [line for line in manifest.split("\n") if not (match := OWN_PATCH.match(line)) or match[1] in BASE_CRATES]
     (folder / "Cargo.toml").write_text("\n".join(kept), encoding="utf-8")
     (folder / "Cargo.lock").write_text(base_lock(root), encoding="utf-8")
 
 
 def base_lock(root: Path = paths.ROOT) -> str:
-    """The workspace's lock file, with hooked crates as upstream's lock file has them.
+    """The workspace's lock file, with the hooked crates as in upstream's lock file.
 
-    Cargo itself takes out what is not needed then.
+    Cargo itself removes the packages that are no longer needed.
     """
     hooked = {crate.name for crate in upstream.hooked_crates(root / "components", root / "upstream" / "Cargo.lock")}
 
@@ -136,9 +136,9 @@ def build_tests(names: list[str]):
 
 
 def browser_environment() -> dict[str, str]:
-    """What the browser is started with: a place for its sockets where the session gives none.
+    """The environment of the browser: with XDG_RUNTIME_DIR, also if the session does not set it.
 
-    libwayland prints an error without one, even where there is no Wayland.
+    Without it libwayland prints an error, even where there is no Wayland.
     """
     environment = dict(os.environ)
     if "XDG_RUNTIME_DIR" not in environment:

@@ -2,8 +2,8 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""The one exception that mach shows to a person as a message without a traceback."""
+"""The exception that mach prints as a message, without a traceback."""
 
 
 class MachError(Exception):
-    """What went wrong and what to do about it, ready to print."""
+    """A message that says what went wrong and what to do about it, ready to print."""

@@ -17,9 +17,9 @@ from . import paths
 
 @contextmanager
 def cache_lock(purpose: str, report=print, name: str = "lock"):
-    """Holds the cache, or what else `name` is the lock of, for `purpose` (the mach command).
+    """Holds the lock of the cache, or another lock of this `name`, for `purpose` (the mach command).
 
-    Says who holds it while it waits.
+    If it has to wait, it reports who holds the lock.
     """
     path = paths.cache_dir() / name
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -31,7 +31,7 @@ def cache_lock(purpose: str, report=print, name: str = "lock"):
             holder = file.read().strip() or "another mach"
             report(f"waiting for {holder}, which uses {path.parent}")
             fcntl.flock(file, fcntl.LOCK_EX)
-        # The text is for those who wait; the lock itself is the kernel's and ends with the process.
+        # The text is for processes that wait. The lock itself is the kernel's, and ends with the process.
         file.truncate(0)
         file.write(f"`./mach {purpose}` in {paths.ROOT} (process {os.getpid()})\n")
         file.flush()

@@ -19,7 +19,7 @@ STAMP = "installed"
 
 
 def check_node():
-    """MachError unless the tools can run here."""
+    """Raises MachError unless the tools can run here."""
     version = process.output(["node", "--version"])
     missing = [name for name in ("node", "npm") if shutil.which(name) is None]
     if missing or version is None:
@@ -31,9 +31,9 @@ def check_node():
 
 
 def install(source: Path) -> Path:
-    """A folder of the cache with what is in `source`, and the packages of its lock file.
+    """A folder of the cache with the files of `source` and the packages of its lock file.
 
-    The files stand beside the packages, for a script looks for what it imports in the folders above it.
+    The files are beside the packages, because a script looks for its imports in the folders above it.
     """
     folder = paths.cache_dir() / source.name
     folder.mkdir(parents=True, exist_ok=True)
@@ -43,7 +43,7 @@ def install(source: Path) -> Path:
     stamp = folder / STAMP
     if not stamp.exists() or stamp.read_text() != digest:
         stamp.unlink(missing_ok=True)
-        # None of them needs its own scripts.
+        # No package needs its install scripts.
         environment = {**os.environ, "npm_config_update_notifier": "false"}
         process.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=folder, env=environment)
         stamp.write_text(digest)

@@ -13,9 +13,9 @@ CARGO_CONFIG = ROOT / ".cargo" / "config.toml"
 
 
 def cache_dir() -> Path:
-    """The folder for what is expensive to make and the same for every checkout.
+    """The folder for files that are expensive to make and the same for every checkout.
 
-    It holds the prepared upstream trees and Cargo's intermediate files. STROBE_CACHE_DIR moves it.
+    It holds the prepared upstream trees and Cargo's intermediate files. STROBE_CACHE_DIR names another folder.
     """
     if override := os.environ.get("STROBE_CACHE_DIR"):
         return Path(override).resolve()
@@ -24,7 +24,7 @@ def cache_dir() -> Path:
 
 
 def target_dir() -> Path:
-    """Cargo's folder for final artifacts of this checkout; mach's own results go there too."""
+    """Cargo's folder for the final artifacts of this checkout. Mach's own results go there too."""
     return ROOT / (os.environ.get("CARGO_TARGET_DIR") or "target")
 
 
@@ -33,5 +33,5 @@ def cargo_home() -> Path:
 
 
 def shown(path: Path, base: Path = ROOT) -> str:
-    """A path as a message shows it: relative to `base` where it is inside."""
+    """A path as a message shows it: relative to `base` if it is inside."""
     return str(path.relative_to(base)) if path.is_relative_to(base) else str(path)

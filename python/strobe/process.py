@@ -2,7 +2,7 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""Running other programs: their output streams through, a failure names the command."""
+"""Running other programs. Their output streams through, and a failure names the command."""
 
 import shlex
 import signal
@@ -17,9 +17,9 @@ from typing import IO
 from . import paths
 from .errors import MachError
 
-# Seconds between signs of life in a log; SpiderMonkey's build prints nothing for minutes.
+# Seconds between lines in a log that show that a program still runs; SpiderMonkey's build prints nothing for minutes.
 HEARTBEAT = 30.0
-# Seconds that an interrupted program has to end in order before it is killed.
+# Seconds that an interrupted program has to end by itself before it is killed.
 GRACE = 10.0
 
 
@@ -43,8 +43,8 @@ def stream(
     """Runs a command and returns its exit status, negative for a signal.
 
     Its output goes where ours goes. With `on_line`, each line of its standard output (and of its standard
-    error with `merge_errors`) goes to that function instead. In a log, a line every HEARTBEAT seconds shows that it
-    still runs.
+    error with `merge_errors`) goes to that function instead. If our standard error is not a terminal, a line every
+    HEARTBEAT seconds shows that the command still runs.
     """
     process = start(
         command,
@@ -66,7 +66,7 @@ def stream(
                 status = process.wait(HEARTBEAT)
                 break
             except subprocess.TimeoutExpired:
-                # On a terminal the program draws its own progress.
+                # On a terminal the program shows its own progress.
                 if heartbeat and not sys.stderr.isatty():
                     elapsed = time.monotonic() - started
                     print(f"  ... {' '.join(command[:2])}: {elapsed:.0f} s", file=sys.stderr, flush=True)
@@ -79,7 +79,7 @@ def stream(
 
 
 def start(command: list[str], **options) -> subprocess.Popen:
-    """Popen, with a clear error for a program that is not there."""
+    """Popen, with a clear error if the program does not exist."""
     try:
         return subprocess.Popen(command, **options)
     except (FileNotFoundError, PermissionError) as error:
@@ -87,14 +87,14 @@ def start(command: list[str], **options) -> subprocess.Popen:
 
 
 def read_lines(stream: IO[str], on_line: Callable[[str], None]) -> threading.Thread:
-    """Gives each line to a function in a thread of its own, which ends with the stream."""
+    """Passes each line to a function, on a new thread that ends with the stream."""
     reader = threading.Thread(target=lambda: [on_line(line) for line in stream], daemon=True)
     reader.start()
     return reader
 
 
 def end(process: subprocess.Popen):
-    """Ends a program that still runs, first asking: Ctrl-C has reached it already, a time limit has not."""
+    """Ends a program that still runs: first asks, then kills. Ctrl-C may have reached it already."""
     if process.poll() is None:
         process.terminate()
         try:
@@ -105,7 +105,7 @@ def end(process: subprocess.Popen):
 
 
 def output(command: list[str], *, any_status: bool = False) -> str | None:
-    """The standard output of a short command, or None if it fails or is not there."""
+    """The standard output of a short command, or None if it fails or does not exist."""
     try:
         result = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     except OSError:
@@ -114,7 +114,7 @@ def output(command: list[str], *, any_status: bool = False) -> str | None:
 
 
 def describe_status(status: int) -> str:
-    """How a program ended that did not end well; a negative status is a signal, as in subprocess."""
+    """How a program failed, in words; a negative status is a signal, as in subprocess."""
     if status < 0:
         return f"was ended by signal {-status} ({signal.strsignal(-status)})"
     return f"failed with status {status}"

@@ -2,7 +2,10 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""What a browser's processes take together, from /proc: Chromium, and Strobe with --multiprocess, have several."""
+"""The processor time and memory of all processes of a browser, from /proc.
+
+Chromium, and Strobe with --multiprocess, have several processes.
+"""
 
 import contextlib
 import os
@@ -12,25 +15,25 @@ from pathlib import Path
 from .errors import MachError
 
 PROC = Path("/proc")
-# Where the numbers stand in /proc/PID/stat, counted from the state; see proc(5).
+# Positions of numbers in /proc/PID/stat, counted from the state; see proc(5).
 PARENT = 1
-# Of the process itself, and of its children that have ended: user, system.
+# User and system time of the process itself, then of its children that have ended.
 PROCESSOR_TIMES = slice(11, 15)
 CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def read_stat(pid: int, proc: Path = PROC) -> list[str]:
     """The fields of a process' stat file, from the state on."""
-    # The name of the program, in parentheses, may hold anything.
+    # The name of the program, in parentheses, may contain any characters.
     return (proc / str(pid) / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
 
 
 def tree(pid: int, proc: Path = PROC) -> dict[int, list[str]]:
-    """A process and all that it has started, directly or not, with the fields of their stat files from the state on."""
+    """A process and its descendants, each with the fields of its stat file, from the state on."""
     stats = {}
     for folder in proc.iterdir():
         if folder.name.isdecimal():
-            # One that has ended meanwhile is not there.
+            # A process may have ended meanwhile.
             with contextlib.suppress(FileNotFoundError, ProcessLookupError):
                 stats[int(folder.name)] = read_stat(int(folder.name), proc)
     if pid not in stats:
@@ -45,27 +48,27 @@ def tree(pid: int, proc: Path = PROC) -> dict[int, list[str]]:
 
 
 def processor_time(pid: int, proc: Path = PROC) -> float:
-    """In seconds, kept by the kernel in hundredths, of all threads of all processes of the tree."""
+    """The processor time, in seconds, of all threads of all processes of the tree. The kernel counts hundredths."""
     ticks = sum(int(ticks) for fields in tree(pid, proc).values() for ticks in fields[PROCESSOR_TIMES])
     return ticks / CLOCK_TICKS
 
 
 def own_memory(pid: int, proc: Path = PROC) -> int:
-    """The bytes of memory of the tree that stand for no file: what was allocated and is in use."""
+    """The resident memory of the tree that is not backed by a file, in bytes."""
     return _memory("RssAnon", pid, proc)
 
 
 def peak_memory(pid: int, proc: Path = PROC) -> int:
-    """The most bytes that each process of the tree has had resident since its start, in sum; files count, too."""
+    """The sum of the peaks of the processes' resident memory, in bytes, including files."""
     return _memory("VmHWM", pid, proc)
 
 
 def _memory(name: str, pid: int, proc: Path) -> int:
-    """The sum of what the status files of the tree say by this name."""
+    """The sum of a line in the status files of the tree, in bytes."""
     total = 0
     for process in tree(pid, proc):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             match = re.search(rf"^{name}:\s+(\d+) kB$", (proc / str(process) / "status").read_text(), re.M)
-            # A process that is just ending has none.
+            # A process that is just ending has no such line.
             total += 1024 * int(match[1]) if match else 0
     return total

@@ -2,7 +2,7 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""./mach profile: a recording of a page by the built browser, with the options of `strobe profile`."""
+"""./mach profile: builds the browser and runs `strobe profile` with the same options."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ def run(binary: Path, arguments: list[str]):
 
 
 def _wait(browser) -> int:
-    """The browser's exit status. Ctrl-C has reached the browser, too, which saves what it has and then ends."""
+    """The browser's exit status. Ctrl-C also reaches the browser, which saves the recording and then ends."""
     while True:
         try:
             return browser.wait()

@@ -2,7 +2,7 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""./mach run: the built browser on any page, or on the bundled demo page that profiles itself."""
+"""./mach run: opens any page in the built browser, or the bundled demo page that profiles itself."""
 
 import json
 import os
@@ -18,7 +18,7 @@ from .errors import MachError
 from .server import PageServer
 
 DEMO = paths.ROOT / "resources" / "demo"
-# Seconds for the demo, all included; the page itself works for about three.
+# The time limit of the demo, in seconds; the page itself works for about three.
 DEMO_BOUND = 120.0
 
 
@@ -81,11 +81,11 @@ def visit(
     log_filter: str | None = None,
     ends: bool = True,
 ):
-    """Opens a page that posts one result and closes itself; returns when the browser has ended in order.
+    """Opens a page that posts one result and closes itself. Returns when the browser has ended without an error.
 
-    `started` is given the browser's process id, and `on_log` the lines of its standard error, which go where ours
-    goes otherwise. `log_filter` says what the browser logs there, as RUST_LOG. A browser that does not end with its
-    page (`ends`) is ended when the result has come.
+    `started` gets the browser's process id. `on_log` gets the lines of its standard error; without it they go where
+    ours go. `log_filter` is RUST_LOG for the browser. A browser that does not end with its page (`ends` is False) is
+    ended when the result has come.
 
     Raises MachError if the result does not come, the browser fails, or `bound` seconds pass.
     """
@@ -106,7 +106,7 @@ def visit(
         if started:
             started(browser.pid)
         while True:
-            # The status first: what the page posted before the end is then in the queue.
+            # The status is read first: then all that the page posted before the browser ended is in the queue.
             status = browser.poll()
             try:
                 if waiting:
@@ -137,7 +137,7 @@ def visit(
 
 
 def read_result(body: bytes, page: str) -> dict:
-    """The object that a page of ours posts, or MachError with the error that the page met."""
+    """The object that a page of ours posts, or MachError with the error that the page reports."""
     result = read_json(body, f"what {page} posted")
     if not isinstance(result, dict):
         raise MachError(f"what {page} posted is not a JSON object")

@@ -24,18 +24,18 @@ MIME_TYPES = {
 }
 CHECKPOINT = "/checkpoint/"
 ALLOWING_HEADERS = {"Document-Policy": "js-profiling"}
-# A trace of some minutes at 1 ms is a few MB; beyond this the page is out of order.
+# In bytes. A trace of some minutes at 1 ms takes a few MB, so a larger post is an error of the page.
 LARGEST_POST = 256 * 1024 * 1024
 
 
 class PageServer:
     """Serves a folder on a free port of 127.0.0.1, to be used in a `with` statement.
 
-    Documents come with `document_headers`, which allow profiling unless told otherwise. What a page posts to `inbox`
-    (a path such as "/trace") is kept in `posts` as bytes, in order of arrival. A post to "/checkpoint/NAME" is
-    answered when `at_checkpoint(NAME)` has returned, with the JSON text that it gives if it gives one. `generated` has
-    files that are made, by their paths, as what makes their text; they come before those of the folder. A post to a
-    path of `answers` is answered with the JSON text that is made of its body.
+    Documents have `document_headers`, which by default allow profiling. Bodies that a page posts to `inbox` (a path
+    such as "/trace") are kept in `posts`, in order of arrival. A post to "/checkpoint/NAME" is answered when
+    `at_checkpoint(NAME)` has returned, with the JSON text that it returns, if any. `generated` has functions that
+    make the text of files, by their paths; these files come before those of the folder. `answers` has functions by
+    path: each gets the body of a post and returns the JSON text of the answer.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class PageServer:
 
 class _Server(ThreadingHTTPServer):
     def handle_error(self, request, client_address):
-        # A page may go away before it has its answer.
+        # A page may go away before it gets its answer.
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
@@ -102,7 +102,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self):
         length = self.headers.get("Content-Length", "")
         if not length.isdecimal() or int(length) > LARGEST_POST:
-            # What was not read must not be taken for the next request.
+            # The unread body must not be taken for the next request.
             self.close_connection = True
             self._respond(HTTPStatus.REQUEST_ENTITY_TOO_LARGE if length.isdecimal() else HTTPStatus.LENGTH_REQUIRED)
             return
@@ -150,4 +150,4 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def log_message(self, *_):
-        """Quiet: the browser's console messages are what a person wants to see."""
+        """Logs nothing, because a person wants to see the browser's console messages."""

@@ -6,7 +6,7 @@
 
 
 def text_table(rows: list[list[str]], left: tuple[int, ...] = ()) -> str:
-    """Columns as wide as their widest cell, flush right but for the columns in `left`. The first row is the header."""
+    """A table of columns, right-aligned except for those in `left`. The first row is the header."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = []
     for row in rows:

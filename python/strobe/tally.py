@@ -2,7 +2,7 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""Counting tests over several tools."""
+"""Counts the tests of several tools."""
 
 import re
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from .errors import MachError
 CARGO_RESULT = re.compile(r"^test result: \S+ (\d+) passed; (\d+) failed;")
 CARGO_FAILURE = re.compile(r"^test (.+) \.\.\. FAILED")
 CARGO_IGNORED = re.compile(r"^test (.+) \.\.\. ignored")
-# What skip() of tests/browser/lib.rs prints. The test runner then counts the test as passed.
+# skip() of tests/browser/lib.rs prints this. The test runner counts such a test as passed.
 CARGO_SKIPPED = re.compile(r"^SKIPPED (.+)")
 UNITTEST_COUNT = re.compile(r"^Ran (\d+) tests? in ")
 UNITTEST_RESULT = re.compile(r"^(?:OK|FAILED)(?: \((.*)\))?$")
@@ -22,9 +22,9 @@ UNITTEST_FAILURE = re.compile(r"^(?:FAIL|ERROR): (.+)")
 @dataclass
 class Tally:
     passed: int = 0
-    # One entry per failed test, as a person would look for it.
+    # One entry per failed test, with a name to search for.
     failures: list[str] = field(default_factory=list)
-    # One entry per test that could not be run here, with the reason if it is known.
+    # One entry per test that could not run here, with the reason if it is known.
     skipped: list[str] = field(default_factory=list)
 
     def fail(self, what: str):
@@ -54,14 +54,14 @@ class Tally:
 
 
 class Failed(MachError):
-    """Tests failed, and what failed has been printed."""
+    """Tests failed, and their names have been printed."""
 
     def __init__(self):
         super().__init__("")
 
 
 def read_cargo_test(lines: list[str], status: int, command: str) -> Tally:
-    """The tally of a `cargo test` run; what fails without a result line (a build, a crash) is one failure."""
+    """The tally of a `cargo test` run. A failure without a result line (of a build, or a crash) counts as one."""
     tally = Tally()
     named = [match.group(1) for line in lines if (match := CARGO_FAILURE.match(line))]
     failed = 0
@@ -74,7 +74,7 @@ def read_cargo_test(lines: list[str], status: int, command: str) -> Tally:
         elif match := CARGO_SKIPPED.match(line):
             tally.skip(match.group(1))
             tally.passed -= 1
-    # A test that writes to the terminal itself can hide its own line.
+    # A test that writes to the terminal can hide its own line.
     named = named[:failed] + [f"a test of `{command}`"] * (failed - len(named))
     for name in named:
         tally.fail(name)
@@ -84,7 +84,7 @@ def read_cargo_test(lines: list[str], status: int, command: str) -> Tally:
 
 
 def read_unittest(lines: list[str], status: int, command: str) -> Tally:
-    """The tally of a `python -m unittest` run, which names no test that it skips."""
+    """The tally of a `python -m unittest` run. It does not name the tests that it skips."""
     tally = Tally()
     ran = 0
     skipped = 0

@@ -19,9 +19,9 @@ BROWSER_TESTS = "browser_tests"
 
 
 def test():
-    """Every suite, also after one has failed; the last line is the count over all of them."""
+    """Runs every suite, also after one has failed. The last line counts the tests of all."""
     with cache_lock("test"):
-        # Without it every suite would fail for the same reason.
+        # Otherwise every suite would fail for the same reason.
         bootstrap.ensure()
     tally = Tally()
     suites = {"test-tidy": tidy.test_tidy, "test-unit": test_unit, "test-browser": test_browser}
@@ -53,13 +53,13 @@ def test_unit() -> Tally:
         command = [sys.executable, "-m", "unittest", "discover", "-t", str(folder), "-s", str(folder / "tests")]
         tally.add(_run(command, read_unittest, merge_errors=True))
         tally.add(_run(["cargo", "test", "--locked", "--no-fail-fast", *packages], read_cargo_test))
-    # Of what has just been built.
+    # This checks what has just been built.
     tally.add(_check_walk_calls(["cargo", "test", "--locked", "--no-run", *packages]))
     return tally
 
 
 def _check_walk_calls(build_command: list[str]) -> Tally:
-    """What the walk of a stack calls is one test."""
+    """Counts the check of what the walk calls as one test."""
     try:
         walk_calls.check(build_command)
     except MachError as error:
@@ -69,7 +69,7 @@ def _check_walk_calls(build_command: list[str]) -> Tally:
 
 
 def test_browser(filter: str | None = None) -> Tally:
-    """The tests that start the browser; `filter` is a part of their names."""
+    """Runs the tests that start the browser; `filter` is a part of their names."""
     binary = build.build()
     build.build_tests([BROWSER_TESTS])
     command = ["cargo", "test", "--locked", "--no-fail-fast", *workspace.package_arguments([BROWSER_TESTS])]

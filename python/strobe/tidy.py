@@ -2,10 +2,10 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""./mach test-tidy: what can be said of the sources without running them.
+"""./mach test-tidy: checks of the sources that do not run them.
 
-Each check is a function from a root folder to the problems below it, so that it runs on the repository and
-on small failing trees alike (python/tests/tidy_fixtures/).
+Each check is a function from a root folder to the problems below it, so that it can run on the repository and on
+small failing trees (python/tests/tidy_fixtures/).
 """
 
 import ast
@@ -26,7 +26,7 @@ from .tally import Tally
 
 # Trees that are wrong on purpose.
 FIXTURES = Path("python/tests/tidy_fixtures")
-# Folders that hold nothing of ours; other hidden ones are skipped too.
+# Folders without files of ours. Hidden folders are skipped too, except those in OWN_HIDDEN_FOLDERS.
 SKIPPED_FOLDERS = ("target", "__pycache__")
 OWN_HIDDEN_FOLDERS = (".ci", ".github")
 
@@ -35,7 +35,7 @@ LONGEST_PYTHON_LINE = 120
 # From PyPI.
 RUFF = "ruff==0.17.6"
 ESLINT = paths.ROOT / "tests" / "eslint"
-# Shell first, Python after: see its first lines.
+# Its first lines are both shell and Python.
 PYTHON_PROGRAMS = ("mach",)
 
 LICENCE = (
@@ -44,7 +44,7 @@ LICENCE = (
     "file, You can obtain one at https://mozilla.org/MPL/2.0/."
 )
 LICENSED = (".c", ".cpp", ".css", ".h", ".html", ".js", ".mjs", ".py", ".rs", ".sh", ".webidl")
-# A header stands at the top, but after a `#!` or a doctype.
+# The header is at the top, or follows a `#!` line or a doctype.
 LICENCE_LINES = 12
 
 DOCUMENTS = ("README.md", "CONTRIBUTING.md", "docs/*.md")
@@ -55,7 +55,7 @@ MENTIONED_COMMAND = re.compile(r"\./mach\s+([a-z][a-z-]*)")
 
 @dataclass(frozen=True, order=True)
 class Problem:
-    # Relative to the root that was checked.
+    # Relative to the checked root.
     file: str
     line: int
     what: str
@@ -65,11 +65,11 @@ class Problem:
 
 
 class Skipped(Exception):
-    """A check cannot be made here, and why."""
+    """The reason why a check cannot run here."""
 
 
 def test_tidy() -> Tally:
-    """Runs every check on the repository; a check is one test."""
+    """Runs every check on the repository. Each check counts as one test."""
     with cache_lock("test-tidy"):
         bootstrap.ensure()
         tally = Tally()
@@ -111,7 +111,7 @@ def our_files(root: Path) -> Iterator[Path]:
 
 
 def rust_formatting(root: Path) -> Iterable[Problem]:
-    """rustfmt on every file: those in upstream crates' folders belong to no crate that `cargo fmt` knows."""
+    """Runs rustfmt on every file, because `cargo fmt` does not know our files in upstream crates' folders."""
     files = [str(file) for file in our_files(root) if file.suffix == ".rs"]
     if not files:
         return []
@@ -135,7 +135,7 @@ def rust_formatting(root: Path) -> Iterable[Problem]:
 
 
 def _rustfmt_differences(report: str) -> Iterator[tuple[str, int]]:
-    """(file, line) of each difference; rustfmt itself names the first line of context before it."""
+    """(file, line) of each difference. rustfmt itself names the first line of the context before it."""
     place = None
     for text in report.split("\n"):
         if match := re.fullmatch(r"Diff in (.+?)(?: at line |:)(\d+):?", text):
@@ -184,7 +184,7 @@ def licence_headers(root: Path) -> Iterable[Problem]:
 
 
 def has_licence_header(text: str) -> bool:
-    """Whatever the comment's form: the licence's words in order near the top."""
+    """Whether the words of the licence are near the top, in order, in a comment of any form."""
     top = [line.strip(" \t/*#!-<>;") for line in text.split("\n")[:LICENCE_LINES]]
     return LICENCE in " ".join(line for line in top if line).replace("http://mozilla", "https://mozilla")
 
@@ -199,7 +199,7 @@ def hook_files(root: Path) -> Iterable[Problem]:
 
 
 def hook_problems(patch: str) -> Iterator[tuple[int, str]]:
-    """(line, what) of everything that is neither an insertion nor one replaced line."""
+    """(line, what) of everything except insertions and single replaced lines."""
     lines = patch.removesuffix("\n").split("\n")
     in_file = False
     # Lines of the current hunk that are still to come.
@@ -240,10 +240,10 @@ def hook_problems(patch: str) -> Iterator[tuple[int, str]]:
 
 
 def upstream_files(root: Path) -> Iterable[Problem]:
-    """Upstream code never enters this repository; our files do not stand where the crate has one."""
+    """Finds files of ours at places where the upstream crate has one."""
     for crate in upstream.hooked_crates(root / "components", root / "upstream" / "Cargo.lock"):
         ours = crate.our_files()
-        # A crate is listed only if it has to be: mozjs_sys takes seconds.
+        # An archive is listed only if necessary: that of mozjs_sys takes seconds.
         published = upstream.archive_files(upstream.crate_archive(crate)) if ours else set()
         for file in ours:
             if str(file) in published:
@@ -251,7 +251,7 @@ def upstream_files(root: Path) -> Iterable[Problem]:
                 yield Problem(place, 1, f"{crate.name} {crate.version} has a file of that name")
 
 
-# Where unsafe code may be, as CONTRIBUTING.md says it: folders, and files.
+# The files and folders that may have unsafe code, as CONTRIBUTING.md says.
 UNSAFE_CODE = (
     "components/js_profiler/every_instruction.rs",
     "components/js_profiler/examples/",
@@ -290,7 +290,7 @@ def documented_commands(root: Path) -> Iterable[Problem]:
 
 
 def links_of_documents(root: Path) -> Iterable[Problem]:
-    """Links within the repository go to files that are there, and to headings of documents."""
+    """Checks that links within the repository lead to existing files, and to headings of documents."""
     for document in _documents(root):
         for number, line in enumerate(_text(root / document).split("\n"), 1):
             for link in LINK.findall(line):
@@ -303,7 +303,7 @@ def links_of_documents(root: Path) -> Iterable[Problem]:
 
 
 def _anchor(heading: str) -> str:
-    """As GitHub and GitLab name a heading in addresses."""
+    """The name of a heading in addresses, as GitHub and GitLab make it."""
     return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
 
 
@@ -311,7 +311,7 @@ def _anchor(heading: str) -> str:
 
 
 def python_lints(root: Path) -> Iterable[Problem]:
-    """What ruff.toml has ruff look for."""
+    """Runs ruff with ruff.toml."""
     files = [str(file) for file in _python_files(root)]
     if not files:
         return []
@@ -323,7 +323,7 @@ def python_lints(root: Path) -> Iterable[Problem]:
         capture_output=True,
         text=True,
     )
-    # 1 is that there are problems.
+    # 1 means that there are problems.
     if result.returncode not in (0, 1):
         raise MachError(f"ruff failed with status {result.returncode}:\n{result.stderr.strip()}")
     return [
@@ -333,7 +333,7 @@ def python_lints(root: Path) -> Iterable[Problem]:
 
 
 def javascript_lints(root: Path) -> Iterable[Problem]:
-    """What tests/eslint has eslint look for."""
+    """Runs eslint with the configuration of tests/eslint."""
     files = [str(file) for file in our_files(root) if file.suffix in (".js", ".mjs")]
     if not files:
         return []
@@ -345,7 +345,7 @@ def javascript_lints(root: Path) -> Iterable[Problem]:
     command = ["node", str(tool / "node_modules" / "eslint" / "bin" / "eslint.js"), "--format", "json"]
     command += ["--config", str(tool / "eslint.config.mjs"), *files]
     result = subprocess.run(command, cwd=root, capture_output=True, text=True)
-    # 1 is that there are problems.
+    # 1 means that there are problems.
     if result.returncode not in (0, 1):
         raise MachError(f"eslint failed with status {result.returncode}:\n{result.stderr.strip()}")
     return [
@@ -356,7 +356,7 @@ def javascript_lints(root: Path) -> Iterable[Problem]:
 
 
 def clippy(root: Path) -> Iterable[Problem]:
-    """Without --no-deps the hooked upstream crates would be linted too: Cargo takes them for local ones."""
+    """Runs clippy with --no-deps: Cargo takes the hooked upstream crates for local ones, and would lint them too."""
     command = ["cargo", "clippy", "--locked", "--no-deps", "--all-targets", "--message-format=json"]
     command += workspace.test_arguments(workspace.crates(root))
     problems = []

@@ -2,4 +2,4 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""What ./mach check, fuzz and the tests of formats run."""
+"""The work of ./mach check, ./mach fuzz and ./mach test-formats."""

@@ -2,14 +2,14 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""./mach check: what tests do not see: other orders of threads, undefined behaviour, wrong uses of memory.
+"""./mach check: faults that tests do not show: other orders of threads, undefined behaviour, wrong uses of memory.
 
-models      the handshake between sampling thread and stopped thread in every order, by loom
-miri        the same with ordinary threads, and the crates without unsafe code that read what others write, by Miri
-valgrind    the tests of those crates as they are compiled, by memcheck
-sanitizers  the sampling component, C++ and Rust, in an embedding of SpiderMonkey without Servo, by
-            AddressSanitizer and UndefinedBehaviorSanitizer: see sanitizers.py
-walk-calls  what the compiled walk of a stack calls, against the list with the reasons: see walk_calls.py
+models      runs the handshake between the sampling thread and the stopped thread in every order, by loom
+miri        runs it with ordinary threads, and the tests of crates that read untrusted data, under Miri
+valgrind    runs the compiled tests of those crates under memcheck
+sanitizers  runs the sampling component, C++ and Rust, in SpiderMonkey without Servo, under AddressSanitizer and
+            UndefinedBehaviorSanitizer: see sanitizers.py
+walk-calls  compares what the compiled walk of a stack calls with the list of what it may call: see walk_calls.py
 """
 
 import json
@@ -26,26 +26,26 @@ from . import sanitizers, walk_calls
 
 MODELS = paths.ROOT / "tests" / "models"
 
-# Crates that stand on neither Servo's script crates nor the engine. The others Miri cannot run.
+# Crates that depend neither on Servo's script crates nor on the engine. Miri cannot run the others.
 PURE_CRATES = ("profile_formats", "profiling_policy", "profiling_policy_traits", "js_profiler_traits", "terminal_text")
 
-# The toolchain that has Miri, which is no part of a stable one.
+# The toolchain that has Miri, which a stable one does not have.
 TOOLCHAIN_VARIABLE = "STROBE_NIGHTLY"
 DEFAULT_TOOLCHAIN = "nightly"
 
-# How often Miri runs the threads of tests/models, each time in other orders.
+# How often Miri runs the threads of tests/models, each time in another order.
 MIRI_SEEDS = 16
-# Tests read files of the checkout.
+# Tests read files of the checkout, which Miri forbids otherwise.
 MIRI_FLAGS = "-Zmiri-disable-isolation"
-# Tests by parts of their names that would take it hours: of the whole viewer's page, and of very deep stacks.
+# Parts of the names of tests that would take Miri hours: those of the viewer's whole page and of very deep stacks.
 TOO_SLOW_FOR_MIRI = ("viewer::", "page", "collapsed_stacks", "firefox_profiles", "stacks_may_be_as_deep")
 
-# A program that memcheck complains of ends with this.
+# The exit status of a program in which memcheck finds an error.
 VALGRIND_STATUS = 99
 
 
 def check(wanted: list[str], seconds: int):
-    """Runs suites, the others also after one has failed; MachError names those that failed."""
+    """Runs all of these suites, also after one has failed. MachError names those that failed."""
     suites = {
         "models": models,
         "miri": miri,
@@ -69,7 +69,7 @@ def check(wanted: list[str], seconds: int):
 
 
 def models():
-    """Every order of the threads, with the atomics of loom in place of the machine's."""
+    """Runs the threads in every order, with the atomics of loom in place of the machine's."""
     _prepare()
     environment = _environment("models", {"CARGO_ENCODED_RUSTFLAGS": "\x1f".join(["--cfg", "loom"])})
     command = ["cargo", "test", "--locked", f"--manifest-path={MODELS / 'Cargo.toml'}"]
@@ -78,7 +78,7 @@ def models():
 
 def miri():
     chosen = os.environ.get(TOOLCHAIN_VARIABLE) or DEFAULT_TOOLCHAIN
-    # Without rustup there is one toolchain alone.
+    # Without rustup there is only one toolchain.
     cargo = ["cargo", f"+{chosen}"] if shutil.which("rustup") else ["cargo"]
     check_miri(cargo, chosen)
     _prepare()
@@ -112,19 +112,19 @@ def valgrind():
             "--errors-for-leak-kinds=definite",
             f"--error-exitcode={VALGRIND_STATUS}",
             str(program),
-            # One at a time, as valgrind runs threads anyway.
+            # One test at a time, because valgrind runs only one thread at a time anyway.
             "--test-threads=1",
         ]
         process.run(command, cwd=folder)
 
 
 def test_programs(crates: tuple[str, ...]) -> list[tuple[Path, Path]]:
-    """Compiles the tests of crates and gives their programs, each with the folder of its crate, where it runs."""
+    """Compiles the tests of crates and returns their programs, each with the folder of its crate, where it runs."""
     packages = [argument for name in crates for argument in ("-p", name)]
     tests = ["--no-run", "--lib", "--tests"]
     messages = []
     with cache_lock("check"):
-        # What is wrong with the code is shown to the person.
+        # The person sees the compiler's errors.
         command = ["cargo", "test", "--locked", *tests, "--message-format=json-render-diagnostics", *packages]
         status = process.stream(command, on_line=messages.append)
     if status != 0:
@@ -143,7 +143,10 @@ def _prepare():
 
 
 def _outside() -> Path:
-    """Cargo takes configuration from the working folder and those above: the checkout's is the browser's."""
+    """A folder outside the checkout, whose configuration is for the browser.
+
+    Cargo takes configuration from the working folder and those above.
+    """
     folder = paths.cache_dir() / "check"
     folder.mkdir(parents=True, exist_ok=True)
     return folder

@@ -2,10 +2,10 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""./mach fuzz: parsers under random input, by libFuzzer.
+"""./mach fuzz: runs parsers on random input, by libFuzzer.
 
-The targets are the programs of tests/fuzz/Cargo.toml. A target has its committed inputs in tests/fuzz/corpus/TARGET
-and its words in tests/fuzz/dictionaries/TARGET.dict; inputs found on the way are kept in the cache.
+The targets are the programs of tests/fuzz/Cargo.toml. A target has committed inputs in tests/fuzz/corpus/TARGET and
+words in tests/fuzz/dictionaries/TARGET.dict. Inputs that it finds are kept in the cache.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ from ..table import text_table
 
 FUZZ = paths.ROOT / "tests" / "fuzz"
 
-# What `cargo fuzz` asks of the compiler where there is no sanitizer: a stable one can do all of it.
+# The options that `cargo fuzz` gives to the compiler without a sanitizer. A stable compiler knows all of them.
 # https://llvm.org/docs/SanitizerCoverage.html
 INSTRUMENTATION = (
     "-Cpasses=sancov-module",
@@ -37,13 +37,13 @@ INSTRUMENTATION = (
     "-Cllvm-args=-sanitizer-coverage-trace-compares",
     "-Ccodegen-units=1",
 )
-# An input that takes longer, in seconds, is a finding.
+# An input that takes more seconds than this is a finding.
 SLOWEST_INPUT = 10
 # Seconds between looks at the running targets.
 LOOK = 0.2
 LARGEST_SEED = 2**32 - 1
 
-# Lines that libFuzzer writes; those of `cov:` also while it runs.
+# Lines of libFuzzer's output. It also writes `cov:` lines while it runs.
 COVERAGE = re.compile(r"^#(\d+)\t\S+ +cov: (\d+) ")
 STATISTIC = re.compile(r"^stat::(\w+): +(\d+)$")
 WRITTEN = re.compile(r"; Test unit written to (.+)$")
@@ -53,17 +53,17 @@ SUMMARY = re.compile(r"^SUMMARY: (.+)$")
 
 @dataclass
 class Outcome:
-    """What a run of a target came to."""
+    """The result of running a target."""
 
     target: str
     executions: int = 0
     executions_per_second: int = 0
-    # Edges of the control flow that some input took.
+    # Edges of the control flow that the inputs took.
     coverage: int = 0
     new_inputs: int = 0
     # Inputs that made the target fail.
     findings: list[Path] = field(default_factory=list)
-    # Where it panicked and the message, or what libFuzzer calls it.
+    # The place and the message of the panic, or libFuzzer's name for the failure.
     reason: str = ""
 
     @property
@@ -73,7 +73,7 @@ class Outcome:
 
 
 def fuzz(wanted: list[str], seconds: int, jobs: int | None, seed: int | None):
-    """Runs targets for some seconds each, `jobs` at once, and prints what they did; MachError for a finding."""
+    """Runs targets for some seconds each, `jobs` at once, and prints the results. Raises MachError for a finding."""
     targets = checked(wanted)
     programs = build()
     jobs = jobs or os.cpu_count() or 1
@@ -86,7 +86,7 @@ def fuzz(wanted: list[str], seconds: int, jobs: int | None, seed: int | None):
 
 
 def replay(wanted: list[str], file: Path):
-    """Runs one input again; what the target says of it is shown."""
+    """Runs one input again, and shows the target's output."""
     if len(checked(wanted)) != 1 or not wanted:
         raise MachError("--replay needs exactly one TARGET")
     if not file.is_file():
@@ -94,7 +94,7 @@ def replay(wanted: list[str], file: Path):
     (target,) = wanted
     command = [str(build() / target), f"-timeout={SLOWEST_INPUT}", str(file.resolve())]
     with tempfile.TemporaryDirectory() as scratch:
-        # It would save the input once more.
+        # Otherwise the target would save the input once more.
         status = process.stream([*command, f"-artifact_prefix={scratch}/"])
     if status != 0:
         raise MachError(f"{target} {process.describe_status(status)} with {shown_from_here(file)}")
@@ -107,7 +107,7 @@ def target_names() -> list[str]:
 
 
 def checked(wanted: list[str]) -> list[str]:
-    """The wanted targets, or all."""
+    """The wanted targets, or all if none are given."""
     names = target_names()
     for name in wanted:
         if name not in names:
@@ -119,7 +119,7 @@ def build() -> Path:
     """Builds the targets and returns the folder of their programs."""
     with cache_lock("fuzz"):
         bootstrap.ensure()
-        # Cargo takes configuration from the working folder and those above: the checkout's is the browser's.
+        # Outside the checkout: Cargo takes configuration from the folders above, and the checkout's is for the browser.
         folder = paths.cache_dir() / "fuzz"
         folder.mkdir(parents=True, exist_ok=True)
         # With --target, build scripts are not instrumented.
@@ -139,7 +139,7 @@ def build() -> Path:
 
 
 def run(programs: dict[str, Path], seconds: int, jobs: int, seed: int) -> list[Outcome]:
-    """Runs the programs, by their targets' names; a target ends early at its first finding."""
+    """Runs the programs of the targets. A target ends early at its first finding."""
     waiting = list(programs)
     running = {}
     outcomes = {}
@@ -163,7 +163,7 @@ def run(programs: dict[str, Path], seconds: int, jobs: int, seed: int) -> list[O
 
 def _start(target: str, program: Path, seconds: int, seed: int):
     found = _findings_folder(target)
-    # New inputs go to the first corpus.
+    # libFuzzer writes new inputs to the first corpus.
     corpora = [paths.cache_dir() / "fuzz" / "corpus" / target, FUZZ / "corpus" / target]
     for folder in (found, corpora[0]):
         folder.mkdir(parents=True, exist_ok=True)

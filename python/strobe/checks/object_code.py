@@ -2,10 +2,10 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""What compiled functions refer to: static libraries, read by LLVM's tools.
+"""What compiled functions refer to, as LLVM's tools read it from static libraries.
 
-Compilers put each function into a section of its own, and leave to the linker what it refers to outside: a relocation
-names the place and the symbol. Calls by an address in a register are seen in the instructions alone.
+Compilers put each function into its own section. The linker fills in references to other sections: a relocation names
+the place and the symbol. Calls to an address in a register show only in the instructions.
 """
 
 import re
@@ -22,7 +22,7 @@ from ..setup import toolchain
 
 @dataclass(frozen=True, order=True)
 class Place:
-    """Where a function or a variable begins."""
+    """The place where a function or a variable begins."""
 
     # The number of the object file.
     file: int
@@ -35,45 +35,45 @@ class Place:
 
     @property
     def is_variable(self) -> bool:
-        """Rather than a constant."""
+        """Whether it is a variable, rather than a constant."""
         is_constant = self.section.startswith(".data.rel.ro")
         return self.section.startswith((".data", ".bss", ".tdata", ".tbss", "*COM*")) and not is_constant
 
 
 @dataclass(frozen=True)
 class Symbol:
-    # As the linker has it.
+    # The linker's name.
     name: str
     place: Place
 
 
 @dataclass
 class Body:
-    """What the code of a function refers to."""
+    """What the code of a function refers to, and what is special about it."""
 
-    # Symbols or sections, and how far from their beginning.
+    # Symbols or sections, each with an offset from its beginning.
     references: list[tuple[str, int]] = field(default_factory=list)
     # Calls and jumps to an address in a register or in memory.
     indirect_calls: int = 0
-    # Instructions that read and write memory in one go, such as those of locks and of counts of references.
+    # Instructions that change memory atomically, such as those of locks and of reference counts.
     atomic_writes: int = 0
 
 
 class Program:
     """The object files of static libraries. The code of a function is read when it is asked for."""
 
-    # The system limits the length of an argument.
+    # How many functions one command may name, because the system limits the length of an argument.
     NAMES_AT_ONCE = 100
 
     def __init__(self, archives: list[Path], scratch: Path):
         self._scratch = scratch
-        # Of each object file: its archive, its name there, and how many before it have the same name.
+        # For each object file: its archive, its name there, and the number of earlier files of the same name.
         self._members: list[tuple[Path, str, int]] = []
         # The first object file of each archive.
         self._firsts: list[int] = []
-        # What all object files can refer to.
+        # The symbols that all object files can refer to.
         self._globals: dict[str, list[Symbol]] = defaultdict(list)
-        # Of each object file.
+        # The symbols of each object file, by name and by section.
         self._symbols: list[dict[str, Symbol]] = []
         self._sections: list[dict[str, list[Symbol]]] = []
         for archive in archives:
@@ -96,7 +96,7 @@ class Program:
             symbol = Symbol(name, Place(len(self._members) - 1, section, int(value or "0", 16)))
             self._symbols[-1][name] = symbol
             self._sections[-1][section].append(symbol)
-            # Small letters are of local symbols, but for unique ones.
+            # Lower-case letters mark local symbols, except `u` for unique ones.
             if letter.isupper() or letter == "u":
                 self._globals[name].append(symbol)
 
@@ -105,19 +105,19 @@ class Program:
         return sum(first <= place.file for first in self._firsts) - 1
 
     def name(self, place: Place) -> str:
-        """The linker's name of what begins at a place; of several always the same."""
+        """The linker's name of what begins at a place. If there are several, it is always the same one."""
         names = [symbol.name for symbol in self._sections[place.file][place.section] if symbol.place == place]
         return min(names, default=place.section)
 
     def find(self, name: str) -> list[Place]:
-        """The definitions of a name to which all object files can refer.
+        """The definitions of a name that all object files can refer to.
 
-        Several may define the same, as they do with inline functions, and the linker takes any.
+        Several files may define the same name, as with inline functions. The linker takes any of them.
         """
         return [symbol.place for symbol in self._globals.get(name, ())]
 
     def resolve(self, file: int, target: str, distance: int) -> list[Place]:
-        """What a reference in an object file may be to; nothing if no archive has it."""
+        """The places that a reference in an object file may lead to; none if no archive defines it."""
         own = self._symbols[file].get(target)
         if own and own not in self._globals.get(target, ()):
             return [own.place]
@@ -126,9 +126,9 @@ class Program:
         return self.find(target)
 
     def _at(self, file: int, section: str, distance: int) -> Place:
-        """What stands somewhere in a section, which is how the compiler refers to what is local."""
+        """What is at an offset of a section, which is how the compiler refers to local symbols."""
         before = [symbol.place for symbol in self._sections[file][section] if symbol.place.offset <= distance]
-        # The table of a `switch` has no name.
+        # The jump table of a `switch` has no name.
         return max(before, default=Place(file, section, 0))
 
     def bodies(self, functions: Iterable[Place]) -> dict[Place, Body]:
@@ -161,20 +161,20 @@ FUNCTION = re.compile(r"^(?P<offset>[0-9a-f]{16}) <(?P<name>.*)>:$")
 INSTRUCTION = re.compile(r"^ *[0-9a-f]+: +\t(?P<text>.*)$")
 RELOCATION = re.compile(r"^\t\t[0-9a-f]+:  (?P<kind>\S+)\t(?P<target>.+?)(?P<distance>[+-]0x[0-9a-f]+)?$")
 INDIRECT = re.compile(r"^(?:notrack )?(?:call|jmp)q? \*(?P<operand>.*)$")
-# A place in the same section: where a call or a jump leads, or an address that counts from the instruction.
+# A place in the same section: the target of a call or a jump, or an address relative to the instruction.
 NEAR = re.compile(r"(?:^(?:callq?|j[a-z]+)|#) 0x[0-9a-f]+ <(?P<name>[^>+]+)(?:\+0x(?P<distance>[0-9a-f]+))?>")
-# What exchanges a word of memory with a register does so in one go without a prefix.
+# An exchange of a word of memory with a register is atomic without a prefix.
 ATOMIC = re.compile(r"^lock\b|^xchg[bwlq]? .*\(")
 SYSTEM_CALL = re.compile(r"^(?P<name>syscall|sysenter|int)\b")
-# How many instructions before the jump of a `switch` its address is put together.
+# How many instructions before the jump of a `switch` its address may be computed.
 SWITCH_DISTANCE = 12
-# A relative address counts from the end of its instruction, of which it is the last field.
+# A relative address counts from the end of its instruction, and is the instruction's last field.
 ADDRESS_SIZE = 4
 RELATIVE = ("R_X86_64_PC32", "R_X86_64_PLT32")
 
 
 def read_bodies(disassembly: str, files: dict[str, int]) -> dict[Place, Body]:
-    """The functions in what llvm-objdump says of object files; `files` has their numbers."""
+    """The functions in llvm-objdump's output for object files, whose numbers `files` has."""
     lines_of: dict[Place, tuple[str, list[str]]] = {}
     file, section, lines = -1, "", []
     for line in disassembly.splitlines():
@@ -190,7 +190,7 @@ def read_bodies(disassembly: str, files: dict[str, int]) -> dict[Place, Body]:
 
 
 def read_body(name: str, lines: list[str]) -> Body:
-    """A function, from llvm-objdump's lines of its instructions and of their relocations."""
+    """A function, from llvm-objdump's lines for its instructions and their relocations."""
     body = Body()
     before: list[str] = []
     for line, following in zip(lines, [*lines[1:], ""], strict=True):
@@ -202,7 +202,7 @@ def read_body(name: str, lines: list[str]) -> Body:
             continue
         text = " ".join(match["text"].split())
         if RELOCATION.match(following):
-            # A call by way of the table of addresses, too, leads to what the relocation names.
+            # A call through the table of addresses leads to the symbol of the relocation, too.
             pass
         elif indirect := INDIRECT.match(text):
             body.indirect_calls += not is_switch(before, indirect["operand"])
@@ -217,7 +217,7 @@ def read_body(name: str, lines: list[str]) -> Body:
 
 
 def is_switch(before: list[str], operand: str) -> bool:
-    """Whether a jump leads to one of the places in a table, which has their distances from itself."""
+    """Whether a jump leads to one of the places in a jump table, which has offsets from its own address."""
     table = None
     for text in reversed(before[-SWITCH_DISTANCE:]):
         if table is None and (match := re.fullmatch(rf"addq (%\w+), {re.escape(operand)}", text)):
@@ -250,7 +250,7 @@ RUST_CHARACTERS = {
 
 
 def readable(symbols: Iterable[str]) -> dict[str, str]:
-    """The linker's names as a debugger shows them."""
+    """The linker's names, as a debugger shows them."""
     symbols = sorted(symbols)
     if not symbols:
         return {}

@@ -2,11 +2,11 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""The sampling component under AddressSanitizer and UndefinedBehaviorSanitizer: ./mach check sanitizers.
+"""./mach check sanitizers: the sampling component under AddressSanitizer and UndefinedBehaviorSanitizer.
 
 The program is tests/sanitizers: SpiderMonkey without Servo, which runs scripts of all kinds while the component takes
-samples. All of Rust is compiled with AddressSanitizer, and our C++ with both. SpiderMonkey is the one of the dev build,
-as it is: its build script is not run, and what it would have said is given to Cargo instead.
+samples. All Rust code is compiled with AddressSanitizer, and our C++ with both sanitizers. SpiderMonkey is that of the
+dev build, without sanitizers. Its build script is not run: Cargo gets the output of the script's run in the dev build.
 https://doc.rust-lang.org/cargo/reference/build-scripts.html#overriding-build-scripts
 """
 
@@ -23,18 +23,18 @@ from ..setup import bootstrap, toolchain
 PROGRAM = "sanitizer_embedding"
 ENGINE = "mozjs_sys"
 
-# Both are frontends of one LLVM interface, whose version has not changed in years; the runtime is Rust's.
+# Both compilers use one interface of LLVM, whose version has not changed in years. The runtime is Rust's.
 RUST_FLAGS = ("-Zsanitizer=address", "-Cforce-frame-pointers=yes")
 CXX_FLAGS = (
     "-fsanitize=address,undefined",
-    # The engine has no run-time type information; its functions have no types beside them.
+    # These checks need type information, which the engine is compiled without.
     "-fno-sanitize=vptr,function",
     "-fno-omit-frame-pointer",
     "-fno-sanitize-recover=undefined",
     "-g1",
 )
-# The engine handles WebAssembly's traps by SIGSEGV, on an alternate stack of its own; it knows where the stack is from
-# the addresses of variables, which must be on it.
+# The engine handles traps of WebAssembly by SIGSEGV, on its own alternate stack. It finds the stack by the addresses of
+# variables, which must be on it.
 ASAN_OPTIONS = {
     "detect_stack_use_after_return": 0,
     "use_sigaltstack": 0,
@@ -46,7 +46,7 @@ UBSAN_OPTIONS = {"print_stacktrace": 1, "halt_on_error": 1}
 
 
 def run(seconds: int):
-    """Builds the program and runs it for some seconds; MachError if anything is found."""
+    """Builds the program and runs it for some seconds. Raises MachError if anything is found."""
     program = build()
     environment = {
         **os.environ,
@@ -70,12 +70,12 @@ def build() -> Path:
         environment = {
             **os.environ,
             **toolchain.build_environment(),
-            # A stable compiler knows sanitizers, too.
+            # A stable compiler knows sanitizers, too, with this variable.
             "RUSTC_BOOTSTRAP": "1",
             "CARGO_BUILD_BUILD_DIR": str(folder / "sanitizers"),
             "CARGO_ENCODED_RUSTFLAGS": "\x1f".join(RUST_FLAGS),
             "CARGO_TARGET_DIR": str(target_dir),
-            # CXXFLAGS would be for the C++ of build scripts as well: components/js_profiler/build.rs asks for these.
+            # components/js_profiler/build.rs reads these. CXXFLAGS would also apply to the C++ of other crates.
             "STROBE_GLUE_FLAGS": " ".join(CXX_FLAGS),
         }
         # With --target, build scripts and macros are compiled without sanitizers.
@@ -85,7 +85,7 @@ def build() -> Path:
 
 
 def engine_output() -> dict:
-    """What the engine's build script has said in the dev build, which is made if it is not there."""
+    """The output of the engine's build script in the dev build, which is made if it does not exist."""
     messages = []
     command = [*build.command(), "--message-format=json-render-diagnostics"]
     status = process.stream(command, on_line=messages.append)
@@ -100,7 +100,7 @@ def engine_output() -> dict:
 
 
 def engine_config(output: dict, host: str) -> str:
-    """Cargo configuration that stands for the engine's build script: what it has said, and where."""
+    """Cargo configuration that replaces the engine's build script by its output and its folder."""
     out_dir = Path(output["out_dir"])
     tree = upstream_tree(out_dir.parent / "output")
     values = {
@@ -117,7 +117,7 @@ def engine_config(output: dict, host: str) -> str:
 
 
 def links_name() -> str:
-    """What Cargo calls the library of the engine's crate."""
+    """Cargo's `links` name of the engine's crate."""
     with open(paths.CARGO_CONFIG, "rb") as file:
         tree = Path(tomllib.load(file)["patch"]["crates-io"][ENGINE]["path"])
     with open(tree / "Cargo.toml", "rb") as file:
@@ -125,7 +125,10 @@ def links_name() -> str:
 
 
 def upstream_tree(output: Path) -> dict[str, str]:
-    """What the build script says to the crates that stand on the engine: see components/mozjs_sys/hooks.patch."""
+    """The folders that the build script names for crates that compile against the engine's headers.
+
+    See components/mozjs_sys/hooks.patch.
+    """
     said = {}
     for line in output.read_text(encoding="utf-8").splitlines():
         for key in ("outdir", "srcdir"):

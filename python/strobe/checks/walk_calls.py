@@ -2,15 +2,15 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""What the compiled walk of a stack calls, against the list of what it may call: ./mach check walk-calls.
+"""./mach check walk-calls: compares what the compiled walk of a stack calls with the list of what it may call.
 
-The walk runs in a signal handler, between any two instructions of the engine. So each function that it can reach stands
-in walk_calls.toml, with the reason why it is safe there. This check reads the compiled code: our glue, the Rust code
-that it calls, SpiderMonkey. It goes from the walk's entry points to everything that is called, is jumped to or has its
-address taken, and names what is not listed with the chain of its callers, and what is listed though nothing reaches it.
+The walk runs in a signal handler, between any two instructions of the engine. So walk_calls.toml lists each function
+that it can reach, and why the function is safe there. This check reads the compiled code: our glue, the Rust code that
+the glue calls, and SpiderMonkey. From the walk's entry points it follows every call, every jump and every address that
+is taken. It reports functions that are not listed, with their chains of callers, and entries that nothing reaches.
 
-Three things it does not see: what an inlined function reads, what is written through a pointer, and where an indirect
-call leads. Indirect calls are counted, and the list says where they lead.
+It does not see what an inlined function reads, what is written through a pointer, and where an indirect call leads.
+It counts indirect calls, and the list says where they lead.
 """
 
 import json
@@ -30,14 +30,14 @@ from .object_code import Body, Place, Program, readable
 
 LIST = paths.COMPONENTS / "js_profiler" / "spidermonkey" / "walk_calls.toml"
 
-# What the signal handler calls.
+# The functions that the signal handler calls.
 ROOTS = ("strobe_walk_table", "strobe_walk_stock", "strobe_count_kept")
 
-# The crates whose code is read: ours, which has the glue, that of SpiderMonkey, and what unwinds native frames.
+# The crates whose code is read: our own with the glue, SpiderMonkey, and the one that unwinds native frames.
 CRATES = ("js_profiler", "mozjs_sys", "gimli")
 
 
-# What the engine may be in the middle of. A class of reasons says of each why it does no harm.
+# What the engine may be in the middle of. A class of reasons says for each why it does no harm.
 HAZARDS = {
     "property_tables": "a property table is being rehashed",
     "slots": "an object's slots or elements grow",
@@ -50,13 +50,12 @@ HAZARDS = {
     "tier_up": "code of WebAssembly is replaced by better code",
     "teardown": "a realm or a worker goes away",
 }
-# One reason for all of them.
+# The key of one reason for all hazards.
 EVERY_HAZARD = "every_hazard"
 
 
 def check(command: Iterable[str] | None = None):
-    """Checks what a build command makes, which is made first: the dev build, if none is named. MachError if anything
-    is wrong."""
+    """Runs a build command, by default that of the dev build, and checks what it builds. MachError if anything is wrong."""
     if platform.machine() != "x86_64":
         print("SKIPPED walk-calls: it can read only code for x86-64")
         return
@@ -76,7 +75,7 @@ def check(command: Iterable[str] | None = None):
 
 
 def built(command: Iterable[str]) -> list[Path]:
-    """Runs a build command of Cargo's, and gives the libraries of CRATES. They have C++ code in them, too."""
+    """Runs a build command of Cargo, and returns the libraries of CRATES, which also contain C++ code."""
     messages: list[str] = []
     command = [*command, "--message-format=json-render-diagnostics"]
     status = process.stream(command, on_line=messages.append)
@@ -91,7 +90,7 @@ def built(command: Iterable[str]) -> list[Path]:
     for crate in CRATES:
         if not found.get(crate):
             raise MachError(f"the build has no library of the crate {crate}")
-    # Of the others there may be several versions.
+    # There may be several versions of the other crates.
     if len(found[CRATES[0]]) > 1:
         raise MachError(f"the build has several libraries of the crate {CRATES[0]}")
     return [library for crate in CRATES for library in found[crate]]
@@ -102,12 +101,12 @@ def built(command: Iterable[str]) -> list[Path]:
 
 @dataclass
 class Reasons:
-    """A class of reasons, which several functions share."""
+    """A class of reasons that several functions share."""
 
     name: str
-    # By the hazard, or one for all.
+    # By hazard, or one for EVERY_HAZARD.
     hazards: dict[str, str]
-    # Such a function does not return: what it calls does not matter.
+    # Such a function does not return, so what it calls does not matter.
     ends_process: bool = False
 
 
@@ -115,11 +114,11 @@ class Reasons:
 class Entry:
     """A function, or a variable, that the walk may refer to."""
 
-    # As a debugger shows it; with a `*` at the end, all that begin so.
+    # As a debugger shows it. A `*` at the end stands for the rest of the name.
     name: str
     reasons: Reasons | None
     indirect_calls: int = 0
-    # What instructions write that read and write memory in one go.
+    # Which memory its atomic instructions write.
     atomic_writes: str = ""
 
     def matches(self, name: str) -> bool:
@@ -136,13 +135,13 @@ class Entry:
 
 @dataclass
 class Calls:
-    """What the walk may call and refer to, as walk_calls.toml has it."""
+    """What the walk may call and refer to, as walk_calls.toml lists it."""
 
     # Functions of the engine, of libraries and of the system.
     functions: list[Entry]
     # Variables that have an address of their own.
     variables: list[Entry]
-    # Our own functions that do what needs a reason.
+    # Our own functions that do something that needs a reason.
     own: list[Entry]
 
     @staticmethod
@@ -183,7 +182,7 @@ def _read_class(name: str, values: dict) -> Reasons:
     where = f"class {name}"
     _refuse_others(values, where, {"hazards", "ends_process"})
     hazards = {}
-    # One text may be for several hazards.
+    # A key may name several hazards.
     for keys, text in values.get("hazards", {}).items():
         hazards |= {key: text for key in keys.split()}
     _refuse_others(hazards, where, {*HAZARDS, EVERY_HAZARD})
@@ -220,17 +219,17 @@ def _refuse_others(values: dict, where: str, known: set[str]):
 
 
 class Walk:
-    """Everything that can be reached from some functions, and what of that is not as the list has it."""
+    """Everything that some functions can reach, and how it differs from the list."""
 
     def __init__(self, program: Program, calls: Calls, roots: Iterable[str]):
         self._program = program
         self._calls = calls
         self._names: dict[str, str] = {}
-        # Who was the first to refer to a function.
+        # The first caller found of each function.
         self._callers: dict[Place, Place | None] = {}
-        # What the list does not have, with its chain of callers.
+        # Names that are not listed, with their chains of callers.
         self._unlisted: dict[str, str] = {}
-        # By its readable name, what is special about a function's code.
+        # What is special about a function's code, by its readable name.
         self._special: dict[str, Body] = {}
         self._reached: dict[str, set[str]] = {"functions": set(), "variables": set(), "own": set()}
         starts = []
@@ -243,7 +242,7 @@ class Walk:
         self._go(starts)
 
     def problems(self) -> list[str]:
-        """Each is for a person to read, of several lines."""
+        """The problems, each a text of one or more lines."""
         problems = [
             f"{name}: not listed\n{chain}"
             for name, chain in sorted(self._unlisted.items(), key=lambda problem: problem[1])
@@ -293,13 +292,13 @@ class Walk:
         kind = "own" if self._is_own(place) else "functions"
         name = self._name(place)
         self._reached[kind].add(name)
-        # A function that several files have may be another one in each.
+        # A function that several files define may have different code in each.
         special = self._special.setdefault(name, Body())
         special.indirect_calls = max(special.indirect_calls, body.indirect_calls)
         special.atomic_writes = max(special.atomic_writes, body.atomic_writes)
 
     def _is_followed(self, name: str, caller: Place) -> bool:
-        """Whether a function's callees matter, too. Those of one that is not listed would say nothing new."""
+        """Whether a function's callees matter. Those of an unlisted function would add nothing."""
         self._reached["functions"].add(name)
         entry = _entry(self._calls.functions, name)
         if not entry:
@@ -341,7 +340,7 @@ class Walk:
         return self._chain(self._callers[place], name)
 
     def _stale(self) -> Iterator[str]:
-        # What is not listed is not followed, and may reach anything.
+        # Unlisted functions are not followed, and may reach any entry.
         if self._unlisted:
             return
         for kind in self._reached:
@@ -354,14 +353,14 @@ class Walk:
 
 
 def _entry(entries: list[Entry], name: str) -> Entry | None:
-    """The entry for a name, before those for all that begin so."""
+    """The entry for exactly this name, or else one with a `*`."""
     found = [entry for entry in entries if entry.matches(name)]
     return min(found, key=lambda entry: entry.is_pattern, default=None)
 
 
 def is_own(symbol: str, name: str) -> bool:
-    """Whether a function of our library is our own, and not one of the engine's that is inlined elsewhere."""
-    # A namespace, a crate or a function; what is local to a file has no namespace of the engine's.
+    """Whether a function in our library is our own, and not an inline function of the engine."""
+    # The first word is a namespace, a crate or a function. A file's local function outside all namespaces is ours.
     first = re.match(r"_Z+N?[KVrOR]*L?(\d+)", symbol)
     word = symbol[first.end() :][: int(first[1])] if first else name.lstrip("<")
     return symbol.startswith("_ZL") or word.startswith(("strobe", "js_profiler", "_$LT$js_profiler", "_GLOBAL__N"))

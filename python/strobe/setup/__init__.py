@@ -2,4 +2,4 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""./mach bootstrap: toolchains, upstream's crates with our hooks, and the workspace."""
+"""./mach bootstrap: tool chains, upstream crates with our hooks, and the workspace."""

@@ -2,10 +2,10 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""./mach bootstrap: everything that a build needs, from a bare Debian or Ubuntu on.
+"""./mach bootstrap: installs and prepares everything that a build needs, from a bare Debian or Ubuntu on.
 
-Each step looks first and acts only on what is missing, so that a second time costs a fraction of a second
-and every command that builds can begin with it.
+Each step looks first and acts only on what is missing. So a second run takes a fraction of a second, and every command
+that builds can begin with it.
 """
 
 import os
@@ -35,7 +35,7 @@ def bootstrap():
 
 
 def ensure():
-    """Raises MachError naming what is missing and could not be had. The caller holds the cache lock."""
+    """Installs what is missing, or raises MachError that names it. The caller holds the cache lock."""
     ensure_system_packages()
     check_clang()
     ensure_rust()
@@ -74,7 +74,7 @@ def missing_packages() -> list[str]:
             "A build needs these packages, by their names in Debian:\n" + "\n".join(lines)
         )
     wanted = [name for names in toolchain.SYSTEM_PACKAGES.values() for name in names]
-    # Its exit status is 1 if it does not know one of them, so the text decides.
+    # The exit status is 1 if dpkg does not know one of the packages, so the text decides.
     query = ["dpkg-query", "--show", "--showformat", "${Package} ${db:Status-Status}\n", *wanted]
     listing = process.output(query, any_status=True)
     installed = {line.split()[0] for line in listing.splitlines() if line.endswith(" installed")}
@@ -82,7 +82,7 @@ def missing_packages() -> list[str]:
 
 
 def _as_root() -> list[str] | None:
-    """The words before a command that make it run as root without asking, or None."""
+    """The words before a command that run it as root without a password, or None."""
     if os.geteuid() == 0:
         return []
     if shutil.which("sudo") and process.output(["sudo", "-n", "true"]) is not None:
@@ -110,7 +110,7 @@ def _clang_version_text() -> str | None:
 
 
 def ensure_rust():
-    """Makes the `cargo` and `rustc` that this process and its children find new enough."""
+    """Makes sure that this process and its children find a new enough `cargo` and `rustc`."""
     needed = workspace.rust_version()
     if not (_rust_suffices(needed) or _find_rust(needed)):
         _install_rust(needed)
@@ -125,13 +125,13 @@ def _rust_suffices(needed: str) -> bool:
 
 
 def _find_rust(needed: str) -> bool:
-    """Looks where rustup puts things; a fresh installation is not on the PATH before the next login."""
+    """Looks where rustup installs. A new installation is not on the PATH before the next login."""
     binaries = str(paths.cargo_home() / "bin")
     if binaries != os.environ["PATH"].split(os.pathsep)[0] and Path(binaries, "cargo").exists():
         os.environ["PATH"] = binaries + os.pathsep + os.environ["PATH"]
         if _rust_suffices(needed):
             return True
-    # The default toolchain may be an old one while the stable one is new enough.
+    # The default toolchain may be too old while the stable one is new enough.
     if shutil.which("rustup") and "RUSTUP_TOOLCHAIN" not in os.environ:
         found = _version(process.output(["rustup", "run", "stable", "rustc", "--version"]))
         if found and _as_numbers(found) >= _as_numbers(needed):
@@ -171,7 +171,7 @@ def _rust_found() -> str:
 
 
 def _version(text: str | None) -> str:
-    """The first dotted number of what `--version` prints; empty if there is none."""
+    """The first dotted number in the output of `--version`; empty if there is none."""
     match = re.search(r"\d+(\.\d+)+", text or "")
     return match.group() if match else ""
 

@@ -2,7 +2,7 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""Packages of PyPI for our commands, each set in an environment of its own in the cache."""
+"""Packages of PyPI for our commands. Each set has its own virtual environment in the cache."""
 
 import hashlib
 import shutil
@@ -15,19 +15,19 @@ from ..lock import cache_lock
 
 
 def ensure_environment(name: str, packages: list[str]) -> Path:
-    """The programs of an environment with these packages, as pip names them. One that is not complete is not kept."""
+    """The folder of programs of an environment with these packages. An incomplete environment is not kept."""
     text = "\n".join(packages) + "\n"
     digest = hashlib.sha256((text + sys.version).encode()).hexdigest()[:12]
     environment = paths.cache_dir() / f"{name}-{digest}"
     programs = environment / "bin"
-    # Written last.
+    # This file is written last.
     complete = environment / "packages.txt"
-    # Commands hold the cache's own lock when they ask for this.
+    # This is another lock than the cache's own, which commands hold when they call this.
     with cache_lock("bootstrap", name=f"{name}-lock"):
         if complete.exists():
             return programs
         print(f"installing {', '.join(packages) if len(packages) < 4 else f'{len(packages)} packages for {name}'}")
-        # A virtual environment cannot be moved: it is made in place.
+        # A virtual environment cannot be moved, so it is made in place.
         try:
             process.run([sys.executable, "-m", "venv", "--clear", str(environment)])
             with tempfile.TemporaryDirectory() as scratch:

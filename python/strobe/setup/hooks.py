@@ -2,7 +2,7 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""./mach update-hooks: a tree to edit, and a hook file from the edited tree."""
+"""./mach update-hooks: makes a tree to edit, and a hook file from the edited tree."""
 
 import tempfile
 from pathlib import Path
@@ -14,7 +14,7 @@ from . import upstream
 
 
 def checkout(folder: str, destination: Path, components: Path = paths.COMPONENTS, lock: Path = upstream.LOCK):
-    """Unpacks the pristine crate with the current hooks into a new folder. Our own files are not put there."""
+    """Unpacks the pristine crate with the current hooks, but without our own files, into a new folder."""
     crate = upstream.crate_of(_crate_folder(folder, components), lock)
     if destination.exists():
         raise MachError(f"{destination}: already exists; name a new folder")
@@ -30,7 +30,7 @@ def checkout(folder: str, destination: Path, components: Path = paths.COMPONENTS
 
 
 def update(folder: str, edited: Path, components: Path = paths.COMPONENTS, lock: Path = upstream.LOCK):
-    """Writes hooks.patch anew from an edited tree; a tree that breaks the rules for hooks changes nothing."""
+    """Rewrites hooks.patch from an edited tree. A tree that breaks the rules for hooks changes nothing."""
     crate = upstream.crate_of(_crate_folder(folder, components), lock)
     if not (edited / "Cargo.toml").is_file():
         raise MachError(f"{edited}: has no Cargo.toml; it must be an edited copy of {crate.name}")

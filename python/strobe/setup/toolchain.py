@@ -2,7 +2,7 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""The tools a build needs: which versions, where they are, and the environment they are given by."""
+"""The tools that a build needs: their versions, their places, and the environment that selects them."""
 
 import shutil
 
@@ -10,7 +10,7 @@ from ..errors import MachError
 
 CLANG = "19"
 
-# Debian 12's and Ubuntu 24.04's package names, by what they are for.
+# The names of packages in Debian 12 and Ubuntu 24.04, by purpose.
 SYSTEM_PACKAGES = {
     "the C and C++ tool chain": ("build-essential", "make", "cmake", "ninja-build", "m4", "pkg-config"),
     f"clang {CLANG} and its linker: SpiderMonkey, our glue and bindgen must see one compiler": (
@@ -36,13 +36,13 @@ SYSTEM_PACKAGES = {
 
 
 def build_environment() -> dict[str, str]:
-    """What Cargo gives to every build script: SpiderMonkey and our glue must see one compiler."""
+    """The environment of every build script. SpiderMonkey and our glue must be compiled by one compiler."""
     return {
         "CC": f"clang-{CLANG}",
         "CXX": f"clang++-{CLANG}",
         "AR": f"llvm-ar-{CLANG}",
         "LIBCLANG_PATH": f"/usr/lib/llvm-{CLANG}/lib",
-        # The prebuilt archives hold no headers and cannot be hooked.
+        # The prebuilt archives have no headers and cannot be hooked.
         "MOZJS_FROM_SOURCE": "1",
     }
 

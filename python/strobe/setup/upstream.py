@@ -4,14 +4,14 @@
 
 """The upstream trees: published crates with our hooks applied and our files added.
 
-For every folder of components/ that holds a `hooks.patch`, the crate of that name is taken at the
-version and checksum that upstream/Cargo.lock pins, unpacked into the shared cache, hooked with
-`git apply` and completed with our other files of that folder. The generated .cargo/config.toml
-points Cargo's `[patch.crates-io]` at the trees.
+For every folder of components/ with a `hooks.patch`, the crate of that name is taken at the version and
+checksum that upstream/Cargo.lock pins. It is unpacked into the shared cache, hooked with `git apply` and
+completed with our other files of that folder. The generated .cargo/config.toml points Cargo's
+`[patch.crates-io]` at the trees.
 
-A tree's path holds a digest of what made it (checksum and hooks), so two checkouts that agree share
-one compiled copy, and a changed hook never meets a half-patched tree. Our own files are copied into
-the tree only where their content differs, so preparing twice does not make Cargo rebuild.
+A tree's path has a digest of its checksum and hooks. So two checkouts with the same hooks share one compiled
+copy, and a changed hook never meets a half-patched tree. Our own files are copied into the tree only if their
+content differs, so preparing twice does not make Cargo rebuild.
 """
 
 import filecmp
@@ -32,12 +32,12 @@ from . import toolchain
 
 HOOKS = "hooks.patch"
 LOCK = paths.ROOT / "upstream" / "Cargo.lock"
-# Raised when the way a tree is made changes, so that trees made the old way are not used.
+# To be raised when trees are made in a new way, so that old trees are not used.
 TREE_FORMAT = 1
 PREPARED = ".prepared"
 FETCH_TARGET = "x86_64-unknown-linux-gnu"
 
-# What preparing and Cargo leave in a tree; nobody reads a dependency's own lock file.
+# Files that preparing and Cargo leave in a tree. A dependency's own lock file has no effect.
 NOT_SOURCE = (PREPARED, ".cargo-ok", "Cargo.lock", "target")
 
 HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)$")
@@ -45,7 +45,7 @@ HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)$")
 
 @dataclass(frozen=True)
 class UpstreamCrate:
-    """One hooked crate: where its hooks and files are, and which published crate they are for."""
+    """A hooked crate: the folder with its hooks and files, and the published crate that they are for."""
 
     folder: Path
     name: str
@@ -70,7 +70,7 @@ class UpstreamCrate:
         return paths.cache_dir() / "upstream" / f"{self.name}-{self.version}-{self.key}"
 
     def our_files(self) -> list[Path]:
-        """Our files of this folder, relative to it: each stands at the same place in the tree."""
+        """Our files of this folder, relative to it. Each has the same place in the tree."""
         return sorted(
             path.relative_to(self.folder)
             for path in self.folder.rglob("*")
@@ -79,7 +79,7 @@ class UpstreamCrate:
 
 
 def pinned_packages(lock: Path = LOCK) -> dict[str, dict]:
-    """The packages of the lock file by name; of several versions the one named last (the newest)."""
+    """The packages of the lock file by name. Of several versions the last one is taken, which is the newest."""
     with open(lock, "rb") as file:
         return {package["name"]: package for package in tomllib.load(file)["package"]}
 
@@ -90,7 +90,7 @@ def hooked_crates(components: Path = paths.COMPONENTS, lock: Path = LOCK) -> lis
 
 
 def crate_of(folder: Path, lock: Path = LOCK) -> UpstreamCrate:
-    """The crate that a folder of components/ is for. It is named as Servo names it: `script` is `servo-script`."""
+    """The crate that a folder of components/ is for. The folder's name is Servo's: `script` is `servo-script`."""
     pins = pinned_packages(lock)
     candidates = [f"servo-{folder.name.replace('_', '-')}", folder.name]
     name = next((name for name in candidates if name in pins), None)
@@ -111,7 +111,7 @@ def prepare(
     lock: Path = LOCK,
     cargo_config: Path = paths.CARGO_CONFIG,
 ) -> bool:
-    """Makes every tree and the Cargo configuration. True if anything had to be made."""
+    """Makes every tree and the Cargo configuration. Returns True if anything had to be made."""
     changed = False
     crates = hooked_crates(components, lock)
     for crate in crates:
@@ -124,7 +124,7 @@ def prepare(
 
 
 def crate_archive(crate: UpstreamCrate, report=print) -> Path:
-    """The published .crate file, from Cargo's registry cache, checked against the pinned checksum."""
+    """The published .crate file in Cargo's registry cache, checked against the pinned checksum."""
     archive = _cached_archive(crate)
     if archive is None:
         report("fetching Servo and its dependencies from the crate registry")
@@ -137,7 +137,7 @@ def crate_archive(crate: UpstreamCrate, report=print) -> Path:
 
 
 def _fetch(lock: Path):
-    """Outside the checkout: its generated configuration, if it is there, speaks of crates that are ours."""
+    """Runs outside the checkout, because the checkout's generated configuration may refer to our own crates."""
     with tempfile.TemporaryDirectory() as scratch:
         package = Path(scratch, lock.parent.name)
         shutil.copytree(lock.parent, package)
@@ -145,7 +145,7 @@ def _fetch(lock: Path):
 
 
 def check_archive(crate: UpstreamCrate, archive: Path):
-    """Raises MachError unless the archive is the one that the lock file pins."""
+    """Raises MachError unless the lock file pins this archive."""
     actual = hashlib.sha256(archive.read_bytes()).hexdigest()
     if actual != crate.checksum:
         raise MachError(
@@ -160,7 +160,7 @@ def _cached_archive(crate: UpstreamCrate) -> Path | None:
 
 
 def _make_tree(crate: UpstreamCrate, archive: Path):
-    """Unpacks and hooks in a folder beside the final one, and renames it when all went well."""
+    """Makes the tree in a folder beside the final one, and renames it when it is complete."""
     tree = crate.tree
     scratch = tree.with_name(tree.name + ".partial")
     shutil.rmtree(scratch, ignore_errors=True)
@@ -178,7 +178,7 @@ def unpack(crate: UpstreamCrate, archive: Path, folder: Path) -> Path:
     """The pristine crate in a new folder of its name and version inside `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     with tarfile.open(archive) as tar:
-        # The Debian 12 release of Python has extraction filters; an older 3.11 has not.
+        # Debian 12's Python 3.11 has extraction filters, but older releases of 3.11 do not.
         if hasattr(tarfile, "data_filter"):
             tar.extractall(folder, filter="data")
         else:
@@ -194,16 +194,16 @@ def archive_files(archive: Path) -> set[str]:
 
 @dataclass(frozen=True)
 class Hunk:
-    """One place of a hook file: the lines that go into an upstream file, and the one they replace if any."""
+    """One place of a hook file: the lines to insert into an upstream file, and the line that they replace, if any."""
 
     # The upstream file, relative to the crate's root.
     place: str
-    # For a pure insertion (`count` 0) the 1-based line before it, else the first line replaced.
+    # For a pure insertion (`count` is 0) the 1-based line before it, otherwise the first replaced line.
     start: int
     count: int
     new_start: int
     new_count: int
-    # The digest of the upstream neighbours, see anchor_of.
+    # The digest of the upstream neighbours: see anchor_of.
     anchor: str
     inserted: tuple[str, ...] = ()
 
@@ -213,7 +213,7 @@ class Hunk:
 
 
 def read_hunks(patch: str) -> list[Hunk]:
-    """The hunks of a hook file. What a hook file may hold is checked by `./mach test-tidy`."""
+    """The hunks of a hook file. `./mach test-tidy` checks that it contains nothing else."""
     result, place = [], None
     for line in patch.split("\n"):
         if line.startswith("+++ b/"):
@@ -226,12 +226,12 @@ def read_hunks(patch: str) -> list[Hunk]:
 
 
 def _hunk_numbers(match: re.Match) -> tuple[int, int, int, int]:
-    """(old start, old count, new start, new count); a count that is not written is 1."""
+    """(old start, old count, new start, new count); an omitted count is 1."""
     return tuple(1 if group is None else int(group) for group in match.groups()[:4])
 
 
 def anchor_of(lines: list[str], start: int, count: int) -> str:
-    """The digest of the upstream lines beside a hunk: replaced lines, the one before, the one after."""
+    """The digest of the upstream lines at a hunk: the replaced lines, the one before and the one after."""
     first = start if count == 0 else start - 1
     neighbours = lines[max(first - 1, 0) : first + count + 1]
     return hashlib.sha256("\n".join(line.strip() for line in neighbours).encode()).hexdigest()[:8]
@@ -240,7 +240,7 @@ def anchor_of(lines: list[str], start: int, count: int) -> str:
 def apply_hooks(hooks: Path, tree: Path):
     """Applies a hook file to an unpacked crate, or raises MachError naming the hook.
 
-    Hunks without context say where they go by line number alone, so each hunk header carries the
+    Hunks without context have only a line number to say where they belong. So each hunk header has the
     digest of its upstream neighbours, which is checked first: a hook never lands at a wrong place.
     """
     for hunk in read_hunks(_text(hooks)):
@@ -261,10 +261,10 @@ def apply_hooks(hooks: Path, tree: Path):
 
 
 def place_hooks(hooks: Path, tree: Path) -> list[str]:
-    """Puts into a tree for editing the hunks whose place can be told, and names the others.
+    """Inserts the hunks whose place can be found into a tree for editing, and names the others.
 
-    This is for moving to a new upstream version: a hunk goes where its neighbours' digest is found, at the
-    line it was made for or at the only other such line of the file.
+    This is for moving to a new upstream version. A hunk goes where its neighbours' digest is found: at the
+    line that it was made for, or at the only other such line of the file.
     """
     unplaced = []
     hunks = read_hunks(_text(hooks))
@@ -286,7 +286,7 @@ def place_hooks(hooks: Path, tree: Path) -> list[str]:
             else:
                 why = f"its neighbours are found at {len(found)} places" if found else "its neighbours are not found"
                 unplaced.append(f"{place}: {hunk.header}: {why}")
-        # From the end, so that a hunk does not move the lines of those before it.
+        # From the end, so that a hunk does not move the lines of earlier hunks.
         for start, hunk in sorted(placed, key=lambda pair: pair[0], reverse=True):
             first = start if hunk.count == 0 else start - 1
             lines[first : first + hunk.count] = hunk.inserted
@@ -295,10 +295,10 @@ def place_hooks(hooks: Path, tree: Path) -> list[str]:
 
 
 def make_hooks(pristine: Path, edited: Path, ours: list[Path] = ()) -> str:
-    """A hook file from two trees: differences without context, headers with anchors, files sorted.
+    """A hook file from two trees: differences without context, headers with digests, files sorted.
 
-    `ours` are files that we add, relative to the tree; the edited tree may hold them. Any other file that
-    stands in one tree only raises MachError: a hook changes upstream files, it does not add or remove them.
+    `ours` are the files that we add, relative to the tree; the edited tree may contain them. Any other file that
+    is in only one tree raises MachError, because a hook cannot add or remove upstream files.
     """
     before, after = _sources(pristine), _sources(edited)
     if removed := sorted(before - after):
@@ -309,14 +309,14 @@ def make_hooks(pristine: Path, edited: Path, ours: list[Path] = ()) -> str:
     for place in sorted(before, key=str):
         if filecmp.cmp(pristine / place, edited / place):
             continue
-        # The options fix what a person's own Git configuration may change.
+        # The options override a person's own Git configuration.
         command = ["git", "diff", "--no-index", "--no-color", "--no-ext-diff", "--diff-algorithm=myers"]
         command += ["--indent-heuristic", "--text", "-U0", str(pristine / place), str(edited / place)]
         result = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
         if result.returncode not in (0, 1):
             raise MachError(f"{place}: `git diff` failed:\n{result.stderr.strip()}")
         lines = _text(pristine / place).split("\n")
-        # What stands before the first hunk are headers with this machine's paths.
+        # The lines before the first hunk are headers with paths of this machine.
         changes = result.stdout.partition("\n@@ ")[2]
         if changes:
             output += [f"--- a/{place}", f"+++ b/{place}"]
@@ -325,7 +325,7 @@ def make_hooks(pristine: Path, edited: Path, ours: list[Path] = ()) -> str:
 
 
 def _with_anchor(line: str, upstream_lines: list[str]) -> str:
-    """A line of `git diff`, a hunk's header with the digest of its upstream neighbours."""
+    """A line of `git diff`; a hunk's header gets the digest of its upstream neighbours."""
     if not (match := HUNK.match(line)):
         return line
     start, count, *new = _hunk_numbers(match)
@@ -338,12 +338,12 @@ def _sources(tree: Path) -> set[Path]:
 
 
 def _text(path: Path) -> str:
-    """A file's text with its line endings as they are."""
+    """A file's text with unchanged line endings."""
     return path.read_bytes().decode()
 
 
 def _place_our_files(crate: UpstreamCrate) -> bool:
-    """Copies our files of the folder into the tree, and removes those that are ours no more."""
+    """Copies our files of the folder into the tree, and removes those that the folder no longer has."""
     wanted = crate.our_files()
     record = crate.tree / PREPARED
     checksum, *before = record.read_text().splitlines()
@@ -384,8 +384,8 @@ def _cargo_config(crates: list[UpstreamCrate]) -> str:
     ]
     for name, value in toolchain.build_environment().items():
         lines.append(f'{name} = {{ value = "{value}", force = true }}')
-    # Cargo tells the crates of two checkouts apart by the age of their files alone, and the checkouts share
-    # a build folder: each of our crates looks at this variable, and so is built anew in another checkout.
+    # Cargo tells the crates of two checkouts apart only by the age of their files, and the checkouts share
+    # a build folder. Each of our crates reads this variable, and so is rebuilt in another checkout.
     lines.append(f'STROBE_CHECKOUT = {{ value = "{paths.ROOT}", force = true }}')
     lines += ["", "[patch.crates-io]"]
     lines += [f'{crate.name} = {{ path = "{crate.tree}" }}' for crate in crates]

@@ -2,7 +2,7 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""Our own crates, as the workspace's Cargo.toml names them."""
+"""Our own crates, as listed in the workspace's Cargo.toml."""
 
 import tomllib
 from pathlib import Path
