@@ -2,4 +2,4 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""./mach stress: browsers that do random things for minutes, and what is no fault of ours."""
+"""./mach stress: browsers that do random things for minutes, and the failures that are not ours."""

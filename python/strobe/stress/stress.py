@@ -2,10 +2,10 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""./mach stress: everything that may go wrong with a browser that stops its own threads, at random, for minutes.
+"""./mach stress: puts a browser that stops its own threads under random stress, for minutes.
 
-A run is a row of episodes (stress_plan.py), each a browser with pages of tests/stress, to which things are done. The
-pages post heartbeats with what they have done and found, and obey the orders that answer these.
+A run is a series of episodes (stress_plan.py). Each starts a browser with pages of tests/stress and disturbs it. The
+pages post heartbeats with what they have done and found, and obey the orders in the answers.
 """
 
 import contextlib
@@ -62,48 +62,48 @@ from .stress_report import Failure, Totals
 from .stress_watchdog import BOUND, Watchdog, read_activity
 from .stress_webdriver import Driver, Refused
 
-# Names another browser than the one that is built, as for tests/browser.
+# Names a browser to use instead of building one, as for tests/browser.
 BINARY_VARIABLE = "STROBE_BINARY"
 LARGEST_SEED = 2**32 - 1
 # Seconds between looks at the browser.
 LOOK = 0.1
 # Seconds that a browser may take to end; the shell itself gives up after 10.
 ENDING_BOUND = 8.0
-# Of what follows when it has given up.
+# Seconds that it may take after it has given up.
 LAST_BOUND = 30.0
-# One that waited so long for a processor meanwhile could not have ended in time.
+# A browser that waited for a processor for this many seconds could not have ended in time.
 STARVED = 2.0
-# Seconds in which a page that outlives a killed process must have beaten.
+# Seconds in which a page that survives the kill of a process must have sent a heartbeat.
 KILL_BOUND = 30.0
-# Of one episode, failures that pages have found: a page can find the same one again and again.
+# The most failures found by pages that count in an episode: a page can find the same one again and again.
 MOST_FAILURES = 5
 MOST_CORES_KEPT = 3
 # Orders that a page obeys without leaving.
 STAYS = ("push", "quiet")
-# What a process may hold more of, beyond what it holds more of without profilers.
+# How much more a process may grow than without profilers.
 MORE_THREADS = 2
 MORE_FILES = 4
 MORE_MEMORY = 60_000  # kB
 LEAK_ATTEMPTS = 3
-# Those that end a program which is in error.
+# The signals that end a program because of an error in it.
 CRASH_SIGNALS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGABRT, signal.SIGTRAP)
-# Of the page, each time that it is at work.
+# How many turns the page does before each measurement.
 LEAK_TURNS = (100, 200, 100)
 
-# The names of threads of dedicated workers begin with it.
+# The names of threads of dedicated workers begin with this.
 WORKER_THREAD = "WW:"
 SAMPLER_THREAD = "JsSampler"
-# Seconds in which it does nothing if there are no sessions: more than any interval.
+# Seconds in which the sampling thread does not wake up if there are no sessions: longer than any interval.
 SAMPLER_REST = 2.0
 
-# What the browser says of processes of pages, or of Servo, that ends nothing.
+# Messages of the browser about processes of pages, or about Servo, after which it goes on.
 HARMLESS = (f"{SAYS}a page's process cannot ", f"{SAYS}Servo: ")
-# And what nothing excuses.
+# Messages that nothing excuses.
 FATAL = (f"{SAYS}internal error: ", f"{SAYS}the engine stopped unexpectedly")
-# Seconds by which a browser that has ended by itself may have begun with that before we saw it: the shell gives up
-# after 10, and we may have been about something else meanwhile.
+# Seconds that may pass from the moment when a browser begins to end by itself until we see it: the shell gives up after
+# 10 seconds, and we may be busy with something else.
 OWN_ENDING_BOUND = 15.0
-# As gdb says it.
+# A line of gdb.
 TERMINATED_BY = re.compile(r"Program terminated with signal (SIG[A-Z]+)")
 
 
@@ -115,9 +115,9 @@ def stress(
     release: bool,
     profile: bool = True,
 ):
-    """Runs episodes for some minutes, or one of them, and prints what was done; MachError if anything is wrong.
+    """Runs episodes for some minutes, or one of them, and prints a report. Raises MachError for a failure.
 
-    A feature may be one configuration of the engine's changes, alone.
+    A feature may be a configuration of the engine's changes, and must then be the only one.
     """
     for feature in features:
         if feature not in FEATURES and feature not in CONFIGURATIONS:
@@ -166,7 +166,7 @@ def stress(
 
 
 def wanted_episodes(seed: int, features: list[str]):
-    """The numbers of the episodes about these features, or all, for ever."""
+    """The numbers of the episodes about these features, or of all episodes, without end."""
     number = 0
     while True:
         if not features or make_episode(seed, number).feature in features:
@@ -175,7 +175,7 @@ def wanted_episodes(seed: int, features: list[str]):
 
 
 def stem_of(seed: int, feature: str) -> str:
-    """The beginning of the names of files: a configuration has its own."""
+    """The beginning of the names of files. A configuration has its own."""
     return f"{seed}-{re.sub('[:,]', '-', feature)}" if feature in CONFIGURATIONS else str(seed)
 
 
@@ -195,7 +195,7 @@ def save(place: Path, binary: Path, seed: int, totals: Totals):
 
 
 class Run:
-    """Episodes one after the other."""
+    """Runs episodes one after the other."""
 
     def __init__(self, binary: Path, folder: Path, totals: Totals, profile: bool):
         self.binary = binary
@@ -203,7 +203,7 @@ class Run:
         self.totals = totals
         self.profile = profile
         self.cores_kept = 0
-        # Of the episode that is on.
+        # Of the current episode.
         self.excuses = Excuses()
 
     def episode(self, episode: Episode):
@@ -234,12 +234,15 @@ class Run:
         for core in play.cores:
             self.cores_kept += 1
             if self.cores_kept > MOST_CORES_KEPT:
-                # Each may be as large as the browser was.
+                # A core may be as large as the browser's memory.
                 core.unlink(missing_ok=True)
         return play
 
     def without_own_hangs(self, episode: Episode, failures: list[Failure]) -> list[Failure]:
-        """Those that are the profilers': an engine at the end of its memory may do nothing but collect garbage."""
+        """The failures without those hangs that also happen without profilers.
+
+        An engine that is almost out of memory may do nothing but collect garbage.
+        """
         others = [failure for failure in failures if not failure.is_hang]
         if len(others) == len(failures):
             return failures
@@ -249,13 +252,13 @@ class Run:
         return others if self.excuse(OWN_HANG, episode) else failures
 
     def excuse(self, exemption: Exemption, episode: Episode) -> bool:
-        """Uses an exemption of what plays of an episode show together."""
+        """Uses an exemption for something that several plays of an episode show together."""
         return self.excuses.take(exemption, Circumstances(episode))
 
     def leaks(self, episode: Episode) -> list[Failure]:
-        """What a browser holds more of after a while, beside what it does without profilers.
+        """The leaks of a browser: what grows by more than without profilers.
 
-        What Servo and the allocator keep differs from run to run, so a leak is what is seen each time.
+        What Servo and the allocator keep differs from run to run, so only growth in each attempt is a leak.
         """
         problems = []
         for attempt in range(LEAK_ATTEMPTS):
@@ -273,7 +276,7 @@ class Run:
 
 
 def leaked(control: list[ProcessSize], measured: list[ProcessSize]) -> list[str]:
-    """What has grown from the first size to the last by more than in the control."""
+    """What has grown, from the first size to the last, by more than in the control."""
     problems = []
     for name, allowed in (("threads", MORE_THREADS), ("files", MORE_FILES), ("memory", MORE_MEMORY)):
         grown, usual = (getattr(sizes[-1], name) - getattr(sizes[0], name) for sizes in (measured, control))
@@ -284,7 +287,7 @@ def leaked(control: list[ProcessSize], measured: list[ProcessSize]) -> list[str]
 
 
 def is_fatal(line: str) -> bool:
-    """Whether the browser says that a page, its main thread or the engine is no more."""
+    """Whether the browser says that a page, its main thread or the engine has crashed."""
     return CRASHED in line or line.startswith(FATAL)
 
 
@@ -297,7 +300,7 @@ class Stuck(Exception):
 
 
 class Play:
-    """One run of the browser by an episode's plan."""
+    """A run of the browser by an episode's plan."""
 
     def __init__(self, episode: Episode, binary: Path, folder: Path, profile: bool, label: str = ""):
         self.episode = episode
@@ -314,19 +317,19 @@ class Play:
         self.browser: Browser | None = None
         self.driver: Driver | None = None
         self.lock = threading.Lock()
-        # By window: the orders that its page has not had, and when it beat last.
+        # By window: the orders that its page has not yet received, and the time of its last heartbeat.
         self.orders = {window: deque() for window in range(len(episode.pages))}
         self.last_beat: dict[int, float] = {}
-        # By window: the turns that its page has done.
+        # By window: the number of turns of its page.
         self.turns: dict[int, int] = {}
         self.watchdogs = {window: Watchdog(f"a heartbeat of page {window}") for window in range(len(episode.pages))}
-        # The order that every page gets, again and again; and the windows whose pages have come to rest.
+        # The order that every page gets with each answer, and the windows whose pages have come to rest.
         self.standing: dict | None = None
         self.quiet = set()
         self.settled = set()
         self.identities: dict[str, str] = {}
         self.last_kill: float | None = None
-        # The rest of it is known at the end.
+        # The other circumstances are known at the end.
         self.known = Circumstances(episode, self.counts)
         self.excuses = Excuses()
         self.found: queue.SimpleQueue[str] = queue.SimpleQueue()
@@ -346,7 +349,7 @@ class Play:
                         self.follow()
                     self.finish()
                 finally:
-                    # Also when we are interrupted.
+                    # Also if we are interrupted.
                     self.browser.end()
         if not self.failures:
             for place in (self.log, self.core_stacks):
@@ -378,7 +381,7 @@ class Play:
         more = f"&origins={origins.replace(' ', '')}" + ("" if self.profile else "&profile=no")
         return f"http://{site}:{self.port}/{path}{more}"
 
-    # What the pages tell, on threads of the server
+    # Heartbeats, on threads of the server
 
     def on_beat(self, body: bytes) -> str:
         try:
@@ -396,7 +399,7 @@ class Play:
                 self.found.put(f"{failure.strip()} (in a {beat['role']}, turn {beat['turns']})")
             standing = [] if self.standing is None else [self.standing]
             if beat["role"] != "page":
-                # Who opened a window may be gone.
+                # The page that opened the window, which would pass it orders, may be gone.
                 return json.dumps(standing if beat["role"] == "window" else [])
             window = int(beat["window"])
             self.last_beat[window] = time.monotonic()
@@ -407,7 +410,7 @@ class Play:
             if beat["settled"]:
                 self.settled.add(window)
             orders = list(self.orders[window])
-            # What follows an order to leave is for the page that comes.
+            # Orders after an order to leave are for the next page.
             for at, order in enumerate(orders):
                 if order["what"] not in STAYS:
                     orders = orders[: at + 1]
@@ -433,7 +436,7 @@ class Play:
         for step in episode.steps:
             self.wait_until(step.at)
             self.do(step)
-        # A recording may have its own end before.
+        # A recording may end earlier by itself.
         self.wait_until(episode.duration, or_end=episode.profile_command is not None)
         if episode.settles:
             self.settle()
@@ -446,7 +449,7 @@ class Play:
             time.sleep(min(LOOK, max(0.0, at - (time.monotonic() - self.started))))
 
     def look(self):
-        """Looks whether the browser is there and alive; raises Stuck if not."""
+        """Checks that the browser runs and does not hang, and raises Stuck otherwise."""
         browser = self.browser
         pids = browser.pids()
         has_ended = browser.poll() is not None
@@ -462,7 +465,7 @@ class Play:
                 watchdog.alive()
             verdict = watchdog.look(activity)
             if self.may_be_lost(seen):
-                # Servo notices that when it has a message for it.
+                # Servo notices a lost page only when it has a message for it.
                 if watchdog.counted > KILL_BOUND:
                     del self.watchdogs[window]
                     if not self.excuse(LOST_PAGE):
@@ -471,7 +474,7 @@ class Play:
                 self.hang(verdict)
 
     def has_crashed(self) -> bool:
-        """Whether a process of a page has; the page will not beat any more."""
+        """Whether a process of a page has crashed, whose page will send no more heartbeats."""
         return not self.episode.short_of_memory and any(
             not is_running(int(core.suffix.removeprefix("."))) for core in self.browser.cores()
         )
@@ -535,7 +538,7 @@ class Play:
                 self.do_by_driver(step)
 
     def window_url(self, page: str, window: int) -> str:
-        """The address of a page that comes into a window, whichever site it is of."""
+        """The address of a page of any site that is to open in a window."""
         url = self.url(page)
         return url.replace(f"window={SITES.index(page.partition('/')[0])}&", f"window={window}&")
 
@@ -567,12 +570,12 @@ class Play:
         except Refused as error:
             self.fail(f"{step.what}: {error}")
         except MachError as error:
-            # The browser has ended, or fails to answer.
+            # The browser has ended, or does not answer.
             self.look()
             self.fail(f"{step.what}: {error}")
 
     def measure_leaks(self):
-        """Sizes of the browser with everything ended, of the times that it has been at work."""
+        """Measures the size of the browser after each stretch of work, when everything has ended."""
         for turns in LEAK_TURNS:
             self.await_turns(turns)
             self.become_quiet()
@@ -586,15 +589,16 @@ class Play:
             self.do(Step(0, "order", {"window": 0, "order": {"what": "replace", "page": self.episode.pages[0]}}))
 
     def await_turns(self, turns: int):
-        """Waits until the first page has done so much; the same pages do the same, with profilers and without."""
+        """Waits until the first page has done so many turns. A turn is the same work with profilers and without."""
         self.turns[0] = 0
         while self.turns[0] < turns:
             self.look()
             time.sleep(LOOK)
 
     def await_rest_of_sampler(self):
-        """Waits until the sampling thread sleeps: every document that began a profiler is gone. The thread itself stays
-        for as long as an event loop that was profiled does.
+        """Waits until the sampling thread sleeps, because every document that began a profiler is gone.
+
+        The thread itself stays as long as an event loop that was profiled.
         """
         watchdog = Watchdog("the sleep of the sampling thread")
         before = None
@@ -610,7 +614,7 @@ class Play:
                 time.sleep(LOOK)
 
     def settle(self):
-        """Waits until all is answered that the pages asked for."""
+        """Waits until everything that the pages asked for has been answered."""
         self.browser.feed()
         self.standing = {"what": "settle"}
         watchdogs = {window: Watchdog(f"an answer that page {window} waits for") for window in self.watchdogs}
@@ -640,7 +644,7 @@ class Play:
 
     def finish(self):
         browser, known = self.browser, self.known
-        # All that there are, before they go.
+        # This notes all processes before they end.
         browser.pids()
         known.was_ready = bool(self.last_beat)
         status = browser.poll()
@@ -677,19 +681,19 @@ class Play:
             self.check_profile()
 
     def end_browser(self) -> int:
-        """Ends it as the plan says, and waits for that."""
+        """Ends the browser as the plan says, and waits for its exit."""
         browser, ending = self.browser, self.episode.ending
         self.known.ending = time.time()
         browser.feed()
         if self.episode.profile_command is not None:
-            # Closed by its page it is for who records it to end.
+            # `strobe profile` would end a recording whose page closes, so the browser gets a signal instead.
             browser.send("SIGINT" if ending == "close" else ending)
         elif self.driver is not None and ending == "close":
             self.driver.attend = self._attend_end
             try:
                 self.driver.command("DELETE", f"/session/{self.driver.session}/servo/shutdown", None)
             except (MachError, Refused):
-                # It has ended before its answer, or there is no session.
+                # The browser has ended before its answer, or there is no session.
                 browser.send("SIGTERM")
         elif ending == "close" and self.last_kill is None:
             self.standing = {"what": "close"}
@@ -726,7 +730,7 @@ class Play:
         return self.log.read_text(encoding="utf-8", errors="replace")
 
     def judge_panics(self, log: str) -> list[str]:
-        """The panics of threads that are excused; the others are failures."""
+        """The excused panics of threads. The others become failures."""
         excused = []
         for panic in read_panics(log):
             if problem := self.excuses.judge_panic(panic, self.known):
@@ -740,7 +744,7 @@ class Play:
         browser = self.browser
         told = [*denials_told(log), *(text for text in excused if NO_UNWINDING.match(text))]
         crashes = {}
-        # The kernel has written them when the process is gone.
+        # When a process is gone, the kernel has written its core.
         for core in browser.cores():
             pid = int(core.suffix.removeprefix("."))
             stack = save_core_stacks(self.binary, core, self.core_stacks)
@@ -748,7 +752,7 @@ class Play:
             crashes[pid] = (Crash(pid, getattr(signal, by[1], 0) if by else 0, stack), core)
         own = -browser.process.returncode
         if own in CRASH_SIGNALS:
-            # There may be no core.
+            # There may be no core of it.
             crash, core = crashes.get(browser.pid, (Crash(browser.pid, own, ""), None))
             crashes[browser.pid] = (dataclasses.replace(crash, signal=own), core)
         has_aborted, failures = False, []
@@ -765,7 +769,7 @@ class Play:
         return has_aborted, failures
 
     def judge_said(self, log: str, excused: list[str]) -> tuple[list[str], list[str]]:
-        """What the browser says went wrong: what is excused, and what is not."""
+        """The errors that the browser reports: those that are excused, and those that are not."""
         explained, unexplained = [], []
         for line in said(log):
             page, crashed, reason = line.partition(CRASHED)
@@ -781,7 +785,7 @@ class Play:
         return explained, unexplained
 
     def check_own_end(self, status: int, explained: list[str], unexplained: list[str], has_aborted: bool):
-        """The browser may end by itself when it has no pages any more, or what it records has ended."""
+        """Checks an end that we did not ask for. It is right if no page is left, or if the recording has ended."""
         is_expected = has_aborted or status == 0 or (status == 1 and explained and not unexplained)
         if self.episode.profile_command is None:
             is_expected = is_expected and self.excuse(OWN_END)
@@ -790,12 +794,12 @@ class Play:
             self.fail(f"the browser {what} by itself{why(unexplained)}")
 
     def check_status(self, status: int, explained: list[str], unexplained: list[str], has_aborted: bool):
-        """The status with which the browser ends when it is told to."""
+        """Checks the status of a browser that was told to end."""
         episode = self.episode
         by_kill = episode.ending == "SIGKILL"
         is_expected = has_aborted or status == (-signal.SIGKILL if by_kill else 0)
         if by_kill and episode.profile_command is not None:
-            # It may have ended before.
+            # It may have ended before the signal.
             is_expected = is_expected or status == 0
         if not is_expected and status == 1 and not unexplained:
             is_expected = explained or self.excuse(EARLY_SIGNAL)
@@ -807,13 +811,13 @@ class Play:
             self.fail(f"the browser {process.describe_status(status)}{why(unexplained)}")
 
     def read_samples(self, log: str):
-        """The sampler's counts."""
+        """Adds the sampler's counts in the log."""
         for line in log.splitlines():
             if counts := read_counts(line):
                 self.samples.add(counts)
 
     def check_profile(self):
-        """Whether another run of the program can read the recording."""
+        """Checks that `strobe convert` can read the recording."""
         if self.episode.ending == "SIGKILL" or not self.known.was_ready:
             return
         files = [self.profile_file, *sorted(self.profile_file.parent.glob("profile*"))]

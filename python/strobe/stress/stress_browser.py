@@ -2,7 +2,7 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""A browser under stress: its processes, what is done to them from outside, and what is left when they fail."""
+"""A browser under stress: its processes, what is done to them from outside, and what they leave when they fail."""
 
 import contextlib
 import ctypes
@@ -19,7 +19,7 @@ from pathlib import Path
 
 from .. import build, process, process_tree
 
-# The sampler takes the last real-time signal that nobody uses.
+# The sampler takes the highest real-time signal that is free.
 SAMPLER_SIGNAL = signal.SIGRTMAX
 # Seconds that gdb may take to read the stacks of one process.
 DEBUGGER_BOUND = 300.0
@@ -40,7 +40,7 @@ class Browser:
     """A started browser and the processes that it has started."""
 
     def __init__(self, command: list[str], environment: dict[str, str], output: Path, folder: Path):
-        # Of processes that had the same ids before.
+        # Cores of earlier processes with the same ids.
         self._old_cores = old_cores()
         self._output = open(output, "wb")
         self.process = process.start(
@@ -50,12 +50,12 @@ class Browser:
             stdin=subprocess.DEVNULL,
             stdout=self._output,
             stderr=self._output,
-            # Ctrl-C is for us, who then end all of them.
+            # Ctrl-C must reach only us: we then end all processes.
             start_new_session=True,
             preexec_fn=_before_start,
         )
         self.pid = self.process.pid
-        # All that there have been.
+        # All processes that were ever seen.
         self.seen = {self.pid}
         self.killed = set()
         self._spinners = []
@@ -73,7 +73,7 @@ class Browser:
         return self.process.poll()
 
     def end(self):
-        """Ends whatever is left of it, at once."""
+        """Kills all processes that are left of it."""
         self.feed()
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGCONT)
@@ -88,12 +88,12 @@ class Browser:
     # From outside
 
     def send(self, name: str):
-        """A signal to the browser's own process."""
+        """Sends a signal to the browser's own process."""
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, getattr(signal, name))
 
     def send_if_harmless(self, name: str, pick: float, thread: bool, burst: int) -> bool:
-        """A signal that the process it goes to ignores or handles; says whether there was one."""
+        """Sends a signal to a process if it ignores or handles it. Returns whether it was sent."""
         pid = _picked(self.pids(), pick)
         number = SAMPLER_SIGNAL if name == "SAMPLER" else getattr(signal, name)
         with contextlib.suppress(OSError):
@@ -110,7 +110,7 @@ class Browser:
         return False
 
     def kill_content(self, pick: float) -> bool:
-        """As the kernel does when it is out of memory."""
+        """Kills a content process, as the kernel does when it is out of memory."""
         pids = self.content_pids()
         if not pids:
             return False
@@ -121,7 +121,7 @@ class Browser:
         return True
 
     def stop(self, stretches: list[float], pick: float | None):
-        """Stops one process or all, and lets it go on after each stretch of so many seconds."""
+        """Stops one process or all for each of these numbers of seconds, and lets them run in between."""
         pids = self.pids() if pick is None else [_picked(self.pids(), pick)]
         for stretch in stretches:
             for number, pause in ((signal.SIGSTOP, stretch), (signal.SIGCONT, stretch / 2)):
@@ -134,13 +134,13 @@ class Browser:
         """Stops one thread, as a debugger does, while the others run."""
         pid = _picked(self.pids(), pick)
         with contextlib.suppress(OSError):
-            # The first is the one that we wait for ourselves.
+            # Not the first thread: we wait for that one as the process itself.
             threads = [task for task in threads_of(pid) if task != pid]
             return bool(threads) and hold_thread(_picked(threads, pick * 997 % 1), seconds)
         return False
 
     def starve(self, spinners: int, nice: int, one_core: bool):
-        """Lets other programs take the processors, until `feed`."""
+        """Lets other programs take the processors until `feed` is called."""
         core = {min(os.sched_getaffinity(0))}
         for _ in range(spinners):
             spinner = subprocess.Popen(
@@ -171,10 +171,10 @@ class Browser:
                             os.sched_setaffinity(task, cores)
         self._spinners = []
 
-    # What is left of it
+    # What can be seen of it
 
     def switches_of(self, beginning: str) -> dict[int, int]:
-        """How often each thread whose name begins so has gone to sleep, by its id."""
+        """How often each thread whose name has this beginning has gone to sleep, by its id."""
         switches = {}
         for pid in self.pids():
             with contextlib.suppress(OSError):
@@ -186,13 +186,13 @@ class Browser:
         return switches
 
     def cores(self) -> list[Path]:
-        """Of its processes that crashed."""
+        """The cores of its processes that crashed."""
         places = [place for pid in self.seen if (place := core_of(pid)) is not None]
         return sorted(place for place in places if place.exists() and place not in self._old_cores)
 
 
 def core_of(pid: int | str) -> Path | None:
-    """Where the kernel writes the core of a process, if it writes it to a file with the process id in its name."""
+    """The file to which the kernel writes the core of a process, if the process id is in its name."""
     pattern = CORE_PATTERN.read_text(encoding="utf-8").strip() if CORE_PATTERN.exists() else ""
     if not pattern.startswith("/") or "%p" not in pattern or "%" in pattern.replace("%p", ""):
         return None
@@ -205,7 +205,7 @@ def old_cores() -> set[Path]:
 
 
 def _before_start():
-    # One that we were started to ignore would be lost while the browser has no handler of its own yet.
+    # If we were started with such a signal ignored, it would be lost until the browser has its own handler.
     for ending in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
         signal.signal(ending, signal.SIG_DFL)
     _die_with_parent()
@@ -222,7 +222,7 @@ def _picked(items: list, pick: float):
 
 
 def threads_of(pid: int) -> list[int]:
-    """In the order of their ids. The process may have ended: an OSError."""
+    """The threads of a process, in the order of their ids. Raises OSError if it has ended."""
     return sorted(int(task) for task in os.listdir(f"/proc/{pid}/task"))
 
 
@@ -253,7 +253,7 @@ def handles(pid: int, number: int) -> bool:
 
 
 def hold_thread(thread: int, seconds: float) -> bool:
-    """Stops a thread for some time by ptrace; a signal that comes first is given to it."""
+    """Stops a thread for some time by ptrace. A signal that stops it first is passed on to it."""
     ptrace = _libc.ptrace
     ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
     if ptrace(PTRACE_SEIZE, thread, None, None) != 0:
@@ -263,20 +263,20 @@ def hold_thread(thread: int, seconds: float) -> bool:
         with contextlib.suppress(ChildProcessError):
             _, status = os.waitpid(thread, WAIT_ALL)
             if not os.WIFSTOPPED(status):
-                # It has ended.
+                # The thread has ended.
                 return False
             if status >> 16 != PTRACE_EVENT_STOP:
                 pending = os.WSTOPSIG(status)
         time.sleep(seconds)
     if ptrace(PTRACE_DETACH, thread, None, pending) != 0:
-        # It was killed meanwhile, and until its end is taken note of its process has none.
+        # The thread was killed meanwhile. Its process cannot end until we have waited for the thread.
         with contextlib.suppress(ChildProcessError):
             os.waitpid(thread, WAIT_ALL)
     return True
 
 
 def save_stacks(browser: Browser, place: Path, debugger: str | None = shutil.which("gdb")) -> str:
-    """Writes what all threads of the browser are at, and gives it."""
+    """Writes the stacks of all threads of the browser to a file, and returns them."""
     parts = []
     for pid in browser.pids():
         parts.append(f"process {pid}\n")
@@ -285,7 +285,7 @@ def save_stacks(browser: Browser, place: Path, debugger: str | None = shutil.whi
             continue
         commands = ["-ex", "set pagination off", "-ex", "thread apply all backtrace 60"]
         parts.append(_output([debugger, "-batch", "-nx", *commands, "-p", str(pid)]))
-        # A debugger that took too long was killed, and has left the process stopped.
+        # A debugger that took too long was killed, and may have left the process stopped.
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGCONT)
     text = "".join(parts)
@@ -294,7 +294,7 @@ def save_stacks(browser: Browser, place: Path, debugger: str | None = shutil.whi
 
 
 def save_core_stacks(binary: Path, core: Path, place: Path, debugger: str | None = shutil.which("gdb")) -> str:
-    """Writes the stacks of a crashed process, and gives the first lines of the thread that crashed."""
+    """Writes the stacks of a crashed process, and returns the first lines of the thread that crashed."""
     if debugger is None:
         return ""
     commands = ["-ex", "set pagination off", "-ex", "backtrace 40", "-ex", "info registers", "-ex", "x/12i $pc-24"]
@@ -327,7 +327,7 @@ def _kernel_stacks(pid: int) -> str:
 
 
 def free_port() -> int:
-    """A port that nobody listens on."""
+    """A port on which nobody listens."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return listener.getsockname()[1]

@@ -2,9 +2,9 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""Runs of `./mach stress` in which tests/stress/engine_changes.js alone is run, in exactly one configuration.
+"""Runs of `./mach stress` that run only tests/stress/engine_changes.js, in exactly one configuration.
 
-Its programs change what the engine holds while profilers look at the stack, and check every value that they read.
+Its programs change the engine's data while profilers walk the stack, and check every value that they read.
 """
 
 import itertools
@@ -17,14 +17,14 @@ FEATURE = "engine-changes"
 WALKERS = ("table", "stock")
 # In µs.
 INTERVALS = {"100us": 100, "1ms": 1000}
-# The event loops that run the programs: those of documents, or of their workers alone.
+# The event loops that run the programs: those of documents, or only those of their workers.
 PLACES = ("page", "worker")
 PROCESSES = ("single", "multiprocess")
-# Seconds in one browser.
+# How long one browser runs, in seconds.
 EPISODE_SECONDS = 60.0
-# Too little time for a browser to start and its pages to do something.
+# In less time than this a browser cannot start and its pages cannot do anything.
 LEAST_SECONDS = 5.0
-# In what pages count: of each program, before its name.
+# The counts of pages have this before the name of each program.
 READS_OF = "checkedReads of "
 
 
@@ -40,7 +40,7 @@ class Configuration:
         return f"{FEATURE}:{self.walker},{self.interval},{self.place},{self.processes}"
 
     def options(self) -> list[str]:
-        """What the browser is started with."""
+        """The options of the browser."""
         preferences = {
             "js_profiling_stock_walker": self.walker == "stock",
             "js_profiling_base_interval_us": INTERVALS[self.interval],
@@ -49,12 +49,12 @@ class Configuration:
         return [*options, *(["--multiprocess"] if self.processes == "multiprocess" else [])]
 
 
-# By name, as --feature has it.
+# By the name that --feature takes.
 CONFIGURATIONS = {
     configuration.name: configuration
     for configuration in itertools.starmap(Configuration, itertools.product(WALKERS, INTERVALS, PLACES, PROCESSES))
 }
-# How to write the name of one.
+# The form of such a name.
 FORM = f"{FEATURE}:{','.join('|'.join(names) for names in (WALKERS, INTERVALS, PLACES, PROCESSES))}"
 
 
@@ -65,7 +65,7 @@ def reads_by_program(totals: Totals) -> dict[str, int]:
 
 
 def what_was_not_done(totals: Totals, profile: bool) -> list[str]:
-    """What a run of a configuration must have done and has not; without that its other results say nothing."""
+    """What a run of a configuration should have done but has not. Without it the other results mean nothing."""
     missing = [f"{program} has read nothing" for program, reads in reads_by_program(totals).items() if not reads]
     if not totals.counts.get("checkedReads"):
         missing.append("no value was read")
@@ -75,7 +75,7 @@ def what_was_not_done(totals: Totals, profile: bool) -> list[str]:
 
 
 def summary(configuration: Configuration, totals: Totals) -> str:
-    """The result in a few lines, of which the last has it all."""
+    """The result in a few lines. The last line sums it up."""
     counts = totals.counts
     lines = [f"  {program}: {reads:,}" for program, reads in reads_by_program(totals).items()]
     failures = len(totals.failures)

@@ -2,7 +2,7 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""An episode of ./mach stress: one run of the browser, and what is done to it."""
+"""An episode of ./mach stress: a run of the browser, and what is done to it."""
 
 from dataclasses import asdict, dataclass, field
 
@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 class Step:
     """Something that is done to the browser."""
 
-    # In seconds since it was started.
+    # In seconds since the browser was started.
     at: float
     what: str
     arguments: dict = field(default_factory=dict)
@@ -19,26 +19,26 @@ class Step:
 
 @dataclass
 class Episode:
-    """One run of the browser."""
+    """A run of the browser, as planned."""
 
     seed: int
     number: int
     feature: str
-    # In seconds, until it is ended.
+    # Seconds until the browser is ended.
     duration: float
     ending: str
-    # Options of the browser beside those that every one of ours has.
+    # Options of the browser, in addition to those of every episode.
     options: list[str]
-    # The addresses of the pages it is started with, behind the name of their site: "SITE/stress/page.html?...".
+    # The addresses of the first pages, each after the name of its site: "SITE/stress/page.html?...".
     pages: list[str]
     steps: list[Step] = field(default_factory=list)
-    # Whether its pages come to rest before it is ended: all that they asked for must have been answered.
+    # Whether the pages must come to rest before the end: everything that they asked for must have been answered.
     settles: bool = False
-    # Driven through its WebDriver server, too.
+    # Whether it is also driven by WebDriver.
     webdriver: bool = False
-    # The options of `strobe profile`, if it is that command.
+    # The options of `strobe profile`, if the episode runs that command.
     profile_command: list[str] | None = None
-    # Its pages may crash, for Servo itself needs memory that it is denied.
+    # Whether memory is limited. Pages may then crash, because Servo itself is refused memory.
     short_of_memory: bool = False
 
     @property

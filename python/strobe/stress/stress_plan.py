@@ -2,10 +2,10 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""What `./mach stress` does, as it follows from a seed.
+"""The plan of `./mach stress`, which follows from a seed.
 
-Each episode follows from the seed and its own number alone, so that it can be done again without the others. How long
-things take, and so when what meets what, is another matter.
+Each episode follows from the seed and its own number alone, so that it can be repeated without the others. The timing
+of what happens in an episode still differs from run to run.
 """
 
 import json
@@ -16,7 +16,7 @@ from .stress_changes import EPISODE_SECONDS, Configuration
 from .stress_changes import FEATURE as ENGINE_CHANGES
 from .stress_episode import Episode, Step
 
-# What an episode is mostly about, and how often there is one.
+# The main subject of an episode, and the number of such episodes in a round.
 FEATURES = {
     "programs": 2,
     "recursion": 2,
@@ -38,10 +38,10 @@ FEATURES = {
     "leaks": 1,
     "everything": 3,
 }
-# Names of this machine: each is a site, whose pages have a process of their own with --multiprocess.
+# Host names of this machine. Each is a site, whose pages have their own process with --multiprocess.
 SITES = ("one.stress.test", "two.stress.test", "three.stress.test")
 
-# Actions of tests/stress/*.js and how likely each is, beside those with profilers.
+# Actions of tests/stress/*.js and their weights, in addition to those with profilers.
 LITTLE = {
     "startWorker": 1,
     "endWorker": 1,
@@ -60,7 +60,7 @@ MIXES = {
     "workers": {"startWorker": 12, "endWorker": 8, "shareWorker": 4},
     "frames": {"addFrame": 8, "removeFrame": 6, "callFrame": 6},
     "windows": {"openWindow": 3, "closeWindow": 2},
-    # No generated programs, in which frames would be called, and no workers that nobody ends.
+    # Without calls into frames, which generated programs need, and without workers that nobody ends.
     ENGINE_CHANGES: {"callFrame": 0, "shareWorker": 0},
     "everything": {
         "startWorker": 3,
@@ -76,13 +76,13 @@ PROGRAMS = {
     "recursion": {"recursion": 20, "exhaustion": 20, "exceptions": 8, "traps": 6},
     "garbage": {"garbage": 25, "buffers": 12, "strings": 8, "json": 6},
     "short-memory": {"garbage": 25, "buffers": 20},
-    # Servo 0.7.0 keeps documents that were navigated away from, and with them what they have made.
+    # Servo 0.7.0 keeps documents that were navigated away from, and with them the buffers that they have made.
     "leaks": {"buffers": 0},
 }
 
 # How a browser is ended: by its pages, by signals, or by its WebDriver server.
 ENDINGS = ("close", "SIGTERM", "SIGINT", "SIGHUP", "SIGKILL")
-# Which nobody handles and the kernel ignores.
+# Signals that nobody handles and that the kernel ignores.
 IGNORED_SIGNALS = ("SIGCHLD", "SIGWINCH", "SIGCONT", "SIGURG")
 # Sent only to a process that handles or ignores it.
 HANDLED_SIGNALS = ("SIGPIPE", "SIGPROF", "SIGUSR1", "SIGUSR2", "SIGALRM", "SAMPLER")
@@ -91,7 +91,7 @@ FORMATS = ("firefox", "speedscope", "cpuprofile", "collapsed", "trace", "html")
 
 
 def make_episode(seed: int, number: int) -> Episode:
-    # The random numbers of a text are the same in every Python from 3.2 on.
+    # The random numbers that follow from a text are the same in every Python from 3.2 on.
     numbers = random.Random(f"stress {seed} {number}")
     # All features come once before any comes again.
     cycle = [feature for feature, times in FEATURES.items() for _ in range(times)]
@@ -101,7 +101,7 @@ def make_episode(seed: int, number: int) -> Episode:
 
 
 def make_changes_episode(configuration: Configuration, seed: int, number: int) -> Episode:
-    """One of those that a run of exactly this configuration consists of."""
+    """An episode of a run of exactly this configuration."""
     numbers = random.Random(f"stress {configuration.name} {seed} {number}")
     return _Maker(seed, number, ENGINE_CHANGES, numbers).make_configured(configuration)
 
@@ -221,9 +221,9 @@ class _Maker:
         if self.feature in MIXES:
             mix |= MIXES[self.feature]
         if self.feature == "leaks":
-            # In Servo 0.7.0 it has no owners, and lives, with its profilers, for as long as the browser.
+            # In Servo 0.7.0 a shared worker has no owners, so it lives, with its profilers, as long as the browser.
             del mix["shareWorker"]
-            # The same work in each run, for the sizes to be compared.
+            # Each run does the same work, so that the sizes can be compared.
             parameters["childTurns"] = 40
         if self.feature == ENGINE_CHANGES:
             parameters |= {"changes": self.place, "workers": 2 if self.place == "worker" else 1, "frames": 1}
@@ -275,7 +275,7 @@ class _Maker:
             self.add(
                 "signal",
                 name=self.random.choice(IGNORED_SIGNALS + HANDLED_SIGNALS),
-                # One thread of it, or whichever the kernel takes.
+                # To one thread of the process, or to whichever the kernel chooses.
                 thread=self.random.random() < 0.7,
                 burst=self.random.choice([1, 1, 10, 200]),
                 pick=self.random.random(),

@@ -2,7 +2,7 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""What a stress run has done and found."""
+"""The report of a stress run: what it has done and found."""
 
 from dataclasses import asdict, dataclass, field
 
@@ -11,7 +11,7 @@ from ..table import text_table
 from .stress_exemptions import EXEMPTIONS
 from .stress_watchdog import HANG
 
-# By their keys in what tests/stress posts and stress.py counts.
+# Rows of the report, by the keys of the counts that tests/stress posts and stress.py keeps.
 ROWS = {
     "episodes": "episodes",
     "starts": "browsers started",
@@ -35,7 +35,7 @@ ROWS = {
     "entries": "timeline entries",
     "samples": "samples in traces",
     "samplesWithStack": "samples with a stack",
-    "samplesInGC": "samples in a collection of garbage",
+    "samplesInGC": "samples during garbage collection",
     "falseEdges": "samples with a false edge",
     "checkedReads": "values read while the engine changed",
     "wrongValues": "values that were wrong",
@@ -52,13 +52,13 @@ ROWS = {
 
 @dataclass
 class Failure:
-    """Something that is wrong, and how to see it again."""
+    """A failure, and how to repeat it."""
 
     seed: int
     episode: int
     feature: str
     what: str
-    # Files that say more.
+    # Files with more details.
     saved: list[str] = field(default_factory=list)
 
     @property
@@ -66,7 +66,7 @@ class Failure:
         return self.what.startswith(HANG)
 
     def command(self, release: bool) -> str:
-        # An episode of one configuration alone is of no plan.
+        # An episode of one configuration is not in the plan of the seed.
         feature = f" --feature {self.feature}" if ":" in self.feature else ""
         more = f"{feature}{' --release' if release else ''}"
         return f"./mach stress --seed {self.seed} --episode {self.episode}{more}"
@@ -80,12 +80,12 @@ class Failure:
 @dataclass
 class Totals:
     counts: dict[str, int] = field(default_factory=dict)
-    # Of sessions that ended in order, as the browser logs them.
+    # The counts that the browser logged of sessions which ended normally.
     samples: SampleCounts = field(default_factory=SampleCounts)
     seconds: float = 0.0
     episodes: dict[str, int] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
-    # How often each exemption was used, by its name.
+    # How often each exemption was used, by name.
     exemptions: dict[str, int] = field(default_factory=lambda: {exemption.name: 0 for exemption in EXEMPTIONS})
 
     def add(self, counts: dict[str, int]):
@@ -110,7 +110,7 @@ class Totals:
             f"{getattr(sampler, name)} {name} ({sampler.share(name):.3f} %)"
             for name in ("missed", "collecting", "unwalkable", "truncated")
         )
-        parts.append(f"Samples of sessions that ended in order: {sampler.taken} taken, {shares}.")
+        parts.append(f"Samples of sessions that ended normally: {sampler.taken} taken, {shares}.")
         features = ", ".join(f"{name} {number}" for name, number in sorted(self.episodes.items()))
         parts.append(f"Episodes: {features or 'none'}; {self.seconds / 60:.1f} min.")
         parts += [failure.text(release) for failure in self.failures]

@@ -2,11 +2,11 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""A watchdog that tells a hang from a wait.
+"""A watchdog that tells a hang from a delay.
 
-What is late may be so because we have stopped the process, or because the machine has no processor for it. So the
-watchdog counts only the time in which the process could have run: none while it is stopped, and none of what its
-threads waited for a processor, as the kernel counts it.
+A process may be late because we have stopped it, or because the machine has no processor for it. So the watchdog
+counts only the time in which the process could have run. It leaves out the time in which the process was stopped, and
+the time that its threads waited for a processor, as the kernel counts it.
 """
 
 import contextlib
@@ -17,13 +17,13 @@ from pathlib import Path
 
 from .. import process_tree
 
-# Seconds that a process could have run in which nothing of what it owes has come.
+# A process hangs if it could have run for more seconds than this without the sign of life that is watched.
 BOUND = 60.0
-# Beyond so many seconds by the clock on the wall nothing excuses it but our having stopped it.
+# After more seconds of real time than this, waiting for a processor is no excuse. Time while stopped is left out.
 HARD_BOUND = 300.0
-# A verdict begins with it.
+# Begins each verdict.
 HANG = "hang: "
-# States of /proc/PID/stat of who cannot run: by a signal, or by a debugger.
+# States in /proc/PID/stat of a process that is stopped, by a signal or by a debugger.
 STOPPED = ("T", "t")
 
 
@@ -31,16 +31,16 @@ STOPPED = ("T", "t")
 class Activity:
     """What a group of processes has done since it was started, in seconds."""
 
-    # Of processor time.
+    # The processor time.
     ran: float
-    # The longest that one of the threads waited for a processor, by thread.
+    # How long each thread has waited for a processor.
     waited: dict[int, float]
-    # Whether one of the processes is stopped, or all that there are have ended.
+    # Whether one of the processes is stopped.
     stopped: bool = False
 
 
 def read_activity(pids: list[int], proc: Path = Path("/proc")) -> Activity:
-    """The activity of processes; those that have ended are passed over."""
+    """The activity of processes, without those that have ended."""
     ran = 0.0
     waited = {}
     stopped = False
@@ -58,26 +58,26 @@ def read_activity(pids: list[int], proc: Path = Path("/proc")) -> Activity:
 
 @dataclass
 class Watchdog:
-    """Watches whether something comes that a browser owes, such as the heartbeats of one of its pages."""
+    """Watches for signs of life of a browser, such as the heartbeats of one of its pages."""
 
     what: str
     bound: float = BOUND
     clock: object = time.monotonic
-    # In seconds, since the last sign of life: in which it could have run, and by the clock while it was not stopped.
+    # Seconds since the last sign of life: those in which it could have run, and all in which it was not stopped.
     counted: float = 0.0
     elapsed: float = 0.0
-    # Of processor time that it took meanwhile.
+    # The processor time that it took meanwhile.
     ran: float = 0.0
-    # When the last sign of life came, for who finds them later.
+    # The time of the last sign of life, for a caller that learns of it later.
     last_seen: float | None = None
     _last: tuple[float, Activity] | None = field(default=None, repr=False)
 
     def alive(self):
-        """A sign of life."""
+        """Notes a sign of life."""
         self.counted = self.elapsed = self.ran = 0.0
 
     def look(self, activity: Activity) -> str | None:
-        """Says what is wrong if it hangs. To be called some times a second."""
+        """Returns what is wrong if the browser hangs. To be called several times a second."""
         now = self.clock()
         if self._last is not None:
             then, before = self._last

@@ -2,7 +2,7 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""A WebDriver client that never waits longer than it is told: <https://w3c.github.io/webdriver/>."""
+"""A WebDriver client with a limit on every wait: <https://w3c.github.io/webdriver/>."""
 
 import http.client
 import json
@@ -13,10 +13,10 @@ from collections.abc import Callable
 from ..errors import MachError
 
 RETRY_INTERVAL = 0.05
-# Seconds that a connection waits; whether the browser hangs is for the watchdog to say, before.
+# Seconds that a connection waits. If the browser hangs, the watchdog notices it earlier.
 CONNECTION_BOUND = 600.0
 
-# Asks the server of about:profiling, as its page does.
+# Sends a request to the server of about:profiling, as its page does.
 ASK = """
 const token = document.querySelector("meta[name=profiling-token]").content;
 return fetch(`profiling:${arguments[0]}token=${token}`).then((response) => response.json());
@@ -24,7 +24,7 @@ return fetch(`profiling:${arguments[0]}token=${token}`).then((response) => respo
 
 
 class Driver:
-    """A session. `attend` is called again and again while an answer is waited for, and may raise."""
+    """A session. `attend` is called repeatedly while the driver waits for an answer, and may raise an exception."""
 
     def __init__(self, port: int, attend: Callable[[], None]):
         self.port = port
@@ -33,7 +33,7 @@ class Driver:
         self.tab = None
 
     def begin(self):
-        """A session, and a tab of its own with about:profiling."""
+        """Begins a session, and opens about:profiling in its own tab."""
         self.session = self.command("POST", "/session", {"capabilities": {}})["sessionId"]
         self.page = self.get("/window")
         self.tab = self.post("/window/new", {"type": "tab"})["handle"]
@@ -41,12 +41,12 @@ class Driver:
         self.post("/url", {"url": "about:profiling"})
 
     def ask(self, request: str) -> dict:
-        """What the server of about:profiling answers."""
+        """The answer of the server of about:profiling."""
         self.post("/window", {"handle": self.tab})
         return self.post("/execute/sync", {"script": ASK, "args": [request]})
 
     def force_sample(self) -> bool:
-        """Of the page that the browser was started with. It may be refused, if a thread could not be stopped."""
+        """Forces a sample of the first page. Returns False if it is refused, because a thread could not be stopped."""
         try:
             self.post("/window", {"handle": self.page})
             self.post("/forcesample", {})
@@ -84,7 +84,7 @@ class Driver:
                 response = connection.getresponse()
                 return response.status, json.loads(response.read())["value"]
             except ConnectionRefusedError as error:
-                # It is still starting.
+                # The server is still starting.
                 if self.session is not None or time.monotonic() > deadline:
                     return None, error
                 time.sleep(RETRY_INTERVAL)
