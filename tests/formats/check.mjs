@@ -2,8 +2,8 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-// Whether the tools that formats are for read our files, and find in them what is there:
-// node check.mjs FOLDER, with what the example every_format wrote into it.
+// Checks that other tools read our files and find everything in them:
+// `node check.mjs FOLDER`, where FOLDER has the output of the example every_format.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ const ANONYMOUS = "(anonymous";
 const importProfiles = await speedscope.loadImporter();
 const CPUProfileDataModel = await devtools.loadModel();
 
-// Of each tool a check of each format that it reads.
+// For each tool a check of each format that it reads.
 const CHECKS = [
   [`speedscope ${speedscope.version}`, "speedscope", checkSpeedscope],
   [`speedscope ${speedscope.version}`, "cpuprofile", checkCpuprofileInSpeedscope],
@@ -75,7 +75,7 @@ async function checkCpuprofileInSpeedscope(text, { file, totals }) {
   const { nodes, samples, timeDeltas } = JSON.parse(text);
   same("samples", samples.length, totals.samples);
   if (samples.length < 2) {
-    // There is no time in it, which the importer does not always take.
+    // Such a profile covers no time, which the importer does not always accept.
     return;
   }
   const [profile] = await imported(file, text);
@@ -111,7 +111,7 @@ async function checkCollapsed(text, expected) {
   sameFunctions("profile", found, expected.totals.functions);
 }
 
-/** A function is a frame for each line; one that calls itself from another line would be counted twice in all. */
+/** A function has a frame for each line. One that calls itself from another line would be counted twice in its total. */
 async function checkCollapsedLines(text, expected) {
   const found = await framesOfCollapsed(text, expected, (name) => readLabel(withoutPlace(name)));
   sameFunctions("profile", found, expected.totals.functions, ["itself"]);
@@ -119,13 +119,13 @@ async function checkCollapsedLines(text, expected) {
 
 async function framesOfCollapsed(text, { file, totals, eventLoops }, keyOf) {
   if (text === "") {
-    // No samples, no lines: speedscope takes an empty file for none.
+    // Without samples there are no lines, and speedscope does not recognise an empty file.
     same("samples", totals.samples, 0);
     return new Map();
   }
   const [profile] = await imported(file, text);
   near("total weight", profile.getTotalWeight(), totals.samples);
-  // Event loops are at the root, in brackets; functions with such names are written otherwise there.
+  // Event loops are at the root, in brackets. A function with such a name is written in another way there.
   return frames(profile, 1, ({ name }) =>
     isStackless(name) || (eventLoops.length > 1 && isEventLoop(text, name)) ? null : keyOf(name),
   );
@@ -135,7 +135,7 @@ function isEventLoop(text, name) {
   return name.startsWith("[") && text.split("\n").some((line) => line.startsWith(`${name};`));
 }
 
-/** DevTools count in hits, and give each the same time. */
+/** DevTools count hits, and give each the same time. */
 function checkCpuprofileInDevTools(text, { totals }) {
   const profile = JSON.parse(text);
   const model = new CPUProfileDataModel(profile);
@@ -163,7 +163,7 @@ function checkCpuprofileInDevTools(text, { totals }) {
   sameFunctions("call tree", found, totals.functions);
   sameLines("call tree", lines, totals.lines);
 
-  // What the flame chart is drawn from.
+  // The flame chart is drawn from these.
   const ofNodes = new Map();
   for (const id of model.samples) {
     ofNodes.set(id, (ofNodes.get(id) ?? 0) + 1);
@@ -190,7 +190,7 @@ function checkFirefox(text, { eventLoops }) {
   firefox.check(profile);
   same("threads", profile.threads.length, eventLoops.length);
   for (const thread of profile.threads) {
-    // They are in the order of times.
+    // Samples are in the order of their times.
     const expected = eventLoops[Number(thread.tid) - 1];
     const found = firefox.totals(thread);
     const place = `thread ${thread.tid}`;
@@ -209,7 +209,7 @@ async function imported(file, text) {
   return profiles;
 }
 
-/** The weights of a speedscope profile's functions; those whose key is null are none. */
+/** The weights of a speedscope profile's functions. Frames whose key is null are not functions. */
 function frames(profile, unit, keyOf) {
   const found = new Map();
   profile.forEachFrame((frame) => {

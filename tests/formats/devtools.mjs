@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-// The model that Chrome's DevTools make of a .cpuprofile, from their published sources.
+// The model of a .cpuprofile in Chrome's DevTools, compiled from their published sources.
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -14,7 +14,7 @@ const manifest = createRequire(import.meta.url).resolve("chrome-devtools-fronten
 
 export const { version } = JSON.parse(readFileSync(manifest, "utf8"));
 
-/** Gives the class CPUProfileDataModel. */
+/** Returns the class CPUProfileDataModel. */
 export async function loadModel() {
   const model = join(dirname(manifest), "front_end", "models", "cpu_profile", "CPUProfileDataModel.ts");
   const { outputFiles } = await build({
@@ -25,7 +25,7 @@ export async function loadModel() {
     platform: "node",
     target: "node18",
     write: false,
-    // The sources name each other as they are called once they are compiled.
+    // The sources import each other by the names of the compiled files.
     plugins: [
       {
         name: "typescript-names",

@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-// What the Firefox Profiler takes for granted of a processed profile, whose front end is in no registry:
+// Checks what the Firefox Profiler, whose front end is in no registry, takes for granted about a processed profile:
 // https://github.com/firefox-devtools/profiler/blob/main/docs-developer/processed-profile-format.md
 
 import { functionKey, isStackless, lineKey, readLabel, readName } from "./labels.mjs";
@@ -42,7 +42,7 @@ const LOCATIONS = new Set([
 const INSTANT = 0;
 const INTERVAL = 1;
 
-/** Throws an Error that says where the profile is not as it must be. */
+/** Throws an Error with the place where the profile is wrong. */
 export function check(profile) {
   const { meta, threads } = profile;
   ensure(meta.preprocessedProfileVersion === VERSION, "meta.preprocessedProfileVersion");
@@ -69,12 +69,12 @@ function checkCategories(categories) {
     const place = `meta.categories[${index}]`;
     ensure(typeof name === "string" && name !== "", `${place}.name`);
     ensure(COLORS.has(color), `${place}.color: ${color}`);
-    // The first is that of what has none.
+    // The first subcategory is for samples without one.
     ensure(subcategories[0] === "Other", `${place}.subcategories`);
   }
   const names = categories.map(({ name }) => name);
   ensure(new Set(names).size === names.length, "a category is there twice");
-  // Which the front end looks for.
+  // The front end looks for these.
   ensure(names.includes("Other") && categories.some(({ color }) => color === "grey"), "meta.categories: no Other");
 }
 
@@ -184,7 +184,7 @@ function checkMarkers(markers, categories, schemas, isString, place) {
   for (const [index, phase] of markers.phase.entries()) {
     const [start, end] = [markers.startTime[index], markers.endTime[index]];
     ensure(start !== null, `${place}.startTime[${index}]`);
-    // The end of an instant is not looked at.
+    // The end of an instant does not matter.
     ensure(phase === INSTANT || end >= start, `${place}.endTime[${index}]`);
     const data = markers.data[index];
     for (const { key, format } of schemas.get(data.type).fields) {
@@ -221,7 +221,7 @@ function ensure(isRight, place) {
 
 /** A thread's totals, as the front end's call tree and its view of a source count them. */
 export function totals({ samples, stackTable, frameTable, funcTable, stringArray }) {
-  // Of each stack its functions, once each; the parents' are there before.
+  // For each stack its functions, each once. Parents come before their children.
   const keys = funcTable.name.map((name, func) => {
     const text = stringArray[name];
     if (isStackless(text) && !funcTable.isJS[func] && !funcTable.relevantForJS[func]) {

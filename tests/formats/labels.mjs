@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-// Functions as text, as components/profile_formats/label.rs writes them, and what stands for no stack.
+// Functions as text, as components/profile_formats/label.rs writes them, and the labels of samples without a stack.
 
 const CODES = {
   "%3B": ";",
@@ -23,7 +23,7 @@ export function isStackless(name) {
   return STACKLESS.has(name);
 }
 
-/** What makes two functions one: the key of all maps. */
+/** The identity of a function: the key of all maps. */
 export function functionKey({ name, resource = "", line = 0, column = 0 }) {
   return JSON.stringify([name, resource, line, line === 0 ? 0 : column]);
 }

@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-// speedscope's own importer, taken out of the application, which the package holds as a bundle.
+// speedscope's own importer, taken out of the application, which is a bundle in the package.
 
 import { readFileSync, readdirSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -17,20 +17,20 @@ const folder = join(dirname(manifest), "dist", "release");
 
 export const { version } = JSON.parse(readFileSync(manifest, "utf8"));
 
-/** Gives a function from a file's name and text to speedscope's profiles, or null if it takes it for none. */
+/** Returns a function from a file's name and text to speedscope's profiles, or to null if it recognises none. */
 export async function loadImporter() {
   const bundle = readdirSync(folder).find((name) => /^speedscope-.*\.js$/.test(name));
-  // It draws with WebGL, which is not there, and says so.
+  // It reports that WebGL, with which it draws, is missing.
   const { window } = new JSDOM("<!DOCTYPE html><body><div></div></body>", {
     pretendToBeVisual: true,
     runScripts: "outside-only",
     url: "http://localhost/",
     virtualConsole: new VirtualConsole(),
   });
-  // What jsdom has not.
+  // jsdom lacks these.
   Object.assign(window, { TextDecoder, TextEncoder });
   window.matchMedia = () => ({ matches: false, addListener() {}, removeListener() {} });
-  // The bundle's modules have their exported names, as properties that it defines.
+  // The bundle defines the exported names of its modules as properties.
   let importers = null;
   const { defineProperty } = window.Object;
   window.Object.defineProperty = (target, name, descriptor) => {
@@ -40,7 +40,7 @@ export async function loadImporter() {
     return defineProperty(target, name, descriptor);
   };
   window.eval(readFileSync(join(folder, bundle), "utf8"));
-  // The importers are a module that the application loads when it has started.
+  // The importers are in a module that the application loads when it has started.
   await new Promise((resolve) => setTimeout(resolve, 0));
   if (!importers) {
     throw new Error(`speedscope ${version} has no ${IMPORTER}`);

@@ -11,7 +11,7 @@ const depth = Number(parameters.get("depth") ?? 0);
 const DEEPEST = 2;
 const workers = new Set();
 
-// The address of what this event loop starts: the same mix, from another seed.
+// The address of a page or worker that this event loop starts: with the same mix, but another seed.
 function childAddress(page, more) {
     const child = new URLSearchParams(parameters);
     child.set("seed", `${seed}.${random.below(2 ** 32)}`);
@@ -28,7 +28,7 @@ actions.startWorker = function startWorker() {
         return;
     }
     const mix = { close: 1, throw: 1, ...(depth === 0 ? { runForEver: 1 } : {}) };
-    // A worker without a document's thread may have its own.
+    // A worker may start its own workers.
     const address = childAddress("worker.js", { with: mix, set: { workers: 2 } });
     const worker = new Worker(address);
     worker.onmessage = onLife;
@@ -37,14 +37,14 @@ actions.startWorker = function startWorker() {
     workers.add(worker);
     tally("workersStarted");
     if (random.chance(0.2)) {
-        // Before it has begun.
+        // This ends the worker before it has begun.
         worker.terminate();
         workers.delete(worker);
         tally("workersTerminated");
     }
 };
 
-// For a document that has its workers do all that is done.
+// For a document whose workers do all the work.
 function keepWorkers() {
     while (workers.size < MOST_WORKERS && depth < DEEPEST) {
         actions.startWorker();
@@ -65,13 +65,13 @@ actions.shareWorker = function shareWorker() {
     if (typeof SharedWorker !== "function" || !random.chance(0.2)) {
         return;
     }
-    // It is of no document, and so has no policy of one.
+    // It belongs to no document, so it inherits no document's policy.
     const set = { seed: `shared ${random.below(2)}`, workers: 0, refused: "yes" };
     const address = childAddress("worker.js", { set });
     const worker = new SharedWorker(address);
     worker.onerror = onWorkerError;
     tally("sharedWorkers");
-    // Who ends the browser must know.
+    // ./mach stress must know this when it ends the browser.
     beat();
 };
 
@@ -79,7 +79,7 @@ function onLife({ data, target }) {
     target.lived = data === "leaving" ? Infinity : performance.now();
 }
 
-// Whether each worker has given a sign of life since then, or will never again.
+// Whether each worker has given a sign of life since then, or will never give one again.
 function workersLived(since) {
     return [...workers].every((worker) => worker.lived > since);
 }
@@ -87,12 +87,12 @@ function workersLived(since) {
 function onWorkerError(event) {
     event.preventDefault();
     if (event.target instanceof Worker && !workers.has(event.target)) {
-        // It was terminated. Where that ends a script, Servo 0.7.0 goes on with the next one of importScripts(), which
-        // lacks what the one before would have declared.
+        // It was terminated. If that ends a script, Servo 0.7.0 goes on with the next one of importScripts(), which
+        // lacks the declarations of the one before.
         return;
     }
     if (!(event instanceof ErrorEvent)) {
-        // It could not be loaded, as in a sandbox, whose scripts are of no origin.
+        // It could not be loaded, as in a sandbox, whose scripts have no origin.
         workers.delete(event.target);
         if (parameters.get("refused") !== "yes") {
             reportFailure("a worker could not be loaded");

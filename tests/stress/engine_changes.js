@@ -4,17 +4,17 @@
 
 "use strict";
 
-// Programs that change what the engine holds for the page, again and again, while profilers look at the stack: objects
-// whose accessors, slots, property tables, shapes and prototypes become others, collections of garbage, code that
-// comes and goes. A walk that asked the engine about any of it, or wrote to it, shows as a crash or a wrong value.
+// Programs that change the engine's data again and again while profilers walk the stack: accessors, slots, property
+// tables, shapes and prototypes of objects, collections of garbage, and code that comes and goes. If a walk asked the
+// engine about such data, or wrote to it, this would show as a crash or a wrong value.
 //
-// Each program checks every value that it reads against a model of its own: a plain array or a formula. One value
-// that was compared is one checked read. A program is a round, of some milliseconds; runChanges() runs rounds for a
-// slice of time. What may call what on the stack is in CALLS below, as callgraph.js has it.
+// Each program checks every value that it reads against its own model: a plain array or a formula. Each compared value
+// is one checked read. A program is a round of some milliseconds; runChanges() runs rounds for a slice of time. CALLS
+// below is the call graph, in the form of callgraph.js.
 
 // ms
 const SLICE = 40;
-// Wrong values that an event loop tells one by one. All are counted.
+// The most wrong values that an event loop reports one by one. All are counted.
 const MOST_WRONG_TOLD = 20;
 
 // Counting and checking
@@ -46,10 +46,10 @@ function checkRead(read, expected, what, key) {
     }
 }
 
-// What the changing functions give, by whichever way they are called.
+// The result of the changing functions, in whichever way they are called.
 const INSIDE = 11;
 
-// Values that stay, of which every read is compiled. A walk that writes where it should not may hit them.
+// Values that do not change, read by compiled code. A walk that writes to a wrong place may hit them.
 
 const RECORDS = 1024;
 const NUMBERS = 50_000;
@@ -184,7 +184,7 @@ function compiledReads() {
     }
 }
 
-// Ways in which the engine calls a function, so that something of its own is in the middle of a call.
+// Ways in which the engine calls a function while it is in the middle of an operation of its own.
 
 let insideBody = null;
 const insideHolder = {};
@@ -204,7 +204,7 @@ function throughMap(body) {
 }
 
 function throughSort(body) {
-    // In whichever order.
+    // The arguments may come in any order.
     const [first, second] = [2, 1].sort(body);
     return first + second === 3 ? INSIDE : 0;
 }
@@ -333,13 +333,13 @@ const WAYS = [
     throughSpread, throughReflectGet, throughReflectSet, throughInherited, throughEvent,
 ];
 
-// Calls one of the functions that change something, all of which give INSIDE.
+// Calls one of the functions that change something. All of them return INSIDE.
 function goThrough(body) {
     const way = random.oneOf(WAYS);
     checkRead(way(body), INSIDE, way.name, body.name);
 }
 
-// Accessors that become doubles and accessors again while they run. The bits of the doubles are addresses of nothing.
+// Accessors that become doubles, and accessors again, while they run. Read as addresses, the doubles point to nothing.
 
 const REDEFINITIONS = 400;
 const ADDRESSES = new Float64Array(64);
@@ -347,9 +347,9 @@ new BigUint64Array(ADDRESSES.buffer).forEach(function setAddress(_, i, bits) {
     bits[i] = i & 1 ? 0x4141_0000_0000n + BigInt(i) * 4096n : 0x3ff8_0000_4141_0000n + BigInt(i) * 8n;
 });
 
-// What texts for eval() are about.
+// The object that texts for eval() use.
 let subject = null;
-// The object whose property is redefined, which the subject is, has for a prototype or stands for.
+// The object whose property is redefined. It is the subject, its prototype or the target of its proxy.
 let holder = null;
 
 function redefinedGet() {
@@ -364,7 +364,7 @@ const REDEFINED = [
     { get: undefined, set: redefinedSet, enumerable: false, configurable: true },
 ];
 
-// Mostly the change itself.
+// Spends most of its time in the change itself.
 function redefineOften() {
     const accessor = REDEFINED[0];
     for (let i = 0; i < REDEFINITIONS; i++) {
@@ -409,7 +409,7 @@ function startSet() {
 }
 
 const START = { get: startGet, set: startSet, enumerable: true, configurable: true };
-// What is done with `holder` for it to be the subject's.
+// Ways to make the subject from `holder`.
 const HOLDINGS = {
     own: () => holder,
     prototype: () => Object.create(holder),
@@ -508,7 +508,7 @@ function defineSlots() {
     return INSIDE;
 }
 
-// Of an object with a dictionary of its own, too.
+// This is also done to an object with its own dictionary.
 function deleteSlots() {
     const { object, most, salt } = growth;
     addSlots();
@@ -601,8 +601,8 @@ function growingSlots() {
     }
 }
 
-// Property tables that are looked up in, rehashed and made again. The model is by place: the value of the key there, or
-// ABSENT, and the places in the order in which their keys were added.
+// Property tables that are searched, rehashed and made again. The model has for each index the value of its key, or
+// ABSENT, and the indexes in the order in which their keys were added.
 
 const ABSENT = -1;
 const TABLE_KEYS = [];
@@ -619,7 +619,7 @@ function askDescriptors() {
     for (let i = 0; i < tableValues.length; i++) {
         const key = TABLE_KEYS[i];
         const value = valueOfTable(i);
-        // The engine may remember the answer.
+        // The engine may cache the answer.
         for (let j = 0; j < 3; j++) {
             const descriptor = Object.getOwnPropertyDescriptor(table, key);
             checkRead(descriptor === undefined ? undefined : descriptor.value, value, "getOwnPropertyDescriptor", key);
@@ -679,7 +679,7 @@ function checkWork() {
     checkRead(Object.getOwnPropertyDescriptor(owner, "work").set, workSet, "the accessor's setter");
 }
 
-// Keys are added and deleted until the table must become another.
+// Adds and deletes keys until the engine must replace the table.
 function changeTable() {
     for (let change = 0; change < 150; change++) {
         const i = random.below(tableValues.length);
@@ -694,7 +694,7 @@ function changeTable() {
     checkWork();
 }
 
-// The subject grows key by key, and its table with it.
+// Adds one key after the other, so that the table grows.
 function fillTable() {
     tableValues.fill(ABSENT);
     tableOrder = [];
@@ -732,7 +732,7 @@ function workSet() {
 
 const WORK = { get: workGet, set: workSet, configurable: true };
 
-// The accessor is the table's own or inherited: a look-up that finds nothing is remembered, too.
+// The accessor is the table's own or inherited, because the engine also caches look-ups that find nothing.
 function makeTable() {
     const owner = Object.defineProperty({}, "work", WORK);
     table = random.chance(0.5) ? owner : Object.create(owner);
@@ -745,7 +745,7 @@ function propertyTables() {
     if (isNew) {
         makeTable();
     } else if (random.chance(0.1) && tableValues[0] !== ABSENT) {
-        // From now on it has a dictionary of its own.
+        // From now on the object has its own dictionary.
         deleteKey(0);
     }
     tableWork = isNew ? fillTable : workOnTable;
@@ -759,7 +759,7 @@ function propertyTables() {
     }
 }
 
-// Shapes and prototypes that become others while functions of the engine and getters run.
+// Shapes and prototypes that change while functions of the engine and getters run.
 
 function heldGet() {
     return changeShapes();
@@ -832,19 +832,19 @@ function shapesAndPrototypes() {
     checkRead(subject.own, 6, "what an object has when its shape has changed");
 }
 
-// Interface objects of the DOM, which are no functions of the engine: to name one that is called its property `name`
-// would have to be looked up. Each has hundreds of properties here.
+// Interface objects of the DOM, which are not JSFunctions: to name one that is called, a walk would have to look up its
+// property `name`. Here each of them has hundreds of properties.
 
-// All of them have one argument that must be there.
+// All of these constructors have one required argument.
 const EVENTS = [
     "Event", "CustomEvent", "MessageEvent", "ErrorEvent", "ProgressEvent", "CloseEvent", "UIEvent", "MouseEvent",
     "KeyboardEvent", "FocusEvent", "HashChangeEvent", "StorageEvent", "TransitionEvent",
 ].filter(function isThere(name) {
-    // In a worker there are fewer.
+    // A worker has fewer interfaces.
     return typeof globalThis[name] === "function";
 });
 const INTERFACE_KEYS = 400;
-// Not by way of `globalThis`, which may be the window of another document: see wasRemoved().
+// They are read once, because `globalThis` may become the window of another document: see wasRemoved().
 const INTERFACES = Object.fromEntries([...EVENTS, "URLSearchParams"].map(function byName(name) {
     return [name, globalThis[name]];
 }));
@@ -896,7 +896,7 @@ function askInterfaceName(called) {
     checkRead(called.prototype.constructor, called, "constructor of the prototype of", interfaceName);
 }
 
-// The interface object itself gets other tables and slots.
+// Changes the tables and slots of the interface object itself.
 function changeInterface() {
     const called = INTERFACES[interfaceName];
     for (let i = 0; i < INTERFACE_KEYS; i += 1 + random.below(5)) {
@@ -946,7 +946,7 @@ function interfaceObjects() {
     switch (random.below(6)) {
         case 0:
         case 1:
-            // In the C++ interpreter.
+            // This runs in the C++ interpreter.
             checkRead((0, eval)("new INTERFACES[interfaceName]('x', INIT).type"), "x", "type of a new", interfaceName);
             break;
         case 2:
@@ -972,7 +972,7 @@ function churnSort(a, b) {
     return makeClosure(a)(0) - b;
 }
 
-// Functions of the nursery that functions of the engine call.
+// New functions in the nursery that functions of the engine call.
 function churn() {
     for (let i = 0; i < 300; i++) {
         checkRead([i].map(makeClosure(i))[0], i * 2, "a new closure by map", i);
@@ -1032,7 +1032,7 @@ function litter() {
         }
     }
     checkRead(garbage[1999].next.i, 999, "garbage", 1999);
-    // Memory outside of the engine's heap makes it collect, too.
+    // Memory outside the engine's heap makes the engine collect, too.
     const bytes = new Uint8Array(random.oneOf([1000, 100_000, 2_000_000]));
     bytes[bytes.length - 1] = 77;
     checkRead(bytes.at(-1), 77, "the last byte of much memory", bytes.length);
@@ -1048,7 +1048,7 @@ function majorCollections() {
 
 let textsMade = 0;
 
-// The same as the functions of hotText().
+// Computes the same as the functions of hotText().
 function modelHot(n, start, factor) {
     let x = start;
     for (let i = 0; i < n; i++) {
@@ -1057,7 +1057,7 @@ function modelHot(n, start, factor) {
     return x;
 }
 
-// A text of a function that is inlined into another, each with numbers of its own.
+// A text of a function that is inlined into another. Each text has its own number.
 function hotText(factor) {
     return `// ${textsMade++}
         function hotInner(x, i) { return (Math.imul(x, ${factor}) + i) | 0; }
@@ -1094,7 +1094,7 @@ function droppedCode() {
     }
 }
 
-// Functions that are kept for some time, and become hot again and again, as their code is discarded.
+// Functions that are kept for some time. They become hot again each time that their code is discarded.
 const MOST_HOT = 40;
 const hotOnes = [];
 
@@ -1211,9 +1211,9 @@ function exceptionsThrough() {
     }
 }
 
-// WebAssembly that is compiled again and again, and better while it runs
+// WebAssembly that is compiled again and again, and tiered up while it runs
 
-// As LEB128 has it.
+// The number in LEB128.
 function signedBytes(n) {
     const bytes = [];
     for (;;) {
@@ -1514,7 +1514,7 @@ function proxiesAndBound() {
     }
 }
 
-// Getters and setters of the DOM, in documents alone
+// Getters and setters of the DOM, only in documents
 
 function onChanged(event) {
     checkRead(event.type, "changed", "type of an event in its listener");
@@ -1579,14 +1579,14 @@ function domGetters() {
     checkRead(element.isConnected, false, "whether an element is connected that was removed");
 }
 
-// Realms that go away while their functions run, in documents alone. The workers that go away are those of actions.
+// Realms that go away while their functions run, only in documents. Workers come and go by the actions.
 
 const FRAME_TEXT = `let sum = 0;
     function frameInner(i) { return callee(i) + 1; }
     for (let i = 0; i < n; i++) { sum += frameInner(i); }
     return sum;`;
 const MOST_FRAME_FUNCTIONS = 5;
-// Frames are costly in Servo 0.7.0, and what they were is kept for long.
+// Frames are costly in Servo 0.7.0, and their memory is kept for a long time.
 const ROUNDS_BETWEEN_FRAMES = 40;
 const frameFunctions = [];
 let removedFrame = null;
@@ -1632,7 +1632,7 @@ function callFrameFunctions() {
 }
 
 function leavingRealms() {
-    // In a sandbox every frame is of an origin of its own.
+    // In a sandbox every frame has its own origin.
     if (!hasDocument || origin === "null") {
         return exceptionsThrough();
     }
@@ -1643,7 +1643,7 @@ function leavingRealms() {
     goThrough(callFrameFunctions);
 }
 
-// What calls what
+// The call graph
 
 const WAY_NAMES = WAYS.map(nameOf).join(", ");
 const BODY_NAMES = [
@@ -1782,7 +1782,7 @@ addFrameFunction > frameCallee, plainCallee
 callFrameFunctions > plainCallee
 `;
 
-// The programs, and how likely each round is one of them. What a walk is most likely to ask about has most of the time.
+// The programs and their weights. The data that a walk is most likely to ask about has most of the time.
 
 const CHANGES = new Map([
     [compiledReads, 2],
@@ -1813,7 +1813,7 @@ const CHANGES_BY_NAME = Object.fromEntries([...CHANGES.keys()].map(function byIt
 if (changesEngine) {
     callGraph.add(`runRound > ${Object.keys(CHANGES_BY_NAME).join(", ")}${CALLS}`);
 }
-// Those that only something in the graph may have called.
+// The functions that may have only callers of the graph.
 const CHANGING_FUNCTIONS = new Set(CALLS.split("\n").flatMap(function calleesOf(line) {
     return line.split(" > ")[1]?.split(", ") ?? [];
 }).concat(Object.keys(CHANGES_BY_NAME)));
@@ -1853,7 +1853,7 @@ function runChanges() {
     tally("checkedReads", checkedReads - first);
 }
 
-// What a trace may say: the built-ins that what runs on this event loop calls, by itself or by way of another built-in.
+// The built-ins that may be in a trace: those that code on this event loop calls, directly or through another built-in.
 
 const BUILT_INS = new Set([
     // Constructors
@@ -1861,11 +1861,11 @@ const BUILT_INS = new Set([
     ...namesIn(`Array BigInt64Array Blob DecompressionStream Error Float64Array Function Instance Int32Array Map
         Module Number Object PerformanceObserver Profiler Promise Proxy Response Set String URL URLSearchParams
         Uint8Array WeakMap WeakRef Worker XMLHttpRequest`),
-    // Of objects and functions. What a sum is made of is asked for its valueOf.
+    // Of objects and functions. Additions call valueOf.
     ...namesIn(`[Symbol.hasInstance] apply assign bind call construct create defineProperty entries freeze fromEntries
         get getOwnPropertyDescriptor getPrototypeOf hasOwn hasOwnProperty isExtensible isFrozen keys ownKeys
         preventExtensions propertyIsEnumerable seal set setPrototypeOf toString valueOf values`),
-    // Of lists, maps, texts and numbers
+    // Of arrays, maps, strings and numbers
     ...namesIn(`[Symbol.iterator] add at charCodeAt clear concat delete deref every exec fill filter find findIndex
         flat flatMap floor forEach from has imul includes indexOf isArray join map match max min next parse push random
         reduce replace return reverse shift slice some sort splice split startsWith stringify test then throw`),
@@ -1880,7 +1880,7 @@ const BUILT_INS = new Set([
     ...namesIn(`className height href id onerror onmessage onsamplebufferfull sandbox src tabIndex textContent
         title`).map(setterOf),
 ]);
-// Texts for eval() and new Function() have no place.
+// Functions from texts for eval() and new Function() have no place.
 const PLACELESS = new Set(["", "anonymous"]);
 
 function namesIn(text) {

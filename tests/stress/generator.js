@@ -4,14 +4,14 @@
 
 "use strict";
 
-// Programs made at random: the texts of functions that call one another in every way that a stack can come about, and
-// which of them calls which, as callgraph.js has it.
+// Random programs: the texts of functions that call one another in all ways that make a stack, and the call graph of
+// these functions, in the form of callgraph.js.
 //
-// A function takes a number and gives a number. It calls functions that are made after it, so that every program ends;
-// and each call of one burns fuel, so that it ends soon. What the texts use beside is in runtime.js.
+// A function takes a number and returns a number. It calls only functions that are made after it, so every program ends.
+// Each call burns fuel, so it ends soon. The texts also use the functions of runtime.js.
 
-// What can be made. Each is given the maker, the name of the function to be made and a function that gives the name of
-// another to be called; it gives the text, and adds to the call graph.
+// The kinds of functions. Each gets the maker, the name of the function to make, and a function that returns the name of
+// another function to call. It returns the text, and adds to the call graph.
 const KINDS = {
     loop(make, name, callee) {
         const [first, second] = [callee(), callee()];
@@ -244,7 +244,7 @@ const KINDS = {
         }`;
     },
 
-    // To the limit of the stack, where whatever is called may fail.
+    // Recurses to the limit of the stack, where any call may fail.
     exhaustion(make, name, callee) {
         const [atLimit, next] = [callee(), callee()];
         const deep = `${name}_deep`;
@@ -303,7 +303,7 @@ const KINDS = {
         make.calls("wasm-function[1]", called);
         make.calls("wasm-function[3]", "wasm-function[3]", called);
         if (filesAreMuted) {
-            // So is the WebAssembly that they compile, but not the functions of a script in the document.
+            // The WebAssembly that these files compile is muted, too, but functions of a script in the document are not.
             make.calls(name, called);
         }
         return `function ${name}(n) {
@@ -318,7 +318,7 @@ const KINDS = {
         }`;
     },
 
-    // The engine catches a signal for a trap.
+    // The engine implements traps by a signal.
     traps(make, name, callee) {
         const next = callee();
         make.calls(name, next, "wasm-function[0]", "wasm-function[1]");
@@ -407,7 +407,7 @@ const KINDS = {
         }`;
     },
 
-    // Memory outside of the engine's heap, which makes it collect all the same.
+    // Memory outside the engine's heap, which makes the engine collect, too.
     buffers(make, name, callee) {
         const next = callee();
         make.calls(name, next);
@@ -467,13 +467,13 @@ const KINDS = {
     },
 };
 
-// How likely each kind is where nothing else is said.
+// The default weight of each kind.
 const USUAL = Object.fromEntries(Object.keys(KINDS).map((kind) => [kind, kind === "exhaustion" ? 1 : 3]));
 
 class Maker {
     #edges = [];
 
-    // `prefix` begins every name, and is of this event loop alone. `weights` are those that are not the usual ones.
+    // `prefix` begins every name, and belongs only to this event loop. `weights` replace some of the default weights.
     constructor(random, prefix, weights) {
         this.random = random;
         this.prefix = prefix;
@@ -486,7 +486,7 @@ class Maker {
         const names = Array.from({ length: functions }, (_, i) => `${this.prefix}${i}`);
         const texts = names.map((name, i) => {
             const callee = () => {
-                // Mostly one of the next few, so that stacks are deep.
+                // Mostly one of the next few functions, so that stacks are deep.
                 const later = names.slice(i + 1, i + (this.random.chance(0.8) ? 4 : functions));
                 return later.length ? this.random.oneOf(later) : "spinLong";
             };

@@ -4,17 +4,17 @@
 
 "use strict";
 
-// One event loop of a stressed browser, a document's or a worker's: turns in which a random program runs and something
-// random is done, mostly with profilers. It tells ./mach stress at each heartbeat what has been done since the last.
+// One event loop of a stressed browser, of a document or a worker. In each turn it runs a random program and does
+// something random, mostly with profilers. Each heartbeat tells ./mach stress what has been done since the last one.
 //
-// The address says what: `seed`, from which everything follows but the time that it takes; `with`, the things that
-// may be done and how likely each is; `programs`, the kinds of programs that are likelier than others; `changes`, if
-// the programs of engine_changes.js are run instead, whether in documents (`page`) or in their workers (`worker`);
-// `profile=no` to do all the rest.
+// The query of the address sets: `seed`, from which everything but the timing follows; `with`, the actions and their
+// weights; `programs`, kinds of programs with a greater weight; `changes`, to run the programs of engine_changes.js
+// instead, in documents (`page`) or in their workers (`worker`); `profile=no`, to do everything except what needs
+// profilers.
 
 const parameters = new URLSearchParams(location.search);
-// Where it was loaded from. After a race of pushState() with a navigation to another site, Servo 0.7.0 gives a document
-// the address of another.
+// The address from which this was loaded. After a race of pushState() with a navigation to another site, Servo 0.7.0
+// gives a document the address of another one.
 const home = location.href;
 
 function fromHome(path) {
@@ -23,35 +23,35 @@ function fromHome(path) {
 
 const seed = parameters.get("seed") ?? "";
 const random = new Random(seed);
-// For what is done with profilers, so that all else is the same without.
+// For choices about profilers, so that all other choices are the same without profilers.
 const choices = new Random(`${seed} profilers`);
 const weights = JSON.parse(parameters.get("with") ?? "{}");
 const profiles = parameters.get("profile") !== "no";
-// In a sandbox without an origin every file is of another.
+// In a sandbox without an origin every file has another origin.
 const filesAreMuted = hasDocument && origin === "null";
-// Whether every stack of a trace must be one that can be.
+// Whether every stack of a trace must be possible by the call graph.
 const checksStacks = parameters.get("check") !== "no";
 const changesPlace = parameters.get("changes");
 const changesEngine = changesPlace === (hasDocument ? "page" : "worker");
-// A document that leaves that to its workers leaves them the processor, too.
+// A document that leaves the changes to its workers leaves them the processor, too.
 const isIdle = hasDocument && changesPlace === "worker";
 
-// Of this event loop alone: no other has functions with such names.
+// Identifies this event loop: no other one has functions with such names.
 const identity = `${Date.now().toString(36)}${Math.floor(Math.random() * 2 ** 32).toString(36)}`;
 const PREFIX = `g${identity}_`;
-// The names of functions that programs have, of whatever event loop.
+// The names of the functions of programs, in any event loop.
 const GENERATED = /^(?:[gs]et )?(g[0-9a-z]+_)p\d+f\d+/;
 
 // ms
 const BEAT_INTERVAL = 150;
 const LONGEST_PAUSE = 30;
-// What one collection ends may hold what the next one finds.
+// Objects that one collection frees may have kept others, which the next one frees.
 const COLLECTIONS = 3;
 const COLLECTION_PAUSE = 200;
 
 const callGraph = new CallGraph();
 
-// What was done since the last heartbeat.
+// Counts since the last heartbeat.
 let counts = {};
 let failures = [];
 
@@ -79,7 +79,7 @@ function globalFunction(name) {
     return (0, eval)(name);
 }
 
-// Ways to define the functions of a text. Each gives the one that is called first.
+// Ways to define the functions of a text. Each returns the function that is called first.
 const DEFINITIONS = {
     eval(text, names, entry) {
         (0, eval)(text);
@@ -89,7 +89,7 @@ const DEFINITIONS = {
     function(text, names, entry) {
         const list = `{ ${names.join(", ")} }`;
         const functions = new Function(`${text}\nreturn ${list};`)();
-        // They call each other by their global names, too.
+        // The functions also call each other by their global names.
         (0, eval)(`var ${names.join(", ")}; functions => { (${list} = functions); }`)(functions);
         return functions[entry];
     },
@@ -114,7 +114,7 @@ function makeProgram() {
     const maker = new Maker(random, prefix, JSON.parse(parameters.get("programs") ?? "{}"));
     const functions = random.between(1, 40);
     const program = maker.make(functions);
-    // It may be called by way of a frame, too.
+    // A frame may call it, too.
     callGraph.add(`${program.edges}\nrunInFrame > ${program.entry}`);
     const names = Array.from({ length: functions }, (_, i) => `${prefix}${i}`);
     program.run = DEFINITIONS[random.oneOf(Object.keys(DEFINITIONS))](program.text, names, program.entry);
@@ -142,10 +142,10 @@ const INTERVALS = [0, 0, 0, 1, 1, 1, 2, 3.7, 10, 16.7, 100, 1000];
 const BUFFER_SIZES = [1, 2, 10, 100, 1000, 100_000, 100_000, 100_000, 4_294_967_295, 4_294_967_295];
 const MOST_PROFILERS = Number(parameters.get("profilers") ?? 12);
 const running = new Set();
-// What was asked for and has not been answered.
+// Requests that have not been answered.
 const asked = new Set();
 
-// Gives what the promise gives. The page does not come to rest before.
+// Returns the result of the promise. The page does not come to rest before it.
 async function answerOf(promise) {
     asked.add(promise);
     try {
@@ -190,7 +190,7 @@ async function begin(session, isOld, isWatched) {
     } catch (error) {
         running.delete(session);
         const isRefused = ["NotAllowedError", "SecurityError"].includes(error.name);
-        // A document that was navigated away from can begin nothing.
+        // A document that was navigated away from cannot start a profiler.
         if (isRefused ? parameters.get("refused") !== "yes" : !isConcurrency(error) && !isPlanned(error)) {
             reportFailure(`a profiler could not be started: ${describe(error)}`);
         }
@@ -235,7 +235,7 @@ async function end(session, again) {
     }
 }
 
-// The promise of the draft's profilers is the same again. Others refuse a second call.
+// Profilers of the draft return the same promise again. Others refuse a second call.
 async function stopAgain({ profiler, isOld }) {
     try {
         await answerOf(profiler.stop());
@@ -250,7 +250,7 @@ async function stopAgain({ profiler, isOld }) {
     }
 }
 
-// Where the engine is changed a session as fast as possible is always there, and another when its buffer is full.
+// While the engine is changed, a session with the shortest interval always runs. A full buffer starts the next one.
 let standing = null;
 
 function keepProfiling() {
@@ -268,7 +268,7 @@ function keepProfiling() {
     }
 }
 
-// For the garbage collection to find.
+// Leaves a profiler to the garbage collector.
 function abandonProfiler() {
     if (takeProfiler() !== null) {
         tally("profilersAbandoned");
@@ -322,7 +322,7 @@ async function read(trace, options) {
 function checkTrace(trace, options) {
     tally("traces");
     tally("samples", trace.samples.length);
-    // An unsigned long, as the interface has it.
+    // An unsigned long, as in the interface.
     if (trace.samples.length > options.maxBufferSize) {
         reportFailure(`${trace.samples.length} samples for a buffer of ${options.maxBufferSize}`);
     }
@@ -368,7 +368,7 @@ function checkTrace(trace, options) {
 function checkCalls(trace) {
     const sums = callGraph.check(trace);
     tally("framesCut", sums.cut);
-    // Of programs alone: what calls what in these files is not in the graph.
+    // Only stacks of programs are checked: the call graph does not have the functions of these files.
     for (const [edge, { samples, example }] of Object.entries(sums.falseEdges)) {
         const [, callee] = edge.split(" > ");
         if (GENERATED.test(callee) || (changesEngine && CHANGING_FUNCTIONS.has(callee))) {
@@ -378,7 +378,7 @@ function checkCalls(trace) {
     }
 }
 
-// Whatever else can be done
+// Other actions
 
 const actions = { startProfiler, stopProfiler, abandonProfiler, startWrongly, observeProfiles, makeProgram };
 const needProfilers = ["startProfiler", "stopProfiler", "abandonProfiler", "startWrongly", "observeProfiles"];
@@ -387,7 +387,7 @@ function act() {
     const usual = { makeProgram: makesPrograms ? 2 : 0, startProfiler: 6, stopProfiler: 5 };
     const possible = Object.entries({ ...usual, ...weights });
     const chosen = random.weighted(Object.fromEntries(possible.filter(([name]) => name in actions)));
-    // Without profilers the random numbers are others; the mix is the same.
+    // Without profilers the random numbers differ, but the mix is the same.
     if (profiles || !needProfilers.includes(chosen)) {
         try {
             actions[chosen]();
@@ -399,8 +399,8 @@ function act() {
     }
 }
 
-// Whether the global is no longer behind `globalThis`: in Servo 0.7.0 a frame that was removed has some turns more, and
-// the window there is one of another origin.
+// Whether `globalThis` is no longer this document's window. In Servo 0.7.0 a frame that was removed still has some
+// turns, and `globalThis` is then a window of another origin.
 function wasRemoved() {
     try {
         return hasDocument && globalThis.document !== document;
@@ -411,15 +411,15 @@ function wasRemoved() {
 
 // The turns
 
-// After which what a page has started becomes quiet: its work is then the same in each run, however long that takes.
+// The number of turns after which a child of the page becomes quiet, so that each run does the same work, at any speed.
 const MOST_CHILD_TURNS = Number(parameters.get("childTurns") ?? Infinity);
 let turns = 0;
-// A page to which the browser can come to rest does nothing.
+// A quiet page does nothing, so that the browser can come to rest.
 const wasQuiet = parameters.get("quiet") === "yes";
 let isQuiet = wasQuiet;
-// Once the garbage of what was there before has been collected, too, where a page may ask for that.
+// It becomes quiet after the garbage of the page before has been collected, if a page may ask for a collection.
 let isAtRest = false;
-// From when on nothing new is begun, and what was begun is ended in order; null before.
+// When this event loop began to end everything that it had started; null before. From then on it starts nothing new.
 let settlingFrom = null;
 const { port1, port2 } = new MessageChannel();
 port1.onmessage = turn;
@@ -465,7 +465,7 @@ function settle() {
     settlingFrom ??= performance.now();
 }
 
-// Whether everything that was begun has ended, and every worker lives that should.
+// Whether everything that was started has ended, and every worker that should live does so.
 function isSettled() {
     return settlingFrom !== null && !asked.size && !running.size && workersLived(settlingFrom);
 }
@@ -496,7 +496,7 @@ async function beat() {
         const response = await fetch(fromHome("/beat"), { method: "POST", body: JSON.stringify(body) });
         onOrders(await response.json());
     } catch {
-        // The document or the browser is on its way out, or is short of memory.
+        // The document or the browser is about to end, or is low on memory.
         for (const [name, number] of Object.entries(sent[0])) {
             tally(name, number);
         }
@@ -506,13 +506,13 @@ async function beat() {
     isBeating = false;
 }
 
-// Ends what this event loop has begun. What was given up is collected, or goes with the document.
+// Ends everything that this event loop has started. Abandoned profilers are collected, or end with the document.
 async function becomeQuiet() {
     isQuiet = true;
     observer?.disconnect();
     observer = null;
     while (takeProfilerIfAny()) {
-        // Each is stopped in there.
+        // The condition stops one profiler at a time.
     }
     kept.length = 0;
 }

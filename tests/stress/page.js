@@ -4,13 +4,13 @@
 
 "use strict";
 
-// A document that is stressed: the page that the browser was started with, one that another opened, or a frame. It has
-// frames, windows and workers, and obeys the orders that answer its heartbeats.
+// A stressed document: the first page of the browser, a page that another one opened, or a frame. It has frames, windows
+// and workers, and obeys the orders in the answers to its heartbeats.
 
 const role = parameters.get("role") ?? "page";
 const MOST_FRAMES = Number(parameters.get("frames") ?? 3);
 const MOST_WINDOWS = 2;
-// Of this machine under other names.
+// Origins of this machine under other names.
 const origins = JSON.parse(parameters.get("origins") ?? "[]");
 
 const ourFrames = new Set();
@@ -21,7 +21,7 @@ actions.addFrame = function addFrame() {
         return;
     }
     const frame = document.createElement("iframe");
-    // A document of another origin may profile if its embedder lets it, and that is for other tests.
+    // A document of another origin may profile only if its embedder allows it. Other tests are about that.
     const set = { role: "frame", frames: 2, workers: 1, refused: "yes" };
     const place = random.oneOf([".", ".", ...origins.map((origin) => `${origin}/stress`)]);
     frame.src = childAddress(`${place}/page.html`, { set });
@@ -46,7 +46,7 @@ actions.removeFrame = function removeFrame() {
 // A frame of the same origin whose functions run on this stack.
 actions.callFrame = function callFrame() {
     if (origin === "null") {
-        // In a sandbox every frame is of an origin of its own.
+        // In a sandbox every frame has its own origin.
         return;
     }
     const frame = document.createElement("iframe");
@@ -89,14 +89,14 @@ actions.closeWindow = function closeWindow() {
     tally("windowsClosed");
 };
 
-// In which the event loop waits inside of a call.
+// A synchronous request, during which the event loop waits inside a call.
 actions.wait = function waitForServer() {
     try {
         const request = new XMLHttpRequest();
         request.open("GET", fromHome("empty.json"), false);
         request.send();
     } catch {
-        // The document or the browser is on its way out.
+        // The document or the browser is about to end.
     }
 };
 
@@ -111,7 +111,7 @@ function endEverything() {
     becomeQuiet();
 }
 
-// From ./mach stress
+// Orders of ./mach stress
 const orders = {
     navigate({ url }) {
         location.href = url;

@@ -4,12 +4,12 @@
 
 "use strict";
 
-// Numbers that follow from a seed, so that a page does the same when it is opened again.
+// Random numbers that follow from a seed, so that a page does the same when it is opened again.
 
 class Random {
     #state = 0x811c9dc5;
 
-    // Any text is a seed: FNV-1a of it is the first state.
+    // Any text can be a seed: its FNV-1a hash is the first state.
     constructor(seed) {
         for (const character of seed) {
             this.#state = Math.imul(this.#state ^ character.codePointAt(0), 0x01000193);
@@ -24,7 +24,7 @@ class Random {
         return (x ^ (x >>> 14)) >>> 0;
     }
 
-    // A whole number from 0, smaller than `limit`.
+    // A whole number of at least 0 and less than `limit`.
     below(limit) {
         return this.#next() % limit;
     }
@@ -41,7 +41,7 @@ class Random {
         return list[this.below(list.length)];
     }
 
-    // One of the keys; the values say how likely each is.
+    // One of the keys; the values are the weights.
     weighted(weights) {
         let at = this.below(Object.values(weights).reduce((sum, weight) => sum + weight, 0));
         return Object.keys(weights).find((key) => (at -= weights[key]) < 0);

@@ -4,7 +4,7 @@
 
 "use strict";
 
-// What the programs that generator.js makes stand on.
+// Functions that the programs of generator.js use.
 
 const hasDocument = typeof document === "object";
 
@@ -12,7 +12,7 @@ const hasDocument = typeof document === "object";
 const PLANNED = "planned";
 const TEXT = "the quick brown fox jumps over the lazy dog with ease ".repeat(10);
 
-// Calls that a program may make in one turn of the event loop, and what is too costly to do at each.
+// The number of calls that a program may make in one turn of the event loop, and of actions too costly for each call.
 const FUEL = 150;
 let fuel = 0;
 let exhaustionsLeft = 0;
@@ -65,7 +65,7 @@ function newSerial() {
     return ++serial;
 }
 
-// Some of what was made stays for a while, so that there is old garbage, too.
+// Some objects stay for a while, so that there is old garbage, too.
 const MOST_KEPT = 60;
 const kept = [];
 
@@ -76,7 +76,7 @@ function keep(value) {
     }
 }
 
-// What programs have begun and not ended.
+// The most asynchronous operations that programs may have pending.
 const MOST_WAITING = 20;
 let waiting = 0;
 
@@ -98,7 +98,7 @@ function endFailedWait(error) {
     reportUnplanned(error);
 }
 
-// Programs fail on purpose, and where the stack or the memory ends.
+// Programs fail on purpose, and at the limits of the stack and of memory.
 const LIMITS = /too much recursion|call stack|out of memory|allocation|Array buffer|Invalid array/i;
 
 function isPlanned(error) {
@@ -127,11 +127,11 @@ function wasmOf(callee) {
 //   (func (export "divide") (param i32) (result i32) (i32.div_s (i32.const 1) (local.get 0))))
 const TRAPPING = new Uint8Array([
     0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00,
-    // One type, two functions of it, and a memory.
+    // One type, two functions of that type, and a memory.
     0x01, 0x06, 0x01, 0x60, 0x01, 0x7f, 0x01, 0x7f,
     0x03, 0x03, 0x02, 0x00, 0x00,
     0x05, 0x03, 0x01, 0x00, 0x01,
-    // What they are exported by.
+    // Their exports.
     0x07, 0x11, 0x02,
     0x04, 0x6c, 0x6f, 0x61, 0x64, 0x00, 0x00,
     0x06, 0x64, 0x69, 0x76, 0x69, 0x64, 0x65, 0x00, 0x01,

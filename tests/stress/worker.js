@@ -4,7 +4,7 @@
 
 "use strict";
 
-// A worker that is stressed, dedicated or shared, until somebody ends it or it ends itself.
+// A stressed worker, dedicated or shared, which runs until it is ended or ends itself.
 
 importScripts(
     "../bench/trace.js",
@@ -21,7 +21,7 @@ importScripts(
 const role = "worker";
 const LIFE_INTERVAL = 200; // ms
 
-// For who started it. A shared one has nobody to tell.
+// A sign of life for the page or worker that started this worker. A shared worker has none.
 function tellOwner(what) {
     globalThis.postMessage?.(what);
 }
