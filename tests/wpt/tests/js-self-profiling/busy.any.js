@@ -5,9 +5,9 @@
 
 "use strict";
 
-// Tasks of the performance timeline in an event loop that always has others.
+// Tasks of the performance timeline in an event loop that always has other tasks.
 
-// Until the test is over there are always more messages than one iteration of the event loop takes.
+// Until the test is over, there are always more messages than one iteration of the event loop handles.
 function keepBusy(t) {
   let isOver = false;
   for (let i = 0; i < 30; i++) {
@@ -34,7 +34,7 @@ promise_test(async t => {
       performance.mark(`mark ${i}`);
     });
   }
-}, "an observer of marks is told of them");
+}, "an observer of marks gets them");
 
 promise_test(async t => {
   keepBusy(t);
@@ -50,4 +50,4 @@ promise_test(async t => {
     new Profiler({ sampleInterval: 1, maxBufferSize: 3, name: "in a busy page" }).stop();
   });
   assert_equals(name, "in a busy page");
-}, "an observer of profiles is told of them");
+}, "an observer of profiles gets them");

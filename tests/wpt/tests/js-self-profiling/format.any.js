@@ -27,7 +27,7 @@ promise_test(async () => {
   const text = await parsed(bytes);
   assert_array_equals(Object.keys(text), Object.keys(trace));
   assert_greater_than(text.samples.length, 0);
-  // They were sampled together, except at the ends.
+  // Both were sampled at the same times, except at the ends.
   const times = new Set(trace.samples.map(({ timestamp }) => timestamp));
   const common = text.samples.filter(({ timestamp }) => timestamp >= trace.samples[0].timestamp);
   for (const { timestamp } of common) {
@@ -48,4 +48,4 @@ for (const format of ["object", "gzip", "", "Default", null]) {
 promise_test(async () => {
   const trace = await (await performance.profile({ ...options, format: undefined })).stop();
   assert_true(Array.isArray(trace.samples));
-}, "the format is \"default\" unless told");
+}, "the format is \"default\" if none is given");

@@ -4,10 +4,10 @@
 
 "use strict";
 
-// A document in a frame may profile by its own Document-Policy, unless a document around it says no. A list of
-// others is no denial.
+// A document in a frame may profile by its own Document-Policy, unless a document around it refuses. A list of other
+// origins is not a refusal.
 
-// This page lets everybody profile that its elements name, so that the documents in it decide.
+// This page allows all frames to profile by their attribute, so that the documents in the frames decide.
 const ALLOW = "js-profiling *";
 const ORIGINS = {
   "the same origin": location.origin,
@@ -20,7 +20,7 @@ const OWN = [["Document-Policy", "js-profiling"]];
 
 function url(origin, file, headers, query) {
   const url = new URL(`resources/frames/${file}`, location.href);
-  // A backslash keeps the server from taking what follows for the end of the argument.
+  // After a backslash the server does not take the character for the end of the argument.
   const pipe = headers.map(([name, value]) => `header(${name},${value.replace(/[\\,)]/g, "\\$&")},True)`);
   url.search = new URLSearchParams({ ...query, pipe: pipe.join("|") });
   return `${origin}${url.pathname}${url.search}`;
@@ -36,8 +36,8 @@ function framed(src, allow) {
 
 let widgets = 0;
 
-// What a document says of itself. `around` is the documents between this page and it, from the outermost: their
-// headers, and the attribute of the element in each.
+// Whether a document may profile, as it reports itself. `around` are the documents between this page and it, from the
+// outermost: their headers, and the attribute of the frame in each.
 async function outcome(t, around, origin, headers, allow = ALLOW) {
   const name = `widget ${widgets++}`;
   let src = url(origin, "widget.html", headers, { name });
@@ -99,18 +99,18 @@ const LIST = { headers: [["Permissions-Policy", "js-profiling=(self)"]], allow: 
 
 promise_test(async t => {
   assert_equals(await outcome(t, [LIST, {}, LIST], OTHER, OWN), "allowed");
-}, "Lists of others are no denials at any depth");
+}, "Lists of other origins are not refusals at any depth");
 
 for (const [place, around] of [["outermost", [DENIALS[1], {}, {}]], ["innermost", [{}, {}, DENIALS[1]]]]) {
   promise_test(async t => {
     assert_equals(await outcome(t, around, OTHER, OWN), "NotAllowedError");
-  }, `A denial of the ${place} of three documents is one`);
+  }, `A refusal of the ${place} of three documents counts`);
 }
 
 promise_test(async t => {
   assert_equals(await outcome(t, [], OTHER, OWN), "allowed");
   assert_equals(await outcome(t, [], OTHER, OWN, "js-profiling 'none'"), "NotAllowedError");
-}, "The attribute of this page's element is read");
+}, "The attribute of this page's frame counts");
 
 for (const headers of [
   [["Permissions-Policy", "js-profiling=*"]],
@@ -132,4 +132,4 @@ for (const headers of [[], [["Document-Policy", "sync-xhr"]]]) {
 promise_test(async t => {
   const headers = [...OWN, ["Permissions-Policy", 'js-profiling=("https://a.example")']];
   assert_equals(await outcome(t, [{}], OTHER, headers), "NotAllowedError");
-}, "A list of its own that it is not on denies a document");
+}, "A document with a list that leaves out its own origin may not profile");

@@ -4,13 +4,13 @@
 
 "use strict";
 
-// https://w3c.github.io/performance-timeline/#dom-performance-getentries has no argument, so that one is ignored; code
-// in use passes strings. A dictionary is the filter of
+// https://w3c.github.io/performance-timeline/#dom-performance-getentries has no argument, so any argument is ignored.
+// Existing code passes strings. A dictionary is the filter of
 // https://www.w3.org/TR/2015/WD-performance-timeline-2-20151021/.
 
 const all = () => performance.getEntriesByType("mark").concat(performance.getEntriesByType("measure"));
 
-// A resource of the page's own may end while the test runs.
+// Resources of the page itself may finish loading while the test runs.
 const own = entries => entries.filter(entry => ["mark", "measure"].includes(entry.entryType));
 
 function observedList() {

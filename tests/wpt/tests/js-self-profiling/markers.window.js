@@ -75,7 +75,7 @@ promise_test(async () => {
   const trace = await profiled(() => Array.from({ length: 10_000 }, (_, i) => ({ i })));
   assert_greater_than(trace.samples.length, 0);
   assert_markers_allowed(trace);
-}, "script and garbage collection are marked in cross-origin isolated contexts only");
+}, "script and garbage collection are marked only in cross-origin isolated contexts");
 
 promise_test(async t => {
   const frame = document.createElement("iframe");
@@ -85,7 +85,7 @@ promise_test(async t => {
   document.body.append(frame);
   await loaded;
   fill(frame.contentDocument);
-  // What the frame's element means to this document is over before.
+  // This finishes the layout of this document that the new frame requires.
   forceLayout(document);
   const trace = await profiled(() => {
     forceStyle(frame.contentDocument);

@@ -4,7 +4,7 @@
 
 "use strict";
 
-// Both ways in, as functions that throw or reject.
+// Both ways to start a profiler, as functions that return a promise.
 const starters = {
   "new Profiler()": async (...options) => new Profiler(...options),
   "performance.profile()": (...options) => performance.profile(...options),
@@ -12,7 +12,7 @@ const starters = {
 
 const valid = { sampleInterval: 10, maxBufferSize: 10 };
 
-// Works until a sample has been due for long.
+// Works until many samples have been due.
 function outlast(profiler) {
   const end = performance.now() + 30 * profiler.sampleInterval;
   while (performance.now() < end) {
@@ -37,7 +37,7 @@ for (const [name, start] of Object.entries(starters)) {
     ["a sampleInterval that is a symbol", [{ ...valid, sampleInterval: Symbol() }]],
     ["a sampleInterval that is a BigInt", [{ ...valid, sampleInterval: 10n }]],
     ["a maxBufferSize that is a BigInt", [{ ...valid, maxBufferSize: 10n }]],
-    // The conversion comes before any look at the values.
+    // Options are converted before their values are checked.
     ["a negative sampleInterval and no maxBufferSize", [{ sampleInterval: -1 }]],
   ]) {
     promise_test(t => promise_rejects_js(t, TypeError, start(...options)), `${name}: ${what} is a TypeError`);
@@ -108,4 +108,4 @@ test(() => {
   const promise = performance.profile();
   assert_true(promise instanceof Promise, "it rejects instead of throwing");
   promise.catch(() => {});
-}, "performance.profile() gives a promise whatever it is called with");
+}, "performance.profile() returns a promise for any arguments");

@@ -40,7 +40,7 @@ promise_setup(async () => {
 
 promise_test(async () => {
   const promise = profiled.performance.profile.call(performance, options);
-  assert_true(promise instanceof Promise, "the promise is of the realm of `this`");
+  assert_true(promise instanceof Promise, "the promise belongs to the realm of `this`");
   const profiler = await promise;
   assert_true(profiler instanceof Profiler);
   busy();
@@ -55,11 +55,11 @@ promise_test(async () => {
 promise_test(async t => {
   const { performance: other } = unprofiled;
   const error = await performance.profile.call(other, options).then(
-    () => assert_unreached("started by the right of another global"),
+    () => assert_unreached("started by the permission of another global"),
     error => error);
   assert_equals(error.name, "SecurityError");
   await promise_rejects_dom(t, "SecurityError", unprofiled.DOMException, unprofiled.performance.profile(options));
-}, "performance.profile() goes by the policy of `this`");
+}, "performance.profile() uses the policy of `this`");
 
 promise_test(async () => {
   const profiler = await unprofiled.performance.profile.call(performance, options);
@@ -101,13 +101,13 @@ promise_test(async () => {
   assert_true(promise instanceof Promise);
   await promise;
   assert_equals(performance.getEntriesByName("constructed").length, 1);
-}, "new.target of another realm gives the prototype alone");
+}, "new.target of another realm determines only the prototype");
 
 promise_test(async () => {
   assert_throws_dom("NotAllowedError", unprofiled.DOMException, () => new unprofiled.Profiler(options));
   class Subclass extends unprofiled.Profiler {}
   assert_throws_dom("NotAllowedError", unprofiled.DOMException, () => new Subclass(options));
-}, "a Profiler of another realm goes by the policy of that realm");
+}, "a Profiler of another realm uses the policy of that realm");
 
 promise_test(async t => {
   const frame = await frameWith("resources/sampled.html");
@@ -116,4 +116,4 @@ promise_test(async t => {
   assert_throws_dom("InvalidStateError", SavedException, () => new Saved(options));
   const error = await saved.profile(options).then(() => assert_unreached(), error => error);
   assert_equals(error.name, "InvalidStateError");
-}, "a Profiler of a frame that is gone cannot be started");
+}, "a Profiler of a removed frame cannot be started");

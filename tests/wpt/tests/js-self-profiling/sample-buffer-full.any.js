@@ -38,7 +38,7 @@ for (const [name, start] of Object.entries(starters)) {
 
   promise_test(async () => {
     const profiler = await start();
-    // As the example of the specification has it.
+    // As in the example of the specification.
     const trace = await new Promise(resolve => {
       profiler.addEventListener("samplebufferfull", () => {
         if (profiler.stopped) {
@@ -54,7 +54,7 @@ for (const [name, start] of Object.entries(starters)) {
   promise_test(async t => {
     const profiler = await start();
     profiler.onsamplebufferfull = t.unreached_func("fired after stop()");
-    // The buffer is full, and the event on its way.
+    // The buffer is full, and the event is queued.
     busy(50);
     const trace = await profiler.stop();
     assert_equals(trace.samples.length, 2);
@@ -99,7 +99,7 @@ promise_test(async () => {
 }, "performance.profile(): every stop() has the same promise");
 
 promise_test(async () => {
-  // One profiler after the other, until enough is known.
+  // One profiler after the other, until there are enough traces.
   const traces = [];
   let started = 0;
   await new Promise(resolve => {

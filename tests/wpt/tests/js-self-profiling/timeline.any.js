@@ -10,7 +10,7 @@ function full(profiler) {
   return new Promise(resolve => profiler.addEventListener("samplebufferfull", resolve, { once: true }));
 }
 
-// Resolves with the entry of this name when an observer is told of it.
+// Resolves with the entry of this name when an observer gets it.
 function observed(name, init = { entryTypes: ["profile"] }) {
   return new Promise(resolve => {
     const observer = new PerformanceObserver((list, itself, callbackOptions) => {
@@ -47,7 +47,7 @@ promise_test(async () => {
   assert_greater_than_equal(entry.startTime, before);
   assert_less_than_equal(entry.startTime + entry.duration, after);
   assert_array_equals(performance.getEntriesByName("stopped"), [entry]);
-}, "a stopped session is an entry that has what stop() gives");
+}, "a stopped session becomes an entry with the trace of stop()");
 
 promise_test(async () => {
   const told = observed("full");
@@ -59,7 +59,7 @@ promise_test(async () => {
   assert_equals(entry.trace.samples.length, 2);
   assert_equals(await profiler.stop(), entry.trace);
   assert_array_equals(performance.getEntriesByName("full"), [entry]);
-}, "a session whose buffer is full is an entry, though nobody stops it");
+}, "a session whose buffer is full becomes an entry without stop()");
 
 promise_test(async () => {
   const profiler = await performance.profile({ ...options, maxBufferSize: 2 });
@@ -71,7 +71,7 @@ promise_test(async () => {
   });
   await told;
   assert_array_equals(log, ["event", "stopped, 1 entry", "observed"]);
-}, "event, promise and observer come in this order, and the name is \"profiler\" unless told");
+}, "event, promise and observer come in this order, and the name is \"profiler\" by default");
 
 promise_test(async () => {
   const { entry } = await observed("stopped", { type: "profile", buffered: true });
@@ -97,4 +97,4 @@ promise_test(async () => {
   }
   const { callbackOptions } = await observed("stopped", { type: "profile", buffered: true });
   assert_equals(callbackOptions.droppedEntriesCount, 1);
-}, "entries that find the buffer full are counted");
+}, "entries that come when the buffer is full are counted");

@@ -5,7 +5,7 @@
 
 "use strict";
 
-// Traces that a page asks for while it ends.
+// Traces that a page asks for while it is unloaded.
 
 function frameWith(address) {
   return new Promise(resolve => {
@@ -64,7 +64,7 @@ promise_test(async t => {
   const { settled, samples } = await message;
   assert_equals(settled, "resolved");
   assert_greater_than(samples, 0);
-}, "a trace that is asked for when another one was delivered is delivered, too");
+}, "a trace that is asked for after another one was delivered is delivered, too");
 
 promise_test(async () => {
   const worker = new Worker("resources/closing-worker.js");

@@ -5,10 +5,10 @@
 
 "use strict";
 
-// A profiler that nobody refers to goes on while somebody could see that it is gone.
+// An unreferenced profiler continues as long as the page could notice its end.
 
 const options = { sampleInterval: 10, maxBufferSize: 100_000 };
-// As many as an event loop may have at once.
+// The most profilers that an event loop may have at once.
 const MOST = 100;
 
 function startAll(count, init = () => {}) {
@@ -19,7 +19,7 @@ function startAll(count, init = () => {}) {
 
 const soon = () => new Promise(resolve => setTimeout(resolve, 0));
 
-// Makes so much garbage that an engine collects it, where the engine cannot be told to.
+// Makes so much garbage that the engine collects it, because a page cannot ask for a collection.
 async function garbageCollect() {
   for (let i = 0; i < 20; i++) {
     for (let j = 0; j < 10; j++) {
@@ -45,9 +45,9 @@ async function isRoomMade() {
 promise_test(async () => {
   // A reference may be left on the stack.
   startAll(MOST);
-  assert_throws_js(TypeError, () => new Profiler(options), "as many as there may be");
+  assert_throws_js(TypeError, () => new Profiler(options), "one more than allowed");
   assert_true(await isRoomMade());
-}, "profilers that nobody can observe are ended when they are collected");
+}, "profilers that cannot be observed end when they are collected");
 
 promise_test(async () => {
   const seen = [];
@@ -60,7 +60,7 @@ promise_test(async () => {
     await new Promise(resolve => setTimeout(resolve, 20));
   }
   assert_array_equals(seen, ["full"]);
-}, "a profiler with a listener goes on");
+}, "a profiler with a listener continues");
 
 promise_test(async () => {
   const entry = new Promise(resolve => {
@@ -78,10 +78,10 @@ promise_test(async () => {
     await garbageCollect();
   }
   assert_equals((await entry).sampleCount, 100);
-}, "a profiler whose entry is observed goes on");
+}, "a profiler whose entry is observed continues");
 
 promise_test(async () => {
   const promise = new Profiler(options).stop();
   await garbageCollect();
   assert_true(Array.isArray((await promise).samples));
-}, "a profiler whose trace is waited for is there until it has come");
+}, "a profiler with a pending promise of its trace continues");

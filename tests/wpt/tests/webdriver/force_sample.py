@@ -39,7 +39,7 @@ def test_it_gives_null(session):
 def test_one_sample_for_each_command(session):
     for _ in range(5):
         force_sample(session)
-    # The first was taken when the profiler began.
+    # The first sample was taken when the profiler began.
     assert len(trace(session)["samples"]) == 1 + 5
 
 

@@ -6,7 +6,7 @@
 "use strict";
 
 // After DataDog/browser-sdk, packages/browser-rum/src/domain/profiling/datadogProfiler.ts: one
-// profiler follows the other, on a timer, when the buffer is full and before the page goes; it
+// profiler follows the other, on a timer, when the buffer is full and before the page is unloaded. It
 // pauses while the page is hidden.
 function rum({ collectInterval, maxBufferSize }, send) {
   let instance = { state: "stopped" };
@@ -63,7 +63,7 @@ function rum({ collectInterval, maxBufferSize }, send) {
   };
 }
 
-// Works in tasks of 20 ms until something holds.
+// Works in tasks of 20 ms until a condition is true.
 async function workUntil(holds) {
   while (!holds()) {
     busy(20);
@@ -81,7 +81,7 @@ promise_test(async () => {
   await workUntil(() => traces.length >= started);
   busy(200);
   await laterTask();
-  assert_equals(session.counts.started, started, "nothing is started after the end");
+  assert_equals(session.counts.started, started, "no profiler is started after the end");
   assert_equals(session.counts.filled, started - 1);
   assert_equals(traces.length, started, "each gave one trace");
   for (const trace of traces.slice(0, -1)) {
@@ -123,7 +123,7 @@ promise_test(async () => {
   assert_equals(session.counts.filled, 0);
   assert_equals(traces.length, 1);
   assert_equals(traces[0].samples.length, 3);
-}, "DataDog/browser-sdk: a session that ends with a full buffer ends");
+}, "DataDog/browser-sdk: a session that ends with a full buffer starts no profiler");
 
 promise_test(async () => {
   const traces = [];
@@ -144,7 +144,7 @@ promise_test(async () => {
   assert_array_equals(found.map(String), ["first", "second", "third"]);
 }, "DataDog/browser-sdk: a session pauses while hidden, and is flushed by beforeunload");
 
-// transport/formDataEmitter.ts: the trace goes out as a file of a form.
+// transport/formDataEmitter.ts: the trace is sent as a file in a form.
 promise_test(async () => {
   const profiler = new Profiler(options);
   busy(100);

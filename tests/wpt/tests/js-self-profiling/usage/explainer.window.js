@@ -5,8 +5,8 @@
 
 "use strict";
 
-// After the example of WICG/js-self-profiling, README.md: whatever comes first, a full buffer or the
-// load event, sends the trace, and what comes later finds the profiler stopped.
+// After the example of WICG/js-self-profiling, README.md: the first of a full buffer and the load event
+// sends the trace, and the second finds the profiler stopped.
 function sendOnce(profiler, target, type) {
   const sent = [];
   const found = [];
@@ -97,9 +97,9 @@ promise_test(async () => {
   const trace = await profiler.stop();
   const { resources, frames, stacks, samples } = trace;
   assert_true(sampledNames(trace).has("inner"));
-  assert_equals(new Set(resources).size, resources.length, "a resource is there once");
-  assert_equals(new Set(frames.map(frame => JSON.stringify(frame))).size, frames.length, "a frame is there once");
-  assert_equals(new Set(stacks.map(stack => JSON.stringify(stack))).size, stacks.length, "a stack is there once");
+  assert_equals(new Set(resources).size, resources.length, "a resource occurs once");
+  assert_equals(new Set(frames.map(frame => JSON.stringify(frame))).size, frames.length, "a frame occurs once");
+  assert_equals(new Set(stacks.map(stack => JSON.stringify(stack))).size, stacks.length, "a stack occurs once");
   for (const { resourceId } of frames) {
     assert_true(resourceId === undefined || resourceId in resources);
   }

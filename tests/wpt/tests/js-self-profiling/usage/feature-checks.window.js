@@ -15,7 +15,7 @@ promise_test(async t => {
   assert_greater_than(data.rumcap.interval, 0, "pmeenan/rumcap");
   assert_true(data.homyakov, "victor-homyakov/self-profiling-api-demo");
   assert_object_equals(data.jupyterlab, { offered: true, started: true }, "jupyterlab/ui-profiler");
-}, "feature checks of six kinds find the profiler where the header is sent");
+}, "feature checks of six kinds find the profiler if the header is sent");
 
 promise_test(async t => {
   const { data } = await messageOfFrame(t, "resources/feature-checks-without-policy.html");
@@ -26,4 +26,4 @@ promise_test(async t => {
   assert_equals(data.rumcap.profiler, "needs a policy", "pmeenan/rumcap");
   assert_false(data.homyakov, "victor-homyakov/self-profiling-api-demo");
   assert_object_equals(data.jupyterlab, { offered: true, started: false }, "jupyterlab/ui-profiler");
-}, "feature checks of six kinds find the interface and no permission where the header is missing");
+}, "feature checks of six kinds find the interface but no permission if the header is missing");

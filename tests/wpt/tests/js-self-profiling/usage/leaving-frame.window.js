@@ -8,9 +8,9 @@
 
 "use strict";
 
-// What leaving.window.js does with a page, with a frame in a page that stays. Nothing of the frame
-// runs after the task in which it goes, so that the trace has to come within this task. Chromium
-// passes the one of beforeunload alone.
+// As leaving.window.js, but with a frame in a page that stays. No code of the frame runs after the
+// task in which it is unloaded, so the trace must come within this task. Chromium passes only the
+// test of beforeunload.
 
 function leaving(handler, event, title) {
   promise_test(async t => {

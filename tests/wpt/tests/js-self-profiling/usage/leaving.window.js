@@ -8,7 +8,7 @@
 
 "use strict";
 
-// A trace that is asked for while a page is left is given in time for a beacon.
+// A trace that is asked for while a page is unloaded comes in time for a beacon.
 
 function leaving(handler, event, title) {
   promise_test(async () => {
@@ -25,6 +25,6 @@ leaving("then", "visibilitychange", "DataDog/browser-sdk, a session is paused");
 // After pmeenan/rumcap, examples/capture/rumcap-capture.js, with the beacon of its README.md.
 leaving("chain", "visibilitychange", "pmeenan/rumcap, a chain of promises ends with a beacon");
 
-// The same with the event that others use.
+// The same with the events that other code uses.
 leaving("then", "pagehide", "the promise's reaction sends a beacon");
 leaving("chain", "pagehide", "a chain of promises ends with a beacon");

@@ -81,8 +81,8 @@ promise_test(async () => {
   assert_true(profiler.stopped);
 }, "mdn/content: the constructor starts a profiler, and refuses a negative interval");
 
-// After the advice of mdn/content, files/en-us/web/api/js_self-profiling_api/index.md, to keep the
-// work that is done with a profile off the main thread.
+// After the advice of mdn/content, files/en-us/web/api/js_self-profiling_api/index.md, to process a
+// profile outside the main thread.
 promise_test(async t => {
   const worker = new Worker("resources/counting-worker.js");
   t.add_cleanup(() => worker.terminate());
@@ -93,4 +93,4 @@ promise_test(async t => {
   worker.postMessage(trace);
   const { data } = await answered;
   assert_equals(Object.values(data).reduce((a, b) => a + b), trace.samples.length);
-}, "mdn/content: a trace is handed to a worker, which counts its samples");
+}, "mdn/content: a trace is passed to a worker, which counts its samples");

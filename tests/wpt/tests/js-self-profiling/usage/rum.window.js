@@ -19,7 +19,7 @@ function capture(fold) {
       try {
         fold(await stopped.stop(), stopped.sampleInterval);
       } catch {
-        // It was stopped before.
+        // The profiler was stopped before.
       }
     }
   };
@@ -54,11 +54,11 @@ promise_test(async () => {
   assert_true(sampledNames(chunks[0][0]).has("early"));
   assert_true(sampledNames(chunks[1][0]).has("middle"));
   for (const [, interval] of chunks) {
-    assert_greater_than(interval, 0, "the interval can be read of a stopped profiler");
+    assert_greater_than(interval, 0, "a stopped profiler still has its interval");
   }
-}, "pmeenan/rumcap: checkpoints fold the traces, and a save waits for the one that is under way");
+}, "pmeenan/rumcap: checkpoints fold the traces, and a save waits for a pending one");
 
-// After samples/capture-tool/spike.mjs there: what a page load gave is put together at the end.
+// After samples/capture-tool/spike.mjs there: the data of a page load is put together at the end.
 promise_test(async () => {
   const requested = 2;
   let full = false;
@@ -90,8 +90,8 @@ promise_test(async () => {
   assert_true(streams.mark.some(({ name }) => name === "finalised"));
 }, "pmeenan/rumcap: a trace is put beside the entries of observers");
 
-// After pmeenan/rumcap and vigneshshanmugam/rum-profiler, website/code/profiler.js: the samples that
-// fall into a span of the page's own clock are what that span did.
+// After pmeenan/rumcap and vigneshshanmugam/rum-profiler, website/code/profiler.js: the samples within a
+// span of the page's own clock show what happened in that span.
 promise_test(async () => {
   const profiler = new Profiler(options);
   (function before() { busy(80); })();
@@ -151,7 +151,7 @@ for (const [mode, count] of [["micro", 5], ["macro", 1]]) {
 }
 
 // After jupyterlab/ui-profiler, src/jsBenchmarks.ts: how long each call took, by the samples
-// between which it was on the stack at one depth.
+// between which it was on the stack at the same depth.
 function* calls({ samples, ...trace }) {
   let running = new Map();
   for (const sample of samples) {
@@ -254,7 +254,7 @@ promise_test(async () => {
 }, "victor-homyakov/self-profiling-api-demo: samples fold into lines from the root to the leaf");
 
 // After zhangmingyuan666/js-self-profiling-frame-graph,
-// src/core/flame-graph-adaptor/transfromSamplesToStack.ts: the trace itself is written into.
+// src/core/flame-graph-adaptor/transfromSamplesToStack.ts: the trace itself is modified.
 promise_test(async () => {
   const profiler = new Profiler(options);
   (function drawn() { busy(100); })();
@@ -272,10 +272,10 @@ promise_test(async () => {
   assert_true(trace.samples.some(({ stack }) => stack?.some(({ name }) => name === "drawn")));
   const text = await new Blob([JSON.stringify(trace, null, 2)], { type: "application/json" }).text();
   assert_equals(JSON.parse(text).samples.length, trace.samples.length);
-}, "zhangmingyuan666/js-self-profiling-frame-graph: a trace is written into for a flame chart");
+}, "zhangmingyuan666/js-self-profiling-frame-graph: a trace is modified for a flame chart");
 
 // After JonasBa/js-self-profiling-sampling-bug, src/app.ts: started, kept busy and stopped in one
-// task, without a limit, and the first and the last sample are read without a look at their number.
+// task, without a limit, and the first and the last sample are read without checking their number.
 promise_test(async () => {
   for (let i = 0; i < 10; i++) {
     let profiler = new window.Profiler({ sampleInterval: 5, maxBufferSize: Number.MAX_SAFE_INTEGER });
@@ -314,4 +314,4 @@ promise_test(async () => {
   const deepest = stacks.map(names => names.filter(name => name === "recursive").length);
   assert_equals(Math.max(...deepest), 21, "each of its calls is a frame");
   assert_true(stacks.some(names => names.includes("later") && !names.includes("recursive")));
-}, "aboktor/js-self-profiler: recursion and a timer are told apart");
+}, "aboktor/js-self-profiler: recursion and a timer have separate stacks");

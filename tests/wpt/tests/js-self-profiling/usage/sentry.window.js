@@ -5,8 +5,8 @@
 
 "use strict";
 
-// After getsentry/sentry-javascript: packages/browser/src/profiling/ and what its own tests in
-// dev-packages/browser-integration-tests/suites/profiling/ want of the profiles.
+// After getsentry/sentry-javascript: packages/browser/src/profiling/, and what its own tests in
+// dev-packages/browser-integration-tests/suites/profiling/ expect of the profiles.
 
 function startJSSelfProfile(maxBufferSize = 3000) {
   return new Profiler({ sampleInterval: 10, maxBufferSize });
@@ -66,7 +66,7 @@ promise_test(async t => {
   await promise_rejects_dom(t, "InvalidStateError", profiler.stop());
 }, "getsentry/sentry-javascript: the timeout of a span comes after its buffer was full, and a second end is refused");
 
-// UIProfiler.ts: a chunk's profiler is let go and stopped, and the next one is started at once.
+// UIProfiler.ts: a chunk's profiler is dropped and stopped, and the next one is started at once.
 function chunked(send) {
   let current;
   const begin = () => {
@@ -123,7 +123,7 @@ promise_test(async () => {
   assert_false(two.has("notProfiled"));
 }, "getsentry/sentry-javascript: what runs between two manual sessions is in neither profile");
 
-// traceLifecycleMode_overlapping-spans: two at once, of which each covers its own time.
+// traceLifecycleMode_overlapping-spans: two spans overlap, and each profile covers its own time.
 promise_test(async () => {
   const first = profileSpan();
   largeSum(100);
@@ -140,7 +140,7 @@ promise_test(async () => {
 
 // test-utils.ts: the function that starts the profiler is in every profile, and the profile is
 // longer than 20 ms. utils.ts: a chunk without frames, stacks or samples is
-// thrown away, and so is a profile of fewer than two samples.
+// discarded, and so is a profile of fewer than two samples.
 promise_test(async () => {
   for (let i = 0; i < 10; i++) {
     const profiler = startJSSelfProfile();
@@ -154,10 +154,10 @@ promise_test(async () => {
     assert_greater_than_equal(samples.length, 2);
     assert_greater_than(samples.at(-1).timestamp - samples[0].timestamp, 20);
   }
-}, "getsentry/sentry-javascript: a profile of a short span is not thrown away");
+}, "getsentry/sentry-javascript: a profile of a short span is not discarded");
 
-// utils.ts, convertJSSelfProfileToSampledFormat and convertToContinuousProfile; a time origin that is
-// far from the clock is replaced, as in packages/core/src/utils/time.ts.
+// utils.ts, convertJSSelfProfileToSampledFormat and convertToContinuousProfile. A time origin that
+// differs much from the clock is replaced, as in packages/core/src/utils/time.ts.
 function timeOrigin() {
   const ofClock = Date.now() - performance.now();
   return Math.abs(performance.timeOrigin - ofClock) < 3_600_000 ? performance.timeOrigin : ofClock;

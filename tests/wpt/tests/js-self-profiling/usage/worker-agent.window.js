@@ -31,7 +31,7 @@ async function startedAgent(t, configuration) {
   const { said, until, configure, ...rest } = agent(t, "resources/worker-agent.js");
   configure(configuration);
   await until(() => said.length > 0);
-  // Today the specification has it in windows only.
+  // Today the specification has the interface only in windows.
   assert_implements_optional(said[0].error !== "not-supported-by-browser", "Profiler in workers");
   assert_equals(said[0].type, "started");
   return { said, until, ...rest };
@@ -44,7 +44,7 @@ promise_test(async t => {
   worker.configure();
   await worker.until(said => said.length > 0);
   assert_true(worker.said[0].type === "started" || worker.said[0].error === "not-supported-by-browser");
-}, "DataDog/browser-sdk, worker: the page is told whether the worker can profile itself");
+}, "DataDog/browser-sdk, worker: the page learns whether the worker can profile itself");
 
 promise_test(async t => {
   const { said, until, send } = await startedAgent(t);

@@ -4,7 +4,7 @@
 
 "use strict";
 
-// Each finds out in its own way whether the page may profile, and none may throw.
+// Each check finds out in its own way whether the page may profile. No check may throw.
 
 // After getsentry/sentry-javascript, packages/browser/src/profiling/utils.ts: a constructor that
 // failed once is not tried again in the session.
@@ -28,7 +28,7 @@ function sentry() {
 }
 
 // After DataDog/browser-sdk, packages/browser-rum/src/domain/profiling/datadogProfiler.ts: an error
-// whose message says that Document Policy forbids it makes the page's author look at the headers.
+// whose message says that Document Policy forbids profiling tells the author to check the headers.
 function datadog() {
   if (!globalThis.Profiler) {
     return "not-supported-by-browser";
@@ -54,8 +54,8 @@ function errorName() {
   }
 }
 
-// After pmeenan/rumcap, samples/capture-tool/spike.mjs: what the browser has and what the page may
-// are told apart, and the interval that it got is written down.
+// After pmeenan/rumcap, samples/capture-tool/spike.mjs: a missing interface is told from a missing
+// permission, and the actual interval is recorded.
 function rumcap() {
   let status = "unsupported";
   let interval = null;
@@ -76,8 +76,8 @@ function rumcap() {
   return { status, interval, profiler };
 }
 
-// After victor-homyakov/self-profiling-api-demo, src/profiler/profiler.ts: everything that the
-// upload will need is looked for before.
+// After victor-homyakov/self-profiling-api-demo, src/profiler/profiler.ts: the code first looks for
+// everything that the upload needs.
 function homyakov() {
   const needed = [PerformanceObserver, CompressionStream].every(part => typeof part !== "undefined");
   if (!needed || !window.Profiler) {
@@ -91,8 +91,8 @@ function homyakov() {
   }
 }
 
-// After jupyterlab/ui-profiler, src/jsBenchmarks.ts and src/benchmark.ts: whether the choice is
-// offered depends on the interface alone; choosing it may then fail, with a reason.
+// After jupyterlab/ui-profiler, src/jsBenchmarks.ts and src/benchmark.ts: the choice is offered if
+// the interface exists. Choosing it may then fail, with a reason.
 async function jupyterlab() {
   const offered = typeof window.Profiler !== "undefined";
   const started = await (async () => new window.Profiler({ sampleInterval: 10, maxBufferSize: 100 }))()

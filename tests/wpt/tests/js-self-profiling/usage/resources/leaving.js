@@ -4,7 +4,7 @@
 
 "use strict";
 
-// What the page of leaving.html sent. A hang is told before the harness ends the whole file.
+// The text that leaving.html sent. A hang fails this test before the harness ends the whole file.
 async function received(uuid) {
   for (let i = 0; i < 50; i++) {
     const text = await (await fetch(`/common/dispatcher/dispatcher.py?uuid=${uuid}`)).text();

@@ -13,7 +13,7 @@ function busy(milliseconds) {
   }
 }
 
-// The frames of a sample, the innermost first. None where no code of the page ran.
+// The frames of a sample, the innermost first. There are none if no code of the page ran.
 function framesOf(trace, { stackId }) {
   const frames = [];
   for (let id = stackId; id !== undefined; id = trace.stacks[id].parentId) {
@@ -35,7 +35,7 @@ function laterTask() {
   return new Promise(resolve => setTimeout(resolve, 0));
 }
 
-// Works until the profiler's buffer is full, and gives its event.
+// Works until the profiler's buffer is full, and returns the event.
 async function fillBuffer(profiler) {
   const filled = nextEvent(profiler, "samplebufferfull");
   let full = false;
@@ -47,7 +47,7 @@ async function fillBuffer(profiler) {
   return filled;
 }
 
-// What a page in a frame says first, and the frame, which is removed after the test.
+// The first message of a page in a frame, and the frame, which is removed after the test.
 async function messageOfFrame(t, url) {
   const frame = document.createElement("iframe");
   t.add_cleanup(() => frame.remove());

@@ -5,7 +5,7 @@
 "use strict";
 
 // After a branch of DataDog/browser-sdk, packages/browser-rum/src/domain/profiling/
-// workerProfilingAgent.ts: the page says when to start and when to end, and gets the traces.
+// workerProfilingAgent.ts: the page tells the worker when to start and when to end, and gets the traces.
 let session;
 
 function start({ sampleInterval, maxBufferSize, collectInterval, id }) {
