@@ -4,7 +4,7 @@
 
 """Stands in for the browser: `fake_browser.py INBOX BODY [--status N] [--stay] URL`.
 
-It loads the page, posts BODY (nothing if it is empty) to INBOX and exits with the status, or stays for ever.
+It loads the page, posts BODY to INBOX (nothing if BODY is empty) and exits with the status, or never exits.
 """
 
 import sys

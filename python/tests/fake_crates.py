@@ -2,7 +2,7 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""A small published crate, a components/ folder with hooks for it and the pins, all in a temporary folder."""
+"""A small published crate, with a components/ folder of hooks for it and the pins, all in a temporary folder."""
 
 import hashlib
 import io
@@ -51,7 +51,7 @@ class FakeCrateTest(unittest.TestCase):
         self.publish(FILES)
 
     def publish(self, files: dict[str, str], pin: bool = True):
-        """Puts the crate into the registry's cache; without `pin` the lock file keeps the checksum it has."""
+        """Puts the crate into the registry's cache. Without `pin` the lock file keeps its checksum."""
         self.archive = self.root / "cargo" / "registry" / "cache" / "index" / f"{NAME}-{VERSION}.crate"
         self.archive.parent.mkdir(parents=True, exist_ok=True)
         with tarfile.open(self.archive, "w:gz") as tar:

@@ -17,7 +17,7 @@ PACKAGES = [name for names in toolchain.SYSTEM_PACKAGES.values() for name in nam
 
 
 class BootstrapTest(unittest.TestCase):
-    """The PATH holds nothing but the programs that a test writes, and the shell they are written for."""
+    """The PATH has only the programs that a test writes, and the shell that they are written for."""
 
     def setUp(self):
         scratch = tempfile.TemporaryDirectory()

@@ -108,7 +108,7 @@ class ToolsTest(unittest.TestCase):
 
 
 class EngineTest(unittest.TestCase):
-    """What Cargo is told instead of running the engine's build script."""
+    """The configuration that Cargo gets instead of running the engine's build script."""
 
     def setUp(self):
         scratch = tempfile.TemporaryDirectory()

@@ -132,7 +132,7 @@ class DoorTest(unittest.TestCase):
 
         self.assertEqual(self.main("build", action=fail)[:2], (1, "mach build: no bricks\n"))
 
-        # A shell's background jobs are started with the signal ignored.
+        # A shell starts background jobs with the signal ignored.
         self.addCleanup(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler))
 
         def interrupt(*_):

@@ -16,7 +16,7 @@ from strobe import paths
 from strobe.checks import fuzz
 from strobe.errors import MachError
 
-# As libFuzzer writes them, shortened.
+# Logs of libFuzzer, shortened.
 CLEAN = """\
 INFO: Seed: 123
 #32\tINITED cov: 4253 ft: 6453 corp: 31/1047b exec/s: 0 rss: 29Mb
@@ -77,7 +77,7 @@ class RunTest(unittest.TestCase):
         self.addCleanup(environment.stop)
 
     def program(self, name: str, log: str, status: int) -> Path:
-        """A program that says where a target would do its work."""
+        """Writes a program that prints a log where a target would work."""
         text = self.root / f"{name}.log"
         text.write_text(log.replace("FOUND", str(self.root / "target" / "fuzz" / name)))
         program = self.root / name
@@ -86,7 +86,7 @@ class RunTest(unittest.TestCase):
         return program
 
     def fuzz(self, *wanted: str, **programs: Path) -> tuple[str, str]:
-        """(what is printed, the error's text)."""
+        """(the output, the error's text)."""
         output, error = io.StringIO(), ""
         with (
             mock.patch.object(fuzz, "build", lambda: self.root),
@@ -161,7 +161,7 @@ class RunTest(unittest.TestCase):
 
 
 class TargetsTest(unittest.TestCase):
-    """What is committed."""
+    """The committed targets."""
 
     def test_every_target_has_a_check_a_corpus_and_a_dictionary(self):
         names = fuzz.target_names()

@@ -47,7 +47,7 @@ class UpdatingHooksTest(FakeCrateTest):
         self.update()
         self.assertTrue(self.prepare())
 
-    def test_an_edit_that_is_no_hook_is_refused(self):
+    def test_an_edit_that_cannot_be_a_hook_is_refused(self):
         before = (self.folder / upstream.HOOKS).read_text()
         self.checkout()
         (self.edited / "canvas.rs").write_text("")

@@ -2,7 +2,7 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""No circles among the imports of the files of a crate, and of mach's."""
+"""The imports among the files of a crate, and of mach, have no circles."""
 
 import ast
 import graphlib
@@ -15,11 +15,11 @@ from strobe import paths
 
 CRATES = ("components/js_profiler", "components/profile_formats")
 
-# A module's tests may stand on anything: they are cut off.
+# A module's tests may import anything, so they are cut off.
 TESTS = re.compile(r"^#\[cfg\(test\)\]\n(?:pub )?mod tests \{", re.MULTILINE)
 COMMENT = re.compile(r"//.*")
 PATH_OF_MODULE = re.compile(r'#\[path = "(\w+)\.rs"\]\s*(?:pub )?mod (\w+);')
-# `crate::module` wherever it stands, and each module of `use crate::{...}`.
+# `crate::module` anywhere, and each module of `use crate::{...}`.
 IMPORT = re.compile(r"\bcrate::(\w+)")
 GROUPED_IMPORT = re.compile(r"\bcrate::\{([^;]*)\};")
 GROUPED_MODULE = re.compile(r"(?:^|,)\s*(\w+)")
@@ -50,7 +50,7 @@ def imports(crate: Path) -> dict[str, set[str]]:
 
 
 def python_imports(package: Path) -> dict[str, set[str]]:
-    """The modules of a package that each of them imports: also within functions, and for types alone."""
+    """The modules of a package that each of them imports, also within functions and only for types."""
     files = {}
     for file in sorted(package.rglob("*.py")):
         parts = (package.name, *file.relative_to(package).with_suffix("").parts)
@@ -66,7 +66,7 @@ def python_imports(package: Path) -> dict[str, set[str]]:
                 source = ".".join([*base, *([node.module] if node.module else [])])
                 named = {f"{source}.{alias.name}" for alias in node.names}
                 imported |= named & files.keys()
-                # Something of the module itself.
+                # The import is of something in the module itself.
                 if named - files.keys():
                     imported.add(source)
             elif isinstance(node, ast.Import):
@@ -76,7 +76,7 @@ def python_imports(package: Path) -> dict[str, set[str]]:
 
 
 def circle(graph: dict[str, set[str]]) -> list[str]:
-    """A circle of modules, the first one again at its end; empty if there is none."""
+    """A circle of modules, which ends with the first one again; empty if there is none."""
     try:
         graphlib.TopologicalSorter(graph).prepare()
     except graphlib.CycleError as error:

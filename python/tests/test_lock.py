@@ -24,7 +24,7 @@ with cache_lock("build"):
 
 
 class LockTest(unittest.TestCase):
-    def test_who_waits_is_told_for_whom(self):
+    def test_a_process_that_waits_reports_the_holder(self):
         with tempfile.TemporaryDirectory() as cache, mock.patch.dict(os.environ, STROBE_CACHE_DIR=cache):
             holder = subprocess.Popen(
                 [sys.executable, "-c", HOLDER], cwd=PYTHON, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -43,7 +43,7 @@ class LockTest(unittest.TestCase):
             self.assertRegex(
                 reports[0], rf"^waiting for `\./mach build` in .* \(process {holder.pid}\), which uses {cache}$"
             )
-            # Free again.
+            # The lock is free again.
             with cache_lock("test", reports.append):
                 pass
             self.assertEqual(len(reports), 1)

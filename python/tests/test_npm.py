@@ -16,7 +16,7 @@ from strobe.errors import MachError
 
 class NodeTest(unittest.TestCase):
     def check(self, **programs: str):
-        """With nothing on the PATH but programs that print a text."""
+        """Makes a PATH that has only programs which print a text."""
         with tempfile.TemporaryDirectory() as folder:
             for name, text in programs.items():
                 program = Path(folder, name)

@@ -45,7 +45,7 @@ class ProcessTest(unittest.TestCase):
 
         def start(*arguments, **options):
             child = real_start(*arguments, **options)
-            # Ctrl-C while mach waits; its next wait is the true one.
+            # Ctrl-C comes while mach waits. Its next wait is the real one.
             child.wait = mock.Mock(side_effect=[KeyboardInterrupt, mock.DEFAULT], wraps=child.wait)
             started.append(child)
             return child

@@ -53,9 +53,9 @@ class ProfileTest(unittest.TestCase):
         browser = self.browser(
             """
             import signal, sys
-            # Blocked, the signal stays until it is waited for, however early it comes.
+            # The blocked signal stays pending until it is waited for, however early it comes.
             signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-            # Nobody else ends it: a second signal would.
+            # Any other signal would make this program fail.
             signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
             print("recording", flush=True)
             signal.sigwait([signal.SIGINT])
@@ -69,7 +69,7 @@ class ProfileTest(unittest.TestCase):
             stdout=subprocess.PIPE,
             text=True,
             start_new_session=True,
-            # A shell's background jobs are started with the signal ignored.
+            # A shell starts background jobs with the signal ignored.
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
         )
         with mach:

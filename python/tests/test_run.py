@@ -20,7 +20,7 @@ from strobe.server import PageServer
 FAKE_BROWSER = str(Path(__file__).with_name("fake_browser.py"))
 TRACE = {"resources": [], "frames": [{"name": "sort"}], "stacks": [{"frameId": 0}], "samples": []}
 RESULT = {"trace": TRACE, "sampleInterval": 2, "requestedInterval": 2.5}
-# Long enough for any machine to start a Python; only the tests of the bound itself wait for it.
+# Long enough for any machine to start Python. Only the tests of the limit itself wait for so long.
 BOUND = 60.0
 
 

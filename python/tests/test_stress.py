@@ -34,7 +34,7 @@ from strobe.stress.stress_watchdog import HARD_BOUND, Activity, Watchdog, read_a
 
 PAGES = paths.ROOT / "tests" / "stress"
 
-# Stands for the browser. It beats once as the page of the last address, and then does what the path of the page says.
+# Stands in for the browser. It sends one heartbeat as the page of the last address, and then obeys that page's path.
 FAKE = """\
 import http.client, json, os, signal, sys, time, urllib.parse
 ended = []
@@ -110,13 +110,13 @@ class PlanTest(unittest.TestCase):
         first = [make_episode(7, number) for number in range(40)]
         self.assertEqual(first[::-1], [make_episode(7, number) for number in reversed(range(40))])
         self.assertNotEqual(first, [make_episode(8, number) for number in range(40)])
-        # No two are the same but for their numbers.
+        # No two episodes differ only in their numbers.
         self.assertGreater(len({episode.duration for episode in first}), 30)
         pages = [re.sub(r"seed=\d+\+\d+\+", "", page) for episode in first for page in episode.pages]
         self.assertEqual(len(set(pages)), len(pages))
 
     def test_a_plan_as_it_was(self):
-        # A seed that was printed earlier does the same again. Where a plan is changed on purpose, this changes with it.
+        # A seed that was printed earlier must give the same plan. If you change plans on purpose, change this, too.
         features = [make_episode(7, number).feature for number in range(8)]
         self.assertEqual(
             features,
@@ -176,7 +176,7 @@ class PlanTest(unittest.TestCase):
     def test_plans_differ(self):
         def plan(seed: int, number: int) -> str:
             episode = make_episode(seed, number).to_json() | {"seed": 0, "number": 0}
-            # The seeds of its pages are others in any case.
+            # The seeds of its pages differ in any case.
             return re.sub(r"seed=[^&]*", "", json.dumps(episode))
 
         plans = [plan(seed, number) for seed in (7, 8, 2**32 - 1) for number in range(60)]
@@ -211,7 +211,7 @@ class PlanTest(unittest.TestCase):
         for name in stress_plan.IGNORED_SIGNALS + stress_plan.HANDLED_SIGNALS:
             self.assertTrue(name == "SAMPLER" or hasattr(signal, name), name)
 
-    def test_pages_know_what_is_asked_of_them(self):
+    def test_pages_know_all_actions_and_orders(self):
         scripts = "".join(file.read_text(encoding="utf-8") for file in PAGES.glob("*.js"))
         for mix in (stress_plan.LITTLE, *stress_plan.MIXES.values()):
             for action in mix:
@@ -245,7 +245,7 @@ class WatchdogTest(unittest.TestCase):
         self.watchdog = Watchdog("a heartbeat", bound=10.0, clock=lambda: self.now)
 
     def pass_time(self, seconds: int, ran=0.0, waited=0.0, stopped=False) -> str | None:
-        """A look a second; the verdict of the last."""
+        """Looks once a second, and returns the last verdict."""
         verdict = self.watchdog.look(self.activity(stopped))
         for _ in range(seconds):
             self.now += 1
@@ -257,25 +257,25 @@ class WatchdogTest(unittest.TestCase):
     def activity(self, stopped: bool) -> Activity:
         return Activity(getattr(self, "ran", 0), {1: getattr(self, "waited", 0), 2: 0}, stopped)
 
-    def test_who_could_run_and_does_nothing_hangs(self):
+    def test_a_process_that_could_run_but_does_nothing_hangs(self):
         self.assertIsNone(self.pass_time(10))
         verdict = self.pass_time(1)
         self.assertRegex(verdict, "^hang: a heartbeat has not come in 11 s, in 11 of which .* idle: 0.0 s")
 
-    def test_who_runs_without_end_hangs_too(self):
+    def test_a_process_that_runs_without_end_hangs_too(self):
         self.assertRegex(self.pass_time(11, ran=1), "busy: 11.0 s of processor time")
 
-    def test_who_is_stopped_waits(self):
+    def test_a_stopped_process_does_not_hang(self):
         self.assertIsNone(self.pass_time(1000, stopped=True))
-        # Also for a stretch between two looks.
+        # The same is true of a stop between two looks.
         self.assertIsNone(self.pass_time(10))
         self.assertIsNotNone(self.pass_time(1))
 
-    def test_who_has_no_processor_waits(self):
+    def test_a_process_without_a_processor_does_not_hang(self):
         self.assertIsNone(self.pass_time(50, ran=0.1, waited=0.9))
         self.assertRegex(self.pass_time(60, ran=0.1, waited=0.9), "^hang: a heartbeat has not come in 1.. s, in 1. of")
 
-    def test_nobody_waits_for_ever(self):
+    def test_no_process_may_wait_for_ever(self):
         self.assertIsNone(self.pass_time(int(HARD_BOUND), waited=1.0))
         self.assertIsNotNone(self.pass_time(1, waited=1.0))
 
@@ -311,7 +311,7 @@ def stress_ticks(seconds: int) -> int:
 
 
 class FromOutsideTest(unittest.TestCase):
-    """What is done to a process, on one of ours."""
+    """The disturbances of a process, on a process of ours."""
 
     def start(self, script: str) -> Browser:
         folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
@@ -344,7 +344,7 @@ class FromOutsideTest(unittest.TestCase):
         self.assertIsNone(browser.poll())
 
     def start_threads(self) -> tuple[stress_browser.Browser, int]:
-        """A browser, and a thread of it that is not its first."""
+        """A browser, and one of its threads that is not the first."""
         script = (
             "import threading, time\n"
             "count = [0]\n"
@@ -423,13 +423,13 @@ class FromOutsideTest(unittest.TestCase):
         self.assertTrue(browser.kill_content(0.9))
         self.assertEqual(browser.killed, {content})
         browser.end()
-        # It is gone when the kernel has come to it.
+        # The kernel may end the process a moment later.
         while browser.left_behind():
             threading.Event().wait(0.01)
 
 
 class Play(stress.Play):
-    """Waits until the fake does what it is to do, however long that takes."""
+    """Waits until the fake has done its part, however long that takes."""
 
     def follow(self):
         while "silent" not in self.episode.pages[0] and self.counts.get("samples", 0) < 6:
@@ -457,7 +457,7 @@ class CoreTest(unittest.TestCase):
 
 
 class PlayCase(unittest.TestCase):
-    """Plays with the fake; its script says what it logs, and how it ends."""
+    """Plays episodes with the fake, whose script says what it logs and how it ends."""
 
     stacks = ""
     core_stacks = ""
@@ -484,7 +484,7 @@ class PlayCase(unittest.TestCase):
             mock.patch.object(stress, "save_core_stacks", self.save_core_stacks),
         ):
             play.run()
-        # It is not the browser's own.
+        # These are cores of the fake, which nobody needs.
         for core in play.cores:
             core.unlink()
         self.folder = folder
@@ -509,7 +509,7 @@ class PlayTest(PlayCase):
         self.assertRegex(self.failures("crashing")[0], r"^the browser was ended by signal 11 \(Segmentation fault\)")
         self.assertEqual(self.failures("leaving"), ["the browser failed with status 3 by itself"])
         self.assertEqual(self.failures("crashed"), ["the browser failed with status 1 by itself"])
-        # Nothing says that it was for want of memory.
+        # Nothing shows that it was for lack of memory.
         self.assertEqual(
             self.failures("crashed", short_of_memory=True), ["the browser failed with status 1 by itself"]
         )
@@ -525,7 +525,7 @@ class PlayTest(PlayCase):
 
     def test_hangs(self):
         def short(what: str, bound=None) -> Watchdog:
-            # A slow machine makes a page late.
+            # On a slow machine a page may be late.
             return Watchdog(what, bound=0.3 if "heartbeat" not in what or self.is_silent else 60)
 
         with mock.patch.object(stress, "Watchdog", short):
@@ -576,11 +576,11 @@ class PlayTest(PlayCase):
             return [order["what"] for order in json.loads(play.on_beat(json.dumps(beat | more).encode()))]
 
         self.assertEqual(answer(role="worker", identity="b"), [])
-        # What follows an order to leave is for the next page.
+        # Orders after an order to leave are for the next page.
         self.assertEqual(answer(), ["push", "navigate"])
         self.assertEqual(answer(identity="c"), ["back"])
         self.assertEqual(answer(), [])
-        # What all must obey, also those that nobody looks after.
+        # All documents get the standing order, also those that a page has opened.
         play.standing = {"what": "close"}
         self.assertEqual([answer(role=role) for role in ("page", "window", "worker")], [["close"], ["close"], []])
         self.assertEqual(play.counts, {"starts": 1, "pages": 2, "workers": 1, "samples": 14})
@@ -600,7 +600,7 @@ PARENT = (
 DENIED = "assertion failed: !obj.is_null() (thread Script#1, /a/servo-script-bindings-0.7.0-b/wrap.rs:106:13)"
 NO_UNWINDING = "panic in a function that cannot unwind (thread {}, library/core/src/panicking.rs:225:5)"
 RUSTS_ABORT = "Program terminated with signal SIGABRT, Aborted.\n#0  abort ()\n#1  core::panicking::panic_nounwind ()\n"
-# Long before the end.
+# The time of a panic long before the end.
 LONG_AGO = 30
 
 
@@ -609,10 +609,10 @@ def worker(name: object = "") -> str:
 
 
 class ExemptionTest(PlayCase):
-    """What looks like a failure, in the state in which it is none, and outside of it."""
+    """Things that look like failures, in the states in which they are excused and in others."""
 
     def excused(self, script: dict, **members) -> dict[str, int]:
-        """The exemptions that it uses, of which there must be no failures."""
+        """Plays an episode that must have no failures, and returns the exemptions that it uses."""
         play = self.play("page", script, **members)
         self.assertEqual([failure.what for failure in play.failures], [])
         return play.excuses.hits
@@ -642,7 +642,7 @@ class ExemptionTest(PlayCase):
         self.assertRegex(failure.what, rf"worker.js{cap}, .*no more than {cap} times in an episode\)$")
         self.assertEqual(play.excuses.hits, {"fetch-gone": cap})
 
-    def test_a_panic_that_another_thread_is_told_of(self):
+    def test_a_panic_that_another_thread_gets(self):
         place = "/a/ipc-channel-0.22.0/src"
         panic = f"assertion failed: self.fd == -1 (thread router-proxy, {place}/platform/unix/mod.rs:1:1)"
         told = f"Failed to join on the router proxy thread: Any {{ .. }} (thread Constellation, {place}/router.rs:1:1)"
@@ -654,7 +654,7 @@ class ExemptionTest(PlayCase):
         crash = {"says": [f"strobe: http://a.test/?b,c crashed: {PARENT}"], "status": 1}
         script = crash | {"late": [[0, PARENT]], "counts": {"framesAdded": 1}}
         self.assertEqual(self.excused(script), {"frame-parent-inactive": 1})
-        # It may have been the last page.
+        # The page may have been the last one.
         script |= {"early": script.pop("late"), "by itself": True}
         self.assertEqual(self.excused(script), {"frame-parent-inactive": 1, "own-end": 1})
         failures = self.failed({**script, "counts": {}})
@@ -667,7 +667,7 @@ class ExemptionTest(PlayCase):
         script = late | {"says": ["strobe: http://a.test/ crashed: no bricks (thread a, x.rs:1:1)"]}
         self.assertRegex(self.failed(script | {"status": 1})[0], "^the browser failed with status 1: .* no bricks")
         self.assertRegex(self.failed(script)[0], "^strobe: .* crashed: no bricks")
-        # What a page says must have been the panic.
+        # The reason of a page's crash must be the panic.
         script = late | {"says": [f"strobe: http://a.test/ crashed: {PARENT}"], "status": 1}
         self.assertRegex(self.failed(script)[0], "^the browser failed with status 1: .* crashed: assertion failed")
 
@@ -679,7 +679,7 @@ class ExemptionTest(PlayCase):
         failures = self.failed(early | {"signal": signal.SIGSEGV}, short_of_memory=True)
         self.assertTrue(any("ended by signal 11" in failure for failure in failures), failures)
 
-    def test_what_is_denied_memory_may_end(self):
+    def test_panics_for_lack_of_memory(self):
         page = {"early": [[0, DENIED]], "says": [f"strobe: http://a.test/ crashed: {DENIED}"], "status": 1}
         expected = {"memory-no-object": 1, "own-end": 1}
         self.assertEqual(self.excused(page | {"by itself": True}, short_of_memory=True), expected)
@@ -691,7 +691,7 @@ class ExemptionTest(PlayCase):
         self.assertEqual(play.failures, [])
         self.assertEqual(play.excuses.hits, expected | {"memory-no-unwinding": 1, "memory-abort": 1})
         self.assertEqual((play.cores, play.counts.get("crashes", 0)), ([], 0))
-        # At other times it is a failure, three times over.
+        # In other episodes this is three failures.
         self.assertGreaterEqual(len(self.failed(process)), 3)
 
     def test_texts_of_denials(self):
@@ -708,10 +708,10 @@ class ExemptionTest(PlayCase):
     def test_an_unknown_panic_where_memory_is_short(self):
         for text in (
             "no bricks (thread Script#1, /a/servo-script-0.7.0-b/x.rs:1:1)",
-            # Of our own code, in Servo's or out of it.
+            # Panics of our own code, inside a Servo crate or outside.
             "assertion failed: !obj.is_null() (thread Script#1, /a/servo-script-0.7.0-b/dom/profiler.rs:1:1)",
             "assertion failed: !obj.is_null() (thread Script#1, components/js_profiler/x.rs:1:1)",
-            # After no denial.
+            # A panic without an earlier refusal of memory.
             NO_UNWINDING.format("Script#1"),
         ):
             (failure,) = self.failed({"early": [[0, text]]}, short_of_memory=True)
@@ -723,7 +723,7 @@ class ExemptionTest(PlayCase):
         self.assertRegex(failures[0], r"^a thread panicked: .*Script#2.* in a thread that was refused memory\)$")
         self.assertTrue(any("ended by signal 6" in failure for failure in failures), failures)
 
-    def test_aborts_for_want_of_memory(self):
+    def test_aborts_for_lack_of_memory(self):
         known = stress_exemptions.Circumstances(episode(short_of_memory=True))
         stack = "#0 abort ()\n#1 {} ()\n"
         line = "Hit MOZ_CRASH([unhandlable oom] a) at b.cpp:1"
@@ -731,7 +731,7 @@ class ExemptionTest(PlayCase):
             ([line], signal.SIGSEGV, "js::AutoEnterOOMUnsafeRegion::crash_impl", {"memory-engine": 1}),
             (["memory allocation of 8 bytes failed"], signal.SIGABRT, "rust_oom", {"memory-allocator": 1}),
             ([NO_UNWINDING], signal.SIGABRT, "panic_cannot_unwind", {"memory-abort": 1}),
-            # By another signal, at another place, and without a word.
+            # Crashes by another signal, at another place, and without a reason in the log.
             ([line], signal.SIGABRT, "js::AutoEnterOOMUnsafeRegion::crash_impl", {}),
             ([line], signal.SIGSEGV, "js::GetterSetter::setter", {}),
             ([], signal.SIGSEGV, "js::AutoEnterOOMUnsafeRegion::crash_impl", {}),
@@ -740,7 +740,7 @@ class ExemptionTest(PlayCase):
             told = list(told)
             crash = stress_exemptions.Crash(1, number, stack.format(function))
             self.assertEqual(excuses.judge_crash(crash, told, known), bool(hits))
-            # One word is for one process.
+            # One reason in the log excuses one process.
             self.assertFalse(excuses.judge_crash(crash, told, known))
             self.assertEqual(excuses.hits, hits)
         self.assertEqual(stress_exemptions.denials_told(f"a\n{line}\n{NO_UNWINDING}\n"), [line])
@@ -774,7 +774,7 @@ class ExemptionTest(PlayCase):
             hits = self.excused({"says": [UNFINISHED], "status": 1, "pause": 0.2})
         self.assertEqual(hits, {"end-starved": 1})
 
-    def test_an_excuse_for_one_thing_is_none_for_another(self):
+    def test_an_exemption_excuses_one_thing(self):
         says = [UNFINISHED, "strobe: internal error: no bricks"]
         script = {"counts": {"sharedWorkers": 1}, "says": says, "status": 1}
         self.assertEqual(self.failed(script), [f"the browser failed with status 1: {says[1]}"])
@@ -809,9 +809,9 @@ class ExemptionTest(PlayCase):
             self.stacks = constellation + worker
             play = self.play("immortal")
             self.assertEqual((play.failures, play.excuses.hits), ([], {"namespace-deadlock": 1}))
-            # In more processes than one there is none.
+            # With several processes it is not excused.
             self.assertEqual(len(self.failures("immortal", options=["--multiprocess"])), 1)
-            # Each alone is none, nor is that of other threads.
+            # One of the two threads is not enough, and neither are other threads.
             page = worker.replace("WW:one.stress.t", "Script#1")
             for self.stacks in (constellation, worker, constellation + page):
                 play = self.play("immortal")
@@ -857,10 +857,10 @@ class LeakTest(unittest.TestCase):
 
 
 class SamplerRestTest(unittest.TestCase):
-    """The sampling thread when nothing is profiled any more."""
+    """The sampling thread, once nothing is profiled any more."""
 
     def rest(self, looks: Iterator[int], workers: dict[int, int], is_excused=True) -> mock.Mock:
-        """Each of `looks` is how often the thread has gone to sleep by then."""
+        """Each of `looks` says how often the thread has gone to sleep by then."""
 
         def switches_of(name: str) -> dict[int, int]:
             return workers if name == stress.WORKER_THREAD else {1: next(looks)}
@@ -884,23 +884,23 @@ class SamplerRestTest(unittest.TestCase):
         play.excuse.assert_not_called()
         self.assertEqual(list(looks), [])
 
-    def test_it_goes_on(self):
+    def test_it_does_not_sleep(self):
         play = self.rest(itertools.count(), workers={})
         self.assertRegex(play.hang.call_args.args[0], "^hang: the sleep of the sampling thread has not come")
 
-    def test_it_goes_on_with_a_worker_that_does(self):
+    def test_it_does_not_sleep_while_a_worker_runs(self):
         play = self.rest(itertools.count(), workers={2: 3})
         play.hang.assert_not_called()
         play.excuse.assert_called_once_with(stress_exemptions.UNENDED_WORKER)
 
 
-    def test_it_goes_on_with_a_worker_where_that_is_not_excused(self):
+    def test_it_does_not_sleep_while_a_worker_runs_that_is_not_excused(self):
         play = self.rest(itertools.count(), workers={2: 3}, is_excused=False)
         self.assertRegex(play.hang.call_args.args[0], "^hang: the sleep of the sampling thread has not come")
 
 
 class OwnHangTest(unittest.TestCase):
-    """A browser that is short of memory."""
+    """A browser that is low on memory."""
 
     def failures(self, measured: list[str], control: list[str]) -> list[str]:
         def play(run, one, profile, label=""):
@@ -917,7 +917,7 @@ class OwnHangTest(unittest.TestCase):
         self.assertEqual(self.failures(["hang: x", "crash"], ["hang: y"]), ["crash"])
         self.assertEqual(self.totals.exemptions["hang-of-servos"], 1)
 
-    def test_one_with_profilers_alone_is_ours(self):
+    def test_a_hang_only_with_profilers_is_ours(self):
         self.assertEqual(self.failures(["hang: x", "crash"], ["crash"]), ["hang: x", "crash"])
         self.assertEqual(self.failures(["crash"], ["hang: y"]), ["crash"])
         self.assertEqual(self.totals.exemptions["hang-of-servos"], 0)
@@ -1023,7 +1023,7 @@ class ConfigurationTest(unittest.TestCase):
     def test_there_is_one_of_each_kind(self):
         self.assertEqual(len(CONFIGURATIONS), 16)
         options = {tuple(configuration.options()) for configuration in CONFIGURATIONS.values()}
-        # In a page or a worker is for the pages to know.
+        # Whether this happens in pages or in workers is in the pages' addresses.
         self.assertEqual(len(options), 8)
 
     def test_its_episodes(self):

@@ -36,7 +36,7 @@ class TallyTest(unittest.TestCase):
         self.assertEqual(read_cargo_test(lines, 101, "cargo test"), Tally(4, ["a test of `cargo test`"]))
 
     def test_cargo_with_a_test_that_says_that_it_cannot_be_run(self):
-        # The runner writes before and behind it.
+        # The runner writes text before and after it on the line.
         lines = ["test a ... ", "SKIPPED a: b is not installed", "ok", CARGO[-2]]
         self.assertEqual(read_cargo_test(lines, 0, "cargo test"), Tally(1, [], ["a: b is not installed"]))
 

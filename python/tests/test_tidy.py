@@ -21,7 +21,7 @@ FIXTURES = Path(__file__).with_name("tidy_fixtures")
 
 @contextlib.contextmanager
 def cargo_kept_quiet():
-    """Errors that are expected must not look like errors in the output of the tests."""
+    """Hides expected errors, which would look like real ones in the output of the tests."""
     errors = os.dup(2)
     with open(os.devnull, "wb") as nothing:
         os.dup2(nothing.fileno(), 2)
@@ -37,7 +37,7 @@ def messages(check, root: Path) -> list[str]:
 
 
 class FixtureTest(unittest.TestCase):
-    """Each check on a small tree that it must complain of, by exactly these messages."""
+    """Each check must find exactly these problems in a small tree."""
 
     def check(self, check, *expected: str):
         self.assertEqual(messages(check, FIXTURES / check.__name__), list(expected))
@@ -129,7 +129,7 @@ class FixtureTest(unittest.TestCase):
         )
 
     def test_clippy(self):
-        # Outside of the repository, whose Cargo configuration is not for this crate.
+        # Outside the repository, whose Cargo configuration is not for this crate.
         with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as output:
             root = Path(folder, "clippy")
             shutil.copytree(FIXTURES / "clippy", root)

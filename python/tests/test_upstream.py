@@ -19,7 +19,7 @@ class PreparingTest(FakeCrateTest):
         (self.folder / "easel.rs").write_text("pub fn set_up() {}\n", encoding="utf-8")
 
     def state(self) -> dict:
-        """Every prepared file with its content and its time of change, which Cargo goes by."""
+        """Every prepared file with its content and its time of change, which Cargo compares."""
         files = [path for path in (self.root / "cache").rglob("*") if path.is_file()] + [self.cargo_config]
         return {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in files}
 
@@ -147,7 +147,7 @@ class MakingHooksTest(FakeCrateTest):
             upstream.make_hooks(self.pristine, edited)
 
     def test_placing_in_a_new_version(self):
-        """The insertion has moved by two lines; the replaced line's neighbours are not the same any more."""
+        """The insertion has moved by two lines, and the replaced line has other neighbours."""
         moved = FILES["lib.rs"].replace("mod brush;", "mod air;\nmod bag;\nmod brush;").replace("canvas::fill", "fill")
         tree = self.write_tree("next", {**FILES, "lib.rs": moved})
         unplaced = upstream.place_hooks(self.hooks, tree)

@@ -19,7 +19,7 @@ from strobe.checks.walk_calls import Calls
 from strobe.errors import MachError
 from strobe.setup import toolchain
 
-# As the glue and the engine are compiled.
+# The flags of the glue and the engine.
 FLAGS = ("-O2", "-fPIC", "-ffunction-sections", "-fdata-sections", "-fno-omit-frame-pointer", "-fno-exceptions")
 TARGET = "--target=x86_64-unknown-linux-gnu"
 
@@ -45,7 +45,7 @@ def listed(functions=(), variables=(), own=()) -> Calls:
 
 
 class WalkTest(unittest.TestCase):
-    """What is found in programs of a few lines."""
+    """The calls that are found in programs of a few lines."""
 
     def setUp(self):
         scratch = tempfile.TemporaryDirectory()
@@ -54,7 +54,7 @@ class WalkTest(unittest.TestCase):
         self.archives = []
 
     def archive(self, *sources: str, name: str = "code", flags: tuple[str, ...] = FLAGS):
-        """Compiles a library; the first one is the walk's own."""
+        """Compiles a library. The first one is the walk's own."""
         objects = []
         for number, source in enumerate(sources):
             folder = self.root / f"{len(self.archives)}-{number}"
@@ -63,7 +63,7 @@ class WalkTest(unittest.TestCase):
             command = [f"clang++-{toolchain.CLANG}", TARGET, *flags, "-x", "c++", "-c", "-", "-o", objects[-1]]
             subprocess.run(command, input=source, text=True, check=True)
         self.archives.append(self.root / f"{len(self.archives)}.a")
-        # Also files of the same name.
+        # Some files have the same name.
         subprocess.run([f"llvm-ar-{toolchain.CLANG}", "qc", self.archives[-1], *objects], check=True)
 
     def problems(self, calls: Calls, root: str = "strobe_walk") -> list[str]:
@@ -245,7 +245,7 @@ js::lock(int): not listed
         self.archive(f'extern "C" {{ {declarations} int strobe_walk(int i) {{ switch (i) {{ {cases} }} return 0; }} }}')
         self.assert_found(listed([function(f"f{i}") for i in range(8)]))
 
-    def test_what_is_written_in_one_go_has_a_reason(self):
+    def test_an_atomic_write_has_a_reason(self):
         for instruction in ("__atomic_fetch_add(count, 1, 5)", "__atomic_exchange_n(count, 1, 5)"):
             with self.subTest(instruction):
                 self.archives = []
@@ -259,7 +259,7 @@ js::lock(int): not listed
                 own = {"name": "strobe_walk", "reason": "It counts.", "atomic_writes": "What it is given."}
                 self.assert_found(listed(own=[own]))
 
-    def test_what_is_said_to_be_written_is(self):
+    def test_a_listed_atomic_write_must_exist(self):
         self.archive('extern "C" int strobe_walk(int* count) { return ++*count; }')
         own = {"name": "strobe_walk", "reason": "It counts.", "atomic_writes": "What it is given."}
         self.assert_found(
@@ -279,7 +279,7 @@ js::lock(int): not listed
             extern "C" int strobe_walk(int i) { return js::heap + ++js::count + js::sizes[i] + *js::names[i]; }
             """
         )
-        # Addresses are filled in when the program is loaded, and are constants then.
+        # The loader fills in these addresses, which then are constants.
         names = 'extern const char* const names[3]; const char* const names[3] = {"one", "two", "three"};'
         self.archive(f"namespace js {{ int heap = 3; {names} }}")
         self.assert_found(
@@ -382,7 +382,7 @@ class ListTest(unittest.TestCase):
         self.assert_wrong("unknown key 'reeds'", lambda content: content["functions"][0].update(reeds="x"))
         self.assert_wrong("need each other", lambda content: content["functions"][0].update(indirect_calls=1))
 
-    def test_nothing_is_there_twice_or_in_vain(self):
+    def test_nothing_is_listed_twice_or_without_use(self):
         self.assert_wrong("listed twice", lambda content: content["functions"].append(function("js::look(int)")))
         self.assert_wrong("class safe: no entry is of this class", lambda content: content.update(functions=[]))
         self.assert_wrong("the list: unknown key 'function'", lambda content: content.update(function=[]))

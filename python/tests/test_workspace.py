@@ -9,8 +9,8 @@ from strobe import paths
 
 
 class Checkouts(unittest.TestCase):
-    def test_every_crate_of_ours_is_built_anew_in_another_checkout(self):
-        """Checkouts share Cargo's build folder: a crate that does not look would be another checkout's."""
+    def test_every_crate_of_ours_is_rebuilt_in_another_checkout(self):
+        """Checkouts share Cargo's build folder, so a crate without the variable could be another checkout's."""
         workspace = tomllib.loads((paths.ROOT / "Cargo.toml").read_text())["workspace"]
         for member in workspace["members"]:
             manifest = tomllib.loads((paths.ROOT / member / "Cargo.toml").read_text())

@@ -204,7 +204,7 @@ class CheckoutTest(unittest.TestCase):
             clone = wpt.find_or_clone()
             self.assertTrue(wpt.available())
         self.assertEqual((clone / "hr-time" / "file").read_text(), "x")
-        # Another folder than those that are asked for.
+        # A folder that is not asked for.
         self.assertFalse((clone / "css").exists())
 
     def test_a_clone_that_fails_leaves_nothing(self):
@@ -248,7 +248,7 @@ class CheckoutTest(unittest.TestCase):
 
 
 class BaseTest(unittest.TestCase):
-    """The workspace without hooks."""
+    """The workspace of the build without hooks."""
 
     def setUp(self):
         scratch = tempfile.TemporaryDirectory()
