@@ -64,7 +64,7 @@ def build_base(release: bool = False) -> Path:
     """
     folder = paths.cache_dir() / "base"
     if folder.is_relative_to(paths.ROOT):
-        raise MachError(f"{folder}: is in the checkout, where Cargo would find the hooks; set STROBE_CACHE_DIR to a folder outside")
+        raise MachError(f"{folder}: is in the checkout, whose hooks Cargo would find; set STROBE_CACHE_DIR elsewhere")
     with cache_lock("build"):
         bootstrap.ensure()
         write_base_workspace(folder)

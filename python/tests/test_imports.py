@@ -104,7 +104,7 @@ class ImportsTest(unittest.TestCase):
         graph = imports(paths.ROOT / "components/js_profiler")
         self.assertIn("sampling_thread", graph["registry"])
         self.assertIn("registry", graph["recorded_process"], "in a group")
-        self.assertIn("stop", graph["walked"], "a folder")
+        self.assertIn("stop", graph["walks"], "a folder")
         self.assertEqual(graph["stop"], set())
 
     def test_a_circle_is_found_whichever_way_a_module_is_named(self):

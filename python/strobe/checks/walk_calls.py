@@ -55,7 +55,7 @@ EVERY_HAZARD = "every_hazard"
 
 
 def check(command: Iterable[str] | None = None):
-    """Runs a build command, by default that of the dev build, and checks what it builds. MachError if anything is wrong."""
+    """Runs a build command, by default the dev build's, and checks the result. MachError if anything is wrong."""
     if platform.machine() != "x86_64":
         print("SKIPPED walk-calls: it can read only code for x86-64")
         return

@@ -81,16 +81,17 @@ def add_arguments(parser: argparse.ArgumentParser):
     )
     hooks = add_suite(
         "hooks",
-        "what our hooks cost pages that never profile, against Servo as it is published",
-        "Time, memory and instructions of kernels and of a page load, in Strobe and in the same shell around the "
-        "published crates, which is built in the cache the first time (a full build); and in that one again, as the "
-        "control. They take turns, but for the instructions, which valgrind counts. Wants an idle machine.",
+        "what our hooks cost pages that never profile, compared with Servo as published",
+        "Measures time, memory and instructions of kernels and of a page load: in Strobe, in the same shell around the "
+        "published crates, and in that shell again as the control. The first run builds that shell in the cache, which "
+        "is a full build. The browsers take turns, except for instructions, which valgrind counts. Needs an idle "
+        "machine.",
     )
-    add_count(hooks, "--rounds", 5, "how often each browser is started anew for each page")
+    add_count(hooks, "--rounds", 5, "how many times each browser is started for each page")
     add_count(hooks, "--pairs", 6, "runs of each kernel per round and browser")
     add_count(hooks, "--loads", 10, "loads per round and browser")
-    add_count(hooks, "--counts", 2, "in how many of the rounds instructions are counted, too")
-    hooks.add_argument("--base-binary", metavar="FILE", type=Path, help="a browser without hooks that is there already")
+    add_count(hooks, "--counts", 2, "the number of rounds that also count instructions")
+    hooks.add_argument("--base-binary", metavar="FILE", type=Path, help="an existing browser without hooks")
     soak = add_suite(
         "soak",
         "several minutes of programs whose stacks are hard to walk",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from .. import paths
 
-# With the engine's own way to walk a stack. Whoever compiles the shell for tests names it, so that all share one build.
+# The feature with the stock walk. All commands that compile the shell for tests use it, so that they share one build.
 SHELL = "strobe"
 STOCK_WALK = f"--features={SHELL}/stock_walk"
 
@@ -30,7 +30,7 @@ def package_arguments(names: list[str]) -> list[str]:
 
 
 def test_arguments(names: list[str]) -> list[str]:
-    """The same, with the features that tests of the shell need, if it is among them."""
+    """The same arguments, with the features that tests of the shell need, if the shell is among them."""
     return [*package_arguments(names), *([STOCK_WALK] if SHELL in names else [])]
 
 
