@@ -28,7 +28,7 @@ export function functionKey({ name, resource = "", line = 0, column = 0 }) {
   return JSON.stringify([name, resource, line, line === 0 ? 0 : column]);
 }
 
-/** The key of a line at which a function, of which this is the key, was executing. */
+/** The key of a line at which the function with this key was executing. */
 export function lineKey(key, line) {
   return `${key}:${line}`;
 }
@@ -37,7 +37,7 @@ export function readName(text) {
   return text === "(anonymous)" ? "" : unescape(text);
 }
 
-/** The function in a text that has the place in it as well, `name (url:line:column):line`. */
+/** The function in a text that also has the place in it: `name (url:line:column):line`. */
 export function withoutPlace(text) {
   return /^(.* \(.*\)):(?:[1-9][0-9]*|0x[0-9a-f]+)$/su.exec(text)?.[1] ?? text;
 }
