@@ -15,7 +15,8 @@ import os
 import tomllib
 from pathlib import Path
 
-from .. import build, paths, process
+from .. import build as browser
+from .. import paths, process
 from ..errors import MachError
 from ..lock import cache_lock
 from ..setup import bootstrap, toolchain
@@ -87,7 +88,7 @@ def build() -> Path:
 def engine_output() -> dict:
     """The output of the engine's build script in the dev build, which is made if it does not exist."""
     messages = []
-    command = [*build.command(), "--message-format=json-render-diagnostics"]
+    command = [*browser.command(), "--message-format=json-render-diagnostics"]
     status = process.stream(command, on_line=messages.append)
     if status != 0:
         raise MachError(f"the dev build, whose SpiderMonkey is used, {process.describe_status(status)}")
