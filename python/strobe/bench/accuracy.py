@@ -2,7 +2,7 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""./mach bench accuracy: are the samples right, in time, and shared out as the time is?"""
+"""./mach bench accuracy: checks that samples are right, come in time, and have the right shares."""
 
 import statistics
 from dataclasses import dataclass
@@ -21,19 +21,19 @@ MOST_MISSING = 1.0
 CROWD_BAND = (99.0, 101.0)
 # In percentage points.
 MOST_OFF_SHARE = 2.0
-# The interval whose spacing is judged, in ms.
+# The interval at which the spacing is judged, in ms.
 JUDGED_INTERVAL = 10
 
 # The page works for about three times the seconds of its splits; the rest is room for slow machines.
 BOUND_FACTOR = 6.0
 BOUND_BEYOND = 300.0
-# As many wrong stacks of a program are shown; all of them are saved.
+# The most wrong stacks of a program that are shown. All of them are saved.
 WRONG_SHOWN = 3
 
 
 @dataclass(frozen=True)
 class Spacing:
-    """How the samples of one busy run are apart, in ms, and how many % of those that were due are missing."""
+    """The spacing of the samples of a busy run, in ms, and the percentage of due samples that are missing."""
 
     median: float
     percentile_99: float
@@ -64,7 +64,7 @@ def report(measurement: Measurement) -> tuple[str, list[str]]:
 
 
 def spacing(timestamps: list[float], interval: float, milliseconds: float) -> Spacing:
-    """Of samples taken at an interval during a time, all in ms. Fewer than three have no spacing."""
+    """The spacing of samples that were taken at an interval during a time, all in ms. Fewer than three have none."""
     due = milliseconds / interval
     missing = 100 * max(0.0, 1 - len(timestamps) / due)
     if len(timestamps) < 3:
@@ -74,7 +74,7 @@ def spacing(timestamps: list[float], interval: float, milliseconds: float) -> Sp
 
 
 def report_busy(result: dict) -> tuple[str, list[str]]:
-    """Busy programs: samples with the right function, and when they came."""
+    """Busy programs: how many samples have the right function, and when they came."""
     rows = [["busy with", "every", "samples", "right, %", "median, ms", "99th, ms", "missing, %"]]
     wrong_lines, missed = [], []
     for run in result["busy"]:
@@ -121,7 +121,7 @@ def _spacing_problems(apart: Spacing, interval: float) -> list[str]:
 
 
 def report_splits(result: dict) -> tuple[str, list[str]]:
-    """Programs whose time is split in known shares: the shares of the samples that end in each function."""
+    """Programs with known shares of time: the shares of the samples that end in each function."""
     rows = [["split", "samples", "function", "true, %", "sampled, %"]]
     missed = []
     for split in result["splits"]:
@@ -138,7 +138,7 @@ def report_splits(result: dict) -> tuple[str, list[str]]:
 
 
 def report_crowd(result: dict) -> tuple[str, list[str]]:
-    """Many profilers at once: the samples of each in % of those that were due, by interval."""
+    """Many profilers at once: the samples of each, in % of those that were due, by interval."""
     shares: dict[float, list[float]] = {}
     for member in result["crowd"]:
         due = member["milliseconds"] / member["interval"]

@@ -2,7 +2,7 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""./mach bench: what profiling costs, as ratios measured within one page load, and whether it keeps its promises."""
+"""./mach bench: measures what profiling costs, as ratios within one page load, and whether samples are right."""
 
 import argparse
 import math
@@ -35,9 +35,9 @@ from .visits import (
 from .workers import workers
 
 POLICY_BYTES = 5_000_000
-# As policy.html has them.
+# As in policy.html.
 POLICY_PARTS = 10
-# The first two are what the others are compared with, and the control of that.
+# The others are compared with the first two, which are also each other's control.
 POLICIES = {
     "no header": {},
     "no header again": {},
@@ -50,12 +50,12 @@ POLICIES = {
 HOT_FUNCTIONS = 8000
 WARM_UP_SECONDS = 6.0
 TRACE_SAMPLES = 100_000
-# So that a long trace is there soon, and the page's interval is the browser's.
+# This makes a long trace in a short time, and the page's interval is the browser's.
 TRACE_PREFERENCES = {"js_profiling_base_interval_us": "100"}
 
 
 def bench(options: argparse.Namespace):
-    """Runs the suite that the options name; they are those of commands/bench.py."""
+    """Runs the suite that the options of commands/bench.py name."""
     folder = paths.target_dir() / "bench"
     if options.suite == "docs":
         performance_docs.write(folder, options.suites)
@@ -65,7 +65,7 @@ def bench(options: argparse.Namespace):
         settings = {name: getattr(options, name) for name in ("rounds", "pairs", "loads", "counts")}
         print_report(hooks(options.release, options.base_binary, settings, saved), saved)
         return
-    # Before a build, which takes longer to fail.
+    # This is checked first, because a build takes longer to fail.
     other = browsers.chromium() if getattr(options, "vs", None) else None
     stock_walk = True if getattr(options, "walker", None) == "stock" else None
     binary = build.build(options.release, stock_walk)
@@ -89,10 +89,10 @@ def bench(options: argparse.Namespace):
 
 
 def visits_of(suite: str, settings: dict[str, int]) -> list[Visit]:
-    """What each browser visits in a round."""
+    """The pages that each browser visits in a round."""
     if suite == "overhead":
         pairs, blocks = settings["pairs"], settings["blocks"]
-        # Two runs of 0.15 s make a pair, of which nine kernels have three each, and one before; a block takes 2.3 s.
+        # A pair is two runs of 0.15 s. Nine kernels have three pairs each, after a warm-up. A block takes 2.3 s.
         seconds = 4 + 8.1 * (pairs + 1) + 4 * 2.3 * blocks
         return [Visit(f"/overhead.html?pairs={pairs}&blocks={blocks}", seconds, ALLOWING_HEADERS, {})]
     if suite == "scale":
@@ -102,11 +102,11 @@ def visits_of(suite: str, settings: dict[str, int]) -> list[Visit]:
         page = f"/policy/policy.html?parts={POLICY_PARTS}&loads={settings['loads']}"
         loads = settings["loads"]
         seconds = 1.2 * (loads + 1)
-        # Side by side, or with the others in turn.
+        # The pages are measured side by side, or take turns.
         seconds *= COUNTING_FACTOR * math.ceil(len(POLICIES) / PROCESSORS) if suite == "instructions" else len(POLICIES)
         return [Visit(page, seconds, headers, {"variant": variant}, loads) for variant, headers in POLICIES.items()]
     if suite == "trace":
-        # For each format with and without samples.
+        # This is done for each format, with and without samples.
         return [Visit(f"/trace/trace.html?samples={TRACE_SAMPLES}", 46.0, ALLOWING_HEADERS, {})]
     if suite == "start":
         return [Visit(f"/start/start.html?seconds={WARM_UP_SECONDS:g}", WARM_UP_SECONDS + 1, ALLOWING_HEADERS, {})]
@@ -120,7 +120,7 @@ def compare(
     saved: Path,
     measure: Callable[[list[tuple[Browser, Visit]], Path, Callable[[], Generated]], list[dict]] = measure_together,
 ):
-    """Round by round, each page in each browser; saves what they post, and prints what it says."""
+    """Measures each page in each browser, round by round, saves the results, and prints a report."""
     visits = visits_of(suite, settings)
     seconds = settings["rounds"] * len(measured) * (max(visit.seconds for visit in visits) + SECONDS_PER_VISIT)
     names = " and ".join(f"{browser.name} {browser.version}" for browser in measured)
@@ -129,7 +129,7 @@ def compare(
 
     def measure_round(number: int, log: Path) -> list[list[dict]]:
         results = {}
-        # None is always the first, so that whatever drifts meets both.
+        # The browsers take turns in being first, so that any drift affects both.
         for index in sorted(range(len(measured)), reverse=number % 2 == 1):
             results[index] = measure([(measured[index], visit) for visit in visits], log, generated_scripts)
         return [results[index] for index in range(len(measured))]
@@ -145,8 +145,8 @@ def print_report(measurement: dict, saved: Path):
 
 
 def generated_scripts() -> Generated:
-    """The same texts for each page, of which a page gets none twice."""
+    """The same texts for each page. A page gets no text twice."""
     texts = Prepared(bundles(POLICY_BYTES // POLICY_PARTS))
     files = {"/generated/policy.js": texts, "/generated/hot.js": hot_functions(HOT_FUNCTIONS)}
-    # One for each part when the page loads, and one when as much script is run alone.
+    # Each part needs one text when the page loads, and one when as much script is run by itself.
     return Generated(files, lambda: texts.prepare(2 * POLICY_PARTS))

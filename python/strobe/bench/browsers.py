@@ -2,7 +2,7 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""The browsers that are measured: ours, and Chromium as the distribution has it, on the same pages."""
+"""The measured browsers: ours, and the distribution's Chromium, on the same pages."""
 
 import os
 import re
@@ -19,14 +19,14 @@ from ..setup import toolchain, upstream
 
 CHROMIUM_FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking")
 
-# Instructions alone, of code that may be made while it runs.
+# Only instructions are counted, also those of code that is generated at run time.
 CACHEGRIND_FLAGS = ("--tool=cachegrind", "--cache-sim=no", "--branch-sim=no", "--smc-check=all-non-file", "--quiet")
 
-# Functions of the engine in what cachegrind writes, and code without a name, which is what the engine compiles. Others
-# also wait, for as long as it takes and by looking again and again: their counts say little.
+# Functions of the engine in cachegrind's output, and code without a name, which the engine has compiled. The counts of
+# other functions mean little, because these also wait, and poll while they wait.
 ENGINE = re.compile(r"\b(js|JS|mozilla)::|^fn=\?\?\?$")
-# Functions of the crates in which documents are, and of ours that those call. They wait in functions of other crates,
-# even where these are made for a type of theirs: so what matters is how the name begins.
+# Functions of the crates for documents, and of those crates of ours that they call. They wait in functions of other
+# crates, even if these are instantiated for one of their types, so only the beginning of the name counts.
 DOCUMENTS = re.compile(
     r"^fn=<*&?(?:mut )?(script|script_bindings|layout|style|js_profiler|js_profiler_traits|profiling_policy"
     r"|profiling_policy_traits)::"
@@ -38,12 +38,12 @@ class Browser:
     name: str
     binary: Path
     version: str
-    # Of the build, where it is known.
+    # The name of the build, if it is known.
     build: str | None = None
     arguments: tuple[str, ...] = ()
 
     def described(self) -> dict:
-        """As a measurement is saved with it."""
+        """Its description in a saved measurement."""
         return {"name": self.name, "version": self.version, "build": self.build}
 
     def measure(self, server: PageServer, page: str, bound: float, log: Path, started=None, results=None) -> dict:
@@ -66,15 +66,15 @@ class Browser:
 
 class Chromium(Browser):
     def visit(self, server: PageServer, page: str, received, bound: float, **options):
-        # Its last processes may still write when it has ended.
+        # The last processes of the browser may still write after it has ended.
         with tempfile.TemporaryDirectory(prefix="mach-chromium-", ignore_cleanup_errors=True) as profile:
             arguments = [*self.arguments, f"--user-data-dir={profile}"]
-            # It stays when its last page has closed.
+            # Chromium does not end when its last page has closed.
             visit(self.binary, arguments, server, page, received, bound, ends=False, **options)
 
 
 class Counted(Browser):
-    """Under valgrind's cachegrind: a result has the instructions that were executed from start to end.
+    """A browser under valgrind's cachegrind. A result has the instructions that were executed from start to end.
 
     `instructions` are the engine's, `documentInstructions` those of script, style and layout.
     """
@@ -88,7 +88,7 @@ class Counted(Browser):
             try:
                 under.measure(server, page, bound, log, started, results)
             except MachError:
-                # The shell waits for the engine's end, and not as long as that may take here.
+                # The shell waits for the engine's end, but not for as long as this may take under valgrind.
                 if not results or not counts.exists():
                     raise
             [result] = results
@@ -100,7 +100,7 @@ class Counted(Browser):
 
 
 def read_instructions(counts: Path, functions: re.Pattern[str], shown: str) -> int:
-    """The sum over these functions in a file that cachegrind has written."""
+    """The sum over these functions in an output file of cachegrind."""
     # https://valgrind.org/docs/manual/cg-manual.html#cg-manual.impl-details
     total, is_counted = 0, False
     for line in counts.read_text(encoding="utf-8", errors="replace").splitlines():
@@ -129,12 +129,12 @@ def strobe(binary: Path, preferences: dict[str, str] | None = None) -> Browser:
 
 
 def servo(binary: Path, preferences: dict[str, str] | None = None) -> Browser:
-    """The same shell around Servo as it is published."""
+    """The same shell around Servo as published."""
     return replace(strobe(binary, preferences), name="Servo", version=upstream.pinned_packages()["servo"]["version"])
 
 
 def chromium() -> Browser:
-    """The `chromium` of PATH, or the one that CHROMIUM names."""
+    """The `chromium` on the PATH, or the program that CHROMIUM names."""
     named = os.environ.get("CHROMIUM")
     found = shutil.which(named or "chromium")
     if found is None:

@@ -2,11 +2,11 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""What the measurements of ./mach bench say: tables of ratios, and the limits that are wanted.
+"""The results of ./mach bench: tables of ratios, and limits.
 
-A measurement is what bench.py saves: `suite`, `settings`, `machine`, `when` and `browsers`, of which each has `name`,
-`version`, `build` and `results`, what its pages posted, one after the other. Ours is the first. All pairs of a browser
-count alike, whichever visit they are of.
+A measurement has `suite`, `settings`, `machine`, `when` and `browsers`. Each browser has `name`, `version`, `build` and
+`results`, the posts of its pages in order. Ours is the first browser. All pairs of a browser count alike, in whichever
+visit they were measured.
 """
 
 import math
@@ -18,9 +18,9 @@ from dataclasses import dataclass, field, replace
 from ..errors import MachError
 from ..table import text_table
 
-# Of the geometric mean of a control.
+# How far the geometric mean of a control may be from 1.
 CONTROL_BAND = 0.01
-# Ratios, unless they say what they are.
+# Limits are ratios, unless a unit is given.
 MOST_AT_10_MS = 1.01
 MOST_OVER_OTHER = 0.005
 MOST_KERNEL_AT_10_MS = 1.03
@@ -37,17 +37,17 @@ MOST_CREATION = 5.0  # ms
 MOST_SLOWER_AFTER = 1.02
 MOST_INSTRUCTIONS_OF_HOOKS = 1.003
 MOST_MEMORY_OF_HOOKS = 1.01
-# Of what is counted, whose limit is closer.
+# The band for counts, whose limits are closer to 1.
 COUNTED_BAND = 0.002
-# Of one kernel, and of a load: their noise is larger than that of the mean of all kernels.
+# The band for a single kernel and for a load, whose noise is larger than that of the mean of all kernels.
 ROUGH_BAND = 0.03
-# The browsers of `hooks`: ours, and the shell around the crates as they are published, twice.
+# The browsers of `hooks`: ours, and twice the shell around the crates as published.
 STROBE, PUBLISHED, AGAIN = "Strobe", "Servo", "Servo again"
 
 
 @dataclass(frozen=True)
 class Table:
-    # The first row is the header; the first column is what the row is of.
+    # The first row is the header, and the first column names each row.
     rows: list[list[str]]
     caption: str
 
@@ -55,13 +55,13 @@ class Table:
 @dataclass(frozen=True)
 class Limit:
     what: str
-    # By browser, with the control beside; text, for units and names.
+    # By browser, each with its control. They are texts, because they have units and names.
     values: dict[str, str]
     controls: dict[str, str]
     wanted: str
-    # None where there is nothing to compare with.
+    # None if there is nothing to compare with.
     met: bool | None
-    # The ratios of the control that the figure stands or falls with, and how far from 1 they may be.
+    # The ratios of the control on which the figure depends, and how far from 1 they may be.
     control_means: tuple[float, ...] = ()
     band: float = CONTROL_BAND
 
@@ -79,7 +79,7 @@ class Report:
     notes: list[str] = field(default_factory=list)
 
     def add_control(self, what: str, browser: str, mean: float, band: float = CONTROL_BAND):
-        """A control that is too far from 1 says that the figures beside it are too."""
+        """Notes a control that is too far from 1, because the figures beside it are no better."""
         if not _in_band(mean, band):
             self.notes.append(
                 f"{browser}: the control {what} is {mean:.3f}, not within {100 * band:g}% of 1: the figures beside "
@@ -111,7 +111,7 @@ def _in_band(mean: float, band: float) -> bool:
 
 
 def report(measurement: dict) -> Report:
-    """MachError, with the place, if the measurement is not what the suite's pages post."""
+    """Raises MachError with the place if the measurement is not what the suite's pages post."""
     suite = measurement.get("suite")
     if suite not in REPORTS:
         raise MachError(f"the measurement is of the suite {suite!r}, which has no report")
@@ -155,7 +155,7 @@ def _ratio(value: float) -> str:
 
 
 def _at_most(value: float, most: float) -> bool:
-    # A ratio is no better than what is shown of it.
+    # A ratio is compared as it is shown.
     return round(value, 3) <= most
 
 
@@ -170,9 +170,9 @@ def _by_browser(names: Iterable[str], cells: Iterable[str]) -> dict[str, str]:
 class KernelFigures:
     """The kernels of one browser: medians over all pairs of all visits."""
 
-    # ms, by kernel.
+    # In ms, by kernel.
     reference: dict[str, float]
-    # By comparison, by kernel.
+    # By comparison and by kernel.
     ratios: dict[str, dict[str, float]]
     notes: list[str]
 
@@ -202,7 +202,7 @@ def read_kernels(results: list[dict]) -> KernelFigures:
 
 
 def _sampling_notes(results: list[dict]) -> list[str]:
-    """The true interval of each comparison; MachError for profilers without samples, whose ratios say nothing."""
+    """Notes the true interval of each comparison. Raises MachError for profilers without samples."""
     notes = []
     for comparison in results[0]["comparisons"]:
         name = comparison["name"]
@@ -224,7 +224,7 @@ def _sampling_notes(results: list[dict]) -> list[str]:
 
 
 def _kernel_report(measurement: dict) -> tuple[Report, dict[str, KernelFigures], list[str]]:
-    """A row per kernel; the figures by browser, and the names of the comparisons, of which the first is the control."""
+    """A row for each kernel, the figures by browser, and the names of the comparisons. The first one is the control."""
     figures: dict[str, KernelFigures] = {}
     for browser in measurement["browsers"]:
         with _reading(measurement["suite"], browser["name"]):
@@ -354,14 +354,14 @@ def scale_report(measurement: dict) -> Report:
 
 
 def policy_report(measurement: dict) -> Report:
-    """Each variant against the page without a header, load by load of a cycle.
+    """Compares each variant with the page without a header, load by load of a cycle.
 
-    The variants "no header" and "no header again" are together what the others are compared with; the ratio of the
-    two is the control of that.
+    The others are compared with the mean of the variants "no header" and "no header again". The ratio of these two is
+    the control.
     """
     result = Report()
     kinds = {"loadMs": "load", "scriptMs": "script"}
-    # By kind of time, by variant, by browser.
+    # By kind of time, by variant and by browser.
     ratios: dict[str, dict[str, dict[str, float]]] = {kind: {} for kind in kinds}
     variants: list[str] = []
     rows: dict[str, list[str]] = {}
@@ -369,7 +369,7 @@ def policy_report(measurement: dict) -> Report:
     for browser in measurement["browsers"]:
         name = browser["name"]
         with _reading("policy", name):
-            # The loads of one place are of one cycle, whatever the variant.
+            # Loads at the same index belong to the same cycle, in all variants.
             loads: dict[str, list[dict]] = {}
             for posted in browser["results"]:
                 loads.setdefault(posted["variant"], []).extend(posted["loads"])
@@ -417,7 +417,7 @@ def policy_report(measurement: dict) -> Report:
 
 
 def instructions_report(measurement: dict) -> Report:
-    """The instructions of each variant against those of the page without a header, the least of all rounds."""
+    """Compares the instructions of each variant with those of the page without a header. The lowest round counts."""
     [browser] = measurement["browsers"]
     name = browser["name"]
     with _reading("instructions", name):
@@ -448,19 +448,19 @@ def instructions_report(measurement: dict) -> Report:
 
 
 def _trimmed(values: Iterable[float], average: Callable[[list[float]], float]) -> float:
-    """The average of the values without the tenth of them at either end."""
+    """The average of the values without the lowest tenth and the highest tenth."""
     return average(_trim(values)[0])
 
 
 def _trim(values: Iterable[float]) -> tuple[list[float], int]:
-    """The values in order without the tenth of them at either end, and how many each tenth is."""
+    """The values in order, without the lowest tenth and the highest tenth, and the size of a tenth."""
     values = sorted(values)
     cut = len(values) // 10
     return values[cut : len(values) - cut], cut
 
 
 def _trimmed_error(values: Iterable[float]) -> float:
-    """The standard error of `_trimmed`: by the values with each tenth at an end moved to where the others begin."""
+    """The standard error of `_trimmed`: each outer tenth counts as the nearest of the other values."""
     kept, cut = _trim(values)
     moved = [kept[0]] * cut + kept + [kept[-1]] * cut
     count = len(moved)
@@ -483,12 +483,12 @@ def trace_report(measurement: dict) -> Report:
             for posted in browser["results"]:
                 for stop in posted["stops"]:
                     by_format.setdefault(stop["format"], []).append(stop)
-            # In whatever order they are stopped.
+            # They are stopped in any order.
             if sorted(by_format) != sorted(TRACE_FORMATS):
                 raise ValueError(f"the formats are {list(by_format)}")
             growths = []
             for posted in browser["results"]:
-                # What a profiler holds without growth is not told from what the allocator keeps.
+                # Memory of a profiler that does not grow cannot be told from memory that the allocator keeps.
                 held = (posted["growth"] - posted["controlGrowth"]) / len(posted["stops"])
                 (trace,) = (stop for stop in posted["stops"] if stop["format"] == "default")
                 growths.append(held / _positive(trace["samples"]))
@@ -508,7 +508,7 @@ def trace_report(measurement: dict) -> Report:
             result.notes.append(
                 f"{name}: true interval {_positive(first['sampleInterval']):g} ms; about {grown[name]:.0f} bytes of "
                 "memory per sample, tables included"
-                # As of a browser that has the memory for its buffers beforehand.
+                # A browser may have allocated the memory for its buffers before.
                 f"{'; below 0 is noise' if grown[name] < 0 else ''}"
             )
     result.tables.append(Table(rows, "Stopping a profiler with a long trace, medians"))
@@ -525,7 +525,7 @@ def trace_report(measurement: dict) -> Report:
                 values[ours] <= values[others[0]] if others else None,
             )
         )
-    # Only who knows the format gives a text.
+    # Only a browser that knows the format gives a text.
     texts = {name: of["json-gzip"] for name, of in stops.items() if of["json-gzip"][0]["form"] == "gzip"}
     gzip = _median(texts[ours], "block") if ours in texts else None
     result.limits.append(
@@ -562,7 +562,7 @@ def start_report(measurement: dict) -> Report:
         ["browser", "visits", "functions", "new Profiler(), ms", "longest block then, ms", "a sweep before, ms",
          "first sweep after, ms", "sweeps after/before", "a while later/before"]
     ]  # fmt: skip
-    # By browser, of the measured step and of the control.
+    # By browser, for the measured step and for the control.
     created: dict[str, dict[str, float]] = {}
     speed: dict[str, dict[str, float]] = {}
     for browser in measurement["browsers"]:
@@ -613,7 +613,7 @@ def start_report(measurement: dict) -> Report:
 
 
 def _speed(steps: list[dict], key: str) -> float:
-    """The median time of the sweeps in relation to that of those before the step."""
+    """The median time of the sweeps, divided by that of the sweeps before the step."""
     return statistics.median(
         statistics.median(_positive(sweep) for sweep in step[key])
         / statistics.median(_positive(sweep) for sweep in step["before"])
@@ -626,9 +626,9 @@ def _speed(steps: list[dict], key: str) -> float:
 
 @dataclass(frozen=True)
 class HookFigure:
-    """What is measured in Strobe, in Servo and in Servo again.
+    """A figure that is measured in Strobe, in Servo and in Servo again.
 
-    The ratios are Strobe's to the geometric mean of the other two, the controls those of the other two.
+    The ratios compare Strobe with the geometric mean of the other two. The controls compare the other two.
     """
 
     servo: float
@@ -640,14 +640,14 @@ class HookFigure:
 
     @property
     def noise(self) -> float:
-        """How far from 1 the control has been in a round."""
+        """How far from 1 the control was in its worst round."""
         return max(abs(control - 1) for control in self.controls)
 
     def cells(self) -> list[str]:
         return [_with_range(self.control, self.controls), _with_range(self.ratio, self.ratios)]
 
 
-# By round, by variant: what was measured, of which the values at one place were measured in turns.
+# The measured values, by round and by variant. Values at the same index were measured in turns.
 HookRounds = list[dict[str, list[float]]]
 
 
@@ -663,12 +663,12 @@ def read_hook_rounds(posted: list[dict], page: str, is_counted: bool, read: Call
 
 
 def _is_counted(result: dict) -> bool:
-    """Whether it is of a visit under valgrind, whose times and memory say nothing."""
+    """Whether it is the result of a visit under valgrind, whose times and memory mean nothing."""
     return "instructions" in result
 
 
 def hook_figure(rounds: HookRounds) -> HookFigure:
-    """Medians over the rounds, and in each over its pairs."""
+    """The medians over the rounds of the medians over the pairs of each round."""
     ratios, controls, servo = [], [], []
     for of_variant in rounds:
         both = _of_both(of_variant)
@@ -681,7 +681,7 @@ def hook_figure(rounds: HookRounds) -> HookFigure:
 
 
 def least_hook_figure(rounds: HookRounds) -> HookFigure:
-    """Of counts, of which the least of all rounds has the least in it that need not be there."""
+    """The figure for counts. The lowest round counts, because it has the least unrelated work."""
     figure = hook_figure(rounds)
     least = {variant: [min(value for of in rounds for value in of[variant])] for variant in (STROBE, PUBLISHED, AGAIN)}
     [servo] = _of_both(least)
@@ -690,7 +690,7 @@ def least_hook_figure(rounds: HookRounds) -> HookFigure:
 
 
 def mean_hook_figure(figures: Iterable[HookFigure]) -> HookFigure:
-    """Of kernels, the geometric mean of each round."""
+    """The figure for all kernels: the geometric mean of each round."""
     figures = list(figures)
     ratios = [statistics.geometric_mean(of_round) for of_round in zip(*(figure.ratios for figure in figures))]
     controls = [statistics.geometric_mean(of_round) for of_round in zip(*(figure.controls for figure in figures))]
@@ -698,7 +698,7 @@ def mean_hook_figure(figures: Iterable[HookFigure]) -> HookFigure:
 
 
 def _of_both(of_variant: dict[str, list[float]]) -> list[float]:
-    """What Strobe is compared with."""
+    """The values that Strobe is compared with."""
     return [statistics.geometric_mean(pair) for pair in zip(of_variant[PUBLISHED], of_variant[AGAIN], strict=True)]
 
 
@@ -711,7 +711,7 @@ def _with_range(ratio: float, of_rounds: list[float]) -> str:
 
 
 def _within_noise(what: str, ratio: float, noise: float, control: float, band: float, kernel: str = "") -> Limit:
-    """No slower than the control has been in any round. A control that was off by more than `band` says nothing."""
+    """The limit is the control's worst round. A control that was off by more than `band` makes it too noisy."""
     most = round(1 + noise, 3)
     shown = f"{_ratio(ratio)} ({kernel})" if kernel else _ratio(ratio)
     wanted = f"≤ {_ratio(most)}, the control's noise"
@@ -725,7 +725,7 @@ def _bounded(what: str, figure: HookFigure, most: float, band: float) -> Limit:
 
 
 def hooks_report(measurement: dict) -> Report:
-    """Strobe against the shell around the crates as they are published; the control is that one again."""
+    """Compares Strobe with the shell around the crates as published. The control is that shell again."""
     strobe, servo = measurement["browsers"]
     posted = strobe["results"] + servo["results"]
     with _reading("hooks", f"{strobe['name']} or {servo['name']}"):

@@ -2,17 +2,17 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""A page of much markup and many scripts: tests/bench/hooks/load.html with parts in it."""
+"""A page with much markup and many scripts: tests/bench/hooks/load.html with generated parts."""
 
 from .generated_script import Prepared, bundles
 from .measurement import PAGES
 from .visits import Generated
 
 PATH = "/hooks/load.html"
-# The parts stand in its place.
+# The parts replace this text.
 MARK = "<!-- parts -->"
 PARTS = 120
-# Each part has a script of its own; every fourth one has a file, too.
+# Each part has its own script, and every fourth one also has a file.
 FILE_EVERY = 4
 SCRIPT_BYTES = 2_000
 FILE_BYTES = 40_000
@@ -38,7 +38,7 @@ CARD = """<div class="card" onclick="this.classList.toggle('open')"><h3>{0}</h3>
 
 
 def generated_page() -> Generated:
-    """The page, and the files of its scripts. No page that this makes has a text of a script twice."""
+    """The page, and the files of its scripts. A page has no script text twice."""
     template = (PAGES / PATH.lstrip("/")).read_text(encoding="utf-8")
     own_scripts = bundles(SCRIPT_BYTES)
     pages = Prepared(lambda: template.replace(MARK, "\n".join(_part(number, own_scripts()) for number in range(PARTS))))

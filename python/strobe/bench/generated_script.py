@@ -2,13 +2,13 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""Script texts for pages that need a lot of it. None comes twice, so that no browser has it compiled already."""
+"""Script texts for pages that need a lot of script. No text comes twice, so that no browser has compiled it before."""
 
 import itertools
 import queue
 from collections.abc import Callable
 
-# One of the modules of a bundle, as web sites have them: what is in it is made when it is called, and some of it runs.
+# A module of a bundle, as on web sites: its functions are created when it is called, and some of them run.
 MODULE = """\
 function (exports) {
     "use strict";
@@ -42,7 +42,7 @@ function (exports) {
     exports.handlers = handlers@;
 }"""
 
-# Functions of the shapes that make compilers work: numbers, strings, objects, arrays.
+# Functions that make compilers work: with numbers, strings, objects and arrays.
 HOT = (
     "function hot@(x) { let s = x + @; for (let i = 0; i < 100; i++) { s = (Math.imul(s, 31) + i) | 0; } return s; }",
     "function hot@(x) { let s = @ / 7; for (let i = 0; i < 100; i++) { s = s * 0.5 + i / (x + 1); } return s; }",
@@ -52,7 +52,7 @@ HOT = (
 
 
 def bundles(size: int) -> Callable[[], str]:
-    """What gives another bundle of about `size` bytes each time that it is called."""
+    """A function that returns another bundle of about `size` bytes each time."""
     serial = itertools.count(1)
     count = max(1, round(size / len(MODULE)))
 
@@ -69,7 +69,7 @@ def bundles(size: int) -> Callable[[], str]:
 
 
 def hot_functions(count: int) -> Callable[[], str]:
-    """What gives a script of that many different functions, which are in `hotFunctions` when it has run."""
+    """A function that returns a script with so many different functions, which the script puts into `hotFunctions`."""
 
     def script() -> str:
         functions = ",\n".join(HOT[number % len(HOT)].replace("@", str(number)) for number in range(1, count + 1))
@@ -79,7 +79,7 @@ def hot_functions(count: int) -> Callable[[], str]:
 
 
 class Prepared:
-    """What gives the texts that `make` makes, those first that were made before they are needed."""
+    """A function that returns texts of `make`: first those that were made before they are needed."""
 
     def __init__(self, make: Callable[[], str]):
         self._make = make

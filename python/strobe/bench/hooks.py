@@ -2,10 +2,10 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""./mach bench hooks: what our hooks cost a page that never profiles, against the crates as they are published.
+"""./mach bench hooks: what our hooks cost a page that never profiles, compared with the crates as published.
 
-Each page is open in three browsers at once, which take turns: in Strobe, in the same shell around the published crates,
-and in that one again, which is the control. No page has a header that allows profiling.
+Each page is open in three browsers at once, which take turns: Strobe, the same shell around the published crates, and
+that shell again, which is the control. No page has a header that allows profiling.
 """
 
 import math
@@ -32,24 +32,24 @@ from .visits import (
     measure_together,
 )
 
-# As pairs.js and load.js have them.
+# As in pairs.js and load.js.
 WARM_UP_PAIRS = 1
 WARM_UP_LOADS = 1
-# As kernels.js has them: two runs, of which pairs.js says how long they are.
+# As in kernels.js: a turn is two runs, whose length is set in pairs.js.
 SECONDS_PER_TURN = 0.1
 SECONDS_PER_LOAD = 1.0
 CALIBRATION_SECONDS = 10.0
 
-# Under valgrind, code is compiled at once where it is asked for, and one thread does style and layout. With more,
-# it depends on when threads run for how long slower code is used, and which styles are shared.
+# Under valgrind, code is compiled on the thread that asks for it, and one thread does style and layout. With more
+# threads, their timing would determine how long slower code is used, and which styles are shared.
 COUNTED_PREFERENCES = {"js_offthread_compilation_enabled": "false", "layout_threads": "1"}
 COUNTED_PAIRS = 1
 COUNTED_LOADS = 1
 
 
 def hooks(release: bool, base_binary: Path | None, settings: dict[str, int], saved: Path) -> dict:
-    """Builds both browsers, or takes the one that is named for the published crates, and measures them."""
-    # Before the builds, which take longer to fail.
+    """Builds both browsers, unless `base_binary` names the one around the published crates, and measures them."""
+    # This is checked first, because the builds take longer to fail.
     toolchain.valgrind()
     strobe, servo = build.build_both(base_binary, release)
     return measure(strobe, servo, settings, saved)
@@ -92,7 +92,7 @@ def variants(strobe: Browser, servo: Browser) -> dict[str, Browser]:
 
 
 def visits(units: list[int], pairs: int, loads: int, factor: float = 1.0) -> list[Visit]:
-    """The pages that each browser opens in a round. A last turn of each is for its end."""
+    """The pages that each browser opens in a round. The last turn of each is for its end."""
     turns = (WARM_UP_PAIRS + pairs) * len(units) + 1
     kernels = f"/hooks/kernels.html?pairs={pairs}&units={','.join(map(str, units))}"
     load_seconds = factor * SECONDS_PER_LOAD * (WARM_UP_LOADS + loads)
@@ -103,7 +103,7 @@ def visits(units: list[int], pairs: int, loads: int, factor: float = 1.0) -> lis
 
 
 def expected_seconds(pages: list[Visit], counted_pages: list[Visit], settings: dict[str, int]) -> float:
-    # In turns each of the three has the time for itself.
+    # When the three take turns, their times add up.
     of_round = sum(3 * page.seconds + SECONDS_PER_VISIT for page in pages)
     of_count = sum(page.seconds for page in counted_pages) * math.ceil(3 / PROCESSORS)
     return settings["rounds"] * of_round + settings["counts"] * of_count
@@ -116,7 +116,7 @@ def visit_all(
     measure_visits: Callable[[list[tuple[Browser, Visit]], Path, Callable[[], Generated]], list[dict]],
 ) -> list[dict]:
     """The page's result in each browser."""
-    # They wait for each other.
+    # The browsers wait for each other.
     page = replace(page, seconds=len(of_variant) * page.seconds)
     members = [
         (browser, replace(page, labels={**page.labels, "variant": variant})) for variant, browser in of_variant.items()
@@ -125,7 +125,7 @@ def visit_all(
 
 
 def calibrate(browser: Browser, log: Path) -> list[int]:
-    """How many units of each kernel make a run. All browsers run as many, so that their work is the same."""
+    """How many units of each kernel make a run. All browsers run the same number, so that they do the same work."""
     log.write_text("", encoding="utf-8")
     visit = Visit("/hooks/kernels.html", CALIBRATION_SECONDS, {}, {})
     [result] = measure_together([(browser, visit)], log, Generated)
@@ -136,7 +136,7 @@ def calibrate(browser: Browser, log: Path) -> list[int]:
 
 
 def check_browsers(results: list[dict]):
-    """MachError unless Strobe alone has profilers: two browsers with hooks would cost the same."""
+    """Raises MachError unless only Strobe has profilers, because two browsers with hooks would cost the same."""
     for result in results:
         if result["hasProfiler"] != (result["variant"] == STROBE):
             what = "has a Profiler: it has our hooks" if result["hasProfiler"] else "has no Profiler: it has no hooks"

@@ -2,7 +2,7 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""The machine that figures were measured on, for whoever reads them elsewhere."""
+"""The machine on which figures were measured, for readers elsewhere."""
 
 import os
 import platform
@@ -16,12 +16,12 @@ from .. import process
 @dataclass(frozen=True)
 class Machine:
     processor: str
-    # Those that this process may use.
+    # The processors that this process may use.
     cores: int
     # In bytes.
     memory: int
     kernel: str
-    # By what, or "no", or "unknown".
+    # The name of the hypervisor, or "yes", "no" or "unknown".
     virtualised: str
 
 
@@ -39,7 +39,7 @@ def describe_machine(proc: Path = Path("/proc")) -> Machine:
 
 
 def _virtualisation(processors: str) -> str:
-    # Which one; it ends with a status other than 0 on a machine of its own.
+    # Prints the hypervisor. Without one its exit status is not 0.
     vendor = process.output(["systemd-detect-virt", "--vm"], any_status=True)
     if vendor and vendor.strip() not in ("", "none"):
         return vendor.strip()

@@ -2,7 +2,7 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""A page of tests/bench in the browser: what it posts, what the sampler counts, and what the process holds."""
+"""A visit of a page of tests/bench: what it posts, what the sampler counts, and the size of the process."""
 
 import datetime
 import json
@@ -25,26 +25,26 @@ PAGES = paths.ROOT / "tests" / "bench"
 
 @dataclass
 class Measurement:
-    """What came of a visit, also of one that failed."""
+    """The results of a visit, also of one that failed."""
 
     result: dict | None = None
-    # Of the sessions that ended in order, and how many they were.
+    # The counts of the sessions that ended normally, and the number of these sessions.
     counts: SampleCounts = field(default_factory=SampleCounts)
     sessions: int = 0
     # By checkpoint.
     sizes: dict[str, ProcessSize] = field(default_factory=dict)
-    # How many samples could not be walked, by why.
+    # How many samples could not be walked, by reason.
     reasons: dict[str, int] = field(default_factory=dict)
-    # Of the event loop that was stopped most often.
+    # The stops of the event loop that was stopped most often.
     stops: StopDurations | None = None
-    # Of threads of the browser.
+    # Panics of the browser's threads.
     panics: list[str] = field(default_factory=list)
     failure: str | None = None
-    # Where, in what and when it was measured, as bench.compare saves it.
+    # Where, in which browsers and when it was measured.
     machine: dict = field(default_factory=dict)
     browsers: list[dict] = field(default_factory=list)
     when: str = ""
-    # Of the machine, in the minute before the end.
+    # The load of the machine in the minute before the end.
     load: float = 0.0
 
     @property
@@ -53,7 +53,7 @@ class Measurement:
         return f"The browser: {self.failure or 'status 0'}"
 
     def failures(self) -> list[str]:
-        """What went wrong whatever was measured."""
+        """The failures that can happen in any measurement."""
         panics = [f"{len(self.panics)} threads panicked, the first: {self.panics[0]}"] if self.panics else []
         return panics + ([self.failure] if self.failure else [])
 
@@ -62,7 +62,7 @@ class Measurement:
 
 
 def read_measurement(saved: dict) -> Measurement:
-    """The measurement that `save` has written, as it is read from JSON."""
+    """The measurement that `save` has written, from its JSON."""
     sizes = {name: ProcessSize(**size) for name, size in saved["sizes"].items()}
     stops = StopDurations(**saved["stops"]) if saved.get("stops") else None
     return Measurement(**{**saved, "counts": SampleCounts(**saved["counts"]), "sizes": sizes, "stops": stops})
@@ -127,7 +127,7 @@ def measure(binary: Path, page: str, preferences: dict[str, str], bound: float, 
 
 
 def finish(text: str, missed: list[str], saved: Path):
-    """Prints what was measured, and raises MachError if it misses a limit."""
+    """Prints the report, and raises MachError if a limit is missed."""
     print(f"\n{text}\n\nThe figures are in {shown_from_here(saved)}, the browser's log is beside them")
     if missed:
         raise MachError("\n  ".join([f"{len(missed)} of the limits missed:", *missed]))

@@ -2,7 +2,7 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""docs/performance.md: the current figures, written from what ./mach bench has saved and never by hand."""
+"""Writes the figures in docs/performance.md from those that ./mach bench has saved."""
 
 import json
 import re
@@ -86,14 +86,14 @@ def figures_section(measurement: dict, suite: str) -> str:
 
 
 def judged_section(measurement: dict, suite: str, text: str, missed: list[str]) -> str:
-    """Of a suite that judges for itself which limits are missed."""
+    """The section of a suite that finds the missed limits by itself."""
     judged = "\n".join(f"- missed: {what}" for what in missed) if missed else "All limits are met."
     heading = f"## {SUITES[suite]}\n\n`./mach bench {suite}`. {describe(measurement)}"
     return f"{heading}\n\n```\n{text}\n```\n\n{judged}"
 
 
 def describe(measurement: dict) -> str:
-    """When, in what and where it was measured."""
+    """When, in which browsers and where it was measured."""
     names = []
     for browser in measurement["browsers"]:
         build = f" ({browser['build']} build)" if browser["build"] else ""

@@ -2,7 +2,7 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""What a running process holds: threads, memory and files, from /proc."""
+"""The size of a running process: threads, memory and files, from /proc."""
 
 import contextlib
 import os
@@ -15,8 +15,8 @@ from pathlib import Path
 from ..errors import MachError
 from ..table import text_table
 
-# Nothing tells when another process has ended a thread or closed a file, so we look at it again and again:
-# every INTERVAL seconds until nothing has changed for QUIET, or BOUND have passed.
+# There is no event when another process ends a thread or closes a file, so we poll it: every INTERVAL seconds until
+# nothing has changed for QUIET seconds, or BOUND seconds have passed.
 INTERVAL = 0.25
 QUIET = 5.0
 BOUND = 60.0
@@ -27,7 +27,7 @@ class ProcessSize:
     threads: int
     # Resident, in kB as the kernel counts them: 1024 bytes.
     memory: int
-    # Open file descriptors, but for the connections to the page's server, which are kept for a while to be used again.
+    # Open file descriptors, except for connections to the page's server, which the browser keeps for some time.
     files: int
 
 
@@ -44,19 +44,19 @@ def read_size(pid: int, proc: Path = Path("/proc")) -> ProcessSize:
 
 
 def _connections(table: str) -> set[str]:
-    """The TCP sockets of /proc/PID/net/tcp, by what a descriptor of theirs links to."""
+    """The TCP sockets in /proc/PID/net/tcp, by the link of their descriptors."""
     return {f"socket:[{line.split()[9]}]" for line in table.splitlines()[1:]}
 
 
 def _links(folder: Path) -> Iterator[str]:
     for name in os.listdir(folder):
         with contextlib.suppress(FileNotFoundError):
-            # One that has been closed meanwhile is not there.
+            # A descriptor may have been closed meanwhile.
             yield os.readlink(folder / name)
 
 
 def settled_size(pid: int, read=read_size, clock=time.monotonic, sleep=time.sleep) -> ProcessSize:
-    """The size once threads and files have stopped to change. Memory is what it is then."""
+    """The size once threads and files have stopped changing. Memory is measured then."""
     start = quiet_since = clock()
     size = read(pid)
     while clock() - quiet_since < QUIET and clock() - start < BOUND:
@@ -68,7 +68,7 @@ def settled_size(pid: int, read=read_size, clock=time.monotonic, sleep=time.slee
 
 
 def size_table(sizes: dict[str, ProcessSize]) -> str:
-    """One row per kind of thing, one column per moment."""
+    """A table with a row for each kind and a column for each moment."""
     rows = [["browser", *sizes]]
     rows.append(["threads", *(str(size.threads) for size in sizes.values())])
     rows.append(["memory, MB", *(f"{size.memory * 1024 / 1e6:.0f}" for size in sizes.values())])

@@ -7,11 +7,11 @@
 import re
 from dataclasses import dataclass, fields
 
-# For RUST_LOG: errors of everybody, as without it, and the sampler's log.
+# The value of RUST_LOG: errors of all crates, which is the default, and the sampler's log.
 LOG_FILTER = "error,js_profiler=debug"
 # A logged line begins with [TIME LEVEL TARGET].
 LOGGED = re.compile(r"^\[\S+ +[A-Z]+ +\w+(?:::\w+)*\] ")
-# What components/shell/crash.rs logs of a thread that is not the main one.
+# The line that components/shell/crash.rs logs for a panic of a thread that is not the main one.
 PANIC = re.compile(r"^\[\S+ +ERROR +strobe::crash\] (.*)")
 REASONS = re.compile(r"\bGroupId\(\d+\): unwalkable: \{(.*)\}")
 STOPS = re.compile(r"\bGroupId\(\d+\): stood still (\d+) times, ns: median (\d+), 99th percentile (\d+), longest (\d+)")
@@ -33,7 +33,7 @@ class SampleCounts:
             setattr(self, field.name, getattr(self, field.name) + getattr(other, field.name))
 
     def share(self, name: str) -> float:
-        """One of the counts in % of the samples taken."""
+        """A count in % of the samples taken."""
         return 100 * getattr(self, name) / self.taken if self.taken else 0.0
 
 
@@ -48,7 +48,7 @@ class StopDurations:
 
 
 def read_counts(line: str) -> SampleCounts | None:
-    """The counts of the session that ended, if the line says so. A count that is missing is an error of ours."""
+    """The counts of a session that ended, if the line has them. A missing count is an error of ours."""
     match = FINISHED_SESSION.search(line)
     if match is None:
         return None
@@ -57,12 +57,12 @@ def read_counts(line: str) -> SampleCounts | None:
 
 
 def read_reasons(line: str) -> dict[str, int]:
-    """Why samples of an event loop could not be walked and how many, if the line says so."""
+    """How many samples of an event loop could not be walked, by reason, if the line says so."""
     match = REASONS.search(line)
     return {reason: int(number) for reason, number in re.findall(r'"(.*?)": (\d+)', match.group(1) if match else "")}
 
 
 def read_stops(line: str) -> StopDurations | None:
-    """For how long an event loop stood still since its first session began, if the line says so."""
+    """How long an event loop stood still since its first session began, if the line says so."""
     match = STOPS.search(line)
     return match and StopDurations(*map(int, match.groups()))

@@ -2,7 +2,7 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""./mach bench soak: minutes of everything that makes a stack hard to walk."""
+"""./mach bench soak: runs programs whose stacks are hard to walk, for minutes."""
 
 from pathlib import Path
 from urllib.parse import urlencode
@@ -14,9 +14,9 @@ from .process_size import size_table
 # In %.
 MOST_UNWALKABLE = 0.1
 LEAST_IN_ROOT = 99.9
-# Seconds beside those of the soak itself: for the start, and for checking the traces.
+# Seconds in addition to the soak itself: for the start, and for checking the traces.
 BOUND_BEYOND = 300.0
-# As many mistakes are shown; all of them are saved.
+# The most mistakes that are shown. All of them are saved.
 MISTAKES_SHOWN = 20
 
 
@@ -61,7 +61,7 @@ def report(measurement: Measurement) -> tuple[str, list[str]]:
 
 
 def _report_stacks(result: dict) -> tuple[str, list[str]]:
-    """What the traces say, of the page and of the workers."""
+    """The sums over the traces of the page and of the workers."""
     sums = {"page": result["page"], "workers": result["workers"]}
     rows = [["event loops", "sessions", "samples", "with stack", "cut at 512", "in known root", "%", "false edges"]]
     missed = []
@@ -89,7 +89,7 @@ def _report_stacks(result: dict) -> tuple[str, list[str]]:
 
 
 def mistake_lines(what: str, mistakes: dict[str, dict]) -> list[str]:
-    """A line for each mistake, the most frequent first; a mistake has its samples and an example."""
+    """A line for each mistake, the most frequent first, with the number of samples and an example."""
     lines = []
     for mistake, found in sorted(mistakes.items(), key=lambda item: -item[1]["samples"]):
         lines.append(f"{what} {mistake}: {found['samples']} samples, as {found['example']}")

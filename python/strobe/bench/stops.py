@@ -2,7 +2,7 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""./mach bench stops: for how long does a sample stop its thread?"""
+"""./mach bench stops: measures how long a sample stops its thread."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from ..table import text_table
 from .measurement import Measurement, finish, measure, read_measurement
 
-# The page works for a second more than it is told; the rest is room for slow machines.
+# The page works for one second longer than it is told. The rest is for slow machines.
 BOUND_FACTOR = 6.0
 BOUND_BEYOND = 300.0
 NOTE = (
@@ -23,7 +23,7 @@ NOTE = (
 
 @dataclass(frozen=True)
 class Chain:
-    """Calls within each other, and what is wanted of a stop within them."""
+    """A chain of nested calls, and the limits of a stop within it."""
 
     depth: int
     preferences: dict[str, str]
@@ -34,13 +34,13 @@ class Chain:
 
 CHAINS = (
     Chain(10, {}, 5.0, 20.0),
-    # More frames than are walked of a stack unless told.
+    # More frames than are walked of a stack by default.
     Chain(1000, {"js_profiling_max_stack_depth": "4096"}, 60.0, None),
 )
 
 
 def stops(binary: Path, saved: Path, seconds: float):
-    """A visit for each chain, which has a file of its own; the file `saved` has them all."""
+    """Measures a visit for each chain, which has its own file. The file `saved` has them all."""
     depths = " and ".join(str(chain.depth) for chain in CHAINS)
     print(f"stops: {seconds:g} s each at depth {depths} with the {binary.parent.name} build; leave the machine idle")
     measured = {}
@@ -66,12 +66,12 @@ def save(measured: dict[int, Measurement], saved: Path):
 
 
 def read_chains(saved: dict) -> dict[int, Measurement]:
-    """The measurements, by depth, that `save` has written, as they are read from JSON."""
+    """The measurements by depth that `save` has written, from their JSON."""
     return {chain.depth: read_measurement(saved["chains"][str(chain.depth)]) for chain in CHAINS}
 
 
 def report(measured: dict[int, Measurement]) -> tuple[str, list[str]]:
-    """The table, and the limits that are missed, of measurements by depth. Their results are what stops.js posts."""
+    """The table and the missed limits of measurements by depth. Their results are what stops.js posts."""
     rows = [["depth", "frames, median", "stops", "median, µs", "99th, µs", "longest, µs"]]
     limits, endings, missed = [], [], []
     for chain in CHAINS:

@@ -2,7 +2,7 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""Threads that go one at a time, each as often as the others."""
+"""Threads that run one at a time, each as often as the others."""
 
 import random
 import threading
@@ -10,10 +10,10 @@ from collections import deque
 
 
 class Turns:
-    """Turns of the members 0 to `members` - 1, in cycles of which each has them in another order."""
+    """The turns of the members 0 to `members` - 1, in cycles. Each cycle has another order."""
 
     def __init__(self, members: int, cycles: int):
-        # Always the same, so that a measurement can be done again.
+        # The orders are always the same, so that a measurement can be repeated.
         orders = random.Random(members)
         self._waiting = deque(member for _ in range(cycles) for member in orders.sample(range(members), members))
         self._changed = threading.Condition()
@@ -21,7 +21,7 @@ class Turns:
         self._taker: int | None = None
 
     def take(self, member: int):
-        """Gives back the turn that the member has, if it has one, and waits for its next one, if there is one."""
+        """Ends the member's turn, if it has one, and waits for its next turn, if there is one."""
         with self._changed:
             if self._taker == member:
                 self._taker = None
@@ -34,7 +34,7 @@ class Turns:
         return member not in self._waiting or (self._taker is None and self._waiting[0] == member)
 
     def abandon(self):
-        """Nobody waits any more."""
+        """Lets no member wait any more."""
         with self._changed:
             self._waiting.clear()
             self._changed.notify_all()

@@ -2,7 +2,7 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""Rounds of visits: pages of tests/bench in browsers, one after the other or in turns, and what they post."""
+"""Rounds of visits: opens pages of tests/bench in browsers, apart or in turns, and saves what they post."""
 
 import datetime
 import json
@@ -25,12 +25,12 @@ from .measurement import PAGES
 from .turns import Turns
 
 PROCESSORS = os.cpu_count() or 1
-# A slow machine, and a build that is not optimised, may take this much longer than is said before, and this much more.
+# A slow machine, or a build that is not optimised, may take this many times as long as announced, plus these seconds.
 BOUND_FACTOR = 10.0
 BOUND_BEYOND = 300.0
-# Starting a browser and ending it.
+# The time to start a browser and to end it.
 SECONDS_PER_VISIT = 1.5
-# What is counted by valgrind takes so many times as long.
+# A visit under valgrind takes this many times as long.
 COUNTING_FACTOR = 30
 
 # What a page may ask for of its browser.
@@ -44,18 +44,18 @@ CHECKPOINTS = {
 @dataclass(frozen=True)
 class Visit:
     page: str
-    # What it takes about, on a machine of 2020.
+    # About how long it takes on a machine of 2020.
     seconds: float
     headers: dict[str, str]
-    # Goes into the page's result.
+    # These are added to the page's result.
     labels: dict[str, str]
-    # How often it waits until no other page of the round is at work.
+    # How often the page waits until no other page of the round is working.
     turns: int = 0
 
 
 @dataclass(frozen=True)
 class Generated:
-    """What the server makes for one page: by path, what makes the text."""
+    """The files that the server generates for one page: the functions that make their texts, by path."""
 
     files: dict[str, Callable[[], str]] = field(default_factory=dict)
     # Called at the beginning of each turn of the page, to make texts before they are needed.
@@ -69,7 +69,7 @@ def measure_rounds(
     saved: Path,
     measure_round: Callable[[int, Path], list[list[dict]]],
 ) -> dict:
-    """What is measured in settings["rounds"] rounds, and saved after each.
+    """The measurement of settings["rounds"] rounds, which is saved after each round.
 
     `browsers` are described as they are to be saved. `measure_round` is given the round's number, from 0, and the
     file of the browsers' logs, and gives the results of each browser.
@@ -88,7 +88,7 @@ def measure_rounds(
     for number in range(rounds):
         for browser, results in zip(measurement["browsers"], measure_round(number, log), strict=True):
             browser["results"] += [{**result, "round": number} for result in results]
-        # What there is stays if a later round fails.
+        # The results so far are kept if a later round fails.
         measurement["settings"] = {**settings, "rounds": number + 1}
         saved.write_text(json.dumps(measurement) + "\n", encoding="utf-8")
         print(f"round {number + 1} of {rounds} is done", flush=True)
@@ -96,16 +96,16 @@ def measure_rounds(
 
 
 def measure_apart(visits: list[tuple[Browser, Visit]], log: Path, generate: Callable[[], Generated]) -> list[dict]:
-    """The results of pages of which none waits for another, as many at once as there are processors."""
+    """The results of pages that do not wait for each other. As many run at once as there are processors."""
     with ThreadPoolExecutor(PROCESSORS) as threads:
         measured = threads.map(lambda visit: measure_together([visit], log, generate), visits)
         return [result for [result] in measured]
 
 
 def measure_together(visits: list[tuple[Browser, Visit]], log: Path, generate: Callable[[], Generated]) -> list[dict]:
-    """The results of pages that are open at the same time, each in a browser of its own.
+    """The results of pages that are open at the same time, each in its own browser.
 
-    They take turns, as many each as the first visit says.
+    They take turns. The number of turns of each is that of the first visit.
     """
     turns = Turns(len(visits), visits[0][1].turns)
     pids: dict[int, int] = {}
@@ -133,7 +133,7 @@ def measure_together(visits: list[tuple[Browser, Visit]], log: Path, generate: C
     with ThreadPoolExecutor(len(visits)) as threads:
         running = [threads.submit(measure, member) for member in range(len(visits))]
         try:
-            # The first that failed, whose failure is not that it was ended.
+            # The first failure is reported: later visits fail because they are ended.
             for measured in wait(running, return_when=FIRST_EXCEPTION).done:
                 measured.result()
         except BaseException:

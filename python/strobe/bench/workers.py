@@ -2,7 +2,7 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""./mach bench workers: workers that profile themselves, come and go at random."""
+"""./mach bench workers: starts and terminates workers that profile themselves, at random."""
 
 from pathlib import Path
 from urllib.parse import urlencode
@@ -11,9 +11,9 @@ from ..table import text_table
 from .measurement import Measurement, finish, measure
 from .process_size import ProcessSize, size_table
 
-# What memory may grow by beyond what it grows by without a profiler, in % of what it was at the start. What Servo and
-# the allocator keep of workers that have gone differs from run to run; a leak of what a session takes is many times
-# this, with the thousands of sessions of a run.
+# How much more memory may grow than without profilers, in % of its size at the start. What Servo and the allocator
+# keep of ended workers differs from run to run. A leak in each of a run's thousands of sessions would be many times
+# this.
 MORE_MEMORY = 5.0
 BOUND_FACTOR = 2.0
 # The warm-up, two checkpoints, and room for slow machines.
@@ -21,7 +21,7 @@ BOUND_BEYOND = 300.0
 
 
 def workers(binary: Path, saved: Path, seconds: float):
-    """The same without profilers comes first: the control."""
+    """Measures first without profilers, as the control, and then with them."""
     control = run(binary, saved.with_name(f"{saved.stem}-control.json"), seconds, profile=False)
     measured = run(binary, saved, seconds, profile=True)
     finish(*report(control, measured), saved)
@@ -63,7 +63,7 @@ def _what_was_done(result: dict) -> str:
 
 
 def leaks(control: dict[str, ProcessSize], sizes: dict[str, ProcessSize]) -> list[str]:
-    """What the process holds more of at the end than at the start."""
+    """What the process has more of at the end than at the start."""
     start, end = sizes["start"], sizes["end"]
     problems = []
     for name in ("threads", "files"):
@@ -78,5 +78,5 @@ def leaks(control: dict[str, ProcessSize], sizes: dict[str, ProcessSize]) -> lis
 
 
 def _growth(sizes: dict[str, ProcessSize]) -> float:
-    """In % of what memory was at the start."""
+    """The growth of memory in % of its size at the start."""
     return 100 * (sizes["end"].memory / sizes["start"].memory - 1)

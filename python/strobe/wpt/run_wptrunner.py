@@ -2,11 +2,11 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""The program that starts the runner of a checkout of web-platform-tests, the first argument.
+"""Starts the runner of the checkout of web-platform-tests that the first argument names.
 
-Run by a Python that has the runner's packages, with -P, so that no module beside this file is taken for one of the
-standard library. The runner's `wpt run` is another way in,
-but it wants to write into the checkout and into /etc/hosts.
+It is run by a Python that has the runner's packages, with -P, so that no module beside this file is taken for one of
+the standard library. The runner could also be started
+by `wpt run`, but that writes into the checkout and needs an entry in /etc/hosts.
 """
 
 import sys

@@ -2,11 +2,11 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""./mach test-wpt: web-platform-tests, and tests of our own in the same form, by the upstream runner.
+"""./mach test-wpt: runs web-platform-tests, and our own tests in the same form, by the upstream runner.
 
 Upstream's checkout is only read: the manifests, the configuration and the log are in target/wpt, the runner's
-Python packages in the cache. Its server and the browser meet on this machine alone; the runner gives the
-browser a host file, so the names of its test domains need not resolve anywhere else.
+Python packages in the cache. Its server and the browser meet only on this machine. The runner gives the
+browser a hosts file, so the names of its test domains need not resolve anywhere else.
 """
 
 import hashlib
@@ -22,10 +22,10 @@ from ..setup.environments import ensure_environment
 from ..tally import Tally
 from .wptresults import Results, compared, read_log
 
-# What upstream is taken at where no checkout is named.
+# The commit of upstream that is cloned if no checkout is named.
 REPOSITORY = "https://github.com/web-platform-tests/wpt.git"
 COMMIT = "dd54691426c23a08c6f4a0972b2c40965307e5ce"
-# The folders that the runner needs, and those of the tests.
+# The folders that the runner needs, and those with the tests.
 SPARSE_FOLDERS = (
     "common",
     "docs",
@@ -45,7 +45,7 @@ SPARSE_FOLDERS = (
     "user-timing",
     "websockets",
 )
-# What the runner's servers listen on, as its environment.py has them; those for HTTP/3 are not started.
+# The ports of the runner's servers, as in its environment.py. Those for HTTP/3 are not started.
 PORTS = {
     "http": (8000, 8001),
     "http-private": (8002,),
@@ -60,12 +60,12 @@ PORTS = {
 
 TESTS = paths.ROOT / "tests" / "wpt" / "tests"
 METADATA = paths.ROOT / "tests" / "wpt" / "meta"
-# Where the upstream server shows our own tests, and where their expectations are.
+# The path at which the upstream server serves our own tests, and the folder of their expectations.
 OWN_URL_BASE = "/_strobe/"
 OWN_METADATA = METADATA / "_strobe"
 
 OWN = str(TESTS.relative_to(paths.ROOT))
-# What `./mach test` runs.
+# The paths that `./mach test` runs.
 FIRST_PATHS = ("js-self-profiling", OWN)
 DEFAULT_PATHS = ("js-self-profiling", "performance-timeline", "user-timing", "hr-time", OWN)
 
@@ -111,7 +111,7 @@ def available() -> bool:
 
 
 def find_or_clone() -> Path:
-    """The checkout in WPT_DIR, or one of our own in the cache."""
+    """The checkout that WPT_DIR names, or else our own in the cache."""
     if named := os.environ.get("WPT_DIR"):
         checkout = Path(named).resolve()
         if not (checkout / "tools" / "wptrunner").is_dir():
@@ -129,7 +129,7 @@ def _clone() -> Path:
 
 
 def _make_clone(checkout: Path):
-    """Clones beside the final place, and renames when all went well."""
+    """Clones beside the final place, and renames the clone when it is complete."""
     print(f"cloning {REPOSITORY} at {COMMIT[:12]}, {len(SPARSE_FOLDERS)} folders of it")
     scratch = checkout.with_name(checkout.name + ".partial")
     shutil.rmtree(scratch, ignore_errors=True)
@@ -153,7 +153,7 @@ def _make_clone(checkout: Path):
 
 
 def included(wanted, checkout: Path) -> list[str]:
-    """What the runner calls paths, which are relative to the checkout, or ours below tests/wpt/tests.
+    """The runner's names of paths, which are relative to the checkout, or of our paths in tests/wpt/tests.
 
     It knows files and folders by their own paths, and tests that are made of a file by their URLs.
     """
@@ -167,7 +167,7 @@ def included(wanted, checkout: Path) -> list[str]:
         else:
             root, url_base, inside = checkout, "/", path
         place = root / inside.partition("?")[0]
-        # A root as a whole has its URL alone.
+        # A whole root is named only by its URL.
         if inside and place.exists():
             result.append(str(root / inside))
         elif not inside or has_source(place):
@@ -204,11 +204,11 @@ def run(
 
 
 def check_ports():
-    """The runner itself says in sixty lines that a port is taken, and runs no test."""
+    """Checks the ports first: the runner would report a port in use in sixty lines, and run no test."""
     for scheme, ports in PORTS.items():
         for port in ports:
             with socket.socket() as server:
-                # A connection that was closed a moment ago is nobody's.
+                # The rest of a connection that was just closed does not block the port.
                 server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 try:
                     server.bind(("127.0.0.1", port))
@@ -236,7 +236,7 @@ def _run(
         f"--binary={binary}",
         f"--config={write_configuration(folder, checkout)}",
         "--headless",
-        # What nobody here has: HTTP/3.
+        # HTTP/3, which is not available here.
         "--no-enable-webtransport-h3",
         "--no-pause-after-test",
         f"--repeat={repeat}",
@@ -262,7 +262,7 @@ def _run(
 
 
 def write_configuration(folder: Path, checkout: Path) -> Path:
-    """The roots of the tests and of what is expected of them. A manifest belongs to one checkout."""
+    """The roots of the tests and of their expectations. A manifest belongs to one checkout."""
     digest = hashlib.sha256(str(checkout).encode()).hexdigest()[:12]
     roots = {"/": (checkout, METADATA), OWN_URL_BASE: (TESTS, OWN_METADATA)}
     lines = ["[products]", "", "[web-platform-tests]"]
@@ -282,13 +282,13 @@ def write_configuration(folder: Path, checkout: Path) -> Path:
 
 
 def _escaped(path: Path) -> str:
-    """As configparser reads it."""
+    """The text as configparser reads it."""
     return str(path).replace("%", "%%")
 
 
 def ensure_packages(checkout: Path) -> Path:
-    """A Python with the packages that the runner asks for, in the cache."""
+    """A Python in the cache with the packages that the runner requires."""
     requirements = checkout / "tools" / "wptrunner" / "requirements.txt"
-    # Types are for its developers.
+    # Type stubs are only for its developers.
     needed = [line for line in requirements.read_text().splitlines() if not line.startswith("types-")]
     return ensure_environment("wpt-python", needed) / "python"

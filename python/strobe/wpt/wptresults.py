@@ -2,10 +2,10 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""What a run of web-platform-tests came to.
+"""The results of a run of web-platform-tests.
 
-The log is the runner's raw one: a JSON object per line, as <https://mozbase.readthedocs.io/en/latest/mozlog.html> has
-it. An object names the expected status only if it is another one than that which came.
+The log is the runner's raw log: a JSON object per line, see <https://mozbase.readthedocs.io/en/latest/mozlog.html>. An
+object names the expected status only if it differs from the actual one.
 """
 
 import json
@@ -22,10 +22,10 @@ PASSING = ("PASS", "OK")
 
 @dataclass(frozen=True)
 class Result:
-    """Of a subtest, or of a test as a whole."""
+    """The result of a subtest, or of a whole test."""
 
     test: str
-    # Empty for the test as a whole.
+    # Empty for the whole test.
     subtest: str
     status: str
     expected: str
@@ -46,9 +46,9 @@ class Result:
 
 @dataclass
 class Results:
-    # The tests that were started, in order; with --repeat a test stands here more than once.
+    # The tests that were started, in order. With --repeat a test is listed more than once.
     tests: list[str] = field(default_factory=list)
-    # Every result that counts: of subtests, of tests without subtests, and of tests that did not end well.
+    # The results that count: of subtests, of tests without subtests, and of tests that did not end normally.
     counted: list[Result] = field(default_factory=list)
     own_url_base: str = "/_strobe/"
 
@@ -74,7 +74,7 @@ class Results:
         return test.lstrip("/").partition("/")[0]
 
     def tally(self) -> Tally:
-        """A result that fails as expected is a test that passed: its failure is the metadata's to explain."""
+        """A result that fails as expected counts as passed, because the metadata explains the failure."""
         tally = Tally(passed=len(self.counted) - len(self.unexpected))
         for result in self.unexpected:
             message = f": {result.message.splitlines()[0]}" if result.message.strip() else ""
@@ -114,7 +114,7 @@ def read_lines(lines: Iterable[str], own_url_base: str) -> Results:
             results.counted.append(_result(entry, entry["subtest"]))
         elif action == "test_end":
             result = _result(entry, "")
-            # One that ended well says by its subtests what it came to.
+            # The results of a test that ended normally are those of its subtests.
             if not (result.passes and result.is_expected and result.test in with_subtests):
                 results.counted.append(result)
     return results
@@ -132,7 +132,7 @@ def _result(entry: dict, subtest: str) -> Result:
 class Comparison:
     """How the results of a second run differ from those of a first."""
 
-    # (name, status before, status after), by what became of it.
+    # (name, status before, status after), by the kind of change.
     lost: list[tuple[str, str, str]] = field(default_factory=list)
     won: list[tuple[str, str, str]] = field(default_factory=list)
     other: list[tuple[str, str, str]] = field(default_factory=list)
