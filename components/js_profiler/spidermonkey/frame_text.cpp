@@ -185,7 +185,7 @@ uint32_t OffsetInPhysical(const jit::IonEntry& entry, const void* address) {
   jit::JitcodeRegionEntry region = RegionAt(entry, address, &nativeOffset);
   jit::JitcodeRegionEntry::ScriptPcIterator functions = region.scriptPcIterator();
   uint32_t scriptIndex, offset = NoOffset;
-  for (uint32_t i = 0; functions.hasMore(); i++) {
+  while (functions.hasMore()) {
     functions.readNext(&scriptIndex, &offset);
   }
   // What is not innermost has made one call, where the region is.
