@@ -49,7 +49,7 @@ class Browser:
     def measure(self, server: PageServer, page: str, bound: float, log: Path, started=None, results=None) -> dict:
         """Visits a page in a new browser and returns the result that it posts; what the browser logs goes to `log`.
 
-        Whoever wants the result although the browser fails after it gives a list for it.
+        With a list as `results`, the result is in the list even if the browser fails after it.
         """
         results = [] if results is None else results
 

@@ -71,7 +71,7 @@ def read_measurement(saved: dict) -> Measurement:
 def measure(binary: Path, page: str, preferences: dict[str, str], bound: float, saved: Path) -> Measurement:
     """Visits a page, headless and allowed to profile, that posts one result within `bound` seconds.
 
-    What is measured goes to the file `saved`, and all that the browser logs to one beside it.
+    The measurement is saved in the file `saved`, and the browser's log in a file beside it.
     """
     measurement = Measurement(machine=asdict(describe_machine()))
     measurement.browsers = [browsers.strobe(binary).described()]

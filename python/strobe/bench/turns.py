@@ -17,7 +17,7 @@ class Turns:
         orders = random.Random(members)
         self._waiting = deque(member for _ in range(cycles) for member in orders.sample(range(members), members))
         self._changed = threading.Condition()
-        # Who has the turn.
+        # The member that has the turn.
         self._taker: int | None = None
 
     def take(self, member: int):

@@ -71,8 +71,8 @@ def measure_rounds(
 ) -> dict:
     """The measurement of settings["rounds"] rounds, which is saved after each round.
 
-    `browsers` are described as they are to be saved. `measure_round` is given the round's number, from 0, and the
-    file of the browsers' logs, and gives the results of each browser.
+    `browsers` are the descriptions to save. `measure_round` gets the number of the round, from 0, and the file for the
+    browsers' logs, and returns the results of each browser.
     """
     rounds = settings["rounds"]
     saved.parent.mkdir(parents=True, exist_ok=True)

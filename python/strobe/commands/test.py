@@ -6,8 +6,8 @@
 
 SUMMARY = "run all tests"
 MORE = (
-    "Runs test-tidy, test-unit, test-browser and, if WPT_DIR names a checkout of web-platform-tests, test-wpt. The "
-    "last line says how many tests passed and failed."
+    "The suites are test-tidy, test-unit, test-browser and, if WPT_DIR names a checkout of web-platform-tests, "
+    "test-wpt. The last line says how many tests passed and failed."
 )
 
 
