@@ -151,10 +151,6 @@ strobe.app = (() => {
     }
     root.dataset.tab = name;
     state.change({ tab: name }, "tab");
-    if (state.recording && state.selection.func >= 0) {
-      // The details offer the other views.
-      state.change({}, "selection");
-    }
   }
 
   function tabKey(event) {

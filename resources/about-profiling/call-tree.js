@@ -67,10 +67,11 @@ strobe.callTree = (() => {
 
   // For those who read the page by program.
   function setFacts(row, id, self, total) {
-    row.dataset.name = state.recording.functions.labels[id];
-    row.dataset.place = state.recording.functions.place(id);
-    row.dataset.self = self;
-    row.dataset.total = total;
+    const { setAttribute } = strobe.dom;
+    setAttribute(row, "data-name", state.recording.functions.labels[id]);
+    setAttribute(row, "data-place", state.recording.functions.place(id));
+    setAttribute(row, "data-self", self);
+    setAttribute(row, "data-total", total);
   }
 
   function refresh(changed) {

@@ -7,14 +7,27 @@
 // What there is to know of the selected function, and the way to it in every view. Without one, of the recording.
 strobe.details = (() => {
   const { state, format } = strobe;
-  const { element, button, byId } = strobe.dom;
+  const { element, button, byId, setText } = strobe.dom;
   const MOST_RELATIVES = 30;
+
+  // Whether something else is shown than what there is to know.
+  let isStale = false;
 
   function start() {
     state.listeners.push(changed => {
-      if (state.recording && ["recording", "totals", "selection", "theme"].some(name => changed.has(name))) {
+      if (!state.recording) {
+        return;
+      }
+      if (["recording", "totals", "selection", "theme"].some(name => changed.has(name))) {
+        isStale = true;
+        setText(byId("selection-description"), state.description());
+      }
+      if (isStale && !byId("details-panel").hidden) {
+        isStale = false;
         fill();
-        byId("selection-description").textContent = state.description();
+      }
+      if (changed.has("tab")) {
+        offerOtherViews();
       }
     });
   }
@@ -22,6 +35,13 @@ strobe.details = (() => {
   function fill() {
     const { func } = state.selection;
     byId("details").replaceChildren(...func < 0 ? recordingFacts() : functionFacts(func));
+    offerOtherViews();
+  }
+
+  function offerOtherViews() {
+    for (const one of byId("details").querySelectorAll(".show-in button")) {
+      one.hidden = one.dataset.tab === state.tab;
+    }
   }
 
   function functionFacts(func) {
@@ -40,9 +60,10 @@ strobe.details = (() => {
       element("p", { class: "function-place", id: "details-place", text: functions.place(func) || placeless(func) }),
       weightTable(weights),
       element("div", { class: "show-in", role: "group", "aria-label": "Show in another view" },
-        ...strobe.app.TABS.filter(id => id !== state.tab).map(id => {
+        ...strobe.app.TABS.map(id => {
           const name = byId(`tab-${id}`).textContent;
-          return button(name, () => strobe.app.showTab(id), { class: "small", "aria-label": `Show in ${name}` });
+          const attributes = { class: "small", data: { tab: id }, "aria-label": `Show in ${name}` };
+          return button(name, () => strobe.app.showTab(id), attributes);
         })),
       element("dl", { class: "facts" },
         ...pair("Kind", functions.kindName(func)),

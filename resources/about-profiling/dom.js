@@ -39,6 +39,19 @@ strobe.dom = (() => {
     return document.getElementById(id);
   }
 
+  // What follows changes the document only where it is different: each change has to be laid out and drawn.
+  function setText(one, text) {
+    if (one.firstElementChild || one.textContent !== text) {
+      one.textContent = text;
+    }
+  }
+
+  function setAttribute(one, name, value) {
+    if (one.getAttribute(name) !== String(value)) {
+      one.setAttribute(name, value);
+    }
+  }
+
   // A function that has something drawn in the next frame, once, however often it is called before.
   function inNextFrame(draw) {
     let isScheduled = false;
@@ -53,5 +66,5 @@ strobe.dom = (() => {
     };
   }
 
-  return { element, button, byId, inNextFrame };
+  return { element, button, byId, setText, setAttribute, inNextFrame };
 })();

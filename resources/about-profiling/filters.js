@@ -7,18 +7,22 @@
 // The row above the views: the search, and what is left out.
 strobe.filters = (() => {
   const { state, format } = strobe;
-  const { element, button, byId } = strobe.dom;
+  const { element, button, byId, setText } = strobe.dom;
   const KIND_NAMES = ["Functions of scripts", "Built-in functions", "Native code", "Of unknown kind"];
-  // A person who types is not done after a letter.
+  // A person who types is not done after a letter: where a search takes long, it waits for so many ms at the most.
   const TYPING_PAUSE = 120;
+  // ms that a person does not notice.
+  const UNNOTICED = 16;
 
   let typing = 0;
+  // How long the last search took, in ms.
+  let searchTime = 0;
 
   function start() {
     const search = byId("search");
     search.addEventListener("input", () => {
       clearTimeout(typing);
-      typing = setTimeout(applySearch, TYPING_PAUSE);
+      typing = setTimeout(applySearch, searchTime < UNNOTICED ? 0 : Math.min(searchTime, TYPING_PAUSE));
     });
     search.addEventListener("keydown", event => {
       if (event.key === "Enter") {
@@ -55,7 +59,10 @@ strobe.filters = (() => {
     clearTimeout(typing);
     const text = byId("search").value;
     if (text !== state.search) {
+      const before = performance.now();
       state.change({ search: text }, "search");
+      state.flush();
+      searchTime = performance.now() - before;
     }
   }
 
@@ -168,8 +175,8 @@ strobe.filters = (() => {
         ` (${format.duration(range[1] - range[0])})`;
     }
     const shown = byId("shown");
-    shown.textContent = `${format.count(totals.shown)} of ${format.plural(recording.weight, "sample", "samples")}` +
-      ` · ${format.duration(totals.shown * recording.interval)}`;
+    setText(shown, `${format.count(totals.shown)} of ${format.plural(recording.weight, "sample", "samples")}` +
+      ` · ${format.duration(totals.shown * recording.interval)}`);
     shown.dataset.shown = totals.shown;
     shown.dataset.all = recording.weight;
     const isFiltered = search || range || filters.idle || !filters.loops.every(Boolean) || !state.everyRealm()
@@ -179,7 +186,7 @@ strobe.filters = (() => {
 
   function setLabel(id, text) {
     const one = byId(id);
-    one.firstElementChild.textContent = text;
+    setText(one.firstElementChild, text);
     one.classList.toggle("active", text.includes("(−"));
   }
 

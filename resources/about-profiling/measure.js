@@ -12,6 +12,8 @@
 //   { frames, seconds, framesPerSecond, medianFrame, worstFrame, drawing: { median, worst } }, times in ms. A frame's time
 //   is what lies between the timestamps of two animation frames; drawing is the script's part of it. The data set
 //   gets the rate as `panRate`.
+// - `strobe.measure.actions({ search, times })` switches to each view and searches in it, and gives a promise of { view: {
+//   switch, search, clear } }: the medians of how long the script takes for each with what follows for the layout, in ms.
 // - `strobe.inspect.boxes(name)` gives the boxes of the flame chart or flame graph, of one function or of all: [{ name,
 //   place, node, self, total, x, y, width, height, centre: [x, y] }], x and y in the canvas, the centre in the window.
 // - `strobe.inspect.functions()` gives [{ name, place, self, total }] of all functions that have samples now.
@@ -62,7 +64,37 @@ strobe.measure = (() => {
     return result;
   }
 
-  return { pan };
+  async function actions({ search = "a", times = 5 } = {}) {
+    const { TABS, showTab } = strobe.app;
+    // `prepare` brings back what `act` changes.
+    const median = async (prepare, act) => {
+      const taken = [];
+      for (let i = 0; i < times; i++) {
+        prepare();
+        state.flush();
+        await frame();
+        await frame();
+        const before = performance.now();
+        act();
+        state.flush();
+        // Has the page laid out.
+        document.body.getBoundingClientRect();
+        taken.push(performance.now() - before);
+      }
+      return taken.sort((a, b) => a - b)[times >> 1];
+    };
+    const searchFor = text => () => state.change({ search: text }, "search");
+    const result = {};
+    for (const [i, tab] of TABS.entries()) {
+      const other = TABS[(i + 1) % TABS.length];
+      result[tab] = { switch: await median(() => showTab(other), () => showTab(tab)) };
+      result[tab].search = await median(searchFor(""), searchFor(search));
+      result[tab].clear = await median(searchFor(search), searchFor(""));
+    }
+    return result;
+  }
+
+  return { pan, actions };
 })();
 
 strobe.inspect = (() => {

@@ -7,7 +7,7 @@
 // The recorder: what runs in the browser, what to record of it, and what was recorded.
 strobe.recorder = (() => {
   const { format } = strobe;
-  const { element, button, byId } = strobe.dom;
+  const { element, button, byId, setText } = strobe.dom;
   // ms between one look at the browser and the next.
   const POLL_INTERVAL = 1000;
   const RECORDING_POLL_INTERVAL = 400;
@@ -52,7 +52,7 @@ strobe.recorder = (() => {
 
   async function poll() {
     clearTimeout(timer);
-    if (isAsking || !isSeen()) {
+    if (isAsking || !strobe.server.isThere || !isSeen()) {
       return;
     }
     isAsking = true;
@@ -185,13 +185,6 @@ strobe.recorder = (() => {
     setText(byId("progress-loops"), format.count(recording.eventLoops));
     setText(byId("progress-memory"), format.bytes(recording.memory));
     byId("progress").dataset.samples = recording.samples;
-  }
-
-  // Nothing moves, and no focus is lost, while only figures change.
-  function setText(one, text) {
-    if (one.textContent !== text) {
-      one.textContent = text;
-    }
   }
 
   const COLUMNS = ["interval", "samples", "missed", "unwalkable", "truncated", "memory"];

@@ -7,7 +7,7 @@
 // The source list: each script with its functions, and how many samples they have.
 strobe.sourceList = (() => {
   const { state, format } = strobe;
-  const { element } = strobe.dom;
+  const { element, setText, setAttribute } = strobe.dom;
   const { TreeGrid, fillWeight, weightColumns, fillFunction } = strobe.treeGrid;
 
   let grid;
@@ -57,22 +57,26 @@ strobe.sourceList = (() => {
         fillWeight(cells, 3, row.total);
         if (row.func >= 0) {
           strobe.callTree.setFacts(element, row.func, row.self, row.total);
-          cells[6].classList.remove("resource");
-          if (cells[6].dataset.kind !== "function") {
-            cells[6].replaceChildren();
-            cells[6].dataset.kind = "function";
-          }
+          becomes(cells[6], "function");
           fillFunction(cells[6], row.func);
         } else {
-          element.dataset.name = nodes.resourceNames[row.resource];
-          element.dataset.place = "";
-          element.dataset.self = row.self;
-          element.dataset.total = row.total;
-          cells[6].dataset.kind = "resource";
+          setAttribute(element, "data-name", nodes.resourceNames[row.resource]);
+          setAttribute(element, "data-place", "");
+          setAttribute(element, "data-self", row.self);
+          setAttribute(element, "data-total", row.total);
+          becomes(cells[6], "resource");
           fillResource(cells[6], nodes.resourceNames[row.resource], ofResource.get(row.resource).length);
         }
       },
     };
+  }
+
+  // A cell is used again for a row of another kind.
+  function becomes(cell, kind) {
+    if (cell.dataset.kind !== kind) {
+      cell.dataset.kind = kind;
+      cell.replaceChildren();
+    }
   }
 
   function insert(map, key, value) {
@@ -83,12 +87,15 @@ strobe.sourceList = (() => {
   }
 
   function fillResource(cell, url, functionCount) {
+    if (!cell.firstChild) {
+      cell.append(...["name file", "place", "place url"].map(name => element("span", { class: name })));
+    }
+    const [file, count, whole] = cell.children;
     const name = format.fileName(url);
-    cell.replaceChildren(
-      element("span", { class: "name file", text: name }),
-      element("span", { class: "place", text: format.plural(functionCount, "function", "functions") }),
-      element("span", { class: "place url", text: url === name ? "" : url }));
-    cell.parentNode.title = url;
+    setText(file, name);
+    setText(count, format.plural(functionCount, "function", "functions"));
+    setText(whole, url === name ? "" : url);
+    setAttribute(cell.parentNode, "title", url);
   }
 
   function columns() {

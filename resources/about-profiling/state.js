@@ -37,6 +37,8 @@ strobe.state = (() => {
   };
   let changed = new Set();
   let frame = 0;
+  // What the search looks through.
+  let lowerCase = null;
 
   // Shows another recording, or none.
   function show(recording, id = null) {
@@ -142,11 +144,17 @@ strobe.state = (() => {
       return null;
     }
     const { functions } = state.recording;
-    const urlMatches = functions.urls.map(url => url.toLowerCase().includes(text));
-    return Uint8Array.from({ length: functions.total }, (_, id) => {
+    if (lowerCase?.of !== functions) {
+      const lower = texts => texts.map(one => one.toLowerCase());
+      lowerCase = { of: functions, labels: lower(functions.labels), urls: lower(functions.urls) };
+    }
+    const urlMatches = lowerCase.urls.map(url => url.includes(text));
+    const result = new Uint8Array(functions.total);
+    for (let id = 0; id < functions.total; id++) {
       const resource = functions.resources[id];
-      return functions.labels[id].toLowerCase().includes(text) || (resource >= 0 && urlMatches[resource]) ? 1 : 0;
-    });
+      result[id] = lowerCase.labels[id].includes(text) || (resource >= 0 && urlMatches[resource]) ? 1 : 0;
+    }
+    return result;
   }
 
   function samePath(before, after, node) {

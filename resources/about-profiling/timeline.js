@@ -38,6 +38,8 @@ strobe.timeline = (() => {
   // The event loops that have a lane.
   let order = [];
   let labelledWidth = 0;
+  // The event loops that were shown when the overview was drawn.
+  let overviewLoops = null;
 
   function start() {
     overview = byId("overview");
@@ -81,12 +83,15 @@ strobe.timeline = (() => {
       order = state.lanes();
       buildLabels(width);
     }
-    if (["recording", "size", "theme", "totals"].some(name => changed.has(name))) {
+    if (["recording", "lanes", "size", "theme"].some(name => changed.has(name)) || overviewLoops !== state.filters.loops) {
+      overviewLoops = state.filters.loops;
       markLoops();
       drawOverview();
     }
-    if (!(changed.size === 1 && changed.has("tab"))) {
+    if (["recording", "window", "range"].some(name => changed.has(name))) {
       placeWindow();
+    }
+    if (!(changed.size === 1 && changed.has("tab"))) {
       drawLanes();
     }
   }
