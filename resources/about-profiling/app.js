@@ -36,6 +36,8 @@ strobe.app = (() => {
     state.listeners.push(changed => {
       if (changed.has("recording")) {
         byId("save-button").disabled = state.id === null;
+        // Then both columns would have the same figures.
+        root.classList.toggle("samples-are-ms", state.recording?.interval === 1);
       }
     });
     addEventListener("keydown", key);

@@ -92,12 +92,14 @@ strobe.details = (() => {
   function weightTable(weights) {
     const { recording, totals } = state;
     const cells = weight => [
-      format.count(weight), format.sampledTime(weight * recording.interval, recording.interval),
-      format.percent(weight, totals.shown),
-    ].map(text => element("td", { text }));
+      element("td", { class: "samples", text: format.count(weight) }),
+      element("td", { text: format.sampledTime(weight * recording.interval, recording.interval) }),
+      element("td", { text: format.percent(weight, totals.shown) }),
+    ];
     return element("table", { class: "weights" },
       element("thead", {}, element("tr", {},
-        element("td"), ...["samples", "ms", "%"].map(text => element("th", { scope: "col", text })))),
+        element("td"), element("th", { scope: "col", class: "samples", text: "samples" }),
+        ...["ms", "%"].map(text => element("th", { scope: "col", text })))),
       element("tbody", {}, ...weights.map(([name, weight]) => (
         element("tr", { data: { name, samples: weight } }, element("th", { scope: "row", text: name }), ...cells(weight))
       ))));

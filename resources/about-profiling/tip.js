@@ -33,10 +33,10 @@ strobe.tip = (() => {
     const { format } = strobe;
     const id = nodes.func[node];
     const place = recording.functions.place(id);
-    const weight = (what, number) => (
-      `${what} ${format.duration(number * recording.interval)} · ${format.percent(number, totals.shown)}` +
-      ` · ${format.plural(number, "sample", "samples")}`
-    );
+    const weight = (what, number) => [
+      `${what} ${format.duration(number * recording.interval)}`, format.percent(number, totals.shown),
+      ...recording.interval === 1 ? [] : [format.plural(number, "sample", "samples")],
+    ].join(" · ");
     return [
       recording.functions.labels[id],
       ...place ? [place] : [],
