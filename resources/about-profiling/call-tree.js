@@ -46,8 +46,7 @@ strobe.callTree = (() => {
     };
   }
 
-  // The rows are those of `invertedRoots`. Self is what of the root row's own samples came this way, total all samples
-  // with the row's function.
+  // The rows are those of `invertedRoots`.
   function bottomUpModel() {
     const { totals } = state;
     return {
@@ -57,9 +56,9 @@ strobe.callTree = (() => {
       hasChildren: row => strobe.totals.hasInvertedChildren(totals, row),
       key: row => row.func,
       fill(row, cells, element, depth) {
-        setFacts(element, row.func, row.weight, totals.functionTotal[row.func]);
+        setFacts(element, row.func, row.weight, row.total);
         fillWeight(cells, 0, row.weight);
-        fillWeight(cells, 3, totals.functionTotal[row.func]);
+        fillWeight(cells, 3, row.total);
         fillFunction(cells[6], row.func, depth);
       },
     };

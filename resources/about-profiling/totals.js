@@ -119,14 +119,15 @@ strobe.totals = (() => {
   }
 
   // The inverted tree: a row is a function and the paths that lead to it from functions that ended samples. Its weight
-  // is the samples of the root function itself that came through the row. A root's nodes are looked for when somebody
+  // is the samples of the root function itself that came through the row; its total, in a root, is that of the function,
+  // and in the rows below no more than the weight, for they stand for those samples alone. A root's nodes are looked for when somebody
   // opens it.
   function invertedRoots(totals) {
-    const { functionSelf } = totals;
+    const { functionSelf, functionTotal } = totals;
     const roots = [];
     for (let id = 0; id < functionSelf.length; id++) {
       if (functionSelf[id] > 0) {
-        roots.push({ func: id, nodes: null, weights: null, weight: functionSelf[id] });
+        roots.push({ func: id, nodes: null, weights: null, weight: functionSelf[id], total: functionTotal[id] });
       }
     }
     return sortRows(roots);
@@ -151,12 +152,13 @@ strobe.totals = (() => {
       const id = nodes.func[caller];
       let group = groups.get(id);
       if (!group) {
-        group = { func: id, nodes: [], weights: [], weight: 0 };
+        group = { func: id, nodes: [], weights: [], weight: 0, total: 0 };
         groups.set(id, group);
       }
       group.nodes.push(caller);
       group.weights.push(row.weights[i]);
       group.weight += row.weights[i];
+      group.total += row.weights[i];
     });
     return sortRows([...groups.values()]);
   }

@@ -92,6 +92,16 @@ const checks = {
     ]);
   },
 
+  "below a root of bottom-up is what came by that path, and no more"() {
+    const { recording, totals } = shown({ idle: false });
+    const root = strobe.totals.invertedRoots(totals).find(({ func }) => recording.functions.labels[func] === "sort");
+    const below = strobe.totals.invertedChildren(totals, root);
+    const figures = ({ func, weight, total }) => [recording.functions.labels[func], weight, total];
+    same([root, ...below].map(figures), [["sort", 4, 4], ["work", 4, 4]]);
+    const work = strobe.totals.invertedRoots(totals).find(({ func }) => recording.functions.labels[func] === "work");
+    same([work, ...strobe.totals.invertedChildren(totals, work)].map(figures), [["work", 5, 9], ["main", 1, 1], ["work", 1, 1]]);
+  },
+
   "bottom-up is the inverted tree"() {
     const shownNow = shown({ idle: false });
     same(invertedOf(shownNow), [

@@ -249,6 +249,24 @@ fn a_pasted_trace_has_its_totals_in_every_view() {
 }
 
 #[test]
+fn nested_rows_of_bottom_up_are_shares_of_their_root() {
+    let viewer = Viewer::with_trace();
+    viewer.click("#tab-bottom-up");
+    viewer.wait_for("document.querySelector('#bottom-up [data-name=sort]')");
+    // The only way up from the heaviest is open: of the eight samples with main, four ended in sort.
+    assert_eq!(
+        viewer.rows("bottom-up"),
+        json!([
+            ["sort", 4, 4],
+            ["work", 4, 4],
+            ["main", 4, 4],
+            ["main", 2, 8],
+            ["work", 2, 6]
+        ])
+    );
+}
+
+#[test]
 fn a_function_selected_in_one_view_is_selected_in_all() {
     let viewer = Viewer::with_trace();
     viewer.click("#tab-flame-graph");
