@@ -46,6 +46,36 @@ strobe.dom = (() => {
     }
   }
 
+  // A text, with what of its first `length` characters is `wanted`, in lower case, marked.
+  function setMarked(one, text, wanted, length = text.length) {
+    const places = wanted ? occurrences(text.slice(0, length), wanted) : [];
+    if (!places.length) {
+      setText(one, text);
+      return;
+    }
+    const parts = [];
+    let done = 0;
+    for (const [from, to] of places) {
+      parts.push(text.slice(done, from), element("span", { class: "match", text: text.slice(from, to) }));
+      done = to;
+    }
+    one.replaceChildren(...parts, text.slice(done));
+  }
+
+  // [from, to] of each place where a text has `wanted`, whatever the case.
+  function occurrences(text, wanted) {
+    const lower = text.toLowerCase();
+    if (lower.length !== text.length) {
+      // Nobody knows which character is which.
+      return lower.includes(wanted) ? [[0, text.length]] : [];
+    }
+    const places = [];
+    for (let at = lower.indexOf(wanted); at >= 0; at = lower.indexOf(wanted, at + wanted.length)) {
+      places.push([at, at + wanted.length]);
+    }
+    return places;
+  }
+
   function setAttribute(one, name, value) {
     if (one.getAttribute(name) !== String(value)) {
       one.setAttribute(name, value);
@@ -66,5 +96,5 @@ strobe.dom = (() => {
     };
   }
 
-  return { element, button, byId, setText, setAttribute, inNextFrame };
+  return { element, button, byId, setText, setMarked, setAttribute, inNextFrame };
 })();

@@ -7,7 +7,7 @@
 // The source list: each script with its functions, and how many samples they have.
 strobe.sourceList = (() => {
   const { state, format } = strobe;
-  const { element, setText, setAttribute } = strobe.dom;
+  const { element, setText, setMarked, setAttribute } = strobe.dom;
   const { TreeGrid, fillWeight, weightColumns, fillFunction } = strobe.treeGrid;
 
   let grid;
@@ -65,7 +65,10 @@ strobe.sourceList = (() => {
           setAttribute(element, "data-self", row.self);
           setAttribute(element, "data-total", row.total);
           becomes(cells[6], "resource");
-          fillResource(cells[6], nodes.resourceNames[row.resource], ofResource.get(row.resource).length);
+          // The names behind those of scripts are of groups, in which nobody searches.
+          const isScript = row.resource < state.recording.resources.length;
+          fillResource(
+            cells[6], nodes.resourceNames[row.resource], ofResource.get(row.resource).length, isScript ? state.wanted() : "");
         }
       },
     };
@@ -86,15 +89,15 @@ strobe.sourceList = (() => {
     map.get(key).push(value);
   }
 
-  function fillResource(cell, url, functionCount) {
+  function fillResource(cell, url, functionCount, wanted) {
     if (!cell.firstChild) {
       cell.append(...["name file", "place", "place url"].map(name => element("span", { class: name })));
     }
     const [file, count, whole] = cell.children;
     const name = format.fileName(url);
-    setText(file, name);
+    setMarked(file, name, wanted);
     setText(count, format.plural(functionCount, "function", "functions"));
-    setText(whole, url === name ? "" : url);
+    setMarked(whole, url === name ? "" : url, wanted);
     setAttribute(cell.parentNode, "title", url);
   }
 

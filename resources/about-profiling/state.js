@@ -33,7 +33,7 @@ strobe.state = (() => {
     totals: null,
     listeners: [],
     show, nothingLeftOut, change, flush, bounds, leastSpan, select, selectNode, clearSelection, isLoopShown, lanes,
-    description, everyRealm,
+    description, everyRealm, wanted,
   };
   let changed = new Set();
   let frame = 0;
@@ -138,8 +138,13 @@ strobe.state = (() => {
     return { kinds, realms: effective };
   }
 
+  // What is searched for, in lower case.
+  function wanted() {
+    return state.search.trim().toLowerCase();
+  }
+
   function functionMatches() {
-    const text = state.search.trim().toLowerCase();
+    const text = wanted();
     if (!text) {
       return null;
     }

@@ -10,7 +10,7 @@
 // key(row), fill(row, cells, element) }, with rows of any kind. Whether a row is open is kept by its path of keys, so it
 // stays so when the rows are made anew.
 strobe.treeGrid = (() => {
-  const { element: make, button, setText, setAttribute, inNextFrame } = strobe.dom;
+  const { element: make, button, setText, setMarked, setAttribute, inNextFrame } = strobe.dom;
   const ROW_HEIGHT = 22;
   const INDENT = 14;
   // Deeper rows are indented no further: their depth is written beside them.
@@ -430,7 +430,8 @@ strobe.treeGrid = (() => {
 
   // A function's name and place in a cell.
   function fillFunction(cell, id, depth = 0) {
-    const { recording: { functions }, matches } = strobe.state;
+    const { recording: { functions } } = strobe.state;
+    const wanted = strobe.state.wanted();
     if (!cell.firstChild) {
       cell.append(...["kind", "depth", "name", "place"].map(name => make("span", { class: name })));
     }
@@ -441,10 +442,26 @@ strobe.treeGrid = (() => {
       kind.style.backgroundColor = colour;
     }
     setText(depthPart, depth ? `↳${depth}` : "");
-    setText(name, functions.labels[id]);
-    name.classList.toggle("match", matches?.[id] === 1);
-    setText(place, functions.shortPlace(id) || (functions.isActivity(id) ? "" : functions.kindName(id)));
+    setMarked(name, functions.labels[id], wanted);
+    fillPlace(place, id, wanted);
     setAttribute(cell.parentNode, "title", [functions.labels[id], functions.place(id)].filter(Boolean).join("\n"));
+  }
+
+  // The place, with what the search found in its URL: which is shown as a whole if that is not in the file's name.
+  function fillPlace(cell, id, wanted) {
+    const { functions } = strobe.state.recording;
+    const url = functions.url(id);
+    if (!url) {
+      setText(cell, functions.isActivity(id) ? "" : functions.kindName(id));
+      return;
+    }
+    const file = strobe.format.fileName(url);
+    const isInUrl = wanted && url.toLowerCase().includes(wanted);
+    if (isInUrl && !file.toLowerCase().includes(wanted)) {
+      setMarked(cell, functions.place(id), wanted, url.length);
+    } else {
+      setMarked(cell, functions.shortPlace(id), wanted, file.length);
+    }
   }
 
   return { TreeGrid, fillWeight, weightColumns, fillFunction };

@@ -98,8 +98,12 @@ struct Viewer {
 
 impl Viewer {
     fn empty() -> Self {
+        Self::of_size("1100x800")
+    }
+
+    fn of_size(size: &str) -> Self {
         let site = Site::of(repository()).serve();
-        let driver = Driver::start(&["--window-size=1100x800"]);
+        let driver = Driver::start(&[&format!("--window-size={size}")]);
         driver.open(&site.url(PAGE));
         Self {
             driver,
@@ -113,9 +117,13 @@ impl Viewer {
 
     fn with(text: &str) -> Self {
         let viewer = Self::empty();
-        viewer.paste(text);
-        viewer.wait_for("document.documentElement.dataset.ready === ''");
+        viewer.show(text);
         viewer
+    }
+
+    fn show(&self, text: &str) {
+        self.paste(text);
+        self.wait_for("document.documentElement.dataset.ready === ''");
     }
 
     /// Puts a text into the box for it, as pasting does, and presses the button.
@@ -320,6 +328,73 @@ fn the_search_counts_only_what_matches() {
     viewer.wait_for("strobe.inspect.facts().shown === 8");
     viewer.click("#clear-search");
     viewer.wait_for("!strobe.state.matches");
+}
+
+#[test]
+fn what_the_search_found_is_marked_where_it_is() {
+    let viewer = Viewer::with_trace();
+    let marked = |tree: &str, row: &str| {
+        viewer.value(&format!(
+            "[...document.querySelectorAll('#{tree} [data-name=\"{row}\"] .match')]
+                .map(one => [one.parentNode.classList[0], one.textContent])"
+        ))
+    };
+    let search = |text: &str| {
+        viewer.click("#search");
+        viewer
+            .driver
+            .execute("document.getElementById('search').select();");
+        viewer.keys(text);
+        viewer.wait_for(&format!("strobe.state.search === {}", json!(text)));
+    };
+    viewer.click("#tab-call-tree");
+    viewer.wait_for("document.querySelector('#call-tree [data-name=sort]')");
+    search("or");
+    viewer.wait_for("document.querySelector('#call-tree .match')");
+    assert_eq!(marked("call-tree", "work"), json!([["name", "or"]]));
+    assert_eq!(marked("call-tree", "main"), json!([]));
+    // In the file's name, which stands beside the function's.
+    search("library");
+    viewer.wait_for("document.querySelector('#call-tree .place .match')");
+    assert_eq!(marked("call-tree", "sort"), json!([["place", "library"]]));
+    // In a part of the URL that is not shown otherwise.
+    search("B.EXAMPLE");
+    viewer.wait_for("document.querySelector('#call-tree .match')?.textContent === 'b.example'");
+    assert_eq!(marked("call-tree", "sort"), json!([["place", "b.example"]]));
+    viewer.click("#tab-sources");
+    let script = "https://b.example/library.js";
+    viewer.wait_for("document.querySelector('#sources .match')");
+    assert_eq!(marked("sources", script), json!([["place", "b.example"]]));
+}
+
+/// In a window that has room for both.
+#[test]
+fn samples_have_a_column_where_they_are_no_milliseconds() {
+    let viewer = Viewer::of_size("1300x800");
+    let titles = || {
+        viewer.value(
+            "[...document.querySelectorAll('#call-tree [role=columnheader]')]
+                .filter(one => getComputedStyle(one).display !== 'none').map(one => one.textContent)",
+        )
+    };
+    viewer.show(TRACE);
+    viewer.click("#tab-call-tree");
+    viewer.wait_for("document.querySelector('#call-tree [data-name=sort]')");
+    assert_eq!(
+        titles(),
+        json!([
+            "Total #", "Total ms", "%", "Self #", "Self ms", "%", "Function"
+        ])
+    );
+    viewer.click("#show-recorder");
+    viewer
+        .driver
+        .execute("delete document.documentElement.dataset.ready;");
+    viewer.show(&recording());
+    assert_eq!(
+        titles(),
+        json!(["Total ms", "%", "Self ms", "%", "Function"])
+    );
 }
 
 #[test]
