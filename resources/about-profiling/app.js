@@ -12,6 +12,8 @@ strobe.app = (() => {
   const TABS = ["flame-chart", "flame-graph", "call-tree", "bottom-up", "sources"];
   // CSS pixels: narrower windows have the details below the views, and begin without them.
   const WIDE = 1000;
+  // Of those of the time line and the flame graph, the ones that have no other meaning anywhere.
+  const ZOOM_KEYS = ["0", "+", "=", "-", "s", "z"];
 
   function start() {
     for (const part of [
@@ -206,6 +208,9 @@ strobe.app = (() => {
     } else if (event.key === "d") {
       event.preventDefault();
       toggleDetails();
+    } else if (ZOOM_KEYS.includes(event.key)) {
+      // Wherever the focus is: what had it may have gone, as the button beside a time range has.
+      (state.tab === "flame-graph" ? strobe.flameGraph : strobe.timeline).key(event);
     }
   }
 
@@ -243,7 +248,7 @@ strobe.app = (() => {
     root.classList.toggle("busy", text !== "");
   }
 
-  return { TABS, start, view, showTab, attempt, openFromServer, openText, forgotten, fail, clearErrors, busy };
+  return { TABS, start, view, showTab, focusView, attempt, openFromServer, openText, forgotten, fail, clearErrors, busy };
 })();
 
 strobe.app.start();

@@ -45,7 +45,11 @@ strobe.filters = (() => {
     byId("show-idle").addEventListener("change", event => {
       state.change({ filters: { ...state.filters, idle: event.target.checked } }, "totals");
     });
-    byId("clear-range").addEventListener("click", () => strobe.timeline.clearRange());
+    byId("clear-range").addEventListener("click", () => {
+      strobe.timeline.clearRange();
+      // The button goes, and its focus with it.
+      byId("lanes").focus({ preventScroll: true });
+    });
     byId("zoom-range").addEventListener("click", () => strobe.timeline.zoomToRange());
     byId("select-visible").addEventListener("click", () => strobe.timeline.countVisible());
     byId("reset-filters").addEventListener("click", reset);

@@ -229,5 +229,5 @@ strobe.flameGraph = (() => {
     event.preventDefault();
   }
 
-  return { start, boxes: () => boxes.list(), canvas: () => canvas };
+  return { start, key, boxes: () => boxes.list(), canvas: () => canvas };
 })();

@@ -204,6 +204,17 @@ impl Viewer {
         ))
     }
 
+    /// Drags over the time line, from one part of its width to another.
+    fn choose_time(&self, from: f64, to: f64) {
+        let lanes = self.value(
+            "(({ left, top, width, height }) => [left, top, width, height])(
+                document.getElementById('lanes').getBoundingClientRect())",
+        );
+        let part = |index: usize| lanes[index].as_f64().expect("a number");
+        let at = |share: f64| [part(0) + share * part(2), part(1) + part(3) - 12.0];
+        self.press(&[at(from), at((from + to) / 2.0), at(to)]);
+    }
+
     fn box_of(&self, name: &str) -> [f64; 2] {
         let boxes = self.value(&format!("strobe.inspect.boxes({})", json!(name)));
         let centre = &boxes[0]["centre"];
@@ -400,14 +411,8 @@ fn samples_have_a_column_where_they_are_no_milliseconds() {
 #[test]
 fn time_is_chosen_by_mouse_and_by_keys() {
     let viewer = Viewer::with_trace();
-    let lanes = viewer.value(
-        "(({ left, top, width, height }) => [left, top, width, height])(
-            document.getElementById('lanes').getBoundingClientRect())",
-    );
-    let part = |index: usize| lanes[index].as_f64().expect("a number");
-    let at = |share: f64| [part(0) + share * part(2), part(1) + part(3) - 12.0];
     // The samples at 30 to 60 ms, of 10 to 90.
-    viewer.press(&[at(0.2), at(0.4), at(0.68)]);
+    viewer.choose_time(0.2, 0.68);
     viewer.wait_for("strobe.inspect.facts().shown === 4");
     assert_eq!(
         viewer.value("strobe.inspect.functions().map(({ name, self }) => [name, self])"),
@@ -424,6 +429,28 @@ fn time_is_chosen_by_mouse_and_by_keys() {
     viewer.wait_for("strobe.inspect.facts().shown < 8");
     viewer.keys("0");
     viewer.wait_for("strobe.inspect.facts().window[0] === 10");
+}
+
+#[test]
+fn the_zoom_is_reset_by_a_key_wherever_the_focus_is() {
+    let viewer = Viewer::with_trace();
+    let zoomed = "strobe.inspect.facts().window[1] - strobe.inspect.facts().window[0] < 60";
+    let reset =
+        "strobe.inspect.facts().window[0] === 10 && strobe.inspect.facts().window[1] === 90";
+    viewer.choose_time(0.2, 0.68);
+    viewer.wait_for("strobe.inspect.facts().shown === 4");
+    viewer.click("#zoom-range");
+    viewer.wait_for(zoomed);
+    // The button goes away with the range.
+    viewer.click("#clear-range");
+    viewer.wait_for("strobe.inspect.facts().range === null");
+    viewer.keys("0");
+    viewer.wait_for(reset);
+    viewer.click("#tab-sources");
+    viewer.keys("++");
+    viewer.wait_for(zoomed);
+    viewer.keys("0");
+    viewer.wait_for(reset);
 }
 
 #[test]
