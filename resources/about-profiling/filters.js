@@ -6,13 +6,15 @@
 
 // The row above the views: the search, and what is left out.
 strobe.filters = (() => {
-  const { state, format } = strobe;
+  const { state, format, timeWindow } = strobe;
   const { element, button, byId, setText } = strobe.dom;
   const KIND_NAMES = ["Functions of scripts", "Built-in functions", "Native code", "Of unknown kind"];
   // A person who types is not done after a letter: where a search takes long, it waits for so many ms at the most.
   const TYPING_PAUSE = 120;
   // ms that a person does not notice.
   const UNNOTICED = 16;
+  // ms by which a time may be another after some arithmetic.
+  const ROUNDED = 1e-6;
 
   let typing = 0;
   // How long the last search took, in ms.
@@ -153,7 +155,13 @@ strobe.filters = (() => {
 
   function refresh(changed) {
     const { recording, filters, totals, range, search } = state;
-    if (!recording || !["recording", "tree", "totals", "range", "search"].some(name => changed.has(name))) {
+    if (!recording) {
+      return;
+    }
+    if (["recording", "range", "window"].some(name => changed.has(name))) {
+      sayWhatCounts();
+    }
+    if (!["recording", "tree", "totals", "range", "search"].some(name => changed.has(name))) {
       return;
     }
     if (changed.has("recording")) {
@@ -171,13 +179,6 @@ strobe.filters = (() => {
     setLabel("kinds-button", leftOut(KIND_NAMES.map((_, kind) => filters.kinds >> kind & 1), "Frames"));
     setLabel("realms-button", leftOut(filters.realms, "Realms"));
     setLabel("origins-button", leftOut(filters.origins.values(), "Origins"));
-    byId("range").hidden = !range;
-    byId("select-visible").hidden = Boolean(range);
-    if (range) {
-      const zero = state.bounds()[0];
-      byId("range-text").textContent = `${format.duration(range[0] - zero)} – ${format.duration(range[1] - zero)}` +
-        ` (${format.duration(range[1] - range[0])})`;
-    }
     const shown = byId("shown");
     setText(shown, `${format.count(totals.shown)} of ${format.plural(recording.weight, "sample", "samples")}` +
       ` · ${format.duration(totals.shown * recording.interval)}`);
@@ -186,6 +187,28 @@ strobe.filters = (() => {
     const isFiltered = search || range || filters.idle || !filters.loops.every(Boolean) || !state.everyRealm()
       || filters.kinds !== strobe.recording.ALL_KINDS;
     byId("reset-filters").disabled = !isFiltered;
+  }
+
+  // Zooming does not change what counts: where the time on the screen is another than the time that counts, both are
+  // said, with the ways from the one to the other.
+  function sayWhatCounts() {
+    const { range, window } = state;
+    const counted = range ?? state.bounds();
+    const differs = counted.some((time, i) => Math.abs(time - window[i]) > ROUNDED);
+    const note = byId("range");
+    note.classList.toggle("differs", differs);
+    const length = range && !differs ? ` (${format.duration(timeWindow.span(range))})` : "";
+    setText(byId("range-text"), `Counted: ${range ? stretch(range) : "all of the time"}${length}` +
+      `${differs ? ` · on the screen: ${stretch(window)}` : ""}`);
+    byId("select-visible").hidden = !differs;
+    byId("zoom-range").hidden = !differs || !range;
+    byId("clear-range").hidden = !range;
+  }
+
+  // A stretch of time, from the recording's beginning on.
+  function stretch([from, to]) {
+    const zero = state.bounds()[0];
+    return `${format.duration(from - zero)} – ${format.duration(to - zero)}`;
   }
 
   function setLabel(id, text) {

@@ -454,6 +454,28 @@ fn the_zoom_is_reset_by_a_key_wherever_the_focus_is() {
 }
 
 #[test]
+fn what_counts_is_said_where_the_screen_shows_another_time() {
+    let viewer = Viewer::with_trace();
+    let said = "document.getElementById('range-text').textContent";
+    let wait_until_said = |text: &str| viewer.wait_for(&format!("{said} === '{text}'"));
+    wait_until_said("Counted: all of the time");
+    viewer.keys("+");
+    wait_until_said("Counted: all of the time · on the screen: 13.3 ms – 66.7 ms");
+    assert_eq!(viewer.facts()["shown"], 8);
+    viewer.click("#select-visible");
+    wait_until_said("Counted: 13.3 ms – 66.7 ms (53.3 ms)");
+    assert_eq!(viewer.facts()["shown"], 5);
+    viewer.keys("0");
+    wait_until_said("Counted: 13.3 ms – 66.7 ms · on the screen: 0 ms – 80.0 ms");
+    assert_eq!(viewer.facts()["shown"], 5);
+    viewer.click("#zoom-range");
+    wait_until_said("Counted: 13.3 ms – 66.7 ms (53.3 ms)");
+    viewer.click("#clear-range");
+    wait_until_said("Counted: all of the time · on the screen: 13.3 ms – 66.7 ms");
+    assert_eq!(viewer.facts()["shown"], 8);
+}
+
+#[test]
 fn everything_is_reached_by_keys() {
     let viewer = Viewer::with_trace();
     viewer.keys("3");
