@@ -194,13 +194,13 @@ strobe.flameBoxes = (() => {
     }
   }
 
-  // Shows that the mouse is over a node, and which; -1: over none.
-  function point(canvas, event, node) {
+  // Shows what the mouse is over: a node, -1 for none, and what there is to say.
+  function point(canvas, event, node = -1, lines = []) {
     canvas.style.cursor = node < 0 ? "default" : "pointer";
-    if (node < 0) {
-      strobe.tip.hide();
+    if (lines.length) {
+      strobe.tip.show(event, lines);
     } else {
-      strobe.tip.show(event, strobe.tip.linesOf(node));
+      strobe.tip.hide();
     }
   }
 

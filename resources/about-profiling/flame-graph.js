@@ -192,7 +192,8 @@ strobe.flameGraph = (() => {
     if (!state.recording || event.buttons) {
       return;
     }
-    point(canvas, event, boxes.at(...strobe.surface.mousePlace(canvas, event)));
+    const node = boxes.at(...strobe.surface.mousePlace(canvas, event));
+    point(canvas, event, node, node < 0 ? [] : strobe.tip.linesOf(node));
   }
 
   function wheel(event) {

@@ -16,6 +16,7 @@
 //   switch, search, clear } }: the medians of how long the script takes for each with what follows for the layout, in ms.
 // - `strobe.inspect.boxes(name)` gives the boxes of the flame chart or flame graph, of one function or of all: [{ name,
 //   place, node, self, total, x, y, width, height, centre: [x, y] }], x and y in the canvas, the centre in the window.
+// - `strobe.inspect.gaps()` gives the stretches without samples that the flame chart shows: [{ x, y, width, height, centre }].
 // - `strobe.inspect.functions()` gives [{ name, place, self, total }] of all functions that have samples now.
 // - `strobe.inspect.facts()` gives what is shown: tab, samples, shown, range, window, selection and event loops.
 strobe.measure = (() => {
@@ -121,6 +122,13 @@ strobe.inspect = (() => {
     }).filter(box => name === undefined || box.name === name);
   }
 
+  function gaps() {
+    state.flush();
+    const canvas = strobe.flameChart.canvas().getBoundingClientRect();
+    return strobe.flameChart.gaps().map(({ x, y, width, height }) => (
+      { x, y, width, height, centre: [canvas.left + x + width / 2, canvas.top + y + height / 2] }));
+  }
+
   function functions() {
     state.flush();
     const { recording, totals } = state;
@@ -140,5 +148,5 @@ strobe.inspect = (() => {
     };
   }
 
-  return { boxes, functions, facts };
+  return { boxes, gaps, functions, facts };
 })();

@@ -9,6 +9,8 @@
 strobe.timeline = (() => {
   const { palette, format, timeWindow } = strobe;
   const { lowerBound, IDLE, ACTIVITY_COUNT } = strobe.recording;
+  // In a column's steps behind the activities: that there are no samples.
+  const UNKNOWN = ACTIVITY_COUNT;
   const LANE_HEIGHT = 27;
   // The most that steps take of it, and what they are multiples of.
   const ROOM = 22;
@@ -38,6 +40,8 @@ strobe.timeline = (() => {
   // The event loops that have a lane.
   let order = [];
   let labelledWidth = 0;
+  // [x, y, width, height] of the stretches without samples that are drawn.
+  let unknown = [];
   // The event loops that were shown when the overview was drawn.
   let overviewLoops = null;
 
@@ -67,7 +71,7 @@ strobe.timeline = (() => {
     byId("legend").replaceChildren(...palette.ACTIVITIES.map((activity, i) => {
       const swatch = element("span", { class: "swatch", style: { backgroundColor: palette.activityColour(i) } });
       return element("li", {}, swatch, activity.name);
-    }));
+    }), element("li", {}, element("span", { class: "swatch hatched" }), "no samples"));
   }
 
   function refresh(changed) {
@@ -262,6 +266,7 @@ strobe.timeline = (() => {
     }
     const scheme = palette.scheme();
     const { width, height } = laneSurface;
+    unknown = [];
     const top = scroller.scrollTop;
     const first = Math.max(0, Math.floor(top / LANE_HEIGHT));
     const last = Math.min(order.length, Math.ceil((top + height - RULER_HEIGHT) / LANE_HEIGHT));
@@ -269,6 +274,9 @@ strobe.timeline = (() => {
       drawLane(order[lane], RULER_HEIGHT + lane * LANE_HEIGHT - top, scheme);
     }
     laneSurface.flush();
+    for (const [x, y, width, tall] of unknown) {
+      laneSurface.hatch(scheme.faint, x, y, width, tall);
+    }
     drawRange(laneSurface, scheme);
     // Lanes that are scrolled away reach into the ruler.
     laneSurface.rect(scheme.header, 0, 0, width, RULER_HEIGHT);
@@ -304,8 +312,8 @@ strobe.timeline = (() => {
   function drawSteps(l, baseline, columns) {
     const { sampleTime } = state.recording.loops[l];
     const [from] = state.window;
-    let steps = new Uint8Array(ACTIVITY_COUNT);
-    let last = new Uint8Array(ACTIVITY_COUNT);
+    let steps = new Uint8Array(UNKNOWN + 1);
+    let last = new Uint8Array(UNKNOWN + 1);
     let lastX = 0;
     let begin = lowerBound(sampleTime, columns.first * columns.length);
     for (let column = columns.first; column <= columns.end; column++) {
@@ -325,6 +333,9 @@ strobe.timeline = (() => {
             laneSurface.rect(palette.activityColour(activity), lastX, top, x - lastX, last[activity]);
           }
         }
+        if (last[UNKNOWN]) {
+          unknown.push([lastX, baseline - ROOM, x - lastX, ROOM]);
+        }
         [steps, last] = [last, steps];
         lastX = x;
       }
@@ -332,14 +343,17 @@ strobe.timeline = (() => {
   }
 
   // How high each activity is in a column with the samples from `begin` to before `end`. Idleness is what is left free,
-  // with a line where there is nothing else, to be told from where there are no samples.
+  // with a line where there is nothing else, to be told from where the recording has not begun or has ended.
   function fillSteps(steps, l, begin, end, middle) {
-    const { sampleActivity, sampleEnd } = state.recording.loops[l];
     if (begin === end) {
       // Within one sample, or between two.
-      if (begin > 0 && sampleEnd[begin - 1] > middle) {
-        const activity = sampleActivity[begin - 1];
+      const loop = state.recording.loops[l];
+      const known = strobe.gaps.at(loop, middle, state.recording.interval);
+      if (known?.index >= 0) {
+        const activity = loop.sampleActivity[known.index];
         steps[activity] = activity === IDLE ? IDLE_LINE : ROOM;
+      } else if (known) {
+        steps[UNKNOWN] = ROOM;
       }
       return;
     }
@@ -502,11 +516,12 @@ strobe.timeline = (() => {
     }
     const loop = state.recording.loops[l];
     const time = timeAt(x, lanes.clientWidth);
-    const index = lowerBound(loop.sampleTime, time + 1e-9) - 1;
-    if (index < 0 || loop.sampleEnd[index] < time) {
-      return { l, time, index: -1, node: -1 };
+    const known = strobe.gaps.at(loop, time, state.recording.interval);
+    if (!(known?.index >= 0)) {
+      return { l, time, index: -1, node: -1, gap: known };
     }
-    return { l, time, index, node: strobe.totals.nodeOfSample(loop, state.nodes.ofStack[l], index) };
+    const { index } = known;
+    return { l, time, index, node: strobe.totals.nodeOfSample(loop, state.nodes.ofStack[l], index), gap: null };
   }
 
   function showTip(event) {
@@ -522,8 +537,10 @@ strobe.timeline = (() => {
     const { recording } = state;
     const loop = recording.loops[found.l];
     const lines = [`${loop.label} at ${format.duration(found.time - state.bounds()[0])}`];
-    if (found.index < 0) {
-      lines.push("no sample");
+    if (found.gap) {
+      lines.push(strobe.tip.lineOfGap(found.gap));
+    } else if (found.index < 0) {
+      lines.push("not recorded");
     } else {
       lines.push(palette.ACTIVITIES[loop.sampleActivity[found.index]].name);
       if (found.node >= 0) {

@@ -46,5 +46,11 @@ strobe.tip = (() => {
     ];
   }
 
-  return { show, hide, linesOf };
+  // Times are said from the beginning of the recording on.
+  function lineOfGap({ from, to }) {
+    const zero = strobe.state.bounds()[0];
+    return `no samples from ${strobe.format.moment(from - zero)} to ${strobe.format.moment(to - zero)}`;
+  }
+
+  return { show, hide, linesOf, lineOfGap };
 })();

@@ -204,6 +204,22 @@ impl Viewer {
         ))
     }
 
+    /// Moves the mouse to a place, and gives the lines beside it.
+    fn tip_at(&self, [x, y]: [f64; 2]) -> Vec<String> {
+        self.driver.act(&json!({
+            "type": "pointer", "id": "mouse", "parameters": { "pointerType": "mouse" },
+            "actions": [{ "type": "pointerMove", "duration": 0, "origin": "viewport", "x": x.round(), "y": y.round() }],
+        }));
+        self.wait_for("!document.getElementById('tip').hidden");
+        let lines = self.value(
+            "[...document.getElementById('tip').children].map(({ textContent }) => textContent)",
+        );
+        let lines = lines.as_array().expect("a list").iter();
+        lines
+            .map(|line| line.as_str().expect("a text").to_owned())
+            .collect()
+    }
+
     /// Drags over the time line, from one part of its width to another.
     fn choose_time(&self, from: f64, to: f64) {
         let lanes = self.value(
@@ -265,6 +281,30 @@ fn a_pasted_trace_has_its_totals_in_every_view() {
     viewer.click("#tab-flame-chart");
     viewer.wait_for("strobe.inspect.boxes('sort').length === 1");
     assert_eq!(viewer.value("strobe.inspect.boxes('work').length"), 1);
+}
+
+#[test]
+fn a_stretch_without_samples_is_unknown_and_cuts_no_call_in_pieces() {
+    // Of 50 to 60 ms, which is 40 to 50 from the beginning on. All three are on the stack before and behind.
+    let viewer = Viewer::with(&TRACE.replace(r#"{ "timestamp": 50, "stackId": 2 }, "#, ""));
+    viewer.wait_for("strobe.inspect.gaps().length === 1");
+    for name in ["main", "work", "sort"] {
+        let boxes = viewer.value(&format!("strobe.inspect.boxes('{name}').length"));
+        assert_eq!(boxes, 1, "{name}");
+    }
+    let gap = viewer.value("strobe.inspect.gaps()[0]");
+    let part = |index: usize| gap["centre"][index].as_f64().expect("a number");
+    let lines = viewer.tip_at([part(0), part(1)]);
+    let said = "no samples from 40.0 ms to 50.0 ms";
+    assert!(lines.iter().any(|line| line == said), "{lines:?}");
+    // In the time line, too, with nothing else beside the event loop's name.
+    let lanes = viewer.value(
+        "(({ left, top, width, height }) => [left + width * 4.5 / 8, top + height - 12])(
+            document.getElementById('lanes').getBoundingClientRect())",
+    );
+    let part = |index: usize| lanes[index].as_f64().expect("a number");
+    let lines = viewer.tip_at([part(0), part(1)]);
+    assert_eq!(lines[1..], [said]);
 }
 
 #[test]
