@@ -45,7 +45,7 @@ strobe.details = (() => {
   }
 
   function functionFacts(func) {
-    const { recording, totals, nodes, selection: { node } } = state;
+    const { recording, totals, nodes, selection: { node, time } } = state;
     const { functions } = recording;
     const isActivity = functions.isActivity(func);
     const swatch = element("span", { class: "kind", style: { backgroundColor: functions.swatch(func) } });
@@ -66,6 +66,7 @@ strobe.details = (() => {
           return button(name, () => strobe.app.showTab(id), attributes);
         })),
       element("dl", { class: "facts" },
+        ...time ? pair("This box", strobe.tip.spanOf(time)) : [],
         ...pair("Kind", functions.kindName(func)),
         ...isActivity ? [] : pair(realms.length > 1 ? "Realms" : "Realm", ...realms)));
     if (isActivity) {

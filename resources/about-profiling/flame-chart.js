@@ -159,9 +159,12 @@ strobe.flameChart = (() => {
     // The rows that are on the screen.
     const firstRow = Math.max(0, Math.floor((RULER_HEIGHT - y) / ROW_HEIGHT));
     const endRow = Math.min(rows, Math.ceil((surface.height - y) / ROW_HEIGHT));
-    // What is open in each row, and from where on.
+    // What is open in each row, from where and from which sample on.
     const open = new Int32Array(rows).fill(-1);
     const since = new Float64Array(rows);
+    const firstSample = new Int32Array(rows);
+    // The sample of the column before.
+    let lastSample = -1;
     let openRows = 0;
     let last = -1;
     const firstColumn = Math.floor(from / perPixel);
@@ -207,6 +210,7 @@ strobe.flameChart = (() => {
         endGap(x);
       }
       if (node === last) {
+        lastSample = index - 1;
         continue;
       }
       // Up to where the two paths meet.
@@ -218,17 +222,36 @@ strobe.flameChart = (() => {
       const kept = common < 0 ? 0 : depth[common] + 1;
       for (let row = kept; row < openRows; row++) {
         if (row >= firstRow && row < endRow) {
-          boxes.add(open[row], since[row], x, y + row * ROW_HEIGHT);
+          boxes.add(open[row], since[row], x, y + row * ROW_HEIGHT, l, firstSample[row], lastSample);
         }
         open[row] = -1;
       }
       for (let at = node; at !== common; at = parent[at]) {
         open[depth[at]] = at;
         since[depth[at]] = x;
+        firstSample[depth[at]] = index - 1;
       }
       openRows = rowsNow;
       last = node;
+      lastSample = index - 1;
     }
+  }
+
+  // The time that a box stands for, with what of it is off the screen: its samples, and those beside them that have its
+  // call on the stack as well. Where an event loop was not sampled the call went on if it is there on both sides.
+  function timeOf({ node, l, first, last }) {
+    const loop = state.recording.loops[l];
+    const isThere = index => {
+      const leaf = nodeAt(l, index);
+      return leaf >= 0 && isOnPath(node, leaf);
+    };
+    while (first > 0 && isThere(first - 1)) {
+      first--;
+    }
+    while (last + 1 < loop.sampleCount && isThere(last + 1)) {
+      last++;
+    }
+    return [loop.sampleTime[first], strobe.gaps.endOf(loop, last, state.recording.interval)];
   }
 
   // The node of a sample, -1 if nothing of it is to be seen.
@@ -295,8 +318,8 @@ strobe.flameChart = (() => {
   function endDrag([x, y], _from, moved) {
     const { kind } = dragging;
     if (!moved && kind !== "bar" && y >= RULER_HEIGHT) {
-      const node = boxes.at(x, y);
-      state.selectNode(node);
+      const box = boxes.boxAt(x, y);
+      state.selectNode(box?.node ?? -1, box ? timeOf(box) : null);
     }
     // The box that was clicked stays where it is.
     state.flush();
@@ -315,7 +338,7 @@ strobe.flameChart = (() => {
     const box = boxes.boxAt(x, y);
     const gap = gapAt(x, y);
     point(canvas, event, box?.node, [
-      ...box ? strobe.tip.linesOf(box.node) : [], ...gap ? [strobe.tip.lineOfGap(gap)] : [],
+      ...box ? strobe.tip.linesOf(box.node, timeOf(box)) : [], ...gap ? [strobe.tip.lineOfGap(gap)] : [],
     ]);
   }
 
@@ -355,10 +378,8 @@ strobe.flameChart = (() => {
     const [x, y] = strobe.surface.mousePlace(canvas, event);
     const box = boxes.boxAt(x, y);
     if (box) {
-      const [from] = state.window;
-      const perPixel = timeWindow.span(state.window) / surface.width;
-      const length = Math.max(box.width * perPixel, state.leastSpan());
-      const begin = from + box.x * perPixel;
+      const [begin, end] = timeOf(box);
+      const length = Math.max(end - begin, state.leastSpan());
       strobe.timeline.setWindow(timeWindow.within([begin - length * 0.02, begin + length * 1.02], state.bounds()));
     }
   }
@@ -374,5 +395,5 @@ strobe.flameChart = (() => {
     }
   }
 
-  return { start, boxes: () => boxes.list(), gaps: () => unknown, canvas: () => canvas };
+  return { start, timeOf, boxes: () => boxes.list(), gaps: () => unknown, canvas: () => canvas };
 })();

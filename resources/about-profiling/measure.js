@@ -15,7 +15,8 @@
 // - `strobe.measure.actions({ search, times })` switches to each view and searches in it, and gives a promise of { view: {
 //   switch, search, clear } }: the medians of how long the script takes for each with what follows for the layout, in ms.
 // - `strobe.inspect.boxes(name)` gives the boxes of the flame chart or flame graph, of one function or of all: [{ name,
-//   place, node, self, total, x, y, width, height, centre: [x, y] }], x and y in the canvas, the centre in the window.
+//   place, node, self, total, time, x, y, width, height, centre: [x, y] }], x and y in the canvas, the centre in the
+//   window; `time` is in the flame chart what a box stands for, [from, to] in ms.
 // - `strobe.inspect.gaps()` gives the stretches without samples that the flame chart shows: [{ x, y, width, height, centre }].
 // - `strobe.inspect.functions()` gives [{ name, place, self, total }] of all functions that have samples now.
 // - `strobe.inspect.facts()` gives what is shown: tab, samples, shown, range, window, selection and event loops.
@@ -117,6 +118,7 @@ strobe.inspect = (() => {
       return {
         ...box, name: functions.labels[id], place: functions.place(id),
         self: state.totals.self[box.node], total: state.totals.total[box.node],
+        time: box.l < 0 ? null : strobe.flameChart.timeOf(box),
         centre: [canvas.left + (left + right) / 2, canvas.top + box.y + box.height / 2],
       };
     }).filter(box => name === undefined || box.name === name);

@@ -21,8 +21,8 @@ strobe.state = (() => {
     search: "",
     // Whether only samples with a match count, or matches are merely marked.
     searchFilters: true,
-    // A function and, if it is known which, a node of it. -1: none.
-    selection: { func: -1, node: -1 },
+    // A function and, if it is known which, a node of it; -1: none. `time` is the [from, to] that was chosen of it, or null.
+    selection: { func: -1, node: -1, time: null },
     tab: "flame-chart",
     // Event loops that did nothing take no room unless somebody wants to see them.
     idleLoopsAreShown: false,
@@ -47,7 +47,7 @@ strobe.state = (() => {
     state.range = null;
     state.search = "";
     state.idleLoopsAreShown = false;
-    state.selection = { func: -1, node: -1 };
+    state.selection = { func: -1, node: -1, time: null };
     if (recording) {
       state.window = bounds();
       state.filters = nothingLeftOut();
@@ -99,7 +99,7 @@ strobe.state = (() => {
       state.nodes = strobe.callNodes.build(state.recording, shownFrames());
       if (before && state.selection.node >= 0) {
         // The same path, as far as it is still there.
-        state.selection = { func: state.selection.func, node: samePath(before, state.nodes, state.selection.node) };
+        state.selection = { ...state.selection, node: samePath(before, state.nodes, state.selection.node) };
         now.add("selection");
       }
       now.add("totals");
@@ -190,15 +190,15 @@ strobe.state = (() => {
 
   function select(func) {
     const node = func < 0 ? -1 : strobe.totals.heaviestNode(state.totals, func);
-    change({ selection: { func, node } }, "selection");
+    change({ selection: { func, node, time: null } }, "selection");
   }
 
-  function selectNode(node) {
-    change({ selection: { func: node < 0 ? -1 : state.nodes.func[node], node } }, "selection");
+  function selectNode(node, time = null) {
+    change({ selection: { func: node < 0 ? -1 : state.nodes.func[node], node, time } }, "selection");
   }
 
   function clearSelection() {
-    change({ selection: { func: -1, node: -1 } }, "selection");
+    change({ selection: { func: -1, node: -1, time: null } }, "selection");
   }
 
   function isLoopShown(index) {

@@ -27,8 +27,8 @@ strobe.tip = (() => {
     }
   }
 
-  // What there is to say of a node.
-  function linesOf(node) {
+  // What there is to say of a node; and, if that is what is shown, of one stretch of time in which it was on the stack.
+  function linesOf(node, time = null) {
     const { recording, totals, nodes } = strobe.state;
     const { format } = strobe;
     const id = nodes.func[node];
@@ -40,7 +40,8 @@ strobe.tip = (() => {
     return [
       recording.functions.labels[id],
       ...place ? [place] : [],
-      weight("here", totals.total[node]),
+      ...time ? [`this box ${spanOf(time)}`] : [],
+      weight("this call path, in all", totals.total[node]),
       weight("self, everywhere", totals.functionSelf[id]),
       weight("total, everywhere", totals.functionTotal[id]),
     ];
@@ -52,5 +53,10 @@ strobe.tip = (() => {
     return `no samples from ${strobe.format.moment(from - zero)} to ${strobe.format.moment(to - zero)}`;
   }
 
-  return { show, hide, linesOf, lineOfGap };
+  function spanOf([from, to]) {
+    const { format, state } = strobe;
+    return `${format.duration(to - from)}, from ${format.moment(from - state.bounds()[0])} on`;
+  }
+
+  return { show, hide, linesOf, lineOfGap, spanOf };
 })();

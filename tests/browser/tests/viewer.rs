@@ -284,6 +284,36 @@ fn a_pasted_trace_has_its_totals_in_every_view() {
 }
 
 #[test]
+fn a_box_of_the_flame_chart_says_its_own_time_and_that_of_its_path() {
+    // sort runs at 30 ms, and again at 50 and 60.
+    let viewer = Viewer::with(&TRACE.replace(
+        r#"{ "timestamp": 40, "stackId": 2 }"#,
+        r#"{ "timestamp": 40, "stackId": 1 }"#,
+    ));
+    viewer.wait_for("strobe.inspect.boxes('sort').length === 2");
+    for (index, own) in ["10.0 ms, from 20.0 ms on", "20.0 ms, from 40.0 ms on"]
+        .iter()
+        .enumerate()
+    {
+        let centre = viewer.value(&format!("strobe.inspect.boxes('sort')[{index}].centre"));
+        let part = |axis: usize| centre[axis].as_f64().expect("a number");
+        let place = [part(0), part(1)];
+        let lines = viewer.tip_at(place);
+        assert_eq!(lines[0], "sort");
+        assert_eq!(lines[2], format!("this box {own}"));
+        assert!(
+            lines[3].starts_with("this call path, in all 30.0 ms"),
+            "{lines:?}"
+        );
+        // Without the mouse beside it.
+        viewer.press(&[place]);
+        viewer.wait_for(&format!(
+            "document.getElementById('details').textContent.includes('{own}')"
+        ));
+    }
+}
+
+#[test]
 fn a_stretch_without_samples_is_unknown_and_cuts_no_call_in_pieces() {
     // Of 50 to 60 ms, which is 40 to 50 from the beginning on. All three are on the stack before and behind.
     let viewer = Viewer::with(&TRACE.replace(r#"{ "timestamp": 50, "stackId": 2 }, "#, ""));
