@@ -18,7 +18,7 @@ strobe.app = (() => {
   function start() {
     for (const part of [
       strobe.timeline, strobe.flameChart, strobe.flameGraph, strobe.callTree, strobe.sourceList, strobe.details,
-      strobe.filters, strobe.save, strobe.open, strobe.splitter, strobe.help,
+      strobe.functionMenu, strobe.filters, strobe.save, strobe.open, strobe.splitter, strobe.help,
     ]) {
       part.start();
     }
@@ -208,6 +208,9 @@ strobe.app = (() => {
     } else if (event.key === "d") {
       event.preventDefault();
       toggleDetails();
+    } else if (event.key === "m") {
+      event.preventDefault();
+      strobe.functionMenu.openForSelection();
     } else if (ZOOM_KEYS.includes(event.key)) {
       // Wherever the focus is: what had it may have gone, as the button beside a time range has.
       (state.tab === "flame-graph" ? strobe.flameGraph : strobe.timeline).key(event);

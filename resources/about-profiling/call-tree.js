@@ -14,11 +14,14 @@ strobe.callTree = (() => {
   const filled = { topDown: null, bottomUp: null };
 
   function start() {
-    topDown = new TreeGrid(document.getElementById("call-tree"), "Call tree", state.selectNode);
+    const { open } = strobe.functionMenu;
+    topDown = new TreeGrid(
+      document.getElementById("call-tree"), "Call tree", node => state.selectNode(node),
+      (event, node) => open(event, { func: state.nodes.func[node], node }));
     bottomUp = new TreeGrid(document.getElementById("bottom-up"), "Bottom-up tree", row => {
       // The selected node is where the row's samples ended only in the root row.
       state.select(row.func);
-    });
+    }, (event, row) => open(event, { func: row.func }));
     state.listeners.push(refresh);
   }
 

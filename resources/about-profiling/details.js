@@ -120,7 +120,8 @@ strobe.details = (() => {
       const name = functions.labels[row.func];
       return element("li", {}, element("button", {
         type: "button", class: "relative", title: functions.place(row.func) || name,
-        data: { name, samples: row.weight }, on: { click: () => state.select(row.func) },
+        data: { name, samples: row.weight },
+        on: { click: () => state.select(row.func), contextmenu: event => strobe.functionMenu.open(event, { func: row.func }) },
       }, bar, share, element("span", { class: "name" },
         name, element("span", { class: "place", text: functions.shortPlace(row.func) }))));
     });
@@ -138,8 +139,12 @@ strobe.details = (() => {
     return element("section", { id: "path" },
       element("h3", { text: "Call path" }),
       element("ol", { class: "path" }, ...strobe.callNodes.path(nodes, node).map(step => (
-        element("li", {}, button(functions.labels[nodes.func[step]], () => state.selectNode(step), {
-          class: step === node ? "relative current" : "relative",
+        element("li", {}, element("button", {
+          type: "button", class: step === node ? "relative current" : "relative", text: functions.labels[nodes.func[step]],
+          on: {
+            click: () => state.selectNode(step),
+            contextmenu: event => strobe.functionMenu.open(event, { func: nodes.func[step], node: step }),
+          },
         }))
       ))));
   }

@@ -72,6 +72,11 @@ strobe.filters = (() => {
     }
   }
 
+  function searchFor(text) {
+    byId("search").value = text;
+    applySearch();
+  }
+
   function selectHeaviestMatch() {
     state.flush();
     const { matches, totals } = state;
@@ -217,5 +222,5 @@ strobe.filters = (() => {
     one.classList.toggle("active", text.includes("(−"));
   }
 
-  return { start };
+  return { start, searchFor };
 })();

@@ -33,6 +33,7 @@ strobe.flameChart = (() => {
     canvas.addEventListener("wheel", wheel, { passive: false });
     canvas.addEventListener("mousemove", hover);
     canvas.addEventListener("mouseleave", () => strobe.tip.hide());
+    canvas.addEventListener("contextmenu", openMenu);
     canvas.addEventListener("dblclick", zoomToBox);
     canvas.addEventListener("keydown", key);
     state.listeners.push(refresh);
@@ -284,6 +285,15 @@ strobe.flameChart = (() => {
     for (const [label, y] of labels) {
       surface.text(strobe.surface.fit(label, surface.width - 24), 6, y + HEADER_HEIGHT / 2, scheme.faint);
     }
+  }
+
+  function openMenu(event) {
+    const [x, y] = strobe.surface.mousePlace(canvas, event);
+    const box = y < RULER_HEIGHT ? undefined : boxes.boxAt(x, y);
+    if (box) {
+      state.selectNode(box.node, timeOf(box));
+    }
+    strobe.functionMenu.open(event, box ? { func: state.nodes.func[box.node], node: box.node } : {});
   }
 
   // Dragging pans, or, with Shift, chooses the time that counts.

@@ -28,6 +28,7 @@ strobe.flameGraph = (() => {
     canvas.addEventListener("wheel", wheel, { passive: false });
     canvas.addEventListener("mousemove", hover);
     canvas.addEventListener("mouseleave", () => strobe.tip.hide());
+    canvas.addEventListener("contextmenu", openMenu);
     canvas.addEventListener("dblclick", () => zoomToSelection());
     canvas.addEventListener("keydown", key);
     state.listeners.push(refresh);
@@ -153,6 +154,15 @@ strobe.flameGraph = (() => {
       const [from, to] = extent(node);
       setWindow(timeWindow.within([from, Math.max(to, from + LEAST_SPAN)], WHOLE));
     }
+  }
+
+  function openMenu(event) {
+    const [x, y] = strobe.surface.mousePlace(canvas, event);
+    const node = boxes.at(x, y);
+    if (node >= 0) {
+      state.selectNode(node);
+    }
+    strobe.functionMenu.open(event, { func: node < 0 ? -1 : state.nodes.func[node], node });
   }
 
   let dragging = null;

@@ -19,7 +19,7 @@ strobe.sourceList = (() => {
       if (row.func >= 0) {
         state.select(row.func);
       }
-    });
+    }, (event, row) => strobe.functionMenu.open(event, row));
     state.listeners.push(refresh);
   }
 

@@ -57,6 +57,8 @@ strobe.timeline = (() => {
     lanes.addEventListener("mouseleave", () => strobe.tip.hide());
     lanes.addEventListener("wheel", wheel, { passive: false });
     lanes.addEventListener("dblclick", zoomToRange);
+    lanes.addEventListener("contextmenu", openMenu);
+    overview.addEventListener("contextmenu", event => event.preventDefault());
     lanes.addEventListener("keydown", event => key(event));
     strobe.surface.drag(overview, { start: moveWindow, move: moveWindow });
     overview.addEventListener("wheel", wheel, { passive: false });
@@ -548,6 +550,11 @@ strobe.timeline = (() => {
       }
     }
     strobe.tip.show(event, lines);
+  }
+
+  function openMenu(event) {
+    const node = (state.recording && sampleAt(...strobe.surface.mousePlace(lanes, event)))?.node ?? -1;
+    strobe.functionMenu.open(event, { func: node < 0 ? -1 : state.nodes.func[node], node });
   }
 
   // The wheel zooms; with Shift, or turned sideways, it pans.

@@ -37,12 +37,15 @@ strobe.treeGrid = (() => {
     #elements = [];
     #current = -1;
     #onSelect;
+    #onMenu;
     #renderSoon = inNextFrame(() => this.render());
 
-    // `element` is given the role and the rows; `onSelect` is called with a row that a person chose.
-    constructor(element, label, onSelect) {
+    // `element` is given the role and the rows; `onSelect` is called with a row that a person chose, and `onMenu` with
+    // the event and the row that a person wants a menu of.
+    constructor(element, label, onSelect, onMenu) {
       this.#element = element;
       this.#onSelect = onSelect;
+      this.#onMenu = onMenu;
       element.className = "tree-grid";
       element.tabIndex = 0;
       element.setAttribute("role", "treegrid");
@@ -55,6 +58,13 @@ strobe.treeGrid = (() => {
       this.#scroller.addEventListener("scroll", this.#renderSoon);
       element.addEventListener("keydown", event => this.#key(event));
       element.addEventListener("mousedown", event => this.#press(event));
+      element.addEventListener("contextmenu", event => {
+        const index = this.#indexOf(event.target);
+        if (index >= 0) {
+          this.#choose(index);
+          this.#onMenu(event, this.#rows[index].row);
+        }
+      });
       element.addEventListener("dblclick", event => {
         const index = this.#indexOf(event.target);
         if (index >= 0 && !event.target.closest(".twisty")) {

@@ -172,6 +172,18 @@ impl Viewer {
         }));
     }
 
+    /// Clicks with the other button.
+    fn press_other(&self, [x, y]: [f64; 2]) {
+        self.driver.act(&json!({
+            "type": "pointer", "id": "mouse", "parameters": { "pointerType": "mouse" },
+            "actions": [
+                { "type": "pointerMove", "duration": 0, "origin": "viewport", "x": x.round(), "y": y.round() },
+                { "type": "pointerDown", "button": 2 },
+                { "type": "pointerUp", "button": 2 },
+            ],
+        }));
+    }
+
     fn value(&self, expression: &str) -> Value {
         self.driver.execute(&format!("return {expression};"))
     }
@@ -204,16 +216,18 @@ impl Viewer {
         ))
     }
 
-    /// Moves the mouse to a place, and gives the lines beside it.
-    fn tip_at(&self, [x, y]: [f64; 2]) -> Vec<String> {
+    /// Moves the mouse to a place, waits for a line beside it, and gives all of them.
+    fn tip_at(&self, [x, y]: [f64; 2], line: &str) -> Vec<String> {
         self.driver.act(&json!({
             "type": "pointer", "id": "mouse", "parameters": { "pointerType": "mouse" },
             "actions": [{ "type": "pointerMove", "duration": 0, "origin": "viewport", "x": x.round(), "y": y.round() }],
         }));
-        self.wait_for("!document.getElementById('tip').hidden");
-        let lines = self.value(
-            "[...document.getElementById('tip').children].map(({ textContent }) => textContent)",
-        );
+        let lines =
+            "[...document.getElementById('tip').children].map(({ textContent }) => textContent)";
+        self.wait_for(&format!(
+            "!document.getElementById('tip').hidden && {lines}.includes('{line}')"
+        ));
+        let lines = self.value(lines);
         let lines = lines.as_array().expect("a list").iter();
         lines
             .map(|line| line.as_str().expect("a text").to_owned())
@@ -298,9 +312,8 @@ fn a_box_of_the_flame_chart_says_its_own_time_and_that_of_its_path() {
         let centre = viewer.value(&format!("strobe.inspect.boxes('sort')[{index}].centre"));
         let part = |axis: usize| centre[axis].as_f64().expect("a number");
         let place = [part(0), part(1)];
-        let lines = viewer.tip_at(place);
+        let lines = viewer.tip_at(place, &format!("this box {own}"));
         assert_eq!(lines[0], "sort");
-        assert_eq!(lines[2], format!("this box {own}"));
         assert!(
             lines[3].starts_with("this call path, in all 30.0 ms"),
             "{lines:?}"
@@ -324,17 +337,18 @@ fn a_stretch_without_samples_is_unknown_and_cuts_no_call_in_pieces() {
     }
     let gap = viewer.value("strobe.inspect.gaps()[0]");
     let part = |index: usize| gap["centre"][index].as_f64().expect("a number");
-    let lines = viewer.tip_at([part(0), part(1)]);
     let said = "no samples from 40.0 ms to 50.0 ms";
-    assert!(lines.iter().any(|line| line == said), "{lines:?}");
+    let lines = viewer.tip_at([part(0), part(1)], said);
+    // Of the box that goes on there.
+    assert_eq!(lines[0], "work");
     // In the time line, too, with nothing else beside the event loop's name.
     let lanes = viewer.value(
         "(({ left, top, width, height }) => [left + width * 4.5 / 8, top + height - 12])(
             document.getElementById('lanes').getBoundingClientRect())",
     );
     let part = |index: usize| lanes[index].as_f64().expect("a number");
-    let lines = viewer.tip_at([part(0), part(1)]);
-    assert_eq!(lines[1..], [said]);
+    let lines = viewer.tip_at([part(0), part(1)], said);
+    assert_eq!(lines.len(), 2, "{lines:?}");
 }
 
 #[test]
@@ -446,6 +460,83 @@ fn what_the_search_found_is_marked_where_it_is() {
     let script = "https://b.example/library.js";
     viewer.wait_for("document.querySelector('#sources .match')");
     assert_eq!(marked("sources", script), json!([["place", "b.example"]]));
+}
+
+#[test]
+fn a_function_has_a_menu_of_its_own_in_every_view() {
+    let viewer = Viewer::with_trace();
+    // Also where a page may write to the clipboard.
+    viewer.driver.execute(
+        "Object.defineProperty(navigator, 'clipboard', { value: undefined, configurable: true });",
+    );
+    let is_open = "!document.getElementById('function-menu').hidden";
+    let items = "[...document.querySelectorAll('#function-menu [role=menuitem]')]
+        .map(({ dataset }) => dataset.item)";
+    let copied = |item: &str| {
+        viewer.click(&format!("#function-menu [data-item={item}]"));
+        viewer.wait_for("document.activeElement.id === 'copied-text'");
+        let text = viewer.value("document.getElementById('copied-text').value");
+        let selected =
+            "document.activeElement.selectionEnd - document.activeElement.selectionStart";
+        assert_eq!(
+            viewer.value(selected),
+            text.as_str().expect("a text").chars().count()
+        );
+        viewer.keys(ESCAPE);
+        viewer.wait_for(&format!("!({is_open})"));
+        text
+    };
+    let open_on_box = || {
+        viewer.press_other(viewer.box_of("work"));
+        viewer.wait_for(is_open);
+    };
+    viewer.wait_for("strobe.inspect.boxes('work').length === 1");
+    open_on_box();
+    assert_eq!(
+        viewer.value(items),
+        json!([
+            "copy-name",
+            "copy-place",
+            "copy-stack",
+            "search",
+            "show-in-flame-graph",
+            "show-in-call-tree",
+            "show-in-bottom-up",
+            "show-in-sources"
+        ])
+    );
+    assert_eq!(copied("copy-name"), "work");
+    open_on_box();
+    assert_eq!(copied("copy-place"), "https://a.example/app.js:10:14");
+    open_on_box();
+    assert_eq!(
+        copied("copy-stack"),
+        "work (https://a.example/app.js:10:14)\nmain (https://a.example/app.js:1:1)"
+    );
+    open_on_box();
+    viewer.click("#function-menu [data-item=show-in-call-tree]");
+    viewer.wait_for(
+        "document.querySelector('#call-tree .tree-row[aria-selected=true]')?.dataset.name === 'work'",
+    );
+    // A row, and the keyboard.
+    let row = viewer.value(
+        "(({ left, top }) => [left + 20, top + 10])(
+            document.querySelector('#call-tree [data-name=sort]').getBoundingClientRect())",
+    );
+    let part = |index: usize| row[index].as_f64().expect("a number");
+    viewer.press_other([part(0), part(1)]);
+    viewer.wait_for("strobe.inspect.facts().selection === 'sort'");
+    viewer.wait_for(is_open);
+    viewer.keys(ESCAPE);
+    viewer.wait_for(&format!("!({is_open})"));
+    viewer.keys("m");
+    viewer.wait_for(is_open);
+    viewer.click("#function-menu [data-item=search]");
+    viewer.wait_for("strobe.inspect.facts().shown === 4");
+    assert_eq!(
+        viewer.value("document.getElementById('search').value"),
+        "sort"
+    );
 }
 
 /// In a window that has room for both.
