@@ -43,7 +43,7 @@ strobe.app = (() => {
       }
     });
     addEventListener("keydown", key);
-    addEventListener("hashchange", openFromAddress);
+    addEventListener("hashchange", followAddress);
     strobe.palette.onChange(() => state.change({}, "theme"));
     new ResizeObserver(() => state.change({}, "size")).observe(byId("views"));
     new ResizeObserver(() => state.change({}, "size")).observe(byId("timeline"));
@@ -55,16 +55,31 @@ strobe.app = (() => {
     if (embedded) {
       attempt("Open", () => openText(embedded.textContent, embedded.dataset.name || "Recording"));
     } else {
-      openFromAddress();
+      followAddress();
     }
   }
 
-  // As in about:profiling#recording=1.
-  function openFromAddress() {
+  // Shows the recording that the address names, as in about:profiling#recording=1, or the recorder.
+  function followAddress() {
+    if (!strobe.server.isThere) {
+      return;
+    }
     const parameters = new URLSearchParams(location.hash.slice(1) || location.search.slice(1));
     const id = parameters.get("recording");
-    if (id && strobe.server.isThere && id !== state.id) {
+    if (!id) {
+      showView("recorder");
+    } else if (id !== state.id) {
       attempt("Open", () => openFromServer(id));
+    } else {
+      showView("recording");
+    }
+  }
+
+  // Has the address name what is shown, so that it is shown again when the page is loaded again.
+  function nameInAddress(id) {
+    const fragment = `#${new URLSearchParams({ recording: id })}`;
+    if (location.hash !== fragment) {
+      location.hash = fragment;
     }
   }
 
@@ -82,6 +97,7 @@ strobe.app = (() => {
     try {
       const text = await strobe.server.recordingText(id);
       openText(text, await strobe.recorder.nameOf(id), id);
+      nameInAddress(id);
     } finally {
       busy("");
     }

@@ -367,6 +367,29 @@ fn what_is_saved_in_each_format_is_the_same_when_it_is_opened() {
 }
 
 #[test]
+fn what_was_opened_is_shown_again_when_the_page_is_loaded_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let driver = Driver::start(&["--window-size", "1200x900"]);
+    driver.open("about:profiling");
+    let person = Person(&driver);
+    for (name, text) in [("first.folded", "f;g 2\n"), ("second.folded", "h 3\n")] {
+        let file = folder.path().join(name);
+        fs::write(&file, text).unwrap();
+        person.open(&file);
+    }
+    assert_eq!(driver.get("/url").unwrap(), "about:profiling#recording=2");
+    driver.post("/refresh", &json!({})).unwrap();
+    person.wait_until("document.documentElement.dataset.ready === ''");
+    assert_eq!(
+        person.read("document.querySelector('#recording-name').textContent"),
+        "second.folded"
+    );
+    assert_eq!(person.functions()["h"], (3, 3));
+    let (status, console) = driver.shut_down();
+    assert!(status.success(), "{status}\n{console}");
+}
+
+#[test]
 fn a_trace_that_a_page_got_is_pasted() {
     let driver = Driver::start(&["--window-size", "1200x900"]);
     driver.open("about:profiling");
