@@ -136,12 +136,17 @@ impl Person<'_> {
 
     fn save(&self, format: &str, file: &Path) {
         self.click("#save-button");
+        let said = self.save_from_menu(format, file);
+        assert_eq!(said, format!("Saved as {}", file.display()), "{format}");
+        self.press("\u{e00c}");
+    }
+
+    /// Gives what the open menu says of it.
+    fn save_from_menu(&self, format: &str, file: &Path) -> Value {
         self.fill("#save-path", file.to_str().expect("is text"));
         self.click(&format!("#save-{format}"));
         self.wait_until("document.querySelector('#save-result').textContent !== 'Saving…'");
-        let said = self.read("document.querySelector('#save-result').textContent");
-        assert_eq!(said, format!("Saved as {}", file.display()), "{format}");
-        self.press("\u{e00c}");
+        self.read("document.querySelector('#save-result').textContent")
     }
 
     fn open(&self, file: &Path) {
@@ -361,6 +366,46 @@ fn what_is_saved_in_each_format_is_the_same_when_it_is_opened() {
         for name in ["seventy", "thirty", "loop", "turn"] {
             assert_eq!(opened[name], recorded[name], "{name} in {format}");
         }
+    }
+    let (status, console) = driver.shut_down();
+    assert!(status.success(), "{status}\n{console}");
+}
+
+#[test]
+fn event_loops_are_saved_one_by_one_where_a_file_holds_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::write(
+        path("two.folded"),
+        "[main];f;g 2\n[main];f 1\n[worker];h 4\n",
+    )
+    .unwrap();
+    let driver = Driver::start(&["--window-size", "1200x900"]);
+    driver.open("about:profiling");
+    let person = Person(&driver);
+    person.open(&path("two.folded"));
+    person.click("#save-button");
+    // The one with the most stacks first.
+    let [worker, main] = ["all.cpuprofile", "all-2.cpuprofile"].map(path);
+    assert_eq!(
+        person.save_from_menu("cpuprofile", &worker),
+        format!("Saved as {}, {}", worker.display(), main.display())
+    );
+    person.click("#save-loops input[value='0']");
+    let chosen = path("chosen.trace.json");
+    assert_eq!(
+        person.save_from_menu("trace", &chosen),
+        format!("Saved as {}", chosen.display())
+    );
+    person.press("\u{e00c}");
+    let of_main = BTreeMap::from([("f".to_owned(), (1, 3)), ("g".to_owned(), (2, 2))]);
+    for (file, functions) in [
+        (worker, BTreeMap::from([("h".to_owned(), (4, 4))])),
+        (main, of_main.clone()),
+        (chosen, of_main),
+    ] {
+        person.open(&file);
+        assert_eq!(person.functions(), functions, "{}", file.display());
     }
     let (status, console) = driver.shut_down();
     assert!(status.success(), "{status}\n{console}");
