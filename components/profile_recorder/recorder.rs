@@ -23,8 +23,8 @@ use servo_base::cross_process_instant::CrossProcessInstant;
 use crate::connection::{Accepted, ReceiveError, Sender as ConnectionSender};
 use crate::kept::{self, Kept, Wanted};
 use crate::{
-    EventLoopId, EventLoopStatus, EventLoops, Options, ProcessStatus, Progress, SessionStatus,
-    Status, connection,
+    EventLoopId, EventLoopStatus, EventLoops, Options, ProcessStatus, Progress, RecordedStatus,
+    SessionStatus, Status, connection,
 };
 
 /// A process that does not say how it is within this time is shown as it was.
@@ -214,8 +214,10 @@ impl Recorder {
         };
         shared.ask_all(|_| Request::Status { number });
         let state = shared.wait(STATUS_TIMEOUT, |process| process.status >= number);
+        let interval = state.recording.as_ref().map(|recording| recording.interval);
+        let processes = state.processes.iter();
         Status {
-            processes: state.processes.iter().map(Process::shown).collect(),
+            processes: processes.map(|process| process.shown(interval)).collect(),
         }
     }
 
@@ -417,7 +419,8 @@ fn start_request(id: RecordingId, interval: Duration, event_loops: Selection) ->
 }
 
 impl Process {
-    fn shown(&self) -> ProcessStatus {
+    /// `interval` is that of the recording, if there is one.
+    fn shown(&self, interval: Option<Duration>) -> ProcessStatus {
         let event_loops = self.event_loops.iter().map(|event_loop| EventLoopStatus {
             id: EventLoopId {
                 process: self.pid,
@@ -441,6 +444,7 @@ impl Process {
                         .map_or_else(String::new, |realm| realm.url.clone()),
                 })
                 .collect(),
+            recorded: interval.and_then(|interval| self.recorded(event_loop.group, interval)),
             memory: event_loop.memory,
         });
         ProcessStatus {
@@ -449,6 +453,18 @@ impl Process {
             gone: self.connection.is_none(),
             event_loops: event_loops.collect(),
         }
+    }
+
+    fn recorded(&self, group: GroupId, interval: Duration) -> Option<RecordedStatus> {
+        let kept = self.kept.get(&group.0)?;
+        let counts = kept.counts();
+        Some(RecordedStatus {
+            interval,
+            samples: kept.samples(),
+            missed: counts.missed,
+            unwalkable: counts.unwalkable,
+            truncated: counts.truncated,
+        })
     }
 
     fn take_kept(&mut self) -> Finished {

@@ -524,6 +524,21 @@ fn an_event_loop_whose_buffer_is_full_is_let_go() {
 }
 
 #[test]
+fn the_status_counts_what_is_recorded_of_each_event_loop() {
+    let (recorder, _guard) = recorder();
+    let process = Process::start(SAMPLES);
+    let recorded = || process.status().unwrap().event_loops[0].recorded;
+    assert_eq!(recorded(), None);
+    recorder.start(options(EventLoops::All)).unwrap();
+    wait_for_more_samples(recorder, 5);
+    let status = recorded().unwrap();
+    assert_eq!(status.interval, Duration::from_millis(1));
+    assert!(status.samples >= 5, "{status:?}");
+    recorder.stop().unwrap();
+    assert_eq!(recorded(), None);
+}
+
+#[test]
 fn the_status_has_this_process_and_the_others() {
     let (recorder, _guard) = recorder();
     let process = Process::start(SAMPLES);

@@ -195,8 +195,8 @@ strobe.recorder = (() => {
       ...process.eventLoops.flatMap(loop => [
         { key: `loop ${loop.id}`, process, loop },
         // A single one is told in the event loop's own row.
-        ...loop.sessions.length > 1
-          ? loop.sessions.map((session, i) => ({ key: `session ${loop.id} ${i}`, loop, session })) : [],
+        ...samplersOf(loop).length > 1
+          ? samplersOf(loop).map((session, i) => ({ key: `session ${loop.id} ${i}`, loop, session })) : [],
       ]),
     ]);
     const shape = JSON.stringify(rows.map(({ key, process, loop, session }) => (
@@ -214,6 +214,11 @@ strobe.recorder = (() => {
     const loops = processes.reduce((sum, { eventLoops }) => sum + eventLoops.length, 0);
     setText(byId("loops-count"), `${format.plural(processes.length, "process", "processes")}, ` +
       format.plural(loops, "event loop", "event loops"));
+  }
+
+  // Who has an event loop sampled: the sessions of pages, and the recording that goes on.
+  function samplersOf(loop) {
+    return [...loop.sessions, ...loop.recorded ? [{ ...loop.recorded, realm: "" }] : []];
   }
 
   function makeRow({ process, loop, session }) {
@@ -267,7 +272,7 @@ strobe.recorder = (() => {
     if (!loop) {
       return;
     }
-    const sessions = session ? [session] : loop.sessions;
+    const sessions = session ? [session] : samplersOf(loop);
     const sum = key => format.count(sessions.reduce((all, one) => all + one[key], 0));
     const values = sessions.length ? {
       // Where they differ, each has a row of its own.

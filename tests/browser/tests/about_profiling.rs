@@ -297,6 +297,26 @@ fn a_recording_of_a_busy_page_is_seen_in_every_view() {
 }
 
 #[test]
+fn each_event_loop_is_counted_while_it_is_recorded() {
+    let site = Site::plain().serve();
+    let driver = Driver::start(&["--window-size", "1200x900"]);
+    driver.open("about:profiling");
+    let person = Person(&driver);
+    person.open_beside(&site.url("/busy.html"), "rounds > 0");
+    let samples = "[...document.querySelectorAll('#loops-body tr.loop')]
+        .filter(row => row.querySelector('.name').textContent.includes('/busy.html'))
+        .map(row => row.querySelector('[data-figure=samples]').textContent)";
+    person.wait_until(&format!("{samples}[0] === '–'"));
+    person.click("#record");
+    // Digits are in groups.
+    person.wait_until(&format!("Number({samples}[0].replace(/\\D/g, '')) > 100"));
+    person.click("#record");
+    person.wait_until("document.documentElement.dataset.ready === ''");
+    let (status, console) = driver.shut_down();
+    assert!(status.success(), "{status}\n{console}");
+}
+
+#[test]
 fn a_page_goes_on_while_a_recording_of_it_is_stopped() {
     let site = Site::plain().serve();
     let driver = Driver::start(&["--window-size", "1200x900"]);
