@@ -282,7 +282,8 @@ impl Recorder {
             keep_last: recording.options.keep_last,
             long_tasks: recording.options.long_tasks,
         };
-        for kept in state.processes.iter().flat_map(|one| one.kept.values()) {
+        let kept = state.processes.iter().flat_map(|one| one.kept.values());
+        for kept in kept.filter(|kept| !kept.is_left_out()) {
             let counts = kept.counts();
             progress.samples += kept.samples();
             progress.missed = progress.missed.saturating_add(counts.missed);
@@ -346,6 +347,7 @@ impl UnderWay {
             max_samples: self.options.max_samples.map(|max| max.get()),
             keep_last: self.options.keep_last,
             long_tasks: self.options.long_tasks,
+            without_page: self.options.without_page,
         }
     }
 
@@ -456,7 +458,7 @@ impl Process {
     }
 
     fn recorded(&self, group: GroupId, interval: Duration) -> Option<RecordedStatus> {
-        let kept = self.kept.get(&group.0)?;
+        let kept = self.kept.get(&group.0).filter(|kept| !kept.is_left_out())?;
         let counts = kept.counts();
         Some(RecordedStatus {
             interval,
@@ -468,11 +470,13 @@ impl Process {
     }
 
     fn take_kept(&mut self) -> Finished {
+        let mut kept = std::mem::take(&mut self.kept);
+        kept.retain(|_, kept| !kept.is_left_out());
         Finished {
             pid: self.pid,
             name: self.name,
             ended: self.ended.take(),
-            kept: std::mem::take(&mut self.kept),
+            kept,
         }
     }
 }

@@ -160,6 +160,7 @@ fn options(event_loops: EventLoops) -> Options {
         max_samples: None,
         keep_last: None,
         long_tasks: None,
+        without_page: None,
     }
 }
 
@@ -483,6 +484,26 @@ fn a_process_that_comes_later_is_recorded_if_new_ones_are_wanted() {
         let is_recorded = pids.contains(&Some(second.id()));
         assert_eq!(is_recorded, expected, "{event_loops:?}");
     }
+}
+
+#[test]
+fn an_event_loop_that_shows_one_page_alone_is_left_out() {
+    let (recorder, _guard) = recorder();
+    let process = Process::start(SAMPLES);
+    let without = |page| Options {
+        without_page: Some(page),
+        ..options(EventLoops::All)
+    };
+    recorder.start(without("https://a.example/")).unwrap();
+    // Its first samples come before it says so.
+    wait_until(|| process.status().unwrap().event_loops[0].memory == memory(true));
+    assert_eq!(samples(recorder), 0);
+    let recording = recorder.stop().unwrap();
+    assert!(recording.processes.is_empty(), "{recording:?}");
+    recorder.start(without("https://b.example/")).unwrap();
+    wait_for_more_samples(recorder, 5);
+    let recording = recorder.stop().unwrap();
+    assert!(samples_of(&recording.processes[0]).len() >= 5);
 }
 
 #[test]

@@ -18,6 +18,8 @@ strobe.recorder = (() => {
   let isRecording = false;
   // Ids of the event loops that are ticked.
   const ticked = new Set();
+  // Ids of the event loops that show about:profiling.
+  let ownLoops = [];
   // What the table and the list were last built for.
   let tableShape = "";
   let listShape = "";
@@ -74,13 +76,21 @@ strobe.recorder = (() => {
     showProgress(now.recording);
     byId("record-failures").hidden = now.failures.length === 0;
     setText(byId("record-failures"), now.failures.join("\n"));
+    const loops = now.processes.flatMap(({ eventLoops }) => eventLoops);
+    ownLoops = loops.filter(loop => loop.documents.some(isOwnPage)).map(({ id }) => id);
     showTable(now.processes);
     showRecordings(now.recordings);
+  }
+
+  function isOwnPage(url) {
+    return /^about:profiling(?![^?#])/.test(url);
   }
 
   function reflectChoices() {
     const choice = chosenLoops();
     byId("ticked-choice").hidden = choice !== "ticked";
+    // In the list it can be ticked.
+    byId("own-page-choice").hidden = choice === "ticked";
     byId("loops-table").classList.toggle("choosing", choice === "ticked");
     byId("keep-last").disabled = isRecording || !byId("flight").checked;
     byId("long-tasks-ms").disabled = isRecording || !byId("long-tasks").checked;
@@ -109,8 +119,11 @@ strobe.recorder = (() => {
       }
       result.eventLoops = [...ticked].join(",");
       result.newOnes = byId("new-ones").checked ? 1 : 0;
+      // It has a new event loop whenever it is loaded.
+      result.ownPage = ownLoops.some(id => ticked.has(id)) ? 1 : 0;
     } else {
       result.eventLoops = choice;
+      result.ownPage = byId("own-page").checked ? 1 : 0;
     }
     if (byId("max-samples").value.trim()) {
       result.maxSamples = number("max-samples", "Buffer", true);

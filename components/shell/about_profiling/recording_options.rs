@@ -10,6 +10,9 @@ use profile_recorder::{EventLoopId, EventLoops, Options};
 
 use super::query::Query;
 
+/// The page of the recorder, which is left out of recordings unless it is asked for.
+pub const OWN_PAGE: &str = "about:profiling";
+
 /// `present` gives the event loops that there are now: all, or those of documents.
 pub fn recording_options(
     query: &mut Query,
@@ -20,6 +23,9 @@ pub fn recording_options(
         .ok_or_else(|| "interval is missing".to_owned())?;
     let event_loops = query.take("eventLoops").unwrap_or_else(|| "all".to_owned());
     let new_ones = query.flag("newOnes")?;
+    // By its id it is asked for as well.
+    let is_all_by_ids = !["all", "main"].contains(&&*event_loops) && new_ones != Some(true);
+    let with_own_page = query.flag("ownPage")?.unwrap_or(is_all_by_ids);
     let event_loops = match (&*event_loops, new_ones) {
         ("all", None | Some(true)) => EventLoops::All,
         ("main", None | Some(true)) => EventLoops::Main,
@@ -42,6 +48,7 @@ pub fn recording_options(
         max_samples: query.parse::<NonZeroU64>("maxSamples")?,
         keep_last: query.milliseconds("keepLast")?,
         long_tasks: query.milliseconds("longTasks")?,
+        without_page: (!with_own_page).then_some(OWN_PAGE),
     })
 }
 

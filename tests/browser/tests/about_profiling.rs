@@ -317,6 +317,42 @@ fn each_event_loop_is_counted_while_it_is_recorded() {
 }
 
 #[test]
+fn the_page_records_itself_only_if_it_is_asked_to() {
+    let site = Site::plain().serve();
+    let driver = Driver::start(&["--window-size", "1200x900"]);
+    driver.open("about:profiling");
+    let person = Person(&driver);
+    person.open_beside(&site.url("/busy.html"), "rounds > 0");
+    let record = || {
+        driver.execute(
+            "delete document.documentElement.dataset.ready;
+            delete document.querySelector('#progress').dataset.samples;",
+        );
+        person.click("#record");
+        person.wait_until("Number(document.querySelector('#progress').dataset.samples) >= 500");
+        person.click("#record");
+        person.wait_until("document.documentElement.dataset.ready === ''");
+        let names = person.read("strobe.inspect.facts().eventLoops.map(({ name }) => name)");
+        person.click("#show-recorder");
+        let names = names.as_array().expect("a list").iter();
+        names
+            .map(|name| name.as_str().expect("a name").to_owned())
+            .collect::<Vec<_>>()
+    };
+    let is_there = |names: &[String], page: &str| names.iter().any(|name| name.contains(page));
+    let names = record();
+    assert!(is_there(&names, "/busy.html"), "{names:?}");
+    assert!(!is_there(&names, "about:profiling"), "{names:?}");
+    person.wait_until("!document.querySelector('#own-page').disabled");
+    person.click("#own-page");
+    let names = record();
+    assert!(is_there(&names, "/busy.html"), "{names:?}");
+    assert!(is_there(&names, "about:profiling"), "{names:?}");
+    let (status, console) = driver.shut_down();
+    assert!(status.success(), "{status}\n{console}");
+}
+
+#[test]
 fn a_page_goes_on_while_a_recording_of_it_is_stopped() {
     let site = Site::plain().serve();
     let driver = Driver::start(&["--window-size", "1200x900"]);

@@ -8,10 +8,11 @@ use fuzz_parts::{EventLoopId, EventLoops, Query, recording_options};
 use url::Url;
 
 /// What the server asks of the query.
-const NAMES: [&str; 6] = [
+const NAMES: [&str; 7] = [
     "interval",
     "eventLoops",
     "newOnes",
+    "ownPage",
     "maxSamples",
     "keepLast",
     "longTasks",
