@@ -85,7 +85,8 @@ impl StackTables for News {
             has_resource.then(|| intern(&mut self.resources, new_resources, &function.resource));
         let realm = self.known_realms.get(&function.realm);
         let realm = realm.map(|realm| intern(&mut self.realms, &mut self.chunk.realms, realm));
-        let position = function.position.filter(|_| !is_built_in);
+        // A position in nothing says nothing.
+        let position = function.position.filter(|_| has_resource);
         self.chunk.frames.push(RecordedFrame {
             name: function.name.clone(),
             kind: match is_built_in {
@@ -437,6 +438,23 @@ mod tests {
         );
         assert_eq!(whole.tables[0].resources.len(), 3);
         assert_eq!(whole.frames(0)[3].resource, None);
+    }
+
+    #[test]
+    fn a_function_of_a_script_without_a_url_has_no_position() {
+        let nameless = Function {
+            resource: String::new(),
+            ..function("", OURS, FrameKind::Script)
+        };
+        let mut recorded = Recorded::new(vec![nameless]);
+        recorded.take(Outcome::Stack, &[0]);
+        let whole = recorded.finish();
+        let frame = whole.frames(0)[0];
+        assert_eq!(frame.kind, RecordedFrameKind::Script);
+        assert_eq!(
+            (frame.resource, frame.line, frame.column),
+            (None, None, None)
+        );
     }
 
     #[test]
