@@ -135,6 +135,27 @@ impl Viewer {
         self.click("#paste-button");
     }
 
+    /// Shows a recording of the generator, and gives how many samples it has.
+    fn show_generated(&self, options: &str) -> Value {
+        let samples = self.driver.execute(&format!(
+            "return new Promise((resolve, reject) => {{
+                const script = document.createElement('script');
+                script.src = '/tests/viewer/generate.js';
+                script.onload = () => {{
+                    const recording = generateRecording({options});
+                    strobe.app.openText(JSON.stringify(recording), 'generated');
+                    resolve(recording.processes.flatMap(process => process.eventLoops)
+                        .reduce((sum, {{ samples }}) => sum + samples.time.length, 0));
+                }};
+                script.onerror = () => reject(new Error('the generator does not load'));
+                document.head.append(script);
+            }});"
+        ));
+        self.wait_for("document.documentElement.dataset.ready === ''");
+        assert_eq!(self.facts()["samples"], samples);
+        samples
+    }
+
     fn click(&self, selector: &str) {
         self.driver.click(selector);
     }
@@ -735,22 +756,7 @@ fn idle_event_loops_are_folded_and_ended_processes_marked() {
 #[test]
 fn a_large_recording_is_shown_and_panned() {
     let viewer = Viewer::empty();
-    let samples = viewer.driver.execute(
-        "return new Promise((resolve, reject) => {
-            const script = document.createElement('script');
-            script.src = '/tests/viewer/generate.js';
-            script.onload = () => {
-                const recording = generateRecording();
-                strobe.app.openText(JSON.stringify(recording), 'generated');
-                resolve(recording.processes.flatMap(process => process.eventLoops)
-                    .reduce((sum, { samples }) => sum + samples.time.length, 0));
-            };
-            script.onerror = () => reject(new Error('the generator does not load'));
-            document.head.append(script);
-        });",
-    );
-    viewer.wait_for("document.documentElement.dataset.ready === ''");
-    assert_eq!(viewer.facts()["samples"], samples);
+    let samples = viewer.show_generated("{}");
     assert!(samples.as_u64() >= Some(700_000), "{samples}");
     let speed = viewer.value("strobe.measure.pan({ frames: 12 })");
     assert_eq!(speed["frames"], 12);
@@ -761,6 +767,65 @@ fn a_large_recording_is_shown_and_panned() {
         load.as_str().expect("a number"),
         speed["framesPerSecond"].as_f64().expect("a number"),
     ));
+}
+
+/// As above: what the page says of its own speed is for the reader.
+#[test]
+fn every_view_is_switched_to_and_searched_in() {
+    let viewer = Viewer::empty();
+    let samples = viewer.show_generated("{ samples: 12000, eventLoops: 1 }");
+    assert_eq!(samples, 12_000);
+    let actions = viewer.value("strobe.measure.actions({ search: 'render', times: 3 })");
+    let actions = actions.as_object().expect("figures by view");
+    assert_eq!(actions.len(), 5);
+    let taken = |tab: &str, action: &str| {
+        actions[tab][action]
+            .as_f64()
+            .unwrap_or_else(|| panic!("no figure for {action} in {tab}: {actions:?}"))
+    };
+    for tab in actions.keys() {
+        report(&format!(
+            "about:profiling: {samples} samples: to {tab} in {:.0} ms; a search there takes {:.0} ms, to end it {:.0} ms",
+            taken(tab, "switch"),
+            taken(tab, "search"),
+            taken(tab, "clear"),
+        ));
+    }
+    // They were searched, and all is as before.
+    assert_eq!(viewer.facts()["tab"], "sources");
+    assert_eq!(viewer.value("strobe.state.search"), "");
+}
+
+#[test]
+fn a_function_without_a_source_is_shown_by_its_name_alone() {
+    let recording = json!({
+        "version": 1, "interval": 1, "timeOrigin": null,
+        "processes": [{ "name": "", "pid": null, "ended": null, "eventLoops": [{
+            "name": "", "kind": "unknown", "documents": [], "resources": [], "realms": [],
+            "frames": { "name": [""], "kind": [0], "resource": [-1], "line": [1], "column": [1], "realm": [-1] },
+            "stacks": { "parent": [-1], "frame": [0] },
+            "samples": { "time": [1000, 1000], "stack": [0, 0], "activity": [1, 1] },
+        }] }],
+    });
+    let viewer = Viewer::with(&recording.to_string());
+    let centre = viewer.box_of("(anonymous)");
+    let lines = viewer.tip_at(centre, "(anonymous)");
+    assert!(!lines.iter().any(|line| line.contains(":1:1")), "{lines:?}");
+    viewer.press(&[centre]);
+    viewer.wait_for("strobe.inspect.facts().selection === '(anonymous)'");
+    assert_eq!(
+        viewer.value("document.getElementById('details-place').textContent"),
+        "no source"
+    );
+    viewer.click("#tab-call-tree");
+    viewer.wait_for("document.querySelector('#call-tree .tree-row[aria-selected=true]')");
+    assert_eq!(
+        viewer.value(
+            "(({ name, place }) => [name, place])(
+                document.querySelector('#call-tree .tree-row[aria-selected=true]').dataset)",
+        ),
+        json!(["(anonymous)", ""])
+    );
 }
 
 #[test]
