@@ -18,8 +18,8 @@ strobe.help = (() => {
     ]],
     ["Time line and flame chart", [
       [["←", "→"], "pan"],
-      [["+", "−"], "zoom"],
-      [["0"], "the whole recording"],
+      [["+", "−"], "zoom, wherever the focus is"],
+      [["0"], "the whole recording, wherever the focus is"],
       [["Home", "End"], "to its beginning, to its end"],
       [["s"], "count only the time that is on the screen"],
       [["z"], "zoom to the time that counts"],
