@@ -215,6 +215,7 @@ strobe.timeline = (() => {
     const columns = Math.max(1, Math.floor(width / COLUMN_WIDTH));
     const busy = new Float64Array(columns);
     const all = new Float64Array(columns);
+    const isUnknown = new Uint8Array(columns);
     state.recording.loops.forEach((loop, l) => {
       if (!state.isLoopShown(l)) {
         return;
@@ -222,6 +223,17 @@ strobe.timeline = (() => {
       let first = 0;
       for (let column = 0; column < columns; column++) {
         const end = lowerBound(loop.sampleTime, from + ((to - from) * (column + 1)) / columns, first);
+        if (first === end) {
+          // Within one sample, or between two.
+          const known = strobe.gaps.at(loop, from + ((to - from) * (column + 0.5)) / columns, state.recording.interval);
+          if (known?.index >= 0) {
+            all[column]++;
+            busy[column] += loop.sampleActivity[known.index] === IDLE ? 0 : 1;
+          } else if (known) {
+            isUnknown[column] = 1;
+          }
+          continue;
+        }
         sums[l].forEach((sum, activity) => {
           if (sum) {
             const weight = sum[end] - sum[first];
@@ -242,6 +254,17 @@ strobe.timeline = (() => {
       }
     }
     overviewSurface.flush();
+    // Where nothing is known of any event loop.
+    let begin = -1;
+    for (let column = 0; column <= columns; column++) {
+      const isHatched = column < columns && isUnknown[column] && !all[column];
+      if (isHatched && begin < 0) {
+        begin = column;
+      } else if (!isHatched && begin >= 0) {
+        overviewSurface.hatch(scheme.faint, begin * COLUMN_WIDTH, 1, (column - begin) * COLUMN_WIDTH, height - 2);
+        begin = -1;
+      }
+    }
   }
 
   // The frame around what is on the screen.

@@ -59,3 +59,30 @@ pub enum Present {
     /// Those of documents.
     Main,
 }
+
+#[cfg(test)]
+mod tests {
+    use url::Url;
+
+    use super::*;
+
+    #[test]
+    fn its_own_page_is_recorded_only_if_it_is_asked_for() {
+        for (query, is_recorded) in [
+            ("", false),
+            ("&eventLoops=main", false),
+            ("&eventLoops=all&newOnes=0", false),
+            ("&ownPage=1", true),
+            ("&eventLoops=1.2", true),
+            ("&eventLoops=1.2&ownPage=0", false),
+            ("&eventLoops=1.2&newOnes=1", false),
+            ("&eventLoops=1.2&newOnes=1&ownPage=1", true),
+        ] {
+            let url = Url::parse(&format!("profiling:start?interval=1{query}")).unwrap();
+            let present = |_| EventLoops::All;
+            let options = recording_options(&mut Query::of(&url), present).unwrap();
+            let expected = (!is_recorded).then_some(OWN_PAGE);
+            assert_eq!(options.without_page, expected, "{query}");
+        }
+    }
+}
