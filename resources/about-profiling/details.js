@@ -121,7 +121,10 @@ strobe.details = (() => {
       return element("li", {}, element("button", {
         type: "button", class: "relative", title: functions.place(row.func) || name,
         data: { name, samples: row.weight },
-        on: { click: () => state.select(row.func), contextmenu: event => strobe.functionMenu.open(event, { func: row.func }) },
+        on: {
+          click: () => state.select(row.func),
+          contextmenu: event => strobe.functionMenu.open(event, { func: row.func }),
+        },
       }, bar, share, element("span", { class: "name" },
         name, element("span", { class: "place", text: functions.shortPlace(row.func) }))));
     });

@@ -47,15 +47,17 @@ strobe.functionMenu = (() => {
     const { recording: { functions }, nodes } = state;
     const name = functions.labels[func];
     const place = functions.place(func);
+    // As in an error's stack: the function itself, then its callers.
     const path = node < 0 ? [] : strobe.callNodes.path(nodes, node).reverse();
+    const stack = () => path.map(step => lineOf(nodes.func[step])).join("\n");
     const select = () => (node < 0 ? state.select(func) : state.selectNode(node));
     return [
       element("strong", { class: "menu-title", text: name }),
       item("copy-name", "Copy name", () => copy(name)),
       ...place ? [item("copy-place", "Copy URL and line", () => copy(place))] : [],
-      // As an error's stack: the function itself, then its callers.
-      ...path.length ? [item("copy-stack", "Copy stack", () => copy(path.map(step => lineOf(nodes.func[step])).join("\n")))] : [],
-      ...functions.isActivity(func) ? [] : [item("search", "Search for this function", () => strobe.filters.searchFor(name))],
+      ...path.length ? [item("copy-stack", "Copy stack", () => copy(stack()))] : [],
+      ...functions.isActivity(func) ? []
+        : [item("search", "Search for this function", () => strobe.filters.searchFor(name))],
       ...strobe.app.TABS.filter(tab => tab !== state.tab).map(tab => (
         item(`show-in-${tab}`, `Show in ${byId(`tab-${tab}`).textContent}`, () => {
           select();

@@ -17,7 +17,8 @@
 // - `strobe.inspect.boxes(name)` gives the boxes of the flame chart or flame graph, of one function or of all: [{ name,
 //   place, node, self, total, time, x, y, width, height, centre: [x, y] }], x and y in the canvas, the centre in the
 //   window; `time` is in the flame chart what a box stands for, [from, to] in ms.
-// - `strobe.inspect.gaps()` gives the stretches without samples that the flame chart shows: [{ x, y, width, height, centre }].
+// - `strobe.inspect.gaps()` gives the stretches without samples that the flame chart shows: [{ x, y, width, height,
+//   centre }].
 // - `strobe.inspect.functions()` gives [{ name, place, self, total }] of all functions that have samples now.
 // - `strobe.inspect.facts()` gives what is shown: tab, samples, shown, range, window, selection and event loops.
 strobe.measure = (() => {

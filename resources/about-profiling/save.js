@@ -34,7 +34,8 @@ strobe.save = (() => {
       element("div", { class: "panel-head" }, element("strong", { text: "Save as" })),
       element("ul", { class: "formats" }, ...FORMATS.map(([format, name, what]) => (
         element("li", {}, element("button", {
-          type: "button", id: `save-${format}`, on: { click: () => save(format, path.value.trim(), chosenLoop(panel), result) },
+          type: "button", id: `save-${format}`,
+          on: { click: () => save(format, path.value.trim(), chosenLoop(panel), result) },
         }, element("span", { class: "name", text: name }), element("span", { class: "more", text: what })))
       ))),
       sampled.length > 1 ? loopChoice(sampled) : "",

@@ -67,8 +67,8 @@ strobe.sourceList = (() => {
           becomes(cells[6], "resource");
           // The names behind those of scripts are of groups, in which nobody searches.
           const isScript = row.resource < state.recording.resources.length;
-          fillResource(
-            cells[6], nodes.resourceNames[row.resource], ofResource.get(row.resource).length, isScript ? state.wanted() : "");
+          const functionCount = ofResource.get(row.resource).length;
+          fillResource(cells[6], nodes.resourceNames[row.resource], functionCount, isScript ? state.wanted() : "");
         }
       },
     };

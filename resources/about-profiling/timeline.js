@@ -40,7 +40,7 @@ strobe.timeline = (() => {
   // The event loops that have a lane.
   let order = [];
   let labelledWidth = 0;
-  // [x, y, width, height] of the stretches without samples that are drawn.
+  // [colour of the lines, x, y, width, height] of the stretches without samples that are drawn.
   let unknown = [];
   // The event loops that were shown when the overview was drawn.
   let overviewLoops = null;
@@ -299,8 +299,8 @@ strobe.timeline = (() => {
       drawLane(order[lane], RULER_HEIGHT + lane * LANE_HEIGHT - top, scheme);
     }
     laneSurface.flush();
-    for (const [x, y, width, tall] of unknown) {
-      laneSurface.hatch(scheme.faint, x, y, width, tall);
+    for (const [colour, x, y, width, tall] of unknown) {
+      laneSurface.hatch(colour, x, y, width, tall);
     }
     drawRange(laneSurface, scheme);
     // Lanes that are scrolled away reach into the ruler.
@@ -359,7 +359,8 @@ strobe.timeline = (() => {
           }
         }
         if (last[UNKNOWN]) {
-          unknown.push([lastX, baseline - ROOM, x - lastX, ROOM]);
+          const { ground, faint } = palette.scheme();
+          unknown.push([top < baseline ? ground : faint, lastX, baseline - ROOM, x - lastX, ROOM]);
         }
         [steps, last] = [last, steps];
         lastX = x;
@@ -379,6 +380,11 @@ strobe.timeline = (() => {
         steps[activity] = activity === IDLE ? IDLE_LINE : ROOM;
       } else if (known) {
         steps[UNKNOWN] = ROOM;
+        // What it did on both sides goes on below the lines, and is not cut into pieces; but never idleness.
+        const activity = loop.sampleActivity[known.before];
+        if (activity !== IDLE && activity === loop.sampleActivity[known.after]) {
+          steps[activity] = ROOM;
+        }
       }
       return;
     }
