@@ -124,7 +124,8 @@ impl News {
             has_resource.then(|| intern(&mut self.resources, new_resources, &function.resource));
         let realm = self.known_realms.get(&function.realm);
         let realm = realm.map(|realm| intern(&mut self.realms, &mut self.chunk.realms, realm));
-        let position = function.position.filter(|_| !is_built_in);
+        // A position in nothing says nothing.
+        let position = function.position.filter(|_| has_resource);
         self.chunk.functions.push(RecordedFunction {
             name: function.name.clone(),
             kind: match is_built_in {
@@ -157,6 +158,8 @@ impl StackTables for News {
         let function_id = self.function(frame.function, function);
         let position = match function.kind {
             _ if frame.position == Position::UNKNOWN => None,
+            // A position in nothing says nothing.
+            FrameKind::Script if function.resource.is_empty() => None,
             FrameKind::Wasm => Some(RecordedPosition::WasmOffset(frame.position.column)),
             _ => Some(RecordedPosition::Source {
                 line: frame.position.line,
@@ -583,6 +586,26 @@ mod tests {
         assert_eq!(whole.frames(3)[0].1, None);
         assert_eq!(whole.tables[0].functions.len(), 3);
         assert_eq!(whole.tables[0].frames.len(), 5);
+    }
+
+    #[test]
+    fn a_function_of_a_script_without_a_url_has_no_position() {
+        let nameless = Function {
+            resource: String::new(),
+            ..function("", OURS, FrameKind::Script)
+        };
+        let mut recorded = Recorded::new(vec![nameless]);
+        let position = Position { line: 5, column: 9 };
+        let now = CrossProcessInstant::now();
+        recorded.take_frames(now, Outcome::Stack, &[at(0, position)]);
+        let whole = recorded.finish();
+        assert_eq!(whole.frames(0)[0].1, None);
+        let function = whole.functions(0)[0];
+        assert_eq!(function.kind, RecordedFunctionKind::Script);
+        assert_eq!(
+            (function.resource, function.line, function.column),
+            (None, None, None)
+        );
     }
 
     #[test]

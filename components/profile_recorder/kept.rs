@@ -33,6 +33,8 @@ pub struct Wanted {
     pub keep_last: Option<Duration>,
     /// If set, only samples of tasks that are longer than this are kept.
     pub long_tasks: Option<Duration>,
+    /// If set, an event loop that has shown this page and no other is left out.
+    pub without_page: Option<&'static str>,
 }
 
 /// What is kept of an event loop's recording.
@@ -42,6 +44,8 @@ pub struct Kept {
     /// The time 0 of the recording's clock.
     start: CrossProcessInstant,
     description: Description,
+    /// Whether it has shown the page that is left out, and whether others.
+    has_shown: HasShown,
     counts: SampleCounts,
     /// The tables with their samples, in the order in which they came.
     parts: VecDeque<Part>,
@@ -53,6 +57,12 @@ pub struct Kept {
     stretch: Option<Stretch>,
     /// Whether no more samples are accepted.
     full: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct HasShown {
+    page: bool,
+    others: bool,
 }
 
 /// Tables and the samples that refer to them.
@@ -140,6 +150,7 @@ impl Kept {
             wanted,
             start,
             description: Description::default(),
+            has_shown: HasShown::default(),
             counts: SampleCounts::default(),
             parts: VecDeque::new(),
             samples: 0,
@@ -157,6 +168,14 @@ impl Kept {
     pub fn add(&mut self, mut chunk: Chunk, now: CrossProcessInstant) -> Result<(), Nonsense> {
         self.counts = chunk.counts;
         if let Some(description) = chunk.description.take() {
+            if let Some(page) = self.wanted.without_page {
+                for url in &description.urls {
+                    match is_of_page(url, page) {
+                        true => self.has_shown.page = true,
+                        false => self.has_shown.others = true,
+                    }
+                }
+            }
             self.description = description;
         }
         if self.full {
@@ -170,6 +189,10 @@ impl Kept {
         let samples = mem::take(&mut chunk.samples);
         part.add_tables(chunk)?;
         let stack_count = part.stacks.len();
+        if self.is_left_out() {
+            // The tables are kept, for it may show another page yet.
+            return Ok(());
+        }
         for sample in samples {
             check("a sample of stack", sample.stack, stack_count)?;
             let stack = sample.stack.and_then(|id| NonZeroU32::new(id + 1));
@@ -290,6 +313,11 @@ impl Kept {
             // Nothing refers to its tables any more.
             self.parts.pop_front();
         }
+    }
+
+    /// Whether nothing is wanted of it.
+    pub fn is_left_out(&self) -> bool {
+        self.has_shown.page && !self.has_shown.others
     }
 
     /// A name for people. Several event loops may have the same.
@@ -531,6 +559,12 @@ fn check(what: &'static str, id: Option<u32>, length: usize) -> Result<(), Nonse
         Some(id) if id as usize >= length => Err(Nonsense::NoSuch(what, id)),
         _ => Ok(()),
     }
+}
+
+/// Whether a URL is that of a page, whatever its query and fragment.
+fn is_of_page(url: &str, page: &str) -> bool {
+    url.strip_prefix(page)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with(['?', '#']))
 }
 
 fn index(stack: Option<NonZeroU32>) -> Option<usize> {
@@ -866,10 +900,43 @@ mod tests {
         assert_eq!(times(&kept.finish(9.).unwrap()), [7., 8., 9.]);
     }
 
+    #[test]
+    fn an_event_loop_is_left_out_while_it_shows_one_page_alone() {
+        let mut kept = kept(Wanted {
+            without_page: Some("about:profiling"),
+            ..Wanted::default()
+        });
+        let shows = |urls: &[&str]| Chunk {
+            description: Some(Description {
+                kind: EventLoopKind::Page,
+                urls: urls.iter().map(|&url| url.to_owned()).collect(),
+                ..Description::default()
+            }),
+            ..samples([])
+        };
+        kept.add(shows(&["about:profiling#recording=1"]), at(END))
+            .unwrap();
+        assert!(kept.is_left_out());
+        kept.add(samples([busy(1, Some(1))]), at(END)).unwrap();
+        // Its documents have gone.
+        kept.add(shows(&[]), at(END)).unwrap();
+        assert!(kept.is_left_out());
+        kept.add(samples([busy(2, Some(1))]), at(END)).unwrap();
+        assert_eq!(kept.samples(), 0);
+        // From now on it is wanted, with what is in the tables already.
+        kept.add(shows(&["about:profiling2"]), at(END)).unwrap();
+        assert!(!kept.is_left_out());
+        kept.add(samples([busy(3, Some(1))]), at(END)).unwrap();
+        let event_loop = kept.finish(3.).unwrap();
+        assert_eq!(times(&event_loop), [3.]);
+        assert_eq!(names(&event_loop, 0), ["root", "leaf"]);
+    }
+
     const LONG: Wanted = Wanted {
         max_samples: None,
         keep_last: None,
         long_tasks: Some(Duration::from_millis(5)),
+        without_page: None,
     };
 
     #[test]

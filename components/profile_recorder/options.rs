@@ -25,6 +25,8 @@ pub struct Options {
     pub keep_last: Option<Duration>,
     /// If set, only stretches in which an event loop was busy for longer than this are kept.
     pub long_tasks: Option<Duration>,
+    /// An event loop that shows this page and no other is left out. It is a URL without query and fragment.
+    pub without_page: Option<&'static str>,
 }
 
 /// Which event loops are recorded.

@@ -23,8 +23,8 @@ use servo_base::cross_process_instant::CrossProcessInstant;
 use crate::connection::{Accepted, ReceiveError, Sender as ConnectionSender};
 use crate::kept::{self, Kept, Wanted};
 use crate::{
-    EventLoopId, EventLoopStatus, EventLoops, Options, ProcessStatus, Progress, SessionStatus,
-    Status, connection,
+    EventLoopId, EventLoopStatus, EventLoops, Options, ProcessStatus, Progress, RecordedStatus,
+    SessionStatus, Status, connection,
 };
 
 /// A process that does not report its status in this time is shown as it was before.
@@ -223,8 +223,10 @@ impl Recorder {
         };
         shared.ask_all(|_| Request::Status { number });
         let state = shared.wait(STATUS_TIMEOUT, |process| process.status >= number);
+        let interval = state.recording.as_ref().map(|recording| recording.interval);
+        let processes = state.processes.iter();
         Status {
-            processes: state.processes.iter().map(Process::shown).collect(),
+            processes: processes.map(|process| process.shown(interval)).collect(),
         }
     }
 
@@ -294,7 +296,8 @@ impl Recorder {
             keep_last: recording.options.keep_last,
             long_tasks: recording.options.long_tasks,
         };
-        for kept in state.processes.iter().flat_map(|one| one.kept.values()) {
+        let kept = state.processes.iter().flat_map(|one| one.kept.values());
+        for kept in kept.filter(|kept| !kept.is_left_out()) {
             let counts = kept.counts();
             progress.samples += kept.samples();
             progress.missed = progress.missed.saturating_add(counts.missed);
@@ -362,6 +365,7 @@ impl UnderWay {
             max_samples: self.options.max_samples.map(|max| max.get()),
             keep_last: self.options.keep_last,
             long_tasks: self.options.long_tasks,
+            without_page: self.options.without_page,
         }
     }
 
@@ -435,7 +439,8 @@ fn start_request(id: RecordingId, interval: Duration, event_loops: Selection) ->
 }
 
 impl Process {
-    fn shown(&self) -> ProcessStatus {
+    /// `interval` is that of the recording, if there is one.
+    fn shown(&self, interval: Option<Duration>) -> ProcessStatus {
         let event_loops = self.event_loops.iter().map(|event_loop| EventLoopStatus {
             id: EventLoopId {
                 process: self.pid,
@@ -459,6 +464,7 @@ impl Process {
                         .map_or_else(String::new, |realm| realm.url.clone()),
                 })
                 .collect(),
+            recorded: interval.and_then(|interval| self.recorded(event_loop.group, interval)),
             memory: event_loop.memory,
         });
         ProcessStatus {
@@ -469,12 +475,26 @@ impl Process {
         }
     }
 
+    fn recorded(&self, group: GroupId, interval: Duration) -> Option<RecordedStatus> {
+        let kept = self.kept.get(&group.0).filter(|kept| !kept.is_left_out())?;
+        let counts = kept.counts();
+        Some(RecordedStatus {
+            interval,
+            samples: kept.samples(),
+            missed: counts.missed,
+            unwalkable: counts.unwalkable,
+            truncated: counts.truncated,
+        })
+    }
+
     fn take_kept(&mut self) -> Finished {
+        let mut kept = std::mem::take(&mut self.kept);
+        kept.retain(|_, kept| !kept.is_left_out());
         Finished {
             pid: self.pid,
             name: self.name,
             ended: self.ended.take(),
-            kept: std::mem::take(&mut self.kept),
+            kept,
         }
     }
 }

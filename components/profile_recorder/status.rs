@@ -44,8 +44,23 @@ pub struct EventLoopStatus {
     pub without_stacks: Option<String>,
     /// The sessions that pages have started and not yet stopped.
     pub sessions: Vec<SessionStatus>,
+    /// What the recording in progress has of it; `None` without a recording of it.
+    pub recorded: Option<RecordedStatus>,
     /// The memory that the process' profiler has allocated for it, in bytes.
     pub memory: u64,
+}
+
+/// How the recording of an event loop goes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RecordedStatus {
+    /// The true one: see [`crate::Options::interval`].
+    pub interval: Duration,
+    /// Kept so far.
+    pub samples: u64,
+    /// Ticks without a sample.
+    pub missed: u64,
+    pub unwalkable: u64,
+    pub truncated: u64,
 }
 
 /// A session of a web page.

@@ -168,6 +168,7 @@ fn options(event_loops: EventLoops) -> Options {
         max_samples: None,
         keep_last: None,
         long_tasks: None,
+        without_page: None,
     }
 }
 
@@ -499,6 +500,26 @@ fn a_process_that_comes_later_is_recorded_if_new_ones_are_wanted() {
 }
 
 #[test]
+fn an_event_loop_that_shows_one_page_alone_is_left_out() {
+    let (recorder, _guard) = recorder();
+    let process = Process::start(SAMPLES);
+    let without = |page| Options {
+        without_page: Some(page),
+        ..options(EventLoops::All)
+    };
+    recorder.start(without("https://a.example/")).unwrap();
+    // Its first samples come before it says so.
+    wait_until(|| process.status().unwrap().event_loops[0].memory == memory(true));
+    assert_eq!(samples(recorder), 0);
+    let recording = recorder.stop().unwrap();
+    assert!(recording.processes.is_empty(), "{recording:?}");
+    recorder.start(without("https://b.example/")).unwrap();
+    wait_for_more_samples(recorder, 5);
+    let recording = recorder.stop().unwrap();
+    assert!(samples_of(&recording.processes[0]).len() >= 5);
+}
+
+#[test]
 fn what_is_not_there_cannot_be_recorded() {
     let (recorder, _guard) = recorder();
     let process = Process::start(SAMPLES);
@@ -534,6 +555,21 @@ fn an_event_loop_whose_buffer_is_full_is_let_go() {
     wait_until(|| process.status().unwrap().event_loops[0].memory == memory(false));
     let recording = recorder.stop().unwrap();
     assert_eq!(samples_of(&recording.processes[0]).len(), 3);
+}
+
+#[test]
+fn the_status_counts_what_is_recorded_of_each_event_loop() {
+    let (recorder, _guard) = recorder();
+    let process = Process::start(SAMPLES);
+    let recorded = || process.status().unwrap().event_loops[0].recorded;
+    assert_eq!(recorded(), None);
+    recorder.start(options(EventLoops::All)).unwrap();
+    wait_for_more_samples(recorder, 5);
+    let status = recorded().unwrap();
+    assert_eq!(status.interval, Duration::from_millis(1));
+    assert!(status.samples >= 5, "{status:?}");
+    recorder.stop().unwrap();
+    assert_eq!(recorded(), None);
 }
 
 #[test]

@@ -169,7 +169,12 @@ fn name(function: &FunctionKey) -> String {
 /// In a table the last part of a URL is enough.
 fn place(function: &FunctionKey) -> String {
     let Some(resource) = function.resource else {
-        return "(built-in)".to_owned();
+        // What is built in has a name.
+        let what = match function.name {
+            "" => "(no source)",
+            _ => "(built-in)",
+        };
+        return what.to_owned();
     };
     let url = Url::parse(resource).ok();
     let last = url.as_ref().and_then(|url| {
@@ -382,5 +387,6 @@ mod tests {
         assert_eq!(cut.chars().count(), MAX_COLUMN);
         assert!(cut.contains('…'), "{cut}");
         assert_eq!(name(&function("")), "(anonymous)");
+        assert_eq!(place(&function("")), "(no source)");
     }
 }

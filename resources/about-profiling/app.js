@@ -12,11 +12,13 @@ strobe.app = (() => {
   const TABS = ["flame-chart", "flame-graph", "call-tree", "bottom-up", "sources"];
   // CSS pixels: narrower windows have the details below the views, and begin without them.
   const WIDE = 1000;
+  // Of those of the time line and the flame graph, the ones that have no other meaning anywhere.
+  const ZOOM_KEYS = ["0", "+", "=", "-", "s", "z"];
 
   function start() {
     for (const part of [
       strobe.timeline, strobe.flameChart, strobe.flameGraph, strobe.callTree, strobe.sourceList, strobe.details,
-      strobe.filters, strobe.save, strobe.open, strobe.splitter, strobe.help,
+      strobe.functionMenu, strobe.filters, strobe.save, strobe.open, strobe.splitter, strobe.help,
     ]) {
       part.start();
     }
@@ -36,10 +38,12 @@ strobe.app = (() => {
     state.listeners.push(changed => {
       if (changed.has("recording")) {
         byId("save-button").disabled = state.id === null;
+        // Then both columns would have the same figures.
+        root.classList.toggle("samples-are-ms", state.recording?.interval === 1);
       }
     });
     addEventListener("keydown", key);
-    addEventListener("hashchange", openFromAddress);
+    addEventListener("hashchange", followAddress);
     strobe.palette.onChange(() => state.change({}, "theme"));
     new ResizeObserver(() => state.change({}, "size")).observe(byId("views"));
     new ResizeObserver(() => state.change({}, "size")).observe(byId("timeline"));
@@ -51,16 +55,31 @@ strobe.app = (() => {
     if (embedded) {
       attempt("Open", () => openText(embedded.textContent, embedded.dataset.name || "Recording"));
     } else {
-      openFromAddress();
+      followAddress();
     }
   }
 
-  // As in about:profiling#recording=1.
-  function openFromAddress() {
+  // Shows the recording that the address names, as in about:profiling#recording=1, or the recorder.
+  function followAddress() {
+    if (!strobe.server.isThere) {
+      return;
+    }
     const parameters = new URLSearchParams(location.hash.slice(1) || location.search.slice(1));
     const id = parameters.get("recording");
-    if (id && strobe.server.isThere && id !== state.id) {
+    if (!id) {
+      showView("recorder");
+    } else if (id !== state.id) {
       attempt("Open", () => openFromServer(id));
+    } else {
+      showView("recording");
+    }
+  }
+
+  // Has the address name what is shown, so that it is shown again when the page is loaded again.
+  function nameInAddress(id) {
+    const fragment = `#${new URLSearchParams({ recording: id })}`;
+    if (location.hash !== fragment) {
+      location.hash = fragment;
     }
   }
 
@@ -78,6 +97,7 @@ strobe.app = (() => {
     try {
       const text = await strobe.server.recordingText(id);
       openText(text, await strobe.recorder.nameOf(id), id);
+      nameInAddress(id);
     } finally {
       busy("");
     }
@@ -151,10 +171,6 @@ strobe.app = (() => {
     }
     root.dataset.tab = name;
     state.change({ tab: name }, "tab");
-    if (state.recording && state.selection.func >= 0) {
-      // The details offer the other views.
-      state.change({}, "selection");
-    }
   }
 
   function tabKey(event) {
@@ -208,6 +224,12 @@ strobe.app = (() => {
     } else if (event.key === "d") {
       event.preventDefault();
       toggleDetails();
+    } else if (event.key === "m") {
+      event.preventDefault();
+      strobe.functionMenu.openForSelection();
+    } else if (ZOOM_KEYS.includes(event.key)) {
+      // Wherever the focus is: what had it may have gone, as the button beside a time range has.
+      (state.tab === "flame-graph" ? strobe.flameGraph : strobe.timeline).key(event);
     }
   }
 
@@ -245,7 +267,7 @@ strobe.app = (() => {
     root.classList.toggle("busy", text !== "");
   }
 
-  return { TABS, start, view, showTab, attempt, openFromServer, openText, forgotten, fail, clearErrors, busy };
+  return { TABS, start, view, showTab, focusView, attempt, openFromServer, openText, forgotten, fail, clearErrors, busy };
 })();
 
 strobe.app.start();

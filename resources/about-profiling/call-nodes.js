@@ -148,6 +148,21 @@ strobe.callNodes = (() => {
     return result.reverse();
   }
 
+  // The last node that is on the paths of both; -1 if there is none.
+  function meeting({ parent, depth }, one, other) {
+    while (one !== other) {
+      if (one < 0 || other < 0) {
+        return -1;
+      }
+      if (depth[one] >= depth[other]) {
+        one = parent[one];
+      } else {
+        other = parent[other];
+      }
+    }
+    return one;
+  }
+
   // Of each node whether a function on its path is among `matches`, a Uint8Array per function.
   function matching(nodes, matches) {
     const result = new Uint8Array(nodes.count);
@@ -158,5 +173,5 @@ strobe.callNodes = (() => {
     return result;
   }
 
-  return { build, of, path, matching };
+  return { build, of, path, meeting, matching };
 })();

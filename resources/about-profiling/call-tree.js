@@ -14,11 +14,14 @@ strobe.callTree = (() => {
   const filled = { topDown: null, bottomUp: null };
 
   function start() {
-    topDown = new TreeGrid(document.getElementById("call-tree"), "Call tree", state.selectNode);
+    const { open } = strobe.functionMenu;
+    topDown = new TreeGrid(
+      document.getElementById("call-tree"), "Call tree", node => state.selectNode(node),
+      (event, node) => open(event, { func: state.nodes.func[node], node }));
     bottomUp = new TreeGrid(document.getElementById("bottom-up"), "Bottom-up tree", row => {
       // The selected node is where the row's samples ended only in the root row.
       state.select(row.func);
-    });
+    }, (event, row) => open(event, { func: row.func }));
     state.listeners.push(refresh);
   }
 
@@ -46,8 +49,7 @@ strobe.callTree = (() => {
     };
   }
 
-  // The rows are those of `invertedRoots`. Self is what of the root row's own samples came this way, total all samples
-  // with the row's function.
+  // The rows are those of `invertedRoots`.
   function bottomUpModel() {
     const { totals } = state;
     return {
@@ -57,9 +59,9 @@ strobe.callTree = (() => {
       hasChildren: row => strobe.totals.hasInvertedChildren(totals, row),
       key: row => row.func,
       fill(row, cells, element, depth) {
-        setFacts(element, row.func, row.weight, totals.functionTotal[row.func]);
+        setFacts(element, row.func, row.weight, row.total);
         fillWeight(cells, 0, row.weight);
-        fillWeight(cells, 3, totals.functionTotal[row.func]);
+        fillWeight(cells, 3, row.total);
         fillFunction(cells[6], row.func, depth);
       },
     };
@@ -67,10 +69,11 @@ strobe.callTree = (() => {
 
   // For those who read the page by program.
   function setFacts(row, id, self, total) {
-    row.dataset.name = state.recording.functions.labels[id];
-    row.dataset.place = state.recording.functions.place(id);
-    row.dataset.self = self;
-    row.dataset.total = total;
+    const { setAttribute } = strobe.dom;
+    setAttribute(row, "data-name", state.recording.functions.labels[id]);
+    setAttribute(row, "data-place", state.recording.functions.place(id));
+    setAttribute(row, "data-self", self);
+    setAttribute(row, "data-total", total);
   }
 
   function refresh(changed) {

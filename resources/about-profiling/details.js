@@ -7,14 +7,27 @@
 // What there is to know of the selected function, and the way to it in every view. Without one, of the recording.
 strobe.details = (() => {
   const { state, format } = strobe;
-  const { element, button, byId } = strobe.dom;
+  const { element, button, byId, setText } = strobe.dom;
   const MOST_RELATIVES = 30;
+
+  // Whether something else is shown than what there is to know.
+  let isStale = false;
 
   function start() {
     state.listeners.push(changed => {
-      if (state.recording && ["recording", "totals", "selection", "theme"].some(name => changed.has(name))) {
+      if (!state.recording) {
+        return;
+      }
+      if (["recording", "totals", "selection", "theme"].some(name => changed.has(name))) {
+        isStale = true;
+        setText(byId("selection-description"), state.description());
+      }
+      if (isStale && !byId("details-panel").hidden) {
+        isStale = false;
         fill();
-        byId("selection-description").textContent = state.description();
+      }
+      if (changed.has("tab")) {
+        offerOtherViews();
       }
     });
   }
@@ -22,10 +35,17 @@ strobe.details = (() => {
   function fill() {
     const { func } = state.selection;
     byId("details").replaceChildren(...func < 0 ? recordingFacts() : functionFacts(func));
+    offerOtherViews();
+  }
+
+  function offerOtherViews() {
+    for (const one of byId("details").querySelectorAll(".show-in button")) {
+      one.hidden = one.dataset.tab === state.tab;
+    }
   }
 
   function functionFacts(func) {
-    const { recording, totals, nodes, selection: { node } } = state;
+    const { recording, totals, nodes, selection: { node, time } } = state;
     const { functions } = recording;
     const isActivity = functions.isActivity(func);
     const swatch = element("span", { class: "kind", style: { backgroundColor: functions.swatch(func) } });
@@ -40,11 +60,13 @@ strobe.details = (() => {
       element("p", { class: "function-place", id: "details-place", text: functions.place(func) || placeless(func) }),
       weightTable(weights),
       element("div", { class: "show-in", role: "group", "aria-label": "Show in another view" },
-        ...strobe.app.TABS.filter(id => id !== state.tab).map(id => {
+        ...strobe.app.TABS.map(id => {
           const name = byId(`tab-${id}`).textContent;
-          return button(name, () => strobe.app.showTab(id), { class: "small", "aria-label": `Show in ${name}` });
+          const attributes = { class: "small", data: { tab: id }, "aria-label": `Show in ${name}` };
+          return button(name, () => strobe.app.showTab(id), attributes);
         })),
       element("dl", { class: "facts" },
+        ...time ? pair("This box", strobe.tip.spanOf(time)) : [],
         ...pair("Kind", functions.kindName(func)),
         ...isActivity ? [] : pair(realms.length > 1 ? "Realms" : "Realm", ...realms)));
     if (isActivity) {
@@ -71,12 +93,14 @@ strobe.details = (() => {
   function weightTable(weights) {
     const { recording, totals } = state;
     const cells = weight => [
-      format.count(weight), format.sampledTime(weight * recording.interval, recording.interval),
-      format.percent(weight, totals.shown),
-    ].map(text => element("td", { text }));
+      element("td", { class: "samples", text: format.count(weight) }),
+      element("td", { text: format.sampledTime(weight * recording.interval, recording.interval) }),
+      element("td", { text: format.percent(weight, totals.shown) }),
+    ];
     return element("table", { class: "weights" },
       element("thead", {}, element("tr", {},
-        element("td"), ...["samples", "ms", "%"].map(text => element("th", { scope: "col", text })))),
+        element("td"), element("th", { scope: "col", class: "samples", text: "samples" }),
+        ...["ms", "%"].map(text => element("th", { scope: "col", text })))),
       element("tbody", {}, ...weights.map(([name, weight]) => (
         element("tr", { data: { name, samples: weight } }, element("th", { scope: "row", text: name }), ...cells(weight))
       ))));
@@ -96,7 +120,11 @@ strobe.details = (() => {
       const name = functions.labels[row.func];
       return element("li", {}, element("button", {
         type: "button", class: "relative", title: functions.place(row.func) || name,
-        data: { name, samples: row.weight }, on: { click: () => state.select(row.func) },
+        data: { name, samples: row.weight },
+        on: {
+          click: () => state.select(row.func),
+          contextmenu: event => strobe.functionMenu.open(event, { func: row.func }),
+        },
       }, bar, share, element("span", { class: "name" },
         name, element("span", { class: "place", text: functions.shortPlace(row.func) }))));
     });
@@ -114,8 +142,12 @@ strobe.details = (() => {
     return element("section", { id: "path" },
       element("h3", { text: "Call path" }),
       element("ol", { class: "path" }, ...strobe.callNodes.path(nodes, node).map(step => (
-        element("li", {}, button(functions.labels[nodes.func[step]], () => state.selectNode(step), {
-          class: step === node ? "relative current" : "relative",
+        element("li", {}, element("button", {
+          type: "button", class: step === node ? "relative current" : "relative", text: functions.labels[nodes.func[step]],
+          on: {
+            click: () => state.selectNode(step),
+            contextmenu: event => strobe.functionMenu.open(event, { func: nodes.func[step], node: step }),
+          },
         }))
       ))));
   }

@@ -39,6 +39,49 @@ strobe.dom = (() => {
     return document.getElementById(id);
   }
 
+  // What follows changes the document only where it is different: each change has to be laid out and drawn.
+  function setText(one, text) {
+    if (one.firstElementChild || one.textContent !== text) {
+      one.textContent = text;
+    }
+  }
+
+  // A text, with what of its first `length` characters is `wanted`, in lower case, marked.
+  function setMarked(one, text, wanted, length = text.length) {
+    const places = wanted ? occurrences(text.slice(0, length), wanted) : [];
+    if (!places.length) {
+      setText(one, text);
+      return;
+    }
+    const parts = [];
+    let done = 0;
+    for (const [from, to] of places) {
+      parts.push(text.slice(done, from), element("span", { class: "match", text: text.slice(from, to) }));
+      done = to;
+    }
+    one.replaceChildren(...parts, text.slice(done));
+  }
+
+  // [from, to] of each place where a text has `wanted`, whatever the case.
+  function occurrences(text, wanted) {
+    const lower = text.toLowerCase();
+    if (lower.length !== text.length) {
+      // Nobody knows which character is which.
+      return lower.includes(wanted) ? [[0, text.length]] : [];
+    }
+    const places = [];
+    for (let at = lower.indexOf(wanted); at >= 0; at = lower.indexOf(wanted, at + wanted.length)) {
+      places.push([at, at + wanted.length]);
+    }
+    return places;
+  }
+
+  function setAttribute(one, name, value) {
+    if (one.getAttribute(name) !== String(value)) {
+      one.setAttribute(name, value);
+    }
+  }
+
   // A function that has something drawn in the next frame, once, however often it is called before.
   function inNextFrame(draw) {
     let isScheduled = false;
@@ -53,5 +96,5 @@ strobe.dom = (() => {
     };
   }
 
-  return { element, button, byId, inNextFrame };
+  return { element, button, byId, setText, setMarked, setAttribute, inNextFrame };
 })();

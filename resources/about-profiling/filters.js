@@ -6,19 +6,25 @@
 
 // The row above the views: the search, and what is left out.
 strobe.filters = (() => {
-  const { state, format } = strobe;
-  const { element, button, byId } = strobe.dom;
+  const { state, format, timeWindow } = strobe;
+  const { element, button, byId, setText } = strobe.dom;
   const KIND_NAMES = ["Functions of scripts", "Built-in functions", "Native code", "Of unknown kind"];
-  // A person who types is not done after a letter.
+  // A person who types is not done after a letter: where a search takes long, it waits for so many ms at the most.
   const TYPING_PAUSE = 120;
+  // ms that a person does not notice.
+  const UNNOTICED = 16;
+  // ms by which a time may be another after some arithmetic.
+  const ROUNDED = 1e-6;
 
   let typing = 0;
+  // How long the last search took, in ms.
+  let searchTime = 0;
 
   function start() {
     const search = byId("search");
     search.addEventListener("input", () => {
       clearTimeout(typing);
-      typing = setTimeout(applySearch, TYPING_PAUSE);
+      typing = setTimeout(applySearch, searchTime < UNNOTICED ? 0 : Math.min(searchTime, TYPING_PAUSE));
     });
     search.addEventListener("keydown", event => {
       if (event.key === "Enter") {
@@ -41,7 +47,11 @@ strobe.filters = (() => {
     byId("show-idle").addEventListener("change", event => {
       state.change({ filters: { ...state.filters, idle: event.target.checked } }, "totals");
     });
-    byId("clear-range").addEventListener("click", () => strobe.timeline.clearRange());
+    byId("clear-range").addEventListener("click", () => {
+      strobe.timeline.clearRange();
+      // The button goes, and its focus with it.
+      byId("lanes").focus({ preventScroll: true });
+    });
     byId("zoom-range").addEventListener("click", () => strobe.timeline.zoomToRange());
     byId("select-visible").addEventListener("click", () => strobe.timeline.countVisible());
     byId("reset-filters").addEventListener("click", reset);
@@ -55,8 +65,16 @@ strobe.filters = (() => {
     clearTimeout(typing);
     const text = byId("search").value;
     if (text !== state.search) {
+      const before = performance.now();
       state.change({ search: text }, "search");
+      state.flush();
+      searchTime = performance.now() - before;
     }
+  }
+
+  function searchFor(text) {
+    byId("search").value = text;
+    applySearch();
   }
 
   function selectHeaviestMatch() {
@@ -142,7 +160,13 @@ strobe.filters = (() => {
 
   function refresh(changed) {
     const { recording, filters, totals, range, search } = state;
-    if (!recording || !["recording", "tree", "totals", "range", "search"].some(name => changed.has(name))) {
+    if (!recording) {
+      return;
+    }
+    if (["recording", "range", "window"].some(name => changed.has(name))) {
+      sayWhatCounts();
+    }
+    if (!["recording", "tree", "totals", "range", "search"].some(name => changed.has(name))) {
       return;
     }
     if (changed.has("recording")) {
@@ -160,16 +184,9 @@ strobe.filters = (() => {
     setLabel("kinds-button", leftOut(KIND_NAMES.map((_, kind) => filters.kinds >> kind & 1), "Frames"));
     setLabel("realms-button", leftOut(filters.realms, "Realms"));
     setLabel("origins-button", leftOut(filters.origins.values(), "Origins"));
-    byId("range").hidden = !range;
-    byId("select-visible").hidden = Boolean(range);
-    if (range) {
-      const zero = state.bounds()[0];
-      byId("range-text").textContent = `${format.duration(range[0] - zero)} – ${format.duration(range[1] - zero)}` +
-        ` (${format.duration(range[1] - range[0])})`;
-    }
     const shown = byId("shown");
-    shown.textContent = `${format.count(totals.shown)} of ${format.plural(recording.weight, "sample", "samples")}` +
-      ` · ${format.duration(totals.shown * recording.interval)}`;
+    setText(shown, `${format.count(totals.shown)} of ${format.plural(recording.weight, "sample", "samples")}` +
+      ` · ${format.duration(totals.shown * recording.interval)}`);
     shown.dataset.shown = totals.shown;
     shown.dataset.all = recording.weight;
     const isFiltered = search || range || filters.idle || !filters.loops.every(Boolean) || !state.everyRealm()
@@ -177,11 +194,33 @@ strobe.filters = (() => {
     byId("reset-filters").disabled = !isFiltered;
   }
 
+  // Zooming does not change what counts: where the time on the screen is another than the time that counts, both are
+  // said, with the ways from the one to the other.
+  function sayWhatCounts() {
+    const { range, window } = state;
+    const counted = range ?? state.bounds();
+    const differs = counted.some((time, i) => Math.abs(time - window[i]) > ROUNDED);
+    const note = byId("range");
+    note.classList.toggle("differs", differs);
+    const length = range && !differs ? ` (${format.duration(timeWindow.span(range))})` : "";
+    setText(byId("range-text"), `Counted: ${range ? stretch(range) : "all of the time"}${length}` +
+      `${differs ? ` · on the screen: ${stretch(window)}` : ""}`);
+    byId("select-visible").hidden = !differs;
+    byId("zoom-range").hidden = !differs || !range;
+    byId("clear-range").hidden = !range;
+  }
+
+  // A stretch of time, from the recording's beginning on.
+  function stretch([from, to]) {
+    const zero = state.bounds()[0];
+    return `${format.duration(from - zero)} – ${format.duration(to - zero)}`;
+  }
+
   function setLabel(id, text) {
     const one = byId(id);
-    one.firstElementChild.textContent = text;
+    setText(one.firstElementChild, text);
     one.classList.toggle("active", text.includes("(−"));
   }
 
-  return { start };
+  return { start, searchFor };
 })();

@@ -15,14 +15,16 @@ strobe.flameBoxes = (() => {
   // Boxes at least this wide have a gap to the next.
   const GAP_WIDTH = 4;
   const SCROLL_BAR_WIDTH = 10;
+  // Of a box.
+  const FIELDS = 7;
   const LEAST_THUMB = 24;
   const KEY_STEP = 3 * ROW_HEIGHT;
 
   class Boxes {
     #surface;
     #count = 0;
-    // Of each box: node, left, top, width.
-    #boxes = new Float64Array(4096);
+    // Of each box: node, left, top, width; and in the flame chart event loop, first and last sample.
+    #boxes = new Float64Array(FIELDS * 1024);
 
     constructor(surface) {
       this.#surface = surface;
@@ -32,14 +34,15 @@ strobe.flameBoxes = (() => {
       this.#count = 0;
     }
 
-    // A box from `left` to `right` (which are rounded) in the row at `top`; false if it is too narrow to be seen.
-    add(node, left, right, top) {
+    // A box from `left` to `right` (which are rounded) in the row at `top`; false if it is too narrow to be seen. In the
+    // flame chart it stands for samples of event loop `l`.
+    add(node, left, right, top, l = -1, first = -1, last = -1) {
       const x = Math.round(left);
       const width = Math.round(right) - x;
       if (width < 1) {
         return false;
       }
-      const at = this.#count * 4;
+      const at = this.#count * FIELDS;
       if (at === this.#boxes.length) {
         const larger = new Float64Array(at * 2);
         larger.set(this.#boxes);
@@ -49,6 +52,9 @@ strobe.flameBoxes = (() => {
       this.#boxes[at + 1] = x;
       this.#boxes[at + 2] = top;
       this.#boxes[at + 3] = width;
+      this.#boxes[at + 4] = l;
+      this.#boxes[at + 5] = first;
+      this.#boxes[at + 6] = last;
       this.#count++;
       return true;
     }
@@ -61,7 +67,7 @@ strobe.flameBoxes = (() => {
       const selected = state.selection;
       const names = [];
       const all = this.#boxes;
-      for (let at = 0; at < this.#count * 4; at += 4) {
+      for (let at = 0; at < this.#count * FIELDS; at += FIELDS) {
         const node = all[at];
         const x = all[at + 1];
         const top = all[at + 2];
@@ -115,7 +121,7 @@ strobe.flameBoxes = (() => {
     // The box under a place on the canvas, if there is one.
     boxAt(x, y) {
       const all = this.#boxes;
-      for (let at = 0; at < this.#count * 4; at += 4) {
+      for (let at = 0; at < this.#count * FIELDS; at += FIELDS) {
         const [left, top, width] = [all[at + 1], all[at + 2], all[at + 3]];
         if (x >= left && x < left + width && y >= top && y < top + ROW_HEIGHT) {
           return this.#box(at);
@@ -124,14 +130,14 @@ strobe.flameBoxes = (() => {
       return undefined;
     }
 
-    // All boxes that were drawn: [{ node, x, y, width, height }], on the canvas.
+    // All boxes that were drawn: [{ node, x, y, width, height, l, first, last }], on the canvas.
     list() {
-      return Array.from({ length: this.#count }, (_, i) => this.#box(i * 4));
+      return Array.from({ length: this.#count }, (_, i) => this.#box(i * FIELDS));
     }
 
     #box(at) {
-      const [node, x, y, width] = this.#boxes.subarray(at, at + 4);
-      return { node, x, y, width, height: ROW_HEIGHT - 1 };
+      const [node, x, y, width, l, first, last] = this.#boxes.subarray(at, at + FIELDS);
+      return { node, x, y, width, height: ROW_HEIGHT - 1, l, first, last };
     }
   }
 
@@ -194,13 +200,13 @@ strobe.flameBoxes = (() => {
     }
   }
 
-  // Shows that the mouse is over a node, and which; -1: over none.
-  function point(canvas, event, node) {
+  // Shows what the mouse is over: a node, -1 for none, and what there is to say.
+  function point(canvas, event, node = -1, lines = []) {
     canvas.style.cursor = node < 0 ? "default" : "pointer";
-    if (node < 0) {
-      strobe.tip.hide();
+    if (lines.length) {
+      strobe.tip.show(event, lines);
     } else {
-      strobe.tip.show(event, strobe.tip.linesOf(node));
+      strobe.tip.hide();
     }
   }
 

@@ -12,6 +12,7 @@
 strobe.flameChart = (() => {
   const { palette, state, timeWindow } = strobe;
   const { lowerBound, IDLE, UNKNOWN_ACTIVITY } = strobe.recording;
+  const { meeting } = strobe.callNodes;
   const { Boxes, Scroll, ROW_HEIGHT, point, walk } = strobe.flameBoxes;
   const HEADER_HEIGHT = 22;
   const SECTION_GAP = 8;
@@ -19,8 +20,10 @@ strobe.flameChart = (() => {
 
   let canvas, surface, boxes;
   const scroll = new Scroll();
-  // { loop, top, rows } of the event loops that are shown.
+  // { l, top, rows } of the event loops that are shown.
   let sections = [];
+  // { l, x, y, width, height } of the stretches without samples that were drawn.
+  let unknown = [];
 
   function start() {
     canvas = document.getElementById("flame-chart-canvas");
@@ -30,6 +33,7 @@ strobe.flameChart = (() => {
     canvas.addEventListener("wheel", wheel, { passive: false });
     canvas.addEventListener("mousemove", hover);
     canvas.addEventListener("mouseleave", () => strobe.tip.hide());
+    canvas.addEventListener("contextmenu", openMenu);
     canvas.addEventListener("dblclick", zoomToBox);
     canvas.addEventListener("keydown", key);
     state.listeners.push(refresh);
@@ -127,6 +131,7 @@ strobe.flameChart = (() => {
     measure();
     const scheme = palette.scheme();
     boxes.clear();
+    unknown = [];
     for (const section of sections) {
       const y = section.top - scroll.top;
       if (y < surface.height && y + HEADER_HEIGHT + section.rows * ROW_HEIGHT > 0) {
@@ -134,6 +139,9 @@ strobe.flameChart = (() => {
       }
     }
     boxes.draw();
+    for (const { x, y, width, height } of unknown) {
+      surface.hatch(scheme.faint, x, y, width, height);
+    }
     drawHeaders(scheme);
     strobe.timeline.drawRange(surface, scheme);
     surface.rect(scheme.header, 0, 0, surface.width, RULER_HEIGHT);
@@ -142,7 +150,8 @@ strobe.flameChart = (() => {
     scroll.draw(surface, scheme);
   }
 
-  // The boxes of an event loop whose first row is at y.
+  // The boxes of an event loop whose first row is at y. What is on the stack on both sides of a stretch without samples
+  // goes on there: it is not cut into pieces.
   function layOut({ l, rows }, y) {
     const loop = state.recording.loops[l];
     const { parent, depth } = state.nodes;
@@ -151,36 +160,60 @@ strobe.flameChart = (() => {
     // The rows that are on the screen.
     const firstRow = Math.max(0, Math.floor((RULER_HEIGHT - y) / ROW_HEIGHT));
     const endRow = Math.min(rows, Math.ceil((surface.height - y) / ROW_HEIGHT));
-    // What is open in each row, and from where on.
+    // What is open in each row, from where and from which sample on.
     const open = new Int32Array(rows).fill(-1);
     const since = new Float64Array(rows);
+    const firstSample = new Int32Array(rows);
+    // The sample of the column before.
+    let lastSample = -1;
     let openRows = 0;
     let last = -1;
     const firstColumn = Math.floor(from / perPixel);
     const endColumn = Math.ceil(to / perPixel);
-    const { sampleTime, sampleEnd, sampleStack, sampleActivity, sampleCount } = loop;
-    const ofStack = state.nodes.ofStack[l];
-    const { idle } = state.filters;
+    const { sampleTime, sampleCount } = loop;
+    const { interval } = state.recording;
     let index = 0;
+    // The stretch without samples that the column before is in: where it begins, and how many rows the stacks beside it
+    // have.
+    let gap = null;
+    const endGap = x => {
+      if (gap) {
+        unknown.push({ l, x: gap.x, y, width: x - gap.x, height: Math.max(1, gap.rows) * ROW_HEIGHT - 1 });
+        gap = null;
+      }
+    };
     for (let column = firstColumn; column <= endColumn; column++) {
+      const x = (column * perPixel - from) / perPixel;
       let node = -1;
+      let isInGap = false;
       if (column < endColumn) {
         const time = (column + 0.5) * perPixel;
         // Behind the sample that was current.
         if (index < sampleCount && sampleTime[index] <= time) {
           index = lowerBound(sampleTime, time + 1e-9, index);
         }
-        if (index > 0 && time < sampleEnd[index - 1]) {
-          const stack = sampleStack[index - 1];
-          const activity = sampleActivity[index - 1];
-          const isIdle = stack < 0 && (activity === IDLE || activity === UNKNOWN_ACTIVITY);
-          node = stack < 0 ? (isIdle && !idle ? -1 : activity) : ofStack[stack];
+        if (index > 0) {
+          const end = strobe.gaps.endOf(loop, index - 1, interval);
+          const isBetween = index < sampleCount;
+          // One that is narrower than a pixel is not to be seen.
+          if (time < end || (isBetween && sampleTime[index] - end < perPixel)) {
+            node = nodeAt(l, index - 1);
+          } else if (isBetween) {
+            const [before, after] = [nodeAt(l, index - 1), nodeAt(l, index)];
+            node = meeting(state.nodes, before, after);
+            isInGap = true;
+            gap ??= { x, rows: 0 };
+            gap.rows = Math.max(gap.rows, before < 0 ? 0 : depth[before] + 1, after < 0 ? 0 : depth[after] + 1);
+          }
         }
       }
+      if (!isInGap) {
+        endGap(x);
+      }
       if (node === last) {
+        lastSample = index - 1;
         continue;
       }
-      const x = (column * perPixel - from) / perPixel;
       // Up to where the two paths meet.
       let common = node;
       const rowsNow = node < 0 ? 0 : depth[node] + 1;
@@ -190,17 +223,44 @@ strobe.flameChart = (() => {
       const kept = common < 0 ? 0 : depth[common] + 1;
       for (let row = kept; row < openRows; row++) {
         if (row >= firstRow && row < endRow) {
-          boxes.add(open[row], since[row], x, y + row * ROW_HEIGHT);
+          boxes.add(open[row], since[row], x, y + row * ROW_HEIGHT, l, firstSample[row], lastSample);
         }
         open[row] = -1;
       }
       for (let at = node; at !== common; at = parent[at]) {
         open[depth[at]] = at;
         since[depth[at]] = x;
+        firstSample[depth[at]] = index - 1;
       }
       openRows = rowsNow;
       last = node;
+      lastSample = index - 1;
     }
+  }
+
+  // The time that a box stands for, with what of it is off the screen: its samples, and those beside them that have its
+  // call on the stack as well. Where an event loop was not sampled the call went on if it is there on both sides.
+  function timeOf({ node, l, first, last }) {
+    const loop = state.recording.loops[l];
+    const isThere = index => {
+      const leaf = nodeAt(l, index);
+      return leaf >= 0 && isOnPath(node, leaf);
+    };
+    while (first > 0 && isThere(first - 1)) {
+      first--;
+    }
+    while (last + 1 < loop.sampleCount && isThere(last + 1)) {
+      last++;
+    }
+    return [loop.sampleTime[first], strobe.gaps.endOf(loop, last, state.recording.interval)];
+  }
+
+  // The node of a sample, -1 if nothing of it is to be seen.
+  function nodeAt(l, index) {
+    const loop = state.recording.loops[l];
+    const activity = loop.sampleActivity[index];
+    const isIdle = loop.sampleStack[index] < 0 && (activity === IDLE || activity === UNKNOWN_ACTIVITY);
+    return isIdle && !state.filters.idle ? -1 : strobe.totals.nodeOfSample(loop, state.nodes.ofStack[l], index);
   }
 
   function drawHeaders(scheme) {
@@ -225,6 +285,15 @@ strobe.flameChart = (() => {
     for (const [label, y] of labels) {
       surface.text(strobe.surface.fit(label, surface.width - 24), 6, y + HEADER_HEIGHT / 2, scheme.faint);
     }
+  }
+
+  function openMenu(event) {
+    const [x, y] = strobe.surface.mousePlace(canvas, event);
+    const box = y < RULER_HEIGHT ? undefined : boxes.boxAt(x, y);
+    if (box) {
+      state.selectNode(box.node, timeOf(box));
+    }
+    strobe.functionMenu.open(event, box ? { func: state.nodes.func[box.node], node: box.node } : {});
   }
 
   // Dragging pans, or, with Shift, chooses the time that counts.
@@ -259,8 +328,8 @@ strobe.flameChart = (() => {
   function endDrag([x, y], _from, moved) {
     const { kind } = dragging;
     if (!moved && kind !== "bar" && y >= RULER_HEIGHT) {
-      const node = boxes.at(x, y);
-      state.selectNode(node);
+      const box = boxes.boxAt(x, y);
+      state.selectNode(box?.node ?? -1, box ? timeOf(box) : null);
     }
     // The box that was clicked stays where it is.
     state.flush();
@@ -272,7 +341,27 @@ strobe.flameChart = (() => {
       return;
     }
     const [x, y] = strobe.surface.mousePlace(canvas, event);
-    point(canvas, event, y < RULER_HEIGHT ? -1 : boxes.at(x, y));
+    if (y < RULER_HEIGHT) {
+      point(canvas, event);
+      return;
+    }
+    const box = boxes.boxAt(x, y);
+    const gap = gapAt(x, y);
+    point(canvas, event, box?.node, [
+      ...box ? strobe.tip.linesOf(box.node, timeOf(box)) : [], ...gap ? [strobe.tip.lineOfGap(gap)] : [],
+    ]);
+  }
+
+  // The stretch without samples that is drawn at a place.
+  function gapAt(x, y) {
+    const drawn = unknown.find(one => x >= one.x && x < one.x + one.width && y >= one.y && y < one.y + one.height);
+    if (!drawn) {
+      return null;
+    }
+    const [from, to] = state.window;
+    const known = strobe.gaps.at(
+      state.recording.loops[drawn.l], from + (x / surface.width) * (to - from), state.recording.interval);
+    return known?.after === undefined ? null : known;
   }
 
   function wheel(event) {
@@ -299,10 +388,8 @@ strobe.flameChart = (() => {
     const [x, y] = strobe.surface.mousePlace(canvas, event);
     const box = boxes.boxAt(x, y);
     if (box) {
-      const [from] = state.window;
-      const perPixel = timeWindow.span(state.window) / surface.width;
-      const length = Math.max(box.width * perPixel, state.leastSpan());
-      const begin = from + box.x * perPixel;
+      const [begin, end] = timeOf(box);
+      const length = Math.max(end - begin, state.leastSpan());
       strobe.timeline.setWindow(timeWindow.within([begin - length * 0.02, begin + length * 1.02], state.bounds()));
     }
   }
@@ -318,5 +405,5 @@ strobe.flameChart = (() => {
     }
   }
 
-  return { start, boxes: () => boxes.list(), canvas: () => canvas };
+  return { start, timeOf, boxes: () => boxes.list(), gaps: () => unknown, canvas: () => canvas };
 })();

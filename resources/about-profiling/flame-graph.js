@@ -28,6 +28,7 @@ strobe.flameGraph = (() => {
     canvas.addEventListener("wheel", wheel, { passive: false });
     canvas.addEventListener("mousemove", hover);
     canvas.addEventListener("mouseleave", () => strobe.tip.hide());
+    canvas.addEventListener("contextmenu", openMenu);
     canvas.addEventListener("dblclick", () => zoomToSelection());
     canvas.addEventListener("keydown", key);
     state.listeners.push(refresh);
@@ -155,6 +156,15 @@ strobe.flameGraph = (() => {
     }
   }
 
+  function openMenu(event) {
+    const [x, y] = strobe.surface.mousePlace(canvas, event);
+    const node = boxes.at(x, y);
+    if (node >= 0) {
+      state.selectNode(node);
+    }
+    strobe.functionMenu.open(event, { func: node < 0 ? -1 : state.nodes.func[node], node });
+  }
+
   let dragging = null;
 
   function beginDrag([x]) {
@@ -192,7 +202,8 @@ strobe.flameGraph = (() => {
     if (!state.recording || event.buttons) {
       return;
     }
-    point(canvas, event, boxes.at(...strobe.surface.mousePlace(canvas, event)));
+    const node = boxes.at(...strobe.surface.mousePlace(canvas, event));
+    point(canvas, event, node, node < 0 ? [] : strobe.tip.linesOf(node));
   }
 
   function wheel(event) {
@@ -229,5 +240,5 @@ strobe.flameGraph = (() => {
     event.preventDefault();
   }
 
-  return { start, boxes: () => boxes.list(), canvas: () => canvas };
+  return { start, key, boxes: () => boxes.list(), canvas: () => canvas };
 })();

@@ -52,6 +52,11 @@ strobe.format = (() => {
     return `${Math.round(value * 1000)} µs`;
   }
 
+  // A point of time, as precisely as samples are apart.
+  function moment(value) {
+    return value >= 1000 ? `${(value / 1000).toFixed(4)} s` : `${value.toFixed(1)} ms`;
+  }
+
   // A point of time on a ruler whose marks are `step` ms apart.
   function timeMark(value, step) {
     if (step >= 1000) {
@@ -94,5 +99,5 @@ strobe.format = (() => {
     return line > 0 ? `${url}:${line}${column > 0 ? `:${column}` : ""}` : url;
   }
 
-  return { count, milliseconds, sampledTime, interval, duration, timeMark, percent, bytes, plural, fileName, place };
+  return { count, milliseconds, sampledTime, interval, duration, moment, timeMark, percent, bytes, plural, fileName, place };
 })();

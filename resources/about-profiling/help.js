@@ -13,12 +13,13 @@ strobe.help = (() => {
       [["/"], "to the search; Enter there selects the heaviest match"],
       [["1", "…", "5"], "flame chart, flame graph, call tree, bottom-up, sources"],
       [["d"], "show or hide the details"],
+      [["m"], "a menu for the selected function: copy it, search for it, show it in another view"],
       [["Esc"], "close, or clear first the time range, then the selection"],
     ]],
     ["Time line and flame chart", [
       [["←", "→"], "pan"],
-      [["+", "−"], "zoom"],
-      [["0"], "the whole recording"],
+      [["+", "−"], "zoom, wherever the focus is"],
+      [["0"], "the whole recording, wherever the focus is"],
       [["Home", "End"], "to its beginning, to its end"],
       [["s"], "count only the time that is on the screen"],
       [["z"], "zoom to the time that counts"],
@@ -41,6 +42,7 @@ strobe.help = (() => {
       [["Shift", "drag"], "on the flame chart: choose the time that counts"],
       [["wheel"], "zoom; with Shift pan, with Alt scroll the rows"],
       [["double click"], "zoom to what is there"],
+      [["right click"], "a menu for the function that is there"],
     ]],
   ];
 

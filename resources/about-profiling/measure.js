@@ -12,8 +12,13 @@
 //   { frames, seconds, framesPerSecond, medianFrame, worstFrame, drawing: { median, worst } }, times in ms. A frame's time
 //   is what lies between the timestamps of two animation frames; drawing is the script's part of it. The data set
 //   gets the rate as `panRate`.
+// - `strobe.measure.actions({ search, times })` switches to each view and searches in it, and gives a promise of { view: {
+//   switch, search, clear } }: the medians of how long the script takes for each with what follows for the layout, in ms.
 // - `strobe.inspect.boxes(name)` gives the boxes of the flame chart or flame graph, of one function or of all: [{ name,
-//   place, node, self, total, x, y, width, height, centre: [x, y] }], x and y in the canvas, the centre in the window.
+//   place, node, self, total, time, x, y, width, height, centre: [x, y] }], x and y in the canvas, the centre in the
+//   window; `time` is in the flame chart what a box stands for, [from, to] in ms.
+// - `strobe.inspect.gaps()` gives the stretches without samples that the flame chart shows: [{ x, y, width, height,
+//   centre }].
 // - `strobe.inspect.functions()` gives [{ name, place, self, total }] of all functions that have samples now.
 // - `strobe.inspect.facts()` gives what is shown: tab, samples, shown, range, window, selection and event loops.
 strobe.measure = (() => {
@@ -62,7 +67,37 @@ strobe.measure = (() => {
     return result;
   }
 
-  return { pan };
+  async function actions({ search = "a", times = 5 } = {}) {
+    const { TABS, showTab } = strobe.app;
+    // `prepare` brings back what `act` changes.
+    const median = async (prepare, act) => {
+      const taken = [];
+      for (let i = 0; i < times; i++) {
+        prepare();
+        state.flush();
+        await frame();
+        await frame();
+        const before = performance.now();
+        act();
+        state.flush();
+        // Has the page laid out.
+        document.body.getBoundingClientRect();
+        taken.push(performance.now() - before);
+      }
+      return taken.sort((a, b) => a - b)[times >> 1];
+    };
+    const searchFor = text => () => state.change({ search: text }, "search");
+    const result = {};
+    for (const [i, tab] of TABS.entries()) {
+      const other = TABS[(i + 1) % TABS.length];
+      result[tab] = { switch: await median(() => showTab(other), () => showTab(tab)) };
+      result[tab].search = await median(searchFor(""), searchFor(search));
+      result[tab].clear = await median(searchFor(search), searchFor(""));
+    }
+    return result;
+  }
+
+  return { pan, actions };
 })();
 
 strobe.inspect = (() => {
@@ -84,9 +119,17 @@ strobe.inspect = (() => {
       return {
         ...box, name: functions.labels[id], place: functions.place(id),
         self: state.totals.self[box.node], total: state.totals.total[box.node],
+        time: box.l < 0 ? null : strobe.flameChart.timeOf(box),
         centre: [canvas.left + (left + right) / 2, canvas.top + box.y + box.height / 2],
       };
     }).filter(box => name === undefined || box.name === name);
+  }
+
+  function gaps() {
+    state.flush();
+    const canvas = strobe.flameChart.canvas().getBoundingClientRect();
+    return strobe.flameChart.gaps().map(({ x, y, width, height }) => (
+      { x, y, width, height, centre: [canvas.left + x + width / 2, canvas.top + y + height / 2] }));
   }
 
   function functions() {
@@ -108,5 +151,5 @@ strobe.inspect = (() => {
     };
   }
 
-  return { boxes, functions, facts };
+  return { boxes, gaps, functions, facts };
 })();

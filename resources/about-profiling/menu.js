@@ -4,7 +4,7 @@
 
 "use strict";
 
-// A button with a panel below it, which is open until something else is pressed.
+// A panel below a button, or where the mouse is, which is open until something else is pressed.
 strobe.menu = (() => {
   let openMenu = null;
 
@@ -13,7 +13,7 @@ strobe.menu = (() => {
     button.setAttribute("aria-expanded", "false");
     button.setAttribute("aria-controls", panel.id);
     panel.hidden = true;
-    const menu = { button, panel };
+    const menu = { button, panel, focusedBefore: button };
     button.addEventListener("click", () => {
       if (openMenu === menu) {
         close();
@@ -27,6 +27,10 @@ strobe.menu = (() => {
         focusables(panel)[0]?.focus();
       }
     });
+    moveByKeys(panel);
+  }
+
+  function moveByKeys(panel) {
     panel.addEventListener("keydown", event => {
       if (event.target.matches("input[type=text], textarea") && event.key !== "Escape") {
         return;
@@ -39,6 +43,22 @@ strobe.menu = (() => {
         event.preventDefault();
       }
     });
+  }
+
+  // Opens a panel at a place of the window. `fill` puts its content into it.
+  function openAt(panel, [x, y], fill) {
+    const focusedBefore = openMenu?.panel === panel ? openMenu.focusedBefore : document.activeElement;
+    close();
+    fill(panel);
+    panel.hidden = false;
+    panel.style.left = "0px";
+    panel.style.top = "0px";
+    const { width, height } = panel.getBoundingClientRect();
+    const { clientWidth, clientHeight } = document.documentElement;
+    panel.style.left = `${Math.max(2, Math.min(x, clientWidth - width - 2))}px`;
+    panel.style.top = `${Math.max(2, Math.min(y, clientHeight - height - 2))}px`;
+    openMenu = { button: null, panel, focusedBefore };
+    focusables(panel)[0]?.focus();
   }
 
   function keepOnScreen(panel) {
@@ -59,21 +79,21 @@ strobe.menu = (() => {
     if (!openMenu) {
       return false;
     }
-    const { button, panel } = openMenu;
+    const { button, panel, focusedBefore } = openMenu;
     openMenu = null;
     panel.hidden = true;
-    button.setAttribute("aria-expanded", "false");
+    button?.setAttribute("aria-expanded", "false");
     if (giveFocusBack) {
-      button.focus();
+      focusedBefore?.focus?.({ preventScroll: true });
     }
     return true;
   }
 
   addEventListener("mousedown", event => {
-    if (openMenu && !openMenu.panel.contains(event.target) && !openMenu.button.contains(event.target)) {
+    if (openMenu && !openMenu.panel.contains(event.target) && !openMenu.button?.contains(event.target)) {
       close();
     }
   }, true);
 
-  return { attach, close };
+  return { attach, moveByKeys, openAt, close };
 })();

@@ -7,7 +7,7 @@
 // The recorder: what runs in the browser, what to record of it, and what was recorded.
 strobe.recorder = (() => {
   const { format } = strobe;
-  const { element, button, byId } = strobe.dom;
+  const { element, button, byId, setText } = strobe.dom;
   // ms between one look at the browser and the next.
   const POLL_INTERVAL = 1000;
   const RECORDING_POLL_INTERVAL = 400;
@@ -18,6 +18,8 @@ strobe.recorder = (() => {
   let isRecording = false;
   // Ids of the event loops that are ticked.
   const ticked = new Set();
+  // Ids of the event loops that show about:profiling.
+  let ownLoops = [];
   // What the table and the list were last built for.
   let tableShape = "";
   let listShape = "";
@@ -52,7 +54,7 @@ strobe.recorder = (() => {
 
   async function poll() {
     clearTimeout(timer);
-    if (isAsking || !isSeen()) {
+    if (isAsking || !strobe.server.isThere || !isSeen()) {
       return;
     }
     isAsking = true;
@@ -74,13 +76,21 @@ strobe.recorder = (() => {
     showProgress(now.recording);
     byId("record-failures").hidden = now.failures.length === 0;
     setText(byId("record-failures"), now.failures.join("\n"));
+    const loops = now.processes.flatMap(({ eventLoops }) => eventLoops);
+    ownLoops = loops.filter(loop => loop.documents.some(isOwnPage)).map(({ id }) => id);
     showTable(now.processes);
     showRecordings(now.recordings);
+  }
+
+  function isOwnPage(url) {
+    return /^about:profiling(?![^?#])/.test(url);
   }
 
   function reflectChoices() {
     const choice = chosenLoops();
     byId("ticked-choice").hidden = choice !== "ticked";
+    // In the list it can be ticked.
+    byId("own-page-choice").hidden = choice === "ticked";
     byId("loops-table").classList.toggle("choosing", choice === "ticked");
     byId("keep-last").disabled = isRecording || !byId("flight").checked;
     byId("long-tasks-ms").disabled = isRecording || !byId("long-tasks").checked;
@@ -109,8 +119,11 @@ strobe.recorder = (() => {
       }
       result.eventLoops = [...ticked].join(",");
       result.newOnes = byId("new-ones").checked ? 1 : 0;
+      // It has a new event loop whenever it is loaded.
+      result.ownPage = ownLoops.some(id => ticked.has(id)) ? 1 : 0;
     } else {
       result.eventLoops = choice;
+      result.ownPage = byId("own-page").checked ? 1 : 0;
     }
     if (byId("max-samples").value.trim()) {
       result.maxSamples = number("max-samples", "Buffer", true);
@@ -187,13 +200,6 @@ strobe.recorder = (() => {
     byId("progress").dataset.samples = recording.samples;
   }
 
-  // Nothing moves, and no focus is lost, while only figures change.
-  function setText(one, text) {
-    if (one.textContent !== text) {
-      one.textContent = text;
-    }
-  }
-
   const COLUMNS = ["interval", "samples", "missed", "unwalkable", "truncated", "memory"];
 
   function showTable(processes) {
@@ -202,8 +208,8 @@ strobe.recorder = (() => {
       ...process.eventLoops.flatMap(loop => [
         { key: `loop ${loop.id}`, process, loop },
         // A single one is told in the event loop's own row.
-        ...loop.sessions.length > 1
-          ? loop.sessions.map((session, i) => ({ key: `session ${loop.id} ${i}`, loop, session })) : [],
+        ...samplersOf(loop).length > 1
+          ? samplersOf(loop).map((session, i) => ({ key: `session ${loop.id} ${i}`, loop, session })) : [],
       ]),
     ]);
     const shape = JSON.stringify(rows.map(({ key, process, loop, session }) => (
@@ -221,6 +227,11 @@ strobe.recorder = (() => {
     const loops = processes.reduce((sum, { eventLoops }) => sum + eventLoops.length, 0);
     setText(byId("loops-count"), `${format.plural(processes.length, "process", "processes")}, ` +
       format.plural(loops, "event loop", "event loops"));
+  }
+
+  // Who has an event loop sampled: the sessions of pages, and the recording that goes on.
+  function samplersOf(loop) {
+    return [...loop.sessions, ...loop.recorded ? [{ ...loop.recorded, realm: "" }] : []];
   }
 
   function makeRow({ process, loop, session }) {
@@ -274,7 +285,7 @@ strobe.recorder = (() => {
     if (!loop) {
       return;
     }
-    const sessions = session ? [session] : loop.sessions;
+    const sessions = session ? [session] : samplersOf(loop);
     const sum = key => format.count(sessions.reduce((all, one) => all + one[key], 0));
     const values = sessions.length ? {
       // Where they differ, each has a row of its own.

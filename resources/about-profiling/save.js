@@ -11,11 +11,13 @@ strobe.save = (() => {
   const FORMATS = [
     ["firefox", "Firefox Profiler", "opens at profiler.firefox.com"],
     ["speedscope", "speedscope", "all event loops"],
-    ["cpuprofile", "cpuprofile", "Chrome's developer tools, one event loop"],
+    ["cpuprofile", "cpuprofile", "Chrome's developer tools"],
     ["collapsed", "Collapsed stacks", "for flame graph scripts"],
-    ["trace", "Web trace", "as a page gets it, one event loop"],
+    ["trace", "Web trace", "as a page gets it"],
     ["html", "HTML", "this viewer in one file"],
   ];
+  // A file holds one event loop.
+  const OF_ONE_LOOP = ["cpuprofile", "trace"];
 
   function start() {
     byId("save").hidden = !strobe.server.isThere;
@@ -26,40 +28,80 @@ strobe.save = (() => {
     const path = element("input", {
       type: "text", id: "save-path", autocomplete: "off", spellcheck: "false", "aria-describedby": "save-path-hint",
     });
-    const loop = onlyLoop();
+    const sampled = sampledLoops();
     const result = element("p", { class: "result", id: "save-result", role: "status" });
     panel.replaceChildren(
       element("div", { class: "panel-head" }, element("strong", { text: "Save as" })),
       element("ul", { class: "formats" }, ...FORMATS.map(([format, name, what]) => (
         element("li", {}, element("button", {
-          type: "button", id: `save-${format}`, on: { click: () => save(format, path.value.trim(), result) },
+          type: "button", id: `save-${format}`,
+          on: { click: () => save(format, path.value.trim(), chosenLoop(panel), result) },
         }, element("span", { class: "name", text: name }), element("span", { class: "more", text: what })))
       ))),
+      sampled.length > 1 ? loopChoice(sampled) : "",
       element("label", { for: "save-path", text: "Path (optional)" }), path,
       element("p", { class: "quiet-text", id: "save-path-hint", text: "Without a path: a new file in your downloads folder." }),
-      loop === null ? "" : element("p", {
-        class: "quiet-text", text: `Formats of one event loop: ${state.recording.loops[loop].label}.`,
-      }),
       result);
   }
 
-  // The event loop that is shown alone.
-  function onlyLoop() {
+  // All event loops, or one of them: at first the one that is shown alone.
+  function loopChoice(sampled) {
     const shown = [...state.filters.loops.keys()].filter(state.isLoopShown);
-    return shown.length === 1 && state.recording.loops.length > 1 ? shown[0] : null;
+    const only = shown.length === 1 && sampled.includes(shown[0]) ? shown[0] : null;
+    const radio = (value, text) => {
+      const box = element("input", { type: "radio", name: "save-loop", value });
+      box.checked = value === String(only ?? "all");
+      return element("li", {}, element("label", { title: text }, box, element("span", { text })));
+    };
+    return element("fieldset", { id: "save-loops" },
+      element("legend", { text: "Event loops" }),
+      element("ul", { class: "choices" },
+        radio("all", "All; cpuprofile and Web trace: a file each"),
+        ...sampled.map(l => radio(String(l), state.recording.loops[l].label))));
   }
 
-  async function save(format, path, result) {
+  // Null: all.
+  function chosenLoop(panel) {
+    const value = panel.querySelector("input[name=save-loop]:checked")?.value ?? "all";
+    return value === "all" ? null : Number(value);
+  }
+
+  // Those with samples, the one with the most stacks first.
+  function sampledLoops() {
+    const stacks = ({ sampleStack, sampleWeight }) => (
+      sampleStack.reduce((sum, stack, i) => sum + (stack < 0 ? 0 : sampleWeight?.[i] ?? 1), 0));
+    const loops = state.recording.loops.filter(({ sampleCount }) => sampleCount > 0);
+    const order = loops.map(loop => [loop.index, stacks(loop)]).sort(([, a], [, b]) => b - a);
+    return order.map(([index]) => index);
+  }
+
+  async function save(format, path, loop, result) {
+    const sampled = sampledLoops();
+    const loops = loop === null && OF_ONE_LOOP.includes(format) && sampled.length > 1 ? sampled : [loop];
+    const saved = [];
     result.className = "result";
     result.textContent = "Saving…";
+    let failed = "";
     try {
-      const answer = await strobe.server.save(state.id, format, path, onlyLoop());
-      result.textContent = `Saved as ${answer.path}`;
-      result.dataset.path = answer.path;
+      for (const [i, one] of loops.entries()) {
+        const answer = await strobe.server.save(state.id, format, path && sibling(path, i), one);
+        saved.push(answer.path);
+      }
     } catch (error) {
       result.className = "result failed";
-      result.textContent = error.message;
+      failed = error.message;
     }
+    const where = saved.length ? `Saved as ${saved.join(", ")}` : "";
+    result.textContent = [where, failed].filter(Boolean).join("; then: ");
+  }
+
+  // a.cpuprofile, a-2.cpuprofile and so on, as the command `strobe profile` names them.
+  function sibling(path, index) {
+    if (index === 0) {
+      return path;
+    }
+    const [, folder, stem, extension] = /^(.*\/)?([^/]+?)(\.[^/]*)?$/s.exec(path) ?? [null, "", path, ""];
+    return `${folder ?? ""}${stem}-${index + 1}${extension ?? ""}`;
   }
 
   return { start };

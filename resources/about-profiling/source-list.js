@@ -7,7 +7,7 @@
 // The source list: each script with its functions, and how many samples they have.
 strobe.sourceList = (() => {
   const { state, format } = strobe;
-  const { element } = strobe.dom;
+  const { element, setText, setMarked, setAttribute } = strobe.dom;
   const { TreeGrid, fillWeight, weightColumns, fillFunction } = strobe.treeGrid;
 
   let grid;
@@ -19,7 +19,7 @@ strobe.sourceList = (() => {
       if (row.func >= 0) {
         state.select(row.func);
       }
-    });
+    }, (event, row) => strobe.functionMenu.open(event, row));
     state.listeners.push(refresh);
   }
 
@@ -57,22 +57,29 @@ strobe.sourceList = (() => {
         fillWeight(cells, 3, row.total);
         if (row.func >= 0) {
           strobe.callTree.setFacts(element, row.func, row.self, row.total);
-          cells[6].classList.remove("resource");
-          if (cells[6].dataset.kind !== "function") {
-            cells[6].replaceChildren();
-            cells[6].dataset.kind = "function";
-          }
+          becomes(cells[6], "function");
           fillFunction(cells[6], row.func);
         } else {
-          element.dataset.name = nodes.resourceNames[row.resource];
-          element.dataset.place = "";
-          element.dataset.self = row.self;
-          element.dataset.total = row.total;
-          cells[6].dataset.kind = "resource";
-          fillResource(cells[6], nodes.resourceNames[row.resource], ofResource.get(row.resource).length);
+          setAttribute(element, "data-name", nodes.resourceNames[row.resource]);
+          setAttribute(element, "data-place", "");
+          setAttribute(element, "data-self", row.self);
+          setAttribute(element, "data-total", row.total);
+          becomes(cells[6], "resource");
+          // The names behind those of scripts are of groups, in which nobody searches.
+          const isScript = row.resource < state.recording.resources.length;
+          const functionCount = ofResource.get(row.resource).length;
+          fillResource(cells[6], nodes.resourceNames[row.resource], functionCount, isScript ? state.wanted() : "");
         }
       },
     };
+  }
+
+  // A cell is used again for a row of another kind.
+  function becomes(cell, kind) {
+    if (cell.dataset.kind !== kind) {
+      cell.dataset.kind = kind;
+      cell.replaceChildren();
+    }
   }
 
   function insert(map, key, value) {
@@ -82,13 +89,16 @@ strobe.sourceList = (() => {
     map.get(key).push(value);
   }
 
-  function fillResource(cell, url, functionCount) {
+  function fillResource(cell, url, functionCount, wanted) {
+    if (!cell.firstChild) {
+      cell.append(...["name file", "place", "place url"].map(name => element("span", { class: name })));
+    }
+    const [file, count, whole] = cell.children;
     const name = format.fileName(url);
-    cell.replaceChildren(
-      element("span", { class: "name file", text: name }),
-      element("span", { class: "place", text: format.plural(functionCount, "function", "functions") }),
-      element("span", { class: "place url", text: url === name ? "" : url }));
-    cell.parentNode.title = url;
+    setMarked(file, name, wanted);
+    setText(count, format.plural(functionCount, "function", "functions"));
+    setMarked(whole, url === name ? "" : url, wanted);
+    setAttribute(cell.parentNode, "title", url);
   }
 
   function columns() {

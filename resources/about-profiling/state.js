@@ -21,8 +21,8 @@ strobe.state = (() => {
     search: "",
     // Whether only samples with a match count, or matches are merely marked.
     searchFilters: true,
-    // A function and, if it is known which, a node of it. -1: none.
-    selection: { func: -1, node: -1 },
+    // A function and, if it is known which, a node of it; -1: none. `time` is the [from, to] that was chosen of it, or null.
+    selection: { func: -1, node: -1, time: null },
     tab: "flame-chart",
     // Event loops that did nothing take no room unless somebody wants to see them.
     idleLoopsAreShown: false,
@@ -33,10 +33,12 @@ strobe.state = (() => {
     totals: null,
     listeners: [],
     show, nothingLeftOut, change, flush, bounds, leastSpan, select, selectNode, clearSelection, isLoopShown, lanes,
-    description, everyRealm,
+    description, everyRealm, wanted,
   };
   let changed = new Set();
   let frame = 0;
+  // What the search looks through.
+  let lowerCase = null;
 
   // Shows another recording, or none.
   function show(recording, id = null) {
@@ -45,7 +47,7 @@ strobe.state = (() => {
     state.range = null;
     state.search = "";
     state.idleLoopsAreShown = false;
-    state.selection = { func: -1, node: -1 };
+    state.selection = { func: -1, node: -1, time: null };
     if (recording) {
       state.window = bounds();
       state.filters = nothingLeftOut();
@@ -97,7 +99,7 @@ strobe.state = (() => {
       state.nodes = strobe.callNodes.build(state.recording, shownFrames());
       if (before && state.selection.node >= 0) {
         // The same path, as far as it is still there.
-        state.selection = { func: state.selection.func, node: samePath(before, state.nodes, state.selection.node) };
+        state.selection = { ...state.selection, node: samePath(before, state.nodes, state.selection.node) };
         now.add("selection");
       }
       now.add("totals");
@@ -136,17 +138,28 @@ strobe.state = (() => {
     return { kinds, realms: effective };
   }
 
+  // What is searched for, in lower case.
+  function wanted() {
+    return state.search.trim().toLowerCase();
+  }
+
   function functionMatches() {
-    const text = state.search.trim().toLowerCase();
+    const text = wanted();
     if (!text) {
       return null;
     }
     const { functions } = state.recording;
-    const urlMatches = functions.urls.map(url => url.toLowerCase().includes(text));
-    return Uint8Array.from({ length: functions.total }, (_, id) => {
+    if (lowerCase?.of !== functions) {
+      const lower = texts => texts.map(one => one.toLowerCase());
+      lowerCase = { of: functions, labels: lower(functions.labels), urls: lower(functions.urls) };
+    }
+    const urlMatches = lowerCase.urls.map(url => url.includes(text));
+    const result = new Uint8Array(functions.total);
+    for (let id = 0; id < functions.total; id++) {
       const resource = functions.resources[id];
-      return functions.labels[id].toLowerCase().includes(text) || (resource >= 0 && urlMatches[resource]) ? 1 : 0;
-    });
+      result[id] = lowerCase.labels[id].includes(text) || (resource >= 0 && urlMatches[resource]) ? 1 : 0;
+    }
+    return result;
   }
 
   function samePath(before, after, node) {
@@ -177,15 +190,15 @@ strobe.state = (() => {
 
   function select(func) {
     const node = func < 0 ? -1 : strobe.totals.heaviestNode(state.totals, func);
-    change({ selection: { func, node } }, "selection");
+    change({ selection: { func, node, time: null } }, "selection");
   }
 
-  function selectNode(node) {
-    change({ selection: { func: node < 0 ? -1 : state.nodes.func[node], node } }, "selection");
+  function selectNode(node, time = null) {
+    change({ selection: { func: node < 0 ? -1 : state.nodes.func[node], node, time } }, "selection");
   }
 
   function clearSelection() {
-    change({ selection: { func: -1, node: -1 } }, "selection");
+    change({ selection: { func: -1, node: -1, time: null } }, "selection");
   }
 
   function isLoopShown(index) {

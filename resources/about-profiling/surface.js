@@ -11,6 +11,8 @@ strobe.surface = (() => {
   const FONT_FAMILY = "system-ui, \"Segoe UI\", \"Helvetica Neue\", \"DejaVu Sans\", sans-serif";
   const FONT = `${FONT_SIZE}px ${FONT_FAMILY}`;
   const ELLIPSIS = "…";
+  // CSS pixels along an axis.
+  const HATCH_DISTANCE = 6;
 
   // The widths of characters in the font, from 0 to 127; measured once.
   let widths = null;
@@ -141,6 +143,23 @@ strobe.surface = (() => {
     text(text, x, y, colour) {
       this.#context.fillStyle = colour;
       this.#context.fillText(text, x, y);
+    }
+
+    // Lines across a box, over what is drawn: nobody knows what is there.
+    hatch(colour, x, y, width, height) {
+      const context = this.#context;
+      context.strokeStyle = colour;
+      context.lineWidth = 1;
+      context.beginPath();
+      // On a line the sum of both coordinates is the same.
+      const first = Math.ceil((x + y) / HATCH_DISTANCE) * HATCH_DISTANCE;
+      for (let both = first; both < x + width + y + height; both += HATCH_DISTANCE) {
+        const left = Math.max(x, both - y - height);
+        const right = Math.min(x + width, both - y);
+        context.moveTo(left, both - left);
+        context.lineTo(right, both - right);
+      }
+      context.stroke();
     }
 
     outline(colour, x, y, width, height) {

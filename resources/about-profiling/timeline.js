@@ -9,6 +9,8 @@
 strobe.timeline = (() => {
   const { palette, format, timeWindow } = strobe;
   const { lowerBound, IDLE, ACTIVITY_COUNT } = strobe.recording;
+  // In a column's steps behind the activities: that there are no samples.
+  const UNKNOWN = ACTIVITY_COUNT;
   const LANE_HEIGHT = 27;
   // The most that steps take of it, and what they are multiples of.
   const ROOM = 22;
@@ -38,6 +40,10 @@ strobe.timeline = (() => {
   // The event loops that have a lane.
   let order = [];
   let labelledWidth = 0;
+  // [colour of the lines, x, y, width, height] of the stretches without samples that are drawn.
+  let unknown = [];
+  // The event loops that were shown when the overview was drawn.
+  let overviewLoops = null;
 
   function start() {
     overview = byId("overview");
@@ -51,6 +57,8 @@ strobe.timeline = (() => {
     lanes.addEventListener("mouseleave", () => strobe.tip.hide());
     lanes.addEventListener("wheel", wheel, { passive: false });
     lanes.addEventListener("dblclick", zoomToRange);
+    lanes.addEventListener("contextmenu", openMenu);
+    overview.addEventListener("contextmenu", event => event.preventDefault());
     lanes.addEventListener("keydown", event => key(event));
     strobe.surface.drag(overview, { start: moveWindow, move: moveWindow });
     overview.addEventListener("wheel", wheel, { passive: false });
@@ -65,7 +73,7 @@ strobe.timeline = (() => {
     byId("legend").replaceChildren(...palette.ACTIVITIES.map((activity, i) => {
       const swatch = element("span", { class: "swatch", style: { backgroundColor: palette.activityColour(i) } });
       return element("li", {}, swatch, activity.name);
-    }));
+    }), element("li", {}, element("span", { class: "swatch hatched" }), "no samples"));
   }
 
   function refresh(changed) {
@@ -81,12 +89,15 @@ strobe.timeline = (() => {
       order = state.lanes();
       buildLabels(width);
     }
-    if (["recording", "size", "theme", "totals"].some(name => changed.has(name))) {
+    if (["recording", "lanes", "size", "theme"].some(name => changed.has(name)) || overviewLoops !== state.filters.loops) {
+      overviewLoops = state.filters.loops;
       markLoops();
       drawOverview();
     }
-    if (!(changed.size === 1 && changed.has("tab"))) {
+    if (["recording", "window", "range"].some(name => changed.has(name))) {
       placeWindow();
+    }
+    if (!(changed.size === 1 && changed.has("tab"))) {
       drawLanes();
     }
   }
@@ -204,6 +215,7 @@ strobe.timeline = (() => {
     const columns = Math.max(1, Math.floor(width / COLUMN_WIDTH));
     const busy = new Float64Array(columns);
     const all = new Float64Array(columns);
+    const isUnknown = new Uint8Array(columns);
     state.recording.loops.forEach((loop, l) => {
       if (!state.isLoopShown(l)) {
         return;
@@ -211,6 +223,17 @@ strobe.timeline = (() => {
       let first = 0;
       for (let column = 0; column < columns; column++) {
         const end = lowerBound(loop.sampleTime, from + ((to - from) * (column + 1)) / columns, first);
+        if (first === end) {
+          // Within one sample, or between two.
+          const known = strobe.gaps.at(loop, from + ((to - from) * (column + 0.5)) / columns, state.recording.interval);
+          if (known?.index >= 0) {
+            all[column]++;
+            busy[column] += loop.sampleActivity[known.index] === IDLE ? 0 : 1;
+          } else if (known) {
+            isUnknown[column] = 1;
+          }
+          continue;
+        }
         sums[l].forEach((sum, activity) => {
           if (sum) {
             const weight = sum[end] - sum[first];
@@ -231,6 +254,17 @@ strobe.timeline = (() => {
       }
     }
     overviewSurface.flush();
+    // Where nothing is known of any event loop.
+    let begin = -1;
+    for (let column = 0; column <= columns; column++) {
+      const isHatched = column < columns && isUnknown[column] && !all[column];
+      if (isHatched && begin < 0) {
+        begin = column;
+      } else if (!isHatched && begin >= 0) {
+        overviewSurface.hatch(scheme.faint, begin * COLUMN_WIDTH, 1, (column - begin) * COLUMN_WIDTH, height - 2);
+        begin = -1;
+      }
+    }
   }
 
   // The frame around what is on the screen.
@@ -257,6 +291,7 @@ strobe.timeline = (() => {
     }
     const scheme = palette.scheme();
     const { width, height } = laneSurface;
+    unknown = [];
     const top = scroller.scrollTop;
     const first = Math.max(0, Math.floor(top / LANE_HEIGHT));
     const last = Math.min(order.length, Math.ceil((top + height - RULER_HEIGHT) / LANE_HEIGHT));
@@ -264,6 +299,9 @@ strobe.timeline = (() => {
       drawLane(order[lane], RULER_HEIGHT + lane * LANE_HEIGHT - top, scheme);
     }
     laneSurface.flush();
+    for (const [colour, x, y, width, tall] of unknown) {
+      laneSurface.hatch(colour, x, y, width, tall);
+    }
     drawRange(laneSurface, scheme);
     // Lanes that are scrolled away reach into the ruler.
     laneSurface.rect(scheme.header, 0, 0, width, RULER_HEIGHT);
@@ -299,8 +337,8 @@ strobe.timeline = (() => {
   function drawSteps(l, baseline, columns) {
     const { sampleTime } = state.recording.loops[l];
     const [from] = state.window;
-    let steps = new Uint8Array(ACTIVITY_COUNT);
-    let last = new Uint8Array(ACTIVITY_COUNT);
+    let steps = new Uint8Array(UNKNOWN + 1);
+    let last = new Uint8Array(UNKNOWN + 1);
     let lastX = 0;
     let begin = lowerBound(sampleTime, columns.first * columns.length);
     for (let column = columns.first; column <= columns.end; column++) {
@@ -320,6 +358,10 @@ strobe.timeline = (() => {
             laneSurface.rect(palette.activityColour(activity), lastX, top, x - lastX, last[activity]);
           }
         }
+        if (last[UNKNOWN]) {
+          const { ground, faint } = palette.scheme();
+          unknown.push([top < baseline ? ground : faint, lastX, baseline - ROOM, x - lastX, ROOM]);
+        }
         [steps, last] = [last, steps];
         lastX = x;
       }
@@ -327,14 +369,22 @@ strobe.timeline = (() => {
   }
 
   // How high each activity is in a column with the samples from `begin` to before `end`. Idleness is what is left free,
-  // with a line where there is nothing else, to be told from where there are no samples.
+  // with a line where there is nothing else, to be told from where the recording has not begun or has ended.
   function fillSteps(steps, l, begin, end, middle) {
-    const { sampleActivity, sampleEnd } = state.recording.loops[l];
     if (begin === end) {
       // Within one sample, or between two.
-      if (begin > 0 && sampleEnd[begin - 1] > middle) {
-        const activity = sampleActivity[begin - 1];
+      const loop = state.recording.loops[l];
+      const known = strobe.gaps.at(loop, middle, state.recording.interval);
+      if (known?.index >= 0) {
+        const activity = loop.sampleActivity[known.index];
         steps[activity] = activity === IDLE ? IDLE_LINE : ROOM;
+      } else if (known) {
+        steps[UNKNOWN] = ROOM;
+        // What it did on both sides goes on below the lines, and is not cut into pieces; but never idleness.
+        const activity = loop.sampleActivity[known.before];
+        if (activity !== IDLE && activity === loop.sampleActivity[known.after]) {
+          steps[activity] = ROOM;
+        }
       }
       return;
     }
@@ -497,11 +547,12 @@ strobe.timeline = (() => {
     }
     const loop = state.recording.loops[l];
     const time = timeAt(x, lanes.clientWidth);
-    const index = lowerBound(loop.sampleTime, time + 1e-9) - 1;
-    if (index < 0 || loop.sampleEnd[index] < time) {
-      return { l, time, index: -1, node: -1 };
+    const known = strobe.gaps.at(loop, time, state.recording.interval);
+    if (!(known?.index >= 0)) {
+      return { l, time, index: -1, node: -1, gap: known };
     }
-    return { l, time, index, node: strobe.totals.nodeOfSample(loop, state.nodes.ofStack[l], index) };
+    const { index } = known;
+    return { l, time, index, node: strobe.totals.nodeOfSample(loop, state.nodes.ofStack[l], index), gap: null };
   }
 
   function showTip(event) {
@@ -517,8 +568,10 @@ strobe.timeline = (() => {
     const { recording } = state;
     const loop = recording.loops[found.l];
     const lines = [`${loop.label} at ${format.duration(found.time - state.bounds()[0])}`];
-    if (found.index < 0) {
-      lines.push("no sample");
+    if (found.gap) {
+      lines.push(strobe.tip.lineOfGap(found.gap));
+    } else if (found.index < 0) {
+      lines.push("not recorded");
     } else {
       lines.push(palette.ACTIVITIES[loop.sampleActivity[found.index]].name);
       if (found.node >= 0) {
@@ -526,6 +579,11 @@ strobe.timeline = (() => {
       }
     }
     strobe.tip.show(event, lines);
+  }
+
+  function openMenu(event) {
+    const node = (state.recording && sampleAt(...strobe.surface.mousePlace(lanes, event)))?.node ?? -1;
+    strobe.functionMenu.open(event, { func: node < 0 ? -1 : state.nodes.func[node], node });
   }
 
   // The wheel zooms; with Shift, or turned sideways, it pans.

@@ -27,24 +27,36 @@ strobe.tip = (() => {
     }
   }
 
-  // What there is to say of a node.
-  function linesOf(node) {
+  // What there is to say of a node; and, if that is what is shown, of one stretch of time in which it was on the stack.
+  function linesOf(node, time = null) {
     const { recording, totals, nodes } = strobe.state;
     const { format } = strobe;
     const id = nodes.func[node];
     const place = recording.functions.place(id);
-    const weight = (what, number) => (
-      `${what} ${format.duration(number * recording.interval)} · ${format.percent(number, totals.shown)}` +
-      ` · ${format.plural(number, "sample", "samples")}`
-    );
+    const weight = (what, number) => [
+      `${what} ${format.duration(number * recording.interval)}`, format.percent(number, totals.shown),
+      ...recording.interval === 1 ? [] : [format.plural(number, "sample", "samples")],
+    ].join(" · ");
     return [
       recording.functions.labels[id],
       ...place ? [place] : [],
-      weight("here", totals.total[node]),
+      ...time ? [`this box ${spanOf(time)}`] : [],
+      weight("this call path, in all", totals.total[node]),
       weight("self, everywhere", totals.functionSelf[id]),
       weight("total, everywhere", totals.functionTotal[id]),
     ];
   }
 
-  return { show, hide, linesOf };
+  // Times are said from the beginning of the recording on.
+  function lineOfGap({ from, to }) {
+    const zero = strobe.state.bounds()[0];
+    return `no samples from ${strobe.format.moment(from - zero)} to ${strobe.format.moment(to - zero)}`;
+  }
+
+  function spanOf([from, to]) {
+    const { format, state } = strobe;
+    return `${format.duration(to - from)}, from ${format.moment(from - state.bounds()[0])} on`;
+  }
+
+  return { show, hide, linesOf, lineOfGap, spanOf };
 })();

@@ -119,24 +119,32 @@ strobe.totals = (() => {
   }
 
   // The inverted tree: a row is a function and the paths that lead to it from functions that ended samples. Its weight
-  // is the samples of the root function itself that came through the row.
+  // is the samples of the root function itself that came through the row; its total, in a root, is that of the function,
+  // and in the rows below no more than the weight, for they stand for those samples alone. A root's nodes are looked for when somebody
+  // opens it.
   function invertedRoots(totals) {
-    const { nodes, self, functionSelf } = totals;
+    const { functionSelf, functionTotal } = totals;
     const roots = [];
     for (let id = 0; id < functionSelf.length; id++) {
       if (functionSelf[id] > 0) {
-        const ends = strobe.callNodes.of(nodes, id).filter(node => self[node] > 0);
-        const weights = Float64Array.from(ends, node => self[node]);
-        roots.push({ func: id, nodes: ends, weights, weight: functionSelf[id] });
+        roots.push({ func: id, nodes: null, weights: null, weight: functionSelf[id], total: functionTotal[id] });
       }
     }
     return sortRows(roots);
   }
 
+  function endsOf({ nodes, self }, row) {
+    if (!row.nodes) {
+      row.nodes = [...strobe.callNodes.of(nodes, row.func).filter(node => self[node] > 0)];
+      row.weights = row.nodes.map(node => self[node]);
+    }
+    return row.nodes;
+  }
+
   function invertedChildren(totals, row) {
     const { nodes } = totals;
     const groups = new Map();
-    row.nodes.forEach((node, i) => {
+    endsOf(totals, row).forEach((node, i) => {
       const caller = nodes.parent[node];
       if (caller < 0) {
         return;
@@ -144,18 +152,23 @@ strobe.totals = (() => {
       const id = nodes.func[caller];
       let group = groups.get(id);
       if (!group) {
-        group = { func: id, nodes: [], weights: [], weight: 0 };
+        group = { func: id, nodes: [], weights: [], weight: 0, total: 0 };
         groups.set(id, group);
       }
       group.nodes.push(caller);
       group.weights.push(row.weights[i]);
       group.weight += row.weights[i];
+      group.total += row.weights[i];
     });
     return sortRows([...groups.values()]);
   }
 
   function hasInvertedChildren(totals, row) {
-    return row.nodes.some(node => totals.nodes.parent[node] >= 0);
+    const { nodes, self } = totals;
+    if (row.nodes) {
+      return row.nodes.some(node => nodes.parent[node] >= 0);
+    }
+    return strobe.callNodes.of(nodes, row.func).some(node => self[node] > 0 && nodes.parent[node] >= 0);
   }
 
   function sortRows(rows) {

@@ -10,7 +10,7 @@
 // key(row), fill(row, cells, element) }, with rows of any kind. Whether a row is open is kept by its path of keys, so it
 // stays so when the rows are made anew.
 strobe.treeGrid = (() => {
-  const { element: make, button, inNextFrame } = strobe.dom;
+  const { element: make, button, setText, setMarked, setAttribute, inNextFrame } = strobe.dom;
   const ROW_HEIGHT = 22;
   const INDENT = 14;
   // Deeper rows are indented no further: their depth is written beside them.
@@ -26,20 +26,26 @@ strobe.treeGrid = (() => {
     #scroller;
     #spacer;
     #header;
+    // What the header was built for.
+    #headerShape = "";
     #nothing;
     #model = null;
     #open = new Set();
-    // { row, depth, path, isOpen, hasChildren }
+    // { row, depth, path, isOpen, hasChildren }; `hasChildren` is undefined until somebody asks.
     #rows = [];
+    // { root, cells, last, twisty, index } of the rows in the document.
     #elements = [];
     #current = -1;
     #onSelect;
+    #onMenu;
     #renderSoon = inNextFrame(() => this.render());
 
-    // `element` is given the role and the rows; `onSelect` is called with a row that a person chose.
-    constructor(element, label, onSelect) {
+    // `element` is given the role and the rows; `onSelect` is called with a row that a person chose, and `onMenu` with
+    // the event and the row that a person wants a menu of.
+    constructor(element, label, onSelect, onMenu) {
       this.#element = element;
       this.#onSelect = onSelect;
+      this.#onMenu = onMenu;
       element.className = "tree-grid";
       element.tabIndex = 0;
       element.setAttribute("role", "treegrid");
@@ -52,6 +58,13 @@ strobe.treeGrid = (() => {
       this.#scroller.addEventListener("scroll", this.#renderSoon);
       element.addEventListener("keydown", event => this.#key(event));
       element.addEventListener("mousedown", event => this.#press(event));
+      element.addEventListener("contextmenu", event => {
+        const index = this.#indexOf(event.target);
+        if (index >= 0) {
+          this.#choose(index);
+          this.#onMenu(event, this.#rows[index].row);
+        }
+      });
       element.addEventListener("dblclick", event => {
         const index = this.#indexOf(event.target);
         if (index >= 0 && !event.target.closest(".twisty")) {
@@ -60,7 +73,8 @@ strobe.treeGrid = (() => {
       });
     }
 
-    // Takes another model, whose rows may be those of before with other figures.
+    // Takes another model, whose rows may be those of before with other figures. It is shown by `reveal`, `unmark` or
+    // `render`: what reads the place of a row comes before all that changes the document, which is laid out once.
     setModel(model, keepOpen) {
       const currentPath = this.#rows[this.#current]?.path;
       this.#model = model;
@@ -73,11 +87,14 @@ strobe.treeGrid = (() => {
         this.#openChain(0);
       }
       this.#current = currentPath === undefined ? -1 : this.#rows.findIndex(({ path }) => path === currentPath);
-      this.#element.setAttribute("aria-rowcount", this.#rows.length + 1);
-      this.render();
     }
 
     #buildHeader() {
+      const shape = JSON.stringify(this.#model.columns);
+      if (shape === this.#headerShape) {
+        return;
+      }
+      this.#headerShape = shape;
       this.#header.replaceChildren(...this.#model.columns.map(column => {
         const { title, className, sort, sorted } = column;
         const attributes = { class: `tree-cell ${className}`, role: "columnheader", "aria-sort": sorted };
@@ -99,9 +116,10 @@ strobe.treeGrid = (() => {
       while (pending.length) {
         const next = pending.pop();
         const path = `${next.above}/${this.#model.key(next.row)}`;
-        const hasChildren = this.#model.hasChildren(next.row);
-        const isOpen = hasChildren && this.#open.has(path);
-        result.push({ row: next.row, depth: next.depth, path, hasChildren, isOpen });
+        const entry = { row: next.row, depth: next.depth, path, hasChildren: undefined, isOpen: false };
+        const isOpen = this.#open.has(path) && this.#hasChildren(entry);
+        entry.isOpen = isOpen;
+        result.push(entry);
         if (isOpen) {
           const children = this.#model.children(next.row);
           for (let i = children.length - 1; i >= 0; i--) {
@@ -112,14 +130,14 @@ strobe.treeGrid = (() => {
       return result;
     }
 
-    // The rows that are open: [row, …].
-    rows() {
-      return this.#rows.map(({ row }) => row);
+    #hasChildren(entry) {
+      entry.hasChildren ??= this.#model.hasChildren(entry.row);
+      return entry.hasChildren;
     }
 
     #setOpen(index, isOpen) {
       const entry = this.#rows[index];
-      if (!entry.hasChildren || entry.isOpen === isOpen) {
+      if (entry.isOpen === isOpen || !this.#hasChildren(entry)) {
         return;
       }
       entry.isOpen = isOpen;
@@ -139,13 +157,12 @@ strobe.treeGrid = (() => {
           this.#current = this.#current < end ? index : this.#current - (end - index - 1);
         }
       }
-      this.#element.setAttribute("aria-rowcount", this.#rows.length + 1);
     }
 
     // Opens a row, and its only child, and so on.
     #openChain(index) {
       for (let opened = 0; opened < LONGEST_CHAIN; opened++, index++) {
-        if (this.#rows[index].isOpen || !this.#rows[index].hasChildren) {
+        if (this.#rows[index].isOpen || !this.#hasChildren(this.#rows[index])) {
           break;
         }
         this.#setOpen(index, true);
@@ -174,7 +191,7 @@ strobe.treeGrid = (() => {
         if (opened >= MOST_OPENED) {
           break;
         }
-        if (this.#rows[at].hasChildren && !this.#rows[at].isOpen) {
+        if (!this.#rows[at].isOpen && this.#hasChildren(this.#rows[at])) {
           const before = this.#rows.length;
           this.#setOpen(at, true);
           opened += this.#rows.length - before;
@@ -221,10 +238,12 @@ strobe.treeGrid = (() => {
       }
       const top = this.#current * ROW_HEIGHT;
       const view = this.#scroller.clientHeight;
-      // The scrolled box must be as high as its rows before it can be scrolled there.
-      this.#spacer.style.height = `${this.#rows.length * ROW_HEIGHT}px`;
       const isAbove = top < this.#scroller.scrollTop;
       const isBelow = top + ROW_HEIGHT > this.#scroller.scrollTop + view;
+      if (isAbove || isBelow) {
+        // The scrolled box must be as high as its rows before it can be scrolled there.
+        this.#measureSpacer();
+      }
       if (toMiddle && (isAbove || isBelow)) {
         this.#scroller.scrollTop = top - view / 2;
       } else if (isAbove) {
@@ -234,15 +253,29 @@ strobe.treeGrid = (() => {
       }
     }
 
+    #measureSpacer() {
+      const height = `${this.#rows.length * ROW_HEIGHT}px`;
+      if (this.#spacer.style.height !== height) {
+        this.#spacer.style.height = height;
+      }
+    }
+
     // Puts the rows on the screen into the document; their elements are used again.
     render() {
-      if (!this.#model || !this.#scroller.clientHeight) {
+      if (!this.#model) {
+        return;
+      }
+      const { clientHeight, scrollTop } = this.#scroller;
+      if (!clientHeight) {
         return;
       }
       this.#nothing.hidden = this.#rows.length > 0;
-      this.#spacer.style.height = `${this.#rows.length * ROW_HEIGHT}px`;
-      const first = Math.max(0, Math.floor(this.#scroller.scrollTop / ROW_HEIGHT) - MARGIN_ROWS);
-      const seen = Math.ceil(this.#scroller.clientHeight / ROW_HEIGHT) + 2 * MARGIN_ROWS;
+      this.#measureSpacer();
+      setAttribute(this.#element, "aria-rowcount", this.#rows.length + 1);
+      // The box of rows may have become shorter than it is scrolled.
+      const scrolled = Math.max(0, Math.min(scrollTop, this.#rows.length * ROW_HEIGHT - clientHeight));
+      const first = Math.max(0, Math.floor(scrolled / ROW_HEIGHT) - MARGIN_ROWS);
+      const seen = Math.ceil(clientHeight / ROW_HEIGHT) + 2 * MARGIN_ROWS;
       const end = Math.min(this.#rows.length, first + seen);
       while (this.#elements.length < end - first) {
         this.#elements.push(this.#makeRow());
@@ -252,9 +285,10 @@ strobe.treeGrid = (() => {
         if (index < end) {
           this.#fill(element, index);
           element.root.hidden = false;
-        } else {
+        } else if (!element.root.hidden) {
           // It says nothing more of what it showed last.
           element.root.hidden = true;
+          element.index = -1;
           element.root.removeAttribute("id");
           for (const name of Object.keys(element.root.dataset)) {
             delete element.root.dataset[name];
@@ -262,7 +296,7 @@ strobe.treeGrid = (() => {
         }
       });
       if (this.#current >= first && this.#current < end) {
-        this.#element.setAttribute("aria-activedescendant", this.#rowId(this.#current));
+        setAttribute(this.#element, "aria-activedescendant", this.#rowId(this.#current));
       } else {
         this.#element.removeAttribute("aria-activedescendant");
       }
@@ -282,28 +316,35 @@ strobe.treeGrid = (() => {
       const content = make("span", { class: "tree-content" });
       last.append(twisty, content);
       this.#spacer.append(root);
-      return { root, cells: [...cells.slice(0, -1), content], last, twisty };
+      return { root, cells: [...cells.slice(0, -1), content], last, twisty, index: -1 };
     }
 
     #fill(element, index) {
-      const { row, depth, hasChildren, isOpen } = this.#rows[index];
+      const { row, depth, isOpen } = this.#rows[index];
+      const hasChildren = this.#hasChildren(this.#rows[index]);
       const { root, cells, last, twisty } = element;
-      root.style.top = `${index * ROW_HEIGHT}px`;
-      root.id = this.#rowId(index);
-      root.dataset.index = index;
-      root.setAttribute("aria-level", depth + 1);
-      root.setAttribute("aria-rowindex", index + 2);
+      if (element.index !== index) {
+        element.index = index;
+        root.style.top = `${index * ROW_HEIGHT}px`;
+        root.id = this.#rowId(index);
+        root.dataset.index = index;
+        root.setAttribute("aria-rowindex", index + 2);
+        root.classList.toggle("odd", index % 2 === 1);
+      }
+      setAttribute(root, "aria-level", depth + 1);
       if (hasChildren) {
-        root.setAttribute("aria-expanded", isOpen);
+        setAttribute(root, "aria-expanded", isOpen);
       } else {
         root.removeAttribute("aria-expanded");
       }
       const isCurrent = index === this.#current;
-      root.setAttribute("aria-selected", isCurrent);
+      setAttribute(root, "aria-selected", isCurrent);
       root.classList.toggle("selected", isCurrent);
-      root.classList.toggle("odd", index % 2 === 1);
-      last.style.paddingLeft = `${Math.min(depth, DEEPEST_INDENT) * INDENT + 4}px`;
-      twisty.textContent = hasChildren ? (isOpen ? "▾" : "▸") : "";
+      const indent = `${Math.min(depth, DEEPEST_INDENT) * INDENT + 4}px`;
+      if (last.style.paddingLeft !== indent) {
+        last.style.paddingLeft = indent;
+      }
+      setText(twisty, hasChildren ? (isOpen ? "▾" : "▸") : "");
       this.#model.fill(row, cells, root, depth > DEEPEST_INDENT ? depth : 0);
     }
 
@@ -349,7 +390,7 @@ strobe.treeGrid = (() => {
         Home: () => this.#choose(0),
         End: () => this.#choose(last),
         ArrowRight: () => {
-          if (entry?.hasChildren && !entry.isOpen) {
+          if (entry && !entry.isOpen && this.#hasChildren(entry)) {
             this.#toggle(at);
           } else if (entry?.isOpen) {
             this.#choose(at + 1);
@@ -366,7 +407,7 @@ strobe.treeGrid = (() => {
             this.#choose(parent);
           }
         },
-        Enter: () => entry?.hasChildren && this.#toggle(at),
+        Enter: () => entry && this.#hasChildren(entry) && this.#toggle(at),
         "*": () => entry && this.#openAll(at),
       };
       const action = actions[event.key];
@@ -383,9 +424,9 @@ strobe.treeGrid = (() => {
     const { recording, totals } = strobe.state;
     const { format } = strobe;
     const isNone = !weight;
-    cells[from].textContent = isNone ? "" : format.count(weight);
-    cells[from + 1].textContent = isNone ? "" : format.sampledTime(weight * recording.interval, recording.interval);
-    cells[from + 2].textContent = isNone ? "" : format.percent(weight, totals.shown);
+    setText(cells[from], isNone ? "" : format.count(weight));
+    setText(cells[from + 1], isNone ? "" : format.sampledTime(weight * recording.interval, recording.interval));
+    setText(cells[from + 2], isNone ? "" : format.percent(weight, totals.shown));
   }
 
   // The columns of `fillWeight`.
@@ -399,17 +440,38 @@ strobe.treeGrid = (() => {
 
   // A function's name and place in a cell.
   function fillFunction(cell, id, depth = 0) {
-    const { recording: { functions }, matches } = strobe.state;
+    const { recording: { functions } } = strobe.state;
+    const wanted = strobe.state.wanted();
     if (!cell.firstChild) {
       cell.append(...["kind", "depth", "name", "place"].map(name => make("span", { class: name })));
     }
     const [kind, depthPart, name, place] = cell.children;
-    kind.style.backgroundColor = functions.swatch(id);
-    depthPart.textContent = depth ? `↳${depth}` : "";
-    name.textContent = functions.labels[id];
-    name.classList.toggle("match", matches?.[id] === 1);
-    place.textContent = functions.shortPlace(id) || (functions.isActivity(id) ? "" : functions.kindName(id));
-    cell.parentNode.title = [functions.labels[id], functions.place(id)].filter(Boolean).join("\n");
+    const colour = functions.swatch(id);
+    if (kind.dataset.colour !== colour) {
+      kind.dataset.colour = colour;
+      kind.style.backgroundColor = colour;
+    }
+    setText(depthPart, depth ? `↳${depth}` : "");
+    setMarked(name, functions.labels[id], wanted);
+    fillPlace(place, id, wanted);
+    setAttribute(cell.parentNode, "title", [functions.labels[id], functions.place(id)].filter(Boolean).join("\n"));
+  }
+
+  // The place, with what the search found in its URL: which is shown as a whole if that is not in the file's name.
+  function fillPlace(cell, id, wanted) {
+    const { functions } = strobe.state.recording;
+    const url = functions.url(id);
+    if (!url) {
+      setText(cell, functions.isActivity(id) ? "" : functions.kindName(id));
+      return;
+    }
+    const file = strobe.format.fileName(url);
+    const isInUrl = wanted && url.toLowerCase().includes(wanted);
+    if (isInUrl && !file.toLowerCase().includes(wanted)) {
+      setMarked(cell, functions.place(id), wanted, url.length);
+    } else {
+      setMarked(cell, functions.shortPlace(id), wanted, file.length);
+    }
   }
 
   return { TreeGrid, fillWeight, weightColumns, fillFunction };

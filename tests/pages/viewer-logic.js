@@ -68,6 +68,32 @@ const checks = {
     same([...recording.functions.realms[2]], [0, -1]);
   },
 
+  "where samples are missing is a gap, and what is around it is known"() {
+    const { loops: [loop], interval } = strobe.recording.decode({ version: 1, interval: 2, timeOrigin: null, processes: [{
+      name: "", pid: null, ended: null, eventLoops: [{
+        name: "", kind: "unknown", documents: [], resources: [], realms: [],
+        frames: { name: [], kind: [], resource: [], line: [], column: [], realm: [] }, stacks: { parent: [], frame: [] },
+        // At 10, 12.9, 16, 18 (three intervals long) and 24.5 ms.
+        samples: {
+          time: [10000, 2900, 3100, 2000, 6500], weight: [1, 1, 1, 3, 1], stack: [-1, -1, -1, -1, -1], activity: [0, 1, 1, 1, 0],
+        },
+      }],
+    }] });
+    const at = time => strobe.gaps.at(loop, time, interval);
+    same([10, 12.8, 12.9, 14.8, 17, 24, 25].map(time => at(time).index), [0, 0, 1, 1, 2, 3, 4]);
+    same(at(15), { before: 1, after: 2, from: 14.9, to: 16 });
+    same([at(9), at(26.6)], [null, null]);
+  },
+
+  "two paths meet where they are the same for the last time"() {
+    const { nodes } = shown({ idle: true });
+    const node = stack => nodes.ofStack[0][stack];
+    // main work sort, main work work, main other, main; (anonymous) has nothing in common with them.
+    const meeting = (one, other) => strobe.callNodes.meeting(nodes, node(one), node(other));
+    same([meeting(2, 3), meeting(2, 4), meeting(2, 0), meeting(2, 2)], [node(1), node(0), node(0), node(2)]);
+    same([meeting(2, 5), strobe.callNodes.meeting(nodes, -1, node(2))], [-1, -1]);
+  },
+
   "samples are counted once, in each tree"() {
     const { totals } = shown({ idle: true });
     same(totals.shown, 16);
@@ -103,6 +129,16 @@ const checks = {
       ["(layout)", 1, 1, []],
       ["(anonymous)", 1, 1, []],
     ]);
+  },
+
+  "below a root of bottom-up is what came by that path, and no more"() {
+    const { recording, totals } = shown({ idle: false });
+    const root = strobe.totals.invertedRoots(totals).find(({ func }) => recording.functions.labels[func] === "sort");
+    const below = strobe.totals.invertedChildren(totals, root);
+    const figures = ({ func, weight, total }) => [recording.functions.labels[func], weight, total];
+    same([root, ...below].map(figures), [["sort", 4, 4], ["work", 4, 4]]);
+    const work = strobe.totals.invertedRoots(totals).find(({ func }) => recording.functions.labels[func] === "work");
+    same([work, ...strobe.totals.invertedChildren(totals, work)].map(figures), [["work", 5, 9], ["main", 1, 1], ["work", 1, 1]]);
   },
 
   "bottom-up is the inverted tree"() {

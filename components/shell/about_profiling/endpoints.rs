@@ -20,7 +20,7 @@ use serde_json::json;
 use url::Url;
 
 use super::query::Query;
-use super::recording_options::{Present, recording_options};
+use super::recording_options::{OWN_PAGE, Present, recording_options};
 use super::recordings::{NamedRecording, Recordings};
 use super::status::State;
 use crate::{saved_file, url_argument};
@@ -84,6 +84,7 @@ impl Endpoints {
             max_samples: NonZeroU64::new(10_000_000),
             keep_last: None,
             long_tasks: None,
+            without_page: Some(OWN_PAGE),
         };
         self.recorder
             .start(options)
@@ -470,6 +471,7 @@ mod tests {
             ("start?interval=1&eventLoops=7", 400, &["eventLoops", "'7'"]),
             ("start?interval=1&maxSamples=0", 400, &["maxSamples=0"]),
             ("start?interval=1&keepLast=x", 400, &["keepLast=x"]),
+            ("start?interval=1&ownPage=x", 400, &["ownPage=x"]),
             ("start?interval=1&fast=1", 400, &["fast"]),
             ("stop", 409, &["no recording"]),
             ("recording", 400, &["id is missing"]),

@@ -10,6 +10,9 @@ use profile_recorder::{EventLoopId, EventLoops, Options};
 
 use super::query::Query;
 
+/// The page of the recorder, which is left out of recordings unless it is asked for.
+pub const OWN_PAGE: &str = "about:profiling";
+
 /// `present` returns the event loops that exist now: all of them, or only those of documents.
 pub fn recording_options(
     query: &mut Query,
@@ -20,6 +23,9 @@ pub fn recording_options(
         .ok_or_else(|| "interval is missing".to_owned())?;
     let event_loops = query.take("eventLoops").unwrap_or_else(|| "all".to_owned());
     let new_ones = query.flag("newOnes")?;
+    // By its id it is asked for as well.
+    let is_all_by_ids = !["all", "main"].contains(&&*event_loops) && new_ones != Some(true);
+    let with_own_page = query.flag("ownPage")?.unwrap_or(is_all_by_ids);
     let event_loops = match (&*event_loops, new_ones) {
         ("all", None | Some(true)) => EventLoops::All,
         ("main", None | Some(true)) => EventLoops::Main,
@@ -42,6 +48,7 @@ pub fn recording_options(
         max_samples: query.parse::<NonZeroU64>("maxSamples")?,
         keep_last: query.milliseconds("keepLast")?,
         long_tasks: query.milliseconds("longTasks")?,
+        without_page: (!with_own_page).then_some(OWN_PAGE),
     })
 }
 
@@ -51,4 +58,31 @@ pub enum Present {
     All,
     /// Only those of documents.
     Main,
+}
+
+#[cfg(test)]
+mod tests {
+    use url::Url;
+
+    use super::*;
+
+    #[test]
+    fn its_own_page_is_recorded_only_if_it_is_asked_for() {
+        for (query, is_recorded) in [
+            ("", false),
+            ("&eventLoops=main", false),
+            ("&eventLoops=all&newOnes=0", false),
+            ("&ownPage=1", true),
+            ("&eventLoops=1.2", true),
+            ("&eventLoops=1.2&ownPage=0", false),
+            ("&eventLoops=1.2&newOnes=1", false),
+            ("&eventLoops=1.2&newOnes=1&ownPage=1", true),
+        ] {
+            let url = Url::parse(&format!("profiling:start?interval=1{query}")).unwrap();
+            let present = |_| EventLoops::All;
+            let options = recording_options(&mut Query::of(&url), present).unwrap();
+            let expected = (!is_recorded).then_some(OWN_PAGE);
+            assert_eq!(options.without_page, expected, "{query}");
+        }
+    }
 }

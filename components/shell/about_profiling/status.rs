@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use profile_formats::EventLoopKind;
 use profile_recorder::{
-    EventLoopId, EventLoopStatus, ProcessStatus, Progress, Recorder, SessionStatus,
+    EventLoopId, EventLoopStatus, ProcessStatus, Progress, RecordedStatus, Recorder, SessionStatus,
 };
 use serde::Serialize;
 
@@ -42,6 +42,8 @@ struct EventLoop {
     documents: Vec<String>,
     without_stacks: Option<String>,
     sessions: Vec<Session>,
+    /// By the recording that goes on.
+    recorded: Option<Recorded>,
     /// Bytes.
     memory: u64,
 }
@@ -56,6 +58,17 @@ struct Session {
     unwalkable: u64,
     truncated: u64,
     realm: String,
+}
+
+/// As of a session.
+#[derive(Serialize)]
+struct Recorded {
+    /// Milliseconds.
+    interval: f64,
+    taken: u64,
+    missed: u64,
+    unwalkable: u64,
+    truncated: u64,
 }
 
 /// The recording in progress. Times are in milliseconds.
@@ -114,6 +127,7 @@ impl From<EventLoopStatus> for EventLoop {
             documents,
             without_stacks: status.without_stacks,
             sessions: status.sessions.into_iter().map(Session::from).collect(),
+            recorded: status.recorded.map(Recorded::from),
             memory: status.memory,
         }
     }
@@ -128,6 +142,18 @@ impl From<SessionStatus> for Session {
             unwalkable: status.unwalkable,
             truncated: status.truncated,
             realm: status.realm,
+        }
+    }
+}
+
+impl From<RecordedStatus> for Recorded {
+    fn from(status: RecordedStatus) -> Self {
+        Self {
+            interval: milliseconds(status.interval),
+            taken: status.samples,
+            missed: status.missed,
+            unwalkable: status.unwalkable,
+            truncated: status.truncated,
         }
     }
 }

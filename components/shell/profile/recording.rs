@@ -50,6 +50,7 @@ impl ProfileRecording {
                 max_samples: None,
                 keep_last: options.keep_last,
                 long_tasks: options.long_tasks,
+                without_page: None,
             })
             .map_err(|error| format!("cannot record: {error}"))?;
         let now = Instant::now();

@@ -136,12 +136,17 @@ impl Person<'_> {
 
     fn save(&self, format: &str, file: &Path) {
         self.click("#save-button");
+        let said = self.save_from_menu(format, file);
+        assert_eq!(said, format!("Saved as {}", file.display()), "{format}");
+        self.press("\u{e00c}");
+    }
+
+    /// Gives what the open menu says of it.
+    fn save_from_menu(&self, format: &str, file: &Path) -> Value {
         self.fill("#save-path", file.to_str().expect("is text"));
         self.click(&format!("#save-{format}"));
         self.wait_until("document.querySelector('#save-result').textContent !== 'Saving…'");
-        let said = self.read("document.querySelector('#save-result').textContent");
-        assert_eq!(said, format!("Saved as {}", file.display()), "{format}");
-        self.press("\u{e00c}");
+        self.read("document.querySelector('#save-result').textContent")
     }
 
     fn open(&self, file: &Path) {
@@ -292,6 +297,62 @@ fn a_recording_of_a_busy_page_is_seen_in_every_view() {
 }
 
 #[test]
+fn each_event_loop_is_counted_while_it_is_recorded() {
+    let site = Site::plain().serve();
+    let driver = Driver::start(&["--window-size", "1200x900"]);
+    driver.open("about:profiling");
+    let person = Person(&driver);
+    person.open_beside(&site.url("/busy.html"), "rounds > 0");
+    let samples = "[...document.querySelectorAll('#loops-body tr.loop')]
+        .filter(row => row.querySelector('.name').textContent.includes('/busy.html'))
+        .map(row => row.querySelector('[data-figure=samples]').textContent)";
+    person.wait_until(&format!("{samples}[0] === '–'"));
+    person.click("#record");
+    // Digits are in groups.
+    person.wait_until(&format!("Number({samples}[0].replace(/\\D/g, '')) > 100"));
+    person.click("#record");
+    person.wait_until("document.documentElement.dataset.ready === ''");
+    let (status, console) = driver.shut_down();
+    assert!(status.success(), "{status}\n{console}");
+}
+
+#[test]
+fn the_page_records_itself_only_if_it_is_asked_to() {
+    let site = Site::plain().serve();
+    let driver = Driver::start(&["--window-size", "1200x900"]);
+    driver.open("about:profiling");
+    let person = Person(&driver);
+    person.open_beside(&site.url("/busy.html"), "rounds > 0");
+    let record = || {
+        driver.execute(
+            "delete document.documentElement.dataset.ready;
+            delete document.querySelector('#progress').dataset.samples;",
+        );
+        person.click("#record");
+        person.wait_until("Number(document.querySelector('#progress').dataset.samples) >= 500");
+        person.click("#record");
+        person.wait_until("document.documentElement.dataset.ready === ''");
+        let names = person.read("strobe.inspect.facts().eventLoops.map(({ name }) => name)");
+        person.click("#show-recorder");
+        let names = names.as_array().expect("a list").iter();
+        names
+            .map(|name| name.as_str().expect("a name").to_owned())
+            .collect::<Vec<_>>()
+    };
+    let is_there = |names: &[String], page: &str| names.iter().any(|name| name.contains(page));
+    let names = record();
+    assert!(is_there(&names, "/busy.html"), "{names:?}");
+    assert!(!is_there(&names, "about:profiling"), "{names:?}");
+    person.wait_until("!document.querySelector('#own-page').disabled");
+    person.click("#own-page");
+    let names = record();
+    assert!(is_there(&names, "/busy.html"), "{names:?}");
+    assert!(is_there(&names, "about:profiling"), "{names:?}");
+    let (status, console) = driver.shut_down();
+    assert!(status.success(), "{status}\n{console}");
+}
+
+#[test]
 fn a_page_goes_on_while_a_recording_of_it_is_stopped() {
     let site = Site::plain().serve();
     let driver = Driver::start(&["--window-size", "1200x900"]);
@@ -362,6 +423,69 @@ fn a_recording_saved_in_each_format_is_the_same_when_it_is_opened() {
             assert_eq!(opened[name], recorded[name], "{name} in {format}");
         }
     }
+    let (status, console) = driver.shut_down();
+    assert!(status.success(), "{status}\n{console}");
+}
+
+#[test]
+fn event_loops_are_saved_one_by_one_where_a_file_holds_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::write(
+        path("two.folded"),
+        "[main];f;g 2\n[main];f 1\n[worker];h 4\n",
+    )
+    .unwrap();
+    let driver = Driver::start(&["--window-size", "1200x900"]);
+    driver.open("about:profiling");
+    let person = Person(&driver);
+    person.open(&path("two.folded"));
+    person.click("#save-button");
+    // The one with the most stacks first.
+    let [worker, main] = ["all.cpuprofile", "all-2.cpuprofile"].map(path);
+    assert_eq!(
+        person.save_from_menu("cpuprofile", &worker),
+        format!("Saved as {}, {}", worker.display(), main.display())
+    );
+    person.click("#save-loops input[value='0']");
+    let chosen = path("chosen.trace.json");
+    assert_eq!(
+        person.save_from_menu("trace", &chosen),
+        format!("Saved as {}", chosen.display())
+    );
+    person.press("\u{e00c}");
+    let of_main = BTreeMap::from([("f".to_owned(), (1, 3)), ("g".to_owned(), (2, 2))]);
+    for (file, functions) in [
+        (worker, BTreeMap::from([("h".to_owned(), (4, 4))])),
+        (main, of_main.clone()),
+        (chosen, of_main),
+    ] {
+        person.open(&file);
+        assert_eq!(person.functions(), functions, "{}", file.display());
+    }
+    let (status, console) = driver.shut_down();
+    assert!(status.success(), "{status}\n{console}");
+}
+
+#[test]
+fn what_was_opened_is_shown_again_when_the_page_is_loaded_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let driver = Driver::start(&["--window-size", "1200x900"]);
+    driver.open("about:profiling");
+    let person = Person(&driver);
+    for (name, text) in [("first.folded", "f;g 2\n"), ("second.folded", "h 3\n")] {
+        let file = folder.path().join(name);
+        fs::write(&file, text).unwrap();
+        person.open(&file);
+    }
+    assert_eq!(driver.get("/url").unwrap(), "about:profiling#recording=2");
+    driver.post("/refresh", &json!({})).unwrap();
+    person.wait_until("document.documentElement.dataset.ready === ''");
+    assert_eq!(
+        person.read("document.querySelector('#recording-name').textContent"),
+        "second.folded"
+    );
+    assert_eq!(person.functions()["h"], (3, 3));
     let (status, console) = driver.shut_down();
     assert!(status.success(), "{status}\n{console}");
 }

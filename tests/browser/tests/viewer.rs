@@ -98,8 +98,12 @@ struct Viewer {
 
 impl Viewer {
     fn empty() -> Self {
+        Self::of_size("1100x800")
+    }
+
+    fn of_size(size: &str) -> Self {
         let site = Site::of(repository()).serve();
-        let driver = Driver::start(&["--window-size=1100x800"]);
+        let driver = Driver::start(&[&format!("--window-size={size}")]);
         driver.open(&site.url(PAGE));
         Self {
             driver,
@@ -113,9 +117,13 @@ impl Viewer {
 
     fn with(text: &str) -> Self {
         let viewer = Self::empty();
-        viewer.paste(text);
-        viewer.wait_for("document.documentElement.dataset.ready === ''");
+        viewer.show(text);
         viewer
+    }
+
+    fn show(&self, text: &str) {
+        self.paste(text);
+        self.wait_for("document.documentElement.dataset.ready === ''");
     }
 
     /// Puts a text into the paste box and presses the button.
@@ -125,6 +133,27 @@ impl Viewer {
             json!(text)
         ));
         self.click("#paste-button");
+    }
+
+    /// Shows a recording of the generator, and gives how many samples it has.
+    fn show_generated(&self, options: &str) -> Value {
+        let samples = self.driver.execute(&format!(
+            "return new Promise((resolve, reject) => {{
+                const script = document.createElement('script');
+                script.src = '/tests/viewer/generate.js';
+                script.onload = () => {{
+                    const recording = generateRecording({options});
+                    strobe.app.openText(JSON.stringify(recording), 'generated');
+                    resolve(recording.processes.flatMap(process => process.eventLoops)
+                        .reduce((sum, {{ samples }}) => sum + samples.time.length, 0));
+                }};
+                script.onerror = () => reject(new Error('the generator does not load'));
+                document.head.append(script);
+            }});"
+        ));
+        self.wait_for("document.documentElement.dataset.ready === ''");
+        assert_eq!(self.facts()["samples"], samples);
+        samples
     }
 
     fn click(&self, selector: &str) {
@@ -164,6 +193,18 @@ impl Viewer {
         }));
     }
 
+    /// Clicks with the other button.
+    fn press_other(&self, [x, y]: [f64; 2]) {
+        self.driver.act(&json!({
+            "type": "pointer", "id": "mouse", "parameters": { "pointerType": "mouse" },
+            "actions": [
+                { "type": "pointerMove", "duration": 0, "origin": "viewport", "x": x.round(), "y": y.round() },
+                { "type": "pointerDown", "button": 2 },
+                { "type": "pointerUp", "button": 2 },
+            ],
+        }));
+    }
+
     fn value(&self, expression: &str) -> Value {
         self.driver.execute(&format!("return {expression};"))
     }
@@ -194,6 +235,35 @@ impl Viewer {
                 .sort((a, b) => a.dataset.index - b.dataset.index)
                 .map(row => [row.dataset.name, Number(row.dataset.self), Number(row.dataset.total)])"
         ))
+    }
+
+    /// Moves the mouse to a place, waits for a line beside it, and gives all of them.
+    fn tip_at(&self, [x, y]: [f64; 2], line: &str) -> Vec<String> {
+        self.driver.act(&json!({
+            "type": "pointer", "id": "mouse", "parameters": { "pointerType": "mouse" },
+            "actions": [{ "type": "pointerMove", "duration": 0, "origin": "viewport", "x": x.round(), "y": y.round() }],
+        }));
+        let lines =
+            "[...document.getElementById('tip').children].map(({ textContent }) => textContent)";
+        self.wait_for(&format!(
+            "!document.getElementById('tip').hidden && {lines}.includes('{line}')"
+        ));
+        let lines = self.value(lines);
+        let lines = lines.as_array().expect("a list").iter();
+        lines
+            .map(|line| line.as_str().expect("a text").to_owned())
+            .collect()
+    }
+
+    /// Drags over the time line, from one part of its width to another.
+    fn choose_time(&self, from: f64, to: f64) {
+        let lanes = self.value(
+            "(({ left, top, width, height }) => [left, top, width, height])(
+                document.getElementById('lanes').getBoundingClientRect())",
+        );
+        let part = |index: usize| lanes[index].as_f64().expect("a number");
+        let at = |share: f64| [part(0) + share * part(2), part(1) + part(3) - 12.0];
+        self.press(&[at(from), at((from + to) / 2.0), at(to)]);
     }
 
     fn box_of(&self, name: &str) -> [f64; 2] {
@@ -246,6 +316,78 @@ fn a_pasted_trace_has_its_totals_in_every_view() {
     viewer.click("#tab-flame-chart");
     viewer.wait_for("strobe.inspect.boxes('sort').length === 1");
     assert_eq!(viewer.value("strobe.inspect.boxes('work').length"), 1);
+}
+
+#[test]
+fn a_box_of_the_flame_chart_says_its_own_time_and_that_of_its_path() {
+    // sort runs at 30 ms, and again at 50 and 60.
+    let viewer = Viewer::with(&TRACE.replace(
+        r#"{ "timestamp": 40, "stackId": 2 }"#,
+        r#"{ "timestamp": 40, "stackId": 1 }"#,
+    ));
+    viewer.wait_for("strobe.inspect.boxes('sort').length === 2");
+    for (index, own) in ["10.0 ms, from 20.0 ms on", "20.0 ms, from 40.0 ms on"]
+        .iter()
+        .enumerate()
+    {
+        let centre = viewer.value(&format!("strobe.inspect.boxes('sort')[{index}].centre"));
+        let part = |axis: usize| centre[axis].as_f64().expect("a number");
+        let place = [part(0), part(1)];
+        let lines = viewer.tip_at(place, &format!("this box {own}"));
+        assert_eq!(lines[0], "sort");
+        assert!(
+            lines[3].starts_with("this call path, in all 30.0 ms"),
+            "{lines:?}"
+        );
+        // Without the mouse beside it.
+        viewer.press(&[place]);
+        viewer.wait_for(&format!(
+            "document.getElementById('details').textContent.includes('{own}')"
+        ));
+    }
+}
+
+#[test]
+fn a_stretch_without_samples_is_unknown_and_cuts_no_call_in_pieces() {
+    // Of 50 to 60 ms, which is 40 to 50 from the beginning on. All three are on the stack before and behind.
+    let viewer = Viewer::with(&TRACE.replace(r#"{ "timestamp": 50, "stackId": 2 }, "#, ""));
+    viewer.wait_for("strobe.inspect.gaps().length === 1");
+    for name in ["main", "work", "sort"] {
+        let boxes = viewer.value(&format!("strobe.inspect.boxes('{name}').length"));
+        assert_eq!(boxes, 1, "{name}");
+    }
+    let gap = viewer.value("strobe.inspect.gaps()[0]");
+    let part = |index: usize| gap["centre"][index].as_f64().expect("a number");
+    let said = "no samples from 40.0 ms to 50.0 ms";
+    let lines = viewer.tip_at([part(0), part(1)], said);
+    // Of the box that goes on there.
+    assert_eq!(lines[0], "work");
+    // In the time line, too, with nothing else beside the event loop's name.
+    let lanes = viewer.value(
+        "(({ left, top, width, height }) => [left + width * 4.5 / 8, top + height - 12])(
+            document.getElementById('lanes').getBoundingClientRect())",
+    );
+    let part = |index: usize| lanes[index].as_f64().expect("a number");
+    let lines = viewer.tip_at([part(0), part(1)], said);
+    assert_eq!(lines.len(), 2, "{lines:?}");
+}
+
+#[test]
+fn nested_rows_of_bottom_up_are_shares_of_their_root() {
+    let viewer = Viewer::with_trace();
+    viewer.click("#tab-bottom-up");
+    viewer.wait_for("document.querySelector('#bottom-up [data-name=sort]')");
+    // The only way up from the heaviest is open: of the eight samples with main, four ended in sort.
+    assert_eq!(
+        viewer.rows("bottom-up"),
+        json!([
+            ["sort", 4, 4],
+            ["work", 4, 4],
+            ["main", 4, 4],
+            ["main", 2, 8],
+            ["work", 2, 6]
+        ])
+    );
 }
 
 #[test]
@@ -305,16 +447,154 @@ fn the_search_counts_only_what_matches() {
 }
 
 #[test]
+fn what_the_search_found_is_marked_where_it_is() {
+    let viewer = Viewer::with_trace();
+    let marked = |tree: &str, row: &str| {
+        viewer.value(&format!(
+            "[...document.querySelectorAll('#{tree} [data-name=\"{row}\"] .match')]
+                .map(one => [one.parentNode.classList[0], one.textContent])"
+        ))
+    };
+    let search = |text: &str| {
+        viewer.click("#search");
+        viewer
+            .driver
+            .execute("document.getElementById('search').select();");
+        viewer.keys(text);
+        viewer.wait_for(&format!("strobe.state.search === {}", json!(text)));
+    };
+    viewer.click("#tab-call-tree");
+    viewer.wait_for("document.querySelector('#call-tree [data-name=sort]')");
+    search("or");
+    viewer.wait_for("document.querySelector('#call-tree .match')");
+    assert_eq!(marked("call-tree", "work"), json!([["name", "or"]]));
+    assert_eq!(marked("call-tree", "main"), json!([]));
+    // In the file's name, which stands beside the function's.
+    search("library");
+    viewer.wait_for("document.querySelector('#call-tree .place .match')");
+    assert_eq!(marked("call-tree", "sort"), json!([["place", "library"]]));
+    // In a part of the URL that is not shown otherwise.
+    search("B.EXAMPLE");
+    viewer.wait_for("document.querySelector('#call-tree .match')?.textContent === 'b.example'");
+    assert_eq!(marked("call-tree", "sort"), json!([["place", "b.example"]]));
+    viewer.click("#tab-sources");
+    let script = "https://b.example/library.js";
+    viewer.wait_for("document.querySelector('#sources .match')");
+    assert_eq!(marked("sources", script), json!([["place", "b.example"]]));
+}
+
+#[test]
+fn a_function_has_a_menu_of_its_own_in_every_view() {
+    let viewer = Viewer::with_trace();
+    // Also where a page may write to the clipboard.
+    viewer.driver.execute(
+        "Object.defineProperty(navigator, 'clipboard', { value: undefined, configurable: true });",
+    );
+    let is_open = "!document.getElementById('function-menu').hidden";
+    let items = "[...document.querySelectorAll('#function-menu [role=menuitem]')]
+        .map(({ dataset }) => dataset.item)";
+    let copied = |item: &str| {
+        viewer.click(&format!("#function-menu [data-item={item}]"));
+        viewer.wait_for("document.activeElement.id === 'copied-text'");
+        let text = viewer.value("document.getElementById('copied-text').value");
+        let selected =
+            "document.activeElement.selectionEnd - document.activeElement.selectionStart";
+        assert_eq!(
+            viewer.value(selected),
+            text.as_str().expect("a text").chars().count()
+        );
+        viewer.keys(ESCAPE);
+        viewer.wait_for(&format!("!({is_open})"));
+        text
+    };
+    let open_on_box = || {
+        viewer.press_other(viewer.box_of("work"));
+        viewer.wait_for(is_open);
+    };
+    viewer.wait_for("strobe.inspect.boxes('work').length === 1");
+    open_on_box();
+    assert_eq!(
+        viewer.value(items),
+        json!([
+            "copy-name",
+            "copy-place",
+            "copy-stack",
+            "search",
+            "show-in-flame-graph",
+            "show-in-call-tree",
+            "show-in-bottom-up",
+            "show-in-sources"
+        ])
+    );
+    assert_eq!(copied("copy-name"), "work");
+    open_on_box();
+    assert_eq!(copied("copy-place"), "https://a.example/app.js:10:14");
+    open_on_box();
+    assert_eq!(
+        copied("copy-stack"),
+        "work (https://a.example/app.js:10:14)\nmain (https://a.example/app.js:1:1)"
+    );
+    open_on_box();
+    viewer.click("#function-menu [data-item=show-in-call-tree]");
+    viewer.wait_for(
+        "document.querySelector('#call-tree .tree-row[aria-selected=true]')?.dataset.name === 'work'",
+    );
+    // A row, and the keyboard.
+    let row = viewer.value(
+        "(({ left, top }) => [left + 20, top + 10])(
+            document.querySelector('#call-tree [data-name=sort]').getBoundingClientRect())",
+    );
+    let part = |index: usize| row[index].as_f64().expect("a number");
+    viewer.press_other([part(0), part(1)]);
+    viewer.wait_for("strobe.inspect.facts().selection === 'sort'");
+    viewer.wait_for(is_open);
+    viewer.keys(ESCAPE);
+    viewer.wait_for(&format!("!({is_open})"));
+    viewer.keys("m");
+    viewer.wait_for(is_open);
+    viewer.click("#function-menu [data-item=search]");
+    viewer.wait_for("strobe.inspect.facts().shown === 4");
+    assert_eq!(
+        viewer.value("document.getElementById('search').value"),
+        "sort"
+    );
+}
+
+/// In a window that has room for both.
+#[test]
+fn samples_have_a_column_where_they_are_no_milliseconds() {
+    let viewer = Viewer::of_size("1300x800");
+    let titles = || {
+        viewer.value(
+            "[...document.querySelectorAll('#call-tree [role=columnheader]')]
+                .filter(one => getComputedStyle(one).display !== 'none').map(one => one.textContent)",
+        )
+    };
+    viewer.show(TRACE);
+    viewer.click("#tab-call-tree");
+    viewer.wait_for("document.querySelector('#call-tree [data-name=sort]')");
+    assert_eq!(
+        titles(),
+        json!([
+            "Total #", "Total ms", "%", "Self #", "Self ms", "%", "Function"
+        ])
+    );
+    viewer.click("#show-recorder");
+    viewer
+        .driver
+        .execute("delete document.documentElement.dataset.ready;");
+    viewer.show(&recording());
+    assert_eq!(
+        titles(),
+        json!(["Total ms", "%", "Self ms", "%", "Function"])
+    );
+}
+
+#[test]
 fn time_is_chosen_by_mouse_and_by_keys() {
     let viewer = Viewer::with_trace();
-    let lanes = viewer.value(
-        "(({ left, top, width, height }) => [left, top, width, height])(
-            document.getElementById('lanes').getBoundingClientRect())",
-    );
-    let part = |index: usize| lanes[index].as_f64().expect("a number");
-    let at = |share: f64| [part(0) + share * part(2), part(1) + part(3) - 12.0];
-    // The samples from 30 to 60 ms, of those from 10 to 90 ms.
-    viewer.press(&[at(0.2), at(0.4), at(0.68)]);
+    // The samples at 30 to 60 ms, of 10 to 90.
+    viewer.choose_time(0.2, 0.68);
     viewer.wait_for("strobe.inspect.facts().shown === 4");
     assert_eq!(
         viewer.value("strobe.inspect.functions().map(({ name, self }) => [name, self])"),
@@ -331,6 +611,50 @@ fn time_is_chosen_by_mouse_and_by_keys() {
     viewer.wait_for("strobe.inspect.facts().shown < 8");
     viewer.keys("0");
     viewer.wait_for("strobe.inspect.facts().window[0] === 10");
+}
+
+#[test]
+fn the_zoom_is_reset_by_a_key_wherever_the_focus_is() {
+    let viewer = Viewer::with_trace();
+    let zoomed = "strobe.inspect.facts().window[1] - strobe.inspect.facts().window[0] < 60";
+    let reset =
+        "strobe.inspect.facts().window[0] === 10 && strobe.inspect.facts().window[1] === 90";
+    viewer.choose_time(0.2, 0.68);
+    viewer.wait_for("strobe.inspect.facts().shown === 4");
+    viewer.click("#zoom-range");
+    viewer.wait_for(zoomed);
+    // The button goes away with the range.
+    viewer.click("#clear-range");
+    viewer.wait_for("strobe.inspect.facts().range === null");
+    viewer.keys("0");
+    viewer.wait_for(reset);
+    viewer.click("#tab-sources");
+    viewer.keys("++");
+    viewer.wait_for(zoomed);
+    viewer.keys("0");
+    viewer.wait_for(reset);
+}
+
+#[test]
+fn what_counts_is_said_where_the_screen_shows_another_time() {
+    let viewer = Viewer::with_trace();
+    let said = "document.getElementById('range-text').textContent";
+    let wait_until_said = |text: &str| viewer.wait_for(&format!("{said} === '{text}'"));
+    wait_until_said("Counted: all of the time");
+    viewer.keys("+");
+    wait_until_said("Counted: all of the time · on the screen: 13.3 ms – 66.7 ms");
+    assert_eq!(viewer.facts()["shown"], 8);
+    viewer.click("#select-visible");
+    wait_until_said("Counted: 13.3 ms – 66.7 ms (53.3 ms)");
+    assert_eq!(viewer.facts()["shown"], 5);
+    viewer.keys("0");
+    wait_until_said("Counted: 13.3 ms – 66.7 ms · on the screen: 0 ms – 80.0 ms");
+    assert_eq!(viewer.facts()["shown"], 5);
+    viewer.click("#zoom-range");
+    wait_until_said("Counted: 13.3 ms – 66.7 ms (53.3 ms)");
+    viewer.click("#clear-range");
+    wait_until_said("Counted: all of the time · on the screen: 13.3 ms – 66.7 ms");
+    assert_eq!(viewer.facts()["shown"], 8);
 }
 
 #[test]
@@ -432,22 +756,7 @@ fn idle_event_loops_are_folded_and_ended_processes_marked() {
 #[test]
 fn a_large_recording_is_shown_and_panned() {
     let viewer = Viewer::empty();
-    let samples = viewer.driver.execute(
-        "return new Promise((resolve, reject) => {
-            const script = document.createElement('script');
-            script.src = '/tests/viewer/generate.js';
-            script.onload = () => {
-                const recording = generateRecording();
-                strobe.app.openText(JSON.stringify(recording), 'generated');
-                resolve(recording.processes.flatMap(process => process.eventLoops)
-                    .reduce((sum, { samples }) => sum + samples.time.length, 0));
-            };
-            script.onerror = () => reject(new Error('the generator does not load'));
-            document.head.append(script);
-        });",
-    );
-    viewer.wait_for("document.documentElement.dataset.ready === ''");
-    assert_eq!(viewer.facts()["samples"], samples);
+    let samples = viewer.show_generated("{}");
     assert!(samples.as_u64() >= Some(700_000), "{samples}");
     let speed = viewer.value("strobe.measure.pan({ frames: 12 })");
     assert_eq!(speed["frames"], 12);
@@ -458,6 +767,65 @@ fn a_large_recording_is_shown_and_panned() {
         load.as_str().expect("a number"),
         speed["framesPerSecond"].as_f64().expect("a number"),
     ));
+}
+
+/// As above: what the page says of its own speed is for the reader.
+#[test]
+fn every_view_is_switched_to_and_searched_in() {
+    let viewer = Viewer::empty();
+    let samples = viewer.show_generated("{ samples: 12000, eventLoops: 1 }");
+    assert_eq!(samples, 12_000);
+    let actions = viewer.value("strobe.measure.actions({ search: 'render', times: 3 })");
+    let actions = actions.as_object().expect("figures by view");
+    assert_eq!(actions.len(), 5);
+    let taken = |tab: &str, action: &str| {
+        actions[tab][action]
+            .as_f64()
+            .unwrap_or_else(|| panic!("no figure for {action} in {tab}: {actions:?}"))
+    };
+    for tab in actions.keys() {
+        report(&format!(
+            "about:profiling: {samples} samples: to {tab} in {:.0} ms; a search there takes {:.0} ms, to end it {:.0} ms",
+            taken(tab, "switch"),
+            taken(tab, "search"),
+            taken(tab, "clear"),
+        ));
+    }
+    // They were searched, and all is as before.
+    assert_eq!(viewer.facts()["tab"], "sources");
+    assert_eq!(viewer.value("strobe.state.search"), "");
+}
+
+#[test]
+fn a_function_without_a_source_is_shown_by_its_name_alone() {
+    let recording = json!({
+        "version": 1, "interval": 1, "timeOrigin": null,
+        "processes": [{ "name": "", "pid": null, "ended": null, "eventLoops": [{
+            "name": "", "kind": "unknown", "documents": [], "resources": [], "realms": [],
+            "frames": { "name": [""], "kind": [0], "resource": [-1], "line": [1], "column": [1], "realm": [-1] },
+            "stacks": { "parent": [-1], "frame": [0] },
+            "samples": { "time": [1000, 1000], "stack": [0, 0], "activity": [1, 1] },
+        }] }],
+    });
+    let viewer = Viewer::with(&recording.to_string());
+    let centre = viewer.box_of("(anonymous)");
+    let lines = viewer.tip_at(centre, "(anonymous)");
+    assert!(!lines.iter().any(|line| line.contains(":1:1")), "{lines:?}");
+    viewer.press(&[centre]);
+    viewer.wait_for("strobe.inspect.facts().selection === '(anonymous)'");
+    assert_eq!(
+        viewer.value("document.getElementById('details-place').textContent"),
+        "no source"
+    );
+    viewer.click("#tab-call-tree");
+    viewer.wait_for("document.querySelector('#call-tree .tree-row[aria-selected=true]')");
+    assert_eq!(
+        viewer.value(
+            "(({ name, place }) => [name, place])(
+                document.querySelector('#call-tree .tree-row[aria-selected=true]').dataset)",
+        ),
+        json!(["(anonymous)", ""])
+    );
 }
 
 #[test]

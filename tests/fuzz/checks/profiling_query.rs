@@ -8,10 +8,11 @@ use fuzz_parts::{EventLoopId, EventLoops, Query, recording_options};
 use url::Url;
 
 /// The parameters that the server reads from the query.
-const NAMES: [&str; 6] = [
+const NAMES: [&str; 7] = [
     "interval",
     "eventLoops",
     "newOnes",
+    "ownPage",
     "maxSamples",
     "keepLast",
     "longTasks",

@@ -30,6 +30,7 @@ pub fn reports(input: &[u8]) {
         max_samples: bit(0).then_some(4),
         keep_last: bit(1).then_some(Duration::from_millis(2)),
         long_tasks: bit(2).then_some(Duration::from_millis(1)),
+        without_page: None,
     };
     let (start, now) = (instant(START), instant(NOW));
     let mut event_loops: BTreeMap<u64, Kept> = BTreeMap::new();
