@@ -19,8 +19,8 @@ use js_profiler_traits::recording::{
 };
 use js_profiler_traits::{Marker, SampleCounts, Stack};
 use profile_formats::{
-    Activity, EventLoop, Frame, FrameId, Function, FunctionKind, Invalid, MAX_STACK_DEPTH, Sample,
-    StackId,
+    Activity, EventLoop, Frame, FrameId, Function, FunctionId, FunctionKind, Invalid,
+    MAX_STACK_DEPTH, Place, Sample, StackId,
 };
 use servo_base::cross_process_instant::CrossProcessInstant;
 
