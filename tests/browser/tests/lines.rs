@@ -20,6 +20,9 @@ const LEAST_SHARE: f64 = 98.;
 /// How far the share of a line may be from what it does, in percentage points. A function has some 700 samples.
 const TOLERANCE: f64 = 8.;
 
+/// Fewer samples of a function say nothing.
+const LEAST_SAMPLES: u64 = 60;
+
 /// The lines on which a function works, and their shares of its work in percent: `// name: share` in the script.
 fn lines_of_work() -> BTreeMap<String, BTreeMap<u32, f64>> {
     let script = fs::read_to_string(pages().join(SCRIPT)).unwrap();
@@ -93,7 +96,7 @@ fn check(tier: &str, preferences: &[&str]) {
         };
         let share = on(&|line| lines.contains_key(&line));
         least = least.min(share);
-        if all < 100 || share < LEAST_SHARE {
+        if all < LEAST_SAMPLES || share < LEAST_SHARE {
             faults.push(format!(
                 "{name}: {share:.2} % of {all} on {lines:?}: {found:?}"
             ));
@@ -110,7 +113,7 @@ fn check(tier: &str, preferences: &[&str]) {
 
     let source = Source::of_page(MINIFIED);
     let [first, second, end] =
-        ["for(;i<n", "for(i=0;i<3*n", "return s"].map(|part| source.place_of(part));
+        ["for(;i<n", "n*=3", "return s"].map(|part| source.place_of(part));
     let found = places.get("minified").cloned().unwrap_or_default();
     let all: u64 = found.values().sum();
     let between = |from: u32, to: u32| -> f64 {
@@ -125,7 +128,7 @@ fn check(tier: &str, preferences: &[&str]) {
     );
     least = least.min(quarter + rest);
     let is_right = quarter + rest >= LEAST_SHARE && (quarter - 25.).abs() <= TOLERANCE;
-    if all < 100 || !is_right {
+    if all < LEAST_SAMPLES || !is_right {
         faults.push(format!(
             "minified: {quarter:.2} and {rest:.2} % of {all}: {found:?}"
         ));
