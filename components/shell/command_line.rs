@@ -119,8 +119,9 @@ could not be taken; 2 if the command line is wrong.";
 const AFTER_CONVERT_HELP: &str = "\
 Formats, and names that say them: trace, what Profiler.stop() gives to a page (.trace, .trace.json);
 firefox, for profiler.firefox.com (.firefox.json); speedscope (.speedscope.json); cpuprofile, for
-Chrome's DevTools (.cpuprofile); collapsed, for flame graphs (.collapsed, .folded); html, a page
-that shows the profile in any browser (.html).
+Chrome's DevTools (.cpuprofile); collapsed, for flame graphs (.collapsed, .folded), and the same with
+the line in each function, collapsed-lines (.collapsed-lines); html, a page that shows the profile in
+any browser (.html).
 
 Every function keeps its samples. A trace and a cpuprofile hold one event loop.
 Exit status: 0 if all went well; 1 if a file could not be read or written; 2 if the command line is

@@ -33,9 +33,10 @@ recorded. A recording also ends, and is saved, when its page closes or crashes a
 and SIGTERM.
 
 Names of files that say the format: .firefox.json, for profiler.firefox.com; .speedscope.json;
-.cpuprofile, for Chrome's DevTools; .collapsed or .folded, for flame graphs; .trace.json, what
-Profiler.stop() gives to a page; .html, a page that shows the profile in any browser. A trace and a
-cpuprofile hold one event loop: where several were sampled there is a file for each.
+.cpuprofile, for Chrome's DevTools; .collapsed or .folded, for flame graphs, and .collapsed-lines, the
+same with the line in each function; .trace.json, what Profiler.stop() gives to a page; .html, a page
+that shows the profile in any browser. A trace and a cpuprofile hold one event loop: where several were
+sampled there is a file for each.
 Without -o it is a new file, strobe-profile and the format's ending, in the working directory. A file
 that -o names is replaced.
 

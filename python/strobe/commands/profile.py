@@ -18,7 +18,7 @@ EPILOG = (
     "Options, of which `strobe profile --help` says more: --interval MS, --duration S or --until-load or --until-js "
     "EXPR, --keep-last S, --long-tasks MS, --event-loops all|main, --format FORMAT, -o FILE, --top N, and those of "
     "the browser, such as --headless, --window-size WxH, --pref NAME=VALUE and --multiprocess. Formats are firefox, "
-    "speedscope, cpuprofile, collapsed, trace and html."
+    "speedscope, cpuprofile, collapsed, collapsed-lines, trace and html."
 )
 OWN_OPTIONS = ("--release", "-h", "--help")
 
