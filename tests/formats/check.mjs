@@ -190,7 +190,6 @@ function checkFirefox(text, { eventLoops }) {
   firefox.check(profile);
   same("threads", profile.threads.length, eventLoops.length);
   for (const thread of profile.threads) {
-    // They are in the order of times.
     const expected = eventLoops[Number(thread.tid) - 1];
     const found = firefox.totals(thread);
     const place = `thread ${thread.tid}`;
