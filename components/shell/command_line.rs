@@ -120,7 +120,8 @@ const AFTER_CONVERT_HELP: &str = "\
 Formats, and the file names that select them: trace, the result of Profiler.stop() in a page (.trace,
 .trace.json); firefox, for profiler.firefox.com (.firefox.json); speedscope (.speedscope.json);
 cpuprofile, for Chrome's DevTools (.cpuprofile); collapsed, for flame graphs (.collapsed, .folded);
-html, a page that shows the profile in any browser (.html).
+collapsed-lines, the same with the line in each function (.collapsed-lines); html, a page that shows the
+profile in any browser (.html).
 
 Every function keeps its samples. A trace or a cpuprofile holds only one event loop.
 Exit status: 0 if all went well; 1 if a file could not be read or written; 2 if the command line is

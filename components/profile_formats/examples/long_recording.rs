@@ -195,7 +195,7 @@ fn step(
                 (callees[*caller][number], Some(*stack))
             },
         };
-        let line = match random.once_in(10) {
+        let line = match random.once_in(300) {
             true => random.below(LINES),
             false => 0,
         };

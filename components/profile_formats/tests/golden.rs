@@ -49,6 +49,7 @@ fn page() -> EventLoop {
     let main_calling = at(&mut event_loop, main, 20, 3);
     let main = at(&mut event_loop, main, 21, 9);
     let work_looping = at(&mut event_loop, work, 13, 18);
+    let work_adding = at(&mut event_loop, work, 13, 31);
     let work_calling = at(&mut event_loop, work, 14, 7);
     let sort = at(&mut event_loop, sort, 0, 0);
     let add = event_loop
@@ -61,6 +62,7 @@ fn page() -> EventLoop {
     let in_main = stack(None, main);
     let below_main = stack(None, main_calling);
     let in_work = stack(below_main, work_looping);
+    let later_in_work = stack(below_main, work_adding);
     let below_work = stack(below_main, work_calling);
     let in_sort = stack(below_work, sort);
     let in_add = stack(below_work, add);
@@ -72,7 +74,7 @@ fn page() -> EventLoop {
         (in_sort, None),
         (in_add, Some(Activity::Script)),
         (below_work, Some(Activity::Layout)),
-        (in_work, Some(Activity::Script)),
+        (later_in_work, Some(Activity::Script)),
         (None, Some(Activity::Layout)),
         (None, None),
     ];

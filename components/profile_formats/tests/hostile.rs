@@ -656,6 +656,10 @@ fn every_shape_in_every_format_is_written_or_refused_within_the_bounds() {
     let mut refused = 0;
     for format in Format::ALL {
         for (name, shape) in SHAPES {
+            // Without lines its text is that of the other format of collapsed stacks.
+            if format == Format::CollapsedLines && !name.contains("lines") {
+                continue;
+            }
             let lines = check(&file_of(name, shape, format), folder.path());
             assert_eq!(
                 lines.len(),

@@ -112,8 +112,7 @@ fn check(tier: &str, preferences: &[&str]) {
     }
 
     let source = Source::of_page(MINIFIED);
-    let [first, second, end] =
-        ["for(;i<n", "n*=3", "return s"].map(|part| source.place_of(part));
+    let [first, second, end] = ["for(;i<n", "n*=3", "return s"].map(|part| source.place_of(part));
     let found = places.get("minified").cloned().unwrap_or_default();
     let all: u64 = found.values().sum();
     let between = |from: u32, to: u32| -> f64 {

@@ -4,8 +4,12 @@
 
 //! Each input is the content of a file: a profile in one format, or in any format.
 
+use std::collections::HashMap;
+use std::num::NonZeroU32;
+
 use profile_formats::{
-    Format, MAX_STACK_DEPTH, Recording, Totals, WriteError, read, write_viewer_data,
+    Format, FunctionKey, MAX_STACK_DEPTH, Place, Recording, Totals, WriteError, read,
+    write_viewer_data,
 };
 
 /// A recording with more samples is not written, because some formats have an entry for each sample.
@@ -114,8 +118,30 @@ fn check_tables(recording: &Recording) {
     }
 }
 
-/// Writes the recording in a format and reads it again. Each function must keep its samples, unless the format
-/// cannot hold the recording.
+/// How many samples each line of a function has of its own.
+fn samples_of_lines(recording: &Recording) -> HashMap<(FunctionKey<'_>, NonZeroU32), u64> {
+    let mut lines = HashMap::new();
+    for event_loop in recording.event_loops() {
+        for sample in event_loop.samples() {
+            let Some(stack) = sample.stack else { continue };
+            let leaf = event_loop.stack(stack).frame;
+            let Some(line) = event_loop.frame(leaf).place.and_then(Place::line) else {
+                continue;
+            };
+            let function = event_loop.function_of(leaf);
+            let key = FunctionKey {
+                name: &function.name,
+                resource: event_loop.resource_of(function),
+                line: function.line,
+                column: function.column,
+            };
+            *lines.entry((key, line)).or_default() += sample.weight;
+        }
+    }
+    lines
+}
+
+/// Written in a format and read again, each function and each line has its samples, unless the format cannot hold it.
 fn check_conversion(recording: &Recording, format: Format) {
     let mut text = Vec::new();
     match format.write(recording, &mut text) {
@@ -133,4 +159,11 @@ fn check_conversion(recording: &Recording, format: Format) {
     });
     check_tables(&again);
     assert_eq!(Totals::of(&again), Totals::of(recording), "{format}");
+    let lines = match format {
+        Format::Firefox | Format::Html | Format::Cpuprofile | Format::CollapsedLines => {
+            samples_of_lines(recording)
+        },
+        Format::Trace | Format::Speedscope | Format::Collapsed => HashMap::new(),
+    };
+    assert_eq!(samples_of_lines(&again), lines, "{format}");
 }
