@@ -141,7 +141,8 @@ fn samples_of_lines(recording: &Recording) -> HashMap<(FunctionKey<'_>, NonZeroU
     lines
 }
 
-/// Written in a format and read again, each function and each line has its samples, unless the format cannot hold it.
+/// Writes the recording in a format and reads it again. Each function and each line must keep its samples, unless the
+/// format cannot hold the recording.
 fn check_conversion(recording: &Recording, format: Format) {
     let mut text = Vec::new();
     match format.write(recording, &mut text) {
