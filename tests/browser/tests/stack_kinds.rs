@@ -451,11 +451,11 @@ fn faults(kind: &str, stacks: &Stacks, labels: &Labels, rounds: &[Value]) -> Vec
 /// Checks all kinds in one tier. The built-ins of the kinds in `without_trace` have no frames in that tier.
 fn check_kinds(tier: &str, preferences: &[&str], without_trace: &[&'static str]) {
     let site = Site::allowing().serve();
-    let mut visit = site.visit("/stack-kinds.html");
+    let mut visit = site.visit("/stack-kinds.html").log("js_profiler=debug");
     for preference in preferences {
         visit = visit.preference(preference);
     }
-    let result = visit.run();
+    let (result, console) = visit.run_and_listen();
     let mut kinds = kinds();
     for kind in without_trace {
         let stacks = kinds.get_mut(kind).expect("a kind of the table");
@@ -477,7 +477,17 @@ fn check_kinds(tier: &str, preferences: &[&str], without_trace: &[&'static str])
                 .map(move |fault| format!("{kind}: {fault}"))
         })
         .collect();
-    assert!(faults.is_empty(), "in {tier}:\n{}", faults.join("\n"));
+    // Why stacks could not be walked, if any.
+    let log: Vec<_> = console
+        .lines()
+        .filter(|line| line.contains("unwalkable: {"))
+        .collect();
+    assert!(
+        faults.is_empty(),
+        "in {tier}:\n{}\nThe log:\n{}",
+        faults.join("\n"),
+        log.join("\n")
+    );
 }
 
 #[test]
