@@ -321,6 +321,7 @@ mod tests {
             tokens("<b>it's</b>"),
             ["<", "b", ">", "it", "'", "s", "<", "/", "b", ">"]
         );
+        assert_eq!(tokens("</b><i></i>").len(), 11);
         assert_eq!(
             tokens("x ??= y?.#z => 1.5e3n"),
             ["x", "??=", "y", "?.", "#z", "=>", "1", ".", "5e3n"]
