@@ -26,6 +26,7 @@ mod profiling_query;
 mod reports;
 mod requests;
 mod response;
+mod source_map;
 
 pub use address::address;
 pub use allow_attribute::allow_attribute;
@@ -38,6 +39,7 @@ pub use profiles::{any_profile, collapsed, cpuprofile, firefox, html, speedscope
 pub use profiling_query::profiling_query;
 pub use reports::reports;
 pub use requests::requests;
+pub use source_map::source_map;
 
 #[cfg(test)]
 mod tests {
@@ -132,6 +134,11 @@ mod tests {
     #[test]
     fn requests_corpus() {
         check_corpus("requests", requests);
+    }
+
+    #[test]
+    fn source_map_corpus() {
+        check_corpus("source_map", source_map);
     }
 
     #[test]
