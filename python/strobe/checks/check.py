@@ -27,7 +27,14 @@ from . import sanitizers, walk_calls
 MODELS = paths.ROOT / "tests" / "models"
 
 # Crates that stand on neither Servo's script crates nor the engine. The others Miri cannot run.
-PURE_CRATES = ("profile_formats", "profiling_policy", "profiling_policy_traits", "js_profiler_traits", "terminal_text")
+PURE_CRATES = (
+    "profile_formats",
+    "profiling_policy",
+    "profiling_policy_traits",
+    "js_profiler_traits",
+    "source_maps",
+    "terminal_text",
+)
 
 # The toolchain that has Miri, which is no part of a stable one.
 TOOLCHAIN_VARIABLE = "STROBE_NIGHTLY"
