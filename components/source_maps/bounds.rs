@@ -2,11 +2,11 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! How large a map and a folder of maps may be. Maps come from anywhere, as pages do, and a small one may stand for
-//! tables without end.
+//! How large a map and a folder of maps may be. Maps come from anywhere, as pages do, and a small one may make large
+//! tables.
 //!
-//! To read the largest map takes less than 500 MB of memory: its content, a copy without what is not read, the texts,
-//! and the mappings. The functions that are looked for in sources take 150 MB more at most.
+//! Reading the largest map takes less than 500 MB of memory: its content, a copy of the fields that are read, the texts,
+//! and the mappings. What is found of functions in sources takes at most 150 MB more.
 
 /// Bytes of a map.
 pub const MAX_MAP_BYTES: u64 = 100_000_000;
@@ -14,7 +14,7 @@ pub const MAX_MAP_BYTES: u64 = 100_000_000;
 /// Mappings of a map, and lines of the script, together. One takes 28 bytes of memory.
 pub const MAX_MAPPINGS: usize = 8_000_000;
 
-/// Sources of a map, names of a map, texts of sources.
+/// Sources of a map; also names, and texts of sources.
 pub const MAX_ENTRIES: usize = 2_000_000;
 
 /// Sections of an index map.
@@ -23,8 +23,8 @@ pub const MAX_SECTIONS: usize = 100_000;
 /// Bytes of the resolved URLs of all sources: each may have the base before it.
 pub const MAX_URL_BYTES: usize = 64_000_000;
 
-/// Bytes of the fields that say more of functions: `scopes` and `x_facebook_sources`. In memory they are about ten
-/// times as large.
+/// Bytes of each of the fields about functions, `scopes` and `x_facebook_sources`. In memory they are about ten times
+/// as large.
 pub const MAX_SCOPES_BYTES: usize = 10_000_000;
 
 /// Bytes of a source in which functions are looked for by their text.
@@ -34,7 +34,7 @@ pub const MAX_OUTLINE_BYTES: usize = 8_000_000;
 /// times its bytes.
 pub const MAX_OUTLINED_BYTES: usize = 32_000_000;
 
-/// How deep a function whose name is asked for may be in others.
+/// Functions around a function whose name is asked for.
 pub const MAX_FUNCTION_DEPTH: usize = 1_000;
 
 /// Files and folders in a folder of maps.

@@ -3,6 +3,8 @@
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
 //! Maps that are not deployed, in a folder of this machine.
+//!
+//! A script may be built in any folder and served below any URL. Both paths have the same end, so that decides.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -20,19 +22,18 @@ use crate::bounds::{MAX_FOLDER_BYTES, MAX_FOLDER_DEPTH, MAX_FOLDER_ENTRIES, MAX_
 use crate::link::{Link, link_in_text};
 use crate::notice::Notice;
 
-/// A script is deployed below any URL and built in any folder. What both have is the end of the path.
 const SCRIPT_ENDINGS: [&str; 3] = ["js", "mjs", "cjs"];
 
 /// The maps and the scripts in a folder and the folders in it.
 #[derive(Debug)]
 pub struct MapFolder {
     path: PathBuf,
-    /// The names of the folder itself and those that it is in.
+    /// The names of the folder and of its parents.
     root: Vec<String>,
     files: Vec<FoundFile>,
     /// The indices of files by their names.
     by_name: HashMap<String, Vec<usize>>,
-    /// The indices of maps by the name of the script that they are for, by their own word.
+    /// The indices of maps by the name in their field `file`.
     by_script: OnceLock<HashMap<String, Vec<usize>>>,
     notices: Vec<Notice>,
 }
@@ -53,7 +54,7 @@ pub struct FoundMap {
 }
 
 impl MapFolder {
-    /// Looks which files there are. Links are followed.
+    /// Lists the files. Symbolic links are followed.
     pub fn open(path: &Path) -> Result<Self, Notice> {
         let notice = |why: &dyn std::fmt::Display| Notice::new(&path.to_string_lossy(), why);
         let metadata = path.metadata().map_err(|error| notice(&error))?;
@@ -93,7 +94,7 @@ impl MapFolder {
                         folder.add(entry.into_path());
                     }
                 },
-                // What a link leads back to is looked at anyhow.
+                // The folder that the link leads back to is listed anyway.
                 Err(error) if error.loop_ancestor().is_some() => {},
                 Err(error) => {
                     let place = error.path().unwrap_or(path).to_string_lossy().into_owned();
@@ -125,15 +126,19 @@ impl MapFolder {
         }
     }
 
-    /// What could not be looked into.
+    /// Files and folders that could not be listed.
     pub fn notices(&self) -> &[Notice] {
         &self.notices
     }
 
-    /// The map of a script, which may have any URL or only a path. It is the map whose name is the script's with
-    /// `.map` behind it; else the one that the script of that name in this folder links to; else one that says
-    /// itself that it is for a script of that name. Of several, it is the one whose path and the script's have
-    /// the longest end in common; if that is so of more than one, the notice names them.
+    /// The map of a script, by the script's URL or path. These are tried in turn:
+    ///
+    /// 1. a map with the script's name and `.map` behind it,
+    /// 2. the map that a script of the same name in this folder links to,
+    /// 3. a map whose field `file` has the script's name.
+    ///
+    /// Of several, the one is taken whose path has the longest end in common with the script's. If several have it, the
+    /// notice names them.
     pub fn find(&self, script: &str) -> Result<Option<FoundMap>, Notice> {
         let wanted = names_in_url(script);
         let Some(name) = wanted.last().filter(|name| !name.is_empty()) else {
@@ -164,7 +169,7 @@ impl MapFolder {
         }
     }
 
-    /// The file with most names at the end of its path in common with `wanted`, beside the last one.
+    /// The file whose folders have the longest end in common with those of `wanted`.
     fn nearest(
         &self,
         script: &str,
@@ -180,7 +185,7 @@ impl MapFolder {
                 .zip(wanted.iter().rev())
                 .take_while(|(one, other)| one == other)
                 .count();
-            // Then one with no other folder between.
+            // If that is equal, a file whose folders are all in the URL.
             (common, common >= own.len())
         };
         let Some(best) = files.iter().map(rank).max() else {
@@ -218,7 +223,7 @@ impl MapFolder {
         let Some(link) = link_in_text(&text) else {
             return Ok(None);
         };
-        // The folder is as good as a server's.
+        // A URL, so that the link is resolved as on a server.
         let mut url = Url::parse("file:///").expect("it is a URL");
         url.path_segments_mut()
             .expect("it has a path")
@@ -241,7 +246,8 @@ impl MapFolder {
         }
     }
 
-    /// The names of scripts that maps are for, by their own word, which need not be true; so it is asked last.
+    /// Maps by the name in their field `file`. It is often a name from before the last step of a build, so it is asked
+    /// last.
     fn by_script(&self) -> &HashMap<String, Vec<usize>> {
         #[derive(Deserialize)]
         struct Fields<'a> {
@@ -253,7 +259,7 @@ impl MapFolder {
             let mut bytes = 0;
             for (index, file) in self.files.iter().enumerate() {
                 let is_map = file.names.last().is_some_and(|name| name.ends_with(".map"));
-                // Whoever wants this map gets to know that it cannot be read.
+                // If it cannot be read, `find` says so once the map is wanted.
                 let Some(content) = is_map.then(|| read(&file.path).ok()).flatten() else {
                     continue;
                 };
@@ -306,7 +312,7 @@ fn names(path: &Path) -> Vec<String> {
         .collect()
 }
 
-/// The names in the path of a URL, or of what is none.
+/// The names in the path of a URL or in a path.
 fn names_in_url(url: &str) -> Vec<String> {
     let decoded = |name: &str| percent_decode_str(name).decode_utf8_lossy().into_owned();
     let path = match Url::parse(url) {

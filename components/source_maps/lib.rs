@@ -51,9 +51,9 @@
 //! # Ok::<(), source_maps::Notice>(())
 //! ```
 //!
-//! Maps are decoded by Sentry's crate `sourcemap`. It takes what is wrong in a map for something else in places, and
-//! makes large tables of little text; `mappings.rs` and `map.rs` look at a map before it does. Index maps are kept as
-//! the sections that they have.
+//! Sentry's crate `sourcemap` decodes the mappings and finds places in them. It takes some errors of a map for
+//! numbers, and makes large tables of little text, so `map.rs` and `mappings.rs` check a map first and hand on what is
+//! known and sound. The sections of an index map are kept apart, as they are in the map.
 
 #![deny(unsafe_code)]
 

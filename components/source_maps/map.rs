@@ -25,7 +25,7 @@ use crate::notice::Notice;
 use crate::outline::{Columns, Outline};
 use crate::scopes::Scopes;
 
-/// What a server may put before a map. <https://tc39.es/ecma426/#sec-FetchSourceMap>
+/// The beginning of a line that a server may put before a map. <https://tc39.es/ecma426/#sec-FetchSourceMap>
 const PREFIX_LINE: &[u8] = b")]}'";
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
@@ -52,12 +52,12 @@ pub struct Source<'a> {
     /// Resolved against the map's URL; a path if there is no such URL. The same text for each place in it.
     pub url: &'a str,
     pub text: Option<&'a str>,
-    /// Whether the map says that it is code of others, of a library, say.
+    /// Whether the map says that this is code of others, such as a library.
     pub is_ignored: bool,
 }
 
-/// The map of a script. It can be asked for any number of places; each is found in a time that grows with the logarithm
-/// of the number of mappings.
+/// The map of a script. A look-up takes a time that grows with the logarithm of the number of mappings, so one map
+/// can answer for all frames of a profile.
 pub struct SourceMap {
     name: String,
     file: Option<String>,
@@ -103,7 +103,7 @@ impl SourceMap {
         &self.name
     }
 
-    /// The script that it is for, by the map's own word: a URL, a path or a name.
+    /// The script that the map says it is for: a URL, a path or a name.
     pub fn file(&self) -> Option<&str> {
         self.file.as_deref()
     }
@@ -126,10 +126,10 @@ impl SourceMap {
         })
     }
 
-    /// Whether the script has all places that are mapped. If it has not, the map is for another one, or for
+    /// A notice if some mapping is beyond the end of a line or of the script. The map is then for another script, or for
     /// another version of it.
     pub fn check_script(&self, script_url: &str, text: &str) -> Result<(), Notice> {
-        // Which characters end a line was not always the same.
+        // Tools do not agree that these end a line.
         if text.contains(['\u{2028}', '\u{2029}']) || text.replace("\r\n", "\n").contains('\r') {
             return Ok(());
         }
@@ -182,7 +182,7 @@ impl SourceMap {
             if text.len() > MAX_OUTLINE_BYTES || all > MAX_OUTLINED_BYTES {
                 return None;
             }
-            // Real sources have lines of more than eight bytes, and functions of more than sixteen.
+            // A real source has eight bytes a line and sixteen bytes a function, or more. Others are not searched.
             Some(Box::new(Outlined {
                 columns: Columns::of(text, text.len() / 8 + 1_000)?,
                 outline: Outline::of(text, text.len() / 16 + 1_000),
@@ -289,7 +289,7 @@ struct Offset {
     column: u32,
 }
 
-/// A table is null or not there.
+/// Whether a field is null or not there.
 fn is_none(field: Option<&RawValue>) -> bool {
     field.is_none_or(|field| field.get() == "null")
 }
@@ -477,7 +477,7 @@ impl Reader<'_> {
         Ok(entries)
     }
 
-    /// What is no URL stays as it is.
+    /// A text that is no URL stays as it is.
     fn resolve(&self, source: &str) -> String {
         match Url::options().base_url(self.base).parse(source) {
             Ok(url) => url.into(),
@@ -533,8 +533,8 @@ fn text<'a>(field: Option<&'a RawValue>, what: &str) -> Result<Cow<'a, str>, Str
     Ok(Cow::Owned(text))
 }
 
-/// The map without what is not read, so that the library makes nothing of it: of unknown fields it makes tables that
-/// are many times as large, and of `rangeMappings` it knows an earlier draft.
+/// The map with the fields that are read, and no others. The library keeps unknown fields in tables that are many times
+/// as large as their text, and reads `rangeMappings` by an earlier draft.
 fn known_fields(fields: &Fields<'_>, functions: Option<&RawValue>) -> String {
     let known = [
         ("sources", fields.sources),

@@ -2,8 +2,8 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Numbers in base64, and what must be true of mappings before the library decodes them: it takes any byte for a digit,
-//! and a number below zero for one near 2³².
+//! Numbers in base64, and a check of mappings before the library decodes them. The library takes any byte for a
+//! digit, and lets a number below zero become one near 2³².
 
 use std::fmt;
 

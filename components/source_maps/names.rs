@@ -21,7 +21,7 @@ pub struct GeneratedFunction<'a> {
     pub running: &'a [Place],
 }
 
-/// What may stand between the name of a function and the place where it is defined, as minifiers write it.
+/// The text between a function's name and the place of its definition, as minifiers write it.
 const BETWEEN: [&str; 9] = [
     "",
     "=",
@@ -34,17 +34,22 @@ const BETWEEN: [&str; 9] = [
     ":function",
 ];
 
-/// Endings of sources in JavaScript, in languages with its functions, or with parts in it.
+/// Endings of files that hold JavaScript or TypeScript, if only in parts.
 const SCRIPT_ENDINGS: [&str; 11] = [
     "astro", "cjs", "cts", "js", "jsx", "mjs", "mts", "svelte", "ts", "tsx", "vue",
 ];
 
 impl SourceMap {
-    /// The name by which a function was written, by the first that tells it: the map's scopes, its functions of React
-    /// Native, a name at the function's bracket, the text of the source, and the name of the mapping of the word that
-    /// is the function's name. None if it has no name that is known; the generated one is then all that there is.
+    /// The name by which a function was written. These are asked in turn:
     ///
-    /// A function without a name, in another one, is called as the engine does: `outer/<`.
+    /// 1. the map's `scopes`,
+    /// 2. its `x_facebook_sources`, which React Native has,
+    /// 3. the name of the mapping at the function's round bracket,
+    /// 4. the text of the source,
+    /// 5. the name of the mapping at the function's generated name.
+    ///
+    /// A function without a name that is within `outer` is called `outer/<`, as the engine does. None if no name is
+    /// known; the generated name is then the only one.
     pub fn function_name(&self, function: &GeneratedFunction<'_>) -> Option<Cow<'_, str>> {
         let places = || function.running.iter().copied().chain(function.definition);
         if let Some(name) = places().find_map(|place| self.name_in_scopes(place)) {
@@ -90,7 +95,7 @@ impl SourceMap {
             .filter(|name| !name.is_empty())
     }
 
-    /// The name of the mapping of the word before the definition that is the function's name.
+    /// The name of the mapping at the function's generated name, which stands before its definition.
     /// <https://tc39.es/ecma426/#sec-names-for-generated-javascript-code>
     fn name_of_mapping(&self, generated: &str, definition: Place) -> Option<&str> {
         let is_word = |character: char| character.is_alphanumeric() || "_$#".contains(character);
@@ -111,8 +116,8 @@ impl SourceMap {
         })
     }
 
-    /// Some compilers put the function's name on the round bracket. Where that is no bracket of the source it is
-    /// another name, of a parameter, say.
+    /// Some compilers name the mapping of the round bracket after the function. If the source has no bracket there, the
+    /// name may be that of a parameter.
     fn name_at_bracket<'a>(
         &'a self,
         section: &'a Section,
@@ -140,7 +145,7 @@ impl SourceMap {
         if let Some(name) = at(column) {
             return Some(name);
         }
-        // What a map without a mapping for each word says is where the code around it begins.
+        // The map has no mapping for this word, but one for the beginning of the code around it.
         match section.columns_behind(token, definition) {
             0 => None,
             behind => column
@@ -155,7 +160,7 @@ impl SourceMap {
         section: &'a Section,
         token: Token<'_>,
     ) -> Option<(&'a Outlined, &'a str)> {
-        // Bundlers put a query behind it.
+        // Bundlers add a query.
         let path = token.get_source()?.split(['?', '#']).next()?;
         let name = path.rsplit('/').next()?;
         let is_script = match name.rsplit_once('.') {
@@ -165,7 +170,7 @@ impl SourceMap {
         is_script.then(|| self.outlined(section, token.get_src_id()))?
     }
 
-    /// If the definition is not mapped; places from other functions that were compiled into it do not agree.
+    /// For a definition that is not mapped. Some places may be in other functions that were inlined, so all must agree.
     fn name_where_it_runs(&self, running: &[Place]) -> Option<Name> {
         let mut names = running.iter().filter_map(|place| {
             let (section, token) = self.token(*place)?;
@@ -190,7 +195,7 @@ impl Name {
 }
 
 impl Section {
-    /// How far a place is behind the mapping that it belongs to.
+    /// The columns from the mapping to the place that belongs to it.
     fn columns_behind(&self, token: Token<'_>, place: Place) -> u32 {
         let (_, column) = self.in_section((place.line - 1, place.column - 1));
         column - token.get_dst_col()

@@ -34,7 +34,7 @@ impl fmt::Display for Notice {
 
 impl std::error::Error for Notice {}
 
-/// A part of a map or a script, in quotes, as a sentence has room for it.
+/// A part of a map or a script in quotes, short enough for a sentence.
 pub fn quoted(text: &str) -> String {
     const MAX_LENGTH: usize = 100;
     format!("\"{}\"", terminal_text::shortened(text, MAX_LENGTH))

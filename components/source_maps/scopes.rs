@@ -16,13 +16,13 @@ use crate::notice::quoted;
 /// Line and column, each from 0 on.
 pub type Position = (u32, u32);
 
-/// What is in a source or in the script, from `start` up to `end`. Each is within its parent.
+/// A scope of a source or a range of the script, from `start` up to `end`. It is within its parent.
 struct Extent {
     start: Position,
     end: Position,
     parent: Option<u32>,
     is_function: bool,
-    /// Of a source: the index of its name. Of the script: the index of its scope.
+    /// For a scope, the index of its name; for a range, the index of its scope.
     refers_to: Option<u32>,
 }
 
@@ -56,8 +56,8 @@ impl Scopes {
         !self.ranges.is_empty()
     }
 
-    /// The index of the name of the function that runs at a place of the script; a function that was compiled into
-    /// another one is not told from it.
+    /// The index of the name of the function that runs at a place of the script. An inlined function counts as part of the
+    /// one that it is in.
     pub fn name_in_script(&self, place: Position) -> Option<u32> {
         let range = innermost(&self.ranges, 0, place)?;
         let scope = self.originals.get(range.refers_to? as usize)?;
@@ -123,7 +123,7 @@ impl Decoder {
     fn read(&mut self, item: &str, names: usize) -> Result<(), Problem> {
         let mut numbers = Numbers::of(item);
         if numbers.is_at_end() {
-            // A source of which nothing is said.
+            // A source without scopes.
             if self.open_scopes.is_empty() && self.scopes.ranges.is_empty() {
                 self.begin_source();
             }
@@ -217,7 +217,7 @@ impl Decoder {
             start: self.range_at,
             end: self.range_at,
             parent: self.open_ranges.last().copied(),
-            // A hidden one stands for a function that the source does not have.
+            // A hidden range is a function that the source does not have.
             is_function: flags & 12 == 4,
             refers_to: definition,
         });

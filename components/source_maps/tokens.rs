@@ -4,8 +4,8 @@
 
 //! The words and signs of a source in JavaScript, TypeScript or JSX.
 //!
-//! It is no complete lexical grammar: the text of an element of JSX is taken for code, and whether a slash begins a
-//! regular expression is decided by what is before it. A string that does not end on its line is taken for a sign.
+//! This is not the whole lexical grammar. The text in an element of JSX is taken for code. What is before a slash
+//! decides whether it begins a regular expression. A quote without another one on its line is a sign.
 
 /// A part of a text that is neither white space nor a comment.
 #[derive(Clone, Copy, Debug)]
