@@ -27,7 +27,14 @@ from . import sanitizers, walk_calls
 MODELS = paths.ROOT / "tests" / "models"
 
 # Crates that depend neither on Servo's script crates nor on the engine. Miri cannot run the others.
-PURE_CRATES = ("profile_formats", "profiling_policy", "profiling_policy_traits", "js_profiler_traits", "terminal_text")
+PURE_CRATES = (
+    "profile_formats",
+    "profiling_policy",
+    "profiling_policy_traits",
+    "js_profiler_traits",
+    "source_maps",
+    "terminal_text",
+)
 
 # The toolchain that has Miri, which a stable one does not have.
 TOOLCHAIN_VARIABLE = "STROBE_NIGHTLY"

@@ -25,6 +25,7 @@ mod profiling_query;
 mod reports;
 mod requests;
 mod response;
+mod source_map;
 
 pub use address::address;
 pub use allow_attribute::allow_attribute;
@@ -37,6 +38,7 @@ pub use profiles::{any_profile, collapsed, cpuprofile, firefox, html, speedscope
 pub use profiling_query::profiling_query;
 pub use reports::reports;
 pub use requests::requests;
+pub use source_map::source_map;
 
 #[cfg(test)]
 mod tests {
@@ -131,6 +133,11 @@ mod tests {
     #[test]
     fn requests_corpus() {
         check_corpus("requests", requests);
+    }
+
+    #[test]
+    fn source_map_corpus() {
+        check_corpus("source_map", source_map);
     }
 
     #[test]

@@ -1,0 +1,47 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! How large a map and a folder of maps may be. Maps come from anywhere, as pages do, and a small one may make large
+//! tables.
+//!
+//! Reading the largest map takes less than 500 MB of memory: its content, a copy of the fields that are read, the texts,
+//! and the mappings. What is found of functions in sources takes at most 150 MB more.
+
+/// Bytes of a map.
+pub const MAX_MAP_BYTES: u64 = 100_000_000;
+
+/// Mappings of a map, and lines of the script, together. One takes 28 bytes of memory.
+pub const MAX_MAPPINGS: usize = 8_000_000;
+
+/// Sources of a map; also names, and texts of sources.
+pub const MAX_ENTRIES: usize = 2_000_000;
+
+/// Sections of an index map.
+pub const MAX_SECTIONS: usize = 100_000;
+
+/// Bytes of the resolved URLs of all sources: each may have the base before it.
+pub const MAX_URL_BYTES: usize = 64_000_000;
+
+/// Bytes of each of the fields about functions, `scopes` and `x_facebook_sources`. In memory they are about ten times
+/// as large.
+pub const MAX_SCOPES_BYTES: usize = 10_000_000;
+
+/// Bytes of a source in which functions are looked for by their text.
+pub const MAX_OUTLINE_BYTES: usize = 8_000_000;
+
+/// Bytes of all sources of a map in which functions are looked for. What is found of a text takes no more than four
+/// times its bytes.
+pub const MAX_OUTLINED_BYTES: usize = 32_000_000;
+
+/// Functions around a function whose name is asked for.
+pub const MAX_FUNCTION_DEPTH: usize = 1_000;
+
+/// Files and folders in a folder of maps.
+pub const MAX_FOLDER_ENTRIES: usize = 100_000;
+
+/// Folders within folders.
+pub const MAX_FOLDER_DEPTH: usize = 32;
+
+/// Bytes of all maps of a folder that are read to see which script they are for.
+pub const MAX_FOLDER_BYTES: u64 = 2_000_000_000;

@@ -1,0 +1,211 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! The names by which functions were written.
+
+use std::borrow::Cow;
+
+use sourcemap::{DecodedMap, Token};
+
+use crate::map::{Outlined, Place, Section, SourceMap};
+use crate::outline::Name;
+
+/// What the engine says of a function of the script.
+#[derive(Clone, Copy, Debug)]
+pub struct GeneratedFunction<'a> {
+    pub name: &'a str,
+    /// Where it is defined: the round bracket before its parameters, or the parameter of `a => b`.
+    pub definition: Option<Place>,
+    /// Places in it that ran, if any are known.
+    pub running: &'a [Place],
+}
+
+/// The text between a function's name and the place of its definition, as minifiers write it.
+const BETWEEN: [&str; 9] = [
+    "",
+    "=",
+    ":",
+    "=async",
+    ":async",
+    "=async ",
+    ":async ",
+    "=function",
+    ":function",
+];
+
+/// Endings of files that hold JavaScript or TypeScript, if only in parts.
+const SCRIPT_ENDINGS: [&str; 11] = [
+    "astro", "cjs", "cts", "js", "jsx", "mjs", "mts", "svelte", "ts", "tsx", "vue",
+];
+
+impl SourceMap {
+    /// The name by which a function was written. These are asked in turn:
+    ///
+    /// 1. the map's `scopes`,
+    /// 2. its `x_facebook_sources`, which React Native has,
+    /// 3. the name of the mapping at the function's round bracket,
+    /// 4. the text of the source,
+    /// 5. the name of the mapping at the function's generated name.
+    ///
+    /// A function without a name that is within `outer` is called `outer/<`, as the engine does. None if no name is
+    /// known; the generated name is then the only one.
+    pub fn function_name(&self, function: &GeneratedFunction<'_>) -> Option<Cow<'_, str>> {
+        let places = || function.running.iter().copied().chain(function.definition);
+        if let Some(name) = places().find_map(|place| self.name_in_scopes(place)) {
+            return Some(Cow::Borrowed(name));
+        }
+        let mapped = function
+            .definition
+            .and_then(|place| Some((place, self.token(place)?)));
+        let Some((place, (section, token))) = mapped else {
+            return self
+                .name_where_it_runs(function.running)?
+                .shown()
+                .map(Cow::Owned);
+        };
+        let by_map = name_of_react_native(section, token)
+            .or_else(|| self.name_at_bracket(section, token, place));
+        if let Some(name) = by_map {
+            return Some(Cow::Borrowed(name));
+        }
+        match self.name_in_source(section, token, place) {
+            Some(Name::Of(name)) => Some(Cow::Owned(name)),
+            unnamed => match self.name_of_mapping(function.name, place) {
+                Some(name) => Some(Cow::Borrowed(name)),
+                None => unnamed?.shown().map(Cow::Owned),
+            },
+        }
+    }
+
+    /// <https://tc39.es/ecma426/branch/proposal-scopes/>
+    fn name_in_scopes(&self, place: Place) -> Option<&str> {
+        let (section, generated) = self.section(place)?;
+        let name = match section.scopes.have_ranges() {
+            true => section.scopes.name_in_script(generated)?,
+            false => {
+                let (_, token) = self.token(place)?;
+                let source = token.get_src_id() as usize;
+                section.scopes.name_in_source(source, token.get_src())?
+            },
+        };
+        section
+            .decoded()
+            .get_name(name)
+            .filter(|name| !name.is_empty())
+    }
+
+    /// The name of the mapping at the function's generated name, which stands before its definition.
+    /// <https://tc39.es/ecma426/#sec-names-for-generated-javascript-code>
+    fn name_of_mapping(&self, generated: &str, definition: Place) -> Option<&str> {
+        let is_word = |character: char| character.is_alphanumeric() || "_$#".contains(character);
+        if generated.is_empty() || !generated.chars().all(is_word) {
+            return None;
+        }
+        let length = generated.chars().map(char::len_utf16).sum::<usize>();
+        BETWEEN.iter().find_map(|between| {
+            let distance = u32::try_from(length + between.len()).ok()?;
+            let place = Place {
+                column: definition.column.checked_sub(distance)?,
+                ..definition
+            };
+            let (section, token) = self.token(place)?;
+            let is_there = section.columns_behind(token, place) == 0;
+            let name = token.get_name().filter(|name| !name.is_empty());
+            name.filter(|_| is_there)
+        })
+    }
+
+    /// Some compilers name the mapping of the round bracket after the function. If the source has no bracket there, the
+    /// name may be that of a parameter.
+    fn name_at_bracket<'a>(
+        &'a self,
+        section: &'a Section,
+        token: Token<'a>,
+        definition: Place,
+    ) -> Option<&'a str> {
+        let name = token.get_name().filter(|name| !name.is_empty())?;
+        let (outlined, text) = self.outline_of(section, token)?;
+        let (line, column) = token.get_src();
+        let offset = outlined.columns.offset(text, line, column)?;
+        let is_bracket = text[offset..].starts_with('(');
+        (is_bracket && section.columns_behind(token, definition) == 0).then_some(name)
+    }
+
+    fn name_in_source(
+        &self,
+        section: &Section,
+        token: Token<'_>,
+        definition: Place,
+    ) -> Option<Name> {
+        let (outlined, text) = self.outline_of(section, token)?;
+        let (line, column) = token.get_src();
+        let offset = |column| outlined.columns.offset(text, line, column);
+        let at = |column| outlined.outline.defined_at(text, offset(column)?);
+        if let Some(name) = at(column) {
+            return Some(name);
+        }
+        // The map has no mapping for this word, but one for the beginning of the code around it.
+        match section.columns_behind(token, definition) {
+            0 => None,
+            behind => column
+                .checked_add(behind)
+                .and_then(at)
+                .or_else(|| outlined.outline.defined_on_line(text, offset(column)?)),
+        }
+    }
+
+    fn outline_of<'a>(
+        &'a self,
+        section: &'a Section,
+        token: Token<'_>,
+    ) -> Option<(&'a Outlined, &'a str)> {
+        // Bundlers add a query.
+        let path = token.get_source()?.split(['?', '#']).next()?;
+        let name = path.rsplit('/').next()?;
+        let is_script = match name.rsplit_once('.') {
+            Some((_, ending)) => SCRIPT_ENDINGS.contains(&ending.to_ascii_lowercase().as_str()),
+            None => true,
+        };
+        is_script.then(|| self.outlined(section, token.get_src_id()))?
+    }
+
+    /// For a definition that is not mapped. Some places may be in other functions that were inlined, so all must agree.
+    fn name_where_it_runs(&self, running: &[Place]) -> Option<Name> {
+        let mut names = running.iter().filter_map(|place| {
+            let (section, token) = self.token(*place)?;
+            let (outlined, text) = self.outline_of(section, token)?;
+            let (line, column) = token.get_src();
+            let offset = outlined.columns.offset(text, line, column)?;
+            outlined.outline.running_at(text, offset)
+        });
+        let first = names.next()?;
+        names.all(|name| name == first).then_some(first)
+    }
+}
+
+impl Name {
+    fn shown(self) -> Option<String> {
+        match self {
+            Self::Of(name) => Some(name),
+            Self::AnonymousIn(outer) => Some(format!("{outer}/<")),
+            Self::Unknown => None,
+        }
+    }
+}
+
+impl Section {
+    /// The columns from the mapping to the place that belongs to it.
+    fn columns_behind(&self, token: Token<'_>, place: Place) -> u32 {
+        let (_, column) = self.in_section((place.line - 1, place.column - 1));
+        column - token.get_dst_col()
+    }
+}
+
+fn name_of_react_native<'a>(section: &'a Section, token: Token<'_>) -> Option<&'a str> {
+    let DecodedMap::Hermes(map) = &section.map else {
+        return None;
+    };
+    let name = map.get_scope_for_token(token)?;
+    (!name.is_empty() && name != "<global>").then_some(name)
+}

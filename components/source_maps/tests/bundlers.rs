@@ -1,0 +1,260 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! Maps that bundlers and minifiers made of the sources in `bundles/src/`. Each function there has a number of its own
+//! in its parameters or its body, by which it is found in a script and in its source.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use source_maps::{GeneratedFunction, Link, Place, SourceMap};
+use url::Url;
+
+/// Number, file and name of each function.
+const SHAPES: [(&str, &str, &str); 21] = [
+    ("1101", "shapes.mjs", "rectangleArea"),
+    ("1102", "shapes.mjs", "squareArea"),
+    ("1103", "shapes.mjs", "doubled"),
+    ("1104", "shapes.mjs", "Circle"),
+    ("1105", "shapes.mjs", "circumference"),
+    ("1106", "shapes.mjs", "get diameter"),
+    ("1107", "shapes.mjs", "unit"),
+    ("1108", "shapes.mjs", "load"),
+    ("1109", "shapes.mjs", "points"),
+    ("1110", "shapes.mjs", "#secret"),
+    ("1111", "shapes.mjs", "handler"),
+    ("1112", "shapes.mjs", "Circle.prototype.scaled"),
+    ("1113", "shapes.mjs", "lookUp"),
+    ("1114", "shapes.mjs", "sum"),
+    ("1115", "shapes.mjs", "odd-name"),
+    ("1116", "shapes.mjs", "outerWork"),
+    ("1117", "shapes.mjs", "helper"),
+    ("1118", "shapes.mjs", "outerWork/<"),
+    ("1119", "shapes.mjs", "default"),
+    ("1201", "windows.mjs", "afterFace"),
+    ("1202", "windows.mjs", "waits"),
+];
+
+const TYPED: [(&str, &str, &str); 8] = [
+    ("1301", "typed.tsx", "firstOf"),
+    ("1302", "typed.tsx", "onItem"),
+    ("1303", "typed.tsx", "Store"),
+    ("1304", "typed.tsx", "find"),
+    ("1305", "typed.tsx", "[Symbol.iterator]"),
+    ("1306", "typed.tsx", "View"),
+    ("1307", "typed.tsx", "onClick"),
+    ("1308", "typed.tsx", "View/<"),
+];
+
+fn bundles() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bundles")
+}
+
+/// A script that was built, and its map.
+fn script_and_map(name: &str) -> (String, SourceMap) {
+    let folder = bundles().join(name);
+    let script = fs::read_to_string(folder.join("script")).unwrap();
+    let url = format!("https://a.test/out/{name}.js");
+    let base = Url::parse(&url).unwrap();
+    let map = match Link::of_script(&url, None, Some(&script)).unwrap().unwrap() {
+        Link::Inline(content) => SourceMap::read(&content, &url, Some(&base)),
+        Link::Url(map) => {
+            assert_eq!(map.as_str(), format!("{url}.map"));
+            let content = fs::read(folder.join("map")).unwrap();
+            SourceMap::read(&content, map.as_str(), Some(&map))
+        },
+    };
+    (script, map.unwrap())
+}
+
+/// The place of a byte of a text whose lines end with `\n`.
+fn place(text: &str, offset: usize) -> Place {
+    let before = &text[..offset];
+    let line_start = before.rfind('\n').map_or(0, |end| end + 1);
+    Place {
+        line: before.matches('\n').count() as u32 + 1,
+        column: before[line_start..].encode_utf16().count() as u32 + 1,
+    }
+}
+
+/// What the engine says of the function with this number: its name and where it is defined.
+fn generated<'a>(script: &'a str, number: &str) -> (&'a str, usize) {
+    let at = script.find(number).unwrap();
+    let is_word = |character: char| character.is_alphanumeric() || "_$#".contains(character);
+    let word_before = |end: usize| {
+        let text = script[..end].trim_end_matches([' ', ':', '=']);
+        &text[text.trim_end_matches(is_word).len()..]
+    };
+    let bracket = script[..at].rfind('(').unwrap();
+    // `a => … 1103` or `a => 1103 …`
+    let definition = match script[..at].rfind("=>") {
+        Some(arrow) if number == "1103" => {
+            let end = script[..arrow].trim_end().trim_end_matches(')').len();
+            script[..end].trim_end_matches(is_word).len()
+        },
+        // `get diameter() { return trace(this.#radius) * 1106`
+        _ if number == "1106" => script[..at].rfind("()").unwrap(),
+        _ => bracket,
+    };
+    let name = match word_before(definition) {
+        "function" => word_before(definition - "function".len()),
+        // It is called as its class.
+        "constructor" => "t",
+        name => name,
+    };
+    (name, definition)
+}
+
+fn check(name: &str, functions: &[(&str, &str, &str)]) {
+    let (script, map) = script_and_map(name);
+    map.check_script(name, &script).unwrap();
+    assert_eq!(map.notices(), []);
+    for (number, file, expected) in functions {
+        let (generated_name, definition) = generated(&script, number);
+        let running = place(&script, script.find(number).unwrap());
+        let definition = place(&script, definition);
+        let function = |name, definition, running| {
+            map.function_name(&GeneratedFunction {
+                name,
+                definition,
+                running,
+            })
+        };
+        // Whether or not the engine has a name, and by what ran alone.
+        for found in [
+            function(generated_name, Some(definition), &[]),
+            function("", Some(definition), &[running]),
+            function("", None, &[running]),
+        ] {
+            assert_eq!(
+                found
+                    .as_deref()
+                    .map(|found| found.trim_start_matches("get ")),
+                Some(expected.trim_start_matches("get ")),
+                "{name}: {number}, {generated_name:?}"
+            );
+        }
+
+        // The number is where it was written, up to what a map says of it.
+        let mut source = fs::read_to_string(bundles().join("src").join(file)).unwrap();
+        if *file == "windows.mjs" {
+            source = source.replace('\n', "\r\n");
+        }
+        let written = place(&source, source.find(number).unwrap());
+        let original = map.original(running).unwrap();
+        assert_eq!(
+            original.source.url,
+            format!("https://a.test/src/{file}"),
+            "{name}: {number}"
+        );
+        assert_eq!(original.line, written.line, "{name}: {number}");
+        assert!(original.column <= written.column, "{name}: {number}");
+        if name.contains("min") {
+            assert_eq!(original.column, written.column, "{name}: {number}");
+        }
+        assert_eq!(original.source.text, Some(source.as_str()), "{name}");
+    }
+}
+
+#[test]
+fn esbuild_minified() {
+    check("esbuild.min", &SHAPES);
+}
+
+#[test]
+fn esbuild_with_a_map_in_the_script() {
+    check("esbuild.inline", &SHAPES);
+}
+
+#[test]
+fn esbuild_of_typescript() {
+    check("typed.min", &TYPED);
+}
+
+#[test]
+fn rollup_without_names() {
+    check("rollup", &SHAPES);
+}
+
+#[test]
+fn terser_of_what_rollup_made() {
+    check("terser.min", &SHAPES);
+}
+
+/// Names are then those of mappings.
+#[test]
+fn a_map_without_texts_of_sources() {
+    let content = fs::read(bundles().join("esbuild.min/map")).unwrap();
+    let mut json: serde_json::Value = serde_json::from_slice(&content).unwrap();
+    json["sourcesContent"].take();
+    let map = SourceMap::read(json.to_string().as_bytes(), "a.map", None).unwrap();
+    let script = fs::read_to_string(bundles().join("esbuild.min/script")).unwrap();
+    let names = SHAPES.map(|(number, ..)| {
+        let (name, definition) = generated(&script, number);
+        let name = map.function_name(&GeneratedFunction {
+            name,
+            definition: Some(place(&script, definition)),
+            running: &[],
+        });
+        name.map(|name| name.into_owned())
+    });
+    let known = [
+        ("1101", "rectangleArea"),
+        ("1102", "squareArea"),
+        ("1103", "doubled"),
+        ("1110", "#secret"),
+        ("1116", "outerWork"),
+        ("1117", "helper"),
+        // As esbuild calls it.
+        ("1119", "shapes_default"),
+        ("1201", "afterFace"),
+        ("1202", "waits"),
+    ];
+    for ((number, ..), name) in SHAPES.iter().zip(names) {
+        let known = known.iter().find(|(one, _)| one == number);
+        assert_eq!(name.as_deref(), known.map(|(_, name)| *name), "{number}");
+    }
+}
+
+#[test]
+fn typescript_without_texts() {
+    let (script, map) = script_and_map("typed");
+    map.check_script("typed", &script).unwrap();
+    let (name, definition) = generated(&script, "1301");
+    let function = GeneratedFunction {
+        name,
+        definition: Some(place(&script, definition)),
+        running: &[],
+    };
+    assert_eq!(map.function_name(&function), None);
+    let original = map
+        .original(place(&script, script.find("1301").unwrap()))
+        .unwrap();
+    assert_eq!(original.source.url, "https://a.test/src/typed.tsx");
+    assert_eq!((original.line, original.source.text), (12, None));
+}
+
+#[test]
+fn a_map_for_another_script_is_told() {
+    let (script, _) = script_and_map("esbuild.min");
+    let (_, map) = script_and_map("rollup");
+    let notice = map
+        .check_script("https://a.test/esbuild.min.js", &script)
+        .unwrap_err();
+    assert!(
+        notice
+            .to_string()
+            .starts_with("https://a.test/esbuild.min.js: the source map https://a.test/out/rollup.js.map is for another script"),
+        "{notice}"
+    );
+    // What it has no mapping for has no original.
+    assert_eq!(
+        map.original(Place {
+            line: 1000,
+            column: 1
+        }),
+        None
+    );
+    assert_eq!(map.original(Place { line: 0, column: 0 }), None);
+}

@@ -1,0 +1,675 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! Maps that are written by hand: what is legal, and what is wrong.
+
+use source_maps::{GeneratedFunction, MAX_MAP_BYTES, Original, Place, SourceMap};
+use url::Url;
+
+/// Line 1, column 1 of `a.ts`.
+const MAP: &str = r#"{"version":3,"sources":["a.ts"],"names":["alpha"],"mappings":"AAAAA"}"#;
+
+fn read(content: &str) -> SourceMap {
+    let base = Url::parse("https://a.test/js/app.js.map").unwrap();
+    SourceMap::read(content.as_bytes(), base.as_str(), Some(&base)).unwrap()
+}
+
+fn at(map: &SourceMap, line: u32, column: u32) -> Option<(String, u32, u32, Option<String>)> {
+    let Original {
+        source,
+        line,
+        column,
+        name,
+    } = map.original(Place { line, column })?;
+    Some((source.url.to_owned(), line, column, name.map(str::to_owned)))
+}
+
+fn url_of_first_source(content: &str) -> String {
+    read(content).sources().next().unwrap().url.to_owned()
+}
+
+#[test]
+fn what_is_odd_and_legal_is_read() {
+    let expected = Some((
+        "https://a.test/js/a.ts".to_owned(),
+        1,
+        1,
+        Some("alpha".to_owned()),
+    ));
+    let with = |field: &str| MAP.replacen('{', &format!("{{{field},"), 1);
+    for content in [
+        MAP.to_owned(),
+        format!("\u{feff}{MAP}"),
+        format!(")]}}'\n{MAP}"),
+        format!(")]}}' garbage {{\r\n{MAP}"),
+        format!("\n  {MAP}\r\n"),
+        with(r#""file":7"#),
+        with(
+            r#""file":null,"sourceRoot":null,"sourcesContent":null,"ignoreList":null,"x_facebook_sources":null"#,
+        ),
+        with(r#""sourcesContent":[]"#),
+        with(r#""sourcesContent":[null]"#),
+        with(r#""sourcesContent":["a","b"]"#),
+        with(r#""ignoreList":[0,7]"#),
+        // What ECMA-426 does not know, or not yet.
+        with(r#""x_own":{"a":[1,{}]},"debug_id":"no id","rangeMappings":"!","sources_hash":1"#),
+        MAP.replace("AAAAA", ";;"),
+        MAP.replace("AAAAA", "AAAAA,,"),
+        MAP.replace(r#"["alpha"]"#, r#"["alpha",7,null]"#),
+        MAP.replace("AAAAA", "\\u0041AAAA"),
+    ] {
+        let map = read(&content);
+        assert_eq!(map.notices(), [], "{content}");
+        match content.contains(";;") {
+            true => assert_eq!(at(&map, 1, 1), None),
+            false => assert_eq!(at(&map, 1, 1), expected, "{content}"),
+        }
+    }
+}
+
+#[test]
+fn a_broken_map_is_a_notice_that_names_it() {
+    let with = |field: &str| MAP.replacen('{', &format!("{{{field},"), 1);
+    let mappings = |text: &str| MAP.replace("AAAAA", text);
+    let sections = |text: &str| format!(r#"{{"version":3,"sections":{text}}}"#);
+    let section = |line: u32, column: u32, map: &str| {
+        format!(r#"{{"offset":{{"line":{line},"column":{column}}},"map":{map}}}"#)
+    };
+    let index = |map: &str| sections(&format!("[{}]", section(0, 0, map)));
+    let deep = (0..200).fold(MAP.to_owned(), |map, _| index(&map));
+    for (content, why) in [
+        (String::new(), "the source map is empty"),
+        (" \n".to_owned(), "the source map is empty"),
+        (")]}'".to_owned(), "the source map is empty"),
+        (")]}' {}".to_owned(), "the source map is empty"),
+        (
+            "<!doctype html>".to_owned(),
+            "it is no source map: expected value at line 1",
+        ),
+        ("null".to_owned(), "it is no source map: invalid type: null"),
+        ("[]".to_owned(), "it is no source map: "),
+        ("{}".to_owned(), "it has no version"),
+        (
+            MAP[..MAP.len() - 1].to_owned(),
+            "it is no source map: EOF while parsing",
+        ),
+        (
+            MAP[..30].to_owned(),
+            "it is no source map: EOF while parsing",
+        ),
+        (
+            format!("{MAP}{MAP}"),
+            "it is no source map: trailing characters",
+        ),
+        (
+            MAP.replace("version\":3", "version\":2"),
+            "its version is 2, and only version 3 is known",
+        ),
+        (
+            MAP.replace("version\":3", "version\":\"3\""),
+            "its version is \"3\", and only",
+        ),
+        (
+            with("\"version\":3"),
+            "it is no source map: duplicate field",
+        ),
+        (MAP.replace("\"mappings\"", "\"m\""), "it has no mappings"),
+        (MAP.replace("\"AAAAA\"", "null"), "it has no mappings"),
+        (
+            MAP.replace("\"AAAAA\"", "7"),
+            "its mappings are wrong: invalid type: integer `7`",
+        ),
+        (
+            MAP.replace("\"AAAAA\"", "[0]"),
+            "its mappings are wrong: invalid type: sequence",
+        ),
+        (MAP.replace("\"sources\"", "\"s\""), "it has no sources"),
+        (
+            MAP.replace("[\"a.ts\"]", "\"a.ts\""),
+            "its sources are wrong: invalid type: string",
+        ),
+        (
+            MAP.replace("[\"a.ts\"]", "[7]"),
+            "it cannot be read: bad json: invalid type: integer `7`",
+        ),
+        (
+            MAP.replace("[\"alpha\"]", "7"),
+            "its names are wrong: invalid type: integer `7`",
+        ),
+        (
+            with("\"sourcesContent\":\"a\""),
+            "its sourcesContent are wrong: invalid type",
+        ),
+        (
+            with("\"sourcesContent\":[7]"),
+            "it cannot be read: bad json: invalid type: integer `7`",
+        ),
+        (
+            with("\"sourceRoot\":7"),
+            "it is no source map: invalid type: integer `7`",
+        ),
+        (
+            with("\"ignoreList\":[-1]"),
+            "its ignoreList are wrong: invalid value: integer `-1`",
+        ),
+        (
+            with("\"ignoreList\":\"a\""),
+            "its ignoreList are wrong: invalid type",
+        ),
+        (
+            with("\"x_facebook_sources\":[7]"),
+            "it cannot be read: bad json: ",
+        ),
+        (
+            mappings("D"),
+            "its mapping \"D\", of line 1 of the script, is in a column that cannot be",
+        ),
+        (
+            mappings("C,D,D"),
+            "its mapping \"D\", of line 1 of the script, is in a column that cannot be",
+        ),
+        (
+            mappings(";B"),
+            "its mapping \"B\", of line 2 of the script, is in a column that cannot be",
+        ),
+        (
+            mappings("AA"),
+            "its mapping \"AA\", of line 1 of the script, has 2 numbers instead of 1, 4 or 5",
+        ),
+        (
+            mappings("AAA"),
+            "its mapping \"AAA\", of line 1 of the script, has 3 numbers instead",
+        ),
+        (
+            mappings("AAAAAA"),
+            "its mapping \"AAAAAA\", of line 1 of the script, has more than 5 numbers",
+        ),
+        (
+            mappings("ACAA"),
+            "its mapping \"ACAA\", of line 1 of the script, refers to a source that is not there",
+        ),
+        (
+            mappings("ADAA"),
+            "its mapping \"ADAA\", of line 1 of the script, refers to a source that",
+        ),
+        (
+            mappings("AADA"),
+            "its mapping \"AADA\", of line 1 of the script, refers to a line of a source that",
+        ),
+        (
+            mappings("AAAD"),
+            "its mapping \"AAAD\", of line 1 of the script, refers to a column of a source",
+        ),
+        (
+            mappings("AAAAC"),
+            "its mapping \"AAAAC\", of line 1 of the script, refers to a name that is not there",
+        ),
+        (
+            mappings("AAAAD"),
+            "its mapping \"AAAAD\", of line 1 of the script, refers to a name that",
+        ),
+        (
+            mappings("AAAg"),
+            "its mapping \"AAAg\", of line 1 of the script, ends within a number",
+        ),
+        (
+            mappings("AA AA"),
+            "its mapping \"AA AA\", of line 1 of the script, has the character ' '",
+        ),
+        (
+            mappings("ü"),
+            "its mapping \"ü\", of line 1 of the script, has the character",
+        ),
+        (
+            mappings("ggggggggE"),
+            "its mapping \"ggggggggE\", of line 1 of the script, has a number of more than 32 bits",
+        ),
+        (
+            mappings("+/////D,+/////D"),
+            "its mapping \"+/////D\", of line 1 of the script, is in a column that",
+        ),
+        (
+            sections("7"),
+            "its sections are wrong: invalid type: integer `7`",
+        ),
+        (sections("null"), "it has no mappings"),
+        (
+            sections("[7]"),
+            "its sections are wrong: invalid type: integer `7`",
+        ),
+        (
+            sections("[{}]"),
+            "its sections are wrong: missing field `offset`",
+        ),
+        (
+            sections(r#"[{"offset":{"line":0,"column":-1}}]"#),
+            "its sections are wrong: invalid value: integer `-1`",
+        ),
+        (
+            sections(r#"[{"offset":{"line":0,"column":0}}]"#),
+            "its section 1 has no map",
+        ),
+        (
+            sections(r#"[{"offset":{"line":0,"column":0},"url":"a.map"}]"#),
+            "its section 1 is in another file",
+        ),
+        (
+            sections(&format!("[{},{}]", section(1, 0, MAP), section(0, 5, MAP))),
+            "its section 2 begins before the one before it",
+        ),
+        (
+            index("7"),
+            "its section 1 is wrong: it is no source map: invalid type",
+        ),
+        (index("{}"), "its section 1 is wrong: it has no version"),
+        (
+            index(&mappings("ACAA")),
+            "its section 1 is wrong: its mapping \"ACAA\"",
+        ),
+        (index(&index(MAP)), "its section 1 has sections itself"),
+        (deep, "its section 1 has sections itself"),
+    ] {
+        let notice = SourceMap::read(content.as_bytes(), "https://a.test/a.map", None).unwrap_err();
+        assert_eq!(notice.name, "https://a.test/a.map");
+        assert!(notice.why.starts_with(why), "{content}\n{notice}\n{why}");
+        assert!(!notice.why.ends_with('.'), "{notice}");
+    }
+}
+
+#[test]
+fn no_byte_of_a_map_makes_it_panic() {
+    let index =
+        format!(r#"{{"version":3,"sections":[{{"offset":{{"line":0,"column":0}},"map":{MAP}}}]}}"#);
+    for map in [MAP, &index] {
+        for at in (0..map.len()).step_by(if cfg!(miri) { 17 } else { 1 }) {
+            for byte in [0, b'0', b'A', b'g', b'"', b'[', b'{', b',', 0xff] {
+                let mut content = map.as_bytes().to_vec();
+                content[at] = byte;
+                if let Ok(map) = SourceMap::read(&content, "a.map", None) {
+                    map.original(Place { line: 1, column: 1 });
+                }
+                _ = SourceMap::read(&content[..at], "a.map", None);
+            }
+        }
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "it is too large")]
+fn what_is_too_large_is_a_notice() {
+    let why = |content: &[u8]| SourceMap::read(content, "a.map", None).unwrap_err().why;
+    assert_eq!(
+        why(&vec![b' '; MAX_MAP_BYTES as usize + 1]),
+        "the source map has 100000001 bytes; more than 100000000 are not read"
+    );
+    for (from, to, expected) in [
+        (
+            "AAAAA",
+            ";".repeat(8_000_000),
+            "it has more than 8000000 mappings",
+        ),
+        (
+            "AAAAA",
+            ",".repeat(8_000_000),
+            "it has more than 8000000 mappings",
+        ),
+        (
+            r#""alpha""#,
+            format!("1{}", ",1".repeat(2_000_000)),
+            "it has 2000001 names; more than 2000000 are not read",
+        ),
+        (
+            r#""a.ts""#,
+            format!("null{}", ",null".repeat(2_000_000)),
+            "it has 2000001 sources; more than 2000000",
+        ),
+        (
+            r#"["a.ts"]"#,
+            format!(
+                r#"["a"{}],"sourceRoot":"{}""#,
+                r#","a""#.repeat(2_000),
+                "a".repeat(40_000)
+            ),
+            "the URLs of its sources have more than 64000000 bytes",
+        ),
+    ] {
+        let content = MAP.replace(from, &to);
+        assert!(why(content.as_bytes()).starts_with(expected), "{expected}");
+    }
+    let sections = r#"{"offset":{"line":0,"column":0}},"#.repeat(100_001);
+    let sections = format!(
+        r#"{{"version":3,"sections":[{}]}}"#,
+        sections.trim_end_matches(',')
+    );
+    assert_eq!(
+        why(sections.as_bytes()),
+        "it has 100001 sections; more than 100000 are not read"
+    );
+
+    // The rest is used.
+    let long = " ".repeat(10_000_001);
+    let scopes = MAP.replacen('{', &format!("{{\"scopes\":\"{long}\","), 1);
+    let functions = MAP.replacen('{', &format!("{{\"x_facebook_sources\":[{long}],"), 1);
+    for (content, why) in [
+        (
+            scopes,
+            "its scopes are not read: they have more than 10000000 bytes",
+        ),
+        (
+            functions,
+            "its x_facebook_sources are not read: they have more than 10000000 bytes",
+        ),
+    ] {
+        let map = read(&content);
+        assert_eq!(map.notices()[0].why, why);
+        assert!(at(&map, 1, 1).is_some());
+    }
+}
+
+#[test]
+fn sources_are_resolved_against_the_map() {
+    let with = |root: &str, source: &str| {
+        let root = format!(r#"{{"sourceRoot":"{root}","#);
+        MAP.replacen('{', &root, 1).replace("a.ts", source)
+    };
+    for (root, source, url) in [
+        ("", "a.ts", "https://a.test/js/a.ts"),
+        ("", "../src/a.ts", "https://a.test/src/a.ts"),
+        ("", "../../../a.ts", "https://a.test/a.ts"),
+        ("", "/a.ts", "https://a.test/a.ts"),
+        ("", "https://b.test/a.ts", "https://b.test/a.ts"),
+        (
+            "",
+            "webpack://app/./src/a.ts?1234",
+            "webpack://app/src/a.ts?1234",
+        ),
+        ("src", "a.ts", "https://a.test/js/src/a.ts"),
+        ("src/", "a.ts", "https://a.test/js/src/a.ts"),
+        ("/", "a.ts", "https://a.test/a.ts"),
+        ("https://b.test/x", "a.ts", "https://b.test/x/a.ts"),
+        // It is prepended, whatever the source looks like.
+        ("src", "/a.ts", "https://a.test/js/src//a.ts"),
+        (
+            "",
+            "größe 😀.ts",
+            "https://a.test/js/gr%C3%B6%C3%9Fe%20%F0%9F%98%80.ts",
+        ),
+        ("", "http://[", "http://["),
+    ] {
+        assert_eq!(
+            url_of_first_source(&with(root, source)),
+            url,
+            "{root} {source}"
+        );
+    }
+    // Without a URL it stays a path.
+    for (root, source, path) in [
+        ("", "../src/a.ts", "../src/a.ts"),
+        ("lib", "a.ts", "lib/a.ts"),
+    ] {
+        let map = SourceMap::read(with(root, source).as_bytes(), "dist/a.map", None).unwrap();
+        assert_eq!(map.sources().next().unwrap().url, path);
+    }
+    // A source without a name has no place; the others keep theirs.
+    let map = read(
+        &MAP.replace(r#""a.ts""#, r#"null,"b.ts""#)
+            .replace("AAAAA", "AAAA,CCAA"),
+    );
+    assert_eq!(at(&map, 1, 1), None);
+    assert_eq!(at(&map, 1, 2).unwrap().0, "https://a.test/js/b.ts");
+    assert_eq!(map.sources().count(), 1);
+}
+
+#[test]
+fn sources_of_others_are_told() {
+    for field in ["ignoreList", "x_google_ignoreList"] {
+        let map = MAP.replacen('{', &format!("{{\"{field}\":[1],"), 1);
+        let map = read(&map.replace(r#""a.ts""#, r#""a.ts","b.ts""#));
+        let ignored: Vec<_> = map.sources().map(|source| source.is_ignored).collect();
+        assert_eq!(ignored, [false, true]);
+    }
+    let both = MAP.replacen('{', r#"{"ignoreList":[],"x_google_ignoreList":[0],"#, 1);
+    assert!(!read(&both).sources().next().unwrap().is_ignored);
+}
+
+#[test]
+fn a_place_belongs_to_the_mapping_before_it_on_its_line() {
+    // Line 1: column 5 is line 1, column 1; column 11 is unmapped. Line 3: column 1 is line 4, column 3.
+    let map = read(&MAP.replace("AAAAA", "IAAAA,M;;AAGE"));
+    for (line, column, original) in [
+        (1, 1, None),
+        (1, 4, None),
+        (1, 5, Some((1, 1))),
+        (1, 10, Some((1, 1))),
+        (1, 11, None),
+        (1, 4_000_000_000, None),
+        (2, 1, None),
+        (3, 1, Some((4, 3))),
+        (3, u32::MAX, Some((4, 3))),
+        (4, 1, None),
+        (u32::MAX, u32::MAX, None),
+        (0, 1, None),
+        (1, 0, None),
+    ] {
+        let found = at(&map, line, column).map(|(_, line, column, _)| (line, column));
+        assert_eq!(found, original, "{line}:{column}");
+    }
+    // They need not be in order.
+    let map = read(&MAP.replace("AAAAA", "UAAK,LAAK"));
+    assert_eq!(at(&map, 1, 6).unwrap().2, 11);
+    assert_eq!(at(&map, 1, 11).unwrap().2, 6);
+}
+
+#[test]
+fn the_sections_of_an_index_map_have_their_own_places() {
+    let section = |line: u32, column: u32, map: &str| {
+        format!(r#"{{"offset":{{"line":{line},"column":{column}}},"map":{map}}}"#)
+    };
+    let content = format!(
+        r#"{{"version":3,"file":"app.js","sections":[{},{},{}]}}"#,
+        section(0, 10, &MAP.replace("AAAAA", "AAAAA,EAEE")),
+        section(
+            2,
+            4,
+            &MAP.replace("a.ts", "b.ts").replace("AAAAA", "AAAAA;CAEC")
+        ),
+        section(5, 0, r#"{"version":3,"sources":[],"mappings":""}"#),
+    );
+    let map = read(&content);
+    assert_eq!(map.file(), Some("app.js"));
+    let urls: Vec<_> = map.sources().map(|source| source.url).collect();
+    assert_eq!(urls, ["https://a.test/js/a.ts", "https://a.test/js/b.ts"]);
+    for (line, column, original) in [
+        (1, 10, None),
+        (1, 11, Some(("a.ts", 1, 1))),
+        (1, 12, Some(("a.ts", 1, 1))),
+        (1, 13, Some(("a.ts", 3, 3))),
+        (1, 99, Some(("a.ts", 3, 3))),
+        (2, 1, None),
+        (3, 4, None),
+        (3, 5, Some(("b.ts", 1, 1))),
+        (4, 1, None),
+        (4, 2, Some(("b.ts", 3, 2))),
+        (6, 1, None),
+    ] {
+        let found = at(&map, line, column);
+        let found = found
+            .as_ref()
+            .map(|(url, line, column, _)| (url.rsplit('/').next().unwrap(), *line, *column));
+        assert_eq!(found, original, "{line}:{column}");
+    }
+    // An empty one, too, is a map.
+    let map = read(r#"{"version":3,"sections":[]}"#);
+    assert_eq!((at(&map, 1, 1), map.sources().count()), (None, 0));
+}
+
+#[test]
+fn columns_are_in_utf_16() {
+    // `"😀";f` is mapped at `f`, which is column 6 on both sides, to `"😀";go`.
+    let content = MAP
+        .replacen(
+            '{',
+            r#"{"sourcesContent":["\"😀\";function go(a) { }"],"#,
+            1,
+        )
+        .replace("AAAAA", "KAAcA");
+    let map = read(&content);
+    assert_eq!(at(&map, 1, 5), None);
+    assert_eq!(at(&map, 1, 6).unwrap().2, 15);
+    let function = GeneratedFunction {
+        name: "",
+        definition: Some(Place { line: 1, column: 6 }),
+        running: &[],
+    };
+    assert_eq!(map.function_name(&function).as_deref(), Some("go"));
+}
+
+#[test]
+fn a_script_that_lacks_a_place_is_another_one() {
+    let map = read(&MAP.replace("AAAAA", "AAAA;;EAAA"));
+    for (script, fits) in [
+        ("a\nb\n  c", true),
+        ("a\r\nb\r\n  c", true),
+        ("a\nb\n😀", true),
+        ("a\nb\n c\n", true),
+        ("a\nb\nc", false),
+        ("a\nb", false),
+        ("", false),
+        // Where its lines end is not known.
+        ("a\u{2028}b", true),
+        ("a\rb\rc", true),
+    ] {
+        assert_eq!(map.check_script("a.js", script).is_ok(), fits, "{script:?}");
+    }
+    let notice = map.check_script("a.js", "a").unwrap_err().to_string();
+    assert_eq!(
+        notice,
+        "a.js: the source map https://a.test/js/app.js.map is for another script: it has line 3, column 3"
+    );
+}
+
+#[test]
+fn a_map_of_react_native_names_its_functions() {
+    let map = MAP.replacen(
+        '{',
+        r#"{"x_facebook_sources":[[{"names":["<global>","Screen#render"],"mappings":"AAA;ECC"}]],"#,
+        1,
+    );
+    let map = read(&map.replace("AAAAA", "AAAAA,IACEA"));
+    let name = |column| {
+        let function = GeneratedFunction {
+            name: "",
+            definition: Some(Place { line: 1, column }),
+            running: &[],
+        };
+        map.function_name(&function).map(|name| name.into_owned())
+    };
+    assert_eq!(name(1), None);
+    assert_eq!(name(5).as_deref(), Some("Screen#render"));
+}
+
+#[test]
+fn the_mapping_of_the_functions_name_names_it() {
+    // Of `t=a=>…` and of `function t(…`.
+    let map = read(&MAP.replace("AAAAA", "CAAAA;SAAAA,CAAC"));
+    let name = |generated, line, column| {
+        let function = GeneratedFunction {
+            name: generated,
+            definition: Some(Place { line, column }),
+            running: &[],
+        };
+        map.function_name(&function).map(|name| name.into_owned())
+    };
+    let alpha = Some("alpha".to_owned());
+    assert_eq!(name("t", 1, 4), alpha);
+    assert_eq!(name("t", 2, 11), alpha);
+    for (generated, line, column) in [
+        ("t", 1, 5),
+        ("t", 1, 2),
+        ("t/<", 1, 6),
+        ("", 1, 2),
+        ("t", 2, 10),
+    ] {
+        assert_eq!(
+            name(generated, line, column),
+            None,
+            "{generated} {line}:{column}"
+        );
+    }
+}
+
+/// The scopes of <https://tc39.es/ecma426/branch/proposal-scopes/>, as in its tests: a module with a function in it.
+#[test]
+fn a_map_with_scopes_names_its_functions() {
+    // Of the source: 0:0-9:0 the module, 1:0-4:1 `outer`, 2:2-3:3 a block. Of the script: 0:0-0:60 the module,
+    // 0:10-0:50 the function, and in it 0:20-0:30 one that the source does not have, and 0:30-0:40 the block.
+    let scopes = "BAAA,BFBAA,BABC,CBD,CBB,CFA,ECAA,EGKC,EMK,FK,ECAC,FK,FK,FK";
+    let read_with = |scopes: &str, names: &str| {
+        read(
+            &MAP.replacen('{', &format!("{{\"scopes\":\"{scopes}\","), 1)
+                .replace(r#""alpha""#, names)
+                .replace("AAAAA", "AAAA,UACA,UACE"),
+        )
+    };
+    let map = read_with(scopes, r#""outer""#);
+    assert_eq!(map.notices(), []);
+    let name = |map: &SourceMap, column| {
+        let place = Place { line: 1, column };
+        let function = GeneratedFunction {
+            name: "",
+            definition: Some(place),
+            running: &[],
+        };
+        map.function_name(&function).map(|name| name.into_owned())
+    };
+    assert_eq!(name(&map, 1), None);
+    assert_eq!(name(&map, 11).as_deref(), Some("outer"));
+    assert_eq!(name(&map, 21).as_deref(), Some("outer"));
+    assert_eq!(name(&map, 31).as_deref(), Some("outer"));
+    assert_eq!(name(&map, 51), None);
+
+    // Of the source alone.
+    let map = read_with("BAAA,BFBAA,BABC,CBD,CBB,CFA", r#""outer""#);
+    assert_eq!(map.notices(), []);
+    assert_eq!(name(&map, 1), None);
+    assert_eq!(name(&map, 11).as_deref(), Some("outer"));
+    assert_eq!(name(&map, 21).as_deref(), Some("outer"));
+
+    // Lines and columns begin anew with each source.
+    let map = read(
+        &MAP.replacen('{', r#"{"scopes":"BFFAA,CBA,,BFAAA,CBA","#, 1)
+            .replace(r#""a.ts""#, r#""a.ts","b.ts","c.ts""#)
+            .replace("AAAAA", "AEAA,UFAA,UAKA"),
+    );
+    assert_eq!(map.notices(), []);
+    let names = [1, 11, 21].map(|column| name(&map, column));
+    assert_eq!(names.map(Option::unwrap_or_default), ["alpha", "", "alpha"]);
+
+    // With wrong ones the mappings are used.
+    for (scopes, why) in [
+        ("B", "the item \"B\" ends within a number"),
+        ("BAAA", "an item has no end"),
+        ("CAA", "the item \"CAA\" ends what has not begun"),
+        ("FA", "the item \"FA\" ends what has not begun"),
+        (
+            "BBAAC,CAA",
+            "the item \"BBAAC\" refers to a name that is not there",
+        ),
+        ("!", "the item \"!\" has the character '!'"),
+        ("EAA,BAAA", "the item \"BAAA\" is not in order"),
+        ("BAAA,EAA", "the item \"EAA\" is not in order"),
+        (
+            "BA+//////DA",
+            "the item \"BA+//////DA\" has a number of more than 32 bits",
+        ),
+    ] {
+        let map = read_with(scopes, r#""outer""#);
+        assert_eq!(
+            map.notices()[0].why,
+            format!("its scopes are not read: {why}"),
+            "{scopes}"
+        );
+        assert!(at(&map, 1, 1).is_some());
+    }
+}
