@@ -13,6 +13,7 @@ strobe.save = (() => {
     ["speedscope", "speedscope", "all event loops"],
     ["cpuprofile", "cpuprofile", "Chrome's developer tools"],
     ["collapsed", "Collapsed stacks", "for flame graph scripts"],
+    ["collapsed-lines", "Collapsed stacks with lines", "the same, with the line in each function"],
     ["trace", "Web trace", "as a page gets it"],
     ["html", "HTML", "this viewer in one file"],
   ];
