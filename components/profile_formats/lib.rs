@@ -44,7 +44,7 @@ mod web_trace;
 
 pub use crate::bounds::MAX_TEXT_BYTES;
 pub use crate::error::{Error, WriteError};
-pub use crate::file::{create_new, create_numbered, replace, write_to_stream};
+pub use crate::file::{create_new, create_numbered, is_compressed, replace, write_to_stream};
 pub use crate::format::Format;
 pub use crate::input::{content, read};
 pub use crate::recording::{

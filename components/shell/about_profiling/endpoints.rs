@@ -247,8 +247,10 @@ impl Endpoints {
                 Err(error) => (path, error),
             },
             None => {
+                let (folder, extension) = (downloads()?, format.extension());
                 let stem = saved_file::as_file_stem(&kept.name);
-                match profile_formats::create_numbered(&downloads()?, &stem, format, recording) {
+                match profile_formats::create_numbered(&folder, &stem, extension, format, recording)
+                {
                     Ok(path) => return Ok(path),
                     Err(error) => error,
                 }
@@ -436,6 +438,19 @@ mod tests {
             let samples = if one.is_empty() { 7 } else { 3 };
             assert_eq!(listed["samples"], samples, "{format}");
         }
+    }
+
+    #[test]
+    fn a_path_that_ends_in_gz_is_of_a_compressed_file() {
+        let server = Server::new();
+        let id = server.load();
+        let path = server.path("a.json.gz").display().to_string();
+        let request = format!("save?id={id}&format=speedscope&path={path}");
+        assert_eq!(server.ask(&request).unwrap()["path"], path.as_str());
+        assert!(fs::read(&path).unwrap().starts_with(b"\x1f\x8b"));
+        server.ask(&format!("load?path={path}")).unwrap();
+        let recordings = server.ask("status").unwrap()["recordings"].take();
+        assert_eq!(recordings[1]["samples"], 7, "{recordings}");
     }
 
     #[test]

@@ -107,9 +107,9 @@ impl ProfileRecording {
             .recorder
             .stop()
             .map_err(|error| format!("nothing to save: {error}; about:profiling has stopped it"))?;
-        let written = self.options.output.write(self.options.format, &recording);
+        let (written, outcome) = self.options.output.write(self.options.format, &recording);
         let mut text = recording_report(&recording, progress.as_ref(), self.options.top);
-        for written in written.as_deref().unwrap_or_default() {
+        for written in &written {
             text += &place(written, self.options.output == Output::Stdout);
         }
         console::clear_status();
@@ -126,7 +126,7 @@ impl ProfileRecording {
                 _ => {},
             },
         }
-        written?;
+        outcome?;
         // The files are written, so failures are reported last.
         told(&self.recorder.failures())
     }
