@@ -203,7 +203,7 @@ pub struct Function {
     pub kind: FunctionKind,
     /// The script in which it is defined; absent for what is defined in none with a URL.
     pub resource: Option<ResourceId>,
-    /// 1-based line of the definition.
+    /// 1-based line of the definition; absent if neither the name nor the script is known.
     pub line: Option<NonZeroU32>,
     /// 1-based column of the definition, in UTF-16 code units; absent if the line is.
     pub column: Option<NonZeroU32>,
@@ -494,6 +494,10 @@ impl EventLoop {
                 .realm
                 .is_none_or(|id| id.index() < self.realms.len())
         );
+        // A position says nothing about a function of which neither the name nor the source is known.
+        if function.resource.is_none() && function.name.is_empty() {
+            function.line = None;
+        }
         if function.line.is_none() {
             function.column = None;
         }
