@@ -129,6 +129,9 @@ wrong.";
 
 const AFTER_REPORT_HELP: &str = "\
 The file may have any format that `strobe convert` reads, such as a trace that a page sent to its server.
+--lines lists where functions were executing. A trace of a page has no lines, and neither have the formats
+speedscope and collapsed.
+
 Exit status: 0 if all went well; 1 if the file could not be read; 2 if the command line is wrong.";
 
 impl CommandLine {
@@ -302,6 +305,12 @@ fn report_command() -> Command {
             "Report only on the event loop with this number (the first one is 0)",
         ))
         .arg(top_argument())
+        .arg(
+            Arg::new("lines")
+                .long("lines")
+                .action(ArgAction::SetTrue)
+                .help("List the N lines with the most samples too"),
+        )
 }
 
 fn input_or_output(matches: &mut ArgMatches, name: &str, working_directory: &Path) -> PathBuf {
@@ -330,6 +339,7 @@ fn saved_report(mut matches: ArgMatches, working_directory: &Path) -> SavedRepor
     SavedReport {
         input: input(&mut matches, "FILE", working_directory),
         top: matches.remove_one("top").expect("clap has a default"),
+        lines: matches.get_flag("lines"),
     }
 }
 
@@ -1052,7 +1062,11 @@ mod tests {
                 format,
                 event_loop,
             };
-            Ok(Parsed::Report(SavedReport { input, top }))
+            Ok(Parsed::Report(SavedReport {
+                input,
+                top,
+                lines: false,
+            }))
         };
         assert_eq!(
             parse(&["report", "a.trace"]),
@@ -1062,6 +1076,10 @@ mod tests {
             parse(&["report", "-", "--from=trace", "--event-loop=1", "--top=3"]),
             report("-", Some(Format::Trace), Some(1), 3)
         );
+        let Ok(Parsed::Report(with_lines)) = parse(&["report", "--lines", "a.trace"]) else {
+            panic!("no report");
+        };
+        assert!(with_lines.lines);
         for (arguments, named) in [
             (&["report"][..], "<FILE>"),
             (&["report", "a", "b"], "'b'"),

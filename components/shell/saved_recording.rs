@@ -29,8 +29,10 @@ pub struct SavedRecording {
 #[derive(Debug, PartialEq)]
 pub struct SavedReport {
     pub input: SavedRecording,
-    /// How many functions are listed.
+    /// How many functions are listed, and how many lines.
     pub top: usize,
+    /// Whether lines are listed too.
+    pub lines: bool,
 }
 
 impl SavedRecording {
