@@ -595,10 +595,25 @@ impl<S: Surface> Browser<S> {
         }
     }
 
-    /// Ends the recording and writes it.
+    /// Ends the recording and writes it. If its page has not come yet, the recording has nothing of it.
     fn finish_profile(&mut self) {
-        if let Some(Err(message)) = self.profile.take().map(ProfileRecording::finish) {
+        let Some(profile) = self.profile.take() else {
+            return;
+        };
+        let page = self.pages.first();
+        let missing = page.and_then(|page| match &page.load {
+            // Servo names the URL with the first document.
+            Load::Started(url) if page.webview.url().is_none() => Some(url.clone()),
+            Load::Checking(url, _) => Some(url.clone()),
+            Load::Started(_) | Load::Done => None,
+        });
+        if let Err(message) = profile.finish() {
             self.fail(&message);
+        }
+        if let Some(url) = missing {
+            self.fail(&format!(
+                "cannot load {url}: the recording ended before the page came"
+            ));
         }
     }
 
