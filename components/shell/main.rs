@@ -24,6 +24,7 @@ mod frame_clock;
 mod headless;
 mod keyboard;
 mod load_error;
+mod no_wayland;
 mod page_delegate;
 mod preferences;
 mod profile;
@@ -38,6 +39,7 @@ mod webdriver;
 mod window;
 
 use std::env;
+use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -59,6 +61,10 @@ fn main() -> ExitCode {
     if let Some(token) = content_process::token(env::args_os()) {
         content_process::run(token);
         return ExitCode::SUCCESS;
+    }
+    // Before anything is read, which could be from a pipe.
+    if opens_no_window(env::args_os()) {
+        no_wayland::prepare();
     }
     let working_directory = match env::current_dir() {
         Ok(directory) => directory,
@@ -155,6 +161,18 @@ fn main() -> ExitCode {
             ExitCode::from(FAILURE)
         },
     }
+}
+
+/// Whether a run of the browser with these arguments has no window. A run that needs no browser counts as one with a
+/// window.
+fn opens_no_window(mut arguments: impl Iterator<Item = OsString>) -> bool {
+    let is_without_browser = |argument: &OsString| argument == "convert" || argument == "report";
+    let first = arguments.nth(1);
+    if first.as_ref().is_some_and(is_without_browser) {
+        return false;
+    }
+    let mut rest = first.into_iter().chain(arguments);
+    !has_display() || rest.any(|argument| argument == "--headless")
 }
 
 /// Servo's network code uses the cryptography provider that the process has installed.
