@@ -52,6 +52,15 @@ impl SavedRecording {
         Ok(recording)
     }
 
+    /// A name for the recording.
+    pub fn name(&self) -> String {
+        if self.file == OsStr::new(STANDARD_STREAM) {
+            return "standard input".to_owned();
+        }
+        let name = self.file.file_name().unwrap_or(self.file.as_os_str());
+        name.to_string_lossy().into_owned()
+    }
+
     /// The message for a problem with this file, on one line.
     pub fn problem(&self, problem: &dyn Display) -> String {
         format!("{}: {problem}", self.file.display())

@@ -65,10 +65,10 @@ fn failure(status: StatusCode, message: impl Into<String>) -> Failure {
 }
 
 impl Endpoints {
-    pub fn new(recorder: Recorder) -> Self {
+    pub fn new(recorder: Recorder, recordings: Recordings) -> Self {
         Self {
             recorder,
-            recordings: Recordings::default(),
+            recordings,
         }
     }
 
@@ -357,7 +357,7 @@ mod tests {
     impl Server {
         fn new() -> Self {
             Self {
-                endpoints: Endpoints::new(Recorder::new()),
+                endpoints: Endpoints::new(Recorder::new(), Recordings::default()),
                 folder: tempfile::tempdir().unwrap(),
             }
         }

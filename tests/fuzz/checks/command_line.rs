@@ -52,7 +52,12 @@ fn check_run(command_line: &CommandLine) {
         command_line.window_size.height,
     ];
     assert!(sides.iter().all(|side| (1..=8192).contains(side)));
-    assert!(!command_line.urls.is_empty() || command_line.webdriver.is_some());
+    let has_pages = !command_line.urls.is_empty() || !command_line.views.is_empty();
+    assert!(has_pages || command_line.webdriver.is_some());
+    for saved in &command_line.views {
+        assert!(saved.file.is_absolute() || saved.file.as_os_str() == "-");
+        assert!(command_line.urls.is_empty() && command_line.profile.is_none());
+    }
     assert!(command_line.webdriver != Some(0));
     assert!(command_line.multiprocess || !command_line.sandbox);
     if let Some(profile) = &command_line.profile {
