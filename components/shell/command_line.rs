@@ -123,7 +123,8 @@ Formats, and the file names that select them: trace, the result of Profiler.stop
 .trace.json); firefox, for profiler.firefox.com (.firefox.json); speedscope (.speedscope.json);
 cpuprofile, for Chrome's DevTools (.cpuprofile); collapsed, for flame graphs (.collapsed, .folded);
 collapsed-lines, the same with the line in each function (.collapsed-lines); html, a page that shows the
-profile in any browser (.html).
+profile in any browser (.html). A file whose name ends in .gz is compressed by gzip; .json.gz alone is
+firefox.
 
 Every function keeps its samples. A trace or a cpuprofile holds only one event loop.
 Exit status: 0 if all went well; 1 if a file could not be read or written; 2 if the command line is
