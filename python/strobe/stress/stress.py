@@ -835,4 +835,3 @@ class Play:
             kept = Path(f"{self.stem}.profile")
             kept.write_bytes(file.read_bytes())
             self.fail(f"`strobe convert` cannot read what strobe profile has written: {kept}")
-
