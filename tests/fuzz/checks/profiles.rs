@@ -91,6 +91,8 @@ fn check_tables(recording: &Recording) {
             event_loop.resource_of(function);
             function.realm.map(|id| event_loop.realm(id));
             assert!(function.column.is_none() || function.line.is_some());
+            let is_known = function.resource.is_some() || !function.name.is_empty();
+            assert!(function.line.is_none() || is_known);
         }
         for frame in event_loop.frames() {
             assert!(frame.function.index() < event_loop.functions().len());
