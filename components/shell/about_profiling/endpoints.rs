@@ -404,7 +404,7 @@ mod tests {
         );
         assert_eq!(status["recording"], Value::Null);
         let data = server.ask(&format!("recording?id={id}")).unwrap();
-        assert_eq!(data["version"], 1);
+        assert_eq!(data["version"], 2);
         assert_eq!(data["processes"][0]["eventLoops"][1]["name"], "worker");
         assert_eq!(server.ask(&format!("forget?id={id}")).unwrap(), json!({}));
         assert_eq!(server.refused(&format!("forget?id={id}")).0, 404);
