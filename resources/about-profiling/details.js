@@ -117,7 +117,7 @@ strobe.details = (() => {
     const found = strobe.lines.within(totals, node, time);
     return [
       ...pair("This box", strobe.tip.spanOf(time)),
-      ...found.length ? pair("Its lines", ...found.slice(0, MOST_RELATIVES).map(({ place, weight }) => (
+      ...found.length ? pair("Its lines", ...found.slice(0, MOST_LINES).map(({ place, weight }) => (
         `${strobe.lines.sentence(recording, place)}: ${format.duration(weight * recording.interval)}`))) : [],
     ];
   }

@@ -12,6 +12,8 @@ strobe.sourceView = (() => {
   const { TreeGrid } = strobe.treeGrid;
   // Characters of a line's number that there is room for at least.
   const LEAST_LABEL = 4;
+  // CSS pixels of a digit in the margin.
+  const DIGIT_WIDTH = 7.3;
 
   let grid;
   // What is to be shown: { resource, text, rows, rowOfPlace, widest, longestLabel, problem }, `text` undefined until it is
@@ -148,7 +150,7 @@ strobe.sourceView = (() => {
         { id: "line", title: rows.some(({ offset }) => offset >= 0) ? "Offset" : "Line", className: "number line" },
         { id: "self", title: `Self ${unit}`, className: "number" },
         { id: "total", title: `Total ${unit}`, className: "number" },
-        { id: "heat", title: "", className: "heat" },
+        { id: "heat", title: "Heat", className: "heat" },
         { id: "text", title: script.text === null ? "Functions" : "Text", className: "tree" },
       ],
       roots: () => listed,
@@ -160,7 +162,7 @@ strobe.sourceView = (() => {
     }, true);
     const { style } = byId("source-text");
     style.setProperty("--text-width", `${script.widest + 4}ch`);
-    style.setProperty("--line-width", `${script.longestLabel}ch`);
+    style.setProperty("--line-width", `${Math.ceil(script.longestLabel * DIGIT_WIDTH)}px`);
   }
 
   function rowLabel({ line, column, offset }) {
@@ -311,9 +313,23 @@ strobe.sourceView = (() => {
     if (func === undefined) {
       return hottestRow();
     }
-    const [hottest] = strobe.lines.ofFunction(state.totals, func);
-    const { lines } = state.recording.functions;
-    return hottest ? script.rowOfPlace[hottest.place] : script.rows.findIndex(row => row.line > 0 && row.line === lines[func]);
+    const { lines } = view.totals.recording.functions;
+    const hottest = hottestRowOf(func);
+    return hottest >= 0 ? hottest : script.rows.findIndex(row => row.line > 0 && row.line === lines[func]);
+  }
+
+  // The row in which a function has the most samples, its own first; -1 if it has none in any.
+  function hottestRowOf(func) {
+    const { script: { rows }, places, figures: { ofPlaces } } = view;
+    let best = { row: -1, self: 0, total: 0 };
+    rows.forEach((row, i) => {
+      const own = row.places.filter(place => places.func[place] === func);
+      const [self, total] = [ofPlaces.self, ofPlaces.total].map(list => own.reduce((sum, place) => sum + list[place], 0));
+      if (self > best.self || (self === best.self && total > best.total)) {
+        best = { row: i, self, total };
+      }
+    });
+    return best.row;
   }
 
   function hottestRow() {
