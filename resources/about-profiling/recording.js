@@ -189,10 +189,10 @@ strobe.recording = (() => {
     }
     for (const [index, one] of Object.entries(texts)) {
       const at = `${place}[${JSON.stringify(index)}]`;
-      if (!Object.hasOwn(own, index)) {
+      const id = /^\d+$/.test(index) ? own[index] : undefined;
+      if (id === undefined) {
         throw new Error(`${at}: this is not one of the ${own.length} resources`);
       }
-      const id = own[index];
       sources.set(id, sources.get(id) ?? text(one, at));
     }
   }

@@ -25,6 +25,8 @@ strobe.sourceView = (() => {
   let target = null;
   // The function that was selected here, to whose hottest line the view does not go.
   let ownFunction = -1;
+  // Whether the selection is another one since the view went to it.
+  let isSelectionNew = false;
   let unit = "ms";
   // What is in the cells of texts.
   const shown = new WeakMap();
@@ -91,10 +93,12 @@ strobe.sourceView = (() => {
       script = target = null;
       ownFunction = -1;
     }
+    isSelectionNew ||= changed.has("selection");
     if (!state.recording || state.tab !== "sources") {
       return;
     }
-    if (changed.has("selection") || changed.has("tab")) {
+    if (isSelectionNew) {
+      isSelectionNew = false;
       followSelection();
     }
     if (!script) {
@@ -232,17 +236,17 @@ strobe.sourceView = (() => {
     setAttribute(root, "title", functionsAt(i).map(id => functions.labels[id]).join("\n"));
   }
 
-  // Bars of the parts of the hottest line's self time and, behind it, of the largest total.
+  // The part of the hottest line's self time or, in a script that only calls others, of the largest total.
   function fillHeat(cell, self, total) {
     if (!cell.firstChild) {
-      cell.append(element("span", { class: "bars", "aria-hidden": "true" },
-        ...["total", "self"].map(name => element("span", { class: name }))));
+      cell.append(element("span", { class: "bar", "aria-hidden": "true" }));
     }
-    const [whole, own] = cell.firstChild.children;
-    const { figures } = view;
-    const width = (weight, most) => `${most ? (100 * weight) / most : 0}%`;
-    whole.style.width = width(total, figures.mostTotal);
-    own.style.width = width(self, figures.mostSelf);
+    const { mostSelf, mostTotal } = view.figures;
+    const [weight, most] = mostSelf > 0 ? [self, mostSelf] : [total, mostTotal];
+    const width = `${weight > 0 ? Math.max(4, (100 * weight) / most) : 0}%`;
+    if (cell.firstChild.style.width !== width) {
+      cell.firstChild.style.width = width;
+    }
   }
 
   function fillText(cell, row) {

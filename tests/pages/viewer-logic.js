@@ -455,6 +455,7 @@ const checks = {
     brokenPlaces(copy => { loop(copy).frames.line.pop(); }, `${place}.frames.line: there is no list of 6`);
     brokenPlaces(copy => { loop(copy).sources = ["a"]; }, `${place}.sources: there are no texts`);
     brokenPlaces(copy => { loop(copy).sources = { 2: "c" }; }, `${place}.sources["2"]: this is not one of the 2 resources`);
+    brokenPlaces(copy => { loop(copy).sources = { length: "c" }; }, `${place}.sources["length"]: this is not one`);
     brokenPlaces(copy => { loop(copy).sources = { 1: null }; }, `${place}.sources["1"]: null is no text`);
     brokenPlaces(copy => { copy.processes[1].eventLoops[0].frames.offset[1] = -2; }, "frames.offset[1]: -2");
     const trace = { resources: [], frames: [{ name: "f" }], stacks: [{ frameId: 1 }], samples: [] };
