@@ -193,7 +193,10 @@ strobe.recording = (() => {
       if (id === undefined) {
         throw new Error(`${at}: this is not one of the ${own.length} resources`);
       }
-      sources.set(id, sources.get(id) ?? text(one, at));
+      const value = text(one, at);
+      if (!sources.has(id)) {
+        sources.set(id, value);
+      }
     }
   }
 

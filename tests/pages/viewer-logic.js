@@ -294,10 +294,17 @@ const checks = {
 
   "the texts of scripts are decoded"() {
     const copy = withPlaces();
-    copy.processes[0].eventLoops[0].sources = { 1: "b" };
-    copy.processes[1].eventLoops[0].sources = { 0: "a" };
-    const { sources, resources } = strobe.recording.decode(copy);
-    same([...sources].map(([id, text]) => [resources[id], text]), [[`${OTHER_PAGE}b.js`, "b"], [`${PAGE}a.js`, "a"]]);
+    const [page, worker] = copy.processes.map(process => process.eventLoops[0]);
+    page.sources = { 1: "b" };
+    worker.sources = { 0: "a" };
+    const texts = () => {
+      const { sources, resources } = strobe.recording.decode(copy);
+      return [...sources].map(([id, text]) => [resources[id], text]);
+    };
+    same(texts(), [[`${OTHER_PAGE}b.js`, "b"], [`${PAGE}a.js`, "a"]]);
+    // Of one URL the first text stays.
+    page.sources = { 0: "first" };
+    same(texts(), [[`${PAGE}a.js`, "first"]]);
     same([...decodeSmall().sources], []);
   },
 
@@ -365,6 +372,8 @@ const checks = {
     const calls = stack => strobe.lines.callsOfNode(totals, nodes.ofStack[0][stack]);
     same([1, 3, 0].map(stack => strobe.lines.summary(recording, calls(stack), 3)), ["line 2", "line 11", ""]);
     same(calls(1).map(({ weight }) => weight), [4]);
+    const { totals: first, nodes: nodesThen } = shownPlaces({ range: [10, 12] });
+    same(strobe.lines.callsOfNode(first, nodesThen.ofStack[0][1]), []);
   },
 
   "in a sample it is known which line was executing and which was calling"() {
