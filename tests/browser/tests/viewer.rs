@@ -961,6 +961,25 @@ fn a_large_recording_is_shown_and_panned() {
     ));
 }
 
+/// As above. Only the rows on the screen are in the document, wherever the text is scrolled.
+#[test]
+fn a_long_text_is_scrolled() {
+    let viewer = Viewer::empty();
+    viewer.show_generated("{ samples: 3000, eventLoops: 1, lines: true }");
+    viewer.click("#tab-sources");
+    viewer.wait_for("strobe.inspect.lines().length > 0");
+    let lines = "Number(document.getElementById('source-text').getAttribute('aria-rowcount')) - 1";
+    assert_eq!(viewer.value(lines), 10_000);
+    let speed = viewer.value("strobe.measure.scroll({ frames: 12 })");
+    assert_eq!(speed["frames"], 12);
+    let rows = viewer.value("document.querySelectorAll('#source-text .tree-row').length");
+    assert!(rows.as_u64() < Some(100), "{rows}");
+    report(&format!(
+        "about:profiling: a text of 10000 lines is scrolled at {:.1} frames a second",
+        speed["framesPerSecond"].as_f64().expect("a number"),
+    ));
+}
+
 /// As above: what the page says of its own speed is for the reader.
 #[test]
 fn every_view_is_switched_to_and_searched_in() {
