@@ -44,6 +44,8 @@ strobe.recording = (() => {
     const recording = {
       name, interval: data.interval, timeOrigin: data.timeOrigin ?? null,
       processes: [], loops: [], functions, resources: resources.values, realms: [], realmOrigins: [],
+      // The texts of scripts by the index of their resource, of those that the recording has.
+      sources: new Map(),
       start: Infinity, end: -Infinity, weight: 0, sampleCount: 0,
     };
     array(data.processes, "processes").forEach((process, p) => {
@@ -94,6 +96,7 @@ strobe.recording = (() => {
       recording.realms[id] ??= { url: realm.url, origin };
       return id;
     });
+    decodeSources(source.sources ?? {}, ownResources, recording.sources, `${place}.sources`);
 
     const table = isOld ? "frames" : "functions";
     const ownFunctions = source[table] ?? {};
@@ -177,6 +180,24 @@ strobe.recording = (() => {
       frameLine: frames.line, frameColumn: frames.column, frameOffset: frames.offset,
       sampleCount, sampleTime, sampleEnd, sampleStack, sampleActivity, sampleWeight: weights, weight,
     };
+  }
+
+  // `own` is the id of each resource of the event loop. Where event loops have other texts of one URL, the first one stays.
+  function decodeSources(texts, own, sources, place) {
+    if (!isObject(texts) || Array.isArray(texts)) {
+      throw new Error(`${place}: there are no texts by the index of their resource`);
+    }
+    for (const [index, one] of Object.entries(texts)) {
+      const at = `${place}[${JSON.stringify(index)}]`;
+      const id = /^\d+$/.test(index) ? own[index] : undefined;
+      if (id === undefined) {
+        throw new Error(`${at}: this is not one of the ${own.length} resources`);
+      }
+      const value = text(one, at);
+      if (!sources.has(id)) {
+        sources.set(id, value);
+      }
+    }
   }
 
   // A frame for each function, without a place.
