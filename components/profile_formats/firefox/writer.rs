@@ -21,8 +21,8 @@ use crate::format::Text;
 use crate::json::{self, Array, Number};
 use crate::label::{self, Labels};
 use crate::recording::{
-    Activity, EventLoop, EventLoopKind, Function, FunctionKind, Place, Process, Recording, Sample,
-    Stack,
+    Activity, EventLoop, EventLoopKind, Function, FunctionKind, MissedReason, Place, Process,
+    Recording, Sample, Stack,
 };
 use crate::sink::Sink;
 use crate::stackless;
@@ -229,9 +229,14 @@ impl<'a> Thread<'a> {
         for stretch in stretches(event_loop) {
             thread.add_string(stretch.name);
         }
-        for missed in event_loop.missed() {
+        let missed = event_loop.missed();
+        if !missed.is_empty() {
             thread.add_string(MISSED_MARKER);
-            thread.add_string(missed.why.as_str());
+        }
+        for why in MissedReason::ALL {
+            if missed.iter().any(|missed| missed.why == why) {
+                thread.add_string(why.as_str());
+            }
         }
         thread
     }
