@@ -49,8 +49,8 @@ pub use crate::format::Format;
 pub use crate::input::{content, read};
 pub use crate::recording::{
     Activity, EventLoop, EventLoopKind, Frame, FrameId, Function, FunctionId, FunctionKind,
-    Invalid, MAX_STACK_DEPTH, Place, Process, Realm, RealmId, Recording, ResourceId, Sample, Stack,
-    StackId,
+    Invalid, MAX_STACK_DEPTH, Missed, MissedReason, Place, Process, Realm, RealmId, Recording,
+    ResourceId, Sample, Stack, StackId,
 };
 pub use crate::totals::{FunctionKey, FunctionTotals, Totals};
 pub use crate::viewer::viewer_page;

@@ -9,7 +9,8 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use profile_formats::{
-    EventLoop, EventLoopKind, FunctionKey, FunctionTotals, Place, Process, Recording, Totals,
+    EventLoop, EventLoopKind, FunctionKey, FunctionTotals, MissedReason, Place, Process, Recording,
+    Totals,
 };
 use profile_recorder::Progress;
 use terminal_text::shortened;
@@ -76,6 +77,7 @@ fn event_loops(recording: &Recording) -> String {
             let is_several = recording.processes.len() > 1;
             [
                 grouped(event_loop.weight()),
+                grouped(missed_of(event_loop)),
                 described(process, event_loop, is_several),
             ]
         })
@@ -83,7 +85,42 @@ fn event_loops(recording: &Recording) -> String {
     if rows.is_empty() {
         return "There was no event loop.\n\n".to_owned();
     }
-    table(["samples", "event loop"], [Side::Right, Side::Left], &rows) + "\n"
+    let Some(reasons) = missed(recording) else {
+        // Most formats do not hold what was missed.
+        let rows: Vec<_> = rows
+            .into_iter()
+            .map(|[samples, _, event_loop]| [samples, event_loop])
+            .collect();
+        return table(["samples", "event loop"], [Side::Right, Side::Left], &rows) + "\n";
+    };
+    let table = table(
+        ["samples", "missed", "event loop"],
+        [Side::Right, Side::Right, Side::Left],
+        &rows,
+    );
+    format!("{table}{reasons}\n\n")
+}
+
+/// How many samples of an event loop were missed.
+fn missed_of(event_loop: &EventLoop) -> u64 {
+    let missed = event_loop.missed().iter();
+    missed.map(|missed| u64::from(missed.samples)).sum()
+}
+
+/// How many samples were missed for each reason, the most frequent one first. `None` if there were none.
+fn missed(recording: &Recording) -> Option<String> {
+    let sum_of = |why: MissedReason| -> u64 {
+        let missed = recording.event_loops().flat_map(EventLoop::missed);
+        let of_reason = missed.filter(|missed| missed.why == why);
+        of_reason.map(|missed| u64::from(missed.samples)).sum()
+    };
+    let mut reasons = MissedReason::ALL.map(|why| (sum_of(why), why.as_str()));
+    reasons.sort_by_key(|(samples, _)| Reverse(*samples));
+    let reasons = reasons.into_iter().filter(|(samples, _)| *samples > 0);
+    let reasons = reasons.map(|(samples, why)| format!("{} {why}", grouped(samples)));
+    let reasons: Vec<_> = reasons.collect();
+    let all: u64 = recording.event_loops().map(missed_of).sum();
+    (!reasons.is_empty()).then(|| format!("{} missed: {}", grouped(all), reasons.join(", ")))
 }
 
 fn described(process: &Process, event_loop: &EventLoop, is_several: bool) -> String {
@@ -325,7 +362,7 @@ pub fn grouped(number: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use profile_formats::{Format, read};
+    use profile_formats::{Format, Missed, read};
 
     use super::*;
     use crate::saved_recording::SavedRecording;
@@ -372,6 +409,62 @@ mod tests {
                 "  30.0     90.0     3      9  a         (built-in)",
                 "% of the samples with a stack; 1 more function is not listed",
             ]
+        );
+    }
+
+    #[test]
+    fn what_was_missed_is_reported_with_its_reasons() {
+        let mut recording = recording("[page];a 3\n[worker];c 1\n");
+        let (late, no_processor) = (MissedReason::SamplerLate, MissedReason::NoProcessor);
+        for (event_loop, start, samples, why) in [
+            (0, 0., 300, late),
+            (0, 0., 1_000, no_processor),
+            (0, 9., 900, no_processor),
+            (1, 0., 62, late),
+        ] {
+            recording.processes[0].event_loops[event_loop]
+                .add_missed(Missed {
+                    start,
+                    end: start + 5.,
+                    samples,
+                    why,
+                })
+                .unwrap();
+        }
+        let text = recording_report(&recording, None, 5);
+        let lines: Vec<_> = text.lines().collect();
+        let head = lines
+            .iter()
+            .position(|line| line.starts_with("samples  missed"))
+            .unwrap();
+        assert_eq!(
+            lines[head..head + 4],
+            [
+                "samples  missed  event loop",
+                "      3   2,200  page",
+                "      1      62  worker",
+                "2,262 missed: 1,900 no processor for the thread, 362 sampler late",
+            ]
+        );
+
+        // A saved file says the same.
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.firefox.json");
+        let mut content = Vec::new();
+        Format::Firefox.write(&recording, &mut content).unwrap();
+        std::fs::write(&file, content).unwrap();
+        let saved = saved_report(&SavedReport {
+            input: SavedRecording {
+                file,
+                format: None,
+                event_loop: Some(1),
+            },
+            top: 5,
+        });
+        let text = saved.unwrap();
+        assert!(
+            text.contains("\n      1      62  worker\n62 missed: 62 sampler late\n"),
+            "{text}"
         );
     }
 

@@ -56,6 +56,20 @@ function withPlaces() {
   return copy;
 }
 
+// Samples at 10, 13.9, 15, 19 and 40 ms, with an interval of 2 ms, and what was missed.
+function withMissed() {
+  const none = { function: [], line: [], column: [] };
+  return {
+    version: 2, interval: 2, timeOrigin: null, processes: [{ name: "", pid: null, ended: null, eventLoops: [{
+      name: "", kind: "unknown", documents: [], resources: [], realms: [],
+      functions: { name: [], kind: [], resource: [], line: [], column: [], realm: [] }, frames: none,
+      stacks: { parent: [], frame: [] },
+      samples: { time: [10000, 3900, 1100, 4000, 21000], stack: [-1, -1, -1, -1, -1], activity: [0, 0, 0, 0, 0] },
+      missed: { start: [4000, 15000, 15000, 40000], end: [10000, 19000, 19000, 44000], samples: [3, 1, 2, 120], why: [0, 0, 1, 3] },
+    }] }],
+  };
+}
+
 const checks = {
   "a recording is decoded on one clock"() {
     const recording = decodeSmall();
@@ -84,6 +98,32 @@ const checks = {
     same([10, 12.8, 12.9, 14.8, 17, 24, 25].map(time => at(time).index), [0, 0, 1, 1, 2, 3, 4]);
     same(at(15), { before: 1, after: 2, from: 14.9, to: 16 });
     same([at(9), at(26.6)], [null, null]);
+  },
+
+  "where a recording says which samples were missed, there is a gap and nowhere else"() {
+    const { loops: [loop], interval } = strobe.recording.decode(withMissed());
+    const at = time => strobe.gaps.at(loop, time, interval);
+    // The second sample is late, and none before it is missing.
+    same([10, 13.8, 13.9, 15, 16.9, 19, 20.9, 40, 41.9].map(time => at(time).index), [0, 0, 1, 2, 2, 3, 3, 4, 4]);
+    same(at(17), { before: 2, after: 3, from: 17, to: 19, missed: [1, 2, 0, 0] });
+    same(strobe.gaps.whyOf(at(17)), "3 missed: 1 sampler late, 2 no processor for the thread");
+    // Here samples were left out.
+    same(at(24), { before: 3, after: 4, from: 21, to: 40 });
+    same(strobe.gaps.whyOf(at(24)), "");
+    // Before the first sample and after the last one.
+    same([at(4), at(9.9)].map(({ from, to }) => [from, to]), [[4, 10], [4, 10]]);
+    same(at(42), { before: 4, after: 5, from: 42, to: 44, missed: [0, 0, 0, 120] });
+    same(strobe.gaps.whyOf(at(42)), "120 missed: 120 walks before too long");
+    same([at(3.9), at(44)], [null, null]);
+    same([0, 1, 2, 3, 4].map(index => strobe.gaps.endOf(loop, index, interval)), [13.9, 15, 17, 21, 42]);
+  },
+
+  "an event loop of which no sample was taken is one gap"() {
+    const data = withMissed();
+    data.processes[0].eventLoops[0].samples = { time: [], stack: [], activity: [] };
+    const { loops: [loop], interval } = strobe.recording.decode(data);
+    const { missed, ...gap } = strobe.gaps.at(loop, 20, interval);
+    same([gap, missed], [{ before: -1, after: 0, from: 4, to: 44 }, [4, 2, 0, 120]]);
   },
 
   "two paths meet where they are the same for the last time"() {
@@ -450,6 +490,18 @@ const checks = {
     broken(copy => { loop(copy).frames.realm[0] = 2; }, `${place}.frames.realm[0]: 2`);
     broken(copy => { loop(copy).frames.kind[4] = 4; }, `${place}.frames.kind[4]: 4`);
     broken(copy => { delete copy.processes; }, "neither viewer data nor the trace");
+    const brokenMissed = (change, expected) => {
+      const copy = withMissed();
+      change(loop(copy).missed);
+      throws(() => strobe.recording.decode(copy), `${place}.missed.${expected}`);
+    };
+    brokenMissed(missed => { delete missed.start; }, "start: there is no list");
+    brokenMissed(missed => { missed.why.pop(); }, "why: there is no list of 4");
+    brokenMissed(missed => { missed.start[0] = -1; }, "start[0]: -1 is no time");
+    brokenMissed(missed => { missed.end[3] = 39999; }, "end[3]: 39999 is before 40000");
+    brokenMissed(missed => { missed.start[2] = 16000; }, "start[2]: 16000 is before 19000");
+    brokenMissed(missed => { missed.samples[1] = 0; }, "samples[1]: 0");
+    brokenMissed(missed => { missed.why[1] = 4; }, "why[1]: 4 is no reason");
     const brokenPlaces = (change, expected) => {
       const copy = withPlaces();
       change(copy);
