@@ -460,6 +460,7 @@ mod tests {
                 event_loop: Some(1),
             },
             top: 5,
+            lines: false,
         });
         let text = saved.unwrap();
         assert!(
