@@ -73,10 +73,13 @@ uint32_t OffsetInBaseline(JSScript* script, uintptr_t pc) {
   if (entries.IsEmpty()) {
     return NoOffset;
   }
-  auto found = std::lower_bound(
-      entries.begin(), entries.end(), pc - begin,
-      [](const jit::RetAddrEntry& entry, size_t offset) { return entry.returnOffset().offset() < offset; });
-  return (found == entries.end() ? entries[entries.Length() - 1] : *found).pcOffset();
+  const jit::RetAddrEntry* first = entries.data();
+  const jit::RetAddrEntry* end = first + entries.Length();
+  const jit::RetAddrEntry* found =
+      std::lower_bound(first, end, pc - begin, [](const jit::RetAddrEntry& entry, size_t offset) {
+        return entry.returnOffset().offset() < offset;
+      });
+  return (found == end ? end - 1 : found)->pcOffset();
 }
 
 // The public name of a built-in that JIT code calls directly as a function of the engine; null if the function does
