@@ -515,6 +515,7 @@ impl Part {
             line: function.line.and_then(NonZeroU32::new),
             column: function.column.and_then(NonZeroU32::new),
             realm,
+            generated: None,
         })
     }
 }
