@@ -59,3 +59,4 @@ pub use crate::source_mapped::{Notices, apply_source_maps};
 pub use crate::totals::{FunctionKey, FunctionTotals, Totals};
 pub use crate::viewer::viewer_page;
 pub use crate::viewer_data::write as write_viewer_data;
+pub use source_maps::Notice;

@@ -19,6 +19,9 @@ const MAX_NAMED: usize = 5;
 /// Applies the maps in folders, and in the folders in them, to a recording. The first folder with a map for a script
 /// has it. The recording is whole whatever is in the folders; each notice is about a map that is not used.
 pub fn apply_map_folders(recording: &mut Recording, folders: &[PathBuf]) -> Vec<Notice> {
+    if folders.is_empty() {
+        return Vec::new();
+    }
     let mut notices = Notices::default();
     let mut maps = Maps::default();
     for path in folders {

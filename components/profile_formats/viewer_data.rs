@@ -647,7 +647,8 @@ fn generated_data(event_loop: &EventLoop) -> Option<impl Serialize> {
         let functions = event_loop.functions();
         functions.map(|function| function.generated.as_deref())
     };
-    all().any(|one| one.is_some()).then(|| Generated {
+    let has_any = all().any(|one| one.is_some());
+    has_any.then_some(Generated {
         name: Array(move || all().map(|one| one.map_or("", |one| &*one.name))),
         resource: Array(move || {
             let resources = all().map(|one| one.map(|one| one.resource.index()));

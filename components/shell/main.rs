@@ -70,7 +70,7 @@ fn main() -> ExitCode {
     let command_line = match CommandLine::parse(env::args_os(), &working_directory) {
         Ok(Parsed::Run(command_line)) => *command_line,
         Ok(Parsed::Convert(conversion)) => {
-            return match conversion.run() {
+            return match conversion.run(warn) {
                 Ok(()) => ExitCode::SUCCESS,
                 Err(message) => {
                     report(&message);
@@ -79,7 +79,7 @@ fn main() -> ExitCode {
             };
         },
         Ok(Parsed::Report(saved)) => {
-            return match report::saved_report(&saved) {
+            return match report::saved_report(&saved, warn) {
                 Ok(text) => {
                     // A reader that closes the pipe has seen enough.
                     let _ = write!(io::stdout(), "{text}");
@@ -193,6 +193,11 @@ fn has_display() -> bool {
     ["DISPLAY", "WAYLAND_DISPLAY"]
         .iter()
         .any(|name| env::var_os(name).is_some_and(|value| !value.is_empty()))
+}
+
+/// Tells the person at the terminal of a source map that is not used.
+fn warn(notice: &profile_formats::Notice) {
+    report(&format!("warning: {notice}"));
 }
 
 /// Tells the person at the terminal what went wrong, on one line.

@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::fmt::Write as _;
 
 use profile_formats::{
-    EventLoop, EventLoopKind, FunctionKey, FunctionTotals, Process, Recording, Totals,
+    EventLoop, EventLoopKind, FunctionKey, FunctionTotals, Notice, Process, Recording, Totals,
 };
 use profile_recorder::Progress;
 use terminal_text::shortened;
@@ -25,9 +25,11 @@ pub const MAX_EVENT_LOOP: usize = 100;
 /// How many documents of an event loop are listed. The rest are counted.
 const MAX_DOCUMENTS: usize = 5;
 
-/// What `strobe report` prints. The error is one line that names the file, and the place in it.
-pub fn saved_report(wanted: &SavedReport) -> Result<String, String> {
-    Ok(recording_report(&wanted.input.read()?, None, wanted.top))
+/// What `strobe report` prints. The error is one line that names the file, and the place in it. `warn` gets what is said
+/// of source maps that are not used.
+pub fn saved_report(wanted: &SavedReport, warn: impl FnMut(&Notice)) -> Result<String, String> {
+    let recording = wanted.input.read(warn)?;
+    Ok(recording_report(&recording, None, wanted.top))
 }
 
 /// How many samples there are of each event loop, and the `top` functions with the most samples of their own.
@@ -289,14 +291,16 @@ mod tests {
     fn the_report_of_a_file_is_that_of_its_recording() {
         let folder = tempfile::tempdir().unwrap();
         let report = |name: &str, event_loop| {
-            saved_report(&SavedReport {
+            let wanted = SavedReport {
                 input: SavedRecording {
                     file: folder.path().join(name),
                     format: None,
                     event_loop,
+                    source_maps: Vec::new(),
                 },
                 top: 5,
-            })
+            };
+            saved_report(&wanted, |notice| panic!("{notice}"))
         };
         std::fs::write(folder.path().join("a.folded"), "[a];f 2\n[b];g 1\n").unwrap();
         let text = report("a.folded", None).unwrap();
@@ -315,6 +319,40 @@ mod tests {
             error.contains("none: ") && error.contains("No such file"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn a_built_script_is_reported_by_its_sources() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.folded");
+        std::fs::write(&file, "f (https://a.test/app.js:1:2) 3\n").unwrap();
+        let map = r#"{"version":3,"sources":["src/a.ts"],"names":["alpha"],"mappings":"AAEAA"}"#;
+        let wanted = SavedReport {
+            input: SavedRecording {
+                file,
+                format: None,
+                event_loop: None,
+                source_maps: vec![folder.path().to_owned()],
+            },
+            top: 5,
+        };
+        let report = || {
+            let mut warnings = Vec::new();
+            let text = saved_report(&wanted, |notice| warnings.push(notice.to_string()));
+            (text.unwrap(), warnings)
+        };
+        let (text, warnings) = report();
+        assert!(text.contains(" f         app.js:1:2\n"), "{text}");
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        assert!(
+            warnings[0].contains("no source map of https://a.test/app.js"),
+            "{warnings:?}"
+        );
+
+        std::fs::write(folder.path().join("app.js.map"), map).unwrap();
+        let (text, warnings) = report();
+        assert!(text.contains(" alpha     a.ts:3:1\n"), "{text}");
+        assert_eq!(warnings.len(), 0, "{warnings:?}");
     }
 
     #[test]

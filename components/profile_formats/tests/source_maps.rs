@@ -267,6 +267,34 @@ fn typescript_keeps_its_names_and_has_its_files() {
     assert_eq!(shown(&recording)[&key], [12]);
 }
 
+/// It has the places of definitions alone.
+#[test]
+fn a_trace_that_a_page_sent_home() {
+    let trace = br#"{
+        "frames": [{"name": "u", "resourceId": 0, "line": 1, "column": 17}],
+        "resources": ["https://a.test/js/app.js?v=1"],
+        "samples": [{"timestamp": 1, "stackId": 0}],
+        "stacks": [{"frameId": 0}]
+    }"#;
+    let map = r#"{
+        "version": 3,
+        "sources": ["../src/square.ts"],
+        "sourcesContent": ["export function square(side: number) {\n  return side * side;\n}"],
+        "names": [],
+        "mappings": "MAAO,SAAS"
+    }"#;
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("app.js.map"), map).unwrap();
+    let (mut recording, _) = read(trace, None, None).unwrap();
+    assert_eq!(apply_map_folders(&mut recording, &folders(&folder)), []);
+    let mut text = Vec::new();
+    Format::Collapsed.write(&recording, &mut text).unwrap();
+    assert_eq!(
+        String::from_utf8(text).unwrap(),
+        "square (https://a.test/src/square.ts:1:17) 1\n"
+    );
+}
+
 fn map(sources: &str, mappings: &str) -> String {
     format!(r#"{{"version":3,"sources":{sources},"names":[],"mappings":"{mappings}"}}"#)
 }
