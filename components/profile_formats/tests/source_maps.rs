@@ -372,8 +372,12 @@ fn a_function_with_code_of_several_files_is_one_in_each() {
     let event_loop = recording.event_loops().next().unwrap();
     assert_eq!(event_loop.functions().len(), 5);
 
-    // Once more changes nothing.
-    let (again, _) = mapped(&recording, &map(TWO_FILES.0, TWO_FILES.1));
+    // What is original has no map.
+    let mut again = recording.clone();
+    apply_source_maps(&mut again, &mut Notices::default(), |script, _| {
+        assert_eq!(script, URL);
+        None
+    });
     assert_eq!(again, recording);
 }
 
@@ -508,28 +512,33 @@ fn of_very_many_notices_the_first_are_told() {
     );
 }
 
-/// A name of 50 MB for each of ten functions.
+/// A name of 50 MB for each of ten functions, and once more for its code of another file.
 #[test]
 #[cfg_attr(miri, ignore = "it is too large")]
 fn names_take_bounded_memory() {
     let mut event_loop = EventLoop::new("page", EventLoopKind::Unknown);
     for column in 1..=10 {
         let function = script_function(&mut event_loop, (URL, "f"), (1, column * 10 + 2));
-        sample(&mut event_loop, None, &function, None);
+        sample(&mut event_loop, None, &function, source(1, 130));
     }
     let before = of_one(event_loop);
     let name = "a".repeat(50_000_000);
     // A mapping with the name at each generated name.
-    let mappings = format!("UAAAA{}", ",UAAAA".repeat(10));
-    let content =
-        format!(r#"{{"version":3,"sources":["a.ts"],"names":["{name}"],"mappings":"{mappings}"}}"#);
+    let mappings = format!("UAAAA{},UCAA", ",UAAAA".repeat(10));
+    let content = format!(
+        r#"{{"version":3,"sources":["a.ts","b.ts"],"names":["{name}"],"mappings":"{mappings}"}}"#
+    );
     let (recording, notices) = mapped(&before, &content);
     assert_eq!(notices.len(), 1);
     assert!(notices[0].contains("some functions of"), "{}", notices[0]);
     let event_loop = recording.event_loops().next().unwrap();
-    let functions = event_loop.functions();
-    let long = functions.filter(|one| one.name.len() > 1).count();
-    assert_eq!(long, 3);
+    let long: Vec<_> = event_loop
+        .functions()
+        .filter(|function| function.name.len() > 1)
+        .map(|function| event_loop.resource_of(function).unwrap())
+        .collect();
+    // The second one has no room for its code in b.ts.
+    assert_eq!(long, ["a.ts", "b.ts"]);
     assert_eq!(Totals::of(&recording).samples, 10);
 }
 
