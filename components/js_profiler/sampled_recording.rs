@@ -97,7 +97,8 @@ impl MissedStretch {
 
     /// What was missed up to here, where the next stretch begins.
     fn end(&mut self, end: CrossProcessInstant) -> impl Iterator<Item = RecordedMissed> + use<> {
-        let start = mem::replace(&mut self.start, end);
+        // The first sample may be from the moment in which the recording began.
+        let start = mem::replace(&mut self.start, end).min(end);
         let missed = mem::take(&mut self.samples);
         let counted = MissedReason::ALL.into_iter().zip(missed);
         counted

@@ -7,8 +7,8 @@
 //! [FlameGraph](https://github.com/brendangregg/FlameGraph#2-fold-stacks) and inferno.
 //!
 //! It holds neither times nor activities; of what a function is it holds what `label.rs` writes. Where there
-//! are several event loops, their names in brackets are the roots. Read, the stacks follow each other on a
-//! clock with an interval of 1 ms.
+//! are several event loops, their names in brackets are the roots. How many samples were missed is lost.
+//! Read, the stacks follow each other on a clock with an interval of 1 ms.
 //!
 //! Of the places in functions it holds nothing, or with [`Detail::Lines`] the lines and the offsets in WebAssembly
 //! modules, not the columns. A file of either kind is read as what it is.

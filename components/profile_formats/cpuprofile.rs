@@ -10,7 +10,7 @@
 //! clock, each by itself, so that errors do not add up; a function's `hitCount`s are its samples. Of a sample
 //! without stack it holds the activity, as a function at the root; the others' are lost. One without either is
 //! written as idle, for tools put Chrome's `(program)` on the stack before it and count it there. A file says
-//! no interval, nor when its clock was 0.
+//! no interval, nor when its clock was 0, nor how many samples were missed.
 //!
 //! Of places in functions it holds the lines at which leaves were executing: how many of a node's samples each line
 //! has, in `positionTicks`, not which. Read, the first samples of a node are at its first line, the next ones at its

@@ -7,11 +7,15 @@
 //! A file is written beside its place and then put there. So a file that is there already, which may be what was
 //! read, is as it was until all is written; and where that fails, on a full disk for instance, nothing is left
 //! behind. Pipes and devices have no such place, and are written as they are.
+//!
+//! A file whose name ends in `.gz` is compressed. The bounds of a text are those of the text before that.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use tempfile::{Builder, NamedTempFile};
 
 use crate::error::WriteError;
@@ -21,6 +25,52 @@ use crate::terminal::ForTerminal;
 
 /// As many as Linux follows.
 const MAX_LINKS: usize = 40;
+
+/// Whether a file with this name holds its text compressed by gzip.
+pub fn is_compressed(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|extension| extension.eq_ignore_ascii_case("gz"))
+}
+
+/// How a file holds its text.
+enum Encoded<W: Write> {
+    Plain(W),
+    Gzip(GzEncoder<W>),
+}
+
+impl<W: Write> Encoded<W> {
+    fn new(writer: W, is_compressed: bool) -> Self {
+        match is_compressed {
+            true => Self::Gzip(GzEncoder::new(writer, Compression::default())),
+            false => Self::Plain(writer),
+        }
+    }
+
+    /// Writes what is left to write.
+    fn finish(self) -> io::Result<W> {
+        match self {
+            Self::Plain(writer) => Ok(writer),
+            Self::Gzip(encoder) => encoder.finish(),
+        }
+    }
+}
+
+impl<W: Write> Write for Encoded<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(writer) => writer.write(bytes),
+            Self::Gzip(encoder) => encoder.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Plain(writer) => writer.flush(),
+            // This would only make the result larger; `finish` writes everything.
+            Self::Gzip(_) => Ok(()),
+        }
+    }
+}
 
 /// Where a path leads.
 #[derive(Debug, PartialEq)]
@@ -36,11 +86,16 @@ enum Place {
 /// A link stays, and leads to the new file. A file that was there has the permissions that it had; it must be one
 /// that may be written.
 pub fn replace(path: &Path, format: Format, recording: &Recording) -> Result<(), WriteError> {
+    let is_compressed = is_compressed(path);
     match place(path)? {
         Place::Special(path) => {
             // Behind what others have written there.
-            let open = || Ok(Special::new(File::options().append(true).open(&path)?));
-            format.write_to(recording, open)?;
+            let open = || {
+                let special = Special::new(File::options().append(true).open(&path)?);
+                Ok(Encoded::new(special, is_compressed))
+            };
+            let mut special = format.write_to(recording, open)?.finish()?;
+            special.flush()?;
         },
         Place::File(path) => {
             let permissions = match File::options().write(true).open(&path) {
@@ -48,7 +103,8 @@ pub fn replace(path: &Path, format: Format, recording: &Recording) -> Result<(),
                 Err(error) if error.kind() == ErrorKind::NotFound => None,
                 Err(error) => return Err(error.into()),
             };
-            let new = write_beside(folder_of(&path), permissions, format, recording)?;
+            let folder = folder_of(&path);
+            let new = write_beside(folder, permissions, format, is_compressed, recording)?;
             new.persist(&path).map_err(|error| error.error)?;
         },
     }
@@ -102,7 +158,13 @@ pub fn create_new(path: &Path, format: Format, recording: &Recording) -> Result<
         let problem = "there is such a file already";
         return Err(io::Error::new(ErrorKind::AlreadyExists, problem).into());
     }
-    let new = write_beside(folder_of(path), None, format, recording)?;
+    let new = write_beside(
+        folder_of(path),
+        None,
+        format,
+        is_compressed(path),
+        recording,
+    )?;
     new.persist_noclobber(path).map_err(|error| error.error)?;
     Ok(())
 }
@@ -112,17 +174,20 @@ pub fn create_new(path: &Path, format: Format, recording: &Recording) -> Result<
 pub fn create_numbered(
     folder: &Path,
     stem: &str,
+    extension: &str,
     format: Format,
     recording: &Recording,
 ) -> Result<PathBuf, (PathBuf, WriteError)> {
-    let extension = format.extension();
-    let mut new = write_beside(folder, None, format, recording)
-        .map_err(|error| (folder.join(format!("{stem}.{extension}")), error))?;
+    let first = folder.join(format!("{stem}.{extension}"));
+    let mut new = match write_beside(folder, None, format, is_compressed(&first), recording) {
+        Ok(new) => new,
+        Err(error) => return Err((first, error)),
+    };
     for number in 1_u64.. {
-        let path = folder.join(match number {
-            1 => format!("{stem}.{extension}"),
-            _ => format!("{stem}-{number}.{extension}"),
-        });
+        let path = match number {
+            1 => first.clone(),
+            _ => folder.join(format!("{stem}-{number}.{extension}")),
+        };
         match new.persist_noclobber(&path) {
             Ok(_) => return Ok(path),
             Err(error) if error.error.kind() == ErrorKind::AlreadyExists => new = error.file,
@@ -138,6 +203,7 @@ fn write_beside(
     folder: &Path,
     permissions: Option<Permissions>,
     format: Format,
+    is_compressed: bool,
     recording: &Recording,
 ) -> Result<NamedTempFile<File>, WriteError> {
     let make = || {
@@ -166,9 +232,9 @@ fn write_beside(
         if let Some(permissions) = permissions {
             new.as_file().set_permissions(permissions)?;
         }
-        Ok(new)
+        Ok(Encoded::new(new, is_compressed))
     };
-    let new = format.write_to(recording, make)?;
+    let new = format.write_to(recording, make)?.finish()?;
     new.as_file().sync_all()?;
     Ok(new)
 }
@@ -277,7 +343,7 @@ mod tests {
         for (format, recording) in [(Format::Trace, &several), (Format::Cpuprofile, &heavy)] {
             assert!(replace(&folder.path("a"), format, recording).is_err());
             assert!(create_new(&folder.path("b"), format, recording).is_err());
-            assert!(create_numbered(folder.0.path(), "c", format, recording).is_err());
+            assert!(create_numbered(folder.0.path(), "c", "x", format, recording).is_err());
         }
         assert_eq!(folder.names(), ["a"]);
         assert_eq!(folder.text("a"), "old");
@@ -322,6 +388,36 @@ mod tests {
     }
 
     #[test]
+    fn a_name_that_ends_in_gz_is_of_a_compressed_file() {
+        let folder = Folder::new();
+        let recording = recording("f;g 1\n");
+        let format = Format::Collapsed;
+        folder.replace("a.folded.gz", "f;g 1\n").unwrap();
+        create_new(&folder.path("b.GZ"), format, &recording).unwrap();
+        for number in 1..=2 {
+            let path = create_numbered(folder.0.path(), "c", "folded.gz", format, &recording);
+            assert_eq!(path.unwrap() == folder.path("c.folded.gz"), number == 1);
+        }
+        for name in folder.names() {
+            let content = fs::read(folder.path(&name)).unwrap();
+            let mut text = String::new();
+            let mut decoder = flate2::read::GzDecoder::new(&*content);
+            decoder.read_to_string(&mut text).unwrap();
+            assert_eq!(text, "f;g 1\n", "{name}");
+            assert_eq!(crate::read(&content, None, None).unwrap().1, format);
+        }
+        assert_eq!(folder.names().len(), 4);
+        // The target of a link may have any name.
+        symlink("target", folder.path("link.gz")).unwrap();
+        folder.replace("link.gz", "f;g 1\n").unwrap();
+        assert!(
+            fs::read(folder.path("target"))
+                .unwrap()
+                .starts_with(b"\x1f\x8b")
+        );
+    }
+
+    #[test]
     fn pipes_and_devices_are_written_as_they_are() {
         let folder = Folder::new();
         replace(Path::new("/dev/null"), Format::Html, &recording("f 1\n")).unwrap();
@@ -349,7 +445,8 @@ mod tests {
         let text = "f 1\n";
         for number in 1..=3 {
             let recording = recording(&format!("f {number}\n"));
-            create_numbered(folder.0.path(), "a", Format::Collapsed, &recording).unwrap();
+            let format = Format::Collapsed;
+            create_numbered(folder.0.path(), "a", format.extension(), format, &recording).unwrap();
         }
         assert_eq!(
             folder.names(),

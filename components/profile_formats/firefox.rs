@@ -9,7 +9,8 @@
 //! Times and the interval are rounded to whole nanoseconds. A function that is in no script is in the form that
 //! `label.rs` has; whether it is JavaScript says what kind of function it is. A frame has the line and column of its
 //! place, or its offset in a WebAssembly module as the address. The leaf's category is the activity, and a stretch of
-//! samples with one activity is a marker. A sample that has an activity and no stack has a frame of that name.
+//! samples with one activity is a marker. A sample that has an activity and no stack has a frame of that name. A stretch
+//! of missed samples is a marker that says how many and why.
 //!
 //! Read are files up to that version, those of Firefox as well; of them native functions have their name and lines
 //! only, for their addresses are in machine code.
@@ -31,7 +32,7 @@ use crate::json::{self, check_length};
 use crate::label;
 use crate::recording::{
     Activity, EventLoop, EventLoopKind, Frame, FrameId, Function, FunctionId, FunctionKind,
-    Invalid, Place, Process, Recording, ResourceId, Sample, StackId,
+    Invalid, Missed, MissedReason, Place, Process, Recording, ResourceId, Sample, StackId,
 };
 use crate::stackless;
 
@@ -83,6 +84,7 @@ const KINDS: [(FunctionKind, Flags); 4] = [
 
 const EVENT_LOOP: &str = "EventLoop";
 const DOCUMENT: &str = "Document";
+const MISSED_SAMPLES: &str = "MissedSamples";
 const PAGE: &str = "page";
 const WORKER: &str = "worker";
 
@@ -187,9 +189,14 @@ struct FuncTable {
 }
 
 #[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Markers {
     #[serde(default)]
     data: Vec<Option<MarkerData>>,
+    #[serde(default)]
+    start_time: Vec<Option<f64>>,
+    #[serde(default)]
+    end_time: Vec<Option<f64>>,
 }
 
 /// The members that markers of ours have. Those of others are of any type.
@@ -201,6 +208,10 @@ struct MarkerData {
     kind: Value,
     #[serde(default)]
     url: Value,
+    #[serde(default)]
+    samples: Value,
+    #[serde(default)]
+    why: Value,
 }
 
 pub fn read(text: &[u8], mut memory: u64) -> Result<Recording, Error> {
@@ -311,6 +322,7 @@ fn read_thread(
         });
         added.map_err(|invalid| Error::new(format!("{}[{index}]", column("time")), invalid))?;
     }
+    read_missed(thread, &mut event_loop, place)?;
     *memory -= event_loop.bytes();
     Ok(event_loop)
 }
@@ -555,13 +567,7 @@ fn read_kind(thread: &Thread, place: &str) -> Result<EventLoopKind, Error> {
         let place = |member: &str| format!("{place}.markers.data[{index}].{member}");
         match marker.marker_type.as_str() {
             Some(EVENT_LOOP) => {
-                let string_index = marker
-                    .kind
-                    .as_u64()
-                    .and_then(|index| u32::try_from(index).ok());
-                let string_index = string_index
-                    .ok_or_else(|| Error::new(place("kind"), "not an index of stringArray"))?;
-                kind = match string(thread, string_index, || place("kind"))? {
+                kind = match string_of(thread, &marker.kind, || place("kind"))? {
                     PAGE => EventLoopKind::Page {
                         documents: Vec::new(),
                     },
@@ -581,6 +587,63 @@ fn read_kind(thread: &Thread, place: &str) -> Result<EventLoopKind, Error> {
         }
     }
     Ok(kind)
+}
+
+fn read_missed(thread: &Thread, event_loop: &mut EventLoop, place: &str) -> Result<(), Error> {
+    let markers = &thread.markers;
+    for (index, marker) in markers.data.iter().enumerate() {
+        let Some(marker) = marker else { continue };
+        if marker.marker_type.as_str() != Some(MISSED_SAMPLES) {
+            continue;
+        }
+        let column = |name: &str| format!("{place}.markers.{name}[{index}]");
+        let member = |name: &str| format!("{}.{name}", column("data"));
+        let time = |times: &[Option<f64>], name: &str| {
+            let time = times.get(index).copied().flatten();
+            time.ok_or_else(|| Error::new(column(name), "missed samples without this time"))
+        };
+        let start = time(&markers.start_time, "startTime")?;
+        let end = time(&markers.end_time, "endTime")?;
+        let samples = marker.samples.as_u64();
+        let samples = samples
+            .and_then(|samples| u32::try_from(samples).ok())
+            .ok_or_else(|| {
+                let problem = format!("{} is not a number of samples", marker.samples);
+                Error::new(member("samples"), problem)
+            })?;
+        let text = string_of(thread, &marker.why, || member("why"))?;
+        let why = MissedReason::ALL
+            .into_iter()
+            .find(|why| why.as_str() == text)
+            .ok_or_else(|| Error::new(member("why"), format!("{text:?} is no reason")))?;
+        let added = event_loop.add_missed(Missed {
+            start,
+            end,
+            samples,
+            why,
+        });
+        added.map_err(|invalid| {
+            let place = match invalid {
+                Invalid::NoneMissed => member("samples"),
+                Invalid::EndsBefore { .. } => column("endTime"),
+                Invalid::Time(time) if time != start => column("endTime"),
+                _ => column("startTime"),
+            };
+            Error::new(place, invalid)
+        })?;
+    }
+    Ok(())
+}
+
+/// The string whose index is a member of a marker.
+fn string_of<'a>(
+    thread: &'a Thread,
+    index: &Value,
+    place: impl Fn() -> String,
+) -> Result<&'a str, Error> {
+    let index = index.as_u64().and_then(|index| u32::try_from(index).ok());
+    let index = index.ok_or_else(|| Error::new(place(), "not an index of stringArray"))?;
+    string(thread, index, place)
 }
 
 fn string(thread: &Thread, index: u32, place: impl FnOnce() -> String) -> Result<&str, Error> {

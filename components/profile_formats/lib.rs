@@ -46,14 +46,14 @@ mod web_trace;
 
 pub use crate::bounds::MAX_TEXT_BYTES;
 pub use crate::error::{Error, WriteError};
-pub use crate::file::{create_new, create_numbered, replace, write_to_stream};
+pub use crate::file::{create_new, create_numbered, is_compressed, replace, write_to_stream};
 pub use crate::format::Format;
 pub use crate::input::{content, read};
 pub use crate::map_folders::apply_map_folders;
 pub use crate::recording::{
     Activity, EventLoop, EventLoopKind, Frame, FrameId, Function, FunctionId, FunctionKind,
-    GeneratedPlace, Invalid, MAX_STACK_DEPTH, Place, Process, Realm, RealmId, Recording,
-    ResourceId, Sample, Stack, StackId,
+    GeneratedPlace, Invalid, MAX_STACK_DEPTH, Missed, MissedReason, Place, Process, Realm, RealmId,
+    Recording, ResourceId, Sample, Stack, StackId,
 };
 pub use crate::source_mapped::{Notices, apply_source_maps};
 pub use crate::totals::{FunctionKey, FunctionTotals, Totals};

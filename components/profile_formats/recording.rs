@@ -36,6 +36,7 @@ mod bytes {
     pub const FRAME: u64 = 100;
     pub const STACK: u64 = 64;
     pub const SAMPLE: u64 = 32;
+    pub const MISSED: u64 = 48;
 }
 
 /// Sums of weights stay below it, and so are exact in a number of JSON.
@@ -181,6 +182,7 @@ pub struct EventLoop {
     stacks: IndexSet<Stack>,
     depths: Vec<u32>,
     samples: Vec<Sample>,
+    missed: Vec<Missed>,
     weight: u64,
     bytes: u64,
     /// None if there is no bound.
@@ -204,7 +206,7 @@ pub struct Function {
     pub kind: FunctionKind,
     /// The script in which it is defined; absent for what is defined in none with a URL.
     pub resource: Option<ResourceId>,
-    /// 1-based line of the definition.
+    /// 1-based line of the definition; absent if neither the name nor the script is known.
     pub line: Option<NonZeroU32>,
     /// 1-based column of the definition, in UTF-16 code units; absent if the line is.
     pub column: Option<NonZeroU32>,
@@ -327,6 +329,52 @@ const _: () = assert!(size_of::<Sample>() == 24);
 const _: () = assert!(size_of::<Stack>() == 8);
 const _: () = assert!(size_of::<Frame>() == 16);
 
+/// Samples that were missed between two that were taken. Nothing is known of what the event loop did there.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Missed {
+    /// The time of the sample before or of the beginning of the recording, in milliseconds on its clock.
+    pub start: f64,
+    /// The time of the next sample or of the end of the recording, in milliseconds on its clock.
+    pub end: f64,
+    /// How many were missed for this reason: 1 or more.
+    pub samples: u32,
+    pub why: MissedReason,
+}
+
+const _: () = assert!(size_of::<Missed>() == 24);
+
+/// Why samples were missed.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum MissedReason {
+    /// The sampling thread got no processor in time, or was busy with other event loops.
+    SamplerLate,
+    /// The event loop's thread waited for a processor when it was to stop.
+    NoProcessor,
+    /// The event loop's thread did not stop, because it was in the kernel.
+    NotStopped,
+    /// The walks of the stacks before took so long that the event loop had to run on first.
+    LongWalks,
+}
+
+impl MissedReason {
+    pub const ALL: [Self; 4] = [
+        Self::SamplerLate,
+        Self::NoProcessor,
+        Self::NotStopped,
+        Self::LongWalks,
+    ];
+
+    /// For people, after a number of samples.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::SamplerLate => "sampler late",
+            Self::NoProcessor => "no processor for the thread",
+            Self::NotStopped => "thread in the kernel",
+            Self::LongWalks => "walks before too long",
+        }
+    }
+}
+
 /// What the event loop was doing.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Activity {
@@ -407,6 +455,12 @@ pub enum Invalid {
     Time(f64),
     /// A sample that stands for none.
     NoWeight,
+    /// A stretch of missed samples that ends before it starts.
+    EndsBefore { start: f64, end: f64 },
+    /// A stretch of missed samples that starts before the end of the last one, and is not the same.
+    Overlaps { start: f64, last: f64 },
+    /// A stretch in which no sample was missed.
+    NoneMissed,
     /// The samples of an event loop stand for more than numbers of JSON can count.
     TooHeavy,
     /// A stack of more than [`MAX_STACK_DEPTH`] frames.
@@ -428,6 +482,16 @@ impl fmt::Display for Invalid {
             },
             Self::Time(time) => write!(formatter, "{time} ms is not between 0 and {LAST_TIME} ms"),
             Self::NoWeight => formatter.write_str("a sample that stands for none"),
+            Self::EndsBefore { start, end } => {
+                write!(formatter, "{end} ms is before {start} ms, its start")
+            },
+            Self::Overlaps { start, last } => {
+                write!(
+                    formatter,
+                    "{start} ms is before {last} ms, the end of the stretch before it"
+                )
+            },
+            Self::NoneMissed => formatter.write_str("no sample was missed"),
             Self::TooHeavy => write!(formatter, "more than {MAX_WEIGHT} samples in all"),
             Self::TooDeep => write!(formatter, "a stack of more than {MAX_STACK_DEPTH} frames"),
             Self::Full => write!(formatter, "more than {} entries", u32::MAX),
@@ -525,6 +589,10 @@ impl EventLoop {
                 .as_ref()
                 .is_none_or(|generated| generated.resource.index() < self.resources.len())
         );
+        // A position says nothing about a function of which neither the name nor the source is known.
+        if function.resource.is_none() && function.name.is_empty() {
+            function.line = None;
+        }
         if function.line.is_none() {
             function.column = None;
         }
@@ -638,6 +706,39 @@ impl EventLoop {
         Ok(())
     }
 
+    /// A stretch follows the last one, or is the same for another reason.
+    pub fn add_missed(&mut self, missed: Missed) -> Result<(), Invalid> {
+        let Missed {
+            start,
+            end,
+            samples,
+            ..
+        } = missed;
+        for time in [start, end] {
+            if !(0. ..=LAST_TIME).contains(&time) {
+                return Err(Invalid::Time(time));
+            }
+        }
+        if end < start {
+            return Err(Invalid::EndsBefore { start, end });
+        }
+        if let Some(last) = self.missed.last()
+            && start < last.end
+            && (start, end) != (last.start, last.end)
+        {
+            return Err(Invalid::Overlaps {
+                start,
+                last: last.end,
+            });
+        }
+        if samples == 0 {
+            return Err(Invalid::NoneMissed);
+        }
+        self.take(bytes::MISSED, 0)?;
+        self.missed.push(missed);
+        Ok(())
+    }
+
     pub fn resources(&self) -> impl ExactSizeIterator<Item = &str> {
         self.resources.iter().map(String::as_str)
     }
@@ -689,6 +790,11 @@ impl EventLoop {
     /// In the order of time.
     pub fn samples(&self) -> &[Sample] {
         &self.samples
+    }
+
+    /// The samples that were missed, in the order of time. Empty as well where it was not recorded.
+    pub fn missed(&self) -> &[Missed] {
+        &self.missed
     }
 
     /// The entry of a table. Here and below, the id is this event loop's.
@@ -757,6 +863,7 @@ impl PartialEq for EventLoop {
             && self.frames.iter().eq(&other.frames)
             && self.stacks.iter().eq(&other.stacks)
             && self.samples == other.samples
+            && self.missed == other.missed
     }
 }
 

@@ -14,8 +14,8 @@
 //! smallest weight is taken for it. A weight of 0 stands for nothing.
 //!
 //! Of a sample without stack it holds the activity, as a function of that name; the others' are lost, and so
-//! are processes, the kinds of event loops and functions, and realms. What the format calls a frame is a function,
-//! and its line is where that is defined; places in functions are lost.
+//! are processes, the kinds of event loops and functions, realms, and how many samples were missed.
+//! What the format calls a frame is a function, and its line is where that is defined; places in functions are lost.
 
 use std::borrow::Cow;
 use std::num::NonZeroU32;

@@ -21,6 +21,7 @@
 //! | `frames` | `function[]`, `line[]` and `column[]` that are executing or calling, `offset[]` in a WebAssembly module instead of them (left out if none has one) |
 //! | `stacks` | `parent[]`, which is before its children, and `frame[]` |
 //! | `samples` | `time[]` (µs since the sample before, the first since 0), `weight[]` (left out if all are 1), `stack[]`, `activity[]` (0 idle, 1 script, 2 gc, 3 style, 4 layout, 5 paint, 6 other) |
+//! | `missed` | left out if it is empty; `start[]` and `end[]` (µs on the clock of the samples), `samples[]` (how many), `why[]` (0 sampler late, 1 no processor, 2 in the kernel, 3 walks before too long) |
 //!
 //! Resources, realms, functions, parents, frames and stacks are indices. An id, an offset or an activity that is
 //! absent is -1; a line or column, 0.
@@ -38,8 +39,8 @@ use crate::interval;
 use crate::json::{self, Array, check_length};
 use crate::recording::{
     Activity, EventLoop, EventLoopKind, Frame, FrameId, Function, FunctionId, FunctionKind,
-    GeneratedPlace, Invalid, Place, Process, Realm, RealmId, Recording, ResourceId, Sample,
-    StackId,
+    GeneratedPlace, Invalid, Missed, MissedReason, Place, Process, Realm, RealmId, Recording,
+    ResourceId, Sample, StackId,
 };
 
 const VERSION: u64 = 2;
@@ -68,6 +69,14 @@ const ACTIVITIES: [Activity; 7] = [
     Activity::Other,
 ];
 
+/// By their numbers.
+const MISSED_REASONS: [MissedReason; 4] = [
+    MissedReason::SamplerLate,
+    MissedReason::NoProcessor,
+    MissedReason::NotStopped,
+    MissedReason::LongWalks,
+];
+
 #[derive(Deserialize)]
 struct Head {
     version: u64,
@@ -94,7 +103,7 @@ struct ProcessData<S, E> {
 }
 
 #[derive(Deserialize, Serialize)]
-struct EventLoopData<S, N, U, R, C, F, T, M> {
+struct EventLoopData<S, N, U, R, C, F, T, M, X> {
     name: S,
     kind: Kind,
     documents: N,
@@ -104,6 +113,8 @@ struct EventLoopData<S, N, U, R, C, F, T, M> {
     frames: F,
     stacks: T,
     samples: M,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    missed: Option<X>,
 }
 
 #[derive(Clone, Copy, Deserialize, Serialize)]
@@ -164,12 +175,21 @@ struct Samples<T, W, S, A> {
     activity: A,
 }
 
+#[derive(Deserialize, Serialize)]
+struct MissedData<S, E, N, W> {
+    start: S,
+    end: E,
+    samples: N,
+    why: W,
+}
+
 type ReadGenerated = Generated<Vec<String>, Vec<i64>, Vec<u32>, Vec<u32>>;
 type ReadFunctions =
     Functions<Vec<String>, Vec<u64>, Vec<i64>, Vec<u32>, Vec<u32>, Vec<i64>, ReadGenerated>;
 type ReadFrames = Frames<Vec<i64>, Vec<u32>, Vec<u32>, Vec<i64>>;
 type ReadStacks = Stacks<Vec<i64>, Vec<i64>>;
 type ReadSamples = Samples<Vec<u64>, Vec<u64>, Vec<i64>, Vec<i64>>;
+type ReadMissed = MissedData<Vec<u64>, Vec<u64>, Vec<u32>, Vec<u64>>;
 type ReadEventLoop = EventLoopData<
     String,
     Vec<String>,
@@ -179,6 +199,7 @@ type ReadEventLoop = EventLoopData<
     ReadFrames,
     ReadStacks,
     ReadSamples,
+    ReadMissed,
 >;
 type ReadProcess<E> = ProcessData<String, Vec<E>>;
 
@@ -268,6 +289,9 @@ fn read_event_loop(data: ReadEventLoop, memory: &mut u64, place: &str) -> Result
         &format!("{place}.frames"),
     )?;
     read_stacks_and_samples(data.stacks, data.samples, &frames, &mut event_loop, place)?;
+    if let Some(missed) = data.missed {
+        read_missed(missed, &mut event_loop, &format!("{place}.missed"))?;
+    }
     *memory -= event_loop.bytes();
     Ok(event_loop)
 }
@@ -538,6 +562,39 @@ fn read_samples(
     Ok(())
 }
 
+fn read_missed(missed: ReadMissed, event_loop: &mut EventLoop, place: &str) -> Result<(), Error> {
+    let count = missed.start.len();
+    check_length(missed.end.len(), count, || format!("{place}.end"))?;
+    check_length(missed.samples.len(), count, || format!("{place}.samples"))?;
+    check_length(missed.why.len(), count, || format!("{place}.why"))?;
+    for (index, start) in missed.start.into_iter().enumerate() {
+        let at = |name: &str| format!("{place}.{name}[{index}]");
+        let why = missed.why[index];
+        let why = usize::try_from(why)
+            .ok()
+            .and_then(|why| MISSED_REASONS.get(why))
+            .ok_or_else(|| Error::new(at("why"), format!("{why} is no reason")))?;
+        let start = start as f64 / MICROSECONDS;
+        let end = missed.end[index] as f64 / MICROSECONDS;
+        let added = event_loop.add_missed(Missed {
+            start,
+            end,
+            samples: missed.samples[index],
+            why: *why,
+        });
+        added.map_err(|invalid| {
+            let column = match invalid {
+                Invalid::NoneMissed => "samples",
+                Invalid::EndsBefore { .. } => "end",
+                Invalid::Time(time) if time != start => "end",
+                _ => "start",
+            };
+            Error::new(at(column), invalid)
+        })?;
+    }
+    Ok(())
+}
+
 /// What an index stands for; none for [`ABSENT`].
 fn entry<T: Copy>(
     index: i64,
@@ -612,6 +669,7 @@ fn event_loop_data(event_loop: &EventLoop) -> impl Serialize {
             frame: Array(|| event_loop.stacks().map(|stack| stack.frame.index())),
         },
         samples: samples_data(event_loop),
+        missed: missed_data(event_loop),
     }
 }
 
@@ -681,7 +739,7 @@ fn samples_data(event_loop: &EventLoop) -> impl Serialize {
     Samples {
         time: Array(|| {
             samples.iter().scan(0, |last, sample| {
-                let microseconds = (sample.time * MICROSECONDS).round() as u64;
+                let microseconds = microseconds(sample.time);
                 let since_last = microseconds - *last;
                 *last = microseconds;
                 Some(since_last)
@@ -700,6 +758,23 @@ fn samples_data(event_loop: &EventLoop) -> impl Serialize {
             })
         }),
     }
+}
+
+fn missed_data(event_loop: &EventLoop) -> Option<impl Serialize> {
+    let missed = event_loop.missed();
+    (!missed.is_empty()).then_some(MissedData {
+        start: Array(|| missed.iter().map(|one| microseconds(one.start))),
+        end: Array(|| missed.iter().map(|one| microseconds(one.end))),
+        samples: Array(|| missed.iter().map(|one| one.samples)),
+        why: Array(|| {
+            let reasons = missed.iter().map(|one| one.why);
+            reasons.map(|why| number_of(&MISSED_REASONS, why))
+        }),
+    })
+}
+
+fn microseconds(milliseconds: f64) -> u64 {
+    (milliseconds * MICROSECONDS).round() as u64
 }
 
 /// A line or column.

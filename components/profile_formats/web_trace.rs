@@ -8,7 +8,7 @@
 //!
 //! It holds one event loop without its name, kind and realms, and no places in functions. It does not tell an idle event loop from
 //! one whose work may not be shown, nor a built-in from a function that `eval` made, and says neither the
-//! interval nor when its clock was 0.
+//! interval nor when its clock was 0, nor how many samples were missed.
 
 use std::num::NonZeroU32;
 

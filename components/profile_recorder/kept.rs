@@ -2,7 +2,8 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! What is kept of an event loop's recording: the tables as they came, and the samples that are wanted.
+//! What is kept of an event loop's recording: the tables as they came, the samples that are wanted, and what was missed
+//! between them.
 //!
 //! Chunks come from other processes, and these run what pages give them. So a chunk is accepted only as far
 //! as it refers to entries that exist, and to times at which it can have been sampled.
@@ -14,13 +15,13 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use js_profiler_traits::recording::{
-    Chunk, Description, EventLoopKind, Realm, RecordedFrame, RecordedFunction,
-    RecordedFunctionKind, RecordedPosition,
+    Chunk, Description, EventLoopKind, MissedReason, Realm, RecordedFrame, RecordedFunction,
+    RecordedFunctionKind, RecordedMissed, RecordedPosition,
 };
 use js_profiler_traits::{Marker, SampleCounts, Stack};
 use profile_formats::{
     Activity, EventLoop, Frame, FrameId, Function, FunctionId, FunctionKind, Invalid,
-    MAX_STACK_DEPTH, Place, Sample, StackId,
+    MAX_STACK_DEPTH, Missed, Place, Sample, StackId,
 };
 use servo_base::cross_process_instant::CrossProcessInstant;
 
@@ -55,6 +56,12 @@ pub struct Kept {
     last_time: f64,
     /// The newest samples, as far as the event loop has been busy without a pause.
     stretch: Option<Stretch>,
+    /// What was missed before, between and after the samples that are kept, in the order of time.
+    missed: VecDeque<Missed>,
+    /// The last stretch of missed samples that came, kept or not: its start and its end, in milliseconds.
+    last_missed: (f64, f64),
+    /// How many samples were missed, as far as they were reported.
+    missed_samples: u64,
     /// Whether no more samples are accepted.
     full: bool,
 }
@@ -102,6 +109,10 @@ struct Stretch {
     is_long: bool,
 }
 
+/// How many samples an event loop can have missed in a millisecond of its recording, at most. There is a sample every
+/// 100 µs at most.
+const MAX_MISSED_PER_MILLISECOND: f64 = 1_000.;
+
 /// What a process must not report.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Nonsense {
@@ -122,6 +133,8 @@ pub enum Nonsense {
     },
     /// A sample from before the recording began, or from the future.
     OutOfTime,
+    /// Missed samples that cannot be. Has what is wrong with them.
+    Missed(&'static str),
 }
 
 impl fmt::Display for Nonsense {
@@ -137,6 +150,7 @@ impl fmt::Display for Nonsense {
             Self::OutOfTime => {
                 formatter.write_str("a sample from before the recording or from the future")
             },
+            Self::Missed(problem) => write!(formatter, "missed samples {problem}"),
         }
     }
 }
@@ -156,6 +170,9 @@ impl Kept {
             samples: 0,
             last_time: 0.,
             stretch: None,
+            missed: VecDeque::new(),
+            last_missed: (0., 0.),
+            missed_samples: 0,
             full: false,
         }
     }
@@ -187,13 +204,18 @@ impl Kept {
         }
         let part = self.parts.back_mut().ok_or(Nonsense::NoTables)?;
         let samples = mem::take(&mut chunk.samples);
+        let missed = mem::take(&mut chunk.missed);
         part.add_tables(chunk)?;
         let stack_count = part.stacks.len();
         if self.is_left_out() {
             // The tables are kept, for it may show another page yet.
             return Ok(());
         }
+        let mut missed = missed.into_iter().peekable();
         for sample in samples {
+            while let Some(before) = missed.next_if(|missed| missed.end <= sample.time) {
+                self.add_missed(before, now)?;
+            }
             check("a sample of stack", sample.stack, stack_count)?;
             let stack = sample.stack.and_then(|id| NonZeroU32::new(id + 1));
             // The clock is the system's, which is the same for all processes.
@@ -213,9 +235,59 @@ impl Kept {
                 activity: sample.activity,
             });
             if self.full {
-                break;
+                return Ok(());
             }
         }
+        for behind in missed {
+            self.add_missed(behind, now)?;
+        }
+        Ok(())
+    }
+
+    /// Adds a stretch of missed samples. The last sample that was added is the one before it.
+    fn add_missed(
+        &mut self,
+        missed: RecordedMissed,
+        now: CrossProcessInstant,
+    ) -> Result<(), Nonsense> {
+        let RecordedMissed {
+            start,
+            end,
+            samples,
+            why,
+        } = missed;
+        if start < self.start || end > now {
+            return Err(Nonsense::Missed(
+                "from before the recording or from the future",
+            ));
+        }
+        if start > end {
+            return Err(Nonsense::Missed("whose end is before their start"));
+        }
+        let [start, end] = [start, end].map(|time| milliseconds(self.start, time));
+        let is_same = (start, end) == self.last_missed;
+        if start < self.last_time || (start < self.last_missed.1 && !is_same) {
+            return Err(Nonsense::Missed("from before what was reported last"));
+        }
+        if samples == 0 {
+            return Err(Nonsense::Missed("of which there are none"));
+        }
+        self.missed_samples += u64::from(samples);
+        if self.missed_samples as f64 > (end + 1.) * MAX_MISSED_PER_MILLISECOND {
+            return Err(Nonsense::Missed("of which there are too many for the time"));
+        }
+        self.last_missed = (start, end);
+        // Each reason is there once before each sample, and behind the last one.
+        let most = (self.samples + 1) * MissedReason::ALL.len() as u64;
+        if self.missed.len() as u64 >= most {
+            return Err(Nonsense::Missed("again and again without a sample"));
+        }
+        self.missed.push_back(Missed {
+            start,
+            end,
+            samples,
+            why: reason(why),
+        });
         Ok(())
     }
 
@@ -249,6 +321,13 @@ impl Kept {
     /// are.
     fn is_of_long_task(&mut self, sample: KeptSample, least: f64) -> bool {
         if sample.activity.is_some() {
+            if self.stretch.is_none() {
+                // What was missed before it is kept only if the sample before is.
+                let last = self.last_kept_time();
+                while self.missed.back().is_some_and(|one| one.start > last) {
+                    self.missed.pop_back();
+                }
+            }
             let stretch = self.stretch.get_or_insert(Stretch {
                 since: sample.time,
                 samples: 0,
@@ -259,14 +338,39 @@ impl Kept {
             return true;
         }
         let Some(stretch) = self.stretch.take() else {
+            self.forget_missed_behind_last();
             return false;
         };
         // The event loop was busy until this sample at the latest.
         let is_long = stretch.is_long || sample.time - stretch.since > least;
         if !is_long {
             self.take_back(stretch.samples);
+            self.forget_missed_behind_last();
         }
         is_long
+    }
+
+    /// The time of the newest sample that is kept, in milliseconds since the recording began. Before all times if there
+    /// is none.
+    fn last_kept_time(&self) -> f64 {
+        let last = self.parts.iter().rev().find_map(|part| part.samples.back());
+        last.map_or(f64::NEG_INFINITY, |sample| sample.time)
+    }
+
+    /// Drops what was missed after the newest sample that is kept.
+    fn forget_missed_behind_last(&mut self) {
+        let last = self.last_kept_time();
+        while self.missed.back().is_some_and(|one| one.end > last) {
+            self.missed.pop_back();
+        }
+    }
+
+    /// Drops what was missed before the oldest sample that is kept, or before `oldest` if there is none.
+    fn forget_missed_before_first(&mut self, oldest: f64) {
+        let first = self.first().map_or(oldest, |sample| sample.time);
+        while self.missed.front().is_some_and(|one| one.end < first) {
+            self.missed.pop_front();
+        }
     }
 
     /// Drops the newest samples.
@@ -281,8 +385,8 @@ impl Kept {
         }
     }
 
-    /// Drops the samples that are older than `newest` by more than is to be kept. `newest` is in milliseconds
-    /// since the recording began.
+    /// Drops the samples that are older than `newest` by more than is to be kept, and what was missed between them.
+    /// `newest` is in milliseconds since the recording began.
     pub fn forget_old(&mut self, newest: f64) {
         let Some(keep_last) = self.wanted.keep_last else {
             return;
@@ -291,6 +395,7 @@ impl Kept {
         while self.first().is_some_and(|sample| sample.time < oldest) {
             self.forget_first();
         }
+        self.forget_missed_before_first(oldest);
     }
 
     fn first(&self) -> Option<&KeptSample> {
@@ -357,29 +462,40 @@ impl Kept {
                 + vec_bytes(&part.depths)
                 + (part.samples.capacity() * size_of::<KeptSample>()) as u64
         };
-        self.parts.iter().map(of_part).sum()
+        let missed = self.missed.capacity() * size_of::<Missed>();
+        self.parts.iter().map(of_part).sum::<u64>() + missed as u64
     }
 
-    /// The event loop, with its samples and the entries that these refer to. `newest` is the time at which
+    /// The event loop, with its samples, the entries that these refer to, and what was missed. `newest` is the time at which
     /// the recording ends, in milliseconds since it began.
     ///
     /// # Errors
     ///
     /// If the model of a recording does not accept an entry or a sample.
     pub fn finish(mut self, newest: f64) -> Result<EventLoop, Invalid> {
-        if let Some(stretch) = self.stretch.take()
-            && !stretch.is_long
-        {
-            self.take_back(stretch.samples);
+        if self.wanted.long_tasks.is_some() {
+            let stretch = self.stretch.take();
+            let short = stretch.filter(|stretch| !stretch.is_long);
+            self.take_back(short.map_or(0, |stretch| stretch.samples));
+            // A long task that is still running goes on through what was missed behind it.
+            if stretch.is_none() || short.is_some() {
+                self.forget_missed_behind_last();
+            }
         }
-        if let Some(max) = self.wanted.max_samples {
-            self.take_back(self.samples.saturating_sub(max));
+        if let Some(max) = self.wanted.max_samples
+            && self.samples > max
+        {
+            self.take_back(self.samples - max);
+            self.forget_missed_behind_last();
         }
         self.forget_old(newest);
         let label = self.description.label();
         let mut event_loop = EventLoop::new(label, kind(self.description));
         for part in mem::take(&mut self.parts) {
             part.finish(&mut event_loop)?;
+        }
+        for missed in self.missed {
+            event_loop.add_missed(missed)?;
         }
         Ok(event_loop)
     }
@@ -555,6 +671,16 @@ fn activity(marker: Marker) -> Activity {
     }
 }
 
+/// Why samples were missed, in the terms of the model of a recording.
+fn reason(why: MissedReason) -> profile_formats::MissedReason {
+    match why {
+        MissedReason::SamplerLate => profile_formats::MissedReason::SamplerLate,
+        MissedReason::NoProcessor => profile_formats::MissedReason::NoProcessor,
+        MissedReason::NotStopped => profile_formats::MissedReason::NotStopped,
+        MissedReason::LongWalks => profile_formats::MissedReason::LongWalks,
+    }
+}
+
 fn check(what: &'static str, id: Option<u32>, length: usize) -> Result<(), Nonsense> {
     match id {
         Some(id) if id as usize >= length => Err(Nonsense::NoSuch(what, id)),
@@ -668,6 +794,36 @@ mod tests {
             samples: samples.into_iter().collect(),
             ..nothing()
         }
+    }
+
+    /// Samples that were missed for one reason.
+    fn missed(start: u64, end: u64, samples: u32) -> RecordedMissed {
+        RecordedMissed {
+            start: at(start),
+            end: at(end),
+            samples,
+            why: MissedReason::NoProcessor,
+        }
+    }
+
+    /// A chunk of samples and of what was missed between them: start, end and number.
+    fn with_missed(
+        of_samples: impl IntoIterator<Item = RecordedSample>,
+        of_missed: &[(u64, u64, u32)],
+    ) -> Chunk {
+        let of_missed = of_missed.iter();
+        Chunk {
+            missed: of_missed
+                .map(|&(start, end, samples)| missed(start, end, samples))
+                .collect(),
+            ..samples(of_samples)
+        }
+    }
+
+    /// When it was not sampled.
+    fn unknown(event_loop: &EventLoop) -> Vec<(f64, f64)> {
+        let missed = event_loop.missed().iter();
+        missed.map(|one| (one.start, one.end)).collect()
     }
 
     fn kept(wanted: Wanted) -> Kept {
@@ -837,6 +993,144 @@ mod tests {
     }
 
     #[test]
+    fn missed_samples_are_kept_with_their_reasons() {
+        let mut kept = kept(Wanted::default());
+        let late = RecordedMissed {
+            why: MissedReason::SamplerLate,
+            ..missed(2, 9, 5)
+        };
+        kept.add(
+            Chunk {
+                missed: vec![missed(0, 1, 1), late, missed(2, 9, 2), missed(9, 9, 1)],
+                ..samples([busy(1, Some(1)), busy(2, Some(1)), busy(9, Some(1))])
+            },
+            at(END),
+        )
+        .unwrap();
+        // Without a sample behind it.
+        kept.add(with_missed([], &[(9, 12, 3)]), at(END)).unwrap();
+        let event_loop = kept.finish(12.).unwrap();
+        let missed = event_loop.missed().iter();
+        let missed: Vec<_> = missed
+            .map(|one| (one.start, one.end, one.samples, one.why))
+            .collect();
+        use profile_formats::MissedReason::{NoProcessor, SamplerLate};
+        assert_eq!(
+            missed,
+            [
+                (0., 1., 1, NoProcessor),
+                (2., 9., 5, SamplerLate),
+                (2., 9., 2, NoProcessor),
+                (9., 9., 1, NoProcessor),
+                (9., 12., 3, NoProcessor),
+            ]
+        );
+    }
+
+    #[test]
+    fn nonsense_about_missed_samples_is_refused() {
+        let from_before = RecordedMissed {
+            start: CrossProcessInstant::epoch(),
+            ..missed(5, 6, 1)
+        };
+        let of = |missed: &[RecordedMissed]| Chunk {
+            missed: missed.to_vec(),
+            ..nothing()
+        };
+        for (chunk, problem) in [
+            (of(&[from_before]), "before the recording"),
+            (of(&[missed(5, END + 1, 1)]), "the future"),
+            (of(&[missed(6, 5, 1)]), "end is before their start"),
+            // There is a sample at 4.
+            (of(&[missed(3, 5, 1)]), "before what was reported last"),
+            (of(&[missed(5, 7, 1), missed(4, 5, 1)]), "reported last"),
+            (of(&[missed(5, 7, 1), missed(6, 8, 1)]), "reported last"),
+            (
+                with_missed([idle(6)], &[(7, 8, 1), (5, 6, 1)]),
+                "reported last",
+            ),
+            (of(&[missed(5, 7, 0)]), "there are none"),
+            (of(&[missed(5, 7, 8_001)]), "too many for the time"),
+            (of(&[missed(5, 7, u32::MAX)]), "too many for the time"),
+            (of(&[missed(5, 7, 4_000); 3]), "too many for the time"),
+            (of(&[missed(5, 7, 1); 9]), "without a sample"),
+        ] {
+            let mut kept = kept(Wanted::default());
+            kept.add(with_missed([busy(4, Some(1))], &[(0, 2, 2)]), at(END))
+                .unwrap();
+            let refused = kept.add(chunk, at(END)).unwrap_err();
+            assert!(
+                matches!(refused, Nonsense::Missed(_)) && refused.to_string().contains(problem),
+                "{problem}: {refused}"
+            );
+            let event_loop = kept.finish(4.).unwrap();
+            assert_eq!(times(&event_loop)[0], 4., "{problem}");
+            assert_eq!(unknown(&event_loop)[0], (0., 2.), "{problem}");
+        }
+    }
+
+    #[test]
+    fn what_was_missed_goes_with_the_samples_beside_it() {
+        // A full buffer.
+        let mut full = kept(Wanted {
+            max_samples: Some(2),
+            ..Wanted::default()
+        });
+        let of_samples = || [idle(3), idle(6), idle(9)];
+        let of_missed = [(0, 3, 1), (3, 6, 1), (6, 9, 1), (9, 12, 1)];
+        full.add(with_missed(of_samples(), &of_missed), at(END))
+            .unwrap();
+        full.add(with_missed([], &[(12, 15, 1)]), at(END)).unwrap();
+        let event_loop = full.finish(15.).unwrap();
+        assert_eq!(unknown(&event_loop), [(0., 3.), (3., 6.)]);
+
+        // A flight recorder, by time and by number.
+        for (max_samples, keep_last) in [(None, 5), (Some(2), 100)] {
+            let mut last = kept(Wanted {
+                max_samples,
+                keep_last: Some(Duration::from_millis(keep_last)),
+                ..Wanted::default()
+            });
+            last.add(with_missed(of_samples(), &of_missed), at(END))
+                .unwrap();
+            let event_loop = last.finish(10.).unwrap();
+            assert_eq!(times(&event_loop), [6., 9.]);
+            assert_eq!(unknown(&event_loop), [(3., 6.), (6., 9.), (9., 12.)]);
+        }
+
+        // A flight recorder of an event loop that was sampled once.
+        let mut last = kept(Wanted {
+            keep_last: Some(Duration::from_millis(5)),
+            ..Wanted::default()
+        });
+        last.add(with_missed([idle(3)], &[(0, 3, 1), (3, 90, 9)]), at(END))
+            .unwrap();
+        assert_eq!(unknown(&last.finish(90.).unwrap()), [(3., 90.)]);
+    }
+
+    #[test]
+    fn what_was_missed_in_a_flight_recorder_takes_no_more_memory_than_its_samples() {
+        let mut kept = kept(Wanted {
+            max_samples: Some(3),
+            keep_last: Some(Duration::from_millis(100)),
+            ..Wanted::default()
+        });
+        for round in 0..10_000 {
+            let time = round * 2;
+            let chunk = with_missed([idle(time + 2)], &[(time, time + 2, 1)]);
+            kept.add(chunk, at(END)).unwrap();
+            assert!(kept.missed.len() <= 4, "{}", kept.missed.len());
+        }
+        // All at once, which no clock shows.
+        let result = (0..100).try_for_each(|_| {
+            let chunk = with_missed([idle(20_000)], &[(20_000, 20_000, 1); 3]);
+            kept.add(chunk, at(END))
+        });
+        assert!(matches!(result, Err(Nonsense::Missed(_))), "{result:?}");
+        assert!(kept.missed.len() <= 16, "{}", kept.missed.len());
+    }
+
+    #[test]
     fn a_full_buffer_takes_no_more() {
         let mut kept = kept(Wanted {
             max_samples: Some(3),
@@ -971,6 +1265,74 @@ mod tests {
             .map(f64::from)
             .collect();
         assert_eq!(times(&kept.finish(47.).unwrap()), expected);
+    }
+
+    #[test]
+    fn of_long_tasks_what_was_missed_in_them_is_kept() {
+        let mut kept = kept(LONG);
+        // Idle, then a short task.
+        kept.add(
+            with_missed(
+                [idle(2), idle(4), busy(6, None), busy(8, None), idle(10)],
+                &[(0, 2, 1), (2, 4, 1), (4, 6, 1), (6, 8, 1), (8, 10, 1)],
+            ),
+            at(END),
+        )
+        .unwrap();
+        assert_eq!((kept.samples(), kept.missed.len()), (0, 0));
+        for time in 10..100 {
+            let chunk = with_missed([idle(time + 1)], &[(time, time + 1, 1)]);
+            kept.add(chunk, at(END)).unwrap();
+        }
+        // A long task, in two pieces, and another one with no sample between.
+        kept.add(
+            with_missed(
+                [busy(120, None), busy(122, None)],
+                &[(100, 120, 1), (120, 122, 1)],
+            ),
+            at(END),
+        )
+        .unwrap();
+        kept.add(
+            with_missed(
+                [busy(128, None), idle(130), busy(132, None), busy(138, None)],
+                &[(122, 128, 1), (128, 130, 1), (130, 132, 1), (132, 138, 1)],
+            ),
+            at(END),
+        )
+        .unwrap();
+        kept.add(
+            with_missed(
+                [idle(140), idle(142)],
+                &[(138, 140, 1), (140, 142, 1), (142, 144, 1)],
+            ),
+            at(END),
+        )
+        .unwrap();
+        let event_loop = kept.finish(144.).unwrap();
+        assert_eq!(
+            times(&event_loop),
+            [120., 122., 128., 130., 132., 138., 140.]
+        );
+        let expected = [
+            (120, 122),
+            (122, 128),
+            (128, 130),
+            (130, 132),
+            (132, 138),
+            (138, 140),
+        ];
+        let expected = expected.map(|(start, end)| (f64::from(start), f64::from(end)));
+        assert_eq!(unknown(&event_loop), expected);
+
+        // Tasks that are still running: a long one and a short one.
+        let running = |last| {
+            let of_samples = [busy(20, None), busy(last, None)];
+            let of_missed = [(20, last, 1), (last, 40, 1)];
+            kept_of(LONG, with_missed(of_samples, &of_missed)).finish(40.)
+        };
+        assert_eq!(unknown(&running(28).unwrap()), [(20., 28.), (28., 40.)]);
+        assert!(unknown(&running(21).unwrap()).is_empty());
     }
 
     fn kept_of(wanted: Wanted, chunk: Chunk) -> Kept {

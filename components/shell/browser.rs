@@ -22,7 +22,7 @@ use servo::{
 use terminal_text::shortened;
 use url::Url;
 
-use crate::about_profiling::{Endpoints, ProfilingServer, SessionHistory};
+use crate::about_profiling::{Endpoints, ProfilingServer, Recordings, SessionHistory};
 use crate::command_line::{CommandLine, ExitAfter};
 use crate::frame_clock::FrameClock;
 use crate::load_error;
@@ -170,11 +170,13 @@ pub struct Browser<S> {
 }
 
 impl<S: Surface> Browser<S> {
-    /// Starts Servo, and opens the pages of the command line, each on a surface of its own.
+    /// Starts Servo, and opens the pages of the command line, each on a surface of its own. about:profiling has
+    /// `recordings` from the beginning.
     pub fn start(
         command_line: CommandLine,
         preferences: Preferences,
         recorder: Recorder,
+        recordings: Recordings,
         waker: Box<dyn EventLoopWaker>,
         mut open_surface: impl FnMut() -> Result<S, String>,
     ) -> Result<Self, String> {
@@ -197,7 +199,7 @@ impl<S: Surface> Browser<S> {
             .transpose()?;
 
         let mut protocols = ProtocolRegistry::default();
-        let profiling_server = ProfilingServer::start(recorder.clone(), &mut protocols);
+        let profiling_server = ProfilingServer::start(recorder.clone(), recordings, &mut protocols);
         let servo = ServoBuilder::default()
             .opts(Opts {
                 // The shell reports crashed pages itself.
@@ -595,10 +597,25 @@ impl<S: Surface> Browser<S> {
         }
     }
 
-    /// Ends the recording and writes it.
+    /// Ends the recording and writes it. If its page has not come yet, the recording has nothing of it.
     fn finish_profile(&mut self) {
-        if let Some(Err(message)) = self.profile.take().map(ProfileRecording::finish) {
+        let Some(profile) = self.profile.take() else {
+            return;
+        };
+        let page = self.pages.first();
+        let missing = page.and_then(|page| match &page.load {
+            // Servo names the URL with the first document.
+            Load::Started(url) if page.webview.url().is_none() => Some(url.clone()),
+            Load::Checking(url, _) => Some(url.clone()),
+            Load::Started(_) | Load::Done => None,
+        });
+        if let Err(message) = profile.finish() {
             self.fail(&message);
+        }
+        if let Some(url) = missing {
+            self.fail(&format!(
+                "cannot load {url}: the recording ended before the page came"
+            ));
         }
     }
 

@@ -57,7 +57,9 @@ pub struct CommandLine {
     pub sandbox: bool,
     /// What to record. There is only one page then.
     pub profile: Option<ProfileOptions>,
-    /// The pages to open. Empty only with WebDriver.
+    /// Saved profiles to show, each on a page of its own. There are no other pages then.
+    pub views: Vec<SavedRecording>,
+    /// The pages to open. Empty only with WebDriver or for saved profiles.
     pub urls: Vec<Url>,
 }
 
@@ -109,7 +111,7 @@ If HOST_FILE is set in the environment, addresses are looked up first in the fil
 file has the format of /etc/hosts.
 
 about:profiling records what the pages do and shows it; no page can open it. `strobe profile` records
-one page.
+one page, and `strobe view` shows saved profiles.
 
 The browser ends when its last page is closed (except with --webdriver), when --exit-after says so,
 and on SIGINT and SIGTERM.
@@ -121,16 +123,29 @@ Formats, and the file names that select them: trace, the result of Profiler.stop
 .trace.json); firefox, for profiler.firefox.com (.firefox.json); speedscope (.speedscope.json);
 cpuprofile, for Chrome's DevTools (.cpuprofile); collapsed, for flame graphs (.collapsed, .folded);
 collapsed-lines, the same with the line in each function (.collapsed-lines); html, a page that shows the
-profile in any browser (.html).
+profile in any browser (.html). A file whose name ends in .gz is compressed by gzip; .json.gz alone is
+firefox.
 
-Every function keeps its samples. A trace or a cpuprofile holds only one event loop. A source map of --source-maps
-that is missing or wrong is a warning; the profile is whole without it.
+Every function keeps its samples. A trace or a cpuprofile holds only one event loop.
+A missing or wrong source map of --source-maps is a warning; the profile is whole without it.
 Exit status: 0 if all went well; 1 if a file could not be read or written; 2 if the command line is
 wrong.";
 
+const AFTER_VIEW_HELP: &str = "\
+The files may have any format that `strobe convert` reads. Each one is shown in a tab of about:profiling.
+Options that `strobe` itself has mean the same here.
+
+Without a display, print a profile by `strobe report FILE`, or make a page of it for any browser by
+`strobe convert FILE a.html`.
+Exit status: 0 if all went well; 1 if a file could not be read or if there is no display; 2 if the
+command line is wrong.";
+
 const AFTER_REPORT_HELP: &str = "\
 The file may have any format that `strobe convert` reads, such as a trace that a page sent to its server.
-A source map of --source-maps that is missing or wrong is a warning; the report is whole without it.
+--lines lists where functions were executing. A trace of a page has no lines, and neither have the
+formats speedscope and collapsed.
+A missing or wrong source map of --source-maps is a warning; the report is whole without it.
+
 Exit status: 0 if all went well; 1 if the file could not be read; 2 if the command line is wrong.";
 
 impl CommandLine {
@@ -154,8 +169,9 @@ impl CommandLine {
             },
         };
         let mut profile = None;
-        let (mut screenshot, mut webdriver) = (None, None);
-        let exit_after;
+        let mut views = Vec::new();
+        let mut pages = Vec::new();
+        let (mut screenshot, mut webdriver, mut exit_after) = (None, None, None);
         match matches.remove_subcommand() {
             Some((name, matches)) if name == "convert" => {
                 return conversion(matches, working_directory).map(Parsed::Convert);
@@ -163,24 +179,29 @@ impl CommandLine {
             Some((name, matches)) if name == "report" => {
                 return Ok(Parsed::Report(saved_report(matches, working_directory)));
             },
+            Some((name, mut of_view)) if name == "view" => {
+                views = views_of(&mut of_view, working_directory);
+                webdriver = of_view.remove_one("webdriver");
+                matches = of_view;
+            },
             Some((_, mut of_profile)) => {
                 let (options, end) = ProfileOptions::of(&mut of_profile, working_directory)?;
                 profile = Some(options);
                 exit_after = end;
+                pages = page_arguments(&mut of_profile);
                 matches = of_profile;
             },
             None => {
                 screenshot = matches.remove_one::<PathBuf>("screenshot");
                 webdriver = matches.remove_one("webdriver");
                 exit_after = matches.remove_one("exit-after");
+                pages = page_arguments(&mut matches);
             },
         }
 
-        let urls = matches
-            .remove_many::<OsString>("URL")
-            .into_iter()
-            .flatten()
-            .map(|argument| url_argument::resolve(&argument, working_directory))
+        let urls = pages
+            .iter()
+            .map(|argument| url_argument::resolve(argument, working_directory))
             .collect::<Result<_, _>>()?;
         let screenshot = screenshot
             .map(|file| screenshot_file(&file, working_directory))
@@ -223,6 +244,7 @@ impl CommandLine {
             multiprocess: matches.get_flag("multiprocess"),
             sandbox: matches.get_flag("sandbox"),
             profile,
+            views,
             urls,
         })))
     }
@@ -251,9 +273,7 @@ pub fn source_maps_argument() -> Arg {
         .value_name("DIR")
         .action(ArgAction::Append)
         .value_parser(value_parser!(PathBuf))
-        .help(
-            "Show functions as they were written, by the source maps in this folder and those in it; may be repeated",
-        )
+        .help("Apply the source maps in this folder to scripts; may be repeated")
 }
 
 pub fn source_map_folders(matches: &mut ArgMatches, working_directory: &Path) -> Vec<PathBuf> {
@@ -326,14 +346,58 @@ fn report_command() -> Command {
         ))
         .arg(source_maps_argument())
         .arg(top_argument())
+        .arg(
+            Arg::new("lines")
+                .long("lines")
+                .action(ArgAction::SetTrue)
+                .help("List the N lines with the most samples too"),
+        )
+}
+
+fn view_command() -> Command {
+    Command::new("view")
+        .about("Show saved profiles in the browser")
+        .after_help(AFTER_VIEW_HELP)
+        .arg(
+            input_argument("FILE")
+                .num_args(1..)
+                .help("Files to show, compressed by gzip or not, or - for standard input"),
+        )
+        .arg(input_format_argument())
+        .arg(webdriver_argument())
+        .args(shared_arguments())
+}
+
+fn page_arguments(matches: &mut ArgMatches) -> Vec<OsString> {
+    matches
+        .remove_many("URL")
+        .map(Iterator::collect)
+        .unwrap_or_default()
 }
 
 fn input_or_output(matches: &mut ArgMatches, name: &str, working_directory: &Path) -> PathBuf {
     let file: PathBuf = matches.remove_one(name).expect("clap requires it");
+    file_or_stream(file, working_directory)
+}
+
+fn file_or_stream(file: PathBuf, working_directory: &Path) -> PathBuf {
     match file.as_os_str() == STANDARD_STREAM {
         true => file,
         false => working_directory.join(file),
     }
+}
+
+fn views_of(matches: &mut ArgMatches, working_directory: &Path) -> Vec<SavedRecording> {
+    let format: Option<Format> = matches.remove_one("from");
+    let files = matches.remove_many("FILE").into_iter().flatten();
+    files
+        .map(|file: PathBuf| SavedRecording {
+            file: file_or_stream(file, working_directory),
+            format,
+            event_loop: None,
+            source_maps: Vec::new(),
+        })
+        .collect()
 }
 
 fn input(matches: &mut ArgMatches, name: &str, working_directory: &Path) -> SavedRecording {
@@ -355,6 +419,7 @@ fn saved_report(mut matches: ArgMatches, working_directory: &Path) -> SavedRepor
     SavedReport {
         input: input(&mut matches, "FILE", working_directory),
         top: matches.remove_one("top").expect("clap has a default"),
+        lines: matches.get_flag("lines"),
     }
 }
 
@@ -367,6 +432,7 @@ fn command() -> Command {
         .subcommand_negates_reqs(true)
         .subcommand(convert_command())
         .subcommand(report_command())
+        .subcommand(view_command())
         .subcommand(ProfileOptions::command(
             shared_arguments().into_iter().chain([page_argument()]),
         ))
@@ -386,14 +452,7 @@ fn command() -> Command {
                 .value_parser(exit_after)
                 .help("End when all pages have loaded, or after this many seconds"),
         )
-        .arg(
-            Arg::new("webdriver")
-                .long("webdriver")
-                .value_name("PORT")
-                .value_parser(value_parser!(u16).range(1..))
-                .conflicts_with("screenshot")
-                .help("Listen for WebDriver commands on this port, from this machine only"),
-        )
+        .arg(webdriver_argument().conflicts_with("screenshot"))
         .arg(
             page_argument()
                 .required(false)
@@ -403,6 +462,14 @@ fn command() -> Command {
         )
 }
 
+fn webdriver_argument() -> Arg {
+    Arg::new("webdriver")
+        .long("webdriver")
+        .value_name("PORT")
+        .value_parser(value_parser!(u16).range(1..))
+        .help("Listen for WebDriver commands on this port, from this machine only")
+}
+
 fn page_argument() -> Arg {
     Arg::new("URL")
         .required(true)
@@ -410,7 +477,7 @@ fn page_argument() -> Arg {
         .help("The page: an http, https, file or data URL, or the path of a file")
 }
 
-/// The options that `strobe` and `strobe profile` have in common.
+/// The options that `strobe`, `strobe profile` and `strobe view` have in common.
 fn shared_arguments() -> [Arg; 12] {
     [
         Arg::new("headless")
@@ -633,6 +700,7 @@ mod tests {
                 multiprocess: false,
                 sandbox: false,
                 profile: None,
+                views: vec![],
                 urls: vec![Url::parse("about:blank").unwrap()],
             }
         );
@@ -679,6 +747,7 @@ mod tests {
                 multiprocess: false,
                 sandbox: false,
                 profile: None,
+                views: vec![],
                 urls: vec![
                     Url::parse("http://a.test/").unwrap(),
                     Url::parse("http://b.test/").unwrap(),
@@ -750,6 +819,7 @@ mod tests {
                 multiprocess: false,
                 sandbox: false,
                 profile: None,
+                views: vec![],
                 urls: vec![Url::parse("about:blank").unwrap()],
             }
         );
@@ -1015,6 +1085,56 @@ mod tests {
     }
 
     #[test]
+    fn saved_profiles_are_shown_as_urls_are() {
+        let saved = |file: &str, format| SavedRecording {
+            file: PathBuf::from(file),
+            format,
+            event_loop: None,
+            source_maps: Vec::new(),
+        };
+        let command_line = run(&["view", "a.html", "/b/c.json.gz", "-"]);
+        assert_eq!(
+            command_line.views,
+            [
+                saved("/a.html", None),
+                saved("/b/c.json.gz", None),
+                saved("-", None)
+            ]
+        );
+        assert!(command_line.urls.is_empty());
+        assert!(!command_line.headless);
+        assert_eq!(command_line.exit_after, None);
+        let names = command_line.views.iter().map(SavedRecording::name);
+        let names: Vec<_> = names.collect();
+        assert_eq!(names, ["a.html", "c.json.gz", "standard input"]);
+
+        let command_line = run(&[
+            "view",
+            "--from=trace",
+            "--headless",
+            "a",
+            "--theme=dark",
+            "--webdriver=4444",
+        ]);
+        assert_eq!(command_line.views, [saved("/a", Some(Format::Trace))]);
+        assert!(command_line.headless);
+        assert_eq!(command_line.theme, Some(Theme::Dark));
+        assert_eq!(command_line.webdriver, Some(4444));
+        for (arguments, named) in [
+            (&["view"][..], "<FILE>"),
+            (&["view", "a", "--to=html"], "'--to'"),
+            (&["view", "a", "--screenshot=b.png"], "'--screenshot'"),
+            (&["view", "a", "--from=pprof"], "'pprof'"),
+        ] {
+            let message = parse(arguments).unwrap_err();
+            assert!(message.contains(named), "{arguments:?}: {message}");
+        }
+        // A file of this name is a page still.
+        let message = parse(&["./view"]).unwrap_err();
+        assert!(message.contains("'./view' is neither"), "{message}");
+    }
+
+    #[test]
     fn a_conversion_has_two_files_and_formats() {
         let conversion = |arguments: &[&str]| {
             let arguments: Vec<_> = ["convert"].iter().chain(arguments).copied().collect();
@@ -1086,7 +1206,11 @@ mod tests {
                 event_loop,
                 source_maps: source_maps.iter().map(PathBuf::from).collect(),
             };
-            Ok(Parsed::Report(SavedReport { input, top }))
+            Ok(Parsed::Report(SavedReport {
+                input,
+                top,
+                lines: false,
+            }))
         };
         assert_eq!(
             parse(&["report", "a.trace"]),
@@ -1103,6 +1227,10 @@ mod tests {
             ]),
             report("-", Some(Format::Trace), Some(1), 3, &["/dist"])
         );
+        let Ok(Parsed::Report(with_lines)) = parse(&["report", "--lines", "a.trace"]) else {
+            panic!("no report");
+        };
+        assert!(with_lines.lines);
         for (arguments, named) in [
             (&["report"][..], "<FILE>"),
             (&["report", "a", "b"], "'b'"),

@@ -15,6 +15,7 @@ use servo::{
     RenderingContext, ScreenGeometry, SoftwareRenderingContext, WebView,
 };
 
+use crate::about_profiling::Recordings;
 use crate::browser::{Browser, Next, Surface};
 use crate::command_line::{self, CommandLine};
 use crate::frame_clock::{DEFAULT_FRAME_INTERVAL, FrameClock};
@@ -25,6 +26,7 @@ pub fn run(
     command_line: CommandLine,
     preferences: Preferences,
     recorder: Recorder,
+    recordings: Recordings,
 ) -> Result<u8, String> {
     let (waker, woken) = Waker::new();
     let size = command_line.window_size;
@@ -33,6 +35,7 @@ pub fn run(
         command_line,
         preferences,
         recorder,
+        recordings,
         Box::new(waker),
         open_surface,
     )?;

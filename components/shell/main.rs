@@ -24,6 +24,7 @@ mod frame_clock;
 mod headless;
 mod keyboard;
 mod load_error;
+mod no_wayland;
 mod page_delegate;
 mod preferences;
 mod profile;
@@ -38,17 +39,19 @@ mod webdriver;
 mod window;
 
 use std::env;
+use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 use profile_recorder::Recorder;
 
+use crate::about_profiling::Recordings;
 use crate::command_line::{CommandLine, Parsed};
 use crate::profile::Output;
 
 /// The exit status of a run in which something went wrong: a page crashed or could not be loaded, a
-/// screenshot could not be taken, or a profile could not be written or converted.
+/// screenshot could not be taken, or a profile could not be written, converted or shown.
 const FAILURE: u8 = 1;
 
 /// The exit status for a wrong command line.
@@ -60,6 +63,10 @@ fn main() -> ExitCode {
         content_process::run(token);
         return ExitCode::SUCCESS;
     }
+    // Before anything is read, which could be from a pipe.
+    if opens_no_window(env::args_os()) {
+        no_wayland::prepare();
+    }
     let working_directory = match env::current_dir() {
         Ok(directory) => directory,
         Err(error) => {
@@ -67,7 +74,7 @@ fn main() -> ExitCode {
             return ExitCode::from(FAILURE);
         },
     };
-    let command_line = match CommandLine::parse(env::args_os(), &working_directory) {
+    let mut command_line = match CommandLine::parse(env::args_os(), &working_directory) {
         Ok(Parsed::Run(command_line)) => *command_line,
         Ok(Parsed::Convert(conversion)) => {
             return match conversion.run(warn) {
@@ -112,6 +119,14 @@ fn main() -> ExitCode {
         },
     };
 
+    let recordings = match saved_recordings(&mut command_line) {
+        Ok(recordings) => recordings,
+        Err(message) => {
+            report(&message);
+            return ExitCode::from(FAILURE);
+        },
+    };
+
     if let Some(options) = &command_line.profile
         && let Err(error) = prepare_output(&options.output)
     {
@@ -144,9 +159,9 @@ fn main() -> ExitCode {
     }
 
     let outcome = if command_line.headless || !has_display() {
-        headless::run(command_line, preferences, recorder)
+        headless::run(command_line, preferences, recorder, recordings)
     } else {
-        window::run(command_line, preferences, recorder)
+        window::run(command_line, preferences, recorder, recordings)
     };
     match outcome {
         Ok(status) => ExitCode::from(status),
@@ -155,6 +170,35 @@ fn main() -> ExitCode {
             ExitCode::from(FAILURE)
         },
     }
+}
+
+/// Whether a run of the browser with these arguments has no window. A run that needs no browser counts as one with a
+/// window.
+fn opens_no_window(mut arguments: impl Iterator<Item = OsString>) -> bool {
+    let is_without_browser = |argument: &OsString| argument == "convert" || argument == "report";
+    let first = arguments.nth(1);
+    if first.as_ref().is_some_and(is_without_browser) {
+        return false;
+    }
+    let mut rest = first.into_iter().chain(arguments);
+    !has_display() || rest.any(|argument| argument == "--headless")
+}
+
+/// Reads the saved profiles that the command line names, and adds their pages to those to open.
+fn saved_recordings(command_line: &mut CommandLine) -> Result<Recordings, String> {
+    let recordings = Recordings::default();
+    if !command_line.views.is_empty() && !command_line.headless && !has_display() {
+        return Err(
+            "view: there is no display; try 'strobe report FILE', or 'strobe convert FILE a.html'"
+                .to_owned(),
+        );
+    }
+    for saved in &command_line.views {
+        let id = recordings.add_loaded(saved.name(), saved.read(warn)?);
+        let page = about_profiling::page_url(Some(&id));
+        command_line.urls.push(page);
+    }
+    Ok(recordings)
 }
 
 /// Servo's network code uses the cryptography provider that the process has installed.

@@ -5,10 +5,12 @@
 //! A recording's totals as text for a terminal.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use profile_formats::{
-    EventLoop, EventLoopKind, FunctionKey, FunctionTotals, Notice, Process, Recording, Totals,
+    EventLoop, EventLoopKind, FunctionKey, FunctionTotals, MissedReason, Notice, Place, Process,
+    Recording, Totals,
 };
 use profile_recorder::Progress;
 use terminal_text::shortened;
@@ -22,6 +24,9 @@ const MAX_COLUMN: usize = 48;
 /// The same for names of event loops and URLs of documents, which are in the last column.
 pub const MAX_EVENT_LOOP: usize = 100;
 
+/// What stands for the file of a function whose script has no URL.
+const NO_SOURCE: &str = "(no source)";
+
 /// How many documents of an event loop are listed. The rest are counted.
 const MAX_DOCUMENTS: usize = 5;
 
@@ -29,7 +34,11 @@ const MAX_DOCUMENTS: usize = 5;
 /// of source maps that are not used.
 pub fn saved_report(wanted: &SavedReport, warn: impl FnMut(&Notice)) -> Result<String, String> {
     let recording = wanted.input.read(warn)?;
-    Ok(recording_report(&recording, None, wanted.top))
+    let mut text = recording_report(&recording, None, wanted.top);
+    if wanted.lines {
+        text += &lines(&recording, wanted.top);
+    }
+    Ok(text)
 }
 
 /// How many samples there are of each event loop, and the `top` functions with the most samples of their own.
@@ -69,6 +78,7 @@ fn event_loops(recording: &Recording) -> String {
             let is_several = recording.processes.len() > 1;
             [
                 grouped(event_loop.weight()),
+                grouped(missed_of(event_loop)),
                 described(process, event_loop, is_several),
             ]
         })
@@ -76,7 +86,42 @@ fn event_loops(recording: &Recording) -> String {
     if rows.is_empty() {
         return "There was no event loop.\n\n".to_owned();
     }
-    table(["samples", "event loop"], [Side::Right, Side::Left], &rows) + "\n"
+    let Some(reasons) = missed(recording) else {
+        // Most formats do not hold what was missed.
+        let rows: Vec<_> = rows
+            .into_iter()
+            .map(|[samples, _, event_loop]| [samples, event_loop])
+            .collect();
+        return table(["samples", "event loop"], [Side::Right, Side::Left], &rows) + "\n";
+    };
+    let table = table(
+        ["samples", "missed", "event loop"],
+        [Side::Right, Side::Right, Side::Left],
+        &rows,
+    );
+    format!("{table}{reasons}\n\n")
+}
+
+/// How many samples of an event loop were missed.
+fn missed_of(event_loop: &EventLoop) -> u64 {
+    let missed = event_loop.missed().iter();
+    missed.map(|missed| u64::from(missed.samples)).sum()
+}
+
+/// How many samples were missed for each reason, the most frequent one first. `None` if there were none.
+fn missed(recording: &Recording) -> Option<String> {
+    let sum_of = |why: MissedReason| -> u64 {
+        let missed = recording.event_loops().flat_map(EventLoop::missed);
+        let of_reason = missed.filter(|missed| missed.why == why);
+        of_reason.map(|missed| u64::from(missed.samples)).sum()
+    };
+    let mut reasons = MissedReason::ALL.map(|why| (sum_of(why), why.as_str()));
+    reasons.sort_by_key(|(samples, _)| Reverse(*samples));
+    let reasons = reasons.into_iter().filter(|(samples, _)| *samples > 0);
+    let reasons = reasons.map(|(samples, why)| format!("{} {why}", grouped(samples)));
+    let reasons: Vec<_> = reasons.collect();
+    let all: u64 = recording.event_loops().map(missed_of).sum();
+    (!reasons.is_empty()).then(|| format!("{} missed: {}", grouped(all), reasons.join(", ")))
 }
 
 fn described(process: &Process, event_loop: &EventLoop, is_several: bool) -> String {
@@ -106,17 +151,17 @@ fn functions(totals: &Totals, top: usize) -> String {
     if totals.functions.is_empty() {
         return "No function was sampled.\n\n".to_owned();
     }
+    let with_stack = totals.with_stack;
     let mut functions: Vec<(&FunctionKey, &FunctionTotals)> = totals.functions.iter().collect();
     functions
         .sort_by_key(|(function, totals)| (Reverse((totals.itself, totals.total)), **function));
-    let share = |samples: u64| format!("{:.1}", 100. * samples as f64 / totals.with_stack as f64);
     let rows: Vec<_> = functions
         .iter()
         .take(top)
         .map(|(function, totals)| {
             [
-                share(totals.itself),
-                share(totals.total),
+                share(totals.itself, with_stack),
+                share(totals.total, with_stack),
                 grouped(totals.itself),
                 grouped(totals.total),
                 name(function),
@@ -146,19 +191,97 @@ fn functions(totals: &Totals, top: usize) -> String {
             &rows,
         );
     }
-    text += "% of the samples with a stack";
-    match functions.len() - rows.len() {
-        0 => {},
-        1 => text += "; 1 more function is not listed",
-        more => {
-            let _ = write!(
-                text,
-                "; {} more functions are not listed",
-                grouped(more as u64)
-            );
-        },
-    }
+    text + &note(functions.len() - rows.len(), "function")
+}
+
+/// What the percentages are of, and how many rows are left out.
+fn note(left_out: usize, what: &str) -> String {
+    let mut text = "% of the samples with a stack".to_owned();
+    let _ = match left_out {
+        0 => Ok(()),
+        1 => write!(text, "; 1 more {what} is not listed"),
+        more => write!(
+            text,
+            "; {} more {what}s are not listed",
+            grouped(more as u64)
+        ),
+    };
     text + "\n\n"
+}
+
+fn share(samples: u64, of: u64) -> String {
+    format!("{:.1}", 100. * samples as f64 / of as f64)
+}
+
+/// The `top` lines at which functions were executing in the most samples.
+fn lines(recording: &Recording, top: usize) -> String {
+    let mut with_stack = 0;
+    let mut lines: HashMap<(FunctionKey, Place), u64> = HashMap::new();
+    for event_loop in recording.event_loops() {
+        // By the frame that was the leaf.
+        let mut samples = vec![0; event_loop.frames().len()];
+        for sample in event_loop.samples() {
+            if let Some(stack) = sample.stack {
+                with_stack += sample.weight;
+                samples[event_loop.stack(stack).frame.index()] += sample.weight;
+            }
+        }
+        for (frame, samples) in event_loop.frames().zip(samples) {
+            if samples > 0
+                && let Some(place) = frame.place
+            {
+                let function = event_loop.function(frame.function);
+                let key = FunctionKey {
+                    name: &function.name,
+                    resource: event_loop.resource_of(function),
+                    line: function.line,
+                    column: function.column,
+                };
+                *lines.entry((key, without_column(place))).or_default() += samples;
+            }
+        }
+    }
+    if lines.is_empty() {
+        return "No line of a function was recorded.\n\n".to_owned();
+    }
+    let mut lines: Vec<_> = lines.into_iter().collect();
+    lines.sort_by_key(|(line, samples)| (Reverse(*samples), *line));
+    let rows: Vec<_> = lines
+        .iter()
+        .take(top)
+        .map(|((function, place), samples)| {
+            [
+                share(*samples, with_stack),
+                grouped(*samples),
+                line(function, *place),
+                name(function),
+            ]
+        })
+        .collect();
+    let mut text = String::new();
+    if !rows.is_empty() {
+        text += &table(
+            ["self %", "samples", "line", "function"],
+            [Side::Right, Side::Right, Side::Left, Side::Left],
+            &rows,
+        );
+    }
+    text + &note(lines.len() - rows.len(), "line")
+}
+
+fn without_column(place: Place) -> Place {
+    match place {
+        Place::Source { line, .. } => Place::Source { line, column: None },
+        Place::WasmOffset(_) => place,
+    }
+}
+
+fn line(function: &FunctionKey, place: Place) -> String {
+    let file = file(function).unwrap_or_else(|| NO_SOURCE.to_owned());
+    match place {
+        Place::Source { line, .. } => format!("{file}:{line}"),
+        Place::WasmOffset(offset) => format!("{file}:{offset:#x}"),
+    }
 }
 
 fn name(function: &FunctionKey) -> String {
@@ -168,22 +291,25 @@ fn name(function: &FunctionKey) -> String {
     }
 }
 
-/// In a table the last part of a URL is enough.
-fn place(function: &FunctionKey) -> String {
-    let Some(resource) = function.resource else {
-        // What is built in has a name.
-        let what = match function.name {
-            "" => "(no source)",
-            _ => "(built-in)",
-        };
-        return what.to_owned();
-    };
+/// The end of the URL of the function's script, which is enough in a table.
+fn file(function: &FunctionKey) -> Option<String> {
+    let resource = function.resource?;
     let url = Url::parse(resource).ok();
     let last = url.as_ref().and_then(|url| {
         let last = url.path_segments()?.rfind(|part| !part.is_empty());
         last.or(url.host_str())
     });
-    let mut place = shortened(last.unwrap_or(resource), MAX_COLUMN);
+    Some(shortened(last.unwrap_or(resource), MAX_COLUMN))
+}
+
+/// Where the function is defined.
+fn place(function: &FunctionKey) -> String {
+    let mut place = match file(function) {
+        Some(file) => file,
+        // A built-in function has a name, and no position.
+        None if function.name.is_empty() || function.line.is_some() => NO_SOURCE.to_owned(),
+        None => return "(built-in)".to_owned(),
+    };
     if let Some(line) = function.line {
         let _ = write!(place, ":{line}");
         if let Some(column) = function.column {
@@ -237,7 +363,7 @@ pub fn grouped(number: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use profile_formats::{Format, read};
+    use profile_formats::{Format, Missed, read};
 
     use super::*;
     use crate::saved_recording::SavedRecording;
@@ -288,6 +414,64 @@ mod tests {
     }
 
     #[test]
+    fn what_was_missed_is_reported_with_its_reasons() {
+        let mut recording = recording("[page];a 3\n[worker];c 1\n");
+        let (late, no_processor) = (MissedReason::SamplerLate, MissedReason::NoProcessor);
+        for (event_loop, start, samples, why) in [
+            (0, 0., 300, late),
+            (0, 0., 1_000, no_processor),
+            (0, 9., 900, no_processor),
+            (1, 0., 62, late),
+        ] {
+            recording.processes[0].event_loops[event_loop]
+                .add_missed(Missed {
+                    start,
+                    end: start + 5.,
+                    samples,
+                    why,
+                })
+                .unwrap();
+        }
+        let text = recording_report(&recording, None, 5);
+        let lines: Vec<_> = text.lines().collect();
+        let head = lines
+            .iter()
+            .position(|line| line.starts_with("samples  missed"))
+            .unwrap();
+        assert_eq!(
+            lines[head..head + 4],
+            [
+                "samples  missed  event loop",
+                "      3   2,200  page",
+                "      1      62  worker",
+                "2,262 missed: 1,900 no processor for the thread, 362 sampler late",
+            ]
+        );
+
+        // A saved file says the same.
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.firefox.json");
+        let mut content = Vec::new();
+        Format::Firefox.write(&recording, &mut content).unwrap();
+        std::fs::write(&file, content).unwrap();
+        let wanted = SavedReport {
+            input: SavedRecording {
+                file,
+                format: None,
+                event_loop: Some(1),
+                source_maps: Vec::new(),
+            },
+            top: 5,
+            lines: false,
+        };
+        let text = saved_report(&wanted, |notice| panic!("{notice}")).unwrap();
+        assert!(
+            text.contains("\n      1      62  worker\n62 missed: 62 sampler late\n"),
+            "{text}"
+        );
+    }
+
+    #[test]
     fn the_report_of_a_file_is_that_of_its_recording() {
         let folder = tempfile::tempdir().unwrap();
         let report = |name: &str, event_loop| {
@@ -299,6 +483,7 @@ mod tests {
                     source_maps: Vec::new(),
                 },
                 top: 5,
+                lines: false,
             };
             saved_report(&wanted, |notice| panic!("{notice}"))
         };
@@ -335,6 +520,7 @@ mod tests {
                 source_maps: vec![folder.path().to_owned()],
             },
             top: 5,
+            lines: false,
         };
         let report = || {
             let mut warnings = Vec::new();
@@ -353,6 +539,58 @@ mod tests {
         let (text, warnings) = report();
         assert!(text.contains(" alpha     a.ts:3:1\n"), "{text}");
         assert_eq!(warnings.len(), 0, "{warnings:?}");
+    }
+
+    #[test]
+    fn the_lines_with_the_most_samples_come_first_if_they_are_asked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let report = |name: &str, text: &str, lines| {
+            let file = folder.path().join(name);
+            std::fs::write(&file, text).unwrap();
+            let input = SavedRecording {
+                file,
+                format: None,
+                event_loop: None,
+                source_maps: Vec::new(),
+            };
+            let wanted = SavedReport {
+                input,
+                top: 3,
+                lines,
+            };
+            saved_report(&wanted, |notice| panic!("{notice}")).unwrap()
+        };
+        let of_lines = "[page];g (https://a.test/b.js:1:1):2;f (https://a.test/b.js:3:14):5 6\n\
+            [page];f (https://a.test/b.js:3:14):7 1\n\
+            [page];g (https://a.test/b.js:1:1):2 1\n\
+            [worker];f (https://a.test/b.js:3:14):5 1\n\
+            [worker];w (https://a.test/m.wasm):0x1f 2\n\
+            [worker];sort 1\n";
+        let text = report("a.collapsed-lines", of_lines, true);
+        let lines: Vec<_> = text.lines().collect();
+        let head = lines
+            .iter()
+            .position(|line| line.starts_with("self %  samples"))
+            .unwrap();
+        assert_eq!(
+            lines[head..],
+            [
+                "self %  samples  line         function",
+                "  58.3        7  b.js:5       f",
+                "  16.7        2  m.wasm:0x1f  w",
+                "   8.3        1  b.js:7       f",
+                "% of the samples with a stack; 1 more line is not listed",
+                "",
+            ]
+        );
+        let without = report("a.collapsed-lines", of_lines, false);
+        assert!(text.starts_with(&without), "{text}");
+        assert!(!without.contains("samples  line"), "{without}");
+        let text = report("a.folded", "f;g 2\n", true);
+        assert!(
+            text.ends_with("No line of a function was recorded.\n\n"),
+            "{text}"
+        );
     }
 
     #[test]
@@ -382,7 +620,7 @@ mod tests {
         assert_eq!(place_in(Some("self-hosted")), "self-hosted:3:7");
         assert_eq!(place_in(Some("https://a.test/\u{1b}[2J")), "%1B[2J:3:7");
         assert_eq!(place_in(Some("x\n\u{202e}.js")), "x\\n\\u{202e}.js:3:7");
-        assert_eq!(place_in(None), "(built-in)");
+        assert_eq!(place_in(None), "(no source):3:7");
         let place = place_in(Some(&format!(
             "https://a.test/{}/{}",
             "x".repeat(99),
@@ -426,5 +664,6 @@ mod tests {
         assert!(cut.contains('…'), "{cut}");
         assert_eq!(name(&function("")), "(anonymous)");
         assert_eq!(place(&function("")), "(no source)");
+        assert_eq!(place(&function("sort")), "(built-in)");
     }
 }

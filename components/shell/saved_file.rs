@@ -8,19 +8,27 @@ use std::path::Path;
 
 use profile_formats::Format;
 
+/// How the Firefox Profiler names the files that it saves.
+const FIREFOX_ENDING: &str = ".json.gz";
+
 /// The format to write: `given`, or else the one that the file's name selects. `option` is the command line
 /// option for a format, to name in the error.
 ///
 /// The error is a sentence for the person.
 pub fn format_for(path: &Path, given: Option<Format>, option: &str) -> Result<Format, String> {
-    let file = path.display();
-    if path.extension().is_some_and(|extension| extension == "gz") {
-        return Err(format!("{file}: writing compressed files is not supported"));
-    }
-    given.or_else(|| Format::by_file_name(path)).ok_or_else(|| {
-        let names = Format::names();
+    given.or_else(|| by_name(path)).ok_or_else(|| {
+        let (file, names) = (path.display(), Format::names());
         format!("{file}: the format is not clear from this name; pass {option} and one of {names}")
     })
+}
+
+/// The format that the name of a file to write selects.
+pub fn by_name(path: &Path) -> Option<Format> {
+    let is_firefox = || {
+        let name = path.file_name().and_then(|name| name.to_str());
+        name.is_some_and(|name| name.to_ascii_lowercase().ends_with(FIREFOX_ENDING))
+    };
+    Format::by_file_name(path).or_else(|| is_firefox().then_some(Format::Firefox))
 }
 
 /// The name of a recording, changed so that it can be part of a file name on any system.
@@ -68,8 +76,23 @@ mod tests {
     #[test]
     fn a_written_name_says_its_format() {
         for format in Format::ALL {
-            let name = format!("a.{}", format.extension());
-            assert_eq!(Format::by_file_name(Path::new(&name)), Some(format));
+            for compressed in ["", ".gz"] {
+                let name = format!("a.{}{compressed}", format.extension());
+                assert_eq!(format_for(Path::new(&name), None, "--to"), Ok(format));
+            }
+        }
+        for (name, format) in [
+            ("Firefox 2026-11-24 profile.json.gz", Format::Firefox),
+            ("a.JSON.GZ", Format::Firefox),
+            ("a.speedscope.json.gz", Format::Speedscope),
+        ] {
+            assert_eq!(format_for(Path::new(name), None, "--to"), Ok(format));
+        }
+        for name in ["a.json", "a.gz", "json.gz", "a"] {
+            let error = format_for(Path::new(name), None, "--to").unwrap_err();
+            assert!(error.contains(name) && error.contains("--to"), "{error}");
+            let given = format_for(Path::new(name), Some(Format::Trace), "--to");
+            assert_eq!(given, Ok(Format::Trace));
         }
     }
 }

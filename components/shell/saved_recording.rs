@@ -31,8 +31,10 @@ pub struct SavedRecording {
 #[derive(Debug, PartialEq)]
 pub struct SavedReport {
     pub input: SavedRecording,
-    /// How many functions are listed.
+    /// How many functions are listed, and how many lines.
     pub top: usize,
+    /// Whether lines are listed too.
+    pub lines: bool,
 }
 
 impl SavedRecording {
@@ -54,6 +56,15 @@ impl SavedRecording {
             .iter()
             .for_each(warn);
         Ok(recording)
+    }
+
+    /// A name for the recording.
+    pub fn name(&self) -> String {
+        if self.file == OsStr::new(STANDARD_STREAM) {
+            return "standard input".to_owned();
+        }
+        let name = self.file.file_name().unwrap_or(self.file.as_os_str());
+        name.to_string_lossy().into_owned()
     }
 
     /// The message for a problem with this file, on one line.

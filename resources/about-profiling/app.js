@@ -17,8 +17,8 @@ strobe.app = (() => {
 
   function start() {
     for (const part of [
-      strobe.timeline, strobe.flameChart, strobe.flameGraph, strobe.callTree, strobe.sourceList, strobe.details,
-      strobe.functionMenu, strobe.filters, strobe.save, strobe.open, strobe.splitter, strobe.help,
+      strobe.timeline, strobe.flameChart, strobe.flameGraph, strobe.callTree, strobe.sourceList, strobe.sourceView,
+      strobe.details, strobe.functionMenu, strobe.filters, strobe.save, strobe.open, strobe.splitter, strobe.help,
     ]) {
       part.start();
     }
@@ -227,6 +227,9 @@ strobe.app = (() => {
     } else if (event.key === "m") {
       event.preventDefault();
       strobe.functionMenu.openForSelection();
+    } else if (event.key === "h" && state.tab === "sources") {
+      event.preventDefault();
+      strobe.sourceView.toHottest();
     } else if (ZOOM_KEYS.includes(event.key)) {
       // Wherever the focus is: what had it may have gone, as the button beside a time range has.
       (state.tab === "flame-graph" ? strobe.flameGraph : strobe.timeline).key(event);

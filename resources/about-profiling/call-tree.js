@@ -32,7 +32,7 @@ strobe.callTree = (() => {
 
   // The rows are nodes.
   function topDownModel() {
-    const { totals, nodes } = state;
+    const { totals, nodes, recording } = state;
     return {
       columns: COLUMNS,
       roots: () => strobe.totals.children(totals, -1),
@@ -44,7 +44,7 @@ strobe.callTree = (() => {
         setFacts(row, id, totals.self[node], totals.total[node]);
         fillWeight(cells, 0, totals.total[node]);
         fillWeight(cells, 3, totals.self[node]);
-        fillFunction(cells[6], id, depth);
+        fillFunction(cells[6], id, depth, strobe.lines.summary(recording, strobe.lines.callsOfNode(totals, node), 2));
       },
     };
   }

@@ -9,6 +9,9 @@ strobe.details = (() => {
   const { state, format } = strobe;
   const { element, button, byId, setText } = strobe.dom;
   const MOST_RELATIVES = 30;
+  const MOST_LINES = 20;
+  // That are named beside a caller or callee.
+  const MOST_CALLS = 3;
 
   // Whether something else is shown than what there is to know.
   let isStale = false;
@@ -66,15 +69,17 @@ strobe.details = (() => {
           return button(name, () => strobe.app.showTab(id), attributes);
         })),
       element("dl", { class: "facts" },
-        ...time ? pair("This box", strobe.tip.spanOf(time)) : [],
+        ...time ? boxFacts(node, time) : [],
         ...pair("Kind", functions.kindName(func)),
         ...isActivity ? [] : pair(realms.length > 1 ? "Realms" : "Realm", ...realms)));
     if (isActivity) {
       return [about];
     }
+    const calls = strobe.lines.calls(totals, func);
     return [about, element("div", { class: "about" },
-      relatives("Callers", "callers", strobe.totals.callers(totals, func), func),
-      relatives("Callees", "callees", strobe.totals.callees(totals, func), func),
+      lineTable(func),
+      relatives("Callers", "callers", strobe.totals.callers(totals, func), func, calls.callers),
+      relatives("Callees", "callees", strobe.totals.callees(totals, func), func, calls.callees),
       node >= 0 && nodes.parent[node] >= 0 ? pathList(node) : "")];
   }
 
@@ -106,8 +111,46 @@ strobe.details = (() => {
       ))));
   }
 
-  // Functions that call the selected one or are called by it, with their shares of its total.
-  function relatives(title, id, rows, func) {
+  // What the tip beside the mouse says of a box of the flame chart; but of all lines in it.
+  function boxFacts(node, time) {
+    const { recording, totals } = state;
+    const found = strobe.lines.within(totals, node, time);
+    return [
+      ...pair("This box", strobe.tip.spanOf(time)),
+      ...found.length ? pair("Its lines", ...found.slice(0, MOST_LINES).map(({ place, weight }) => (
+        `${strobe.lines.sentence(recording, place)}: ${format.duration(weight * recording.interval)}`))) : [],
+    ];
+  }
+
+  // The hottest lines of a function; nothing if the recording has no lines.
+  function lineTable(func) {
+    const { recording, totals } = state;
+    const rows = strobe.lines.ofFunction(totals, func);
+    if (!rows.length) {
+      return "";
+    }
+    const figures = weight => [
+      element("td", { text: format.sampledTime(weight * recording.interval, recording.interval) }),
+      element("td", { text: format.percent(weight, totals.shown) }),
+    ];
+    const title = strobe.lines.sentence(recording, rows[0].place).startsWith("offset") ? "Offsets" : "Lines";
+    return element("section", { id: "function-lines" },
+      element("h3", { text: title }),
+      element("table", { class: "weights lines" },
+        element("thead", {}, element("tr", {}, element("td"),
+          ...["self ms", "%", "total ms", "%"].map(text => element("th", { scope: "col", text })))),
+        element("tbody", {}, ...rows.slice(0, MOST_LINES).map(({ place, label, self, total }) => (
+          element("tr", { data: { line: label, self, total } },
+            element("th", { scope: "row" }, button(label, () => strobe.sourceView.showPlace(place), {
+              class: "quiet small", "aria-label": `Show ${strobe.lines.sentence(recording, place)} in Sources`,
+            })),
+            ...figures(self), ...figures(total)))))),
+      rows.length > MOST_LINES && element("p", { class: "quiet-text", text: `and ${format.count(rows.length - MOST_LINES)} more` }));
+  }
+
+  // Functions that call the selected one or are called by it, with their shares of its total. `calls` has the places of
+  // the calls by function.
+  function relatives(title, id, rows, func, calls) {
     const { recording: { functions }, totals } = state;
     const whole = totals.functionTotal[func];
     const items = rows.slice(0, MOST_RELATIVES).map(row => {
@@ -118,6 +161,7 @@ strobe.details = (() => {
           bar, share, element("span", { class: "name", text: "(root)" })));
       }
       const name = functions.labels[row.func];
+      const lines = strobe.lines.summary(state.recording, calls.get(row.func) ?? [], MOST_CALLS);
       return element("li", {}, element("button", {
         type: "button", class: "relative", title: functions.place(row.func) || name,
         data: { name, samples: row.weight },
@@ -126,7 +170,8 @@ strobe.details = (() => {
           contextmenu: event => strobe.functionMenu.open(event, { func: row.func }),
         },
       }, bar, share, element("span", { class: "name" },
-        name, element("span", { class: "place", text: functions.shortPlace(row.func) }))));
+        name, element("span", { class: "place", text: functions.shortPlace(row.func) }),
+        lines && element("span", { class: "place call", text: `called at ${lines}` }))));
     });
     if (rows.length > MOST_RELATIVES) {
       items.push(element("li", { class: "quiet-text", text: `and ${rows.length - MOST_RELATIVES} more` }));

@@ -348,8 +348,16 @@ strobe.flameChart = (() => {
     const box = boxes.boxAt(x, y);
     const gap = gapAt(x, y);
     point(canvas, event, box?.node, [
-      ...box ? strobe.tip.linesOf(box.node, timeOf(box)) : [], ...gap ? [strobe.tip.lineOfGap(gap)] : [],
+      ...box ? strobe.tip.linesOf(box.node, timeOf(box), gap ? null : placeAt(box, x)) : [], ...gap ? [strobe.tip.lineOfGap(gap)] : [],
     ]);
+  }
+
+  // Where the call of a box was at the time that a place on the canvas stands for.
+  function placeAt({ node, l, first, last }, x) {
+    const [from, to] = state.window;
+    const time = from + (x / surface.width) * (to - from);
+    const index = lowerBound(state.recording.loops[l].sampleTime, time + 1e-9) - 1;
+    return strobe.lines.inSample(state.totals, l, Math.max(first, Math.min(index, last)), node);
   }
 
   // The stretch without samples that is drawn at a place.

@@ -99,5 +99,16 @@ strobe.format = (() => {
     return line > 0 ? `${url}:${line}${column > 0 ? `:${column}` : ""}` : url;
   }
 
-  return { count, milliseconds, sampledTime, interval, duration, moment, timeMark, percent, bytes, plural, fileName, place };
+  function line(number, column) {
+    return column > 0 ? `${number}:${column}` : String(number);
+  }
+
+  // Of an instruction in a WebAssembly module.
+  function offset(number) {
+    return `0x${number.toString(16)}`;
+  }
+
+  return {
+    count, milliseconds, sampledTime, interval, duration, moment, timeMark, percent, bytes, plural, fileName, place, line, offset,
+  };
 })();

@@ -35,6 +35,7 @@ strobe.help = (() => {
       [["↑", "↓"], "one row up or down"],
       [["→", "←"], "open a row, close it or go to the row it is in"],
       [["*"], "open all that is below a row"],
+      [["h"], "in the sources: go to the hottest line of the script"],
       [["Home", "End"], "the first row, the last row"],
     ]],
     ["Mouse", [

@@ -12,6 +12,8 @@
 //   { frames, seconds, framesPerSecond, medianFrame, worstFrame, drawing: { median, worst } }, times in ms. A frame's time
 //   is what lies between the timestamps of two animation frames; drawing is the script's part of it. The data set
 //   gets the rate as `panRate`.
+// - `strobe.measure.scroll({ frames, rows })` scrolls the text in Sources, so many rows per frame, and gives a promise of
+//   the same without `drawing`.
 // - `strobe.measure.actions({ search, times })` switches to each view and searches in it, and gives a promise of { view: {
 //   switch, search, clear } }: the medians of how long the script takes for each with what follows for the layout, in ms.
 // - `strobe.inspect.boxes(name)` gives the boxes of the flame chart or flame graph, of one function or of all: [{ name,
@@ -19,6 +21,9 @@
 //   window; `time` is in the flame chart what a box stands for, [from, to] in ms.
 // - `strobe.inspect.gaps()` gives the stretches without samples that the flame chart shows: [{ x, y, width, height,
 //   centre }].
+// - `strobe.inspect.lines()` gives the rows with samples of the script that Sources shows: [{ line, column, offset, self,
+//   total, functions }]. `column` is 0 unless the row is a part of a line, `offset` is -1 unless it is one in a module, and
+//   the function with most of the samples is the first.
 // - `strobe.inspect.functions()` gives [{ name, place, self, total }] of all functions that have samples now.
 // - `strobe.inspect.facts()` gives what is shown: tab, samples, shown, range, window, selection and event loops.
 strobe.measure = (() => {
@@ -67,6 +72,30 @@ strobe.measure = (() => {
     return result;
   }
 
+  // Scrolls the text that Sources shows, `rows` rows per frame, down and up again.
+  async function scroll({ frames = 120, rows = 7 } = {}) {
+    strobe.app.showTab("sources");
+    state.flush();
+    await frame();
+    await frame();
+    const scroller = document.querySelector("#source-text .tree-scroller");
+    const row = scroller.querySelector(".tree-row").getBoundingClientRect().height;
+    scroller.scrollTop = 0;
+    let step = rows * row;
+    const times = [await frame()];
+    for (let i = 0; i < frames; i++) {
+      const before = scroller.scrollTop;
+      scroller.scrollTop += step;
+      if (scroller.scrollTop === before) {
+        step = -step;
+      }
+      times.push(await frame());
+    }
+    const lengths = times.slice(1).map((time, i) => time - times[i]).sort((a, b) => a - b);
+    const seconds = (times.at(-1) - times[0]) / 1000;
+    return { frames, seconds, framesPerSecond: frames / seconds, medianFrame: lengths[frames >> 1], worstFrame: lengths.at(-1) };
+  }
+
   async function actions({ search = "a", times = 5 } = {}) {
     const { TABS, showTab } = strobe.app;
     // `prepare` brings back what `act` changes.
@@ -97,7 +126,7 @@ strobe.measure = (() => {
     return result;
   }
 
-  return { pan, actions };
+  return { pan, scroll, actions };
 })();
 
 strobe.inspect = (() => {
@@ -141,6 +170,11 @@ strobe.inspect = (() => {
     }));
   }
 
+  function lines() {
+    state.flush();
+    return strobe.sourceView.lines();
+  }
+
   function facts() {
     state.flush();
     const { recording, selection, tab, totals, range, window } = state;
@@ -151,5 +185,5 @@ strobe.inspect = (() => {
     };
   }
 
-  return { boxes, gaps, functions, facts };
+  return { boxes, gaps, lines, functions, facts };
 })();

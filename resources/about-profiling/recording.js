@@ -22,6 +22,8 @@ strobe.recording = (() => {
   const MAX_NUMBER = 2 ** 32 - 1;
   // A sample stands for the time until the next one, unless that is so far off that samples are missing between.
   const LONGEST_GAP = 2.5;
+  // Why samples were missed, by their numbers.
+  const MISSED_REASONS = ["sampler late", "no processor for the thread", "thread in the kernel", "walks before too long"];
   const KIND_IN_NAME = { page: /^Page /, worker: /^Worker / };
 
   // Of viewer data, or of a web trace.
@@ -44,6 +46,8 @@ strobe.recording = (() => {
     const recording = {
       name, interval: data.interval, timeOrigin: data.timeOrigin ?? null,
       processes: [], loops: [], functions, resources: resources.values, realms: [], realmOrigins: [],
+      // The texts of scripts by the index of their resource, of those that the recording has.
+      sources: new Map(),
       start: Infinity, end: -Infinity, weight: 0, sampleCount: 0,
     };
     array(data.processes, "processes").forEach((process, p) => {
@@ -94,6 +98,7 @@ strobe.recording = (() => {
       recording.realms[id] ??= { url: realm.url, origin };
       return id;
     });
+    decodeSources(source.sources ?? {}, ownResources, recording.sources, `${place}.sources`);
 
     const table = isOld ? "frames" : "functions";
     const ownFunctions = source[table] ?? {};
@@ -176,7 +181,55 @@ strobe.recording = (() => {
       // A line and a column from 1 on, or 0; an offset in a WebAssembly module, or -1.
       frameLine: frames.line, frameColumn: frames.column, frameOffset: frames.offset,
       sampleCount, sampleTime, sampleEnd, sampleStack, sampleActivity, sampleWeight: weights, weight,
+      missed: source.missed === undefined ? null : decodeMissed(source.missed, `${place}.missed`),
     };
+  }
+
+  // The stretches in which samples were missed, in the order of time, one for each reason: null where the data do not
+  // say it.
+  function decodeMissed(missed, place) {
+    const count = array(missed?.start, `${place}.start`).length;
+    const column = key => numbers(missed[key], count, `${place}.${key}`);
+    const [start, end, samples, why] = ["start", "end", "samples", "why"].map(column);
+    for (let i = 0; i < count; i++) {
+      const at = key => `${place}.${key}[${i}]`;
+      if (!(Number.isFinite(start[i]) && start[i] >= 0)) {
+        throw new Error(`${at("start")}: ${start[i]} is no time`);
+      }
+      if (!(Number.isFinite(end[i]) && end[i] >= start[i])) {
+        throw new Error(`${at("end")}: ${end[i]} is before ${start[i]}, its start`);
+      }
+      const isSame = i > 0 && start[i] === start[i - 1] && end[i] === end[i - 1];
+      if (i > 0 && !isSame && start[i] < end[i - 1]) {
+        throw new Error(`${at("start")}: ${start[i]} is before ${end[i - 1]}, the end of the stretch before it`);
+      }
+      numberFrom(1, samples[i], () => at("samples"));
+      if (!(Number.isInteger(why[i]) && why[i] >= 0 && why[i] < MISSED_REASONS.length)) {
+        throw new Error(`${at("why")}: ${why[i]} is no reason`);
+      }
+    }
+    const milliseconds = times => Float64Array.from(times, time => time / 1000);
+    return {
+      count, start: milliseconds(start), end: milliseconds(end), samples: Uint32Array.from(samples), why: Uint8Array.from(why),
+    };
+  }
+
+  // `own` is the id of each resource of the event loop. Where event loops have other texts of one URL, the first one stays.
+  function decodeSources(texts, own, sources, place) {
+    if (!isObject(texts) || Array.isArray(texts)) {
+      throw new Error(`${place}: there are no texts by the index of their resource`);
+    }
+    for (const [index, one] of Object.entries(texts)) {
+      const at = `${place}[${JSON.stringify(index)}]`;
+      const id = /^\d+$/.test(index) ? own[index] : undefined;
+      if (id === undefined) {
+        throw new Error(`${at}: this is not one of the ${own.length} resources`);
+      }
+      const value = text(one, at);
+      if (!sources.has(id)) {
+        sources.set(id, value);
+      }
+    }
   }
 
   // A frame for each function, without a place.
@@ -390,5 +443,5 @@ strobe.recording = (() => {
     return low;
   }
 
-  return { KINDS, ALL_KINDS, IDLE, UNKNOWN_ACTIVITY, ACTIVITY_COUNT, decode, lowerBound };
+  return { KINDS, ALL_KINDS, MISSED_REASONS, IDLE, UNKNOWN_ACTIVITY, ACTIVITY_COUNT, decode, lowerBound };
 })();

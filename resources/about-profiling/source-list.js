@@ -4,7 +4,8 @@
 
 "use strict";
 
-// The source list: each script with its functions, and how many samples they have.
+// The source list: each script with its functions, and how many samples they have. The text of the script that is chosen
+// here stands beside it.
 strobe.sourceList = (() => {
   const { state, format } = strobe;
   const { element, setText, setMarked, setAttribute } = strobe.dom;
@@ -19,6 +20,7 @@ strobe.sourceList = (() => {
       if (row.func >= 0) {
         state.select(row.func);
       }
+      strobe.sourceView.choose(row.resource);
     }, (event, row) => strobe.functionMenu.open(event, row));
     state.listeners.push(refresh);
   }
@@ -108,11 +110,12 @@ strobe.sourceList = (() => {
       filledFrom = null;
       state.change({}, "size");
     };
-    const weights = id => weightColumns(id, id === "self" ? "Self" : "Total").map((column, i) => (
-      i === 1 ? { ...column, sort: sortBy(id), sorted: sorted(id) } : column
+    const weights = (id, title) => weightColumns(id, title).map((column, i) => (
+      // Only one of the two is shown, without the other beside it.
+      i > 0 ? { ...column, title: `${title} ${i === 1 ? "ms" : "%"}`, sort: sortBy(id), sorted: sorted(id) } : column
     ));
     return [
-      ...weights("self"), ...weights("total"),
+      ...weights("self", "Self"), ...weights("total", "Total"),
       { id: "name", title: "Source and function", className: "tree", sort: sortBy("name"), sorted: sorted("name") },
     ];
   }

@@ -17,6 +17,12 @@ strobe.splitter = (() => {
       part: byId("lane-list"), isAcross: () => true, direction: 1, variable: () => "--lanes-limit",
       most: () => innerHeight - 320,
     });
+    const areBelow = () => getComputedStyle(byId("source-panes")).flexDirection === "column";
+    attach(byId("sources-splitter"), {
+      part: byId("source-list"), isAcross: areBelow, direction: 1,
+      variable: () => (areBelow() ? "--sources-height" : "--sources-width"),
+      most: () => (areBelow() ? byId("source-panes").clientHeight : byId("source-panes").clientWidth) - 2 * LEAST,
+    });
     const isBelow = () => getComputedStyle(byId("content")).flexDirection === "column";
     attach(byId("details-splitter"), {
       part: byId("details-panel"), isAcross: isBelow, direction: -1,

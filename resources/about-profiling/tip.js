@@ -27,12 +27,14 @@ strobe.tip = (() => {
     }
   }
 
-  // What there is to say of a node; and, if that is what is shown, of one stretch of time in which it was on the stack.
-  function linesOf(node, time = null) {
+  // What there is to say of a node; and, if that is what is shown, of one stretch of time in which it was on the stack, and
+  // of where it was then: { place, isLeaf }.
+  function linesOf(node, time = null, at = null) {
     const { recording, totals, nodes } = strobe.state;
     const { format } = strobe;
     const id = nodes.func[node];
     const place = recording.functions.place(id);
+    const line = at ? strobe.lines.sentence(recording, at.place) : "";
     const weight = (what, number) => [
       `${what} ${format.duration(number * recording.interval)}`, format.percent(number, totals.shown),
       ...recording.interval === 1 ? [] : [format.plural(number, "sample", "samples")],
@@ -40,6 +42,7 @@ strobe.tip = (() => {
     return [
       recording.functions.labels[id],
       ...place ? [place] : [],
+      ...line ? [`${at.isLeaf ? "executing" : "calling from"} ${line}`] : [],
       ...time ? [`this box ${spanOf(time)}`] : [],
       weight("this call path, in all", totals.total[node]),
       weight("self, everywhere", totals.functionSelf[id]),

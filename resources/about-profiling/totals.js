@@ -85,7 +85,7 @@ strobe.totals = (() => {
       }
     }
     return {
-      recording, nodes, self, total, shown,
+      recording, nodes, filter, counted, self, total, shown,
       functionSelf, functionTotal, resourceSelf, resourceTotal, sortedChildren: new Map(),
     };
   }

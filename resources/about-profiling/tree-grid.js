@@ -7,8 +7,8 @@
 // A tree as a table of rows, of which only those on the screen are in the document.
 //
 // What is in it comes from a model: { columns: [{ id, title, className }], roots(), children(row), hasChildren(row),
-// key(row), fill(row, cells, element) }, with rows of any kind. Whether a row is open is kept by its path of keys, so it
-// stays so when the rows are made anew.
+// key(row), fill(row, cells, element), nothing }, with rows of any kind; `nothing` is what to say where there are none.
+// Whether a row is open is kept by its path of keys, so it stays so when the rows are made anew.
 strobe.treeGrid = (() => {
   const { element: make, button, setText, setMarked, setAttribute, inNextFrame } = strobe.dom;
   const ROW_HEIGHT = 22;
@@ -52,7 +52,7 @@ strobe.treeGrid = (() => {
       element.setAttribute("aria-label", label);
       this.#header = make("div", { class: "tree-row tree-header", role: "row" });
       this.#spacer = make("div", { class: "tree-spacer" });
-      this.#nothing = make("p", { class: "quiet-text nothing", text: "No sample passes the filters." });
+      this.#nothing = make("p", { class: "quiet-text nothing" });
       this.#scroller = make("div", { class: "tree-scroller", role: "rowgroup" }, this.#nothing, this.#spacer);
       element.replaceChildren(this.#header, this.#scroller);
       this.#scroller.addEventListener("scroll", this.#renderSoon);
@@ -270,6 +270,7 @@ strobe.treeGrid = (() => {
         return;
       }
       this.#nothing.hidden = this.#rows.length > 0;
+      setText(this.#nothing, this.#model.nothing ?? "No sample passes the filters.");
       this.#measureSpacer();
       setAttribute(this.#element, "aria-rowcount", this.#rows.length + 1);
       // The box of rows may have become shorter than it is scrolled.
@@ -438,14 +439,14 @@ strobe.treeGrid = (() => {
     ];
   }
 
-  // A function's name and place in a cell.
-  function fillFunction(cell, id, depth = 0) {
+  // A function's name and place in a cell, and the lines from which its caller calls it.
+  function fillFunction(cell, id, depth = 0, calledAt = "") {
     const { recording: { functions } } = strobe.state;
     const wanted = strobe.state.wanted();
     if (!cell.firstChild) {
-      cell.append(...["kind", "depth", "name", "place"].map(name => make("span", { class: name })));
+      cell.append(...["kind", "depth", "name", "place", "place call"].map(name => make("span", { class: name })));
     }
-    const [kind, depthPart, name, place] = cell.children;
+    const [kind, depthPart, name, place, call] = cell.children;
     const colour = functions.swatch(id);
     if (kind.dataset.colour !== colour) {
       kind.dataset.colour = colour;
@@ -454,6 +455,7 @@ strobe.treeGrid = (() => {
     setText(depthPart, depth ? `↳${depth}` : "");
     setMarked(name, functions.labels[id], wanted);
     fillPlace(place, id, wanted);
+    setText(call, calledAt && `called at ${calledAt}`);
     setAttribute(cell.parentNode, "title", [functions.labels[id], functions.place(id)].filter(Boolean).join("\n"));
   }
 

@@ -5,6 +5,7 @@
 //! The browser as a command on the command line.
 
 use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
 use std::process::{self, Child, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -43,16 +44,38 @@ impl Command {
 
     /// Same as [`Command::start`], with variables in its environment.
     pub fn start_with(arguments: &[&str], environment: &[(&str, &str)]) -> Self {
-        let one_at_a_time = one_at_a_time();
         let mut command = process::Command::new(binary());
         command.args(arguments).envs(environment.iter().copied());
+        Self::spawn(command)
+    }
+
+    /// Same as [`Command::start`], in a folder and on a terminal. What it prints there is its standard output.
+    pub fn start_on_terminal(arguments: &[&str], folder: &Path) -> Self {
+        let binary = binary();
+        let program = binary.to_str().expect("is text");
+        let quoted = |word: &&str| format!("'{}'", word.replace('\'', r"'\''"));
+        let words: Vec<_> = [&[program], arguments]
+            .concat()
+            .iter()
+            .map(quoted)
+            .collect();
+        let mut command = process::Command::new("script");
+        command
+            .args(["--quiet", "--return", "--command", &words.join(" ")])
+            .arg("/dev/null")
+            .current_dir(folder);
+        Self::spawn(command)
+    }
+
+    fn spawn(mut command: process::Command) -> Self {
+        let one_at_a_time = one_at_a_time();
         panics::log_panics(&mut command);
         let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .expect("the browser can be started");
+            .unwrap_or_else(|error| panic!("{command:?} cannot be started: {error}"));
         let stdout = collect(child.stdout.take().expect("is piped"));
         let stderr = Arc::new(Mutex::new(String::new()));
         let stderr_reader = follow(child.stderr.take().expect("is piped"), stderr.clone());
@@ -116,6 +139,8 @@ impl Command {
         };
         assert!(!has_hung, "the browser did not end\n{stderr}");
         Excused::default().check(&stderr);
+        // On a terminal the two are one.
+        Excused::default().check(&String::from_utf8_lossy(&stdout));
         Output {
             status,
             stdout,

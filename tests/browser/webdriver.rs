@@ -82,6 +82,11 @@ impl Driver {
         Self::spawn(command)
     }
 
+    /// Starts `strobe view` in a window on `display`, and a session.
+    pub fn view_on(display: &Display, arguments: &[&str]) -> Self {
+        Self::start_on(display, &[&["view"], arguments].concat())
+    }
+
     fn spawn(mut command: Command) -> Self {
         let one_at_a_time = one_at_a_time();
         let port = free_port();

@@ -188,7 +188,9 @@ function checkMarkers(markers, categories, schemas, isString, place) {
     ensure(phase === INSTANT || end >= start, `${place}.endTime[${index}]`);
     const data = markers.data[index];
     for (const { key, format } of schemas.get(data.type).fields) {
-      const isRight = ["unique-string", "flow-id"].includes(format) ? isString : (value) => typeof value === "string";
+      const isRight = ["unique-string", "flow-id"].includes(format)
+        ? isString
+        : (value) => (format === "integer" ? Number.isInteger(value) : typeof value === "string");
       ensure(isRight(data[key]), `${place}.data[${index}].${key}: ${data[key]} (${format})`);
     }
   }

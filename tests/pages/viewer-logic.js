@@ -42,7 +42,8 @@ const SMALL = {
   ],
 };
 
-// The same in version 2, with a second frame of `work` and an offset in the worker's.
+// The same in version 2, with a second frame of `work` and an offset in the worker's. `work` is at line 11, and where it
+// calls itself at line 12, column 3; `main` is at line 2, column 7.
 function withPlaces() {
   const copy = structuredClone(SMALL);
   copy.version = 2;
@@ -53,6 +54,20 @@ function withPlaces() {
   worker.functions = worker.frames;
   worker.frames = { function: [0, 1], line: [0, 0], column: [0, 0], offset: [-1, 0x1f] };
   return copy;
+}
+
+// Samples at 10, 13.9, 15, 19 and 40 ms, with an interval of 2 ms, and what was missed.
+function withMissed() {
+  const none = { function: [], line: [], column: [] };
+  return {
+    version: 2, interval: 2, timeOrigin: null, processes: [{ name: "", pid: null, ended: null, eventLoops: [{
+      name: "", kind: "unknown", documents: [], resources: [], realms: [],
+      functions: { name: [], kind: [], resource: [], line: [], column: [], realm: [] }, frames: none,
+      stacks: { parent: [], frame: [] },
+      samples: { time: [10000, 3900, 1100, 4000, 21000], stack: [-1, -1, -1, -1, -1], activity: [0, 0, 0, 0, 0] },
+      missed: { start: [4000, 15000, 15000, 40000], end: [10000, 19000, 19000, 44000], samples: [3, 1, 2, 120], why: [0, 0, 1, 3] },
+    }] }],
+  };
 }
 
 const checks = {
@@ -83,6 +98,32 @@ const checks = {
     same([10, 12.8, 12.9, 14.8, 17, 24, 25].map(time => at(time).index), [0, 0, 1, 1, 2, 3, 4]);
     same(at(15), { before: 1, after: 2, from: 14.9, to: 16 });
     same([at(9), at(26.6)], [null, null]);
+  },
+
+  "where a recording says which samples were missed, there is a gap and nowhere else"() {
+    const { loops: [loop], interval } = strobe.recording.decode(withMissed());
+    const at = time => strobe.gaps.at(loop, time, interval);
+    // The second sample is late, and none before it is missing.
+    same([10, 13.8, 13.9, 15, 16.9, 19, 20.9, 40, 41.9].map(time => at(time).index), [0, 0, 1, 2, 2, 3, 3, 4, 4]);
+    same(at(17), { before: 2, after: 3, from: 17, to: 19, missed: [1, 2, 0, 0] });
+    same(strobe.gaps.whyOf(at(17)), "3 missed: 1 sampler late, 2 no processor for the thread");
+    // Here samples were left out.
+    same(at(24), { before: 3, after: 4, from: 21, to: 40 });
+    same(strobe.gaps.whyOf(at(24)), "");
+    // Before the first sample and after the last one.
+    same([at(4), at(9.9)].map(({ from, to }) => [from, to]), [[4, 10], [4, 10]]);
+    same(at(42), { before: 4, after: 5, from: 42, to: 44, missed: [0, 0, 0, 120] });
+    same(strobe.gaps.whyOf(at(42)), "120 missed: 120 walks before too long");
+    same([at(3.9), at(44)], [null, null]);
+    same([0, 1, 2, 3, 4].map(index => strobe.gaps.endOf(loop, index, interval)), [13.9, 15, 17, 21, 42]);
+  },
+
+  "an event loop of which no sample was taken is one gap"() {
+    const data = withMissed();
+    data.processes[0].eventLoops[0].samples = { time: [], stack: [], activity: [] };
+    const { loops: [loop], interval } = strobe.recording.decode(data);
+    const { missed, ...gap } = strobe.gaps.at(loop, 20, interval);
+    same([gap, missed], [{ before: -1, after: 0, from: 4, to: 44 }, [4, 2, 0, 120]]);
   },
 
   "two paths meet where they are the same for the last time"() {
@@ -291,6 +332,146 @@ const checks = {
     same(tree(recording), tree(decodeSmall()));
   },
 
+  "the texts of scripts are decoded"() {
+    const copy = withPlaces();
+    const [page, worker] = copy.processes.map(process => process.eventLoops[0]);
+    page.sources = { 1: "b" };
+    worker.sources = { 0: "a" };
+    const texts = () => {
+      const { sources, resources } = strobe.recording.decode(copy);
+      return [...sources].map(([id, text]) => [resources[id], text]);
+    };
+    same(texts(), [[`${OTHER_PAGE}b.js`, "b"], [`${PAGE}a.js`, "a"]]);
+    // Of one URL the first text stays.
+    page.sources = { 0: "first" };
+    same(texts(), [[`${PAGE}a.js`, "first"]]);
+    same([...decodeSmall().sources], []);
+  },
+
+  "lines have the samples counted by hand"() {
+    const { totals } = shownPlaces({});
+    const lines = name => linesOf(totals, name);
+    same(lines("main"), [["2", 1, 6]]);
+    same(lines("work"), [["0x1f", 3, 5], ["11", 1, 4], ["12", 1, 1]]);
+    same(lines("other"), [["4", 1, 1]]);
+    // Built-in functions have no lines.
+    same(lines("sort"), []);
+  },
+
+  "the lines of a function add up to it, and each is in no sample twice"() {
+    // f at line 5 calls itself at line 5, which calls g; f at line 6 is the leaf.
+    const { totals } = shownFrames([["f", 5, 1], ["f", 5, 1], ["g", 9, 1], ["f", 6, 2]]);
+    same(linesOf(totals, "f"), [["6", 1, 1], ["5", 0, 1]]);
+    same(totals.functionTotal[0], 1);
+  },
+
+  "several columns of one line are several lines"() {
+    const { totals } = shownFrames([["f", 1, 10], ["f", 1, 20], ["f", 2, 3]]);
+    same(linesOf(totals, "f"), [["2", 1, 1], ["1:10", 0, 1], ["1:20", 0, 1]]);
+    // In a long line only the column says where something is.
+    same(linesOf(shownFrames([["f", 1, 5000]]).totals, "f"), [["1:5000", 1, 1]]);
+  },
+
+  "lines follow the filters, the time and the search"() {
+    const lines = (name, filters) => linesOf(shownPlaces(filters).totals, name);
+    // The time of a hidden built-in belongs to the line that called it.
+    same(lines("work", { kinds: 0b1101 }), [["0x1f", 5, 5], ["11", 3, 4], ["12", 1, 1]]);
+    same(lines("work", { loops: [1, 0] }), [["11", 1, 4], ["12", 1, 1]]);
+    same(lines("work", { range: [14, 18] }), [["11", 0, 2], ["0x1f", 0, 2]]);
+    same(lines("main", { range: [10, 12] }), [["2", 1, 1]]);
+    same(lines("main", { search: "sort" }), [["2", 0, 2]]);
+    same(lines("main", { search: "sort", searchFilters: false }), [["2", 1, 6]]);
+    same(lines("work", { realms: [0, 1, 1] }), []);
+  },
+
+  "callers and callees have the lines of the calls"() {
+    const { recording, totals } = shownPlaces({});
+    const named = map => [...map].map(([func, calls]) => (
+      [recording.functions.labels[func], strobe.lines.summary(recording, calls, 3), calls.map(({ weight }) => weight)]));
+    const of = name => strobe.lines.calls(totals, recording.functions.labels.indexOf(name));
+    same(named(of("work").callers), [["main", "line 2", [4]], ["work", "line 11", [1]]]);
+    same(named(of("sort").callers), [["work", "lines 11, 0x1f", [2, 2]]]);
+    same(named(of("main").callees), [["work", "line 2", [4]], ["other", "line 2", [1]]]);
+  },
+
+  "calls at several columns of one line are told apart"() {
+    const call = (...places) => {
+      const { recording } = shownFrames(places.map(([line, column]) => ["f", line, column]));
+      const { count } = strobe.lines.places(recording);
+      return strobe.lines.summary(recording, [...Array(count).keys()].map(place => ({ place, weight: 1 })), 2);
+    };
+    same(call([3, 1]), "line 3");
+    same(call([3, 1], [3, 8]), "lines 3:1, 3:8");
+    same(call([3, 1], [3, 8], [4, 1]), "lines 3, 4");
+    same(call([3, 1], [4, 1], [5, 1], [6, 1]), "lines 3, 4 and 2 more");
+    same(strobe.lines.summary(shownFrames([["f", 1, 1]]).recording, [], 2), "");
+  },
+
+  "a row of the call tree has the lines of its calls alone"() {
+    const { recording, totals, nodes } = shownPlaces({});
+    const calls = stack => strobe.lines.callsOfNode(totals, nodes.ofStack[0][stack]);
+    same([1, 3, 0].map(stack => strobe.lines.summary(recording, calls(stack), 3)), ["line 2", "line 11", ""]);
+    same(calls(1).map(({ weight }) => weight), [4]);
+    const { totals: first, nodes: nodesThen } = shownPlaces({ range: [10, 12] });
+    same(strobe.lines.callsOfNode(first, nodesThen.ofStack[0][1]), []);
+  },
+
+  "in a sample it is known which line was executing and which was calling"() {
+    const { recording, totals, nodes } = shownPlaces({});
+    const at = (index, stack) => {
+      const found = strobe.lines.inSample(totals, 0, index, nodes.ofStack[0][stack]);
+      return found && [strobe.lines.sentence(recording, found.place), found.isLeaf];
+    };
+    // The sample at 18 ms is in main work work.
+    same([at(4, 0), at(4, 1), at(4, 3)], [["line 2, column 7", false], ["line 11", false], ["line 12, column 3", true]]);
+    same([at(4, 4), at(7, 0)], [null, null]);
+    const { totals: hidden, nodes: fewer } = shownPlaces({ kinds: 0b1101 });
+    same(strobe.lines.inSample(hidden, 0, 2, fewer.ofStack[0][1]).isLeaf, true);
+    const within = strobe.lines.within(totals, nodes.ofStack[0][1], [12, 18]);
+    same(within.map(({ place, weight }) => [strobe.lines.sentence(recording, place), weight]), [["line 11", 3]]);
+  },
+
+  "the rows of a script are its lines, or the parts of long ones that have samples"() {
+    const { recording } = shownFrames([["f", 2, 4], ["f", 2, 9], ["g", 4, 1001], ["g", 4, 1011], ["g", 4, 5001], ["g", 9, 1]]);
+    const text = `one\r\nab cd  efg\u2028three\n${"x".repeat(1000)}first(second)${"y".repeat(6000)}`;
+    const places = strobe.lines.places(recording);
+    const { rows } = strobe.sourceRows.rowsOf(text, strobe.lines.ofResource(recording, 0), places);
+    same(rows.map(({ line, column, from, to, places: here, isCutBefore, isCutAfter }) => (
+      [line, column, from === undefined ? null : text.slice(from, to).length, here, isCutBefore, isCutAfter])), [
+      [1, 0, 3, [], false, false], [2, 0, 10, [0, 1], false, false], [3, 0, 5, [], false, false],
+      [4, 1001, 180, [2, 3], true, true], [4, 5001, 180, [4], true, true],
+      // The text has no such line.
+      [9, 0, null, [5], false, false],
+    ]);
+    const pieces = row => strobe.sourceRows.piecesOf(text, row, places).map(piece => [piece.text, piece.place]);
+    same(pieces(rows[1]), [["ab ", -1], ["cd", 0], ["  e", -1], ["fg", 1]]);
+    same(pieces(rows[3]).slice(1, 4), [["first", 2], ["(seco", -1], ["nd", 3]]);
+  },
+
+  "a script without a text has rows where samples are"() {
+    const rows = (...frames) => {
+      const { recording } = shownFrames(frames);
+      const places = strobe.lines.places(recording);
+      return strobe.sourceRows.rowsOf(null, strobe.lines.ofResource(recording, 0), places).rows
+        .map(({ line, column, offset, places: here }) => [line, column, offset, here.length]);
+    };
+    same(rows(["f", 7, 1], ["g", 3, 1], ["f", 7, 9]), [[3, 0, -1, 1], [7, 0, -1, 2]]);
+    // Minified.
+    same(rows(["f", 1, 9000], ["g", 1, 10], ["h", 1, 9000]), [[1, 10, -1, 1], [1, 9000, -1, 2]]);
+    same(rows(["f", 0, 0, 31], ["g", 0, 0, 7]), [[0, 0, 7, 1], [0, 0, 31, 1]]);
+    same(rows(["f", 0, 0]), []);
+  },
+
+  "a line of megabytes is cut into as many rows as have samples"() {
+    const { recording } = shownFrames(Array.from({ length: 400 }, (_, i) => ["f", 1, 1 + i * 9999]));
+    const places = strobe.lines.places(recording);
+    const text = "🙂".repeat(2000000);
+    const { rows } = strobe.sourceRows.rowsOf(text, strobe.lines.ofResource(recording, 0), places);
+    same(rows.length, 400);
+    // No character is cut in two.
+    same(rows.every(({ from, to }) => to - from <= 180 && !/^[\udc00-\udfff]|[\ud800-\udbff]$/.test(text.slice(from, to))), true);
+  },
+
   "an error in a recording is reported with its place"() {
     const broken = (change, expected) => {
       const copy = structuredClone(SMALL);
@@ -309,6 +490,18 @@ const checks = {
     broken(copy => { loop(copy).frames.realm[0] = 2; }, `${place}.frames.realm[0]: 2`);
     broken(copy => { loop(copy).frames.kind[4] = 4; }, `${place}.frames.kind[4]: 4`);
     broken(copy => { delete copy.processes; }, "neither viewer data nor the trace");
+    const brokenMissed = (change, expected) => {
+      const copy = withMissed();
+      change(loop(copy).missed);
+      throws(() => strobe.recording.decode(copy), `${place}.missed.${expected}`);
+    };
+    brokenMissed(missed => { delete missed.start; }, "start: there is no list");
+    brokenMissed(missed => { missed.why.pop(); }, "why: there is no list of 4");
+    brokenMissed(missed => { missed.start[0] = -1; }, "start[0]: -1 is no time");
+    brokenMissed(missed => { missed.end[3] = 39999; }, "end[3]: 39999 is before 40000");
+    brokenMissed(missed => { missed.start[2] = 16000; }, "start[2]: 16000 is before 19000");
+    brokenMissed(missed => { missed.samples[1] = 0; }, "samples[1]: 0");
+    brokenMissed(missed => { missed.why[1] = 4; }, "why[1]: 4 is no reason");
     const brokenPlaces = (change, expected) => {
       const copy = withPlaces();
       change(copy);
@@ -321,6 +514,10 @@ const checks = {
     brokenPlaces(copy => { loop(copy).frames.line[1] = -1; }, `${place}.frames.line[1]: -1`);
     brokenPlaces(copy => { loop(copy).frames.column[1] = 2 ** 32; }, `${place}.frames.column[1]: 4294967296`);
     brokenPlaces(copy => { loop(copy).frames.line.pop(); }, `${place}.frames.line: there is no list of 6`);
+    brokenPlaces(copy => { loop(copy).sources = ["a"]; }, `${place}.sources: there are no texts`);
+    brokenPlaces(copy => { loop(copy).sources = { 2: "c" }; }, `${place}.sources["2"]: this is not one of the 2 resources`);
+    brokenPlaces(copy => { loop(copy).sources = { length: "c" }; }, `${place}.sources["length"]: this is not one`);
+    brokenPlaces(copy => { loop(copy).sources = { 1: null }; }, `${place}.sources["1"]: null is no text`);
     brokenPlaces(copy => { copy.processes[1].eventLoops[0].frames.offset[1] = -2; }, "frames.offset[1]: -2");
     const trace = { resources: [], frames: [{ name: "f" }], stacks: [{ frameId: 1 }], samples: [] };
     throws(() => strobe.recording.decode(trace), "stacks[0].frameId: 1 is not one of the 1 there are");
@@ -428,9 +625,18 @@ function decodeSmall() {
 }
 
 // The state with the small recording and changes to its initial filters.
-function shown({ idle, kinds, realms, origins, loops, ...others }) {
+function shown(filters) {
+  return shownRecording(decodeSmall(), filters);
+}
+
+// The same with places.
+function shownPlaces(filters) {
+  return shownRecording(strobe.recording.decode(withPlaces(), "small"), filters);
+}
+
+function shownRecording(recording, { idle, kinds, realms, origins, loops, ...others }) {
   const { state } = strobe;
-  state.show(decodeSmall());
+  state.show(recording);
   state.searchFilters = true;
   const filters = { ...state.filters };
   for (const [name, value] of Object.entries({ idle, kinds, origins })) {
@@ -454,6 +660,33 @@ function shownTrace(frames) {
   }));
   state.flush();
   return state;
+}
+
+// The state with one sample at places of functions in one script, given from the root: [[name, line, column, offset], …].
+function shownFrames(frames) {
+  const { state } = strobe;
+  const names = [...new Set(frames.map(([name]) => name))];
+  const column = value => names.map(() => value);
+  state.show(strobe.recording.decode({ version: 2, interval: 1, timeOrigin: null, processes: [{
+    name: "", pid: null, ended: null, eventLoops: [{
+      name: "", kind: "unknown", documents: [], resources: [`${PAGE}a.js`], realms: [],
+      functions: { name: names, kind: column(0), resource: column(0), line: names.map((_, i) => i + 1), column: column(1), realm: column(-1) },
+      frames: {
+        function: frames.map(([name]) => names.indexOf(name)), line: frames.map(([, line]) => line),
+        column: frames.map(([, , at]) => at), offset: frames.map(([, , , offset]) => offset ?? -1),
+      },
+      stacks: { parent: frames.map((_, i) => i - 1), frame: frames.map((_, i) => i) },
+      samples: { time: [1000], stack: [frames.length - 1], activity: [1] },
+    }],
+  }] }));
+  state.flush();
+  return state;
+}
+
+// [label, self, total] of each line of a function.
+function linesOf(totals, name) {
+  const func = totals.recording.functions.labels.indexOf(name);
+  return strobe.lines.ofFunction(totals, func).map(({ label, self, total }) => [label, self, total]);
 }
 
 function labelOf({ recording, nodes }, node) {

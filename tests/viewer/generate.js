@@ -6,6 +6,8 @@
 
 // Generates a recording as large as about:profiling must be able to show, as viewer data (version 1). Its pages and
 // workers load, work, lay out, collect garbage and wait. They are in several processes, and one of these ends early.
+// With `lines` it is version 2, in which frames have lines, and has the texts of the scripts: of 10,000 lines each, but one
+// of a single line.
 // In a page, call `generateRecording(options)`. With node, run `node generate.js [SAMPLES [EVENT_LOOPS]] > FILE`.
 
 const DEFAULT_SAMPLES = 100000;
@@ -15,13 +17,19 @@ const FUNCTIONS = 900;
 const FILES = 24;
 const REALMS = 3;
 const TASKS = 300;
+const LINES = 10000;
+// Lines of a function that have samples.
+const LINES_OF_FUNCTION = 9;
+// The script of a single line, and how many characters of it a function takes.
+const MINIFIED = 3;
+const CHARACTERS_OF_FUNCTION = 4000;
 const [IDLE, SCRIPT, GC, STYLE, LAYOUT, PAINT, OTHER] = [0, 1, 2, 3, 4, 5, 6];
 const VERBS = ["update", "render", "parse", "diff", "schedule", "resolve", "measure", "encode", "collect", "apply", "walk", "merge"];
 const NOUNS = ["Tree", "Node", "Layout", "State", "Queue", "Token", "Row", "Cache", "Style", "Graph", "Message", "Buffer"];
 const BUILT_INS = ["Array.prototype.sort", "Array.prototype.map", "JSON.parse", "Promise.then", "String.prototype.replace",
   "appendChild", "querySelectorAll", "getBoundingClientRect", "postMessage", "Map.prototype.get"];
 
-function generateRecording({ samples = DEFAULT_SAMPLES, eventLoops = DEFAULT_LOOPS } = {}) {
+function generateRecording({ samples = DEFAULT_SAMPLES, eventLoops = DEFAULT_LOOPS, lines = false } = {}) {
   // The recording is the same every time.
   let seed = 20240229;
   const random = limit => {
@@ -44,7 +52,65 @@ function generateRecording({ samples = DEFAULT_SAMPLES, eventLoops = DEFAULT_LOO
       process.ended = Math.max(process.ended ?? 0, made.end + 0.4);
     }
   }
-  return { version: 1, interval: 1, timeOrigin: 1789000000000, processes };
+  if (lines) {
+    for (const loop of processes.flatMap(process => process.eventLoops)) {
+      addLines(loop, random);
+    }
+  }
+  return { version: lines ? 2 : 1, interval: 1, timeOrigin: 1789000000000, processes };
+}
+
+// Gives each frame of a stack a line of its function, and each script its text.
+function addLines(loop, random) {
+  const { frames: functions, stacks } = loop;
+  const frames = { function: [], line: [], column: [] };
+  const ids = new Map();
+  functions.name.forEach((_, i) => {
+    if (functions.resource[i] === MINIFIED) {
+      functions.line[i] = 1;
+      functions.column[i] = 1 + i * CHARACTERS_OF_FUNCTION;
+    } else if (functions.kind[i] === 0) {
+      functions.line[i] *= 5;
+    }
+  });
+  stacks.frame = stacks.frame.map(id => {
+    const isScript = functions.kind[id] === 0;
+    const isMinified = functions.resource[id] === MINIFIED;
+    // Some lines are much hotter than others.
+    const step = 1 + random(1 + random(LINES_OF_FUNCTION));
+    const line = !isScript ? 0 : isMinified ? 1 : functions.line[id] + step;
+    const column = !isScript ? 0 : isMinified ? functions.column[id] + 40 + step * 37 : 5 + 4 * random(2);
+    const key = `${id}:${line}:${column}`;
+    if (!ids.has(key)) {
+      ids.set(key, frames.function.length);
+      frames.function.push(id);
+      frames.line.push(line);
+      frames.column.push(column);
+    }
+    return ids.get(key);
+  });
+  loop.functions = functions;
+  loop.frames = frames;
+  loop.sources = Object.fromEntries(loop.resources.map((_, resource) => (
+    [resource, resource === MINIFIED ? minifiedText(functions) : textOf(resource, functions)])));
+}
+
+function textOf(resource, functions) {
+  const names = new Map();
+  functions.name.forEach((name, i) => {
+    if (functions.resource[i] === resource && functions.kind[i] === 0) {
+      names.set(functions.line[i], name);
+    }
+  });
+  return Array.from({ length: LINES }, (_, i) => (names.has(i + 1) ? `function ${names.get(i + 1)}(list) {`
+    : i % 40 === 39 ? `// ${"Every forty lines there is a long comment. ".repeat(3)}`
+      : `  const value${i + 1} = list[${i % 100}] * ${i} + step(list);`)).join("\n");
+}
+
+function minifiedText(functions) {
+  return functions.name.map((name, i) => (
+    `function f${i}(a,b){${"a+=b[a&7]^(a>>>3);".repeat(CHARACTERS_OF_FUNCTION / 18 + 1)}`.slice(0, CHARACTERS_OF_FUNCTION - 1) + "}"
+  )).join("");
 }
 
 function generateLoop(number, count, random) {

@@ -12,8 +12,8 @@ use indexmap::IndexSet;
 use serde::Serialize;
 
 use super::{
-    BUILT_IN, CATEGORIES, DOCUMENT, EVENT_LOOP, JAVASCRIPT, KINDS, NANOSECONDS, NEWEST_VERSION,
-    PAGE, RUNNING, RUNNING_BUILT_IN, WORKER, nanoseconds,
+    BUILT_IN, CATEGORIES, DOCUMENT, EVENT_LOOP, JAVASCRIPT, KINDS, MISSED_SAMPLES, NANOSECONDS,
+    NEWEST_VERSION, PAGE, RUNNING, RUNNING_BUILT_IN, WORKER, nanoseconds,
 };
 use crate::bounds::MAX_FIREFOX_WEIGHT;
 use crate::error::WriteError;
@@ -21,8 +21,8 @@ use crate::format::Text;
 use crate::json::{self, Array, Number};
 use crate::label::{self, Labels};
 use crate::recording::{
-    Activity, EventLoop, EventLoopKind, Function, FunctionKind, Place, Process, Recording, Sample,
-    Stack,
+    Activity, EventLoop, EventLoopKind, Function, FunctionKind, MissedReason, Place, Process,
+    Recording, Sample, Stack,
 };
 use crate::sink::Sink;
 use crate::stackless;
@@ -38,6 +38,7 @@ const NONE: i64 = -1;
 
 const ACTIVITY: &str = "Activity";
 const EVENT_LOOP_MARKER: &str = "Event loop";
+const MISSED_MARKER: &str = "Missed samples";
 
 /// A category and a subcategory, by their indices in [`categories`].
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -124,6 +125,18 @@ fn marker_schemas() -> serde_json::Value {
                 { "key": "kind", "label": "Kind", "format": "unique-string", "searchable": true },
             ],
         },
+        {
+            "name": MISSED_SAMPLES,
+            "description": "A stretch in which samples were missed, so that nothing is known of the event loop",
+            "tooltipLabel": "{marker.data.samples} samples missed: {marker.data.why}",
+            "tableLabel": "{marker.data.samples}: {marker.data.why}",
+            "chartLabel": "{marker.data.samples} missed: {marker.data.why}",
+            "display": display,
+            "fields": [
+                { "key": "samples", "label": "Samples missed", "format": "integer" },
+                { "key": "why", "label": "Why", "format": "unique-string", "searchable": true },
+            ],
+        },
     ])
 }
 
@@ -171,6 +184,11 @@ enum MarkerData<'a> {
         url: &'a str,
     },
     Activity {},
+    MissedSamples {
+        samples: u32,
+        /// A string's index.
+        why: u32,
+    },
 }
 
 /// An event loop's tables.
@@ -210,6 +228,15 @@ impl<'a> Thread<'a> {
         }
         for stretch in stretches(event_loop) {
             thread.add_string(stretch.name);
+        }
+        let missed = event_loop.missed();
+        if !missed.is_empty() {
+            thread.add_string(MISSED_MARKER);
+        }
+        for why in MissedReason::ALL {
+            if missed.iter().any(|missed| missed.why == why) {
+                thread.add_string(why.as_str());
+            }
         }
         thread
     }
@@ -306,7 +333,7 @@ impl<'a> Thread<'a> {
         }
     }
 
-    /// What the kind of the event loop and its samples are as markers.
+    /// What the kind of the event loop, its samples and those that were missed are as markers.
     fn markers(&self, interval: f64) -> impl Iterator<Item = Marker<'a>> {
         let (kind, documents) = kind(self.event_loop);
         let kind = kind.map(|kind| Marker {
@@ -335,7 +362,20 @@ impl<'a> Thread<'a> {
                 data: MarkerData::Activity {},
             }
         });
-        kind.into_iter().chain(documents).chain(activities)
+        let missed = self.event_loop.missed().iter().map(|missed| Marker {
+            name: MISSED_MARKER,
+            category: Category::OTHER,
+            start: missed.start,
+            end: Some(missed.end),
+            data: MarkerData::MissedSamples {
+                samples: missed.samples,
+                why: self.string(missed.why.as_str()),
+            },
+        });
+        kind.into_iter()
+            .chain(documents)
+            .chain(activities)
+            .chain(missed)
     }
 
     /// Entries for samples, of which no one has too large a weight.

@@ -562,6 +562,121 @@ fn firefox_profiles() {
 }
 
 #[test]
+fn missed_samples_of_firefox_profiles() {
+    let missed = |times: &str, samples: &str, why: &str| {
+        let tables = r#""samples":{"stack":[],"time":[]},"stackTable":{"prefix":[],"frame":[]},"frameTable":{"func":[]},"funcTable":{"name":[]}"#;
+        let marker = format!(r#"{{"type":"MissedSamples","samples":{samples},"why":{why}}}"#);
+        firefox(&format!(
+            r#"{tables},"stringArray":["sampler late","Sampler late"],"markers":{{{times},"data":[null,{marker},{marker}]}}"#
+        ))
+    };
+    let times = r#""startTime":[0,1,2],"endTime":[null,2,2.5]"#;
+    let good = missed(times, "3", "0");
+    let (recording, _) = read(good.as_bytes(), None, None).unwrap();
+    let event_loop = recording.event_loops().next().unwrap();
+    let [first, second] = event_loop.missed() else {
+        panic!("{:?}", event_loop.missed());
+    };
+    assert_eq!((first.start, first.end, first.samples), (1., 2., 3));
+    assert_eq!((second.start, second.end), (2., 2.5));
+    assert_eq!(first.why.as_str(), "sampler late");
+    for (times, samples, why, place, problem) in [
+        (times, "0", "0", "data[1].samples", "no sample was missed"),
+        (
+            times,
+            "-1",
+            "0",
+            "data[1].samples",
+            "-1 is not a number of samples",
+        ),
+        (
+            times,
+            "1.5",
+            "0",
+            "data[1].samples",
+            "1.5 is not a number of samples",
+        ),
+        (
+            times,
+            "4294967296",
+            "0",
+            "data[1].samples",
+            "4294967296 is not",
+        ),
+        (
+            times,
+            "null",
+            "0",
+            "data[1].samples",
+            "null is not a number",
+        ),
+        (
+            times,
+            "1",
+            "1",
+            "data[1].why",
+            "\"Sampler late\" is no reason",
+        ),
+        (times, "1", "2", "data[1].why", "stringArray, which has 2"),
+        (
+            times,
+            "1",
+            "\"sampler late\"",
+            "data[1].why",
+            "not an index of stringArray",
+        ),
+        (
+            r#""startTime":[0,1]"#,
+            "1",
+            "0",
+            "endTime[1]",
+            "without this time",
+        ),
+        (
+            r#""endTime":[0,1]"#,
+            "1",
+            "0",
+            "startTime[1]",
+            "without this time",
+        ),
+        (
+            r#""startTime":[0,-1],"endTime":[0,1]"#,
+            "1",
+            "0",
+            "startTime[1]",
+            "-1 ms is not between",
+        ),
+        (
+            r#""startTime":[0,1],"endTime":[0,1e300]"#,
+            "1",
+            "0",
+            "endTime[1]",
+            "is not between",
+        ),
+        (
+            r#""startTime":[0,2],"endTime":[0,1]"#,
+            "1",
+            "0",
+            "endTime[1]",
+            "1 ms is before 2 ms, its start",
+        ),
+        (
+            r#""startTime":[0,1,2],"endTime":[0,3,4]"#,
+            "1",
+            "0",
+            "startTime[2]",
+            "2 ms is before 3 ms, the end of the stretch before it",
+        ),
+    ] {
+        let text = missed(times, samples, why);
+        let error = error(Format::Firefox, &text);
+        let place = format!("threads[0].markers.{place}: ");
+        assert!(error.starts_with(&place), "{text}: {error}");
+        assert!(error.contains(problem), "{text}: {error}");
+    }
+}
+
+#[test]
 fn an_address_is_an_offset_in_a_module_where_it_is_not_one_of_machine_code() {
     let place = |flags: &str, resource: &str, columns: &str| {
         let text = firefox(&format!(
@@ -773,6 +888,12 @@ fn pages() {
             "samples.weight[0]: ",
             "stands for none",
         ),
+        (&[("/missed", "1")], "missed: ", "expected struct"),
+        (
+            &[("/missed", r#"{"start":[],"end":[],"samples":[]}"#)],
+            "missed: ",
+            "missing field `why`",
+        ),
     ] {
         let error = error(Format::Html, &page(members));
         let place = format!("processes[0].eventLoops[0].{place}");
@@ -813,6 +934,67 @@ fn pages() {
     ] {
         let error = error(Format::Html, &text);
         assert!(error.starts_with(place), "{text}: {error}");
+        assert!(error.contains(problem), "{text}: {error}");
+    }
+}
+
+#[test]
+fn missed_samples_of_pages() {
+    const LATEST: &str = "[18446744073709551615]";
+    let missed = |start: &str, end: &str, samples: &str, why: &str| {
+        let table = format!(r#"{{"start":{start},"end":{end},"samples":{samples},"why":{why}}}"#);
+        page(&[("/missed", &table)])
+    };
+    let good = missed("[1,1,2]", "[2,2,2]", "[1,4294967295,1]", "[0,3,1]");
+    let (recording, _) = read(good.as_bytes(), None, None).unwrap();
+    assert_eq!(recording.event_loops().next().unwrap().missed().len(), 3);
+    for (start, end, samples, why, place, problem) in [
+        ("[-1]", "[9]", "[1]", "[0]", "start[0]", "u64"),
+        (LATEST, LATEST, "[1]", "[0]", "start[0]", "is not between"),
+        ("[7]", LATEST, "[1]", "[0]", "end[0]", "is not between"),
+        (
+            "[7000]",
+            "[6000]",
+            "[1]",
+            "[0]",
+            "end[0]",
+            "6 ms is before 7 ms, its start",
+        ),
+        (
+            "[1000,3000]",
+            "[4000,5000]",
+            "[1,1]",
+            "[0,0]",
+            "start[1]",
+            "3 ms is before 4 ms, the end of the stretch before it",
+        ),
+        (
+            "[3000,1000]",
+            "[4000,2000]",
+            "[1,1]",
+            "[0,0]",
+            "start[1]",
+            "1 ms is before 4 ms",
+        ),
+        (
+            "[1]",
+            "[2]",
+            "[0]",
+            "[0]",
+            "samples[0]",
+            "no sample was missed",
+        ),
+        ("[1]", "[2]", "[4294967296]", "[0]", "samples[0]", "u32"),
+        ("[1]", "[2]", "[1]", "[4]", "why[0]", "4 is no reason"),
+        ("[1]", "[2]", "[1]", "[-1]", "why[0]", "u64"),
+        ("[1]", "[]", "[1]", "[0]", "end", "0 entries for 1"),
+        ("[1]", "[2]", "[]", "[0]", "samples", "0 entries for 1"),
+        ("[1]", "[2]", "[1]", "[0,1]", "why", "2 entries for 1"),
+    ] {
+        let text = missed(start, end, samples, why);
+        let error = error(Format::Html, &text);
+        let place = format!("processes[0].eventLoops[0].missed.{place}: ");
+        assert!(error.starts_with(&place), "{text}: {error}");
         assert!(error.contains(problem), "{text}: {error}");
     }
 }

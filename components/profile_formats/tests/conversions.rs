@@ -172,7 +172,7 @@ fn formats_of_several_event_loops_keep_each_of_them() {
     }
 }
 
-/// Names, kinds, activities and times of all samples, in the order of names.
+/// Names, kinds, activities and times of all samples, and those that were missed, in the order of names.
 fn everything(recording: &Recording) -> Vec<String> {
     let mut lines = Vec::new();
     for process in &recording.processes {
@@ -199,6 +199,10 @@ fn everything(recording: &Recording) -> Vec<String> {
                     "\n{nanoseconds} {} {:?} {stack:?}",
                     sample.weight, sample.activity
                 );
+            }
+            for missed in event_loop.missed() {
+                let [start, end] = [missed.start, missed.end].map(|time| (time * 1e6).round());
+                text += &format!("\nmissed {start} {end} {} {:?}", missed.samples, missed.why);
             }
             lines.push(text);
         }

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use profile_formats::{
     Activity, EventLoop, EventLoopKind, Format, Frame, FrameId, Function, FunctionId, FunctionKind,
-    Place, Process, Realm, Recording, Sample, Totals, read,
+    Missed, MissedReason, Place, Process, Realm, Recording, Sample, Totals, read,
 };
 
 fn at(event_loop: &mut EventLoop, function: FunctionId, line: u32, column: u32) -> FrameId {
@@ -116,6 +116,18 @@ fn worker() -> EventLoop {
                 activity: Some(Activity::Script),
             })
             .unwrap();
+    }
+    for (samples, why) in [
+        (2, MissedReason::SamplerLate),
+        (1, MissedReason::NoProcessor),
+    ] {
+        let missed = Missed {
+            start: 101.,
+            end: 103.,
+            samples,
+            why,
+        };
+        event_loop.add_missed(missed).unwrap();
     }
     event_loop
 }

@@ -20,8 +20,8 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use profile_formats::{
     Activity, EventLoop, EventLoopKind, Format, Frame, FrameId, Function, FunctionId, FunctionKind,
-    MAX_STACK_DEPTH, MAX_TEXT_BYTES, Place, Process, Recording, Sample, StackId, WriteError,
-    content, read, replace,
+    MAX_STACK_DEPTH, MAX_TEXT_BYTES, Missed, MissedReason, Place, Process, Recording, Sample,
+    StackId, WriteError, content, read, replace,
 };
 
 /// kB of addresses that a process may have, as `ulimit` counts them: 1,000,000,000 bytes.
@@ -46,7 +46,7 @@ struct File {
 /// A recording of a size, of which a format may make much.
 type Shape = fn(usize) -> Recording;
 
-const SHAPES: [(&str, Shape); 14] = [
+const SHAPES: [(&str, Shape); 15] = [
     ("samples of the greatest weight", heavy),
     ("deep stacks with many leaves", deep),
     ("a long URL of many functions", long_url),
@@ -58,6 +58,7 @@ const SHAPES: [(&str, Shape); 14] = [
     ("stacks that alternate", alternating),
     ("samples", samples),
     ("markers", activities),
+    ("missed samples", missed),
     ("event loops", event_loops),
     ("event loops of a long name", long_event_loop_names),
     (
@@ -277,6 +278,21 @@ fn activities(size: usize) -> Recording {
             ..sample(number as f64, Some(stack).filter(|_| number % 3 == 0))
         };
         event_loop.add_sample(sample).unwrap();
+    }
+    of_one(event_loop)
+}
+
+fn missed(size: usize) -> Recording {
+    let mut event_loop = event_loop("missed");
+    event_loop.add_sample(sample(0., None)).unwrap();
+    for number in 0..size {
+        let missed = Missed {
+            start: 0.,
+            end: 0.,
+            samples: 1,
+            why: MissedReason::ALL[number % MissedReason::ALL.len()],
+        };
+        event_loop.add_missed(missed).unwrap();
     }
     of_one(event_loop)
 }
@@ -504,6 +520,17 @@ fn written_by_hand() -> Vec<File> {
                 "0]}}]}]}",
             ),
         ),
+        ("html: missed samples", {
+            let missed = |count: usize| {
+                let [start, end, why] = ["0"; 3].map(|entry| vec![entry; count].join(","));
+                let samples = vec!["1"; count].join(",");
+                let tables = r#""resources":[],"realms":[],"functions":{"name":[],"kind":[],"resource":[],"line":[],"column":[],"realm":[]},"frames":{"function":[],"line":[],"column":[]},"stacks":{"parent":[],"frame":[]},"samples":{"time":[0],"stack":[-1],"activity":[-1]}"#;
+                format!(
+                    r#"{{"version":2,"interval":1,"timeOrigin":null,"processes":[{{"name":"","pid":null,"ended":null,"eventLoops":[{{"name":"","kind":"worker","documents":[],{tables},"missed":{{"start":[{start}],"end":[{end}],"samples":[{samples}],"why":[{why}]}}}}]}}]}}"#
+                )
+            };
+            page(&missed(6_000_000), " ", 1, "")
+        }),
     ];
     for (name, text) in [
         ("compressed: nothing", vec![b' '; 800_000_000]),

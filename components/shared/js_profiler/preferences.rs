@@ -9,6 +9,9 @@ use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+/// The values of `js_profiling_base_interval_us`.
+pub const BASE_INTERVALS: RangeInclusive<u32> = 100..=1_000_000;
+
 /// The value of one preference.
 struct Preference {
     name: &'static str,
@@ -29,7 +32,7 @@ static COMPARE_WALKERS: Preference = Preference::new("js_profiling_compare_walke
 static BASE_INTERVAL: Preference = Preference::new(
     "js_profiling_base_interval_us",
     1_000,
-    Kind::Number(100..=1_000_000),
+    Kind::Number(BASE_INTERVALS),
 );
 static MAX_STACK_DEPTH: Preference = Preference::new(
     "js_profiling_max_stack_depth",

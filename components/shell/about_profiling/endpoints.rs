@@ -65,10 +65,10 @@ fn failure(status: StatusCode, message: impl Into<String>) -> Failure {
 }
 
 impl Endpoints {
-    pub fn new(recorder: Recorder) -> Self {
+    pub fn new(recorder: Recorder, recordings: Recordings) -> Self {
         Self {
             recorder,
-            recordings: Recordings::default(),
+            recordings,
         }
     }
 
@@ -247,8 +247,10 @@ impl Endpoints {
                 Err(error) => (path, error),
             },
             None => {
+                let (folder, extension) = (downloads()?, format.extension());
                 let stem = saved_file::as_file_stem(&kept.name);
-                match profile_formats::create_numbered(&downloads()?, &stem, format, recording) {
+                match profile_formats::create_numbered(&folder, &stem, extension, format, recording)
+                {
                     Ok(path) => return Ok(path),
                     Err(error) => error,
                 }
@@ -355,7 +357,7 @@ mod tests {
     impl Server {
         fn new() -> Self {
             Self {
-                endpoints: Endpoints::new(Recorder::new()),
+                endpoints: Endpoints::new(Recorder::new(), Recordings::default()),
                 folder: tempfile::tempdir().unwrap(),
             }
         }
@@ -402,7 +404,7 @@ mod tests {
         );
         assert_eq!(status["recording"], Value::Null);
         let data = server.ask(&format!("recording?id={id}")).unwrap();
-        assert_eq!(data["version"], 1);
+        assert_eq!(data["version"], 2);
         assert_eq!(data["processes"][0]["eventLoops"][1]["name"], "worker");
         assert_eq!(server.ask(&format!("forget?id={id}")).unwrap(), json!({}));
         assert_eq!(server.refused(&format!("forget?id={id}")).0, 404);
@@ -436,6 +438,19 @@ mod tests {
             let samples = if one.is_empty() { 7 } else { 3 };
             assert_eq!(listed["samples"], samples, "{format}");
         }
+    }
+
+    #[test]
+    fn a_path_that_ends_in_gz_is_of_a_compressed_file() {
+        let server = Server::new();
+        let id = server.load();
+        let path = server.path("a.json.gz").display().to_string();
+        let request = format!("save?id={id}&format=speedscope&path={path}");
+        assert_eq!(server.ask(&request).unwrap()["path"], path.as_str());
+        assert!(fs::read(&path).unwrap().starts_with(b"\x1f\x8b"));
+        server.ask(&format!("load?path={path}")).unwrap();
+        let recordings = server.ask("status").unwrap()["recordings"].take();
+        assert_eq!(recordings[1]["samples"], 7, "{recordings}");
     }
 
     #[test]

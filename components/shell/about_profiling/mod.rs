@@ -24,15 +24,27 @@ use std::sync::Arc;
 use profile_recorder::Recorder;
 use servo::WebViewId;
 use servo::protocol_handler::ProtocolRegistry;
+use url::Url;
 
 pub use self::access::{is_profiling_page, may_navigate};
 pub use self::endpoints::Endpoints;
 pub use self::history::{Return, SessionHistory};
 use self::protocol::ProfilingProtocol;
+pub use self::recordings::Recordings;
 use self::tokens::Tokens;
 
 /// The scheme of the server. Servo also asks the handler of this scheme for about:profiling.
 const SCHEME: &str = "profiling";
+
+const PAGE: &str = "about:profiling";
+
+/// The address of the page, or of a recording on it.
+pub fn page_url(recording: Option<&str>) -> Url {
+    let mut url = Url::parse(PAGE).expect("is a URL");
+    let fragment = recording.map(|recording| format!("recording={recording}"));
+    url.set_fragment(fragment.as_deref());
+    url
+}
 
 /// The browser's handle on the server. Pages reach the server through Servo's network code.
 pub struct ProfilingServer {
@@ -41,10 +53,14 @@ pub struct ProfilingServer {
 }
 
 impl ProfilingServer {
-    /// Starts the server and adds its scheme to `protocols`.
-    pub fn start(recorder: Recorder, protocols: &mut ProtocolRegistry) -> Self {
+    /// Starts the server and adds its scheme to `protocols`. `recordings` are those that it has at first.
+    pub fn start(
+        recorder: Recorder,
+        recordings: Recordings,
+        protocols: &mut ProtocolRegistry,
+    ) -> Self {
         let tokens = Arc::new(Tokens::default());
-        let endpoints = Arc::new(Endpoints::new(recorder));
+        let endpoints = Arc::new(Endpoints::new(recorder, recordings));
         let protocol = ProfilingProtocol {
             tokens: tokens.clone(),
             endpoints: endpoints.clone(),

@@ -36,18 +36,19 @@ also ends, and is saved, when its page closes or crashes, and on SIGINT (Ctrl-C)
 The end of the file's name selects the format: .firefox.json, for profiler.firefox.com; .speedscope.json;
 .cpuprofile, for Chrome's DevTools; .collapsed or .folded, for flame graphs; .collapsed-lines, the same
 with the line in each function; .trace.json, the result of Profiler.stop() in a page; .html, a page that
-shows the profile in any browser. A trace or a cpuprofile holds only one event loop: if several were
-sampled, each has a file of its own.
+shows the profile in any browser. A file whose name ends in .gz is compressed by gzip; .json.gz alone is
+for profiler.firefox.com. A trace or a cpuprofile holds only one event loop: if several were sampled,
+each has a file of its own.
 Without -o, the profile goes to a new file in the working directory, named strobe-profile with the
-ending of its format. With -o, an existing file is replaced. A source map of --source-maps that is
-missing or wrong is a warning; the profile is whole without it.
+ending of its format. With -o, an existing file is replaced. `strobe view FILE` shows the profile.
+A missing or wrong source map of --source-maps is a warning; the profile is whole without it.
 
 The table of functions goes to standard output. So do the pages' console messages and dialogs, each
 marked: log, warning, error, alert, confirm or prompt. With `-o -` only the profile goes to standard
 output, and the rest goes to standard error.
-Exit status: 0 if all went well, even after a signal; 1 if the page crashed or could not be loaded, an
-event loop could not be recorded to the end, or the profile could not be written; 2 if the command line is
-wrong.";
+Exit status: 0 if all went well, even after a signal; 1 if the page crashed, could not be loaded or has
+not come before the end, an event loop could not be recorded to the end, or the profile could not be
+written; 2 if the command line is wrong.";
 
 /// What a person asked for.
 #[derive(Clone, Debug, PartialEq)]

@@ -71,34 +71,43 @@ impl Output {
     /// with the most stacks comes first.
     ///
     /// A recording that cannot be written to its place is written to the temporary folder if possible. The error is
-    /// the message for the person.
-    pub fn write(&self, format: Format, recording: &Recording) -> Result<Vec<Written>, String> {
+    /// the message for the person; other event loops may have been written all the same.
+    pub fn write(
+        &self,
+        format: Format,
+        recording: &Recording,
+    ) -> (Vec<Written>, Result<(), String>) {
         let event_loops = match format.holds_one_event_loop() {
             true => sampled(recording),
             false => Vec::new(),
         };
-        if event_loops.len() < 2 {
-            let file = self.write_one(0, format, recording)?;
-            return Ok(vec![Written {
-                file,
-                event_loop: None,
-            }]);
-        }
         let mut written = Vec::new();
-        for (index, (place, event_loop)) in event_loops.iter().enumerate() {
+        let mut errors = Vec::new();
+        let mut add = |file: Result<_, String>, event_loop| match file {
+            Ok(file) => written.push(Written { file, event_loop }),
+            Err(error) => errors.push(error),
+        };
+        if event_loops.len() < 2 {
+            add(self.write_one(0, format, recording), None);
+        } else {
             // Standard output has room for one file only.
-            if index > 0 && *self == Self::Stdout {
-                break;
+            let count = match self {
+                Self::Stdout => 1,
+                Self::File(_) | Self::NewFile(_) => event_loops.len(),
+            };
+            for (index, (place, event_loop)) in event_loops.iter().take(count).enumerate() {
+                let only = recording
+                    .only(*place)
+                    .expect("its place is in the recording");
+                let file = self.write_one(index, format, &only);
+                add(file, Some(event_loop.name.clone()));
             }
-            let only = recording
-                .only(*place)
-                .expect("its place is in the recording");
-            written.push(Written {
-                file: self.write_one(index, format, &only)?,
-                event_loop: Some(event_loop.name.clone()),
-            });
         }
-        Ok(written)
+        let outcome = match errors.is_empty() {
+            true => Ok(()),
+            false => Err(errors.join("; ")),
+        };
+        (written, outcome)
     }
 
     /// The file that was written, or none for standard output.
@@ -120,24 +129,54 @@ impl Output {
                     Err(error) => (path.display().to_string(), error),
                 }
             },
-            Self::NewFile(folder) => match write_new(folder, format, recording) {
+            Self::NewFile(folder) => match write_new(folder, format.extension(), format, recording)
+            {
                 Ok(path) => return Ok(Some(path)),
                 Err((path, error)) => (path.display().to_string(), error),
             },
         };
         // The same recording cannot be made again, so it is saved elsewhere.
-        let format = match error {
-            WriteError::TooLarge(_) => SMALL_FORMAT,
-            _ => DEFAULT_FORMAT,
-        };
-        let elsewhere = write_new(&std::env::temp_dir(), format, recording);
-        Err(match elsewhere {
+        Err(match self.write_elsewhere(&error, format, recording) {
             Ok(path) => format!(
                 "{place}: {error}; the recording was saved in {}",
                 path.display()
             ),
             Err((path, second)) => format!("{place}: {error}; {}: {second}", path.display()),
         })
+    }
+
+    /// Writes a new file in the temporary folder: in the same format, unless the recording does not fit into it.
+    fn write_elsewhere(
+        &self,
+        error: &WriteError,
+        format: Format,
+        recording: &Recording,
+    ) -> Result<PathBuf, (PathBuf, WriteError)> {
+        let folder = std::env::temp_dir();
+        let write = |format: Format| write_new(&folder, &self.extension(format), format, recording);
+        match error {
+            WriteError::Io(_) => write(format),
+            WriteError::Unfit(_) => match write(DEFAULT_FORMAT) {
+                Err((_, WriteError::TooLarge(_))) => write(SMALL_FORMAT),
+                outcome => outcome,
+            },
+            WriteError::TooLarge(_) => write(SMALL_FORMAT),
+        }
+    }
+
+    /// The ending of a file in a format: that of the file that was asked for, if it says the format.
+    fn extension(&self, format: Format) -> String {
+        let Self::File(path) = self else {
+            return format.extension().to_owned();
+        };
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        match split_extension(&name) {
+            Some((_, extension)) if saved_file::by_name(path) == Some(format) => {
+                extension.to_owned()
+            },
+            _ if profile_formats::is_compressed(path) => format!("{}.gz", format.extension()),
+            _ => format.extension().to_owned(),
+        }
     }
 }
 
@@ -167,20 +206,25 @@ fn sibling(path: &Path, index: usize) -> PathBuf {
     if index == 0 {
         return path.to_owned();
     }
-    // An extension such as .trace.json stays whole.
-    let (stem, extension) = match name.split_once('.') {
-        Some((stem, extension)) if !stem.is_empty() => (stem, format!(".{extension}")),
-        _ => (&*name, String::new()),
-    };
-    path.with_file_name(format!("{stem}-{}{extension}", index + 1))
+    let number = index + 1;
+    path.with_file_name(match split_extension(&name) {
+        Some((stem, extension)) => format!("{stem}-{number}.{extension}"),
+        None => format!("{name}-{number}"),
+    })
+}
+
+/// What is before the extension of a file's name, and the extension. One such as trace.json stays whole.
+fn split_extension(name: &str) -> Option<(&str, &str)> {
+    name.split_once('.').filter(|(stem, _)| !stem.is_empty())
 }
 
 fn write_new(
     folder: &Path,
+    extension: &str,
     format: Format,
     recording: &Recording,
 ) -> Result<PathBuf, (PathBuf, WriteError)> {
-    profile_formats::create_numbered(folder, DEFAULT_STEM, format, recording)
+    profile_formats::create_numbered(folder, DEFAULT_STEM, extension, format, recording)
 }
 
 #[cfg(test)]
@@ -218,6 +262,12 @@ mod tests {
         read(text, None, Some(Format::Collapsed)).unwrap().0
     }
 
+    fn write(output: &Output, format: Format) -> Vec<Written> {
+        let (written, outcome) = output.write(format, &recording());
+        outcome.unwrap();
+        written
+    }
+
     #[test]
     fn the_name_selects_the_format_unless_it_is_given() {
         let folder = Folder::new();
@@ -236,13 +286,16 @@ mod tests {
             of(Some("a.html"), Some(Format::Trace)),
             Ok((Output::File(folder.path("a.html")), Format::Trace))
         );
+        assert_eq!(
+            of(Some("a.json.gz"), None),
+            Ok((Output::File(folder.path("a.json.gz")), Format::Firefox))
+        );
         assert_eq!(of(Some("-"), None), Ok((Output::Stdout, Format::Firefox)));
         for (file, complaint) in [
             ("a.json", "--format"),
             (".", "is a directory"),
             ("b/", "is a directory"),
             ("none/a.html", "does not exist"),
-            ("a.html.gz", "compressed"),
         ] {
             let error = of(Some(file), None).unwrap_err();
             assert!(error.contains(complaint), "{error}");
@@ -255,14 +308,14 @@ mod tests {
         let path = folder.path("a.folded");
         fs::write(&path, "old").unwrap();
         let named = Output::File(path.clone());
-        let written = named.write(Format::Collapsed, &recording()).unwrap();
+        let written = write(&named, Format::Collapsed);
         assert_eq!(written[0].file.as_ref(), Some(&path));
         let text = fs::read_to_string(&path).unwrap();
         assert!(text.contains("[worker];g 3"), "{text}");
 
         let unnamed = Output::NewFile(folder.path(""));
         for _ in 0..2 {
-            unnamed.write(Format::Collapsed, &recording()).unwrap();
+            write(&unnamed, Format::Collapsed);
         }
         assert_eq!(
             folder.names(),
@@ -278,7 +331,7 @@ mod tests {
     fn a_format_of_one_event_loop_has_a_file_for_each() {
         let folder = Folder::new();
         let named = Output::File(folder.path("a.trace.json"));
-        let written = named.write(Format::Trace, &recording()).unwrap();
+        let written = write(&named, Format::Trace);
         let names: Vec<_> = written
             .iter()
             .map(|written| written.event_loop.as_deref().unwrap())
@@ -293,18 +346,73 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_is_not_lost() {
+    fn what_cannot_be_written_is_saved_elsewhere_in_the_same_format() {
         let folder = Folder::new();
-        let named = Output::File(folder.path("none/a.html"));
-        let error = named.write(Format::Html, &recording()).unwrap_err();
-        assert!(error.contains("none/a.html: No such file"), "{error}");
+        for (name, format, ending) in [
+            ("a.html", Format::Html, ".html"),
+            ("a.folded", Format::Collapsed, ".folded"),
+            ("a.json.gz", Format::Firefox, ".json.gz"),
+            // A name that does not say the format.
+            ("a", Format::Speedscope, ".speedscope.json"),
+            ("a.html", Format::Speedscope, ".speedscope.json"),
+            ("a.gz", Format::Speedscope, ".speedscope.json.gz"),
+        ] {
+            let named = Output::File(folder.path("none").join(name));
+            let (written, outcome) = named.write(format, &recording());
+            assert!(written.is_empty(), "{written:?}");
+            let error = outcome.unwrap_err();
+            let begin = format!("none/{name}: No such file");
+            assert!(error.contains(&begin), "{error}");
+            let (_, elsewhere) = error.split_once("the recording was saved in ").unwrap();
+            let content = fs::read(elsewhere).unwrap();
+            fs::remove_file(elsewhere).unwrap();
+            assert!(elsewhere.ends_with(ending), "{elsewhere}");
+            assert_eq!(content.starts_with(b"\x1f\x8b"), ending.ends_with(".gz"));
+            let (kept, kept_as) = read(&content, None, None).unwrap();
+            assert_eq!(kept_as, format);
+            assert_eq!(
+                kept.event_loops().count(),
+                recording().event_loops().count()
+            );
+        }
+    }
+
+    #[test]
+    fn each_event_loop_that_cannot_be_written_is_saved_elsewhere() {
+        let folder = Folder::new();
+        // The second file's place is taken by a folder.
+        fs::create_dir(folder.path("a-2.cpuprofile")).unwrap();
+        let named = Output::File(folder.path("a.cpuprofile"));
+        let (written, outcome) = named.write(Format::Cpuprofile, &recording());
+        let names: Vec<_> = written
+            .iter()
+            .map(|written| written.event_loop.as_deref().unwrap())
+            .collect();
+        assert_eq!(names, ["worker", "idle"]);
+        let error = outcome.unwrap_err();
         let (_, elsewhere) = error.split_once("the recording was saved in ").unwrap();
         let content = fs::read(elsewhere).unwrap();
         fs::remove_file(elsewhere).unwrap();
-        let (kept, _) = read(&content, Some(Path::new(elsewhere)), None).unwrap();
-        assert_eq!(
-            kept.event_loops().count(),
-            recording().event_loops().count()
-        );
+        assert!(elsewhere.ends_with(".cpuprofile"), "{elsewhere}");
+        let text = String::from_utf8(content).unwrap();
+        assert!(text.contains("\"f\"") && !text.contains("\"g\""), "{text}");
+    }
+
+    #[test]
+    fn what_does_not_fit_into_its_format_is_saved_in_another() {
+        let folder = Folder::new();
+        let text = b"f 10000001\n";
+        let heavy = read(text, None, Some(Format::Collapsed)).unwrap().0;
+        let named = Output::File(folder.path("a.cpuprofile"));
+        let (_, outcome) = named.write(Format::Cpuprofile, &heavy);
+        let error = outcome.unwrap_err();
+        let (_, elsewhere) = error.split_once("the recording was saved in ").unwrap();
+        let content = fs::read(elsewhere).unwrap();
+        fs::remove_file(elsewhere).unwrap();
+        let (kept, format) = read(&content, None, None).unwrap();
+        assert!(elsewhere.ends_with(format.extension()), "{elsewhere}");
+        let weight = kept.event_loops().map(EventLoop::weight).sum::<u64>();
+        assert_eq!(weight, 10_000_001);
+        assert!(folder.names().is_empty());
     }
 }

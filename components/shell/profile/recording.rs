@@ -5,8 +5,10 @@
 //! The recording of a run of the browser.
 
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
+use js_profiler_traits::preferences::BASE_INTERVALS;
 use profile_recorder::{Options, Progress, Recorder};
 use servo::WebView;
 use terminal_text::{on_one_line, shortened};
@@ -53,6 +55,10 @@ impl ProfileRecording {
                 without_page: None,
             })
             .map_err(|error| format!("cannot record: {error}"))?;
+        let used = recorder.progress().map(|progress| progress.interval);
+        if let Some(note) = used.and_then(|used| interval_note(options.interval, used)) {
+            crate::report(&note);
+        }
         let now = Instant::now();
         Ok(Self {
             recorder,
@@ -110,10 +116,13 @@ impl ProfileRecording {
         profile_formats::apply_map_folders(&mut recording, &self.options.source_maps)
             .iter()
             .for_each(crate::warn);
-        let written = self.options.output.write(self.options.format, &recording);
+        let (written, outcome) = self.options.output.write(self.options.format, &recording);
         let mut text = recording_report(&recording, progress.as_ref(), self.options.top);
-        for written in written.as_deref().unwrap_or_default() {
+        for written in &written {
             text += &place(written, self.options.output == Output::Stdout);
+        }
+        if matches!(self.options.output, Output::NewFile(_)) && io::stdout().is_terminal() {
+            text += &how_to_look(&written);
         }
         console::clear_status();
         match self.options.output {
@@ -129,7 +138,7 @@ impl ProfileRecording {
                 _ => {},
             },
         }
-        written?;
+        outcome?;
         // The files are written, so failures are reported last.
         told(&self.recorder.failures())
     }
@@ -169,6 +178,50 @@ fn place(written: &Written, is_first_alone: bool) -> String {
     }
 }
 
+/// The command that shows the profile. Empty if nothing was written.
+fn how_to_look(written: &[Written]) -> String {
+    let files = written.iter().filter_map(|written| written.file.as_deref());
+    let arguments: String = files.map(|file| format!(" {}", quoted(file))).collect();
+    match &*arguments {
+        "" => String::new(),
+        arguments => format!("To look at it: strobe view{}\n", on_one_line(arguments)),
+    }
+}
+
+/// A file as an argument in a command line of a shell.
+fn quoted(file: &Path) -> String {
+    let name = file.display().to_string();
+    let is_plain = |character: char| character.is_alphanumeric() || "/._-+,:@%".contains(character);
+    match name.chars().all(is_plain) {
+        true => name,
+        false => format!("'{}'", name.replace('\'', r"'\''")),
+    }
+}
+
+/// Says which interval is used if it is not the requested one, and how to get that one.
+fn interval_note(requested: Duration, used: Duration) -> Option<String> {
+    let milliseconds = |duration: Duration| duration.as_nanos() as f64 / 1e6;
+    if requested == used {
+        return None;
+    }
+    let mut note = format!(
+        "--interval {}: the interval is {} ms",
+        milliseconds(requested),
+        milliseconds(used)
+    );
+    // Intervals are multiples of the base interval.
+    let base = u32::try_from(requested.as_micros()).unwrap_or(u32::MAX);
+    let base = base.max(*BASE_INTERVALS.start());
+    let nearest = Duration::from_micros(base.into());
+    if BASE_INTERVALS.contains(&base) && nearest != used {
+        note += &format!(
+            "; for {} ms add --pref js_profiling_base_interval_us={base}",
+            milliseconds(nearest)
+        );
+    }
+    Some(note)
+}
+
 fn progress_line(progress: &Progress) -> String {
     let event_loops = match progress.event_loops {
         1 => "1 event loop".to_owned(),
@@ -185,6 +238,69 @@ fn progress_line(progress: &Progress) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn another_interval_than_the_requested_one_is_told() {
+        let note = |requested, used| {
+            let micros = Duration::from_micros;
+            interval_note(micros(requested), micros(used))
+        };
+        assert_eq!(note(1_000, 1_000), None);
+        for (requested, used, told) in [
+            (
+                100,
+                1_000,
+                "--interval 0.1: the interval is 1 ms; for 0.1 ms add --pref js_profiling_base_interval_us=100",
+            ),
+            (
+                2_500,
+                2_000,
+                "--interval 2.5: the interval is 2 ms; for 2.5 ms add --pref js_profiling_base_interval_us=2500",
+            ),
+            // There is no finer one.
+            (
+                50,
+                1_000,
+                "--interval 0.05: the interval is 1 ms; for 0.1 ms add --pref js_profiling_base_interval_us=100",
+            ),
+            (50, 100, "--interval 0.05: the interval is 0.1 ms"),
+            // No base interval is as long.
+            (
+                2_000_500,
+                2_000_000,
+                "--interval 2000.5: the interval is 2000 ms",
+            ),
+        ] {
+            assert_eq!(note(requested, used).as_deref(), Some(told));
+        }
+        let nanoseconds = interval_note(Duration::from_nanos(1), Duration::from_millis(1));
+        let told = nanoseconds.unwrap();
+        assert!(told.starts_with("--interval 0.000001: "), "{told}");
+        assert!(told.ends_with("for 0.1 ms add --pref js_profiling_base_interval_us=100"));
+    }
+
+    #[test]
+    fn the_command_that_shows_the_profile_can_be_copied() {
+        let of = |files: &[&str]| {
+            let written: Vec<_> = files
+                .iter()
+                .map(|file| Written {
+                    file: Some(file.into()),
+                    event_loop: None,
+                })
+                .collect();
+            how_to_look(&written)
+        };
+        assert_eq!(of(&[]), "");
+        assert_eq!(
+            of(&["/home/a/strobe-profile.firefox.json"]),
+            "To look at it: strobe view /home/a/strobe-profile.firefox.json\n"
+        );
+        assert_eq!(
+            of(&["/a b/1", "/it's/$2", "/\u{1b}"]),
+            "To look at it: strobe view '/a b/1' '/it'\\''s/$2' '/\\u{1b}'\n"
+        );
+    }
 
     #[test]
     fn the_first_failures_are_told() {

@@ -47,12 +47,10 @@ use input::Composition;
 use tab::Tab;
 use wheel::{Turn, WheelButtons};
 
-use crate::about_profiling::is_profiling_page;
+use crate::about_profiling::{Recordings, is_profiling_page, page_url};
 use crate::browser::{Browser, Next, Page, Surface};
 use crate::command_line::CommandLine;
 use crate::keyboard::keyboard_event;
-
-const PROFILING: &str = "about:profiling";
 
 /// How often to check whether a recording is in progress.
 const RECORDING_INTERVAL: Duration = Duration::from_millis(250);
@@ -65,6 +63,7 @@ pub fn run(
     command_line: CommandLine,
     preferences: Preferences,
     recorder: Recorder,
+    recordings: Recordings,
 ) -> Result<u8, String> {
     let no_window = |message: String| format!("cannot open a window (try --headless): {message}");
     let event_loop = EventLoop::with_user_event()
@@ -72,7 +71,7 @@ pub fn run(
         .map_err(|error| no_window(window_system_message(&error)))?;
     let mut application = Application {
         waker: Waker(event_loop.create_proxy()),
-        state: State::Starting(Box::new((command_line, preferences, recorder))),
+        state: State::Starting(Box::new((command_line, preferences, recorder, recordings))),
     };
     event_loop
         .run_app(&mut application)
@@ -118,7 +117,7 @@ struct Application {
 
 enum State {
     /// A window can be opened only once the event loop runs.
-    Starting(Box<(CommandLine, Preferences, Recorder)>),
+    Starting(Box<(CommandLine, Preferences, Recorder, Recordings)>),
     Running(Box<Session>),
     /// Holds the exit status, or the reason why no window could be opened.
     Ended(Result<u8, String>),
@@ -133,12 +132,13 @@ impl ApplicationHandler<Wake> for Application {
         else {
             return;
         };
-        let (command_line, preferences, recorder) = *settings;
+        let (command_line, preferences, recorder, recordings) = *settings;
         let started = Session::start(
             event_loop,
             command_line,
             preferences,
             recorder,
+            recordings,
             self.waker.clone(),
         );
         self.state = match started {
@@ -226,14 +226,20 @@ impl Session {
         command_line: CommandLine,
         preferences: Preferences,
         recorder: Recorder,
+        recordings: Recordings,
         waker: Waker,
     ) -> Result<Self, String> {
         let window = BrowserWindow::open(event_loop, command_line.window_size, command_line.theme)?;
         let window = Rc::new(window);
         let home = command_line.urls.first().cloned();
-        let browser = Browser::start(command_line, preferences, recorder, Box::new(waker), || {
-            Ok(Tab::new(window.clone()))
-        })?;
+        let browser = Browser::start(
+            command_line,
+            preferences,
+            recorder,
+            recordings,
+            Box::new(waker),
+            || Ok(Tab::new(window.clone())),
+        )?;
         Ok(Self {
             browser,
             window,
@@ -635,7 +641,7 @@ impl Session {
                 self.toggle_recording();
                 self.is_recording = self.browser.profiling().is_recording();
             },
-            Action::OpenProfiling => self.show_profiling(profiling(None)),
+            Action::OpenProfiling => self.show_profiling(page_url(None)),
             Action::OpenFile(file) => self.open_file(&file),
             Action::Quit => self.is_quitting = true,
             Action::Home => {
@@ -738,7 +744,7 @@ impl Session {
             return;
         }
         match server.stop_recording() {
-            Ok(recording) => self.show_profiling(profiling(Some(&recording))),
+            Ok(recording) => self.show_profiling(page_url(Some(&recording))),
             Err(message) => self.window.set_notice(Some(message)),
         }
     }
@@ -782,7 +788,7 @@ impl Session {
             .is_some_and(|url| is_profiling_page(&url));
         if is_profile && let Ok(file) = path::absolute(file) {
             match self.browser.profiling().load_file(&file) {
-                Ok(recording) => self.show_profiling(profiling(Some(&recording))),
+                Ok(recording) => self.show_profiling(page_url(Some(&recording))),
                 Err(message) => self.window.set_notice(Some(message)),
             }
             return;
@@ -805,14 +811,6 @@ impl Session {
 
 fn blank() -> Url {
     Url::parse(toolbar::BLANK).expect("is a URL")
-}
-
-/// The address of about:profiling, or of a recording on it.
-fn profiling(recording: Option<&str>) -> Url {
-    let mut url = Url::parse(PROFILING).expect("is a URL");
-    let fragment = recording.map(|recording| format!("recording={recording}"));
-    url.set_fragment(fragment.as_deref());
-    url
 }
 
 #[cfg(test)]

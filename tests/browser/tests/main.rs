@@ -12,6 +12,7 @@ mod about_profiling_access;
 mod buffer;
 mod clients;
 mod coexistence;
+mod command_line;
 mod demo;
 mod ending;
 mod errors;

@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::net::TcpListener;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -153,6 +154,96 @@ fn each_format_is_written_and_read_back() {
             "{format}: {leaves:?}"
         );
     }
+}
+
+#[test]
+fn a_name_that_ends_in_gz_is_of_a_compressed_file() {
+    let (site, folder) = (site(), Folder::new());
+    let (file, other) = (folder.file("a.json.gz"), folder.file("b.folded.gz"));
+    let url = site.url("/busy.html?rounds=40&close");
+    profile(&["-o", &file, &url]).assert_success();
+    Command::start(&["convert", &file, &other])
+        .end()
+        .assert_success();
+    for (file, expected) in [(&file, Format::Firefox), (&other, Format::Collapsed)] {
+        let content = fs::read(file).unwrap();
+        assert!(content.starts_with(&[0x1f, 0x8b]), "{file}");
+        let (recording, format) = read(&content, None, None).unwrap();
+        assert_eq!(format, expected);
+        let leaves = leaves(&recording);
+        assert!(leaves["seventy"] > 0, "{file}: {leaves:?}");
+    }
+}
+
+#[test]
+fn another_interval_than_the_requested_one_is_told() {
+    let (site, folder) = (site(), Folder::new());
+    let file = folder.file("a.folded");
+    let url = site.url("/busy.html?rounds=40&close");
+    let output = profile(&["--interval=0.1", "-o", &file, &url]);
+    output.assert_success();
+    let preference = "--pref js_profiling_base_interval_us=100";
+    let told = format!("--interval 0.1: the interval is 1 ms; for 0.1 ms add {preference}\n");
+    assert!(output.stderr.contains(&told), "{}", output.stderr);
+    assert!(
+        output.text().contains(" samples at an interval of 1 ms "),
+        "{}",
+        output.text()
+    );
+
+    let arguments = ["--interval=0.1", "-o", &file, &url].into_iter();
+    let arguments: Vec<_> = arguments.chain(preference.split(' ')).collect();
+    let output = profile(&arguments);
+    output.assert_success();
+    assert!(!output.stderr.contains("--interval"), "{}", output.stderr);
+    assert!(
+        output.text().contains(" samples at an interval of 0.1 ms "),
+        "{}",
+        output.text()
+    );
+}
+
+#[test]
+fn a_page_that_was_answered_with_an_error_is_told() {
+    let (site, folder) = (site(), Folder::new());
+    let file = folder.file("a.folded");
+    let url = site.url("/not-there.html");
+    let output = profile(&["--until-load", "-o", &file, &url]);
+    output.assert_success();
+    let told = format!("warning: {url} was answered with the HTTP status 404\n");
+    assert!(output.text().contains(&told), "{}", output.text());
+    let output = profile(&["--until-load", "-o", &file, &site.url("/busy.html")]);
+    output.assert_success();
+    assert!(!output.text().contains("HTTP status"), "{}", output.text());
+}
+
+#[test]
+fn a_page_that_has_not_come_is_an_error() {
+    let folder = Folder::new();
+    let file = folder.file("a.folded");
+    // It takes connections and never answers.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let output = profile(&["--duration=1", "-o", &file, &url]);
+    assert_eq!(output.status.code(), Some(1), "{}", output.stderr);
+    let told = format!("cannot load {url}: the recording ended before the page came\n");
+    assert!(output.stderr.contains(&told), "{}", output.stderr);
+    // The recording was written all the same.
+    assert!(Path::new(&file).exists());
+}
+
+#[test]
+fn on_a_terminal_the_command_that_shows_the_profile_is_told() {
+    let (site, folder) = (site(), Folder::new());
+    let url = site.url("/busy.html?rounds=40&close");
+    let arguments = profile_arguments(&[&url]);
+    let output = Command::start_on_terminal(&arguments, folder.0.path()).end();
+    output.assert_success();
+    let text = output.text();
+    let (_, file) = text.rsplit_once("strobe view ").unwrap();
+    let file = file.trim_end();
+    assert!(file.ends_with("/strobe-profile.firefox.json"), "{text}");
+    assert!(leaves(&recording(file))["seventy"] > 0, "{text}");
 }
 
 #[test]
@@ -316,6 +407,7 @@ fn errors_are_reported_and_the_recording_is_kept() {
         .split_once("the recording was saved in ")
         .unwrap();
     let kept = kept.lines().next().unwrap();
+    assert!(kept.ends_with(".collapsed"), "{kept}");
     let leaves = leaves(&recording(kept));
     fs::remove_file(kept).unwrap();
     assert!(leaves["seventy"] > 0, "{leaves:?}");

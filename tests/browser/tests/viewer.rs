@@ -77,6 +77,41 @@ fn recording() -> String {
     .to_string()
 }
 
+/// Eight samples, an ms each. main calls step at its line 2, which runs at line 6 for 3 ms and at line 7 for one; and at
+/// line 3, where it also runs itself, packed, which runs at two columns of its only line, for one ms and for 2.
+fn recording_with_lines(sources: &Value) -> String {
+    json!({
+        "version": 2, "interval": 1, "timeOrigin": null,
+        "processes": [{ "name": "", "pid": null, "ended": null, "eventLoops": [{
+            "name": "Page https://a.example/", "kind": "page", "documents": [], "realms": [],
+            "resources": ["https://a.example/app.js", "https://a.example/packed.js"], "sources": sources,
+            "functions": {
+                "name": ["main", "step", "packed"], "kind": [0, 0, 0], "resource": [0, 0, 1],
+                "line": [1, 5, 1], "column": [1, 1, 2000], "realm": [-1, -1, -1],
+            },
+            "frames": {
+                "function": [0, 0, 1, 1, 2, 2], "line": [2, 3, 6, 7, 1, 1], "column": [3, 3, 9, 5, 2040, 9000],
+            },
+            "stacks": { "parent": [-1, -1, 0, 0, 1, 1], "frame": [0, 1, 2, 3, 4, 5] },
+            "samples": {
+                "time": [1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000],
+                "stack": [2, 2, 2, 3, 1, 4, 5, 5], "activity": [1, 1, 1, 1, 1, 1, 1, 1],
+            },
+        }] }],
+    })
+    .to_string()
+}
+
+const APP: &str = "function main() {
+  step();
+  packed();
+}
+function step() {
+  let sum = square(7);
+  add(sum);
+}
+";
+
 #[test]
 fn what_the_viewer_calculates_is_right() {
     let site = Site::of(repository()).serve();
@@ -370,6 +405,163 @@ fn a_stretch_without_samples_is_unknown_and_cuts_no_call_in_pieces() {
     let part = |index: usize| lanes[index].as_f64().expect("a number");
     let lines = viewer.tip_at([part(0), part(1)], said);
     assert_eq!(lines.len(), 2, "{lines:?}");
+}
+
+#[test]
+fn a_text_has_the_samples_of_its_lines_and_follows_the_selection() {
+    let viewer = Viewer::with(&recording_with_lines(&json!({ "0": APP })));
+    let lines = || {
+        viewer.value(
+            "strobe.inspect.lines().map(({ line, self, total, functions }) =>
+                [line, self, total, functions[0]])",
+        )
+    };
+    let current = |line: u32, function: &str| {
+        viewer.wait_for(&format!(
+            "document.querySelector('#source-text .tree-row[aria-selected=true]')?.dataset.line === '{line}'
+                && strobe.inspect.facts().selection === '{function}'"
+        ));
+    };
+    let cell = |line: u32, number: u32| {
+        viewer.value(&format!(
+            "document.querySelector('#source-text [data-line=\"{line}\"] .tree-cell:nth-child({number})').textContent"
+        ))
+    };
+    viewer.click("#tab-sources");
+    viewer.wait_for("strobe.inspect.lines().length === 4");
+    assert_eq!(
+        lines(),
+        json!([
+            [2, 0, 4, "main"],
+            [3, 1, 4, "main"],
+            [6, 3, 3, "step"],
+            [7, 1, 1, "step"]
+        ])
+    );
+    assert_eq!(cell(6, 5), "  let sum = square(7);");
+    assert_eq!([cell(6, 2), cell(6, 3)], ["3", "3"]);
+    assert_eq!([cell(4, 2), cell(4, 3)], ["", ""]);
+    // A click selects the function, and the text stays where it is.
+    let line = viewer.value(
+        "(({ left, top }) => [left + 12, top + 8])(
+            document.querySelector('#source-text [data-line=\"2\"] .code').getBoundingClientRect())",
+    );
+    let part = |index: usize| line[index].as_f64().expect("a number");
+    viewer.press(&[[part(0), part(1)]]);
+    current(2, "main");
+    // A function that is selected elsewhere is shown at its hottest line.
+    viewer.click("#callees button[data-name=step]");
+    current(6, "step");
+    assert_eq!(
+        viewer.value(
+            "[...document.querySelectorAll('#source-text .of-selection')].map(row => Number(row.dataset.line))
+                .sort((a, b) => a - b)",
+        ),
+        json!([5, 6, 7])
+    );
+    viewer.click("#source-unit");
+    viewer
+        .wait_for("document.getElementById('source-unit').getAttribute('aria-pressed') === 'true'");
+    assert_eq!([cell(6, 2), cell(2, 3)], ["37.5 %", "50.0 %"]);
+    // By keys, and with only the samples that match.
+    viewer.click("#search");
+    viewer.keys("packed");
+    viewer.wait_for("strobe.inspect.facts().shown === 3");
+    assert_eq!(lines(), json!([[3, 0, 3, "main"]]));
+    viewer.click("#tab-sources");
+    viewer.keys("h");
+    viewer.wait_for("document.activeElement.id === 'source-text'");
+    current(3, "step");
+    viewer.keys(ARROW_UP);
+    current(2, "step");
+    viewer.keys(ARROW_DOWN);
+    current(3, "main");
+}
+
+#[test]
+fn lines_are_shown_without_a_text_and_in_parts_if_they_are_long() {
+    let notice = "document.getElementById('source-notice').textContent";
+    let columns = "strobe.inspect.lines().map(({ line, column, self }) => [line, column, self])";
+    let show = |sources: Value| {
+        let viewer = Viewer::with(&recording_with_lines(&sources));
+        viewer.click("#tab-sources");
+        viewer.wait_for("document.querySelector('#sources [data-name$=\"/packed.js\"]')");
+        let row = viewer.value(
+            "(({ left, top }) => [left + 20, top + 10])(
+                document.querySelector('#sources [data-name$=\"/packed.js\"]').getBoundingClientRect())",
+        );
+        let part = |index: usize| row[index].as_f64().expect("a number");
+        viewer.press(&[[part(0), part(1)]]);
+        viewer.wait_for("document.getElementById('source-name').textContent === 'packed.js'");
+        assert_eq!(viewer.value(columns), json!([[1, 2040, 1], [1, 9000, 2]]));
+        viewer
+    };
+    let viewer = show(json!({}));
+    assert_eq!(
+        viewer.value(notice),
+        "The recording has no text of this script. The lines that have samples are listed."
+    );
+    assert_eq!(
+        viewer.value("document.querySelector('#source-text [data-self=\"2\"]').textContent"),
+        "1:900022packed"
+    );
+    let text = format!("{}hot(){}", "a".repeat(2039), "b".repeat(7500));
+    let viewer = show(json!({ "1": text }));
+    assert_eq!(viewer.value(notice), "");
+    let shown =
+        viewer.value("document.querySelector('#source-text [data-self=\"1\"] .code').textContent");
+    let shown = shown.as_str().expect("a text");
+    assert!(
+        shown.starts_with("…aaa")
+            && shown.ends_with("bbb…")
+            && shown.contains("ahot()b")
+            && shown.len() < 300,
+        "{shown}"
+    );
+    assert_eq!(
+        viewer.value("document.querySelector('#source-text [data-self=\"1\"] .hot').textContent"),
+        "hot"
+    );
+}
+
+#[test]
+fn the_lines_of_a_function_are_said_in_the_details_and_beside_the_mouse() {
+    let viewer = Viewer::with(&recording_with_lines(&json!({})));
+    let lines = || {
+        viewer.value(
+            "[...document.querySelectorAll('#function-lines tr[data-line]')]
+                .map(({ dataset }) => [dataset.line, Number(dataset.self), Number(dataset.total)])",
+        )
+    };
+    viewer.wait_for("strobe.inspect.boxes('step').length === 1");
+    viewer.tip_at(viewer.box_of("step"), "executing line 6, column 9");
+    viewer.tip_at(viewer.box_of("packed"), "executing line 1, column 9000");
+    let quarter = viewer.value(
+        "(({ centre: [x, y], width }) => [x - width / 4, y])(strobe.inspect.boxes('main')[0])",
+    );
+    let part = |index: usize| quarter[index].as_f64().expect("a number");
+    let place = [part(0), part(1)];
+    viewer.tip_at(place, "calling from line 2, column 3");
+    viewer.press(&[place]);
+    viewer.wait_for("strobe.inspect.facts().selection === 'main'");
+    assert_eq!(lines(), json!([["3", 1, 4], ["2", 0, 4]]));
+    assert_eq!(
+        viewer.value(
+            "[...document.querySelectorAll('#callees .call')].map(({ textContent }) => textContent)"
+        ),
+        json!(["called at line 2", "called at line 3"])
+    );
+    viewer.click("#callees button[data-name=packed]");
+    viewer.wait_for("strobe.inspect.facts().selection === 'packed'");
+    assert_eq!(lines(), json!([["1:9000", 2, 2], ["1:2040", 1, 1]]));
+    viewer.click("#function-lines [data-line=\"1:2040\"] button");
+    viewer.wait_for(
+        "document.querySelector('#source-text .tree-row[aria-selected=true]')?.dataset.self === '1'",
+    );
+    viewer.click("#tab-call-tree");
+    viewer.wait_for(
+        "document.querySelector('#call-tree [data-name=packed] .call')?.textContent === 'called at line 3'",
+    );
 }
 
 #[test]
@@ -765,6 +957,25 @@ fn a_large_recording_is_shown_and_panned() {
     report(&format!(
         "about:profiling: {samples} samples loaded in {} ms, panned at {:.1} frames a second",
         load.as_str().expect("a number"),
+        speed["framesPerSecond"].as_f64().expect("a number"),
+    ));
+}
+
+/// As above. Only the rows on the screen are in the document, wherever the text is scrolled.
+#[test]
+fn a_long_text_is_scrolled() {
+    let viewer = Viewer::empty();
+    viewer.show_generated("{ samples: 3000, eventLoops: 1, lines: true }");
+    viewer.click("#tab-sources");
+    viewer.wait_for("strobe.inspect.lines().length > 0");
+    let lines = "Number(document.getElementById('source-text').getAttribute('aria-rowcount')) - 1";
+    assert_eq!(viewer.value(lines), 10_000);
+    let speed = viewer.value("strobe.measure.scroll({ frames: 12 })");
+    assert_eq!(speed["frames"], 12);
+    let rows = viewer.value("document.querySelectorAll('#source-text .tree-row').length");
+    assert!(rows.as_u64() < Some(100), "{rows}");
+    report(&format!(
+        "about:profiling: a text of 10000 lines is scrolled at {:.1} frames a second",
         speed["framesPerSecond"].as_f64().expect("a number"),
     ));
 }

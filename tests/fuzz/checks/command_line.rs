@@ -30,12 +30,8 @@ pub fn command_line(input: &[u8]) {
     match CommandLine::parse(arguments, Path::new(WORKING_DIRECTORY)) {
         Ok(Parsed::Run(command_line)) => check_run(&command_line),
         Ok(Parsed::Convert(conversion)) => {
-            assert!(
-                conversion
-                    .output
-                    .extension()
-                    .is_none_or(|name| name != "gz")
-            );
+            let output = conversion.output;
+            assert!(output.is_absolute() || output.as_os_str() == "-");
         },
         Ok(Parsed::Report(report)) => {
             let file = report.input.file;
@@ -56,7 +52,12 @@ fn check_run(command_line: &CommandLine) {
         command_line.window_size.height,
     ];
     assert!(sides.iter().all(|side| (1..=8192).contains(side)));
-    assert!(!command_line.urls.is_empty() || command_line.webdriver.is_some());
+    let has_pages = !command_line.urls.is_empty() || !command_line.views.is_empty();
+    assert!(has_pages || command_line.webdriver.is_some());
+    for saved in &command_line.views {
+        assert!(saved.file.is_absolute() || saved.file.as_os_str() == "-");
+        assert!(command_line.urls.is_empty() && command_line.profile.is_none());
+    }
     assert!(command_line.webdriver != Some(0));
     assert!(command_line.multiprocess || !command_line.sandbox);
     if let Some(profile) = &command_line.profile {

@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use std::num::NonZeroU32;
 
 use profile_formats::{
-    Format, FunctionKey, MAX_STACK_DEPTH, Place, Recording, Totals, WriteError, read,
-    write_viewer_data,
+    EventLoop, Format, FunctionKey, MAX_STACK_DEPTH, MissedReason, Place, Recording, Totals,
+    WriteError, read, write_viewer_data,
 };
 
 /// A recording with more samples is not written, because some formats have an entry for each sample.
@@ -91,6 +91,8 @@ fn check_tables(recording: &Recording) {
             event_loop.resource_of(function);
             function.realm.map(|id| event_loop.realm(id));
             assert!(function.column.is_none() || function.line.is_some());
+            let is_known = function.resource.is_some() || !function.name.is_empty();
+            assert!(function.line.is_none() || is_known);
         }
         for frame in event_loop.frames() {
             assert!(frame.function.index() < event_loop.functions().len());
@@ -110,6 +112,14 @@ fn check_tables(recording: &Recording) {
             assert!(event_loop.frames_of(sample.stack).len() <= MAX_STACK_DEPTH as usize);
         }
         assert_eq!(weight, event_loop.weight());
+        let mut last = (0., 0.);
+        for missed in event_loop.missed() {
+            assert!(missed.samples > 0);
+            assert!(missed.start <= missed.end && missed.end.is_finite());
+            let stretch = (missed.start, missed.end);
+            assert!(missed.start >= last.1 || stretch == last);
+            last = stretch;
+        }
     }
     let totals = Totals::of(recording);
     assert!(totals.with_stack <= totals.samples);
@@ -141,6 +151,12 @@ fn samples_of_lines(recording: &Recording) -> HashMap<(FunctionKey<'_>, NonZeroU
     lines
 }
 
+/// How many samples were missed in each stretch, and why.
+fn missed_of(recording: &Recording) -> Vec<(u32, MissedReason)> {
+    let missed = recording.event_loops().flat_map(EventLoop::missed);
+    missed.map(|missed| (missed.samples, missed.why)).collect()
+}
+
 /// Writes the recording in a format and reads it again. Each function and each line must keep its samples, unless the
 /// format cannot hold the recording.
 fn check_conversion(recording: &Recording, format: Format) {
@@ -167,4 +183,9 @@ fn check_conversion(recording: &Recording, format: Format) {
         Format::Trace | Format::Speedscope | Format::Collapsed => HashMap::new(),
     };
     assert_eq!(samples_of_lines(&again), lines, "{format}");
+    let missed = match format {
+        Format::Firefox | Format::Html => missed_of(recording),
+        _ => Vec::new(),
+    };
+    assert_eq!(missed_of(&again), missed, "{format}");
 }

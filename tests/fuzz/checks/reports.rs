@@ -229,7 +229,35 @@ mod tests {
             group: GroupId(u64::MAX),
             ..chunk()
         };
+        let stretch = |start: i64, end: i64, samples, why| RecordedMissed {
+            start: instant(start * MILLISECOND),
+            end: instant(end * MILLISECOND),
+            samples,
+            why,
+        };
+        let missed = |missed: &[RecordedMissed]| Chunk {
+            missed: missed.to_vec(),
+            ..more(vec![])
+        };
+        let late = |start, end, samples| stretch(start, end, samples, MissedReason::SamplerLate);
+        let two_reasons = Chunk {
+            missed: vec![late(3, 8, 4), stretch(3, 8, 1, MissedReason::NotStopped)],
+            ..busy(8, 10)
+        };
+        let to_the_end = missed(&[stretch(9, 12, 2, MissedReason::LongWalks)]);
+        let gaps = || chunks([chunk(), two_reasons.clone(), to_the_end.clone()]);
+        let missed_alone = |of: &[RecordedMissed]| chunks([chunk(), missed(of)]);
         vec![
+            ("missed", 0, gaps()),
+            ("missed-everything", 7, gaps()),
+            ("missed-backwards", 0, missed_alone(&[late(9, 4, 1)])),
+            (
+                "missed-twice",
+                0,
+                missed_alone(&[late(3, 8, 1), late(4, 9, 1)]),
+            ),
+            ("missed-none", 0, missed_alone(&[late(3, 8, 0)])),
+            ("missed-too-many", 0, missed_alone(&[late(3, 8, u32::MAX)])),
             ("all", 0, chunks([chunk(), busy(4, 9), described])),
             ("several", 0, chunks([chunk(), other])),
             ("bounded", 1, chunks([chunk(), busy(4, 12)])),

@@ -9,8 +9,8 @@ mod random;
 use std::num::NonZeroU32;
 
 use profile_formats::{
-    Activity, EventLoop, EventLoopKind, Frame, Function, FunctionKind, Place, Process, Realm,
-    Recording, Sample,
+    Activity, EventLoop, EventLoopKind, Frame, Function, FunctionKind, Missed, MissedReason, Place,
+    Process, Realm, Recording, Sample,
 };
 
 use self::random::Random;
@@ -148,7 +148,31 @@ fn event_loop(random: &mut Random, name: &str, with_weights: bool, interval: f64
         // Pages see no finer times.
         time = (time * 1e3).round() / 1e3;
     }
+    add_missed(random, &mut event_loop, time);
     event_loop
+}
+
+/// Between some samples, for one reason or several, and behind the last one.
+fn add_missed(random: &mut Random, event_loop: &mut EventLoop, end: f64) {
+    if random.once_in(3) {
+        return;
+    }
+    let samples = event_loop.samples().iter();
+    let times: Vec<_> = samples.map(|sample| sample.time).chain([end]).collect();
+    for between in times.windows(2) {
+        for why in MissedReason::ALL {
+            if random.once_in(6) {
+                event_loop
+                    .add_missed(Missed {
+                        start: between[0],
+                        end: between[1],
+                        samples: *random.of(&[1, 2, 90, u32::MAX]),
+                        why,
+                    })
+                    .unwrap();
+            }
+        }
+    }
 }
 
 pub fn recording(seed: u64, event_loops: usize) -> Recording {

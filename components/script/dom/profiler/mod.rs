@@ -10,6 +10,7 @@
 mod collections;
 mod description;
 pub(crate) mod event_loop;
+mod http_error;
 mod markers;
 pub(crate) mod muted;
 pub(crate) mod performanceprofileentry;

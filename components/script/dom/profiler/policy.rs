@@ -13,7 +13,7 @@ use profiling_policy_traits::ProfilingPolicy;
 use servo_constellation_traits::LoadData;
 use servo_url::ImmutableOrigin;
 
-use super::description;
+use super::{description, http_error};
 use crate::dom::bindings::inheritance::Castable;
 use crate::dom::document::Document;
 use crate::dom::element::Element;
@@ -93,6 +93,9 @@ pub(crate) fn enter_document(
     enter(&document.owner_global(), policy);
     let realm = description::enter_document(document, is_top_level);
     document.owner_global().profiling().set_realm(realm);
+    if is_top_level {
+        http_error::tell(document, metadata);
+    }
     let policy_container = document.policy_container().clone();
     document.set_policy_container(policy_container);
 }

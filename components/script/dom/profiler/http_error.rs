@@ -1,0 +1,34 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! Pages that a server answers with an error. Servo shows what came with the error, if anything, and does not tell
+//! the embedder its status. So it is written to the page's console.
+
+use std::ops::Range;
+
+use embedder_traits::{ConsoleLogLevel, EmbedderMsg};
+use net_traits::Metadata;
+
+use crate::dom::document::Document;
+use crate::dom::node::NodeTraits;
+
+/// <https://www.rfc-editor.org/rfc/rfc9110#name-status-codes>
+const ERRORS: Range<u16> = 400..600;
+
+/// Called when a document has been made for the response to a page's request.
+pub(super) fn tell(document: &Document, metadata: &Metadata) {
+    let status = metadata.status.raw_code();
+    if !ERRORS.contains(&status) {
+        return;
+    }
+    let global = document.owner_global();
+    global.send_to_embedder(EmbedderMsg::ShowConsoleApiMessage(
+        global.webview_id(),
+        ConsoleLogLevel::Warn,
+        format!(
+            "{} was answered with the HTTP status {status}",
+            metadata.final_url
+        ),
+    ));
+}

@@ -1,0 +1,352 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+"use strict";
+
+// How many samples each line has, of the samples that the filters let through. `self` is what was executing there, `total`
+// what was executing there or in something that was called from there. The time of a hidden frame belongs to the line that
+// led to it.
+//
+// A place is a function with a line and a column, or with an offset in a WebAssembly module.
+strobe.lines = (() => {
+  // Characters. In a longer line only the column says where something is.
+  const LONG_LINE = 300;
+
+  // What is worked out once of a recording, of its call nodes and of its totals.
+  const [placesByRecording, shownByNodes, stacksByNodes, weightsByTotals] = Array.from({ length: 4 }, () => new WeakMap());
+
+  function once(map, key, make) {
+    let value = map.get(key);
+    if (value === undefined) {
+      value = make();
+      map.set(key, value);
+    }
+    return value;
+  }
+
+  // The places of a recording: { count, func[], line[], column[], offset[], ofFrame: per event loop the place of each frame }.
+  function places(recording) {
+    return once(placesByRecording, recording, () => {
+      const ids = new Map();
+      const result = { count: 0, func: [], line: [], column: [], offset: [] };
+      result.ofFrame = recording.loops.map(loop => loop.frameFunction.map((func, frame) => {
+        const [line, column, offset] = [loop.frameLine[frame], loop.frameColumn[frame], loop.frameOffset[frame]];
+        const key = `${func}:${line}:${column}:${offset}`;
+        let id = ids.get(key);
+        if (id === undefined) {
+          id = result.count++;
+          ids.set(key, id);
+          result.func.push(func);
+          result.line.push(line);
+          result.column.push(column);
+          result.offset.push(offset);
+        }
+        return id;
+      }));
+      return result;
+    });
+  }
+
+  function isKnown({ line, offset }, place) {
+    return line[place] > 0 || offset[place] >= 0;
+  }
+
+  // Per event loop, of each stack the innermost one whose frame is shown: itself, one of its callers, or -1.
+  function shownStacks({ recording, nodes }) {
+    return once(shownByNodes, nodes, () => recording.loops.map(({ stackParent }, l) => {
+      const ofStack = nodes.ofStack[l];
+      const shown = new Int32Array(stackParent.length);
+      for (let stack = 0; stack < shown.length; stack++) {
+        const parent = stackParent[stack];
+        // A frame that is not shown has no node: its stack has that of the caller.
+        const isShown = ofStack[stack] !== (parent < 0 ? -1 : ofStack[parent]);
+        shown[stack] = isShown ? stack : parent < 0 ? -1 : shown[parent];
+      }
+      return shown;
+    }));
+  }
+
+  // Per event loop the samples of each shown stack: { self, total }, or null if it is left out.
+  function weights(totals) {
+    return once(weightsByTotals, totals, () => totals.recording.loops.map((loop, l) => {
+      const { filter, counted, nodes } = totals;
+      if (!filter.loops[l]) {
+        return null;
+      }
+      const shown = shownStacks(totals)[l];
+      const ofStack = nodes.ofStack[l];
+      const { sampleStack, sampleWeight, stackParent } = loop;
+      const self = new Float64Array(stackParent.length);
+      const [first, end] = strobe.totals.samplesWithin(loop, filter.range);
+      for (let i = first; i < end; i++) {
+        const stack = sampleStack[i];
+        if (stack >= 0 && shown[stack] >= 0 && counted[ofStack[stack]]) {
+          self[shown[stack]] += sampleWeight ? sampleWeight[i] : 1;
+        }
+      }
+      const total = self.slice();
+      for (let stack = stackParent.length - 1; stack >= 0; stack--) {
+        if (stackParent[stack] >= 0) {
+          total[stackParent[stack]] += total[stack];
+        }
+      }
+      return { self, total };
+    }));
+  }
+
+  // Adds up the samples of labels. `labelsOf` gives of an event loop's index what gives a stack's label, -1 for none; or null
+  // if no stack of it has one. `add` is called with a label and its weights, self and total: a sample counts once for a
+  // label, however often that is on the stack.
+  function weigh(totals, labelsOf, add) {
+    totals.recording.loops.forEach(({ stackParent }, l) => {
+      const weight = weights(totals)[l];
+      const labelOf = weight && labelsOf(l);
+      if (!labelOf) {
+        return;
+      }
+      const shown = shownStacks(totals)[l];
+      const labels = new Int32Array(stackParent.length);
+      // Of each stack the innermost one that has a label.
+      const nearest = new Int32Array(stackParent.length);
+      for (let stack = 0; stack < labels.length; stack++) {
+        const parent = stackParent[stack];
+        let above = parent < 0 ? -1 : nearest[parent];
+        const label = shown[stack] === stack ? labelOf(stack) : -1;
+        labels[stack] = label;
+        nearest[stack] = label < 0 ? above : stack;
+        if (label >= 0) {
+          while (above >= 0 && labels[above] !== label) {
+            above = stackParent[above] < 0 ? -1 : nearest[stackParent[above]];
+          }
+          add(label, weight.self[stack], above < 0 ? weight.total[stack] : 0);
+        }
+      }
+    });
+  }
+
+  // The samples of each label of places: { self, total }. `labels` is an Int32Array per place, -1 for none.
+  function ofPlaces(totals, labels, labelCount) {
+    const { ofFrame } = places(totals.recording);
+    const { loops } = totals.recording;
+    const self = new Float64Array(labelCount);
+    const total = new Float64Array(labelCount);
+    weigh(totals, l => {
+      const ofFrames = ofFrame[l].map(place => labels[place]);
+      const { stackFrame } = loops[l];
+      return ofFrames.some(label => label >= 0) ? stack => ofFrames[stackFrame[stack]] : null;
+    }, (label, own, all) => {
+      self[label] += own;
+      total[label] += all;
+    });
+    return { self, total };
+  }
+
+  // The known places of the functions that are wanted: the ids, by line, column and offset.
+  function placesWhere(recording, isWanted) {
+    const all = places(recording);
+    const ids = [];
+    for (let place = 0; place < all.count; place++) {
+      if (isKnown(all, place) && isWanted(all.func[place])) {
+        ids.push(place);
+      }
+    }
+    return ids.sort((a, b) => (
+      all.line[a] - all.line[b] || all.column[a] - all.column[b] || all.offset[a] - all.offset[b] || a - b));
+  }
+
+  function ofResource(recording, resource) {
+    const { resources } = recording.functions;
+    return placesWhere(recording, func => resources[func] === resource);
+  }
+
+  // The lines of a function that have samples, the hottest first: [{ place, label, self, total }]. If a line has samples at
+  // several columns, each is one of its own.
+  function ofFunction(totals, func) {
+    const all = places(totals.recording);
+    const ids = placesWhere(totals.recording, one => one === func);
+    const labels = new Int32Array(all.count).fill(-1);
+    ids.forEach((place, i) => { labels[place] = i; });
+    const { self, total } = ofPlaces(totals, labels, ids.length);
+    const rows = ids.map((place, i) => ({ place, self: self[i], total: total[i] })).filter(row => row.total > 0);
+    const columns = new Map();
+    for (const { place } of rows) {
+      columns.set(all.line[place], (columns.get(all.line[place]) ?? 0) + 1);
+    }
+    for (const row of rows) {
+      row.label = label(all, row.place, columns.get(all.line[row.place]) > 1);
+    }
+    return rows.sort((a, b) => b.self - a.self || b.total - a.total || a.place - b.place);
+  }
+
+  // From where a function is called, and where it calls from: { callers, callees }, of each function the places of the
+  // calls, the heaviest first: [{ place, weight }].
+  function calls(totals, func) {
+    const { recording } = totals;
+    const { ofFrame } = places(recording);
+    const shown = shownStacks(totals);
+    const ids = new Map();
+    const found = [];
+    weigh(totals, l => {
+      const { frameFunction, stackFrame, stackParent } = recording.loops[l];
+      return stack => {
+        const above = stackParent[stack] < 0 ? -1 : shown[l][stackParent[stack]];
+        const callee = frameFunction[stackFrame[stack]];
+        const caller = above < 0 ? -1 : frameFunction[stackFrame[above]];
+        if (caller < 0 || (caller !== func && callee !== func)) {
+          return -1;
+        }
+        const place = ofFrame[l][stackFrame[above]];
+        const key = place * recording.functions.total + callee;
+        let id = ids.get(key);
+        if (id === undefined) {
+          id = found.length;
+          ids.set(key, id);
+          found.push({ caller, callee, place, weight: 0 });
+        }
+        return id;
+      };
+    }, (id, _self, total) => { found[id].weight += total; });
+    const result = { callers: new Map(), callees: new Map() };
+    const add = (map, other, call) => map.set(other, [...map.get(other) ?? [], call]);
+    found.filter(({ place, weight }) => weight > 0 && isKnown(places(recording), place))
+      .sort((a, b) => b.weight - a.weight || a.place - b.place)
+      .forEach(({ caller, callee, place, weight }) => {
+        if (callee === func) {
+          add(result.callers, caller, { place, weight });
+        }
+        if (caller === func) {
+          add(result.callees, callee, { place, weight });
+        }
+      });
+    return result;
+  }
+
+  // The places in a node's caller from which it is called: [{ place, weight }], the heaviest first.
+  function callsOfNode(totals, node) {
+    const { recording } = totals;
+    const shown = shownStacks(totals);
+    const found = new Map();
+    const { start, loop, stack } = stacksOfNodes(totals);
+    for (let at = start[node]; at < start[node + 1]; at++) {
+      const l = loop[at];
+      const { stackParent, stackFrame } = recording.loops[l];
+      const parent = stackParent[stack[at]];
+      const above = parent < 0 ? -1 : shown[l][parent];
+      const weight = weights(totals)[l]?.total[stack[at]] ?? 0;
+      if (above >= 0 && weight > 0) {
+        const place = places(recording).ofFrame[l][stackFrame[above]];
+        found.set(place, (found.get(place) ?? 0) + weight);
+      }
+    }
+    return heaviestFirst(recording, found);
+  }
+
+  function heaviestFirst(recording, weightOfPlace) {
+    return [...weightOfPlace].map(([place, weight]) => ({ place, weight }))
+      .filter(({ place }) => isKnown(places(recording), place))
+      .sort((a, b) => b.weight - a.weight || a.place - b.place);
+  }
+
+  // The shown stacks of node n are `loop[at]` and `stack[at]`, for `at` from `start[n]` to `start[n + 1]`.
+  function stacksOfNodes(totals) {
+    return once(stacksByNodes, totals.nodes, () => {
+      const { nodes } = totals;
+      const shown = shownStacks(totals);
+      const start = new Int32Array(nodes.count + 1);
+      const each = visit => nodes.ofStack.forEach((ofStack, l) => {
+        for (let stack = 0; stack < ofStack.length; stack++) {
+          if (shown[l][stack] === stack) {
+            visit(ofStack[stack], l, stack);
+          }
+        }
+      });
+      each(node => { start[node + 1]++; });
+      for (let node = 0; node < nodes.count; node++) {
+        start[node + 1] += start[node];
+      }
+      const next = start.slice();
+      const loop = new Int32Array(start[nodes.count]);
+      const stack = new Int32Array(start[nodes.count]);
+      each((node, l, one) => {
+        loop[next[node]] = l;
+        stack[next[node]++] = one;
+      });
+      return { start, loop, stack };
+    });
+  }
+
+  // Where a node on the path of a sample was then: { place, isLeaf }; null if it is not on it.
+  function inSample(totals, l, index, node) {
+    const { recording, nodes } = totals;
+    const { sampleStack, stackParent, stackFrame } = recording.loops[l];
+    const shown = shownStacks(totals)[l];
+    const leaf = sampleStack[index] < 0 ? -1 : shown[sampleStack[index]];
+    let stack = leaf;
+    while (stack >= 0 && nodes.ofStack[l][stack] !== node) {
+      stack = stackParent[stack] < 0 ? -1 : shown[stackParent[stack]];
+    }
+    return stack < 0 ? null : { place: places(recording).ofFrame[l][stackFrame[stack]], isLeaf: stack === leaf };
+  }
+
+  // Where a node was in the samples of a stretch of time: [{ place, weight }], the heaviest first.
+  function within(totals, node, [from, to]) {
+    const { recording, filter } = totals;
+    const found = new Map();
+    recording.loops.forEach((loop, l) => {
+      if (!filter.loops[l]) {
+        return;
+      }
+      const ofStack = new Map();
+      const [first, end] = strobe.totals.samplesWithin(loop, [from, to]);
+      for (let i = first; i < end; i++) {
+        const stack = loop.sampleStack[i];
+        if (!ofStack.has(stack)) {
+          ofStack.set(stack, inSample(totals, l, i, node)?.place ?? -1);
+        }
+        const place = ofStack.get(stack);
+        if (place >= 0) {
+          found.set(place, (found.get(place) ?? 0) + (loop.sampleWeight ? loop.sampleWeight[i] : 1));
+        }
+      }
+    });
+    return heaviestFirst(recording, found);
+  }
+
+  // A line as people write it: 12, 12:5 or, in a WebAssembly module, 0x1f3. Empty if it is not known. A long line is never
+  // without its column.
+  function label({ line, column, offset }, place, withColumn) {
+    if (offset[place] >= 0) {
+      return strobe.format.offset(offset[place]);
+    }
+    const isFarOut = column[place] > LONG_LINE;
+    return line[place] > 0 ? strobe.format.line(line[place], withColumn || isFarOut ? column[place] : 0) : "";
+  }
+
+  // The same in a sentence: “line 12, column 5” or “offset 0x1f3”.
+  function sentence(recording, place) {
+    const { line, column, offset } = places(recording);
+    if (offset[place] >= 0) {
+      return `offset ${strobe.format.offset(offset[place])}`;
+    }
+    return line[place] > 0 ? `line ${line[place]}${column[place] > 0 ? `, column ${column[place]}` : ""}` : "";
+  }
+
+  // The places of calls in a few words: “line 12”, “lines 12, 15 and 3 more”. Empty if there are none.
+  function summary(recording, found, most) {
+    const all = places(recording);
+    // Calls at several columns of one line are one line, if there are other lines.
+    const isOneLine = new Set(found.map(({ place }) => all.line[place])).size === 1 && all.line[found[0].place] > 0;
+    const labels = [...new Set(found.map(({ place }) => label(all, place, isOneLine && found.length > 1)))];
+    if (!labels.length) {
+      return "";
+    }
+    const noun = all.offset[found[0].place] >= 0 ? "offset" : "line";
+    const rest = labels.length > most ? ` and ${labels.length - most} more` : "";
+    return `${noun}${labels.length > 1 ? "s" : ""} ${labels.slice(0, most).join(", ")}${rest}`;
+  }
+
+  return {
+    LONG_LINE, places, isKnown, ofPlaces, ofResource, ofFunction, calls, callsOfNode, inSample, within, label, sentence, summary,
+  };
+})();

@@ -1,0 +1,105 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! What the browser does by its command line besides opening pages and recording them.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use browser_tests::{Command, Display, Driver};
+use profile_formats::{Format, read, replace};
+use serde_json::{Value, json};
+
+/// What has not happened by then will not happen.
+const TIME_BOUND: Duration = Duration::from_secs(60);
+
+fn save(text: &str, file: &Path, format: Format) {
+    let (recording, _) = read(text.as_bytes(), None, Some(Format::Collapsed)).unwrap();
+    replace(file, format, &recording).unwrap();
+}
+
+/// The tabs, once there are so many.
+fn tabs(driver: &Driver, count: usize) -> Vec<Value> {
+    let deadline = Instant::now() + TIME_BOUND;
+    loop {
+        let handles = driver.get("/window/handles").unwrap();
+        let handles = handles.as_array().expect("a list");
+        if handles.len() >= count {
+            return handles.clone();
+        }
+        assert!(Instant::now() < deadline, "{handles:?}");
+    }
+}
+
+#[test]
+fn saved_profiles_are_shown_each_in_a_tab() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let files = [file("first.html"), file("second.json.gz")];
+    save("f;g 2\n", Path::new(&files[0]), Format::Html);
+    save("h 3\n", Path::new(&files[1]), Format::Firefox);
+    let display = Display::start(1100, 900);
+    let driver = Driver::view_on(&display, &[&files[0], &files[1]]);
+    let tabs = tabs(&driver, 2);
+    for (tab, shown) in tabs.iter().zip([
+        json!(["first.html", 2, "about:profiling#recording=1"]),
+        json!(["second.json.gz", 3, "about:profiling#recording=2"]),
+    ]) {
+        driver.switch_to(tab);
+        let actual = driver.execute(
+            "return new Promise((resolve) => {
+                const look = () => {
+                    const { ready, samples } = document.documentElement.dataset;
+                    if (ready === undefined) {
+                        setTimeout(look, 20);
+                        return;
+                    }
+                    const name = document.querySelector('#recording-name').textContent;
+                    resolve([name, Number(samples), location.href]);
+                };
+                look();
+            });",
+        );
+        assert_eq!(actual, shown);
+    }
+    assert_eq!(tabs.len(), 2);
+    let (status, console) = driver.shut_down();
+    assert!(status.success(), "{status}\n{console}");
+}
+
+#[test]
+fn a_profile_that_cannot_be_shown_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let files = ["good.folded", "bad.folded", "missing"].map(file);
+    let [good, bad, missing] = files.each_ref().map(String::as_str);
+    save("f;g 2\n", Path::new(good), Format::Collapsed);
+    fs::write(bad, "f 1\nf x\n").unwrap();
+    for (arguments, parts) in [
+        (&["view", good][..], ["no display", "strobe report"]),
+        (&["view", "--headless", good, bad], [bad, "line 2"]),
+        (&["view", "--headless", missing], [missing, "No such file"]),
+    ] {
+        let without_display = [("DISPLAY", ""), ("WAYLAND_DISPLAY", "")];
+        let output = Command::start_with(arguments, &without_display).end();
+        assert_eq!(output.status.code(), Some(1), "{}", output.stderr);
+        for part in parts {
+            assert!(output.stderr.contains(part), "{part}: {}", output.stderr);
+        }
+    }
+}
+
+#[test]
+fn a_run_without_a_window_needs_no_folder_for_wayland() {
+    let arguments = ["--headless", "--exit-after=load", "about:blank"];
+    let environment = [("XDG_RUNTIME_DIR", ""), ("WAYLAND_DISPLAY", "")];
+    let output = Command::start_with(&arguments, &environment).end();
+    output.assert_success();
+    assert!(
+        !output.stderr.contains("XDG_RUNTIME_DIR"),
+        "{}",
+        output.stderr
+    );
+}
