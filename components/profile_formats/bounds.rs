@@ -25,6 +25,12 @@ pub const MAX_READ_BYTES: u64 = 800_000_000;
 /// Bytes of memory for the tables of a recording that is read: 10,000,000 samples take 320 MB.
 pub const MAX_TABLES_BYTES: u64 = 450_000_000;
 
+/// Bytes of memory for what source maps say of the functions of a recording, beside the recording itself.
+pub const MAX_ORIGINAL_BYTES: u64 = 200_000_000;
+
+/// Bytes of all maps in folders that are read for a recording. A page may name any number of scripts.
+pub const MAX_MAPS_BYTES: u64 = 2_000_000_000;
+
 /// Bytes of memory for writing a recording, beside the recording itself.
 const MAX_WRITE_BYTES: u64 = 450_000_000;
 

@@ -537,6 +537,7 @@ fn read_func(
         line,
         column,
         realm: None,
+        generated: None,
     });
     let function = function.map_err(invalid)?;
     texts.functions.insert(key, function);

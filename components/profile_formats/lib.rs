@@ -32,8 +32,10 @@ mod input;
 mod interval;
 mod json;
 mod label;
+mod map_folders;
 mod recording;
 mod sink;
+mod source_mapped;
 mod speedscope;
 mod stackless;
 mod terminal;
@@ -47,11 +49,14 @@ pub use crate::error::{Error, WriteError};
 pub use crate::file::{create_new, create_numbered, is_compressed, replace, write_to_stream};
 pub use crate::format::Format;
 pub use crate::input::{content, read};
+pub use crate::map_folders::apply_map_folders;
 pub use crate::recording::{
     Activity, EventLoop, EventLoopKind, Frame, FrameId, Function, FunctionId, FunctionKind,
-    Invalid, MAX_STACK_DEPTH, Missed, MissedReason, Place, Process, Realm, RealmId, Recording,
-    ResourceId, Sample, Stack, StackId,
+    GeneratedPlace, Invalid, MAX_STACK_DEPTH, Missed, MissedReason, Place, Process, Realm, RealmId,
+    Recording, ResourceId, Sample, Stack, StackId,
 };
+pub use crate::source_mapped::{Notices, apply_source_maps};
 pub use crate::totals::{FunctionKey, FunctionTotals, Totals};
 pub use crate::viewer::viewer_page;
 pub use crate::viewer_data::write as write_viewer_data;
+pub use source_maps::Notice;

@@ -9,6 +9,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::mem;
 use std::num::NonZeroU32;
 
 use indexmap::IndexSet;
@@ -211,6 +212,30 @@ pub struct Function {
     pub column: Option<NonZeroU32>,
     /// The realm whose function it is, where that was recorded.
     pub realm: Option<RealmId>,
+    /// What the script that ran has for it, if the rest is by a source map.
+    pub generated: Option<Box<GeneratedPlace>>,
+}
+
+/// A function of a script that was built from other files: its name and definition there.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct GeneratedPlace {
+    /// Empty for an anonymous function and for top-level script.
+    pub name: String,
+    pub resource: ResourceId,
+    /// 1-based.
+    pub line: Option<NonZeroU32>,
+    /// 1-based, in UTF-16 code units; absent if the line is.
+    pub column: Option<NonZeroU32>,
+}
+
+impl Function {
+    /// About what it takes in an event loop's tables, in bytes.
+    pub(crate) fn bytes(&self) -> u64 {
+        let generated = self.generated.as_ref().map_or(0, |generated| {
+            size_of::<GeneratedPlace>() + generated.name.len()
+        });
+        bytes::FUNCTION + (self.name.len() + generated) as u64
+    }
 }
 
 /// Whose code a function is.
@@ -558,6 +583,12 @@ impl EventLoop {
                 .realm
                 .is_none_or(|id| id.index() < self.realms.len())
         );
+        debug_assert!(
+            function
+                .generated
+                .as_ref()
+                .is_none_or(|generated| generated.resource.index() < self.resources.len())
+        );
         // A position says nothing about a function of which neither the name nor the source is known.
         if function.resource.is_none() && function.name.is_empty() {
             function.line = None;
@@ -565,10 +596,15 @@ impl EventLoop {
         if function.line.is_none() {
             function.column = None;
         }
-        let length = function.name.len();
+        if let Some(generated) = &mut function.generated
+            && generated.line.is_none()
+        {
+            generated.column = None;
+        }
+        let bytes = function.bytes();
         let (index, is_new) = self.functions.insert_full(function);
         if is_new {
-            self.take(bytes::FUNCTION, length)?;
+            self.take(bytes, 0)?;
         }
         id(index).map(FunctionId)
     }
@@ -626,6 +662,47 @@ impl EventLoop {
             .ok_or(Invalid::TooHeavy)?;
         self.take(bytes::SAMPLE, 0)?;
         self.samples.push(sample);
+        Ok(())
+    }
+
+    /// Puts other functions and frames in the place of all that there are. `frames` has, for each frame, the index of
+    /// its function in `functions` and its place. Functions, frames and stacks that are now equal become one, and the
+    /// samples stay.
+    pub(crate) fn replace_functions(
+        &mut self,
+        functions: Vec<Function>,
+        frames: &[(usize, Option<Place>)],
+    ) -> Result<(), Invalid> {
+        debug_assert_eq!(frames.len(), self.frames.len());
+        let old = mem::take(&mut self.functions);
+        let old_stacks = mem::take(&mut self.stacks);
+        let old_bytes = old.iter().map(Function::bytes).sum::<u64>()
+            + bytes::FRAME * self.frames.len() as u64
+            + bytes::STACK * old_stacks.len() as u64;
+        self.bytes -= old_bytes;
+        self.frames.clear();
+        self.depths.clear();
+        drop(old);
+
+        let functions = functions
+            .into_iter()
+            .map(|function| self.add_function(function))
+            .collect::<Result<Vec<_>, _>>()?;
+        let frames = frames
+            .iter()
+            .map(|&(function, place)| {
+                let function = functions[function];
+                self.add_frame(Frame { function, place })
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        let mut stacks: Vec<StackId> = Vec::with_capacity(old_stacks.len());
+        for stack in old_stacks {
+            let parent = stack.parent.map(|parent| stacks[parent.index()]);
+            stacks.push(self.add_stack(parent, frames[stack.frame.index()])?);
+        }
+        for sample in &mut self.samples {
+            sample.stack = sample.stack.map(|stack| stacks[stack.index()]);
+        }
         Ok(())
     }
 

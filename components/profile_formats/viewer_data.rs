@@ -17,7 +17,7 @@
 //! | `eventLoops[]` | `name`, `kind` (`"page"`, `"worker"`, `"unknown"`), `documents[]`, and the tables |
 //! | `resources[]` | a URL |
 //! | `realms[]` | `url`, `origin` (null if it is opaque) |
-//! | `functions` | `name[]`, `kind[]` (0 script, 1 built-in, 2 native, 3 unknown), `resource[]`, `line[]` and `column[]` of the definition, `realm[]` |
+//! | `functions` | `name[]`, `kind[]` (0 script, 1 built-in, 2 native, 3 unknown), `resource[]`, `line[]` and `column[]` of the definition, `realm[]`; `generated` (left out if none has it): what the script that ran has for a function that is here by a source map, `name[]`, `resource[]` (-1 for other functions), `line[]`, `column[]` |
 //! | `frames` | `function[]`, `line[]` and `column[]` that are executing or calling, `offset[]` in a WebAssembly module instead of them (left out if none has one) |
 //! | `stacks` | `parent[]`, which is before its children, and `frame[]` |
 //! | `samples` | `time[]` (µs since the sample before, the first since 0), `weight[]` (left out if all are 1), `stack[]`, `activity[]` (0 idle, 1 script, 2 gc, 3 style, 4 layout, 5 paint, 6 other) |
@@ -39,8 +39,8 @@ use crate::interval;
 use crate::json::{self, Array, check_length};
 use crate::recording::{
     Activity, EventLoop, EventLoopKind, Frame, FrameId, Function, FunctionId, FunctionKind,
-    Invalid, Missed, MissedReason, Place, Process, Realm, RealmId, Recording, ResourceId, Sample,
-    StackId,
+    GeneratedPlace, Invalid, Missed, MissedReason, Place, Process, Realm, RealmId, Recording,
+    ResourceId, Sample, StackId,
 };
 
 const VERSION: u64 = 2;
@@ -132,13 +132,23 @@ struct RealmData<S> {
 }
 
 #[derive(Deserialize, Serialize)]
-struct Functions<N, K, R, L, C, M> {
+struct Functions<N, K, R, L, C, M, G> {
     name: N,
     kind: K,
     resource: R,
     line: L,
     column: C,
     realm: M,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    generated: Option<G>,
+}
+
+#[derive(Deserialize, Serialize)]
+struct Generated<N, R, L, C> {
+    name: N,
+    resource: R,
+    line: L,
+    column: C,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -173,7 +183,9 @@ struct MissedData<S, E, N, W> {
     why: W,
 }
 
-type ReadFunctions = Functions<Vec<String>, Vec<u64>, Vec<i64>, Vec<u32>, Vec<u32>, Vec<i64>>;
+type ReadGenerated = Generated<Vec<String>, Vec<i64>, Vec<u32>, Vec<u32>>;
+type ReadFunctions =
+    Functions<Vec<String>, Vec<u64>, Vec<i64>, Vec<u32>, Vec<u32>, Vec<i64>, ReadGenerated>;
 type ReadFrames = Frames<Vec<i64>, Vec<u32>, Vec<u32>, Vec<i64>>;
 type ReadStacks = Stacks<Vec<i64>, Vec<i64>>;
 type ReadSamples = Samples<Vec<u64>, Vec<u64>, Vec<i64>, Vec<i64>>;
@@ -357,6 +369,11 @@ fn read_functions(
     check_length(functions.line.len(), count, || column("line"))?;
     check_length(functions.column.len(), count, || column("column"))?;
     check_length(functions.realm.len(), count, || column("realm"))?;
+    let generated = match functions.generated {
+        Some(generated) => read_generated(generated, &resources, count, &column("generated"))?,
+        None => Vec::new(),
+    };
+    let mut generated = generated.into_iter();
     let mut ids = Vec::with_capacity(count);
     for (index, name) in functions.name.into_iter().enumerate() {
         let at = |name: &str| format!("{}[{index}]", column(name));
@@ -376,10 +393,41 @@ fn read_functions(
             line: NonZeroU32::new(functions.line[index]),
             column: NonZeroU32::new(functions.column[index]),
             realm,
+            generated: generated.next().flatten(),
         });
         ids.push(added.map_err(|invalid| Error::new(at("name"), invalid))?);
     }
     Ok(ids)
+}
+
+/// One for each function.
+fn read_generated(
+    generated: ReadGenerated,
+    resources: &[Option<ResourceId>],
+    count: usize,
+    place: &str,
+) -> Result<Vec<Option<Box<GeneratedPlace>>>, Error> {
+    let column = |name: &str| format!("{place}.{name}");
+    check_length(generated.name.len(), count, || column("name"))?;
+    check_length(generated.resource.len(), count, || column("resource"))?;
+    check_length(generated.line.len(), count, || column("line"))?;
+    check_length(generated.column.len(), count, || column("column"))?;
+    let names = generated.name.into_iter().enumerate();
+    names
+        .map(|(index, name)| {
+            let resource = entry(generated.resource[index], resources, "resources", || {
+                format!("{}[{index}]", column("resource"))
+            })?;
+            Ok(resource.flatten().map(|resource| {
+                Box::new(GeneratedPlace {
+                    name,
+                    resource,
+                    line: NonZeroU32::new(generated.line[index]),
+                    column: NonZeroU32::new(generated.column[index]),
+                })
+            }))
+        })
+        .collect()
 }
 
 fn read_frames(
@@ -648,7 +696,25 @@ fn functions_data(event_loop: &EventLoop) -> impl Serialize {
             let realms = event_loop.functions().map(|function| function.realm);
             realms.map(|realm| index_or_absent(realm.map(RealmId::index)))
         }),
+        generated: generated_data(event_loop),
     }
+}
+
+fn generated_data(event_loop: &EventLoop) -> Option<impl Serialize> {
+    let all = || {
+        let functions = event_loop.functions();
+        functions.map(|function| function.generated.as_deref())
+    };
+    let has_any = all().any(|one| one.is_some());
+    has_any.then_some(Generated {
+        name: Array(move || all().map(|one| one.map_or("", |one| &*one.name))),
+        resource: Array(move || {
+            let resources = all().map(|one| one.map(|one| one.resource.index()));
+            resources.map(index_or_absent)
+        }),
+        line: Array(move || all().map(|one| number_or_absent(one.and_then(|one| one.line)))),
+        column: Array(move || all().map(|one| number_or_absent(one.and_then(|one| one.column)))),
+    })
 }
 
 fn frames_data(event_loop: &EventLoop) -> impl Serialize {

@@ -631,6 +631,7 @@ impl Part {
             line: function.line.and_then(NonZeroU32::new),
             column: function.column.and_then(NonZeroU32::new),
             realm,
+            generated: None,
         })
     }
 }

@@ -127,6 +127,7 @@ profile in any browser (.html). A file whose name ends in .gz is compressed by g
 firefox.
 
 Every function keeps its samples. A trace or a cpuprofile holds only one event loop.
+A missing or wrong source map of --source-maps is a warning; the profile is whole without it.
 Exit status: 0 if all went well; 1 if a file could not be read or written; 2 if the command line is
 wrong.";
 
@@ -141,8 +142,9 @@ command line is wrong.";
 
 const AFTER_REPORT_HELP: &str = "\
 The file may have any format that `strobe convert` reads, such as a trace that a page sent to its server.
---lines lists where functions were executing. A trace of a page has no lines, and neither have the formats
-speedscope and collapsed.
+--lines lists where functions were executing. A trace of a page has no lines, and neither have the
+formats speedscope and collapsed.
+A missing or wrong source map of --source-maps is a warning; the report is whole without it.
 
 Exit status: 0 if all went well; 1 if the file could not be read; 2 if the command line is wrong.";
 
@@ -264,6 +266,24 @@ pub fn top_argument() -> Arg {
         .help("How many functions to list, those with the most self samples first")
 }
 
+/// Where the source maps of scripts are.
+pub fn source_maps_argument() -> Arg {
+    Arg::new("source-maps")
+        .long("source-maps")
+        .value_name("DIR")
+        .action(ArgAction::Append)
+        .value_parser(value_parser!(PathBuf))
+        .help("Apply the source maps in this folder to scripts; may be repeated")
+}
+
+pub fn source_map_folders(matches: &mut ArgMatches, working_directory: &Path) -> Vec<PathBuf> {
+    let folders = matches.remove_many::<PathBuf>("source-maps");
+    let folders = folders.into_iter().flatten();
+    folders
+        .map(|folder| working_directory.join(folder))
+        .collect()
+}
+
 /// The argument for a profile to read.
 fn input_argument(name: &'static str) -> Arg {
     Arg::new(name)
@@ -312,6 +332,7 @@ fn convert_command() -> Command {
         .arg(event_loop_argument(
             "Write only the event loop with this number (the first one is 0)",
         ))
+        .arg(source_maps_argument())
 }
 
 fn report_command() -> Command {
@@ -323,6 +344,7 @@ fn report_command() -> Command {
         .arg(event_loop_argument(
             "Report only on the event loop with this number (the first one is 0)",
         ))
+        .arg(source_maps_argument())
         .arg(top_argument())
         .arg(
             Arg::new("lines")
@@ -373,6 +395,7 @@ fn views_of(matches: &mut ArgMatches, working_directory: &Path) -> Vec<SavedReco
             file: file_or_stream(file, working_directory),
             format,
             event_loop: None,
+            source_maps: Vec::new(),
         })
         .collect()
 }
@@ -382,6 +405,7 @@ fn input(matches: &mut ArgMatches, name: &str, working_directory: &Path) -> Save
         file: input_or_output(matches, name, working_directory),
         format: matches.remove_one("from"),
         event_loop: matches.remove_one("event-loop"),
+        source_maps: source_map_folders(matches, working_directory),
     }
 }
 
@@ -965,6 +989,7 @@ mod tests {
                 format: Format::Firefox,
                 output: Output::NewFile(PathBuf::from("/")),
                 top: 10,
+                source_maps: Vec::new(),
             }
         );
 
@@ -978,6 +1003,7 @@ mod tests {
             "--long-tasks=50",
             "--keep-last=2.5",
             "--top=3",
+            "--source-maps=dist",
             "-o",
             "/a.html",
             "--headless",
@@ -999,6 +1025,7 @@ mod tests {
                 format: Format::Html,
                 output: Output::File(PathBuf::from("/a.html")),
                 top: 3,
+                source_maps: vec![PathBuf::from("/dist")],
             }
         );
 
@@ -1063,6 +1090,7 @@ mod tests {
             file: PathBuf::from(file),
             format,
             event_loop: None,
+            source_maps: Vec::new(),
         };
         let command_line = run(&["view", "a.html", "/b/c.json.gz", "-"]);
         assert_eq!(
@@ -1119,6 +1147,7 @@ mod tests {
                     file: PathBuf::from("/a.json"),
                     format: None,
                     event_loop: None,
+                    source_maps: Vec::new(),
                 },
                 output: PathBuf::from("/b.cpuprofile"),
                 to: Format::Cpuprofile,
@@ -1132,13 +1161,17 @@ mod tests {
                 "--to",
                 "firefox",
                 "--event-loop",
-                "3"
+                "3",
+                "--source-maps",
+                "dist",
+                "--source-maps=/lib"
             ]),
             Ok(Parsed::Convert(Conversion {
                 input: SavedRecording {
                     file: PathBuf::from("-"),
                     format: Some(Format::Trace),
                     event_loop: Some(3),
+                    source_maps: vec![PathBuf::from("/dist"), PathBuf::from("/lib")],
                 },
                 output: PathBuf::from("-"),
                 to: Format::Firefox,
@@ -1166,11 +1199,12 @@ mod tests {
 
     #[test]
     fn a_report_has_a_file_and_says_how_much_to_list() {
-        let report = |file: &str, format, event_loop, top| {
+        let report = |file: &str, format, event_loop, top, source_maps: &[&str]| {
             let input = SavedRecording {
                 file: PathBuf::from(file),
                 format,
                 event_loop,
+                source_maps: source_maps.iter().map(PathBuf::from).collect(),
             };
             Ok(Parsed::Report(SavedReport {
                 input,
@@ -1180,11 +1214,18 @@ mod tests {
         };
         assert_eq!(
             parse(&["report", "a.trace"]),
-            report("/a.trace", None, None, 10)
+            report("/a.trace", None, None, 10, &[])
         );
         assert_eq!(
-            parse(&["report", "-", "--from=trace", "--event-loop=1", "--top=3"]),
-            report("-", Some(Format::Trace), Some(1), 3)
+            parse(&[
+                "report",
+                "-",
+                "--from=trace",
+                "--event-loop=1",
+                "--top=3",
+                "--source-maps=dist"
+            ]),
+            report("-", Some(Format::Trace), Some(1), 3, &["/dist"])
         );
         let Ok(Parsed::Report(with_lines)) = parse(&["report", "--lines", "a.trace"]) else {
             panic!("no report");

@@ -8,7 +8,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::PathBuf;
 
-use profile_formats::{Format, WriteError};
+use profile_formats::{Format, Notice, WriteError};
 
 use crate::saved_file;
 use crate::saved_recording::{STANDARD_STREAM, SavedRecording};
@@ -31,11 +31,12 @@ impl Conversion {
         })
     }
 
-    /// The error is one line that names the file, and the place in it.
-    pub fn run(&self) -> Result<(), String> {
+    /// The error is one line that names the file, and the place in it. `warn` gets what is said of source maps that are
+    /// not used.
+    pub fn run(&self, warn: impl FnMut(&Notice)) -> Result<(), String> {
         let at_output =
             |problem: &dyn std::fmt::Display| format!("{}: {problem}", self.output.display());
-        let recording = self.input.read()?;
+        let recording = self.input.read(warn)?;
         let written = match self.output == OsStr::new(STANDARD_STREAM) {
             true => profile_formats::write_to_stream(io::stdout().lock(), self.to, &recording),
             // The output may be the same file as the input.
@@ -81,9 +82,10 @@ mod tests {
                 file: self.path(input),
                 format: None,
                 event_loop,
+                source_maps: Vec::new(),
             };
             let output = self.path(output);
-            Conversion::new(input, output.clone(), None)?.run()?;
+            Conversion::new(input, output.clone(), None)?.run(|notice| panic!("{notice}"))?;
             Ok(fs::read_to_string(output).unwrap())
         }
     }
@@ -108,9 +110,10 @@ mod tests {
                 file: folder.path(input),
                 format: None,
                 event_loop: None,
+                source_maps: Vec::new(),
             };
             let conversion = Conversion::new(input, folder.path(output), None).unwrap();
-            conversion.run().unwrap();
+            conversion.run(|notice| panic!("{notice}")).unwrap();
             conversion.to
         };
         assert_eq!(to("a.folded", "b.json.gz"), Format::Firefox);
@@ -129,8 +132,9 @@ mod tests {
                 file: folder.path("a"),
                 format: None,
                 event_loop: None,
+                source_maps: Vec::new(),
             };
-            Conversion::new(input, folder.path("a"), Some(to))?.run()
+            Conversion::new(input, folder.path("a"), Some(to))?.run(|notice| panic!("{notice}"))
         };
         in_place(Format::Speedscope).unwrap();
         in_place(Format::Collapsed).unwrap();
@@ -167,6 +171,73 @@ mod tests {
         assert!(
             error.ends_with("--event-loop 2: the recording has 2 event loops, numbered from 0"),
             "{error}"
+        );
+    }
+
+    #[test]
+    fn a_trace_of_a_built_script_gets_the_names_of_its_sources() {
+        let folder = Folder::new();
+        let trace = r#"{
+            "frames": [{"name": "u", "resourceId": 0, "line": 1, "column": 17}],
+            "resources": ["https://a.test/js/app.js?v=1"],
+            "samples": [{"timestamp": 1, "stackId": 0}],
+            "stacks": [{"frameId": 0}]
+        }"#;
+        let map = r#"{
+            "version": 3,
+            "sources": ["../src/square.ts"],
+            "sourcesContent": ["export function square(side: number) {\n  return side * side;\n}"],
+            "names": [],
+            "mappings": "MAAO,SAAS"
+        }"#;
+        fs::write(folder.path("a.trace.json"), trace).unwrap();
+        fs::create_dir(folder.path("dist")).unwrap();
+        let convert = |output: &str| {
+            let input = SavedRecording {
+                file: folder.path("a.trace.json"),
+                format: None,
+                event_loop: None,
+                source_maps: vec![folder.path("dist")],
+            };
+            let mut warnings = Vec::new();
+            let output = folder.path(output);
+            Conversion::new(input, output.clone(), None)
+                .unwrap()
+                .run(|notice| warnings.push(notice.to_string()))
+                .unwrap();
+            (fs::read_to_string(output).unwrap(), warnings)
+        };
+        let original = "square (https://a.test/src/square.ts:1:17) 1\n";
+        let generated = "u (https://a.test/js/app.js?v=1:1:17) 1\n";
+
+        let (text, warnings) = convert("missing.collapsed");
+        assert_eq!(text, generated);
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        assert!(
+            warnings[0].contains("no source map of https://a.test/js/app.js"),
+            "{warnings:?}"
+        );
+
+        fs::write(folder.path("dist/app.js.map"), "{").unwrap();
+        let (text, warnings) = convert("broken.collapsed");
+        assert_eq!(text, generated);
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        for part in [
+            "dist/app.js.map: it is no source map",
+            "https://a.test/js/app.js?v=1",
+        ] {
+            assert!(warnings[0].contains(part), "{warnings:?}");
+        }
+
+        fs::write(folder.path("dist/app.js.map"), map).unwrap();
+        assert_eq!(convert("a.collapsed"), (original.to_owned(), vec![]));
+        // The place in the script that ran is in the data of the viewer alone.
+        let (page, _) = convert("a.html");
+        assert!(page.contains(r#""generated":{"name":["u"]"#), "{page}");
+        let (firefox, _) = convert("a.firefox.json");
+        assert!(
+            firefox.contains("\"square\"") && !firefox.contains("\"u\""),
+            "{firefox}"
         );
     }
 

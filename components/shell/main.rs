@@ -77,7 +77,7 @@ fn main() -> ExitCode {
     let mut command_line = match CommandLine::parse(env::args_os(), &working_directory) {
         Ok(Parsed::Run(command_line)) => *command_line,
         Ok(Parsed::Convert(conversion)) => {
-            return match conversion.run() {
+            return match conversion.run(warn) {
                 Ok(()) => ExitCode::SUCCESS,
                 Err(message) => {
                     report(&message);
@@ -86,7 +86,7 @@ fn main() -> ExitCode {
             };
         },
         Ok(Parsed::Report(saved)) => {
-            return match report::saved_report(&saved) {
+            return match report::saved_report(&saved, warn) {
                 Ok(text) => {
                     // A reader that closes the pipe has seen enough.
                     let _ = write!(io::stdout(), "{text}");
@@ -194,7 +194,7 @@ fn saved_recordings(command_line: &mut CommandLine) -> Result<Recordings, String
         );
     }
     for saved in &command_line.views {
-        let id = recordings.add_loaded(saved.name(), saved.read()?);
+        let id = recordings.add_loaded(saved.name(), saved.read(warn)?);
         let page = about_profiling::page_url(Some(&id));
         command_line.urls.push(page);
     }
@@ -237,6 +237,11 @@ fn has_display() -> bool {
     ["DISPLAY", "WAYLAND_DISPLAY"]
         .iter()
         .any(|name| env::var_os(name).is_some_and(|value| !value.is_empty()))
+}
+
+/// Tells the person at the terminal of a source map that is not used.
+fn warn(notice: &profile_formats::Notice) {
+    report(&format!("warning: {notice}"));
 }
 
 /// Tells the person at the terminal what went wrong, on one line.

@@ -9,8 +9,8 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use profile_formats::{
-    EventLoop, EventLoopKind, FunctionKey, FunctionTotals, MissedReason, Place, Process, Recording,
-    Totals,
+    EventLoop, EventLoopKind, FunctionKey, FunctionTotals, MissedReason, Notice, Place, Process,
+    Recording, Totals,
 };
 use profile_recorder::Progress;
 use terminal_text::shortened;
@@ -30,9 +30,10 @@ const NO_SOURCE: &str = "(no source)";
 /// How many documents of an event loop are listed. The rest are counted.
 const MAX_DOCUMENTS: usize = 5;
 
-/// What `strobe report` prints. The error is one line that names the file, and the place in it.
-pub fn saved_report(wanted: &SavedReport) -> Result<String, String> {
-    let recording = wanted.input.read()?;
+/// What `strobe report` prints. The error is one line that names the file, and the place in it. `warn` gets what is said
+/// of source maps that are not used.
+pub fn saved_report(wanted: &SavedReport, warn: impl FnMut(&Notice)) -> Result<String, String> {
+    let recording = wanted.input.read(warn)?;
     let mut text = recording_report(&recording, None, wanted.top);
     if wanted.lines {
         text += &lines(&recording, wanted.top);
@@ -453,16 +454,17 @@ mod tests {
         let mut content = Vec::new();
         Format::Firefox.write(&recording, &mut content).unwrap();
         std::fs::write(&file, content).unwrap();
-        let saved = saved_report(&SavedReport {
+        let wanted = SavedReport {
             input: SavedRecording {
                 file,
                 format: None,
                 event_loop: Some(1),
+                source_maps: Vec::new(),
             },
             top: 5,
             lines: false,
-        });
-        let text = saved.unwrap();
+        };
+        let text = saved_report(&wanted, |notice| panic!("{notice}")).unwrap();
         assert!(
             text.contains("\n      1      62  worker\n62 missed: 62 sampler late\n"),
             "{text}"
@@ -473,15 +475,17 @@ mod tests {
     fn the_report_of_a_file_is_that_of_its_recording() {
         let folder = tempfile::tempdir().unwrap();
         let report = |name: &str, event_loop| {
-            saved_report(&SavedReport {
+            let wanted = SavedReport {
                 input: SavedRecording {
                     file: folder.path().join(name),
                     format: None,
                     event_loop,
+                    source_maps: Vec::new(),
                 },
                 top: 5,
                 lines: false,
-            })
+            };
+            saved_report(&wanted, |notice| panic!("{notice}"))
         };
         std::fs::write(folder.path().join("a.folded"), "[a];f 2\n[b];g 1\n").unwrap();
         let text = report("a.folded", None).unwrap();
@@ -503,6 +507,41 @@ mod tests {
     }
 
     #[test]
+    fn a_built_script_is_reported_by_its_sources() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.folded");
+        std::fs::write(&file, "f (https://a.test/app.js:1:2) 3\n").unwrap();
+        let map = r#"{"version":3,"sources":["src/a.ts"],"names":["alpha"],"mappings":"AAEAA"}"#;
+        let wanted = SavedReport {
+            input: SavedRecording {
+                file,
+                format: None,
+                event_loop: None,
+                source_maps: vec![folder.path().to_owned()],
+            },
+            top: 5,
+            lines: false,
+        };
+        let report = || {
+            let mut warnings = Vec::new();
+            let text = saved_report(&wanted, |notice| warnings.push(notice.to_string()));
+            (text.unwrap(), warnings)
+        };
+        let (text, warnings) = report();
+        assert!(text.contains(" f         app.js:1:2\n"), "{text}");
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        assert!(
+            warnings[0].contains("no source map of https://a.test/app.js"),
+            "{warnings:?}"
+        );
+
+        std::fs::write(folder.path().join("app.js.map"), map).unwrap();
+        let (text, warnings) = report();
+        assert!(text.contains(" alpha     a.ts:3:1\n"), "{text}");
+        assert_eq!(warnings.len(), 0, "{warnings:?}");
+    }
+
+    #[test]
     fn the_lines_with_the_most_samples_come_first_if_they_are_asked_for() {
         let folder = tempfile::tempdir().unwrap();
         let report = |name: &str, text: &str, lines| {
@@ -512,13 +551,14 @@ mod tests {
                 file,
                 format: None,
                 event_loop: None,
+                source_maps: Vec::new(),
             };
             let wanted = SavedReport {
                 input,
                 top: 3,
                 lines,
             };
-            saved_report(&wanted).unwrap()
+            saved_report(&wanted, |notice| panic!("{notice}")).unwrap()
         };
         let of_lines = "[page];g (https://a.test/b.js:1:1):2;f (https://a.test/b.js:3:14):5 6\n\
             [page];f (https://a.test/b.js:3:14):7 1\n\

@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use profile_formats::{Format, Recording};
+use profile_formats::{Format, Notice, Recording};
 
 /// Standard input or output instead of a file.
 pub const STANDARD_STREAM: &str = "-";
@@ -23,6 +23,8 @@ pub struct SavedRecording {
     pub format: Option<Format>,
     /// The only one to read, numbered from 0 over all processes.
     pub event_loop: Option<usize>,
+    /// Folders whose source maps are applied to it.
+    pub source_maps: Vec<PathBuf>,
 }
 
 /// What to report on.
@@ -36,8 +38,9 @@ pub struct SavedReport {
 }
 
 impl SavedRecording {
-    /// The error is one line that names the file, and the place in it.
-    pub fn read(&self) -> Result<Recording, String> {
+    /// The error is one line that names the file, and the place in it. `warn` gets what is said of source maps that are
+    /// not used.
+    pub fn read(&self, warn: impl FnMut(&Notice)) -> Result<Recording, String> {
         let content = content(&self.file).map_err(|error| self.problem(&error))?;
         let (mut recording, _) = profile_formats::read(&content, Some(&self.file), self.format)
             .map_err(|error| self.problem(&error))?;
@@ -49,6 +52,9 @@ impl SavedRecording {
                 "--event-loop {index}: the recording has {count} event loops, numbered from 0"
             )));
         }
+        profile_formats::apply_map_folders(&mut recording, &self.source_maps)
+            .iter()
+            .for_each(warn);
         Ok(recording)
     }
 

@@ -21,6 +21,7 @@ BASE_CRATES = (
     "components/shared/js_profiler",
     "components/profile_formats",
     "components/profile_recorder",
+    "components/source_maps",
     "components/terminal_text",
     BASE_JS_PROFILER,
 )

@@ -39,6 +39,7 @@ fn page() -> EventLoop {
             line: NonZeroU32::new(line),
             column: NonZeroU32::new(column),
             realm,
+            generated: None,
         };
         event_loop.add_function(function).unwrap()
     };
@@ -101,6 +102,7 @@ fn worker() -> EventLoop {
         line: NonZeroU32::new(3),
         column: NonZeroU32::new(20),
         realm: None,
+        generated: None,
     };
     let function = event_loop.add_function(function).unwrap();
     let frame = at(&mut event_loop, function, 5, 1);

@@ -89,6 +89,7 @@ fn add_function(event_loop: &mut EventLoop, name: String, url: &str, line: usize
         line: NonZeroU32::new(line as u32),
         column: NonZeroU32::new(1),
         realm: None,
+        generated: None,
     };
     event_loop.add_function(function).unwrap()
 }

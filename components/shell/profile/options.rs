@@ -4,7 +4,7 @@
 
 //! What is recorded, and where it goes.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, value_parser};
@@ -12,7 +12,9 @@ use profile_formats::Format;
 use profile_recorder::EventLoops;
 
 use super::Output;
-use crate::command_line::{ExitAfter, format_parser, top_argument};
+use crate::command_line::{
+    ExitAfter, format_parser, source_map_folders, source_maps_argument, top_argument,
+};
 use crate::duration::{milliseconds, seconds};
 
 const DEFAULT_INTERVAL: &str = "1";
@@ -39,6 +41,7 @@ for profiler.firefox.com. A trace or a cpuprofile holds only one event loop: if 
 each has a file of its own.
 Without -o, the profile goes to a new file in the working directory, named strobe-profile with the
 ending of its format. With -o, an existing file is replaced. `strobe view FILE` shows the profile.
+A missing or wrong source map of --source-maps is a warning; the profile is whole without it.
 
 The table of functions goes to standard output. So do the pages' console messages and dialogs, each
 marked: log, warning, error, alert, confirm or prompt. With `-o -` only the profile goes to standard
@@ -60,6 +63,8 @@ pub struct ProfileOptions {
     pub output: Output,
     /// How many functions are listed.
     pub top: usize,
+    /// Folders whose source maps are applied to the recording.
+    pub source_maps: Vec<PathBuf>,
 }
 
 impl ProfileOptions {
@@ -135,10 +140,11 @@ impl ProfileOptions {
                     .short('o')
                     .long("output")
                     .value_name("FILE")
-                    .value_parser(value_parser!(std::path::PathBuf))
+                    .value_parser(value_parser!(PathBuf))
                     .help("The file to write, or - for standard output"),
             )
             .arg(top_argument())
+            .arg(source_maps_argument())
             .args(shared)
     }
 
@@ -178,6 +184,7 @@ impl ProfileOptions {
             format,
             output,
             top: matches.remove_one("top").expect("clap has a default"),
+            source_maps: source_map_folders(matches, working_directory),
         };
         Ok((options, exit_after))
     }

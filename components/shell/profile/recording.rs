@@ -109,10 +109,13 @@ impl ProfileRecording {
     /// Stops, writes the recording, and prints its report. The error is the message for the person.
     pub fn finish(self) -> Result<(), String> {
         let progress = self.recorder.progress();
-        let recording = self
+        let mut recording = self
             .recorder
             .stop()
             .map_err(|error| format!("nothing to save: {error}; about:profiling has stopped it"))?;
+        profile_formats::apply_map_folders(&mut recording, &self.options.source_maps)
+            .iter()
+            .for_each(crate::warn);
         let (written, outcome) = self.options.output.write(self.options.format, &recording);
         let mut text = recording_report(&recording, progress.as_ref(), self.options.top);
         for written in &written {

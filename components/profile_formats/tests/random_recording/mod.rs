@@ -88,6 +88,7 @@ fn function(random: &mut Random, event_loop: &mut EventLoop) -> Function {
         realm: random
             .once_in(2)
             .then(|| event_loop.add_realm(realm).unwrap()),
+        generated: None,
     }
 }
 

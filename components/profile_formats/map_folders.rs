@@ -1,0 +1,116 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! Source maps from folders of this machine, for recordings of scripts that were built there.
+
+use std::path::PathBuf;
+
+use source_maps::{MapFolder, Notice, SourceMap};
+use url::Url;
+
+use crate::bounds::MAX_MAPS_BYTES;
+use crate::recording::Recording;
+use crate::source_mapped::{Notices, apply_source_maps};
+
+/// How many scripts without a map are named.
+const MAX_NAMED: usize = 5;
+
+/// Applies the maps in folders, and in the folders in them, to a recording. The first folder with a map for a script
+/// has it. The recording is whole whatever is in the folders; each notice is about a map that is not used.
+pub fn apply_map_folders(recording: &mut Recording, folders: &[PathBuf]) -> Vec<Notice> {
+    if folders.is_empty() {
+        return Vec::new();
+    }
+    let mut notices = Notices::default();
+    let mut maps = Maps::default();
+    for path in folders {
+        match MapFolder::open(path) {
+            Ok(folder) => {
+                for notice in folder.notices() {
+                    notices.push(notice.clone());
+                }
+                maps.folders.push(folder);
+            },
+            Err(notice) => notices.push(notice),
+        }
+    }
+    apply_source_maps(recording, &mut notices, |script, notices| {
+        maps.of_script(script, notices)
+    });
+    if !maps.folders.is_empty() {
+        maps.tell_missing(folders, &mut notices);
+    }
+    notices.into_vec()
+}
+
+#[derive(Default)]
+struct Maps {
+    folders: Vec<MapFolder>,
+    /// Of those that were read.
+    bytes: u64,
+    /// The first scripts without a map.
+    missing: Vec<String>,
+    more_missing: u64,
+    /// How many scripts come after as much was read as may be.
+    unread: u64,
+}
+
+impl Maps {
+    fn of_script(&mut self, script: &str, notices: &mut Notices) -> Option<SourceMap> {
+        if self.bytes > MAX_MAPS_BYTES {
+            self.unread += 1;
+            return None;
+        }
+        let mut is_told = false;
+        for folder in &self.folders {
+            let found = match folder.find(script) {
+                Ok(Some(found)) => found,
+                Ok(None) => continue,
+                Err(notice) => {
+                    notices.push_of_script(notice, script);
+                    is_told = true;
+                    continue;
+                },
+            };
+            self.bytes += found.content.len() as u64;
+            let name = found.path.to_string_lossy();
+            // As if the map were deployed beside the script.
+            let base = Url::parse(script).ok();
+            match SourceMap::read(&found.content, &name, base.as_ref()) {
+                Ok(map) => return Some(map),
+                Err(notice) => {
+                    notices.push_of_script(notice, script);
+                    is_told = true;
+                },
+            }
+        }
+        if !is_told {
+            match self.missing.len() < MAX_NAMED {
+                true => self.missing.push(terminal_text::shortened(script, 100)),
+                false => self.more_missing += 1,
+            }
+        }
+        None
+    }
+
+    fn tell_missing(&self, folders: &[PathBuf], notices: &mut Notices) {
+        let paths: Vec<_> = folders.iter().map(|path| path.to_string_lossy()).collect();
+        let paths = paths.join(", ");
+        if self.unread > 0 {
+            let why = format!(
+                "more than {MAX_MAPS_BYTES} bytes of source maps are not read, so {} scripts are shown as they ran",
+                self.unread
+            );
+            notices.push(Notice::new(&paths, why));
+        }
+        if !self.missing.is_empty() {
+            let more = match self.more_missing {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            let why = format!("no source map of {}{more}", self.missing.join(", "));
+            notices.push(Notice::new(&paths, why));
+        }
+    }
+}

@@ -1,0 +1,433 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! A recording in the terms of the files that its scripts were built from, by source maps.
+//!
+//! A function gets the name, file, line and column with which it was written, and a frame its original place. What the
+//! script that ran has for the function is kept beside it ([`GeneratedPlace`]). What a map says nothing of stays as it
+//! is, and so do samples.
+//!
+//! A bundler may put code of several files into one function: the top level of modules, or functions that are inlined.
+//! A place is in the file of its function, so such a function becomes one for each file. Those that are in other files
+//! than its definition are named after the original function at the place, and have no line, for a map does not say
+//! where they are defined.
+
+use std::collections::HashMap;
+use std::num::NonZeroU32;
+
+use indexmap::{IndexMap, IndexSet};
+use source_maps::{GeneratedFunction, Notice, Original, SourceMap};
+
+use crate::bounds::MAX_ORIGINAL_BYTES;
+use crate::recording::{
+    EventLoop, Function, FunctionId, FunctionKind, GeneratedPlace, Place, Recording, ResourceId,
+};
+
+/// How many notices are told one by one.
+const MAX_TOLD: usize = 20;
+
+/// What is told about maps, each once. A page may name any number of scripts, so of very many the first are told.
+#[derive(Debug, Default)]
+pub struct Notices {
+    told: Vec<Notice>,
+    more: u64,
+}
+
+impl Notices {
+    pub fn push(&mut self, notice: Notice) {
+        if self.told.contains(&notice) {
+            return;
+        }
+        match self.told.len() < MAX_TOLD {
+            true => self.told.push(notice),
+            false => self.more += 1,
+        }
+    }
+
+    /// A notice about the map of a script. It then names the script, too.
+    pub fn push_of_script(&mut self, notice: Notice, script: &str) {
+        let notice = match notice.name == Notice::new(script, "").name {
+            true => notice,
+            false => Notice::new(
+                &notice.name,
+                format_args!("{}; it is the map of {script}", notice.why),
+            ),
+        };
+        self.push(notice);
+    }
+
+    pub fn into_vec(self) -> Vec<Notice> {
+        let mut notices = self.told;
+        if self.more > 0 {
+            let why = format!("{} more notices are not shown", self.more);
+            notices.push(Notice::new("source maps", why));
+        }
+        notices
+    }
+}
+
+/// Applies the map of each script. `map_of` finds one by the script's URL, and is called once for each script that has
+/// functions.
+///
+/// A map is dropped before the next one is asked for. Functions that were mapped before stay as they are.
+pub fn apply_source_maps(
+    recording: &mut Recording,
+    notices: &mut Notices,
+    mut map_of: impl FnMut(&str, &mut Notices) -> Option<SourceMap>,
+) {
+    let event_loops = recording.processes.iter_mut();
+    let mut changes: Vec<_> = event_loops
+        .flat_map(|process| &mut process.event_loops)
+        .map(Changes::of)
+        .collect();
+    let scripts: IndexSet<String> = changes
+        .iter()
+        .flat_map(|changes| changes.scripts().map(str::to_owned))
+        .collect();
+    let mut room = MAX_ORIGINAL_BYTES;
+    for script in scripts {
+        let Some(map) = map_of(&script, notices) else {
+            continue;
+        };
+        for part in map.notices() {
+            notices.push_of_script(part.clone(), &script);
+        }
+        let mut mapping = Mapping {
+            map: &map,
+            room: &mut room,
+            mapped: 0,
+            without_column: 0,
+            is_full: false,
+        };
+        for changes in &mut changes {
+            changes.add_script(&script, &mut mapping);
+        }
+        if let Some(notice) = mapping.notice(&script) {
+            notices.push(notice);
+        }
+    }
+    for changes in changes {
+        changes.make();
+    }
+}
+
+/// What is done with the map of a script.
+struct Mapping<'a> {
+    map: &'a SourceMap,
+    /// Bytes that original functions may still take in memory.
+    room: &'a mut u64,
+    /// How many functions have something in the map.
+    mapped: u64,
+    /// How many functions and places have a line without a column.
+    without_column: u64,
+    is_full: bool,
+}
+
+impl Mapping<'_> {
+    fn notice(&self, script: &str) -> Option<Notice> {
+        let notice = |why: &dyn std::fmt::Display| Some(Notice::new(self.map.name(), why));
+        if self.is_full {
+            return notice(&format_args!(
+                "some functions of {script} keep their generated names, for all original ones would take more than \
+                 {MAX_ORIGINAL_BYTES} bytes of memory"
+            ));
+        }
+        if self.mapped > 0 {
+            return None;
+        }
+        match self.without_column {
+            0 => notice(&format_args!(
+                "it has none of the functions of {script}, and may be the map of another script"
+            )),
+            _ => notice(&format_args!(
+                "it is not used for {script}, for the profile does not have the columns of its functions"
+            )),
+        }
+    }
+
+    /// The file that code was written in, in the tables of an event loop.
+    fn file(&mut self, original: &Original<'_>, event_loop: &mut EventLoop) -> Option<ResourceId> {
+        let url = original.source.url;
+        let count = event_loop.resources().len();
+        let file = event_loop.add_resource(url).ok().flatten();
+        if event_loop.resources().len() > count {
+            *self.room = self.room.saturating_sub(url.len() as u64);
+        }
+        file
+    }
+
+    /// Whether there is memory for another function.
+    fn takes(&mut self, function: &Function) -> bool {
+        match self.room.checked_sub(function.bytes()) {
+            Some(room) => {
+                *self.room = room;
+                true
+            },
+            None => {
+                self.is_full = true;
+                false
+            },
+        }
+    }
+}
+
+/// The functions and frames of an event loop that become others.
+struct Changes<'a> {
+    event_loop: &'a mut EventLoop,
+    /// Those that a map can be for.
+    functions_of: IndexMap<ResourceId, Vec<FunctionId>>,
+    /// Their frames, by index.
+    frames_of: HashMap<FunctionId, Vec<usize>>,
+    /// Functions that take the place of one.
+    replaced: HashMap<FunctionId, Function>,
+    /// Functions that only take some frames of one.
+    added: IndexSet<Function>,
+    /// Frames by index, with what they become.
+    frames: HashMap<usize, (NewFunction, Option<Place>)>,
+}
+
+#[derive(Clone, Copy)]
+enum NewFunction {
+    /// It is the frame's own, or the one that takes its place.
+    Own,
+    /// The index among those that are added.
+    Added(usize),
+}
+
+/// A frame whose place is in the text of a script, and where that was written.
+struct MappedFrame<'a> {
+    frame: usize,
+    place: Option<source_maps::Place>,
+    original: Option<Original<'a>>,
+}
+
+impl<'a> Changes<'a> {
+    fn of(event_loop: &'a mut EventLoop) -> Self {
+        // `room` is the bound of what is added.
+        event_loop.allow(u64::MAX);
+        let mut functions_of: IndexMap<_, Vec<_>> = IndexMap::new();
+        let mut frames_of: HashMap<_, Vec<_>> = HashMap::new();
+        for (id, function) in event_loop.function_ids().zip(event_loop.functions()) {
+            let is_script = matches!(function.kind, FunctionKind::Script | FunctionKind::Unknown);
+            if let Some(resource) = function.resource
+                && is_script
+                && function.generated.is_none()
+            {
+                functions_of.entry(resource).or_default().push(id);
+                frames_of.insert(id, Vec::new());
+            }
+        }
+        for (index, frame) in event_loop.frames().enumerate() {
+            if let Some(Place::Source { .. }) = frame.place
+                && let Some(frames) = frames_of.get_mut(&frame.function)
+            {
+                frames.push(index);
+            }
+        }
+        // There is nothing to ask a map, as of a WebAssembly module.
+        functions_of.retain(|_, functions| {
+            let has_place =
+                |id: &_| event_loop.function(*id).line.is_some() || !frames_of[id].is_empty();
+            functions.iter().any(has_place)
+        });
+        Self {
+            event_loop,
+            functions_of,
+            frames_of,
+            replaced: HashMap::new(),
+            added: IndexSet::new(),
+            frames: HashMap::new(),
+        }
+    }
+
+    fn scripts(&self) -> impl Iterator<Item = &str> {
+        let resources = self.functions_of.keys();
+        resources.map(|resource| self.event_loop.resource(*resource))
+    }
+
+    fn add_script(&mut self, script: &str, mapping: &mut Mapping<'_>) {
+        // A resource that is there keeps its id.
+        let Ok(Some(resource)) = self.event_loop.add_resource(script) else {
+            return;
+        };
+        let functions = self.functions_of.get(&resource).cloned();
+        for id in functions.unwrap_or_default() {
+            self.add_function(id, resource, mapping);
+        }
+    }
+
+    fn add_function(&mut self, id: FunctionId, resource: ResourceId, mapping: &mut Mapping<'_>) {
+        let map = mapping.map;
+        let function = self.event_loop.function(id).clone();
+        let definition = generated_place(function.line, function.column);
+        let home = original_of(map, definition);
+        let frames: Vec<_> = self.frames_of[&id]
+            .iter()
+            .map(|frame| {
+                let place = self
+                    .event_loop
+                    .frames()
+                    .nth(*frame)
+                    .and_then(|one| one.place);
+                let place = place.and_then(|place| generated_place(place.line(), place.column()));
+                MappedFrame {
+                    frame: *frame,
+                    place,
+                    original: original_of(map, place),
+                }
+            })
+            .collect();
+        let has_line_alone = (function.line.is_some() && definition.is_none())
+            || frames.iter().any(|frame| frame.place.is_none());
+        mapping.without_column += u64::from(has_line_alone);
+        if home.is_none() && frames.iter().all(|frame| frame.original.is_none()) {
+            return;
+        }
+        mapping.mapped += 1;
+
+        let generated = Some(Box::new(GeneratedPlace {
+            name: function.name.clone(),
+            resource,
+            line: function.line,
+            column: function.column,
+        }));
+        let is_at_home = |original: &Original<'_>| {
+            home.is_some_and(|home| home.source.url == original.source.url)
+        };
+        let mut name = function.name.clone();
+        if let Some(home) = home {
+            let running: Vec<_> = frames
+                .iter()
+                .filter(|frame| frame.original.as_ref().is_some_and(is_at_home))
+                .filter_map(|frame| frame.place)
+                .collect();
+            let original_name = map.function_name(&GeneratedFunction {
+                name: &function.name,
+                definition,
+                running: &running,
+            });
+            if let Some(original_name) = original_name {
+                name = original_name.into_owned();
+            }
+            let replacement = Function {
+                name: name.clone(),
+                resource: mapping.file(&home, self.event_loop),
+                line: NonZeroU32::new(home.line),
+                column: NonZeroU32::new(home.column),
+                generated: generated.clone(),
+                ..function
+            };
+            if !mapping.takes(&replacement) {
+                return;
+            }
+            self.replaced.insert(id, replacement);
+        }
+        for frame in &frames {
+            // A place in the generated script is none in the original file.
+            if home.is_some() {
+                self.frames.insert(frame.frame, (NewFunction::Own, None));
+            }
+            let Some(original) = &frame.original else {
+                continue;
+            };
+            let place = model_place(original);
+            if is_at_home(original) {
+                self.frames.insert(frame.frame, (NewFunction::Own, place));
+                continue;
+            }
+            let running = frame.place.as_slice();
+            let name_there = map.function_name(&GeneratedFunction {
+                name: "",
+                definition: None,
+                running,
+            });
+            let elsewhere = Function {
+                name: name_there.map_or_else(|| name.clone(), |name| name.into_owned()),
+                kind: function.kind,
+                resource: mapping.file(original, self.event_loop),
+                line: None,
+                column: None,
+                realm: function.realm,
+                generated: generated.clone(),
+            };
+            let index = match self.added.get_index_of(&elsewhere) {
+                Some(index) => index,
+                None if !mapping.takes(&elsewhere) => continue,
+                None => self.added.insert_full(elsewhere).0,
+            };
+            self.frames
+                .insert(frame.frame, (NewFunction::Added(index), place));
+        }
+    }
+
+    /// Puts them into the event loop.
+    fn make(mut self) {
+        if self.replaced.is_empty() && self.frames.is_empty() {
+            return;
+        }
+        let count = self.event_loop.functions().len();
+        let mut frames = Vec::with_capacity(self.event_loop.frames().len());
+        let mut had_frames = vec![false; count];
+        let mut has_frames = vec![false; count];
+        for (index, frame) in self.event_loop.frames().enumerate() {
+            let own = frame.function.index();
+            had_frames[own] = true;
+            let (function, place) = match self.frames.get(&index) {
+                Some((NewFunction::Added(index), place)) => (count + index, *place),
+                Some((NewFunction::Own, place)) => (own, *place),
+                None => (own, frame.place),
+            };
+            if let Some(has_frames) = has_frames.get_mut(function) {
+                *has_frames = true;
+            }
+            frames.push((function, place));
+        }
+        // A function all of whose frames are elsewhere is no more.
+        let mut numbers = Vec::with_capacity(count + self.added.len());
+        let mut functions = Vec::with_capacity(count + self.added.len());
+        for (id, function) in self
+            .event_loop
+            .function_ids()
+            .zip(self.event_loop.functions())
+        {
+            numbers.push(functions.len());
+            if has_frames[id.index()] || !had_frames[id.index()] {
+                let replaced = self.replaced.remove(&id);
+                functions.push(replaced.unwrap_or_else(|| function.clone()));
+            }
+        }
+        for function in self.added {
+            numbers.push(functions.len());
+            functions.push(function);
+        }
+        for (function, _) in &mut frames {
+            *function = numbers[*function];
+        }
+        self.event_loop
+            .replace_functions(functions, &frames)
+            .expect("there is no bound, and there are no more frames and stacks than before");
+    }
+}
+
+/// Maps have places with a column.
+fn generated_place(
+    line: Option<NonZeroU32>,
+    column: Option<NonZeroU32>,
+) -> Option<source_maps::Place> {
+    Some(source_maps::Place {
+        line: line?.get(),
+        column: column?.get(),
+    })
+}
+
+/// A source without a URL is no file.
+fn original_of(map: &SourceMap, place: Option<source_maps::Place>) -> Option<Original<'_>> {
+    map.original(place?)
+        .filter(|original| !original.source.url.is_empty())
+}
+
+fn model_place(original: &Original<'_>) -> Option<Place> {
+    let [line, column] = [original.line, original.column].map(NonZeroU32::new);
+    Place::of_source(line, column)
+}

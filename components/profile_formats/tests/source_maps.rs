@@ -1,0 +1,613 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! Recordings of scripts that bundlers built, in the terms of their sources.
+
+#[path = "../../source_maps/tests/broken_maps/mod.rs"]
+mod broken_maps;
+#[path = "../../source_maps/tests/bundled/mod.rs"]
+mod bundled;
+mod random_recording;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+
+use profile_formats::{
+    EventLoop, EventLoopKind, Format, Frame, Function, FunctionKind, Notices, Place, Process,
+    Recording, Sample, StackId, Totals, apply_map_folders, apply_source_maps, read,
+};
+use source_maps::SourceMap;
+use tempfile::TempDir;
+
+use self::broken_maps::{MAP, broken_maps};
+use self::bundled::{SHAPES, TYPED, bundles, generated, place};
+
+const URL: &str = "https://a.test/out/app.js";
+
+/// A folder with the map of a bundle, as it is deployed.
+fn dist(name: &str) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let bundle = bundles().join(name);
+    let script = folder.path().join(format!("{name}.js"));
+    fs::copy(bundle.join("script"), &script).unwrap();
+    if bundle.join("map").exists() {
+        fs::copy(bundle.join("map"), script.with_extension("js.map")).unwrap();
+    }
+    folder
+}
+
+fn folders(folder: &TempDir) -> Vec<PathBuf> {
+    vec![folder.path().to_owned()]
+}
+
+fn number(number: u32) -> Option<NonZeroU32> {
+    NonZeroU32::new(number)
+}
+
+fn source(line: u32, column: u32) -> Option<Place> {
+    Place::of_source(number(line), number(column))
+}
+
+/// A function of a script, with a place in it.
+fn script_function(
+    event_loop: &mut EventLoop,
+    (url, name): (&str, &str),
+    (line, column): (u32, u32),
+) -> Function {
+    Function {
+        name: name.to_owned(),
+        kind: FunctionKind::Script,
+        resource: event_loop.add_resource(url).unwrap(),
+        line: number(line),
+        column: number(column),
+        ..Function::default()
+    }
+}
+
+/// A sample of a function that was called by a stack.
+fn sample(
+    event_loop: &mut EventLoop,
+    caller: Option<StackId>,
+    function: &Function,
+    place: Option<Place>,
+) -> StackId {
+    let function = event_loop.add_function(function.clone()).unwrap();
+    let frame = event_loop.add_frame(Frame { function, place }).unwrap();
+    let stack = event_loop.add_stack(caller, frame).unwrap();
+    let sample = Sample {
+        time: event_loop.samples().len() as f64,
+        weight: 1,
+        stack: Some(stack),
+        activity: None,
+    };
+    event_loop.add_sample(sample).unwrap();
+    stack
+}
+
+fn of_one(event_loop: EventLoop) -> Recording {
+    Recording::of_one(event_loop, 1., None)
+}
+
+/// Each function of a bundle is called by a built-in, runs at its number, and calls a function of a script without map.
+fn recording_of_bundle(name: &str, numbers: &[(&str, &str, &str)]) -> Recording {
+    let url = format!("https://a.test/out/{name}.js");
+    let script = fs::read_to_string(bundles().join(name).join("script")).unwrap();
+    let mut event_loop = EventLoop::new("page", EventLoopKind::Worker);
+    let built_in = Function {
+        name: "forEach".to_owned(),
+        kind: FunctionKind::BuiltIn,
+        ..Function::default()
+    };
+    let other = script_function(&mut event_loop, ("https://b.test/b.js", "b"), (1, 2));
+    for (number, ..) in numbers {
+        let (function, definition) = generated(&script, number);
+        let definition = place(&script, definition);
+        let running = place(&script, script.find(number).unwrap());
+        let function = script_function(
+            &mut event_loop,
+            (&url, function),
+            (definition.line, definition.column),
+        );
+        let root = sample(&mut event_loop, None, &built_in, None);
+        let place = source(running.line, running.column);
+        let stack = sample(&mut event_loop, Some(root), &function, place);
+        sample(&mut event_loop, Some(stack), &other, source(1, 8));
+    }
+    of_one(event_loop)
+}
+
+/// A function and where it is, with the lines in it that ran.
+type Shown = BTreeMap<(String, String), Vec<u32>>;
+
+fn shown(recording: &Recording) -> Shown {
+    let mut shown = Shown::new();
+    for event_loop in recording.event_loops() {
+        for frame in event_loop.frames() {
+            let function = event_loop.function(frame.function);
+            let file = event_loop.resource_of(function).unwrap_or_default();
+            let name = function.name.trim_start_matches("get ").to_owned();
+            let line = frame.place.and_then(Place::line);
+            let lines = shown.entry((name, file.to_owned())).or_default();
+            lines.extend(line.map(NonZeroU32::get));
+        }
+    }
+    shown
+}
+
+fn source_text(file: &str) -> String {
+    fs::read_to_string(bundles().join("src").join(file)).unwrap()
+}
+
+fn check(name: &str, functions: &[(&str, &str, &str)]) {
+    let dist = dist(name);
+    let before = recording_of_bundle(name, functions);
+    let mut recording = before.clone();
+    let notices = apply_map_folders(&mut recording, &folders(&dist));
+    let told: Vec<_> = notices.iter().map(ToString::to_string).collect();
+    let path = dist.path().display();
+    assert_eq!(
+        told,
+        [format!("{path}: no source map of https://b.test/b.js")]
+    );
+
+    // Names, files and the lines that ran.
+    let mut expected = Shown::new();
+    expected.insert(("forEach".to_owned(), String::new()), Vec::new());
+    expected.insert(
+        ("b".to_owned(), "https://b.test/b.js".to_owned()),
+        [1].into(),
+    );
+    for (number, file, name) in functions {
+        let text = source_text(file);
+        let line = place(&text, text.find(number).unwrap()).line;
+        let name = name.trim_start_matches("get ").to_owned();
+        let file = format!("https://a.test/src/{file}");
+        expected.entry((name, file)).or_default().push(line);
+    }
+    assert_eq!(shown(&recording), expected, "{name}");
+
+    // The lines of definitions, and what the script had.
+    let event_loop = recording.event_loops().next().unwrap();
+    for (function, before) in event_loop
+        .functions()
+        .zip(before.event_loops().next().unwrap().functions())
+    {
+        let Some(generated) = &function.generated else {
+            assert_eq!(function.name, before.name);
+            assert!(["forEach", "b"].contains(&&*function.name));
+            continue;
+        };
+        assert_eq!(generated.name, before.name);
+        assert_eq!(Some(generated.resource), before.resource);
+        assert_eq!(
+            (generated.line, generated.column),
+            (before.line, before.column)
+        );
+        let file = event_loop.resource_of(function).unwrap();
+        let text = source_text(file.rsplit('/').next().unwrap());
+        let line = text.lines().nth(function.line.unwrap().get() as usize - 1);
+        let line = line.unwrap();
+        let word = match &*function.name {
+            "Circle" | "Store" => "constructor",
+            "outerWork/<" | "View/<" => "=>",
+            name => name.rsplit('.').next().unwrap(),
+        };
+        assert!(
+            line.contains(word.trim_start_matches("get ")),
+            "{name}: {} is not defined in {line:?}",
+            function.name
+        );
+    }
+
+    // In every format, and from every format that holds columns.
+    let totals = Totals::of(&recording);
+    for format in Format::ALL {
+        let mut text = Vec::new();
+        format.write(&recording, &mut text).unwrap();
+        let (read, _) = read(&text, None, Some(format)).unwrap();
+        assert_eq!(Totals::of(&read), totals, "{name} in {format}");
+        if format == Format::Html {
+            assert_eq!(read, recording);
+        }
+
+        let mut text = Vec::new();
+        format.write(&before, &mut text).unwrap();
+        let (mut read, _) = profile_formats::read(&text, None, Some(format)).unwrap();
+        assert_eq!(
+            apply_map_folders(&mut read, &folders(&dist)).len(),
+            1,
+            "{name} from {format}"
+        );
+        let names = |recording| shown(recording).into_keys().collect::<Vec<_>>();
+        assert_eq!(names(&read), names(&recording), "{name} from {format}");
+        if matches!(format, Format::Html | Format::Firefox) {
+            assert_eq!(shown(&read), expected, "{name} from {format}");
+        }
+    }
+}
+
+#[test]
+fn esbuild_minified() {
+    check("esbuild.min", &SHAPES);
+}
+
+#[test]
+fn esbuild_with_a_map_in_the_script() {
+    check("esbuild.inline", &SHAPES);
+}
+
+#[test]
+fn esbuild_of_typescript() {
+    check("typed.min", &TYPED);
+}
+
+#[test]
+fn rollup_without_names() {
+    check("rollup", &SHAPES);
+}
+
+#[test]
+fn terser_of_what_rollup_made() {
+    check("terser.min", &SHAPES);
+}
+
+/// The map has neither names nor texts.
+#[test]
+fn typescript_keeps_its_names_and_has_its_files() {
+    let dist = dist("typed");
+    let mut recording = recording_of_bundle("typed", &TYPED[..1]);
+    assert_eq!(apply_map_folders(&mut recording, &folders(&dist)).len(), 1);
+    let key = (
+        "firstOf".to_owned(),
+        "https://a.test/src/typed.tsx".to_owned(),
+    );
+    assert_eq!(shown(&recording)[&key], [12]);
+}
+
+/// It has the places of definitions alone.
+#[test]
+fn a_trace_that_a_page_sent_home() {
+    let trace = br#"{
+        "frames": [{"name": "u", "resourceId": 0, "line": 1, "column": 17}],
+        "resources": ["https://a.test/js/app.js?v=1"],
+        "samples": [{"timestamp": 1, "stackId": 0}],
+        "stacks": [{"frameId": 0}]
+    }"#;
+    let map = r#"{
+        "version": 3,
+        "sources": ["../src/square.ts"],
+        "sourcesContent": ["export function square(side: number) {\n  return side * side;\n}"],
+        "names": [],
+        "mappings": "MAAO,SAAS"
+    }"#;
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("app.js.map"), map).unwrap();
+    let (mut recording, _) = read(trace, None, None).unwrap();
+    assert_eq!(apply_map_folders(&mut recording, &folders(&folder)), []);
+    let mut text = Vec::new();
+    Format::Collapsed.write(&recording, &mut text).unwrap();
+    assert_eq!(
+        String::from_utf8(text).unwrap(),
+        "square (https://a.test/src/square.ts:1:17) 1\n"
+    );
+}
+
+fn map(sources: &str, mappings: &str) -> String {
+    format!(r#"{{"version":3,"sources":{sources},"names":[],"mappings":"{mappings}"}}"#)
+}
+
+/// With this map of [`URL`].
+fn mapped(recording: &Recording, content: &str) -> (Recording, Vec<String>) {
+    let mut mapped = recording.clone();
+    let mut notices = Notices::default();
+    apply_source_maps(&mut mapped, &mut notices, |script, notices| {
+        if script != URL {
+            return None;
+        }
+        match SourceMap::read(content.as_bytes(), "app.js.map", None) {
+            Ok(map) => Some(map),
+            Err(notice) => {
+                notices.push_of_script(notice, script);
+                None
+            },
+        }
+    });
+    let notices = notices.into_vec();
+    (mapped, notices.iter().map(ToString::to_string).collect())
+}
+
+/// Columns 1 to 10 are line 1 of a.ts, those to 20 line 3 of b.ts, and the rest is not mapped.
+const TWO_FILES: (&str, &str) = (r#"["a.ts","b.ts"]"#, "AAAA,UCEA,U");
+
+#[test]
+fn a_function_with_code_of_several_files_is_one_in_each() {
+    let mut event_loop = EventLoop::new("page", EventLoopKind::Unknown);
+    // The top level of two modules, which the bundler put into a function of its own.
+    let top = script_function(&mut event_loop, (URL, ""), (1, 30));
+    // It is in a.ts, and code of b.ts was inlined.
+    let inlining = script_function(&mut event_loop, (URL, "f"), (1, 4));
+    // Nothing of it is mapped.
+    let own = script_function(&mut event_loop, (URL, "o"), (1, 40));
+    for place in [source(1, 5), source(1, 15), source(1, 16)] {
+        sample(&mut event_loop, None, &top, place);
+    }
+    for place in [source(1, 5), source(1, 15), source(1, 25), None] {
+        sample(&mut event_loop, None, &inlining, place);
+    }
+    sample(&mut event_loop, None, &own, source(1, 44));
+    let before = of_one(event_loop);
+    let (recording, notices) = mapped(&before, &map(TWO_FILES.0, TWO_FILES.1));
+    assert_eq!(notices, [""; 0]);
+    let totals = Totals::of(&recording);
+    assert_eq!((totals.samples, totals.with_stack), (8, 8));
+    let mut functions: Vec<_> = totals
+        .functions
+        .iter()
+        .map(|(key, totals)| {
+            let line = key.line.map(NonZeroU32::get);
+            (key.resource.unwrap(), key.name, line, totals.itself)
+        })
+        .collect();
+    functions.sort_unstable();
+    assert_eq!(
+        functions,
+        [
+            ("a.ts", "", None, 1),
+            ("a.ts", "f", Some(1), 3),
+            ("b.ts", "", None, 2),
+            ("b.ts", "f", None, 1),
+            (URL, "o", Some(1), 1),
+        ]
+    );
+    // A line of the script is not shown as a line of the file.
+    let key = |name: &str, file: &str| (name.to_owned(), file.to_owned());
+    assert_eq!(shown(&recording)[&key("f", "a.ts")], [1]);
+    assert_eq!(shown(&recording)[&key("f", "b.ts")], [3]);
+    assert_eq!(shown(&recording)[&key("", "b.ts")], [3]);
+    assert_eq!(shown(&recording)[&key("o", URL)], [1]);
+    // The function that the bundler made is no more.
+    let event_loop = recording.event_loops().next().unwrap();
+    assert_eq!(event_loop.functions().len(), 5);
+
+    // What is original has no map.
+    let mut again = recording.clone();
+    apply_source_maps(&mut again, &mut Notices::default(), |script, _| {
+        assert_eq!(script, URL);
+        None
+    });
+    assert_eq!(again, recording);
+}
+
+#[test]
+fn functions_that_were_one_are_one_again() {
+    let mut worker = EventLoop::new("worker", EventLoopKind::Worker);
+    let one = script_function(&mut worker, (URL, "f"), (1, 2));
+    let copy = script_function(&mut worker, (URL, "f"), (1, 8));
+    let root = sample(&mut worker, None, &one, source(1, 3));
+    sample(&mut worker, Some(root), &copy, source(1, 9));
+    sample(&mut worker, None, &copy, source(1, 7));
+    let mut page = EventLoop::new("page", EventLoopKind::Unknown);
+    let one = script_function(&mut page, (URL, "f"), (1, 3));
+    sample(&mut page, None, &one, None);
+    let recording = Recording {
+        time_origin: None,
+        interval: 1.,
+        processes: vec![Process {
+            event_loops: vec![worker, page],
+            ..Process::default()
+        }],
+    };
+    let (recording, _) = mapped(&recording, &map(TWO_FILES.0, TWO_FILES.1));
+    let totals = Totals::of(&recording);
+    let all: Vec<_> = totals.functions.values().collect();
+    assert_eq!(all.len(), 1);
+    // The call of itself is one sample of both.
+    assert_eq!((all[0].itself, all[0].total), (4, 4));
+}
+
+#[test]
+fn a_broken_map_is_a_notice_and_the_profile_is_whole() {
+    let mut event_loop = EventLoop::new("page", EventLoopKind::Unknown);
+    let function = script_function(&mut event_loop, (URL, "f"), (1, 2));
+    sample(&mut event_loop, None, &function, source(1, 3));
+    let before = of_one(event_loop);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("app.js.map");
+    let maps = broken_maps();
+    assert!(maps.len() > 40);
+    for (content, why) in maps {
+        fs::write(&file, &content).unwrap();
+        let mut recording = before.clone();
+        let notices = apply_map_folders(&mut recording, &folders(&folder));
+        assert_eq!(notices.len(), 1, "{content}");
+        assert_eq!(notices[0].name, file.to_string_lossy());
+        assert!(notices[0].why.starts_with(why), "{}", notices[0]);
+        assert!(
+            notices[0]
+                .why
+                .ends_with("; it is the map of https://a.test/out/app.js"),
+            "{}",
+            notices[0]
+        );
+        assert_eq!(recording, before);
+    }
+}
+
+#[test]
+fn what_is_not_used_is_told() {
+    let mut event_loop = EventLoop::new("page", EventLoopKind::Unknown);
+    let function = script_function(&mut event_loop, (URL, "f"), (1, 2));
+    sample(&mut event_loop, None, &function, source(1, 3));
+    let before = of_one(event_loop);
+
+    let (recording, notices) = mapped(&before, &map(r#"["a.ts"]"#, ";;AAAA"));
+    assert_eq!(recording, before);
+    assert_eq!(
+        notices,
+        [format!(
+            "app.js.map: it has none of the functions of {URL}, and may be the map of another script"
+        )]
+    );
+
+    let (lines, _) = read(
+        format!("f ({URL}:1) 3\n").as_bytes(),
+        None,
+        Some(Format::Collapsed),
+    )
+    .unwrap();
+    let (recording, notices) = mapped(&lines, MAP);
+    assert_eq!(recording, lines);
+    assert_eq!(
+        notices,
+        [format!(
+            "app.js.map: it is not used for {URL}, for the profile does not have the columns of its functions"
+        )]
+    );
+
+    let folder = tempfile::tempdir().unwrap();
+    let missing = folder.path().join("no");
+    let mut recording = before.clone();
+    let notices = apply_map_folders(&mut recording, std::slice::from_ref(&missing));
+    assert_eq!(recording, before);
+    assert_eq!(notices.len(), 1);
+    assert_eq!(notices[0].name, missing.to_string_lossy());
+
+    // One folder has it, and the other is not asked.
+    fs::write(folder.path().join("app.js.map"), MAP).unwrap();
+    let second = tempfile::tempdir().unwrap();
+    fs::write(second.path().join("app.js.map"), "broken").unwrap();
+    let both = [folder.path().to_owned(), second.path().to_owned()];
+    assert_eq!(apply_map_folders(&mut recording, &both), []);
+    let key = ("alpha".to_owned(), "https://a.test/out/a.ts".to_owned());
+    assert_eq!(shown(&recording)[&key], [1]);
+}
+
+#[test]
+fn of_very_many_notices_the_first_are_told() {
+    let mut event_loop = EventLoop::new("page", EventLoopKind::Unknown);
+    for number in 0..100 {
+        let url = format!("https://a.test/{number}/app.js");
+        let function = script_function(&mut event_loop, (&url, "f"), (1, 2));
+        sample(&mut event_loop, None, &function, None);
+    }
+    let mut recording = of_one(event_loop);
+    let folder = tempfile::tempdir().unwrap();
+    let notices = apply_map_folders(&mut recording, &folders(&folder));
+    assert_eq!(notices.len(), 1);
+    assert!(
+        notices[0].why.ends_with("/4/app.js and 95 more"),
+        "{}",
+        notices[0]
+    );
+
+    fs::write(folder.path().join("app.js.map"), "broken").unwrap();
+    let notices = apply_map_folders(&mut recording, &folders(&folder));
+    assert_eq!(notices.len(), 21);
+    assert_eq!(
+        notices[20].to_string(),
+        "source maps: 80 more notices are not shown"
+    );
+}
+
+/// A name of 50 MB for each of ten functions, and once more for its code of another file.
+#[test]
+#[cfg_attr(miri, ignore = "it is too large")]
+fn names_take_bounded_memory() {
+    let mut event_loop = EventLoop::new("page", EventLoopKind::Unknown);
+    for column in 1..=10 {
+        let function = script_function(&mut event_loop, (URL, "f"), (1, column * 10 + 2));
+        sample(&mut event_loop, None, &function, source(1, 130));
+    }
+    let before = of_one(event_loop);
+    let name = "a".repeat(50_000_000);
+    // A mapping with the name at each generated name.
+    let mappings = format!("UAAAA{},UCAA", ",UAAAA".repeat(10));
+    let content = format!(
+        r#"{{"version":3,"sources":["a.ts","b.ts"],"names":["{name}"],"mappings":"{mappings}"}}"#
+    );
+    let (recording, notices) = mapped(&before, &content);
+    assert_eq!(notices.len(), 1);
+    assert!(notices[0].contains("some functions of"), "{}", notices[0]);
+    let event_loop = recording.event_loops().next().unwrap();
+    let long: Vec<_> = event_loop
+        .functions()
+        .filter(|function| function.name.len() > 1)
+        .map(|function| event_loop.resource_of(function).unwrap())
+        .collect();
+    // The second one has no room for its code in b.ts.
+    assert_eq!(long, ["a.ts", "b.ts"]);
+    assert_eq!(Totals::of(&recording).samples, 10);
+}
+
+#[test]
+fn samples_stay_whatever_the_recording() {
+    for seed in 0..if cfg!(miri) { 1 } else { 60 } {
+        let before = random_recording::recording(seed, 3);
+        let mut recording = before.clone();
+        let mut notices = Notices::default();
+        let maps = map(TWO_FILES.0, "AAAA,CCEA,C;EDFA,CCEA");
+        apply_source_maps(&mut recording, &mut notices, |script, _| {
+            Some(SourceMap::read(maps.as_bytes(), script, None).unwrap())
+        });
+        let (one, other) = (Totals::of(&before), Totals::of(&recording));
+        assert_eq!(
+            (one.samples, one.with_stack),
+            (other.samples, other.with_stack)
+        );
+        let itself = |totals: &Totals<'_>| {
+            let all = totals.functions.values();
+            all.map(|function| function.itself).sum::<u64>()
+        };
+        assert_eq!(itself(&one), itself(&other), "seed {seed}");
+        for (one, other) in before.event_loops().zip(recording.event_loops()) {
+            for (one_sample, other_sample) in one.samples().iter().zip(other.samples()) {
+                let depth = |event_loop: &EventLoop, sample: &Sample| {
+                    event_loop.frames_of(sample.stack).len()
+                };
+                assert_eq!(depth(one, one_sample), depth(other, other_sample));
+                assert_eq!(one_sample.time, other_sample.time);
+            }
+        }
+        let mut text = Vec::new();
+        Format::Html.write(&recording, &mut text).unwrap();
+        let (read, _) = read(&text, None, None).unwrap();
+        assert_eq!(Totals::of(&read), other);
+    }
+}
+
+#[test]
+fn wrong_generated_places_are_refused() {
+    let mut event_loop = EventLoop::new("page", EventLoopKind::Unknown);
+    let function = script_function(&mut event_loop, (URL, "f"), (1, 2));
+    sample(&mut event_loop, None, &function, None);
+    let (recording, _) = mapped(&of_one(event_loop), MAP);
+    let mut text = Vec::new();
+    profile_formats::write_viewer_data(&recording, &mut text).unwrap();
+    let text = String::from_utf8(text).unwrap();
+    let right = r#""generated":{"name":["f"],"resource":[0],"line":[1],"column":[2]}"#;
+    assert!(text.contains(right), "{text}");
+    for (part, wrong, place) in [
+        (r#"name":["f"]"#, r#"name":[]"#, "functions.generated.name"),
+        (r#"line":[1]"#, r#"line":[1,1]"#, "functions.generated.line"),
+        (
+            r#"resource":[0]"#,
+            r#"resource":[7]"#,
+            "functions.generated.resource[0]",
+        ),
+        (
+            r#"column":[2]"#,
+            r#"column":[-2]"#,
+            "functions.generated.column[0]",
+        ),
+    ] {
+        let wrong = text.replace(right, &right.replace(part, wrong));
+        let page = format!(
+            "<!DOCTYPE html>\n<script type=\"application/json\" id=\"recording\">{wrong}</script>\n"
+        );
+        let error = read(page.as_bytes(), None, Some(Format::Html)).unwrap_err();
+        assert!(error.to_string().contains(place), "{error}");
+    }
+}
