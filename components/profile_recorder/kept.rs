@@ -109,8 +109,8 @@ struct Stretch {
     is_long: bool,
 }
 
-/// How many samples an event loop can have missed in a millisecond of its recording, at most. There is a sample every
-/// 100 µs at most.
+/// How many samples an event loop can have missed in a millisecond of its recording, at most. The shortest interval is
+/// 100 µs.
 const MAX_MISSED_PER_MILLISECOND: f64 = 1_000.;
 
 /// What a process must not report.

@@ -51,9 +51,11 @@ strobe.tip = (() => {
   }
 
   // Times are said from the beginning of the recording on.
-  function lineOfGap({ from, to }) {
+  function lineOfGap(gap) {
     const zero = strobe.state.bounds()[0];
-    return `no samples from ${strobe.format.moment(from - zero)} to ${strobe.format.moment(to - zero)}`;
+    const [from, to] = [gap.from, gap.to].map(time => strobe.format.moment(time - zero));
+    const why = strobe.gaps.whyOf(gap);
+    return `no samples from ${from} to ${to}${why && `: ${why}`}`;
   }
 
   function spanOf([from, to]) {
