@@ -505,6 +505,8 @@ fn lines_are_shown_without_a_text_and_in_parts_if_they_are_long() {
         viewer.value("document.querySelector('#source-text [data-self=\"2\"]').textContent"),
         "1:900022packed"
     );
+    // There is one browser at a time.
+    drop(viewer);
     let text = format!("{}hot(){}", "a".repeat(2039), "b".repeat(7500));
     let viewer = show(json!({ "1": text }));
     assert_eq!(viewer.value(notice), "");
