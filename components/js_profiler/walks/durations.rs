@@ -24,6 +24,8 @@ pub struct StopDurations {
     nanoseconds: Histogram<u32>,
     #[ignore_malloc_size_of = "Holds nothing"]
     runs_until: Instant,
+    /// How long the thread had to run when that was last set.
+    must_run: Duration,
 }
 
 impl StopDurations {
@@ -33,6 +35,7 @@ impl StopDurations {
             nanoseconds: Histogram::new_with_bounds(1, LONGEST, SIGNIFICANT_FIGURES)
                 .expect("the bounds are in order, and the figures few"),
             runs_until: Instant::now(),
+            must_run: Duration::ZERO,
         }
     }
 
@@ -42,9 +45,16 @@ impl StopDurations {
         self.runs_until
     }
 
+    /// For how long the thread had to run after it last stood still.
+    pub fn must_run(&self) -> Duration {
+        self.must_run
+    }
+
     /// Notes that the thread has stood still for `duration` and is running again.
     pub fn record(&mut self, duration: Duration) {
-        self.runs_until = self.runs_until.max(Instant::now()) + duration;
+        let now = Instant::now();
+        self.runs_until = self.runs_until.max(now) + duration;
+        self.must_run = self.runs_until - now;
         let nanoseconds = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
         self.nanoseconds.saturating_record(nanoseconds);
     }
@@ -75,6 +85,7 @@ mod tests {
         let mut stops = StopDurations::new();
         stops.record(Duration::from_secs(3));
         assert!(stops.runs_until() >= begin + Duration::from_secs(3));
+        assert_eq!(stops.must_run(), Duration::from_secs(3));
         // Two stops that are recorded together.
         stops.record(Duration::from_secs(2));
         assert!(stops.runs_until() >= begin + Duration::from_secs(5));

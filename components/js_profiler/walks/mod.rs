@@ -127,6 +127,11 @@ impl ThreadWalks {
         self.durations.runs_until()
     }
 
+    /// For how long the thread had to run after it last stood still.
+    pub fn must_run(&self) -> Duration {
+        self.durations.must_run()
+    }
+
     /// When the timed walks are to be collected. `None` if none are asked for.
     pub fn timed_until(&self) -> Option<Instant> {
         self.timed.as_ref().and_then(TimedWalks::until)
