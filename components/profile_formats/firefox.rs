@@ -537,6 +537,7 @@ fn read_func(
         line,
         column,
         realm: None,
+        source: None,
         generated: None,
     });
     let function = function.map_err(invalid)?;

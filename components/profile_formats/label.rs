@@ -60,6 +60,7 @@ impl Label {
             line: self.line,
             column: self.column,
             realm: None,
+            source: None,
             generated: None,
         })
     }

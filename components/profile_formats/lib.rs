@@ -51,11 +51,11 @@ pub use crate::format::Format;
 pub use crate::input::{content, read};
 pub use crate::map_folders::apply_map_folders;
 pub use crate::recording::{
-    Activity, EventLoop, EventLoopKind, Frame, FrameId, Function, FunctionId, FunctionKind,
-    GeneratedPlace, Invalid, MAX_STACK_DEPTH, Missed, MissedReason, Place, Process, Realm, RealmId,
-    Recording, ResourceId, Sample, Stack, StackId,
+    Activity, EventLoop, EventLoopKind, FetchedMap, Frame, FrameId, Function, FunctionId,
+    FunctionKind, GeneratedPlace, Invalid, MAX_STACK_DEPTH, Missed, MissedReason, Place, Process,
+    Realm, RealmId, Recording, ResourceId, Sample, Source, SourceId, Stack, StackId,
 };
-pub use crate::source_mapped::{Notices, apply_source_maps};
+pub use crate::source_mapped::{Notices, apply_own_maps, apply_source_maps};
 pub use crate::totals::{FunctionKey, FunctionTotals, Totals};
 pub use crate::viewer::viewer_page;
 pub use crate::viewer_data::write as write_viewer_data;

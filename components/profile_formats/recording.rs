@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::mem;
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 use indexmap::IndexSet;
 
@@ -31,6 +32,7 @@ const MAX_NAMES_BYTES: usize = 1 << 26;
 mod bytes {
     pub const EVENT_LOOP: u64 = 2_000;
     pub const RESOURCE: u64 = 100;
+    pub const SOURCE: u64 = 250;
     pub const REALM: u64 = 150;
     pub const FUNCTION: u64 = 220;
     pub const FRAME: u64 = 100;
@@ -176,6 +178,9 @@ pub struct EventLoop {
     pub name: String,
     pub kind: EventLoopKind,
     resources: IndexSet<String>,
+    sources: IndexSet<Source>,
+    /// Not a part of what it equals and of what is written.
+    maps: HashMap<SourceId, Arc<FetchedMap>>,
     realms: IndexSet<Realm>,
     functions: IndexSet<Function>,
     frames: IndexSet<Frame>,
@@ -212,8 +217,34 @@ pub struct Function {
     pub column: Option<NonZeroU32>,
     /// The realm whose function it is, where that was recorded.
     pub realm: Option<RealmId>,
+    /// The text in which it is defined, if the recording has it.
+    pub source: Option<SourceId>,
     /// What the script that ran has for it, if the rest is by a source map.
     pub generated: Option<Box<GeneratedPlace>>,
+}
+
+/// The text of a script, or of a file that a script was built from.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct Source {
+    /// The URL. If script made it from text, what made it, such as `https://a.test/a.js line 3 > eval`.
+    pub name: String,
+    /// 1-based line at which the text begins; of an inline script, the line in its document.
+    pub line: NonZeroU32,
+    /// 1-based column of the first character, in UTF-16 code units.
+    pub column: NonZeroU32,
+    pub text: String,
+    /// The link to its source map, from the header of the response, or else from the comment in the text; absent if the
+    /// map is in the comment itself.
+    pub map_url: Option<String>,
+}
+
+/// The source map that a script links to.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct FetchedMap {
+    /// The URL that it came from; if it did not come, the URL or the link that was asked for.
+    pub url: String,
+    /// An error says why it did not come, as a clause about it.
+    pub content: Result<String, String>,
 }
 
 /// A function of a script that was built from other files: its name and definition there.
@@ -410,6 +441,9 @@ impl Activity {
 pub struct ResourceId(u32);
 
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct SourceId(u32);
+
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct RealmId(u32);
 
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -432,7 +466,7 @@ macro_rules! index {
         }
     )*};
 }
-index!(ResourceId RealmId FunctionId FrameId);
+index!(ResourceId SourceId RealmId FunctionId FrameId);
 
 impl StackId {
     fn new(index: usize) -> Option<Self> {
@@ -562,6 +596,33 @@ impl EventLoop {
     }
 
     /// An equal one keeps its id.
+    pub fn add_source(&mut self, source: Source) -> Result<SourceId, Invalid> {
+        let link = source.map_url.as_ref().map_or(0, String::len);
+        let length = source.name.len() + source.text.len() + link;
+        let (index, is_new) = self.sources.insert_full(source);
+        if is_new {
+            self.take(bytes::SOURCE, length)?;
+        }
+        id(index).map(SourceId)
+    }
+
+    /// Adds the map that a script links to. Of several, one that came counts. It is kept until it is applied.
+    pub fn add_map(&mut self, source: SourceId, map: Arc<FetchedMap>) {
+        let has_come = |map: &Arc<FetchedMap>| map.content.is_ok();
+        if !self.maps.get(&source).is_some_and(has_come) {
+            self.maps.insert(source, map);
+        }
+    }
+
+    pub(crate) fn take_map(&mut self, source: SourceId) -> Option<Arc<FetchedMap>> {
+        self.maps.remove(&source)
+    }
+
+    pub(crate) fn forget_maps(&mut self) {
+        self.maps = HashMap::new();
+    }
+
+    /// An equal one keeps its id.
     pub fn add_realm(&mut self, realm: Realm) -> Result<RealmId, Invalid> {
         let length = realm.url.len() + realm.origin.as_ref().map_or(0, String::len);
         let (index, is_new) = self.realms.insert_full(realm);
@@ -577,6 +638,11 @@ impl EventLoop {
             function
                 .resource
                 .is_none_or(|id| id.index() < self.resources.len())
+        );
+        debug_assert!(
+            function
+                .source
+                .is_none_or(|id| id.index() < self.sources.len())
         );
         debug_assert!(
             function
@@ -743,6 +809,10 @@ impl EventLoop {
         self.resources.iter().map(String::as_str)
     }
 
+    pub fn sources(&self) -> impl ExactSizeIterator<Item = &Source> {
+        self.sources.iter()
+    }
+
     pub fn realms(&self) -> impl ExactSizeIterator<Item = &Realm> {
         self.realms.iter()
     }
@@ -807,6 +877,10 @@ impl EventLoop {
         function.resource.map(|id| self.resource(id))
     }
 
+    pub fn source(&self, id: SourceId) -> &Source {
+        &self.sources[id.index()]
+    }
+
     pub fn realm(&self, id: RealmId) -> &Realm {
         &self.realms[id.index()]
     }
@@ -858,6 +932,7 @@ impl PartialEq for EventLoop {
         self.name == other.name
             && self.kind == other.kind
             && self.resources.iter().eq(&other.resources)
+            && self.sources.iter().eq(&other.sources)
             && self.realms.iter().eq(&other.realms)
             && self.functions.iter().eq(&other.functions)
             && self.frames.iter().eq(&other.frames)

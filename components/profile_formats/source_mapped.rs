@@ -15,13 +15,16 @@
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 use indexmap::{IndexMap, IndexSet};
-use source_maps::{GeneratedFunction, Notice, Original, SourceMap};
+use source_maps::{GeneratedFunction, Link, Notice, Original, SourceMap};
+use url::Url;
 
 use crate::bounds::MAX_ORIGINAL_BYTES;
 use crate::recording::{
-    EventLoop, Function, FunctionId, FunctionKind, GeneratedPlace, Place, Recording, ResourceId,
+    EventLoop, FetchedMap, Function, FunctionId, FunctionKind, GeneratedPlace, Place, Recording,
+    ResourceId, Source, SourceId,
 };
 
 /// How many notices are told one by one.
@@ -93,14 +96,9 @@ pub fn apply_source_maps(
         for part in map.notices() {
             notices.push_of_script(part.clone(), &script);
         }
-        let mut mapping = Mapping {
-            map: &map,
-            room: &mut room,
-            mapped: 0,
-            without_column: 0,
-            is_full: false,
-        };
+        let mut mapping = Mapping::new(&map, &mut room);
         for changes in &mut changes {
+            mapping.sources.clear();
             changes.add_script(&script, &mut mapping);
         }
         if let Some(notice) = mapping.notice(&script) {
@@ -112,9 +110,94 @@ pub fn apply_source_maps(
     }
 }
 
+/// Applies the maps that scripts link to and that were fetched, and those that they contain as `data:` URLs, to a recording
+/// that has the texts of scripts. Each notice is about a map that is not used. Functions that were mapped before stay as
+/// they are. The fetched maps are let go of.
+pub fn apply_own_maps(recording: &mut Recording) -> Vec<Notice> {
+    let mut notices = Notices::default();
+    let mut room = MAX_ORIGINAL_BYTES;
+    let processes = recording.processes.iter_mut();
+    for event_loop in processes.flat_map(|process| &mut process.event_loops) {
+        let mut changes = Changes::of(event_loop);
+        let functions_of = changes.functions_of_texts().into_iter();
+        let mut scripts: Vec<_> = functions_of
+            .map(|(id, functions)| (changes.event_loop.take_map(id), id, functions))
+            .collect();
+        // One that several scripts link to is read once.
+        scripts.sort_by_key(|(fetched, ..)| fetched.as_ref().map(Arc::as_ptr));
+        let mut last: Option<(Arc<FetchedMap>, Result<SourceMap, Notice>)> = None;
+        for (fetched, id, functions) in scripts {
+            let script = changes.event_loop.source(id);
+            let name = script.name.clone();
+            let start = (script.line, script.column);
+            let contained;
+            let map = match fetched {
+                Some(fetched) => {
+                    if !last
+                        .as_ref()
+                        .is_some_and(|(one, _)| Arc::ptr_eq(one, &fetched))
+                    {
+                        // Before the next one takes memory.
+                        drop(last.take());
+                        let map = read_fetched(&fetched);
+                        last = Some((fetched, map));
+                    }
+                    last.as_ref().map(|(_, map)| map)
+                },
+                None => {
+                    contained = own_map(script).transpose();
+                    contained.as_ref()
+                },
+            };
+            let map = match map {
+                Some(Ok(map)) => map,
+                Some(Err(notice)) => {
+                    notices.push_of_script(notice.clone(), &name);
+                    continue;
+                },
+                None => continue,
+            };
+            for part in map.notices() {
+                notices.push_of_script(part.clone(), &name);
+            }
+            let mut mapping = Mapping::new(map, &mut room);
+            mapping.start = start;
+            for (function, resource) in functions {
+                changes.add_function(function, resource, &mut mapping);
+            }
+            if let Some(notice) = mapping.notice(&name) {
+                notices.push(notice);
+            }
+        }
+        changes.event_loop.forget_maps();
+        changes.make();
+    }
+    notices.into_vec()
+}
+
+/// A map that was fetched. What its sources are relative to is the URL that it came from.
+fn read_fetched(fetched: &FetchedMap) -> Result<SourceMap, Notice> {
+    let FetchedMap { url, content } = fetched;
+    let content = content.as_ref().map_err(|why| Notice::new(url, why))?;
+    let base = Url::parse(url).ok();
+    SourceMap::read(content.as_bytes(), url, base.as_ref())
+}
+
+/// The map in the comment at the end of a script.
+fn own_map(script: &Source) -> Result<Option<SourceMap>, Notice> {
+    let Some(Link::Inline(content)) = Link::of_script(&script.name, None, Some(&script.text))?
+    else {
+        return Ok(None);
+    };
+    let base = Url::parse(&script.name).ok();
+    SourceMap::read(&content, &script.name, base.as_ref()).map(Some)
+}
+
 /// What is done with the map of a script.
 struct Mapping<'a> {
     map: &'a SourceMap,
+    /// The line and column at which the text begins that the map is for.
+    start: (NonZeroU32, NonZeroU32),
     /// Bytes that original functions may still take in memory.
     room: &'a mut u64,
     /// How many functions have something in the map.
@@ -122,14 +205,57 @@ struct Mapping<'a> {
     /// How many functions and places have a line without a column.
     without_column: u64,
     is_full: bool,
+    /// The texts of files in the tables of the event loop that is changed, by URL.
+    sources: HashMap<&'a str, Option<SourceId>>,
+    /// Whether the text of a file is left out for want of memory.
+    lacks_text: bool,
 }
 
-impl Mapping<'_> {
+impl<'a> Mapping<'a> {
+    fn new(map: &'a SourceMap, room: &'a mut u64) -> Self {
+        Self {
+            map,
+            start: (NonZeroU32::MIN, NonZeroU32::MIN),
+            room,
+            mapped: 0,
+            without_column: 0,
+            is_full: false,
+            sources: HashMap::new(),
+            lacks_text: false,
+        }
+    }
+
+    /// A place of the script in its text. Maps have places with a column.
+    fn place(
+        &self,
+        line: Option<NonZeroU32>,
+        column: Option<NonZeroU32>,
+    ) -> Option<source_maps::Place> {
+        let (first_line, first_column) = self.start;
+        let (line, column) = (line?.get(), column?.get());
+        let before = match line == first_line.get() {
+            true => first_column.get() - 1,
+            false => 0,
+        };
+        Some(source_maps::Place {
+            line: line
+                .checked_sub(first_line.get() - 1)
+                .filter(|line| *line > 0)?,
+            column: column.checked_sub(before).filter(|column| *column > 0)?,
+        })
+    }
+
     fn notice(&self, script: &str) -> Option<Notice> {
         let notice = |why: &dyn std::fmt::Display| Some(Notice::new(self.map.name(), why));
         if self.is_full {
             return notice(&format_args!(
                 "some functions of {script} keep their generated names, for all original ones would take more than \
+                 {MAX_ORIGINAL_BYTES} bytes of memory"
+            ));
+        }
+        if self.lacks_text {
+            return notice(&format_args!(
+                "the texts of some of its files are left out, for all of them would take more than \
                  {MAX_ORIGINAL_BYTES} bytes of memory"
             ));
         }
@@ -147,7 +273,7 @@ impl Mapping<'_> {
     }
 
     /// The file that code was written in, in the tables of an event loop.
-    fn file(&mut self, original: &Original<'_>, event_loop: &mut EventLoop) -> Option<ResourceId> {
+    fn file(&mut self, original: &Original<'a>, event_loop: &mut EventLoop) -> Option<ResourceId> {
         let url = original.source.url;
         let count = event_loop.resources().len();
         let file = event_loop.add_resource(url).ok().flatten();
@@ -155,6 +281,35 @@ impl Mapping<'_> {
             *self.room = self.room.saturating_sub(url.len() as u64);
         }
         file
+    }
+
+    /// The text of that file, if the map has it and the recording has the texts of scripts.
+    fn source(&mut self, original: &Original<'a>, event_loop: &mut EventLoop) -> Option<SourceId> {
+        let source_maps::Source { url, text, .. } = original.source;
+        let text = text.filter(|_| event_loop.sources().len() > 0)?;
+        if let Some(known) = self.sources.get(url) {
+            return *known;
+        }
+        let length = (url.len() + text.len()) as u64;
+        let source = match self.room.checked_sub(length) {
+            Some(room) => {
+                *self.room = room;
+                let source = Source {
+                    name: url.to_owned(),
+                    line: NonZeroU32::MIN,
+                    column: NonZeroU32::MIN,
+                    text: text.to_owned(),
+                    map_url: None,
+                };
+                event_loop.add_source(source).ok()
+            },
+            None => {
+                self.lacks_text = true;
+                None
+            },
+        };
+        self.sources.insert(url, source);
+        source
     }
 
     /// Whether there is memory for another function.
@@ -241,6 +396,20 @@ impl<'a> Changes<'a> {
         }
     }
 
+    /// The texts of scripts that the recording has, each with its functions.
+    fn functions_of_texts(&self) -> IndexMap<SourceId, Vec<(FunctionId, ResourceId)>> {
+        let mut functions_of: IndexMap<_, Vec<_>> = IndexMap::new();
+        for (resource, functions) in &self.functions_of {
+            for id in functions {
+                if let Some(source) = self.event_loop.function(*id).source {
+                    let functions = functions_of.entry(source).or_default();
+                    functions.push((*id, *resource));
+                }
+            }
+        }
+        functions_of
+    }
+
     fn scripts(&self) -> impl Iterator<Item = &str> {
         let resources = self.functions_of.keys();
         resources.map(|resource| self.event_loop.resource(*resource))
@@ -260,7 +429,7 @@ impl<'a> Changes<'a> {
     fn add_function(&mut self, id: FunctionId, resource: ResourceId, mapping: &mut Mapping<'_>) {
         let map = mapping.map;
         let function = self.event_loop.function(id).clone();
-        let definition = generated_place(function.line, function.column);
+        let definition = mapping.place(function.line, function.column);
         let home = original_of(map, definition);
         let frames: Vec<_> = self.frames_of[&id]
             .iter()
@@ -270,7 +439,7 @@ impl<'a> Changes<'a> {
                     .frames()
                     .nth(*frame)
                     .and_then(|one| one.place);
-                let place = place.and_then(|place| generated_place(place.line(), place.column()));
+                let place = place.and_then(|place| mapping.place(place.line(), place.column()));
                 MappedFrame {
                     frame: *frame,
                     place,
@@ -315,6 +484,7 @@ impl<'a> Changes<'a> {
                 resource: mapping.file(&home, self.event_loop),
                 line: NonZeroU32::new(home.line),
                 column: NonZeroU32::new(home.column),
+                source: mapping.source(&home, self.event_loop),
                 generated: generated.clone(),
                 ..function
             };
@@ -349,6 +519,7 @@ impl<'a> Changes<'a> {
                 line: None,
                 column: None,
                 realm: function.realm,
+                source: mapping.source(original, self.event_loop),
                 generated: generated.clone(),
             };
             let index = match self.added.get_index_of(&elsewhere) {
@@ -408,17 +579,6 @@ impl<'a> Changes<'a> {
             .replace_functions(functions, &frames)
             .expect("there is no bound, and there are no more frames and stacks than before");
     }
-}
-
-/// Maps have places with a column.
-fn generated_place(
-    line: Option<NonZeroU32>,
-    column: Option<NonZeroU32>,
-) -> Option<source_maps::Place> {
-    Some(source_maps::Place {
-        line: line?.get(),
-        column: column?.get(),
-    })
 }
 
 /// A source without a URL is no file.

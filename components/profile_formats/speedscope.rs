@@ -120,7 +120,8 @@ pub fn read(text: &[u8], mut memory: u64) -> Result<Recording, Error> {
         None => interval::checked(smallest_weight(&file.profiles), "profiles")?,
     };
 
-    let mut event_loops = Vec::with_capacity(file.profiles.len());
+    // A short profile takes less memory than an event loop, so their number is no measure.
+    let mut event_loops = Vec::new();
     for (index, profile) in file.profiles.into_iter().enumerate() {
         let place = format!("profiles[{index}]");
         event_loops.push(read_profile(

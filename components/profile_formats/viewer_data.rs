@@ -16,14 +16,15 @@
 //! | `processes[]` | `name`, `pid` (or null), `ended` (ms on the clock of the samples, or null), `eventLoops` |
 //! | `eventLoops[]` | `name`, `kind` (`"page"`, `"worker"`, `"unknown"`), `documents[]`, and the tables |
 //! | `resources[]` | a URL |
+//! | `sources[]` | texts of scripts (left out if there are none): `name`, `text`, the `line` and `column` at which it begins, and `mapUrl`, the link to its source map in a comment (left out if there is none, or if it is a `data:` URL) |
 //! | `realms[]` | `url`, `origin` (null if it is opaque) |
-//! | `functions` | `name[]`, `kind[]` (0 script, 1 built-in, 2 native, 3 unknown), `resource[]`, `line[]` and `column[]` of the definition, `realm[]`; `generated` (left out if none has it): what the script that ran has for a function that is here by a source map, `name[]`, `resource[]` (-1 for other functions), `line[]`, `column[]` |
+//! | `functions` | `name[]`, `kind[]` (0 script, 1 built-in, 2 native, 3 unknown), `resource[]`, `line[]` and `column[]` of the definition, `realm[]`; `source[]` (left out if none has one); `generated` (left out if none has it): what the script that ran has for a function that is here by a source map, `name[]`, `resource[]` (-1 for other functions), `line[]`, `column[]` |
 //! | `frames` | `function[]`, `line[]` and `column[]` that are executing or calling, `offset[]` in a WebAssembly module instead of them (left out if none has one) |
 //! | `stacks` | `parent[]`, which is before its children, and `frame[]` |
 //! | `samples` | `time[]` (µs since the sample before, the first since 0), `weight[]` (left out if all are 1), `stack[]`, `activity[]` (0 idle, 1 script, 2 gc, 3 style, 4 layout, 5 paint, 6 other) |
 //! | `missed` | left out if it is empty; `start[]` and `end[]` (µs on the clock of the samples), `samples[]` (how many), `why[]` (0 sampler late, 1 no processor, 2 in the kernel, 3 walks before too long) |
 //!
-//! Resources, realms, functions, parents, frames and stacks are indices. An id, an offset or an activity that is
+//! Resources, sources, realms, functions, parents, frames and stacks are indices. An id, an offset or an activity that is
 //! absent is -1; a line or column, 0.
 //!
 //! Version 1 is read, too. It has no `functions`, and its `frames` are as these are here.
@@ -40,7 +41,7 @@ use crate::json::{self, Array, check_length};
 use crate::recording::{
     Activity, EventLoop, EventLoopKind, Frame, FrameId, Function, FunctionId, FunctionKind,
     GeneratedPlace, Invalid, Missed, MissedReason, Place, Process, Realm, RealmId, Recording,
-    ResourceId, Sample, StackId,
+    ResourceId, Sample, Source, SourceId, StackId,
 };
 
 const VERSION: u64 = 2;
@@ -103,11 +104,13 @@ struct ProcessData<S, E> {
 }
 
 #[derive(Deserialize, Serialize)]
-struct EventLoopData<S, N, U, R, C, F, T, M, X> {
+struct EventLoopData<S, N, U, V, R, C, F, T, M, X> {
     name: S,
     kind: Kind,
     documents: N,
     resources: U,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sources: Option<V>,
     realms: R,
     functions: C,
     frames: F,
@@ -126,19 +129,32 @@ enum Kind {
 }
 
 #[derive(Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SourceData<S> {
+    name: S,
+    text: S,
+    line: NonZeroU32,
+    column: NonZeroU32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    map_url: Option<S>,
+}
+
+#[derive(Deserialize, Serialize)]
 struct RealmData<S> {
     url: S,
     origin: Option<S>,
 }
 
 #[derive(Deserialize, Serialize)]
-struct Functions<N, K, R, L, C, M, G> {
+struct Functions<N, K, R, L, C, M, V, G> {
     name: N,
     kind: K,
     resource: R,
     line: L,
     column: C,
     realm: M,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<V>,
     #[serde(skip_serializing_if = "Option::is_none")]
     generated: Option<G>,
 }
@@ -184,8 +200,16 @@ struct MissedData<S, E, N, W> {
 }
 
 type ReadGenerated = Generated<Vec<String>, Vec<i64>, Vec<u32>, Vec<u32>>;
-type ReadFunctions =
-    Functions<Vec<String>, Vec<u64>, Vec<i64>, Vec<u32>, Vec<u32>, Vec<i64>, ReadGenerated>;
+type ReadFunctions = Functions<
+    Vec<String>,
+    Vec<u64>,
+    Vec<i64>,
+    Vec<u32>,
+    Vec<u32>,
+    Vec<i64>,
+    Vec<i64>,
+    ReadGenerated,
+>;
 type ReadFrames = Frames<Vec<i64>, Vec<u32>, Vec<u32>, Vec<i64>>;
 type ReadStacks = Stacks<Vec<i64>, Vec<i64>>;
 type ReadSamples = Samples<Vec<u64>, Vec<u64>, Vec<i64>, Vec<i64>>;
@@ -194,6 +218,7 @@ type ReadEventLoop = EventLoopData<
     String,
     Vec<String>,
     Vec<String>,
+    Vec<SourceData<String>>,
     Vec<RealmData<String>>,
     ReadFunctions,
     ReadFrames,
@@ -278,6 +303,7 @@ fn read_event_loop(data: ReadEventLoop, memory: &mut u64, place: &str) -> Result
     let functions = read_functions(
         data.functions,
         data.resources,
+        data.sources.unwrap_or_default(),
         data.realms,
         &mut event_loop,
         (place, "functions"),
@@ -307,6 +333,7 @@ fn read_old_event_loop(
     let functions = read_functions(
         data.frames,
         data.resources,
+        Vec::new(),
         data.realms,
         &mut event_loop,
         (place, "frames"),
@@ -349,12 +376,22 @@ fn added<T, I>(
 fn read_functions(
     functions: ReadFunctions,
     resources: Vec<String>,
+    sources: Vec<SourceData<String>>,
     realms: Vec<RealmData<String>>,
     event_loop: &mut EventLoop,
     (place, table): (&str, &str),
 ) -> Result<Vec<FunctionId>, Error> {
     let resources = added(resources, &format!("{place}.resources"), |url| {
         event_loop.add_resource(&url)
+    })?;
+    let sources = added(sources, &format!("{place}.sources"), |source| {
+        event_loop.add_source(Source {
+            name: source.name,
+            line: source.line,
+            column: source.column,
+            text: source.text,
+            map_url: source.map_url,
+        })
     })?;
     let realms = added(realms, &format!("{place}.realms"), |realm| {
         event_loop.add_realm(Realm {
@@ -369,6 +406,9 @@ fn read_functions(
     check_length(functions.line.len(), count, || column("line"))?;
     check_length(functions.column.len(), count, || column("column"))?;
     check_length(functions.realm.len(), count, || column("realm"))?;
+    if let Some(source) = &functions.source {
+        check_length(source.len(), count, || column("source"))?;
+    }
     let generated = match functions.generated {
         Some(generated) => read_generated(generated, &resources, count, &column("generated"))?,
         None => Vec::new(),
@@ -386,6 +426,10 @@ fn read_functions(
             at("resource")
         })?;
         let realm = entry(functions.realm[index], &realms, "realms", || at("realm"))?;
+        let source = match functions.source.as_ref().map(|sources| sources[index]) {
+            Some(source) => entry(source, &sources, "sources", || at("source"))?,
+            None => None,
+        };
         let added = event_loop.add_function(Function {
             name,
             kind: *kind,
@@ -393,6 +437,7 @@ fn read_functions(
             line: NonZeroU32::new(functions.line[index]),
             column: NonZeroU32::new(functions.column[index]),
             realm,
+            source,
             generated: generated.next().flatten(),
         });
         ids.push(added.map_err(|invalid| Error::new(at("name"), invalid))?);
@@ -653,6 +698,7 @@ fn event_loop_data(event_loop: &EventLoop) -> impl Serialize {
         kind,
         documents,
         resources: Array(|| event_loop.resources()),
+        sources: sources_data(event_loop),
         realms: Array(|| {
             event_loop.realms().map(|realm| RealmData {
                 url: &*realm.url,
@@ -673,7 +719,22 @@ fn event_loop_data(event_loop: &EventLoop) -> impl Serialize {
     }
 }
 
+fn sources_data(event_loop: &EventLoop) -> Option<impl Serialize> {
+    let sources = move || {
+        event_loop.sources().map(|source| SourceData {
+            name: &*source.name,
+            text: &*source.text,
+            line: source.line,
+            column: source.column,
+            map_url: source.map_url.as_deref(),
+        })
+    };
+    (sources().len() > 0).then_some(Array(sources))
+}
+
 fn functions_data(event_loop: &EventLoop) -> impl Serialize {
+    let sources = || event_loop.functions().map(|function| function.source);
+    let has_source = sources().any(|source| source.is_some());
     Functions {
         name: Array(|| event_loop.functions().map(|function| &*function.name)),
         kind: Array(|| {
@@ -696,6 +757,9 @@ fn functions_data(event_loop: &EventLoop) -> impl Serialize {
             let realms = event_loop.functions().map(|function| function.realm);
             realms.map(|realm| index_or_absent(realm.map(RealmId::index)))
         }),
+        source: has_source.then_some(Array(move || {
+            sources().map(|source| index_or_absent(source.map(SourceId::index)))
+        })),
         generated: generated_data(event_loop),
     }
 }

@@ -135,6 +135,7 @@ pub fn read(text: &[u8], mut memory: u64) -> Result<Recording, Error> {
             line: frame.line.and_then(NonZeroU32::new),
             column: frame.column.and_then(NonZeroU32::new),
             realm: None,
+            source: None,
             generated: None,
         };
         let added = event_loop.add_function(function).and_then(|function| {

@@ -27,8 +27,8 @@ pub const MAX_URL_BYTES: usize = 64_000_000;
 /// as large.
 pub const MAX_SCOPES_BYTES: usize = 10_000_000;
 
-/// Bytes of a source in which functions are looked for by their text.
-pub const MAX_OUTLINE_BYTES: usize = 8_000_000;
+/// Bytes of a source in which functions are looked for by their text. TypeScript's compiler is a file of 9 MB.
+pub const MAX_OUTLINE_BYTES: usize = 16_000_000;
 
 /// Bytes of all sources of a map in which functions are looked for. What is found of a text takes no more than four
 /// times its bytes.

@@ -48,8 +48,10 @@ impl SourceMap {
     /// 4. the text of the source,
     /// 5. the name of the mapping at the function's generated name.
     ///
-    /// A function without a name that is within `outer` is called `outer/<`, as the engine does. None if no name is
-    /// known; the generated name is then the only one.
+    /// A function without a name that is within `outer` is called `outer/<`, as the engine does. If there is no `outer`
+    /// either, the name is empty: what the engine calls it is made of generated names. This is also true of a function
+    /// that the source does not have as one, such as the initial values of a class's fields, if the engine guessed its
+    /// name. None if no name is known; the generated name is then the only one.
     pub fn function_name(&self, function: &GeneratedFunction<'_>) -> Option<Cow<'_, str>> {
         let places = || function.running.iter().copied().chain(function.definition);
         if let Some(name) = places().find_map(|place| self.name_in_scopes(place)) {
@@ -59,10 +61,8 @@ impl SourceMap {
             .definition
             .and_then(|place| Some((place, self.token(place)?)));
         let Some((place, (section, token))) = mapped else {
-            return self
-                .name_where_it_runs(function.running)?
-                .shown()
-                .map(Cow::Owned);
+            let name = self.name_where_it_runs(function.running)?;
+            return Some(Cow::Owned(name.shown()));
         };
         let by_map = name_of_react_native(section, token)
             .or_else(|| self.name_at_bracket(section, token, place));
@@ -73,7 +73,12 @@ impl SourceMap {
             Some(Name::Of(name)) => Some(Cow::Owned(name)),
             unnamed => match self.name_of_mapping(function.name, place) {
                 Some(name) => Some(Cow::Borrowed(name)),
-                None => unnamed?.shown().map(Cow::Owned),
+                None => {
+                    let guessed =
+                        || is_guess(function.name).then(|| self.name_around(section, token));
+                    let name = unnamed.or_else(|| guessed().flatten())?;
+                    Some(Cow::Owned(name.shown()))
+                },
             },
         }
     }
@@ -155,6 +160,18 @@ impl SourceMap {
         }
     }
 
+    /// What a function is called that the source does not have as one, by the code around it.
+    fn name_around(&self, section: &Section, token: Token<'_>) -> Option<Name> {
+        let (outlined, text) = self.outline_of(section, token)?;
+        let (line, column) = token.get_src();
+        let offset = outlined.columns.offset(text, line, column)?;
+        Some(match outlined.outline.running_at(text, offset) {
+            Some(Name::Of(outer)) => Name::AnonymousIn(outer),
+            Some(name) => name,
+            None => Name::Unknown,
+        })
+    }
+
     fn outline_of<'a>(
         &'a self,
         section: &'a Section,
@@ -177,19 +194,29 @@ impl SourceMap {
             let (outlined, text) = self.outline_of(section, token)?;
             let (line, column) = token.get_src();
             let offset = outlined.columns.offset(text, line, column)?;
-            outlined.outline.running_at(text, offset)
+            // The bracket at the end of a function is one column. What comes behind it is outside.
+            let is_behind =
+                text[offset..].starts_with('}') && section.columns_behind(token, *place) > 0;
+            outlined
+                .outline
+                .running_at(text, offset + usize::from(is_behind))
         });
         let first = names.next()?;
         names.all(|name| name == first).then_some(first)
     }
 }
 
+/// Whether the engine made the name of those around the function, which has none.
+fn is_guess(name: &str) -> bool {
+    name.ends_with('<')
+}
+
 impl Name {
-    fn shown(self) -> Option<String> {
+    fn shown(self) -> String {
         match self {
-            Self::Of(name) => Some(name),
-            Self::AnonymousIn(outer) => Some(format!("{outer}/<")),
-            Self::Unknown => None,
+            Self::Of(name) => name,
+            Self::AnonymousIn(outer) => format!("{outer}/<"),
+            Self::Unknown => String::new(),
         }
     }
 }

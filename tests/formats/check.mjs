@@ -10,10 +10,9 @@ import { join } from "node:path";
 
 import * as devtools from "./devtools.mjs";
 import * as firefox from "./firefox.mjs";
-import { functionKey, isStackless, lineKey, readLabel, readName, withoutPlace } from "./labels.mjs";
+import { functionKey, isStackless, lineKey, readLabel, withoutPlace } from "./labels.mjs";
 import * as speedscope from "./speedscope.mjs";
-
-const ANONYMOUS = "(anonymous";
+import { entryOf } from "./totals.mjs";
 
 const importProfiles = await speedscope.loadImporter();
 const CPUProfileDataModel = await devtools.loadModel();
@@ -61,11 +60,7 @@ async function checkSpeedscope(text, { file, interval, eventLoops }) {
     const expected = eventLoops[index];
     const place = `profile ${index}`;
     near(`${place}: total weight`, profile.getTotalWeight() / interval, expected.samples);
-    const found = frames(profile, interval, ({ name, file, line, col }) =>
-      isStackless(name) && file === undefined
-        ? null
-        : functionKey({ name: readName(name), resource: file, line, column: col }),
-    );
+    const found = speedscope.totals(profile, interval, speedscope.keyOfFrame);
     sameFunctions(place, found, expected.functions);
   });
 }
@@ -79,16 +74,7 @@ async function checkCpuprofileInSpeedscope(text, { file, totals }) {
     return;
   }
   const [profile] = await imported(file, text);
-  const found = frames(profile, 1, ({ name, file, line, col }) =>
-    isStackless(name)
-      ? null
-      : functionKey({
-          name: name.startsWith(ANONYMOUS) ? "" : readName(name),
-          resource: file,
-          line,
-          column: col,
-        }),
-  );
+  const found = speedscope.totals(profile, 1, speedscope.keyOfCallFrame);
   const times = new Map(nodes.map(({ id }) => [id, 0]));
   samples.forEach((id, index) => times.set(id, times.get(id) + (timeDeltas[index + 1] ?? 0)));
   const expected = [];
@@ -97,7 +83,7 @@ async function checkCpuprofileInSpeedscope(text, { file, totals }) {
   for (const [id, time] of times) {
     const keys = [];
     for (let at = id; at !== undefined; at = parents.get(at)) {
-      keys.push(keyOfCallFrame(byId.get(at).callFrame));
+      keys.push(devtools.keyOfCallFrame(byId.get(at).callFrame));
     }
     for (const key of new Set(keys.filter((key) => key !== null))) {
       expected.push({ key, itself: key === keys[0] ? time : 0, total: time });
@@ -126,7 +112,7 @@ async function framesOfCollapsed(text, { file, totals, eventLoops }, keyOf) {
   const [profile] = await imported(file, text);
   near("total weight", profile.getTotalWeight(), totals.samples);
   // Event loops are at the root, in brackets. A function with such a name is written in another way there.
-  return frames(profile, 1, ({ name }) =>
+  return speedscope.totals(profile, 1, ({ name }) =>
     isStackless(name) || (eventLoops.length > 1 && isEventLoop(text, name)) ? null : keyOf(name),
   );
 }
@@ -143,24 +129,8 @@ function checkCpuprofileInDevTools(text, { totals }) {
   if (totals.samples === 0) {
     return;
   }
-  const hit = (profile.endTime - profile.startTime) / 1000 / totals.samples;
-  const found = new Map();
-  const lines = new Map();
-  const visit = (node, callers) => {
-    const key = keyOfCallFrame(node.callFrame);
-    if (key !== null) {
-      for (const { line, ticks } of node.positionTicks ?? []) {
-        const keyOfLine = lineKey(key, line);
-        lines.set(keyOfLine, (lines.get(keyOfLine) ?? 0) + ticks);
-      }
-      const entry = entryOf(found, key);
-      entry.itself += node.self / hit;
-      entry.total += callers.includes(key) ? 0 : node.total / hit;
-    }
-    node.children.forEach((child) => visit(child, [...callers, key]));
-  };
-  visit(model.profileHead, []);
-  sameFunctions("call tree", found, totals.functions);
+  const { functions, lines } = devtools.totals(model, profile);
+  sameFunctions("call tree", functions, totals.functions);
   sameLines("call tree", lines, totals.lines);
 
   // The flame chart is drawn from these.
@@ -171,18 +141,6 @@ function checkCpuprofileInDevTools(text, { totals }) {
   for (const { id, hitCount } of profile.nodes) {
     same(`samples of node ${id}`, ofNodes.get(id) ?? 0, hitCount);
   }
-}
-
-function keyOfCallFrame({ functionName, url, lineNumber, columnNumber }) {
-  if ((isStackless(functionName) || functionName === "(root)") && url === "") {
-    return null;
-  }
-  return functionKey({
-    name: readName(functionName),
-    resource: url,
-    line: lineNumber + 1,
-    column: columnNumber + 1,
-  });
 }
 
 function checkFirefox(text, { eventLoops }) {
@@ -207,27 +165,6 @@ async function imported(file, text) {
     throw new Error("speedscope does not recognise it");
   }
   return profiles;
-}
-
-/** The weights of a speedscope profile's functions. Frames whose key is null are not functions. */
-function frames(profile, unit, keyOf) {
-  const found = new Map();
-  profile.forEachFrame((frame) => {
-    const key = keyOf(frame);
-    if (key !== null) {
-      const entry = entryOf(found, key);
-      entry.itself += frame.getSelfWeight() / unit;
-      entry.total += frame.getTotalWeight() / unit;
-    }
-  });
-  return found;
-}
-
-function entryOf(functions, key) {
-  if (!functions.has(key)) {
-    functions.set(key, { itself: 0, total: 0 });
-  }
-  return functions.get(key);
 }
 
 function sameFunctions(place, found, expectedFunctions, members = ["itself", "total"]) {

@@ -10,7 +10,11 @@ import { dirname, join } from "node:path";
 
 import { JSDOM, VirtualConsole } from "jsdom";
 
+import { functionKey, isStackless, readName } from "./labels.mjs";
+import { entryOf } from "./totals.mjs";
+
 const IMPORTER = "importProfileGroupFromText";
+const ANONYMOUS = "(anonymous";
 
 const manifest = createRequire(import.meta.url).resolve("speedscope/package.json");
 const folder = join(dirname(manifest), "dist", "release");
@@ -49,4 +53,32 @@ export async function loadImporter() {
     const group = await importers[IMPORTER](name, text);
     return group && group.profiles;
   };
+}
+
+/** The weights of a profile's functions. Frames whose key is null are not functions. */
+export function totals(profile, unit, keyOf) {
+  const found = new Map();
+  profile.forEachFrame((frame) => {
+    const key = keyOf(frame);
+    if (key !== null) {
+      const entry = entryOf(found, key);
+      entry.itself += frame.getSelfWeight() / unit;
+      entry.total += frame.getTotalWeight() / unit;
+    }
+  });
+  return found;
+}
+
+/** The key of a frame in speedscope's own format. */
+export function keyOfFrame({ name, file, line, col }) {
+  return isStackless(name) && file === undefined
+    ? null
+    : functionKey({ name: readName(name), resource: file, line, column: col });
+}
+
+/** The key of a frame that speedscope makes of a .cpuprofile's. */
+export function keyOfCallFrame({ name, file, line, col }) {
+  return isStackless(name)
+    ? null
+    : functionKey({ name: name.startsWith(ANONYMOUS) ? "" : readName(name), resource: file, line, column: col });
 }

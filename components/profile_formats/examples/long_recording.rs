@@ -127,6 +127,7 @@ fn event_loop(random: &mut Random, number: usize, samples: usize) -> Result<Even
             line: NonZeroU32::new(line).filter(|_| !is_built_in),
             column: NonZeroU32::new(17).filter(|_| !is_built_in),
             realm: None,
+            source: None,
             generated: None,
         })?;
         let mut frames = Vec::with_capacity(LINES);

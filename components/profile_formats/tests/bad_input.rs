@@ -790,6 +790,29 @@ fn pages() {
             "realms",
         ),
         (
+            &[("/functions/source", "[0]")],
+            "functions.source[0]: ",
+            "0 is neither -1 nor an index of sources, which has 0",
+        ),
+        (
+            &[("/functions/source", "[]")],
+            "functions.source: ",
+            "0 entries for 1",
+        ),
+        (
+            &[("/sources", r#"[{"name":"a","line":1,"column":1}]"#)],
+            "sources[0]: ",
+            "missing field `text`",
+        ),
+        (
+            &[(
+                "/sources",
+                r#"[{"name":"a","text":"","line":0,"column":1}]"#,
+            )],
+            "sources[0].line: ",
+            "nonzero",
+        ),
+        (
             &[("/functions/name", "[]")],
             "functions.kind: ",
             "1 entries for 0",

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use profile_formats::{
     Activity, EventLoop, EventLoopKind, Format, Frame, FrameId, Function, FunctionId, FunctionKind,
-    Missed, MissedReason, Place, Process, Realm, Recording, Sample, Totals, read,
+    Missed, MissedReason, Place, Process, Realm, Recording, Sample, Source, Totals, read,
 };
 
 fn at(event_loop: &mut EventLoop, function: FunctionId, line: u32, column: u32) -> FrameId {
@@ -31,6 +31,16 @@ fn page() -> EventLoop {
     let realm = Some(event_loop.add_realm(Realm { url, origin }).unwrap());
     let script = event_loop.add_resource("https://a.test/work.js").unwrap();
     let module = event_loop.add_resource("https://a.test/add.wasm").unwrap();
+    // An inline script would have another line.
+    let text = event_loop
+        .add_source(Source {
+            name: "https://a.test/work.js".to_owned(),
+            line: NonZeroU32::MIN,
+            column: NonZeroU32::MIN,
+            text: "// \"äöü\" </script>\n//# sourceMappingURL=work.js.map\n".to_owned(),
+            map_url: Some("work.js.map".to_owned()),
+        })
+        .unwrap();
     let mut function = |name: &str, kind, resource, line, column| {
         let function = Function {
             name: name.to_owned(),
@@ -39,6 +49,7 @@ fn page() -> EventLoop {
             line: NonZeroU32::new(line),
             column: NonZeroU32::new(column),
             realm,
+            source: (name == "work").then_some(text),
             generated: None,
         };
         event_loop.add_function(function).unwrap()
@@ -102,6 +113,7 @@ fn worker() -> EventLoop {
         line: NonZeroU32::new(3),
         column: NonZeroU32::new(20),
         realm: None,
+        source: None,
         generated: None,
     };
     let function = event_loop.add_function(function).unwrap();

@@ -21,7 +21,7 @@ use flate2::write::GzEncoder;
 use profile_formats::{
     Activity, EventLoop, EventLoopKind, Format, Frame, FrameId, Function, FunctionId, FunctionKind,
     MAX_STACK_DEPTH, MAX_TEXT_BYTES, Missed, MissedReason, Place, Process, Recording, Sample,
-    StackId, WriteError, content, read, replace,
+    Source, StackId, WriteError, content, read, replace,
 };
 
 /// kB of addresses that a process may have, as `ulimit` counts them: 1,000,000,000 bytes.
@@ -46,7 +46,7 @@ struct File {
 /// A recording of a size, of which a format may make much.
 type Shape = fn(usize) -> Recording;
 
-const SHAPES: [(&str, Shape); 15] = [
+const SHAPES: [(&str, Shape); 17] = [
     ("samples of the greatest weight", heavy),
     ("deep stacks with many leaves", deep),
     ("a long URL of many functions", long_url),
@@ -59,6 +59,8 @@ const SHAPES: [(&str, Shape); 15] = [
     ("samples", samples),
     ("markers", activities),
     ("missed samples", missed),
+    ("texts", texts),
+    ("a long text", long_text),
     ("event loops", event_loops),
     ("event loops of a long name", long_event_loop_names),
     (
@@ -89,6 +91,7 @@ fn add_function(event_loop: &mut EventLoop, name: String, url: &str, line: usize
         line: NonZeroU32::new(line as u32),
         column: NonZeroU32::new(1),
         realm: None,
+        source: None,
         generated: None,
     };
     event_loop.add_function(function).unwrap()
@@ -319,6 +322,49 @@ fn long_event_loop_names(size: usize) -> Recording {
         }
     }
     of_event_loops("", event_loops)
+}
+
+/// Texts of scripts, each with a function.
+fn texts(size: usize) -> Recording {
+    let mut event_loop = event_loop("texts");
+    for number in 0..size {
+        let text = Source {
+            name: number.to_string(),
+            line: NonZeroU32::MIN,
+            column: NonZeroU32::MIN,
+            text: "\u{1}".repeat(16),
+            map_url: None,
+        };
+        let function = Function {
+            source: Some(event_loop.add_source(text).unwrap()),
+            ..Function::default()
+        };
+        let function = event_loop.add_function(function).unwrap();
+        let frame = event_loop.add_frame(Frame {
+            function,
+            place: None,
+        });
+        let stack = event_loop.add_stack(None, frame.unwrap()).unwrap();
+        event_loop
+            .add_sample(sample(number as f64, Some(stack)))
+            .unwrap();
+    }
+    of_one(event_loop)
+}
+
+/// A text that takes all the room.
+fn long_text(size: usize) -> Recording {
+    let mut event_loop = event_loop("text");
+    let text = Source {
+        name: String::new(),
+        line: NonZeroU32::MIN,
+        column: NonZeroU32::MIN,
+        text: "a".repeat(64 * size),
+        map_url: None,
+    };
+    event_loop.add_source(text).unwrap();
+    event_loop.add_sample(sample(0., None)).unwrap();
+    of_one(event_loop)
 }
 
 fn long_process_name(size: usize) -> Recording {

@@ -14,10 +14,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use profile_formats::{
-    EventLoop, EventLoopKind, Format, Frame, Function, FunctionKind, Notices, Place, Process,
-    Recording, Sample, StackId, Totals, apply_map_folders, apply_source_maps, read,
+    EventLoop, EventLoopKind, FetchedMap, Format, Frame, Function, FunctionKind, Notices, Place,
+    Process, Recording, Sample, Source, StackId, Totals, apply_map_folders, apply_own_maps,
+    apply_source_maps, read,
 };
 use source_maps::SourceMap;
 use tempfile::TempDir;
@@ -93,6 +95,11 @@ fn of_one(event_loop: EventLoop) -> Recording {
 
 /// Each function of a bundle is called by a built-in, runs at its number, and calls a function of a script without map.
 fn recording_of_bundle(name: &str, numbers: &[(&str, &str, &str)]) -> Recording {
+    recording_of_script(name, numbers, false)
+}
+
+/// The same, maybe with the text of the script.
+fn recording_of_script(name: &str, numbers: &[(&str, &str, &str)], has_text: bool) -> Recording {
     let url = format!("https://a.test/out/{name}.js");
     let script = fs::read_to_string(bundles().join(name).join("script")).unwrap();
     let mut event_loop = EventLoop::new("page", EventLoopKind::Worker);
@@ -101,6 +108,14 @@ fn recording_of_bundle(name: &str, numbers: &[(&str, &str, &str)]) -> Recording 
         kind: FunctionKind::BuiltIn,
         ..Function::default()
     };
+    let text = has_text.then(|| Source {
+        name: url.clone(),
+        line: NonZeroU32::MIN,
+        column: NonZeroU32::MIN,
+        text: script.clone(),
+        map_url: None,
+    });
+    let text = text.map(|text| event_loop.add_source(text).unwrap());
     let other = script_function(&mut event_loop, ("https://b.test/b.js", "b"), (1, 2));
     for (number, ..) in numbers {
         let (function, definition) = generated(&script, number);
@@ -111,6 +126,10 @@ fn recording_of_bundle(name: &str, numbers: &[(&str, &str, &str)]) -> Recording 
             (&url, function),
             (definition.line, definition.column),
         );
+        let function = Function {
+            source: text,
+            ..function
+        };
         let root = sample(&mut event_loop, None, &built_in, None);
         let place = source(running.line, running.column);
         let stack = sample(&mut event_loop, Some(root), &function, place);
@@ -293,6 +312,229 @@ fn a_trace_that_a_page_sent_home() {
         String::from_utf8(text).unwrap(),
         "square (https://a.test/src/square.ts:1:17) 1\n"
     );
+}
+
+/// The text of the function's file, if the recording has one.
+fn text_of<'a>(event_loop: &'a EventLoop, function: &Function) -> Option<&'a str> {
+    function.source.map(|id| &*event_loop.source(id).text)
+}
+
+#[test]
+fn a_recording_with_texts_has_those_of_the_original_files() {
+    let dist = dist("esbuild.min");
+    for has_texts in [true, false] {
+        let mut recording = recording_of_script("esbuild.min", &SHAPES, has_texts);
+        apply_map_folders(&mut recording, &folders(&dist));
+        let event_loop = recording.event_loops().next().unwrap();
+        let mut mapped = 0;
+        for function in event_loop.functions() {
+            let file = event_loop.resource_of(function).unwrap_or_default();
+            let text = match function.generated {
+                Some(_) if has_texts => Some(source_text(file.rsplit('/').next().unwrap())),
+                _ => None,
+            };
+            // The ends of lines are those of the machine that built it.
+            let has = text_of(event_loop, function).map(|text| text.replace("\r\n", "\n"));
+            assert_eq!(has, text);
+            mapped += u32::from(text.is_some());
+        }
+        assert_eq!(mapped > 0, has_texts);
+    }
+}
+
+/// As if the script stood at this place of a document.
+fn moved(recording: &Recording, line: u32, column: u32) -> Recording {
+    let before = recording.event_loops().next().unwrap();
+    let mut event_loop = EventLoop::new("page", EventLoopKind::Worker);
+    let first = |number: u32| NonZeroU32::new(number).unwrap();
+    let move_line = |old: NonZeroU32| first(old.get() + line - 1);
+    let move_column = |old_line: NonZeroU32, old: NonZeroU32| match old_line.get() {
+        1 => first(old.get() + column - 1),
+        _ => old,
+    };
+    for frame in before.frames() {
+        let function = before.function(frame.function);
+        let text = function.source.map(|id| Source {
+            line: first(line),
+            column: first(column),
+            ..before.source(id).clone()
+        });
+        let resource = before.resource_of(function).unwrap_or_default();
+        let function = Function {
+            resource: event_loop.add_resource(resource).unwrap(),
+            line: function.line.map(move_line),
+            column: function
+                .line
+                .zip(function.column)
+                .map(|(line, column)| move_column(line, column)),
+            source: text.map(|text| event_loop.add_source(text).unwrap()),
+            ..function.clone()
+        };
+        let place = frame.place.and_then(|place| {
+            let (line, column) = (place.line()?, place.column()?);
+            Place::of_source(Some(move_line(line)), Some(move_column(line, column)))
+        });
+        sample(&mut event_loop, None, &function, place);
+    }
+    of_one(event_loop)
+}
+
+#[test]
+fn a_map_in_a_recorded_script_is_applied_wherever_the_script_stands() {
+    let whole = recording_of_script("esbuild.inline", &SHAPES, true);
+    for recording in [
+        moved(&whole, 1, 1),
+        moved(&whole, 31, 1),
+        moved(&whole, 31, 9),
+    ] {
+        let mut mapped = recording.clone();
+        assert_eq!(apply_own_maps(&mut mapped), []);
+        let shown = shown(&mapped);
+        for (number, file, name) in SHAPES {
+            let text = source_text(file);
+            let line = place(&text, text.find(number).unwrap()).line;
+            let name = name.trim_start_matches("get ").to_owned();
+            let key = (name, format!("https://a.test/src/{file}"));
+            assert!(shown[&key].contains(&line), "{key:?}: {:?}", shown[&key]);
+        }
+        let event_loop = mapped.event_loops().next().unwrap();
+        let generated = event_loop.functions().find(|one| one.generated.is_some());
+        assert!(text_of(event_loop, generated.unwrap()).is_some());
+        // It is done.
+        let again = mapped.clone();
+        assert_eq!(apply_own_maps(&mut mapped), []);
+        assert_eq!(mapped, again);
+    }
+}
+
+#[test]
+fn a_broken_map_in_a_recorded_script_is_told_and_changes_nothing() {
+    for (link, problem) in [
+        ("data:application/json;base64,%%%", "cannot be decoded"),
+        ("data:,%7B", "EOF"),
+    ] {
+        let mut event_loop = EventLoop::new("page", EventLoopKind::Unknown);
+        let text = Source {
+            name: URL.to_owned(),
+            line: NonZeroU32::MIN,
+            column: NonZeroU32::MIN,
+            text: format!("f()\n//# sourceMappingURL={link}"),
+            map_url: None,
+        };
+        let text = event_loop.add_source(text).unwrap();
+        let function = Function {
+            source: Some(text),
+            ..script_function(&mut event_loop, (URL, "f"), (1, 1))
+        };
+        sample(&mut event_loop, None, &function, source(1, 1));
+        let mut recording = of_one(event_loop);
+        let before = recording.clone();
+        let notices = apply_own_maps(&mut recording);
+        let [notice] = &notices[..] else {
+            panic!("{notices:?}");
+        };
+        let notice = notice.to_string();
+        assert!(
+            notice.starts_with(URL) && notice.contains(problem),
+            "{notice}"
+        );
+        assert_eq!(recording, before);
+    }
+}
+
+/// A recording of a script and of a copy of it, both with this map.
+fn recording_with_fetched(content: Result<&str, &str>) -> Recording {
+    let fetched = Arc::new(FetchedMap {
+        url: "https://a.test/maps/app.js.map".to_owned(),
+        content: content.map(str::to_owned).map_err(str::to_owned),
+    });
+    let mut event_loop = EventLoop::new("page", EventLoopKind::Unknown);
+    for (name, line) in [("f", 1), ("g", 7)] {
+        let text = Source {
+            name: URL.to_owned(),
+            line: number(line).unwrap(),
+            column: NonZeroU32::MIN,
+            text: format!("function {name}() {{}}\n//# sourceMappingURL=data:,broken"),
+            map_url: Some("../maps/app.js.map".to_owned()),
+        };
+        let text = event_loop.add_source(text).unwrap();
+        event_loop.add_map(text, fetched.clone());
+        let function = Function {
+            source: Some(text),
+            ..script_function(&mut event_loop, (URL, name), (line, 2))
+        };
+        sample(&mut event_loop, None, &function, source(line, 5));
+    }
+    of_one(event_loop)
+}
+
+#[test]
+fn a_fetched_map_is_applied_and_its_files_are_relative_to_it() {
+    let content = map(TWO_FILES.0, TWO_FILES.1);
+    let mut recording = recording_with_fetched(Ok(&content));
+    assert_eq!(apply_own_maps(&mut recording), []);
+    let key = |name: &str| (name.to_owned(), "https://a.test/maps/a.ts".to_owned());
+    let shown = shown(&recording);
+    assert_eq!(shown[&key("f")], [1]);
+    assert_eq!(shown[&key("g")], [1]);
+    // It is done.
+    let again = recording.clone();
+    apply_own_maps(&mut recording);
+    assert_eq!(recording, again);
+}
+
+#[test]
+fn a_map_that_came_counts_more_than_one_that_did_not() {
+    let mut event_loop = EventLoop::new("page", EventLoopKind::Unknown);
+    let text = Source {
+        name: URL.to_owned(),
+        line: NonZeroU32::MIN,
+        column: NonZeroU32::MIN,
+        text: "function f() {}".to_owned(),
+        map_url: Some("a.map".to_owned()),
+    };
+    let text = event_loop.add_source(text).unwrap();
+    let content = map(TWO_FILES.0, TWO_FILES.1);
+    for content in [
+        Err("it is gone".to_owned()),
+        Ok(content),
+        Err(String::new()),
+    ] {
+        let url = "https://a.test/a.map".to_owned();
+        event_loop.add_map(text, Arc::new(FetchedMap { url, content }));
+    }
+    let function = Function {
+        source: Some(text),
+        ..script_function(&mut event_loop, (URL, "f"), (1, 2))
+    };
+    sample(&mut event_loop, None, &function, source(1, 5));
+    let mut recording = of_one(event_loop);
+    assert_eq!(apply_own_maps(&mut recording), []);
+    let key = ("f".to_owned(), "https://a.test/a.ts".to_owned());
+    assert_eq!(shown(&recording)[&key], [1]);
+}
+
+#[test]
+fn a_map_that_did_not_come_or_is_none_is_told_with_its_script() {
+    for (content, problem) in [
+        (Err("it is gone"), "it is gone"),
+        (Ok("<html>"), "source map"),
+    ] {
+        let mut recording = recording_with_fetched(content);
+        let before = recording.clone();
+        let notices = apply_own_maps(&mut recording);
+        // Once, although two scripts have it.
+        let [notice] = &notices[..] else {
+            panic!("{notices:?}");
+        };
+        let notice = notice.to_string();
+        let told = "https://a.test/maps/app.js.map: ";
+        assert!(
+            notice.starts_with(told) && notice.contains(problem) && notice.contains(URL),
+            "{notice}"
+        );
+        assert_eq!(recording, before);
+    }
 }
 
 fn map(sources: &str, mappings: &str) -> String {

@@ -401,6 +401,80 @@ fn the_mapping_of_the_functions_name_names_it() {
     }
 }
 
+/// Reads a map of one mapping whose source has this text.
+fn read_with_text(text: &str, mappings: &str) -> SourceMap {
+    let map: serde_json::Value = serde_json::json!({
+        "version": 3,
+        "sources": ["a.ts"],
+        "sourcesContent": [text],
+        "names": [],
+        "mappings": mappings,
+    });
+    read(&map.to_string())
+}
+
+fn name_of(
+    map: &SourceMap,
+    name: &str,
+    definition: Option<u32>,
+    running: &[u32],
+) -> Option<String> {
+    let place = |column| Place { line: 1, column };
+    let running: Vec<_> = running.iter().copied().map(place).collect();
+    let function = GeneratedFunction {
+        name,
+        definition: definition.map(place),
+        running: &running,
+    };
+    map.function_name(&function).map(|name| name.into_owned())
+}
+
+/// As in TypeScript's compiler, which is such a file.
+#[test]
+fn functions_of_a_source_of_nine_megabytes_have_their_names() {
+    let line = "class Shape { constructor(side) { this.side = [side].map((one) => one + 1); } }";
+    let mut text = format!("{line}\n");
+    while text.len() < 9_200_000 {
+        text.push_str("function other(a) { return a in [a]; } // Not mapped.\n");
+    }
+    let column = line.find("(side)").unwrap() as u32;
+    assert_eq!(column, 25);
+    let map = read_with_text(&text, "AAAyB");
+    assert_eq!(name_of(&map, "H8", Some(1), &[]).as_deref(), Some("Shape"));
+}
+
+#[test]
+fn a_function_without_any_name_has_no_generated_one() {
+    let text = "const types = { q: new Type('q', function (p) { return p; }) };";
+    let column = text.find("(p)").unwrap() as u32;
+    assert_eq!(column, 42);
+    let map = read_with_text(text, "AAA0C");
+    assert_eq!(name_of(&map, "b.q<", Some(1), &[]).as_deref(), Some(""));
+    // A source may not have it as a function. Then it is one within what is around it.
+    let map = read_with_text("work(1);", "AAAA");
+    assert_eq!(name_of(&map, "b.q<", Some(1), &[]).as_deref(), Some(""));
+    let text = "class Shape { #known = new Set(); }";
+    assert_eq!(text.find("#known"), Some(14));
+    let map = read_with_text(text, "AAAc");
+    assert_eq!(
+        name_of(&map, "b<", Some(1), &[]).as_deref(),
+        Some("Shape/<")
+    );
+    // A name that was given is kept.
+    assert_eq!(name_of(&map, "b", Some(1), &[]), None);
+}
+
+#[test]
+fn what_comes_behind_the_last_bracket_of_a_function_is_outside() {
+    // `}})()` of a script, of which only the first bracket is mapped.
+    let map = read_with_text("function turn() { return { a }; }", "AAAgC");
+    assert_eq!(name_of(&map, "", None, &[1]).as_deref(), Some("turn"));
+    assert_eq!(name_of(&map, "", None, &[4]), None);
+    // The brackets of an object are within it.
+    let map = read_with_text("function turn() { return { a }; }", "AAA6B");
+    assert_eq!(name_of(&map, "", None, &[2]).as_deref(), Some("turn"));
+}
+
 /// The scopes of <https://tc39.es/ecma426/branch/proposal-scopes/>, as in its tests: a module with a function in it.
 #[test]
 fn a_map_with_scopes_names_its_functions() {

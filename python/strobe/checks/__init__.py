@@ -2,4 +2,4 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""The work of ./mach check, ./mach fuzz and ./mach test-formats."""
+"""The work of ./mach check, ./mach fuzz, ./mach test-formats and ./mach test-source-maps."""

@@ -10,7 +10,7 @@ use std::num::NonZeroU32;
 
 use profile_formats::{
     Activity, EventLoop, EventLoopKind, Frame, Function, FunctionKind, Missed, MissedReason, Place,
-    Process, Realm, Recording, Sample,
+    Process, Realm, Recording, Sample, Source,
 };
 
 use self::random::Random;
@@ -73,6 +73,13 @@ fn function(random: &mut Random, event_loop: &mut EventLoop) -> Function {
         url: "https://a.test/".to_owned(),
         origin: random.once_in(2).then(|| "https://a.test".to_owned()),
     };
+    let source = Source {
+        name: (*random.of(&URLS)).to_owned(),
+        line: number(random).unwrap_or(NonZeroU32::MIN),
+        column: NonZeroU32::MIN,
+        text: (*random.of(&NAMES)).to_owned(),
+        map_url: random.once_in(2).then(|| "a.js.map".to_owned()),
+    };
     let kinds = [
         FunctionKind::Script,
         FunctionKind::BuiltIn,
@@ -88,6 +95,9 @@ fn function(random: &mut Random, event_loop: &mut EventLoop) -> Function {
         realm: random
             .once_in(2)
             .then(|| event_loop.add_realm(realm).unwrap()),
+        source: random
+            .once_in(2)
+            .then(|| event_loop.add_source(source).unwrap()),
         generated: None,
     }
 }
