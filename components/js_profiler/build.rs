@@ -7,7 +7,10 @@
 use std::env;
 use std::path::PathBuf;
 
-const SOURCES: [&str; 12] = [
+// Reading the variable makes Cargo rebuild this script in every checkout: see the generated .cargo/config.toml.
+const _: Option<&str> = option_env!("STROBE_CHECKOUT");
+
+const SOURCES: [&str; 14] = [
     "cells.cpp",
     "context.cpp",
     "frame_text.cpp",
@@ -17,8 +20,10 @@ const SOURCES: [&str; 12] = [
     "kept_frames.cpp",
     "native_frames.cpp",
     "natives.cpp",
+    "script_sources.cpp",
     "stack_writer.cpp",
     "table_walk.cpp",
+    "trace_objects.cpp",
     "wasm_frames.cpp",
 ];
 

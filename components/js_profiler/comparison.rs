@@ -2,10 +2,11 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Compares the two walkers, by taking each sample with both: the stock one is the oracle for the other.
+//! Compares the two walkers by taking each sample with both. The stock walker is the oracle for the table
+//! walker.
 //!
-//! What is compared are the functions of scripts from the root to the leaf: the stock walker knows no
-//! built-ins that are not scripts, and no WebAssembly.
+//! Only the functions of scripts are compared, from the root to the leaf. The stock walker knows neither
+//! WebAssembly nor built-ins that are not scripts.
 
 use std::collections::BTreeMap;
 
@@ -17,30 +18,35 @@ use crate::stop::Stopped;
 /// How the stack of the table walker differs from that of the stock walker.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Difference {
-    /// They are the same.
+    /// The stacks are equal.
     None,
-    /// Both cannot walk: garbage is collected, or the engine changes its tables.
+    /// Neither walker can walk, because the engine is collecting garbage or changing its tables.
     NeitherWalked,
-    /// The stock walker must not be asked while an exception leaves frames: what it goes by is put right when all of
-    /// them have been left.
+    /// The stock walker must not be used while an exception leaves frames. The state that it reads is correct
+    /// again only when all of these frames have been left.
     OnlyTableWalked,
-    /// In the stub by which profiled functions return, which has no frame.
+    /// The thread is in the stub through which profiled functions return. The stub has no frame.
     OnlyStockWalked,
-    /// The stock walker is told of a function at the end of its prologue, and of its return before its
-    /// epilogue; of frames that a bailout makes, after that; and not of a function that is being compiled or that waits
-    /// for a regular expression.
+    /// The stock walker lacks functions at the leaf. It learns of a function at the end of the function's
+    /// prologue, and of the function's return before the epilogue. It learns of the frames that a bailout makes
+    /// only after they were made. It does not learn of a function that is being compiled, or that waits for a
+    /// regular expression.
     StockLacksLeaf,
-    /// The same, where the stack without the frames that the stock walker has been told an exception
-    /// leaves is short, and with them so deep that it was cut: what they share is beyond the cut.
+    /// Like `StockLacksLeaf`, but the frames that both stacks share are not among those that are compared. The
+    /// stock walker leaves out frames as soon as it is told that an exception leaves them, so its stack is
+    /// short. With these frames the stack is so deep that it was cut, and the frames that both stacks share are
+    /// beyond the cut.
     StockLacksDeepLeaf,
-    /// In a stub that it is not told of, such as one that matches a regular expression, the stock
-    /// walker goes by the last call it was told of, and takes what was inlined there for running. It takes a generator
-    /// for running while the frame of that is being made.
+    /// The table walker lacks functions at the leaf. Some stubs do not tell the stock walker that they run,
+    /// such as one that matches a regular expression. There it relies on the last call that it knows of, and
+    /// reports the functions that were inlined at that call as running. It also reports a generator as running
+    /// while the generator's frame is being made.
     TableLacksLeaf,
-    /// The stock walker loses older frames where JIT code was entered in a way it is not told of.
+    /// The stock walker lacks other functions. It loses older frames if JIT code was entered in a way that it
+    /// does not know of.
     StockLacksOthers,
     TableLacksOthers,
-    /// The same but for the function at the leaf.
+    /// The stacks differ only in the function at the leaf.
     OtherLeaf,
     Other,
 }
@@ -52,7 +58,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// For a context that is in both modes.
+    /// A comparison for this context; `None` unless its stack is walked by both walkers.
     pub fn wanted(context: &SampledContext) -> Option<Self> {
         context.walks_both_ways().then(|| Self {
             stock: StackBuffer::new(),
@@ -61,13 +67,13 @@ impl Comparison {
         })
     }
 
-    /// Walks the stack of a stopped thread by the stock walker.
+    /// Walks the stack of a stopped thread with the stock walker.
     pub fn walk(&mut self, context: &SampledContext, stopped: &Stopped) {
         self.stock.clear();
         self.stock_walk = context.walk_stock(stopped, &mut self.stock);
     }
 
-    /// Compares what the table walker found of the same stack.
+    /// Compares that walk with the table walker's walk of the same stack.
     pub fn compare(&mut self, walk: WalkOutcome, stack: &StackBuffer) {
         let difference = match (walk, self.stock_walk) {
             (WalkOutcome::Stack, WalkOutcome::Stack)

@@ -20,10 +20,12 @@ use servo_base::id::BrowsingContextId;
 
 use crate::description::SharedDescription;
 use crate::failure::{Failure, OnTrace};
+use crate::linked_maps::{FetchMap, MapHeaders};
 use crate::options::SessionOptions;
 use crate::registry;
 use crate::sampled_session::Ended;
 use crate::sampling_thread::{Message, SamplingThread};
+use crate::script_sources::{MapLinks, SourceRequest, SourceRequests};
 use crate::spidermonkey::EngineMode;
 use crate::stop::Thread;
 
@@ -71,6 +73,7 @@ impl std::error::Error for StartError {}
 pub struct EventLoop {
     state: Rc<State>,
     description: Arc<SharedDescription>,
+    source_requests: Arc<SourceRequests>,
 }
 
 struct State {
@@ -79,6 +82,10 @@ struct State {
     sampling_thread: RefCell<Option<Arc<SamplingThread>>>,
     /// Set to `None` when the event loop ends, so that sessions which outlive it do not touch the engine.
     mode: RefCell<Option<EngineMode>>,
+    description: Arc<SharedDescription>,
+    map_headers: RefCell<MapHeaders>,
+    /// `None` until the event loop can fetch source maps.
+    fetch_map: RefCell<Option<Box<FetchMap>>>,
     /// Sessions that have not ended.
     sessions: Cell<usize>,
     /// Sessions that are neither ended nor paused. The engine's profiling mode is on while there are any.
@@ -88,16 +95,21 @@ struct State {
 impl EventLoop {
     /// Registers the event loop of the calling thread, to which the context of `mode` must belong.
     pub fn new(mode: EngineMode) -> Self {
-        let (group, description) = registry::register(mode.context());
+        let source_requests = Arc::new(SourceRequests::default());
+        let (group, description) = registry::register(mode.context(), source_requests.clone());
         Self {
-            description,
             state: Rc::new(State {
                 group,
+                description: description.clone(),
+                map_headers: RefCell::default(),
+                fetch_map: RefCell::new(None),
                 sampling_thread: RefCell::new(None),
                 mode: RefCell::new(Some(mode)),
                 sessions: Cell::new(0),
                 running: Cell::new(0),
             }),
+            description,
+            source_requests,
         }
     }
 
@@ -215,8 +227,33 @@ impl EventLoop {
         self.description.muted_scripts().add(realm, url);
     }
 
-    /// Notes that the realm goes away.
+    /// Says how another thread wakes this one, so that it calls [`EventLoop::serve_requests`].
+    pub fn wake_by(&self, wake: impl Fn() + Send + 'static) {
+        self.source_requests.wake_by(wake);
+    }
+
+    /// Says how source maps are fetched that scripts of this event loop link to. Only for recordings.
+    pub fn fetch_maps_by(&self, fetch: Box<FetchMap>) {
+        self.state.fetch_map.replace(Some(fetch));
+    }
+
+    /// Notes to which source map the header of a response links, which may be that of a script.
+    pub fn note_map_header(&self, url: &str, link: Option<&str>) {
+        self.state.map_headers.borrow_mut().note(url, link);
+    }
+
+    /// Does what other threads have asked for. To be called in each iteration of the event loop, while no script
+    /// is on the stack. Garbage may be collected.
+    pub fn serve_requests(&self) {
+        while let Some(request) = self.source_requests.next() {
+            self.state.read_sources(request);
+        }
+    }
+
+    /// Notes that the realm goes away. Garbage may be collected.
     pub fn forget_realm(&self, id: RealmId) {
+        // While the realm's scripts are still there.
+        self.state.report_sources();
         self.description.muted_scripts().forget_realm(id);
         self.description.change(|described| {
             described.realms.remove(&id);
@@ -226,8 +263,11 @@ impl EventLoop {
 
 impl Drop for EventLoop {
     fn drop(&mut self) {
+        self.state.report_sources();
         // The order matters: the thread must not be sampled any more when the engine's mode is dropped.
         registry::unregister(self.state.group);
+        // After this there are no new ones.
+        self.serve_requests();
         self.state.sampling_thread.take();
         self.state.mode.take();
     }
@@ -237,6 +277,25 @@ impl State {
     fn send(&self, message: impl FnOnce(GroupId) -> Message) {
         if let Some(sampling_thread) = &*self.sampling_thread.borrow() {
             sampling_thread.send(message(self.group));
+        }
+    }
+
+    /// Reports the texts of the scripts of the recording that has them, as far as they were not reported yet.
+    fn report_sources(&self) {
+        if let Some(request) = registry::sources_to_read(self.group) {
+            self.read_sources(request);
+        }
+    }
+
+    fn read_sources(&self, request: SourceRequest) {
+        if let Some(mode) = &*self.mode.borrow() {
+            let fetch = self.fetch_map.borrow();
+            let links = MapLinks {
+                headers: &self.map_headers.borrow(),
+                description: &self.description,
+                fetch: fetch.as_deref(),
+            };
+            request.answer(mode, &links);
         }
     }
 
@@ -265,7 +324,9 @@ impl State {
     }
 }
 
-/// A session that a page has started. Dropping it without calling [`Session::stop`] ends it without a trace.
+/// A session that a page has started, for one `Profiler` object:
+/// <https://wicg.github.io/js-self-profiling/#the-profiler-interface>. Dropping it without calling
+/// [`Session::stop`] ends it without a trace.
 pub struct Session {
     id: SessionId,
     state: Rc<State>,

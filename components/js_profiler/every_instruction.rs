@@ -67,6 +67,10 @@ const OPTIMISED: u32 = 3000;
 /// Functions that take too long to run `OPTIMISED` times. What they call is compiled while they run.
 const LONG: [&str; 5] = ["collection", "slices", "linking", "tiers", "realms"];
 
+/// The functions for which another thread may compile. When that thread is done is up to chance, and a short
+/// program in which code is then linked has few other instructions.
+const LINKED: [&str; 3] = ["compiling", "linking", "tiers"];
+
 /// The line of the script that calls the functions.
 const MAIN: u32 = 1000;
 /// The line of scripts that are evaluated.
@@ -623,6 +627,7 @@ fn walk_everywhere(walker: Walker, own: &Range<usize>) {
                 if runs >= OPTIMISED && LONG.contains(&called) {
                     continue;
                 }
+                context.let_other_threads_compile(LINKED.contains(&called));
                 for _ in 0..runs {
                     evaluate(c"https://a.test/main.js", MAIN, &call);
                 }

@@ -33,13 +33,15 @@ pub struct Function {
     pub muted: bool,
     /// The function's name; empty if it has none.
     pub name: String,
-    /// Whether the engine made the name up from where the function stands, such as `object.method`. A page's trace has
-    /// a function's own name alone.
+    /// Whether the engine made the name up from where the function stands, such as `object.method`. A page's
+    /// trace has only a function's own name.
     pub has_guessed_name: bool,
     /// URL of the script; empty if it did not come from one.
     pub resource: String,
     /// 1-based line and column (in UTF-16 code units) of the definition; `None` if it is in no script.
     pub position: Option<(u32, u32)>,
+    /// The engine's number of the script that defines it; `None` if it is in no script.
+    pub source: Option<u32>,
 }
 
 impl From<&WalkedFrame<'_>> for Function {
@@ -52,6 +54,7 @@ impl From<&WalkedFrame<'_>> for Function {
             has_guessed_name: frame.has_guessed_name(),
             resource: frame.resource(),
             position: frame.position(),
+            source: (frame.kind() == FrameKind::Script).then(|| frame.key().source_id),
         }
     }
 }
@@ -110,7 +113,7 @@ impl FunctionTable {
         Some(id)
     }
 
-    /// Of a new function.
+    /// Adds a new function. `None` if its text did not fit into the buffer.
     fn insert(
         &mut self,
         frame: &WalkedFrame<'_>,
@@ -128,7 +131,7 @@ impl FunctionTable {
         Some(FunctionId(Arc::make_mut(&mut self.known).insert(key) as u32))
     }
 
-    /// So that the next walk need not find out again where in the source that is.
+    /// Notes the position of a frame, so that the next walk need not find it in the source again.
     fn note_position(&mut self, id: FunctionId, frame: &WalkedFrame<'_>) {
         let (position, offset) = (frame.executing(), frame.code_offset());
         if position.line != 0 && !self.known.has_position(id.index(), offset) {

@@ -39,7 +39,7 @@ impl LastStack {
         self.seen.functions()
     }
 
-    /// What the next walk is to know.
+    /// What the next walk needs to know.
     pub fn known(&self) -> Known<'_> {
         Known {
             functions: self.seen.known(),
@@ -59,7 +59,7 @@ impl LastStack {
         self.places.truncate(length);
     }
 
-    /// Makes what a walk has found, whose frames are in `buffer`, the last known stack. `made_by_muted` says
+    /// Makes the result of a walk, whose frames are in `buffer`, the last known stack. `made_by_muted` says
     /// whether a WebAssembly function was made by a script whose errors are muted.
     pub fn take(
         &mut self,
@@ -136,7 +136,7 @@ impl LastStack {
         }
     }
 
-    /// A sample whose stack is not to be known.
+    /// A sample without a stack.
     pub fn sample_without_stack(&self, outcome: Outcome, activity: Activity) -> Sample<'_> {
         Sample {
             time: CrossProcessInstant::now(),

@@ -2,19 +2,22 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The sampling component: one sampling thread per process takes samples of the JavaScript that the
-//! event loops of the process run.
+//! The sampling component of <https://wicg.github.io/js-self-profiling/>. One sampling thread per process takes
+//! samples of the JavaScript that the event loops of the process run.
 //!
-//! An event loop (a script thread or a worker) registers by [`EventLoop::new`] and leaves by dropping it.
-//! With its first session, or while it is recorded, it is a *profiler group* at the sampling thread. A
-//! group owns *sessions*, one for each running `Profiler` object, and at most one *recording*, which people
-//! who work on the engine start from outside ([`serve`]). The sampling thread stops an event loop's thread
-//! by a signal, walks its stack into a buffer made beforehand, lets it run on, and then gives the sample to
-//! those who are due.
+//! An event loop (a script thread or a worker) registers with [`EventLoop::new`], and leaves when that value is
+//! dropped. From its first session on, and while it is recorded, it is a *profiler group* of the sampling
+//! thread. A group has *sessions*, one for each running `Profiler` object, and at most one *recording*. People
+//! who work on the engine start recordings from outside ([`serve`]).
 //!
-//! This crate knows SpiderMonkey and threads, and nothing of documents, promises or origins. Unsafe
-//! code is in `spidermonkey` and `stop` alone.
+//! The sampling thread stops an event loop's thread by a signal. The stopped thread walks its stack into a
+//! buffer that was made in advance, and continues. Then the sampling thread gives the sample to all sessions
+//! and recordings that are due.
+//!
+//! This crate knows SpiderMonkey and threads, but no documents, promises or origins. Only `spidermonkey`,
+//! `stop` and the test `every_instruction` have unsafe code.
 
+#![deny(missing_docs)]
 #![deny(unsafe_code)]
 
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
@@ -24,7 +27,7 @@ compile_error!(
 #[cfg(all(test, not(feature = "stock_walk")))]
 compile_error!("the tests of js_profiler need its feature stock_walk, which ./mach test-unit sets");
 
-// Built anew in every checkout: see the generated .cargo/config.toml.
+// Makes Cargo build this crate anew in every checkout: see the generated .cargo/config.toml.
 const _: Option<&str> = option_env!("STROBE_CHECKOUT");
 
 #[cfg_attr(not(feature = "stock_walk"), path = "no_comparison.rs")]
@@ -37,17 +40,20 @@ mod every_instruction;
 mod failure;
 mod function_table;
 mod last_stack;
+mod linked_maps;
 mod muted_scripts;
 mod options;
 mod outcome;
 mod recorded_process;
 mod registry;
+mod room;
 mod sample;
 mod sampled_loop;
 mod sampled_recording;
 mod sampled_session;
 mod sampling_thread;
 mod schedule;
+mod script_sources;
 mod spidermonkey;
 mod stop;
 mod subscriber;
@@ -60,9 +66,10 @@ mod work;
 pub use compressed_trace::compress;
 pub use event_loop::{EventLoop, Session, StartError};
 pub use failure::Failure;
+pub use linked_maps::{CancelFetch, FetchMap, MapAnswer};
 pub use options::SessionOptions;
 pub use recorded_process::{end_recording, serve};
 pub use sampled_session::Ended;
 pub use sampling_thread::force_sample;
-pub use spidermonkey::{EngineMode, Walker};
+pub use spidermonkey::{EngineMode, Walker, new_sample_objects, new_stack_objects};
 pub use work::MarkerFilter;

@@ -14,20 +14,29 @@
 use std::io;
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender};
 use js_profiler_traits::activity::SharedActivity;
 use js_profiler_traits::recording::{
-    EventLoopStatus, RecordingId, RecordingOptions, Report, SessionStatus, recording_interval,
+    EventLoopStatus, MAX_SOURCES_BYTES, RecordingId, RecordingOptions, Report, SessionStatus,
+    recording_interval,
 };
 use js_profiler_traits::{GroupId, preferences};
 use log::warn;
 
 use crate::description::{Described, SharedDescription};
+use crate::linked_maps::LinkedMaps;
+use crate::room::Room;
 use crate::sampled_recording::SampledRecordingOptions;
 use crate::sampling_thread::{self, Message, SamplingThread};
+use crate::script_sources::{SourceRequest, SourceRequests};
 use crate::spidermonkey::SampledContext;
 use crate::stop::Thread;
+
+/// How long the end of a recording waits for event loops that are busy, before it goes on without the texts of
+/// their scripts.
+const LONGEST_WAIT_FOR_SOURCES: Duration = Duration::from_secs(2);
 
 static REGISTRY: Mutex<Registry> = Mutex::new(Registry {
     event_loops: Vec::new(),
@@ -49,6 +58,9 @@ struct Registered {
     context: SampledContext,
     activity: SharedActivity,
     description: Arc<SharedDescription>,
+    source_requests: Arc<SourceRequests>,
+    /// The scripts of the recording whose texts are still to be read.
+    unread_sources: Vec<u32>,
     /// Set while the event loop is a group of that thread.
     sampling_thread: Option<Arc<SamplingThread>>,
     /// Whether the event loop has or had sessions. If so it stays a group until it ends.
@@ -68,6 +80,9 @@ struct Recording {
     first_new_group: GroupId,
     /// The event loops that take no more samples.
     ended: Vec<GroupId>,
+    /// What the texts of scripts may still take.
+    room: Arc<Room>,
+    maps: Arc<LinkedMaps>,
 }
 
 fn registry() -> MutexGuard<'static, Registry> {
@@ -76,7 +91,10 @@ fn registry() -> MutexGuard<'static, Registry> {
 
 /// Registers the event loop of the calling thread. It is not sampled yet, unless the recording that is
 /// running includes it.
-pub fn register(context: SampledContext) -> (GroupId, Arc<SharedDescription>) {
+pub fn register(
+    context: SampledContext,
+    source_requests: Arc<SourceRequests>,
+) -> (GroupId, Arc<SharedDescription>) {
     let thread = Thread::current().map_err(|error| error.to_string());
     let description = Arc::new(SharedDescription::of_this_thread());
     let group = {
@@ -89,6 +107,8 @@ pub fn register(context: SampledContext) -> (GroupId, Arc<SharedDescription>) {
             context,
             activity: SharedActivity::of_this_thread(),
             description: description.clone(),
+            source_requests,
+            unread_sources: Vec::new(),
             sampling_thread: None,
             has_had_sessions: false,
             recorded: false,
@@ -148,7 +168,7 @@ pub fn sampling_thread_of(group: GroupId) -> Option<Arc<SamplingThread>> {
 /// Changes what is known of an event loop. Called on its own thread.
 pub fn describe(description: &SharedDescription, change: impl FnOnce(&mut Described)) {
     description.change(change);
-    // As a page's or a worker's, it may now be among those that the recording includes.
+    // It may now be known to be a page's or a worker's event loop. Then the recording may include it.
     record_wanted();
 }
 
@@ -162,7 +182,12 @@ pub fn start_recording(options: RecordingOptions, reports: Sender<Report>) {
             reports,
             first_new_group: registry.next,
             ended: Vec::new(),
+            room: Arc::new(Room::of(MAX_SOURCES_BYTES)),
+            maps: Arc::default(),
         });
+        for event_loop in &mut registry.event_loops {
+            event_loop.unread_sources.clear();
+        }
     }
     record_wanted();
 }
@@ -179,19 +204,29 @@ fn record_wanted() {
 /// Ends the recording if its id is `id`, or whatever its id if `id` is `None`. Returns when everything has
 /// been reported.
 pub fn stop_recording(id: Option<RecordingId>) {
-    let ends = {
+    let (recording, ends) = {
         let mut registry = registry();
         let is_meant = |recording: &mut Recording| id.is_none_or(|id| recording.options.id == id);
-        if registry.recording.take_if(is_meant).is_none() {
+        let Some(recording) = registry.recording.take_if(is_meant) else {
             return;
-        }
+        };
         let event_loops = registry.event_loops.iter_mut();
-        event_loops.filter_map(Registered::end_recording).collect()
+        (
+            recording,
+            event_loops.filter_map(Registered::end_recording).collect(),
+        )
     };
     wait_for(ends);
+    if recording.options.sources {
+        report_sources(&recording);
+        // If nobody asks for the end, nobody waits for the maps.
+        if id.is_some() {
+            recording.maps.finish();
+        }
+    }
 }
 
-/// Ends the recording of one event loop, and returns when everything has been reported.
+/// Ends the recording of one event loop, and returns when its samples have been reported.
 pub fn end_event_loop(id: RecordingId, group: GroupId) {
     let end = {
         let mut registry = registry();
@@ -206,21 +241,67 @@ pub fn end_event_loop(id: RecordingId, group: GroupId) {
     wait_for(end.into_iter().collect());
 }
 
-/// The end of an event loop's recording. The answer comes when everything has been reported.
-type End = (GroupId, Receiver<()>);
+/// The end of an event loop's recording. The answer comes when everything has been reported. It has the scripts
+/// whose texts are to be read.
+type End = (GroupId, Receiver<Vec<u32>>);
 
-/// Waits until everything has been reported. Then those of these event loops that nobody samples any more
-/// leave the sampling thread.
+/// Waits until everything has been reported. Then each of these event loops leaves the sampling thread, unless
+/// it is still sampled.
 fn wait_for(ends: Vec<End>) {
     for (group, when_ended) in ends {
         // An error means that the sampling thread is gone.
-        let _ = when_ended.recv();
-        let left = registry()
-            .event_loop(group)
-            .and_then(Registered::leave_if_not_sampled);
+        let new_sources = when_ended.recv().unwrap_or_default();
+        let left = registry().event_loop(group).and_then(|event_loop| {
+            event_loop.unread_sources.extend(new_sources);
+            event_loop.leave_if_not_sampled()
+        });
         // Dropping the last one ends the sampling thread, and waits for that. So it is done without the lock.
         drop(left);
     }
+}
+
+/// Has the event loops report the texts of their scripts, and waits for that, but not for long.
+fn report_sources(recording: &Recording) {
+    let mut asked = Vec::new();
+    for event_loop in &mut registry().event_loops {
+        let ids = mem::take(&mut event_loop.unread_sources);
+        if !ids.is_empty() {
+            let request = recording.source_request(event_loop.group, ids);
+            let requests = event_loop.source_requests.clone();
+            let when_done = requests.ask(request);
+            asked.push((requests, when_done));
+        }
+    }
+    let deadline = Instant::now() + LONGEST_WAIT_FOR_SOURCES;
+    for (requests, when_done) in asked {
+        // An error means that it is done, or that the deadline has passed.
+        let _ = when_done.recv_deadline(deadline);
+        if let Some(request) = requests.take_back() {
+            request.tell_busy();
+        }
+        // If it has begun, it soon ends.
+        let _ = when_done.recv_timeout(LONGEST_WAIT_FOR_SOURCES);
+    }
+}
+
+/// What is to be read of the scripts of an event loop now, because some of them are about to go away. Called on its own
+/// thread.
+pub fn sources_to_read(group: GroupId) -> Option<SourceRequest> {
+    let (mut request, sampling_thread) = {
+        let mut registry = registry();
+        let recording = registry.recording.as_ref()?;
+        if !recording.options.sources {
+            return None;
+        }
+        let mut request = recording.source_request(group, Vec::new());
+        let event_loop = registry.event_loop(group)?;
+        request.add(mem::take(&mut event_loop.unread_sources));
+        (request, event_loop.sampling_thread.clone())
+    };
+    let new_sources = sampling_thread
+        .and_then(|thread| thread.ask(|sources| Message::NewSources { group, sources }));
+    request.add(new_sources.unwrap_or_default());
+    Some(request)
 }
 
 /// The status of all event loops of the process.
@@ -276,6 +357,17 @@ impl Registry {
 }
 
 impl Recording {
+    fn source_request(&self, group: GroupId, ids: Vec<u32>) -> SourceRequest {
+        SourceRequest::new(
+            self.options.id,
+            group,
+            ids,
+            self.room.clone(),
+            self.maps.clone(),
+            self.reports.clone(),
+        )
+    }
+
     /// Whether the recording includes an event loop that is not recorded yet.
     fn wants(&self, event_loop: &Registered) -> bool {
         let group = event_loop.group;
@@ -307,8 +399,8 @@ impl Registered {
     /// samples the event loop any more, it leaves the sampling thread, and its reference to that thread is
     /// returned.
     ///
-    /// The answer to `Leave` is not waited for. It need not be: nobody stops the thread of a group that has
-    /// neither sessions nor a recording, and all ends of its recordings have been confirmed.
+    /// This does not wait for the answer to `Leave`. That is safe, because the thread of a group that has
+    /// neither sessions nor a recording is not stopped, and all ends of its recordings have been confirmed.
     fn leave_if_not_sampled(&mut self) -> Option<Arc<SamplingThread>> {
         self.pending_ends -= 1;
         if self.recorded || self.has_had_sessions || self.pending_ends > 0 {
@@ -360,6 +452,7 @@ impl Registered {
                 id: recording.options.id,
                 interval: recording_interval(recording.options.interval, base),
                 without_stacks,
+                sources: recording.options.sources,
                 reports: recording.reports.clone(),
             }),
         });
@@ -475,6 +568,7 @@ mod tests {
                 id: RecordingId(number),
                 interval: Duration::from_millis(1),
                 event_loops,
+                sources: false,
             }));
             recorder
         }
@@ -515,9 +609,7 @@ mod tests {
                         assert!(self.reports.is_empty(), "nothing comes after it");
                         return chunks;
                     },
-                    report @ (Report::Status { .. } | Report::Failed { .. }) => {
-                        panic!("{report:?}")
-                    },
+                    report => panic!("{report:?}"),
                 }
             }
         }

@@ -103,12 +103,21 @@ impl SampledLoop {
         self.recording = Some(recording);
     }
 
-    /// Ends the recording, if there is one, and reports what it has.
-    pub fn end_recording(&mut self) {
-        if let Some(recording) = self.recording.take() {
-            recording.finish(self.last.seen_functions());
-            self.rest();
-        }
+    /// Ends the recording, if there is one, and reports what it has. Returns the scripts whose texts are
+    /// wanted and that nobody was told of yet.
+    pub fn end_recording(&mut self) -> Vec<u32> {
+        let Some(recording) = self.recording.take() else {
+            return Vec::new();
+        };
+        let new_sources = recording.finish(self.last.seen_functions());
+        self.rest();
+        new_sources
+    }
+
+    /// The scripts of the recording whose texts are wanted and that nobody was told of yet.
+    pub fn take_new_sources(&mut self) -> Vec<u32> {
+        let recording = self.recording.as_mut();
+        recording.map_or_else(Vec::new, SampledRecording::take_new_sources)
     }
 
     /// Ends all sessions and the recording, because they cannot go on. Sessions and recordings that are

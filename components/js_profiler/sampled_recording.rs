@@ -2,8 +2,8 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! A recording of an event loop, as the sampling thread has it: what has not been reported yet, and the ids
-//! of what has.
+//! A recording of an event loop, as the sampling thread has it: the data that has not been reported yet, and
+//! the ids of the data that has.
 //!
 //! Unlike a session's trace it has the functions of all realms, muted scripts included. It is for people who
 //! work on the engine, and never reaches a web page.
@@ -60,7 +60,7 @@ pub struct SampledRecording {
     reports: Sender<Report>,
 }
 
-/// What has not been reported yet, and the ids of what has.
+/// The data that has not been reported yet, and the ids of the data that has.
 #[derive(MallocSizeOf)]
 struct News {
     chunk: Chunk,
@@ -71,19 +71,44 @@ struct News {
     function_count: u32,
     frame_count: u32,
     stacks: FxHashMap<Stack, u32>,
+    sources: Sources,
 }
 
-/// The samples that were missed since the last one that was taken.
+/// The scripts that define functions of the recording, if their texts are wanted.
+#[derive(Default, MallocSizeOf)]
+struct Sources {
+    are_wanted: bool,
+    seen: FxHashSet<u32>,
+    /// Those that were seen since somebody asked last.
+    new: Vec<u32>,
+}
+
+impl Sources {
+    fn see(&mut self, source: Option<u32>) {
+        if let Some(source) = source.filter(|_| self.are_wanted)
+            && self.seen.insert(source)
+        {
+            self.new.push(source);
+        }
+    }
+
+    /// Whether the text that a function's position is in will be in the recording.
+    fn may_have(&self, function: &Function) -> bool {
+        self.are_wanted && function.source.is_some()
+    }
+}
+
+/// The samples that were missed since the last sample that was taken.
 #[derive(MallocSizeOf)]
 struct MissedStretch {
-    /// The time of that one.
+    /// The time of the sample that was taken last.
     start: CrossProcessInstant,
     /// How many were missed for each reason, in the order of [`MissedReason::ALL`].
     samples: [u64; MissedReason::ALL.len()],
 }
 
 impl MissedStretch {
-    /// Begins now.
+    /// A stretch that begins now.
     fn new() -> Self {
         Self {
             start: CrossProcessInstant::now(),
@@ -95,7 +120,7 @@ impl MissedStretch {
         self.samples[why as usize] += samples;
     }
 
-    /// What was missed up to here, where the next stretch begins.
+    /// What was missed until `end`, where the next stretch begins.
     fn end(&mut self, end: CrossProcessInstant) -> impl Iterator<Item = RecordedMissed> + use<> {
         // The first sample may be from the moment in which the recording began.
         let start = mem::replace(&mut self.start, end).min(end);
@@ -125,8 +150,10 @@ impl News {
             has_resource.then(|| intern(&mut self.resources, new_resources, &function.resource));
         let realm = self.known_realms.get(&function.realm);
         let realm = realm.map(|realm| intern(&mut self.realms, &mut self.chunk.realms, realm));
-        // A position in nothing says nothing.
-        let position = function.position.filter(|_| has_resource);
+        // Without a text a position means nothing.
+        let has_text = has_resource || self.sources.may_have(function);
+        let position = function.position.filter(|_| has_text);
+        self.sources.see(function.source);
         self.chunk.functions.push(RecordedFunction {
             name: function.name.clone(),
             kind: match is_built_in {
@@ -137,6 +164,7 @@ impl News {
             line: position.map(|(line, _)| line),
             column: position.map(|(_, column)| column),
             realm,
+            source: function.source,
         });
         self.function_count += 1;
         self.functions.insert(id, self.function_count - 1);
@@ -159,8 +187,12 @@ impl StackTables for News {
         let function_id = self.function(frame.function, function);
         let position = match function.kind {
             _ if frame.position == Position::UNKNOWN => None,
-            // A position in nothing says nothing.
-            FrameKind::Script if function.resource.is_empty() => None,
+            // Without a text a position means nothing.
+            FrameKind::Script
+                if function.resource.is_empty() && !self.sources.may_have(function) =>
+            {
+                None
+            },
             FrameKind::Wasm => Some(RecordedPosition::WasmOffset(frame.position.column)),
             _ => Some(RecordedPosition::Source {
                 line: frame.position.line,
@@ -192,6 +224,8 @@ pub struct SampledRecordingOptions {
     pub interval: Duration,
     /// The reason, in one sentence, why the stacks cannot be walked. `None` if they can.
     pub without_stacks: Option<String>,
+    /// Whether the texts of scripts are wanted.
+    pub sources: bool,
     /// Takes the reports. The channel must be unbounded.
     pub reports: Sender<Report>,
 }
@@ -226,6 +260,10 @@ impl SampledRecording {
                 function_count: 0,
                 frame_count: 0,
                 stacks: FxHashMap::default(),
+                sources: Sources {
+                    are_wanted: options.sources,
+                    ..Sources::default()
+                },
             },
             last_report: CrossProcessInstant::now(),
             reports: options.reports,
@@ -248,7 +286,8 @@ impl SampledRecording {
         self.missed.add(why, missed);
     }
 
-    /// Adds a sample, or counts it as missed for this reason. Reports what is new if the last report is old enough.
+    /// Adds a sample, or counts it as missed for the reason `why_missed`. Sends a report if the last one is old
+    /// enough.
     pub fn take_sample(&mut self, sample: &Sample<'_>, why_missed: MissedReason) {
         if sample.outcome == Outcome::Missed {
             self.subscriber.miss();
@@ -278,7 +317,7 @@ impl SampledRecording {
         }
     }
 
-    /// Notes what the event loop has told of itself since the last time.
+    /// Reads what the event loop has told of itself since the last time.
     fn read_description(&mut self, functions: &[Function]) {
         let Some((version, described)) = self.description.newer_than(self.description_version)
         else {
@@ -316,12 +355,23 @@ impl SampledRecording {
         }
     }
 
-    /// Reports what is new, for the last time. `functions` is the group's table.
-    pub fn finish(mut self, functions: &[Function]) {
+    /// The scripts whose texts are wanted and that nobody was told of yet: see
+    /// [`js_profiler_traits::recording::RecordedSource::id`]. The functions that they define are reported first.
+    pub fn take_new_sources(&mut self) -> Vec<u32> {
+        if !self.news.sources.new.is_empty() {
+            self.report();
+        }
+        mem::take(&mut self.news.sources.new)
+    }
+
+    /// Reports what is new, for the last time. `functions` is the group's table. Returns the rest of the
+    /// scripts whose texts are wanted.
+    pub fn finish(mut self, functions: &[Function]) -> Vec<u32> {
         self.read_description(functions);
         let missed = self.missed.end(CrossProcessInstant::now());
         self.news.chunk.missed.extend(missed);
         self.report();
+        self.news.sources.new
     }
 
     /// Reports what is new, and then that nothing more comes, with the reason.
@@ -373,6 +423,7 @@ mod tests {
                 false => String::new(),
             },
             position: has_script.then_some((3, 7)),
+            source: (kind == FrameKind::Script).then_some(name.len() as u32),
         }
     }
 
@@ -398,6 +449,7 @@ mod tests {
                 id: RecordingId(1),
                 interval: Duration::from_millis(2),
                 without_stacks: None,
+                sources: false,
                 reports: sender,
             };
             let two_ticks = NonZeroU32::new(2).unwrap();

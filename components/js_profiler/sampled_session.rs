@@ -110,8 +110,9 @@ impl SampledSession {
         self.schedule().is_running() && self.browsing_context == Some(browsing_context)
     }
 
-    /// Adds a sample to the trace, or ends the session if its buffer is full. False if there is nothing to
-    /// take a sample of. <https://wicg.github.io/js-self-profiling/#dfn-take-a-sample>
+    /// Adds a sample to the trace, or ends the session if its buffer is full. False if the sample was
+    /// missed, or if nothing is known of its stack.
+    /// <https://wicg.github.io/js-self-profiling/#dfn-take-a-sample>
     pub fn take_sample(&mut self, sample: &Sample<'_>) -> bool {
         if sample.outcome == Outcome::Missed {
             self.subscriber.miss();
@@ -205,6 +206,7 @@ mod tests {
             has_guessed_name: false,
             resource: "https://a.example/a.js".to_owned(),
             position: Some((3, 7)),
+            source: Some(1),
         }
     }
 
@@ -213,6 +215,7 @@ mod tests {
             kind,
             position: (kind == FrameKind::SelfHosted).then_some((1, 1)),
             resource: String::new(),
+            source: None,
             ..function(name, OURS, false)
         }
     }
@@ -225,7 +228,7 @@ mod tests {
     ) -> bool {
         let frame = |(line, &id): (usize, &u32)| StackFrame {
             function: FunctionId(id),
-            // Of no matter to a page.
+            // A page does not see the position.
             position: Position {
                 line: line as u32 + 1,
                 column: 1,
@@ -283,7 +286,7 @@ mod tests {
             (&[0, 4], &["ours"]),
             (&[0, 3, 4, 2], &["ours", "map"]),
             (&[0, 5, 2], &["ours"]),
-            // The look-up of the stack before must not add frames to this one, nor hide any.
+            // The previous stack's ids must not add frames to this stack, nor hide any.
             (&[0, 1], &["ours"]),
             (&[0, 1, 2], &["ours"]),
             (&[0, 3], &["ours", "map"]),

@@ -71,7 +71,8 @@ pub enum Message {
         options: SessionOptions,
         /// Called if the session ends by itself.
         on_end: OnEnd,
-        /// Answered when the first sample has been taken or missed. `None` if there is to be none.
+        /// Answered when the first sample has been taken or missed. `None` if nobody waits for the first
+        /// sample.
         first_sample_taken: Option<Sender<()>>,
     },
     /// Pauses a session (`paused` is true) or lets it go on.
@@ -100,8 +101,17 @@ pub enum Message {
         group: GroupId,
         recording: Box<SampledRecordingOptions>,
     },
-    /// Ends the recording of a group. When the answer comes, everything that it has is reported.
-    EndRecording { group: GroupId, ended: Sender<()> },
+    /// Ends the recording of a group. When the answer comes, everything that it has is reported. The answer
+    /// is as for `NewSources`.
+    EndRecording {
+        group: GroupId,
+        ended: Sender<Vec<u32>>,
+    },
+    /// Asks for the scripts of a group's recording whose texts are wanted, and that no answer had yet.
+    NewSources {
+        group: GroupId,
+        sources: Sender<Vec<u32>>,
+    },
     /// Asks for the status of all groups.
     Status(Sender<Vec<GroupStatus>>),
     /// Ends a session without a trace.
@@ -138,7 +148,7 @@ pub struct SamplingThread {
     handle: Option<JoinHandle<()>>,
 }
 
-/// The lock is held while the thread starts: everybody who takes it has to wait for the thread anyway.
+/// The lock is held while the thread starts, because everybody who takes it has to wait for the thread anyway.
 static SAMPLING_THREAD: Mutex<Weak<SamplingThread>> = Mutex::new(Weak::new());
 
 fn sampling_thread() -> MutexGuard<'static, Weak<SamplingThread>> {
@@ -296,8 +306,8 @@ impl Sampler {
             match message {
                 Ok(Message::End) | Err(RecvTimeoutError::Disconnected) => return,
                 Ok(message) => {
-                    // The walks that were asked for ahead of time were asked for as things were before this
-                    // message.
+                    // Walks that were requested in advance do not know of this message yet, so they are
+                    // collected first.
                     self.groups.iter_mut().for_each(SampledLoop::collect);
                     self.handle(message);
                 },
@@ -453,10 +463,12 @@ impl Sampler {
                 }
             },
             Message::EndRecording { group, ended } => {
-                if let Some(group) = self.group(group) {
-                    group.end_recording();
-                }
-                let _ = ended.send(());
+                let group = self.group(group);
+                let _ = ended.send(group.map_or_else(Vec::new, SampledLoop::end_recording));
+            },
+            Message::NewSources { group, sources } => {
+                let group = self.group(group);
+                let _ = sources.send(group.map_or_else(Vec::new, SampledLoop::take_new_sources));
             },
             Message::Status(answer) => {
                 let status = self.groups.iter().map(|group| self.status_of(group));

@@ -39,7 +39,7 @@ struct Step {
 
 /// Tables that give ids to frames and stacks. An equal entry is found again, and a new one is added.
 pub trait StackTables {
-    /// The id of a frame, which is of this function.
+    /// The id of `frame`, which is a frame of `function`.
     fn frame(&mut self, frame: StackFrame, function: &Function) -> u32;
 
     /// The id of the stack whose leaf is `frame_id`, called from the stack `parent_id`.

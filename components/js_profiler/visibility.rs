@@ -12,8 +12,8 @@ use crate::sample::{FunctionStack, Sample, StackFrame};
 use crate::spidermonkey::{FrameKind, Position};
 use crate::work::MarkerFilter;
 
-/// How many frames a recording shows of a stack at most, because readers of profiles have a limit. A deeper
-/// stack loses frames at its root end.
+/// The greatest number of frames that a recording shows of a stack, because readers of profiles have a limit. A
+/// deeper stack loses frames at its root end.
 pub const MOST_FRAMES: usize = 8_192;
 
 /// What a session or a recording may see.
@@ -31,7 +31,7 @@ pub enum Visibility {
 }
 
 impl Visibility {
-    /// The functions of a sample that it may see are among these.
+    /// The stack of a sample, with all functions that may be seen and perhaps with others.
     pub fn stack<'a>(&self, sample: &Sample<'a>) -> FunctionStack<'a> {
         match self {
             Self::Page { .. } => sample.for_pages,
@@ -39,7 +39,7 @@ impl Visibility {
         }
     }
 
-    /// A frame as it sees it: what a page sees does not depend on what a function was executing.
+    /// The frame as the session or recording sees it. A page does not see what a function was executing.
     pub fn frame(&self, frame: StackFrame) -> StackFrame {
         match self {
             Self::Page { .. } => StackFrame {

@@ -24,7 +24,7 @@ pub enum Beneficiary {
     Unknown,
 }
 
-/// What an event loop was doing, before it is decided who may know.
+/// What an event loop was doing, before the filter that decides who may know it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Work {
     /// The kind of work.

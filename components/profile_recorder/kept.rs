@@ -8,20 +8,22 @@
 //! Chunks come from other processes, and these run what pages give them. So a chunk is accepted only as far
 //! as it refers to entries that exist, and to times at which it can have been sampled.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::mem;
 use std::num::NonZeroU32;
+use std::sync::Arc;
 use std::time::Duration;
 
 use js_profiler_traits::recording::{
-    Chunk, Description, EventLoopKind, MissedReason, Realm, RecordedFrame, RecordedFunction,
-    RecordedFunctionKind, RecordedMissed, RecordedPosition,
+    Chunk, Description, EventLoopKind, LinkedMap, MAX_MAP_BYTES, MAX_SOURCE_BYTES, MissedReason,
+    Realm, RecordedFrame, RecordedFunction, RecordedFunctionKind, RecordedMissed, RecordedPosition,
+    RecordedSource,
 };
 use js_profiler_traits::{Marker, SampleCounts, Stack};
 use profile_formats::{
-    Activity, EventLoop, Frame, FrameId, Function, FunctionId, FunctionKind, Invalid,
-    MAX_STACK_DEPTH, Missed, Place, Sample, StackId,
+    Activity, EventLoop, FetchedMap, Frame, FrameId, Function, FunctionId, FunctionKind, Invalid,
+    MAX_STACK_DEPTH, Missed, Place, Sample, Source, SourceId, StackId,
 };
 use servo_base::cross_process_instant::CrossProcessInstant;
 
@@ -62,6 +64,12 @@ pub struct Kept {
     last_missed: (f64, f64),
     /// How many samples were missed, as far as they were reported.
     missed_samples: u64,
+    /// The texts of scripts, by the engine's number.
+    sources: HashMap<u32, RecordedSource>,
+    /// The source maps that they link to, by the engine's number of the script.
+    maps: HashMap<u32, Arc<FetchedMap>>,
+    /// What the texts and the maps take, in bytes.
+    sources_bytes: usize,
     /// Whether no more samples are accepted.
     full: bool,
 }
@@ -109,6 +117,9 @@ struct Stretch {
     is_long: bool,
 }
 
+/// The longest name of a script that is accepted, and the longest link to a source map, in bytes.
+const MAX_SOURCE_NAME: usize = 40_000;
+
 /// How many samples an event loop can have missed in a millisecond of its recording, at most. The shortest interval is
 /// 100 µs.
 const MAX_MISSED_PER_MILLISECOND: f64 = 1_000.;
@@ -135,6 +146,10 @@ pub enum Nonsense {
     OutOfTime,
     /// Missed samples that cannot be. Has what is wrong with them.
     Missed(&'static str),
+    /// The text of a script that cannot be. Has what is wrong with it.
+    Source(&'static str),
+    /// A source map that cannot be. Has what is wrong with it.
+    Map(&'static str),
 }
 
 impl fmt::Display for Nonsense {
@@ -151,6 +166,8 @@ impl fmt::Display for Nonsense {
                 formatter.write_str("a sample from before the recording or from the future")
             },
             Self::Missed(problem) => write!(formatter, "missed samples {problem}"),
+            Self::Source(problem) => write!(formatter, "the text of a script {problem}"),
+            Self::Map(problem) => write!(formatter, "a source map {problem}"),
         }
     }
 }
@@ -173,6 +190,9 @@ impl Kept {
             missed: VecDeque::new(),
             last_missed: (0., 0.),
             missed_samples: 0,
+            sources: HashMap::new(),
+            maps: HashMap::new(),
+            sources_bytes: 0,
             full: false,
         }
     }
@@ -242,6 +262,66 @@ impl Kept {
             self.add_missed(behind, now)?;
         }
         Ok(())
+    }
+
+    /// Adds the text of a script.
+    ///
+    /// # Errors
+    ///
+    /// A [`Nonsense`] says why it cannot be accepted.
+    pub fn add_source(&mut self, source: RecordedSource) -> Result<(), Nonsense> {
+        let link = source.map_url.as_ref().map_or(0, String::len);
+        if source.text.len() > MAX_SOURCE_BYTES
+            || source.name.len() > MAX_SOURCE_NAME
+            || link > MAX_SOURCE_NAME
+        {
+            return Err(Nonsense::Source("that is too long"));
+        }
+        if source.line == 0 || source.column == 0 {
+            return Err(Nonsense::Source("that begins at no line or column"));
+        }
+        let bytes = bytes_of_source(&source);
+        if self.sources.insert(source.id, source).is_some() {
+            return Err(Nonsense::Source("that was reported before"));
+        }
+        self.sources_bytes += bytes;
+        Ok(())
+    }
+
+    /// Adds the source map of scripts whose texts are kept and have none. True if there are any.
+    ///
+    /// # Errors
+    ///
+    /// A [`Nonsense`] says why it cannot be accepted.
+    pub fn add_map(&mut self, map: LinkedMap) -> Result<bool, Nonsense> {
+        let LinkedMap {
+            sources,
+            url,
+            content,
+        } = map;
+        let is_too_long = match &content {
+            Ok(content) => content.len() > MAX_MAP_BYTES,
+            Err(why) => why.len() > MAX_SOURCE_NAME,
+        };
+        if is_too_long || url.len() > MAX_SOURCE_NAME {
+            return Err(Nonsense::Map("that is too long"));
+        }
+        if sources.is_empty() {
+            return Err(Nonsense::Map("of no script"));
+        }
+        let bytes = url.len() + content.as_ref().unwrap_or_else(|why| why).len();
+        let map = Arc::new(FetchedMap { url, content });
+        let mut is_kept = false;
+        for source in sources {
+            if self.sources.contains_key(&source) && !self.maps.contains_key(&source) {
+                self.maps.insert(source, map.clone());
+                is_kept = true;
+            }
+        }
+        if is_kept {
+            self.sources_bytes += bytes;
+        }
+        Ok(is_kept)
     }
 
     /// Adds a stretch of missed samples. The last sample that was added is the one before it.
@@ -463,7 +543,7 @@ impl Kept {
                 + (part.samples.capacity() * size_of::<KeptSample>()) as u64
         };
         let missed = self.missed.capacity() * size_of::<Missed>();
-        self.parts.iter().map(of_part).sum::<u64>() + missed as u64
+        self.parts.iter().map(of_part).sum::<u64>() + (missed + self.sources_bytes) as u64
     }
 
     /// The event loop, with its samples, the entries that these refer to, and what was missed. `newest` is the time at which
@@ -491,13 +571,51 @@ impl Kept {
         self.forget_old(newest);
         let label = self.description.label();
         let mut event_loop = EventLoop::new(label, kind(self.description));
+        let mut sources = Sources {
+            texts: self.sources,
+            maps: self.maps,
+            known: HashMap::new(),
+        };
         for part in mem::take(&mut self.parts) {
-            part.finish(&mut event_loop)?;
+            part.finish(&mut event_loop, &mut sources)?;
         }
         for missed in self.missed {
             event_loop.add_missed(missed)?;
         }
         Ok(event_loop)
+    }
+}
+
+/// The texts of scripts, while an event loop's tables are made.
+struct Sources {
+    /// Those that are in no table yet.
+    texts: HashMap<u32, RecordedSource>,
+    maps: HashMap<u32, Arc<FetchedMap>>,
+    known: HashMap<u32, SourceId>,
+}
+
+impl Sources {
+    /// The text of a script in the tables. `None` if there is none.
+    fn add(&mut self, id: u32, event_loop: &mut EventLoop) -> Result<Option<SourceId>, Invalid> {
+        if let Some(known) = self.known.get(&id) {
+            return Ok(Some(*known));
+        }
+        let Some(source) = self.texts.remove(&id) else {
+            return Ok(None);
+        };
+        let one_or_more = |number| NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN);
+        let source = event_loop.add_source(Source {
+            name: source.name,
+            line: one_or_more(source.line),
+            column: one_or_more(source.column),
+            text: source.text,
+            map_url: source.map_url,
+        })?;
+        if let Some(map) = self.maps.remove(&id) {
+            event_loop.add_map(source, map);
+        }
+        self.known.insert(id, source);
+        Ok(Some(source))
     }
 }
 
@@ -550,7 +668,7 @@ impl Part {
         Ok(())
     }
 
-    fn finish(self, event_loop: &mut EventLoop) -> Result<(), Invalid> {
+    fn finish(self, event_loop: &mut EventLoop, sources: &mut Sources) -> Result<(), Invalid> {
         let mut is_used = vec![false; self.stacks.len()];
         for sample in &self.samples {
             if let Some(index) = index(sample.stack) {
@@ -578,11 +696,14 @@ impl Part {
                     let function = match functions[index] {
                         Some(function) => function,
                         None => {
-                            let function = self.add_function(event_loop, index)?;
+                            let function = self.add_function(event_loop, sources, index)?;
                             *functions[index].insert(function)
                         },
                     };
+                    let has_text = event_loop.function(function).resource.is_some();
                     let place = frame.position.and_then(place);
+                    // A place in a text that nobody has says nothing.
+                    let place = place.filter(|one| has_text || one.wasm_offset().is_some());
                     let frame = event_loop.add_frame(Frame { function, place })?;
                     *frames[stack.frame_id as usize].insert(frame)
                 },
@@ -604,12 +725,26 @@ impl Part {
     fn add_function(
         &self,
         event_loop: &mut EventLoop,
+        sources: &mut Sources,
         index: usize,
     ) -> Result<FunctionId, Invalid> {
         let function = &self.functions[index];
-        let resource = match function.resource {
-            Some(id) => event_loop.add_resource(&self.resources[id as usize])?,
+        let source = match function.source {
+            Some(id) => sources.add(id, event_loop)?,
             None => None,
+        };
+        let resource = match (function.resource, source) {
+            (Some(id), _) => event_loop.add_resource(&self.resources[id as usize])?,
+            // Script made it from text.
+            (None, Some(source)) => {
+                let name = event_loop.source(source).name.clone();
+                event_loop.add_resource(&name)?
+            },
+            (None, None) => None,
+        };
+        let number = |number: Option<u32>| {
+            let number = number.filter(|_| resource.is_some());
+            number.and_then(NonZeroU32::new)
         };
         let realm = match function.realm {
             Some(id) => {
@@ -628,9 +763,10 @@ impl Part {
                 RecordedFunctionKind::BuiltIn => FunctionKind::BuiltIn,
             },
             resource,
-            line: function.line.and_then(NonZeroU32::new),
-            column: function.column.and_then(NonZeroU32::new),
+            line: number(function.line),
+            column: number(function.column),
             realm,
+            source,
             generated: None,
         })
     }
@@ -688,6 +824,18 @@ fn check(what: &'static str, id: Option<u32>, length: usize) -> Result<(), Nonse
     }
 }
 
+/// The memory that the text of a script takes, in bytes.
+pub fn bytes_of_source(source: &RecordedSource) -> usize {
+    let link = source.map_url.as_ref().map_or(0, String::len);
+    size_of::<RecordedSource>() + source.text.len() + source.name.len() + link
+}
+
+/// The memory that a source map takes, or the reason why there is none, in bytes.
+pub fn bytes_of_map(map: &LinkedMap) -> usize {
+    let content = map.content.as_ref().unwrap_or_else(|why| why);
+    size_of::<LinkedMap>() + content.len() + map.url.len()
+}
+
 /// Whether a URL is that of a page, whatever its query and fragment.
 fn is_of_page(url: &str, page: &str) -> bool {
     url.strip_prefix(page)
@@ -727,6 +875,7 @@ mod tests {
             line: Some(3),
             column: Some(7),
             realm,
+            source: resource.map(|resource| resource + 20),
         };
         Chunk {
             new_tables: true,
@@ -1376,6 +1525,136 @@ mod tests {
         assert!(kept.is_full());
         let expected: Vec<_> = (100..108).map(f64::from).collect();
         assert_eq!(times(&kept.finish(200.).unwrap()), expected);
+    }
+
+    fn source(id: u32, text: &str) -> RecordedSource {
+        RecordedSource {
+            id,
+            name: "https://a.example/a.js line 3 > eval".to_owned(),
+            line: 1,
+            column: 1,
+            text: text.to_owned(),
+            map_url: Some("a.js.map".to_owned()),
+        }
+    }
+
+    #[test]
+    fn a_function_has_the_text_that_defines_it() {
+        let now = CrossProcessInstant::now();
+        let mut kept = Kept::new(Wanted::default(), now);
+        let mut chunk = tables("evaluated");
+        chunk.functions[0].source = Some(7);
+        chunk.functions[1].source = Some(8);
+        for frame in &mut chunk.frames {
+            frame.position = Some(RecordedPosition::Source { line: 4, column: 2 });
+        }
+        chunk.samples = vec![RecordedSample {
+            time: now,
+            stack: Some(1),
+            activity: None,
+        }];
+        kept.add(chunk, now).unwrap();
+        let before = kept.memory();
+        kept.add_source(source(8, "two")).unwrap();
+        // No function refers to it.
+        kept.add_source(source(9, "three")).unwrap();
+        assert!(kept.memory() > before);
+        let event_loop = kept.finish(0.).unwrap();
+        let [root, evaluated] = &event_loop.functions().collect::<Vec<_>>()[..] else {
+            panic!("{event_loop:?}");
+        };
+        assert_eq!(root.source, None);
+        assert_eq!(event_loop.resource_of(root), Some("https://a.example/a.js"));
+        let text = event_loop.source(evaluated.source.unwrap());
+        assert_eq!(
+            (&*text.text, text.map_url.as_deref()),
+            ("two", Some("a.js.map"))
+        );
+        assert_eq!(event_loop.sources().len(), 1);
+        // It has no URL.
+        let made_by = "https://a.example/a.js line 3 > eval";
+        assert_eq!(event_loop.resource_of(evaluated), Some(made_by));
+        assert_eq!(evaluated.line.map(NonZeroU32::get), Some(3));
+        let lines = event_loop.frames().map(|frame| frame.place.unwrap().line());
+        assert!(lines.eq([NonZeroU32::new(4); 2]));
+    }
+
+    #[test]
+    fn a_text_that_cannot_be_is_refused() {
+        let mut kept = Kept::new(Wanted::default(), CrossProcessInstant::now());
+        kept.add_source(source(1, "a")).unwrap();
+        let long = "a".repeat(MAX_SOURCE_BYTES + 1);
+        let long_name = "a".repeat(MAX_SOURCE_NAME + 1);
+        for unsound in [
+            source(1, "b"),
+            source(2, &long),
+            RecordedSource {
+                name: long_name.clone(),
+                ..source(2, "b")
+            },
+            RecordedSource {
+                map_url: Some(long_name),
+                ..source(2, "b")
+            },
+            RecordedSource {
+                line: 0,
+                ..source(2, "b")
+            },
+            RecordedSource {
+                column: 0,
+                ..source(2, "b")
+            },
+        ] {
+            let refused = kept.add_source(unsound).unwrap_err();
+            assert!(matches!(refused, Nonsense::Source(_)), "{refused}");
+        }
+    }
+
+    fn map(sources: &[u32], content: Result<&str, &str>) -> LinkedMap {
+        LinkedMap {
+            sources: sources.to_vec(),
+            url: "https://a.example/a.map".to_owned(),
+            content: content.map(str::to_owned).map_err(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn a_map_is_kept_once_for_a_text_that_is_kept() {
+        let mut kept = Kept::new(Wanted::default(), CrossProcessInstant::now());
+        kept.add_source(source(1, "a")).unwrap();
+        kept.add_source(source(2, "b")).unwrap();
+        assert_eq!(kept.add_map(map(&[3], Ok("{}"))), Ok(false));
+        let before = kept.memory();
+        assert_eq!(kept.add_map(map(&[1, 3], Ok("{}"))), Ok(true));
+        let url = "https://a.example/a.map";
+        assert_eq!(kept.memory(), before + 2 + url.len() as u64);
+        assert_eq!(kept.add_map(map(&[1], Err("it is gone"))), Ok(false));
+        assert_eq!(kept.add_map(map(&[1, 2], Err("it is gone"))), Ok(true));
+        let contents = [1, 2].map(|id| kept.maps[&id].content.clone());
+        assert_eq!(
+            contents,
+            [Ok("{}".to_owned()), Err("it is gone".to_owned())]
+        );
+    }
+
+    #[test]
+    fn a_map_that_cannot_be_is_refused() {
+        let mut kept = Kept::new(Wanted::default(), CrossProcessInstant::now());
+        kept.add_source(source(1, "a")).unwrap();
+        let long = "a".repeat(MAX_MAP_BYTES + 1);
+        let long_text = "a".repeat(MAX_SOURCE_NAME + 1);
+        for unsound in [
+            map(&[], Ok("{}")),
+            map(&[1], Ok(&long)),
+            map(&[1], Err(&long_text)),
+            LinkedMap {
+                url: long_text.clone(),
+                ..map(&[1], Ok("{}"))
+            },
+        ] {
+            let refused = kept.add_map(unsound).unwrap_err();
+            assert!(matches!(refused, Nonsense::Map(_)), "{refused}");
+        }
     }
 
     #[test]

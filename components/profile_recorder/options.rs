@@ -27,6 +27,9 @@ pub struct Options {
     pub long_tasks: Option<Duration>,
     /// An event loop that shows this page and no other is left out. It is a URL without query and fragment.
     pub without_page: Option<&'static str>,
+    /// Whether the recording has the texts of the scripts whose functions were sampled, as the engine has them:
+    /// at most 16 MiB for a script, and 64 MiB in all. [`crate::Recorder::notices`] says what is left out.
+    pub sources: bool,
 }
 
 /// Which event loops are recorded.

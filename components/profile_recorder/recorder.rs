@@ -8,12 +8,13 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant, SystemTime};
-use std::{fmt, io, process, thread};
+use std::{fmt, io, mem, process, thread};
 
 use crossbeam_channel::Sender;
 use js_profiler_traits::recording::{
-    Chunk, EventLoopStatus as ReportedEventLoop, RecordingId, RecordingOptions, Report, Request,
-    Selection, recording_interval,
+    Chunk, EventLoopStatus as ReportedEventLoop, LeftOut, LinkedMap, MAX_MAPS_BYTES,
+    MAX_SOURCE_BYTES, MAX_SOURCES_BYTES, RecordedSource, RecordingId, RecordingOptions, Report,
+    Request, Selection, recording_interval,
 };
 use js_profiler_traits::{GroupId, preferences};
 use log::{debug, warn};
@@ -32,6 +33,13 @@ const STATUS_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Samples that a process has not reported in this time after the end of the recording are lost.
 const STOP_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// The same where the texts of scripts are read after the last sample, and source maps are fetched.
+const STOP_TIMEOUT_WITH_SOURCES: Duration = Duration::from_secs(20);
+
+/// How many scripts without a text are named for a reason, and how many characters of each name.
+const MAX_NAMED: usize = 5;
+const MAX_SCRIPT_NAME: usize = 100;
 
 /// How many failures of a recording are kept, and how many characters of the text of each. They need a limit
 /// because content processes report them.
@@ -66,6 +74,10 @@ struct State {
     /// The event loops that are no longer recorded, with a sentence that says why. Of the present recording,
     /// or of the last one.
     failures: BTreeMap<EventLoopId, String>,
+    /// The scripts whose texts are not in that recording.
+    left_out: BTreeMap<(EventLoopId, LeftOut), Scripts>,
+    /// What people are told of them. Of the last recording.
+    notices: Vec<String>,
     last_recording: u64,
     last_status: u64,
 }
@@ -109,7 +121,56 @@ struct UnderWay {
     start: CrossProcessInstant,
     /// The same, in milliseconds since the Unix epoch. `None` if the system's clock is before that.
     time_origin: Option<f64>,
+    /// What the texts of scripts may still take, in bytes.
+    sources_room: usize,
+    /// What source maps may still take, in bytes.
+    maps_room: usize,
     stopping: bool,
+}
+
+/// Scripts of an event loop.
+#[derive(Default)]
+struct Scripts {
+    count: u32,
+    /// Of the first ones.
+    names: Vec<String>,
+}
+
+impl Scripts {
+    fn add(&mut self, count: u32, names: impl IntoIterator<Item = String>) {
+        self.count = self.count.saturating_add(count);
+        let room = MAX_NAMED - self.names.len();
+        let names = names.into_iter().take(room);
+        self.names
+            .extend(names.map(|name| name.chars().take(MAX_SCRIPT_NAME).collect()));
+    }
+
+    /// One sentence for people, about the scripts of this event loop.
+    fn notice(&self, event_loop: &str, why: LeftOut) -> String {
+        const MIB: usize = 1 << 20;
+        let (scripts, each, discarded) = match self.count {
+            1 => ("the text of a script is".to_owned(), "it", "script"),
+            count => (
+                format!("the texts of {count} scripts are"),
+                "each",
+                "scripts",
+            ),
+        };
+        let why = match why {
+            LeftOut::TooLong => format!("{each} is longer than {} MiB", MAX_SOURCE_BYTES / MIB),
+            LeftOut::NoRoom => format!(
+                "all texts together would be longer than {} MiB",
+                MAX_SOURCES_BYTES / MIB
+            ),
+            LeftOut::Gone => format!("the engine has discarded the {discarded}"),
+            LeftOut::Busy => "the event loop was busy when the recording ended".to_owned(),
+        };
+        let names = match self.names.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", self.names.join(", ")),
+        };
+        format!("Event loop {event_loop}: {scripts} missing, because {why}{names}.")
+    }
 }
 
 /// Why no recording was started.
@@ -254,9 +315,13 @@ impl Recorder {
                 options,
                 start: CrossProcessInstant::now(),
                 time_origin: since_epoch.ok().map(|time| time.as_secs_f64() * 1_000.),
+                sources_room: MAX_SOURCES_BYTES,
+                maps_room: MAX_MAPS_BYTES,
                 stopping: false,
             };
             state.failures.clear();
+            state.left_out.clear();
+            state.notices.clear();
             // Processes that connect later get the request when they connect.
             let requests = state.requests(recording.request());
             state.recording = Some(recording);
@@ -314,6 +379,12 @@ impl Recorder {
         self.0.lock().failures.values().cloned().collect()
     }
 
+    /// What the last recording was to have and does not have, although its samples are complete: a sentence for
+    /// each event loop and reason.
+    pub fn notices(&self) -> Vec<String> {
+        self.0.lock().notices.clone()
+    }
+
     /// Ends the recording and returns it. Event loops keep running meanwhile.
     ///
     /// # Errors
@@ -322,17 +393,21 @@ impl Recorder {
     pub fn stop(&self) -> Result<Recording, NotRecording> {
         let shared = &*self.0;
         let _in_order = shared.in_order();
-        let id = {
+        let (id, timeout) = {
             let mut state = shared.lock();
             let recording = state.recording.as_mut().ok_or(NotRecording)?;
             if recording.stopping {
                 return Err(NotRecording);
             }
             recording.stopping = true;
-            recording.id
+            let timeout = match recording.options.sources {
+                true => STOP_TIMEOUT_WITH_SOURCES,
+                false => STOP_TIMEOUT,
+            };
+            (recording.id, timeout)
         };
         shared.ask_all(|_| Request::Stop(id));
-        let mut state = shared.wait(STOP_TIMEOUT, |process| process.stopped == Some(id));
+        let mut state = shared.wait(timeout, |process| process.stopped == Some(id));
         for process in &state.processes {
             if process.connection.is_some() && process.stopped != Some(id) {
                 warn!(
@@ -342,6 +417,7 @@ impl Recorder {
             }
         }
         let recording = state.recording.take().ok_or(NotRecording)?;
+        state.notices = state.tell_left_out();
         let finished: Vec<_> = state.processes.iter_mut().map(Process::take_kept).collect();
         state
             .processes
@@ -373,6 +449,7 @@ impl UnderWay {
     fn request(&self) -> impl Fn(&Process) -> Request + use<> {
         let (id, interval, event_loops) =
             (self.id, self.interval, self.options.event_loops.clone());
+        let sources = self.options.sources;
         move |process| {
             let event_loops = match &event_loops {
                 EventLoops::All => Selection::All,
@@ -385,7 +462,7 @@ impl UnderWay {
                     }
                 },
             };
-            start_request(id, interval, event_loops)
+            start_request(id, interval, event_loops, sources)
         }
     }
 
@@ -398,7 +475,12 @@ impl UnderWay {
                 new_ones: false, ..
             } => return None,
         };
-        Some(start_request(self.id, self.interval, event_loops))
+        Some(start_request(
+            self.id,
+            self.interval,
+            event_loops,
+            self.options.sources,
+        ))
     }
 
     fn finish(self, processes: Vec<Finished>) -> Recording {
@@ -430,11 +512,17 @@ impl UnderWay {
     }
 }
 
-fn start_request(id: RecordingId, interval: Duration, event_loops: Selection) -> Request {
+fn start_request(
+    id: RecordingId,
+    interval: Duration,
+    event_loops: Selection,
+    sources: bool,
+) -> Request {
     Request::Start(RecordingOptions {
         id,
         interval,
         event_loops,
+        sources,
     })
 }
 
@@ -488,7 +576,7 @@ impl Process {
     }
 
     fn take_kept(&mut self) -> Finished {
-        let mut kept = std::mem::take(&mut self.kept);
+        let mut kept = mem::take(&mut self.kept);
         kept.retain(|_, kept| !kept.is_left_out());
         Finished {
             pid: self.pid,
@@ -512,6 +600,21 @@ impl Connection {
 }
 
 impl State {
+    /// What is left out of the recording that ends.
+    fn tell_left_out(&mut self) -> Vec<String> {
+        let left_out = mem::take(&mut self.left_out).into_iter();
+        let notices = left_out.filter_map(|((id, why), scripts)| {
+            let mut processes = self.processes.iter();
+            let process = processes.find(|process| process.pid == id.process)?;
+            let kept = process
+                .kept
+                .get(&id.group)
+                .filter(|kept| !kept.is_left_out())?;
+            Some(scripts.notice(&named(id, &kept.label()), why))
+        });
+        notices.collect()
+    }
+
     /// The requests to the processes. This process is the last, because it does at once what it is asked.
     fn requests(&self, request: impl Fn(&Process) -> Request) -> Vec<(Connection, Request)> {
         let ask = |process: &Process| Some((process.connection.clone()?, request(process)));
@@ -617,17 +720,72 @@ impl Shared {
                 if state.recording.as_ref().is_some_and(is_meant)
                     && state.failures.len() < MAX_FAILURES
                 {
-                    let id = EventLoopId {
-                        process: process.pid,
-                        group: group.0,
-                    };
+                    let id = process.event_loop_id(group);
                     let name = process.kept.get(&group.0).map(Kept::label);
-                    let name = name.filter(|name| !name.is_empty());
-                    let name = name.map_or_else(|| id.to_string(), |name| format!("{id}, {name}"));
+                    let name = named(id, &name.unwrap_or_default());
                     let why: String = why.chars().take(MAX_FAILURE_TEXT).collect();
                     warn!("Event loop {name} is not recorded any more: {why}");
                     let text = format!("Event loop {name} was not recorded to the end: {why}.");
                     state.failures.insert(id, text);
+                }
+            },
+            Report::Source {
+                recording,
+                group,
+                source,
+            } => {
+                let Some(under_way) = &mut state.recording else {
+                    return ControlFlow::Continue(());
+                };
+                if under_way.id != recording {
+                    return ControlFlow::Continue(());
+                }
+                match process.take_source(under_way, group, *source) {
+                    Ok(None) => {},
+                    Ok(Some(name)) => {
+                        let id = process.event_loop_id(group);
+                        add_left_out(&mut state.left_out, id, LeftOut::NoRoom, 1, [name]);
+                    },
+                    Err(nonsense) => {
+                        warn!(
+                            "Process {} reports {nonsense}. Nothing more is accepted from it.",
+                            process.pid
+                        );
+                        return ControlFlow::Break(());
+                    },
+                }
+            },
+            Report::Map {
+                recording,
+                group,
+                map,
+            } => {
+                let Some(under_way) = &mut state.recording else {
+                    return ControlFlow::Continue(());
+                };
+                if under_way.id != recording {
+                    return ControlFlow::Continue(());
+                }
+                if let Err(nonsense) = process.take_map(under_way, group, *map) {
+                    warn!(
+                        "Process {} reports {nonsense}. Nothing more is accepted from it.",
+                        process.pid
+                    );
+                    return ControlFlow::Break(());
+                }
+            },
+            Report::SourcesLeftOut {
+                recording,
+                group,
+                why,
+                count,
+                names,
+            } => {
+                let is_meant = |under_way: &UnderWay| under_way.id == recording;
+                let is_kept = process.kept.contains_key(&group.0);
+                if is_kept && state.recording.as_ref().is_some_and(is_meant) {
+                    let id = process.event_loop_id(group);
+                    add_left_out(&mut state.left_out, id, why, count, names);
                 }
             },
             Report::Stopped(id) => {
@@ -664,7 +822,87 @@ impl Shared {
     }
 }
 
+/// How people are told of an event loop, whose name may be empty.
+fn named(id: EventLoopId, name: &str) -> String {
+    match name.is_empty() {
+        true => id.to_string(),
+        false => format!("{id}, {name}"),
+    }
+}
+
+/// Counts what is left out, unless there are too many reasons and event loops to tell.
+fn add_left_out(
+    left_out: &mut BTreeMap<(EventLoopId, LeftOut), Scripts>,
+    id: EventLoopId,
+    why: LeftOut,
+    count: u32,
+    names: impl IntoIterator<Item = String>,
+) {
+    if left_out.len() < MAX_FAILURES || left_out.contains_key(&(id, why)) {
+        left_out.entry((id, why)).or_default().add(count, names);
+    }
+}
+
 impl Process {
+    fn event_loop_id(&self, group: GroupId) -> EventLoopId {
+        EventLoopId {
+            process: self.pid,
+            group: group.0,
+        }
+    }
+
+    /// Keeps the text of a script. The name of the script if there is no room for it.
+    fn take_source(
+        &mut self,
+        recording: &mut UnderWay,
+        group: GroupId,
+        source: RecordedSource,
+    ) -> Result<Option<String>, kept::Nonsense> {
+        // The functions that it defines come first.
+        let kept = self
+            .kept
+            .get_mut(&group.0)
+            .filter(|_| recording.options.sources);
+        let kept = kept.ok_or(kept::Nonsense::Source("that nobody has asked for"))?;
+        let Some(room) = recording
+            .sources_room
+            .checked_sub(kept::bytes_of_source(&source))
+        else {
+            return Ok(Some(source.name));
+        };
+        kept.add_source(source)?;
+        recording.sources_room = room;
+        Ok(None)
+    }
+
+    /// Keeps a source map, or that there is no room for it.
+    fn take_map(
+        &mut self,
+        recording: &mut UnderWay,
+        group: GroupId,
+        mut map: LinkedMap,
+    ) -> Result<(), kept::Nonsense> {
+        const MIB: usize = 1 << 20;
+        let kept = self
+            .kept
+            .get_mut(&group.0)
+            .filter(|_| recording.options.sources);
+        let kept = kept.ok_or(kept::Nonsense::Map("that nobody has asked for"))?;
+        let room = recording.maps_room.checked_sub(kept::bytes_of_map(&map));
+        if room.is_none() {
+            map.url = map.url.chars().take(MAX_FAILURE_TEXT).collect();
+            let most = MAX_MAPS_BYTES / MIB;
+            let why = format!("all source maps together would be longer than {most} MiB");
+            map.content = Err(why);
+        }
+        if kept.add_map(map)?
+            && let Some(room) = room
+        {
+            recording.maps_room = room;
+        }
+        Ok(())
+    }
+
     fn take_chunk(&mut self, recording: &UnderWay, chunk: Chunk) -> Result<(), kept::Nonsense> {
         if chunk.recording != recording.id {
             return Ok(());

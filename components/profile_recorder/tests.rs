@@ -6,6 +6,7 @@
 
 use std::fs::{self, DirEntry};
 use std::io::{Read, Write};
+use std::num::NonZeroU32;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::os::unix::process::parent_id;
@@ -16,8 +17,9 @@ use std::{env, thread};
 
 use crossbeam_channel::{RecvTimeoutError, unbounded};
 use js_profiler_traits::recording::{
-    Chunk, Description, EventLoopKind, EventLoopStatus, RecordedFrame, RecordedFunction,
-    RecordedFunctionKind, RecordedSample, RecordingId, Report, Request, Selection,
+    Chunk, Description, EventLoopKind, EventLoopStatus, LeftOut, LinkedMap, MAX_MAP_BYTES,
+    MAX_MAPS_BYTES, MAX_SOURCE_BYTES, MAX_SOURCES_BYTES, RecordedFrame, RecordedFunction,
+    RecordedFunctionKind, RecordedSample, RecordedSource, RecordingId, Report, Request, Selection,
 };
 use js_profiler_traits::{GroupId, Marker, SampleCounts, Stack};
 use profile_formats::Recording;
@@ -46,13 +48,15 @@ const GARBAGE_PREFIX: &str = "garbage ";
 
 /// What a compromised process might send: nothing, a report of no kind, and reports of each kind that end
 /// too early, or say that more follows than any memory holds.
-const GARBAGE: [&[u8]; 9] = [
+const GARBAGE: [&[u8]; 11] = [
     &[],
     &[0xFF; 64],
     &[0],
     &[1],
     &[2],
     &[3],
+    &[4],
+    &[5],
     &[0, 0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F],
     &[0, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x01],
     &[3, 1, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x01],
@@ -78,6 +82,18 @@ impl<'de> Deserialize<'de> for Raw {
 }
 /// A sample, and then that there are no more, with far too much text.
 const FAILURE: &str = "failure";
+
+/// A sample, then the text of its function's script, and that the texts of others are left out.
+const SOURCES: &str = "sources";
+/// As [`SOURCES`], with more text than a recording takes.
+const MUCH_TEXT: &str = "much text";
+/// As [`SOURCES`], although nobody has asked for texts.
+const UNASKED: &str = "unasked";
+/// As [`SOURCES`], with more source maps than a recording takes.
+const MANY_MAPS: &str = "many maps";
+
+/// The script of the processes that report its text.
+const SCRIPT: &str = "function f() {}";
 
 /// The browser's recorder: there is one in a process.
 static RECORDER: LazyLock<Recorder> = LazyLock::new(|| {
@@ -169,6 +185,7 @@ fn options(event_loops: EventLoops) -> Options {
         keep_last: None,
         long_tasks: None,
         without_page: None,
+        sources: false,
     }
 }
 
@@ -230,7 +247,16 @@ fn content_process() {
             Err(RecvTimeoutError::Disconnected) => return,
         };
         for report in new {
+            let first = match &report {
+                Report::Chunk(chunk) if chunk.new_tables => Some((chunk.recording, chunk.group)),
+                _ => None,
+            };
             if report_or_nonsense(&reports, &behaviour, report).is_none() {
+                return;
+            }
+            if let Some((recording, group)) = first
+                && report_sources(&reports, &behaviour, recording, group).is_none()
+            {
                 return;
             }
         }
@@ -262,6 +288,69 @@ fn report_or_nonsense(reports: &Sender<Report>, behaviour: &str, report: Report)
         report => report,
     };
     reports.send(&report).ok()
+}
+
+/// Reports texts of scripts, if the process is one that does.
+fn report_sources(
+    reports: &Sender<Report>,
+    behaviour: &str,
+    recording: RecordingId,
+    group: GroupId,
+) -> Option<()> {
+    if ![SOURCES, MUCH_TEXT, UNASKED, MANY_MAPS].contains(&behaviour) {
+        return Some(());
+    }
+    let source = |id, text: String| Report::Source {
+        recording,
+        group,
+        source: Box::new(RecordedSource {
+            id,
+            name: "https://a.example/a.js".to_owned(),
+            line: 3,
+            column: 1,
+            text,
+            map_url: None,
+        }),
+    };
+    let left_out = |recording, why, names: &[&str]| Report::SourcesLeftOut {
+        recording,
+        group,
+        why,
+        count: 2,
+        names: names.iter().map(|&name| name.to_owned()).collect(),
+    };
+    let mut all = vec![source(1, SCRIPT.to_owned())];
+    if behaviour == MUCH_TEXT {
+        let text = "x".repeat(MAX_SOURCE_BYTES);
+        all.extend((2..6).map(|id| source(id, text.clone())));
+    }
+    if behaviour == MANY_MAPS {
+        all.extend((2..7).map(|id| source(id, id.to_string())));
+    }
+    if behaviour == MANY_MAPS || behaviour == SOURCES {
+        let (count, length) = match behaviour {
+            SOURCES => (1, 2),
+            _ => (6, MAX_MAP_BYTES),
+        };
+        all.extend((0..count).map(|number| Report::Map {
+            recording,
+            group,
+            map: Box::new(LinkedMap {
+                // From the last one on.
+                sources: vec![count - number],
+                url: "https://a.example/a.map".to_owned(),
+                content: Ok(" ".repeat(length)),
+            }),
+        }));
+    }
+    let long_name = "n".repeat(1_000);
+    all.extend([
+        left_out(recording, LeftOut::Gone, &[]),
+        left_out(recording, LeftOut::TooLong, &[&long_name]),
+        left_out(recording, LeftOut::TooLong, &["b.js"; 7]),
+        left_out(RecordingId(u64::MAX), LeftOut::Busy, &[]),
+    ]);
+    all.iter().try_for_each(|report| reports.send(report)).ok()
 }
 
 /// The recording of a process.
@@ -337,9 +426,10 @@ impl Recorded {
                 name: "f".to_owned(),
                 kind: RecordedFunctionKind::Script,
                 resource: None,
-                line: None,
-                column: None,
+                line: Some(3),
+                column: Some(10),
                 realm: None,
+                source: Some(1),
             })),
             frames: Vec::from_iter(is_first.then_some(RecordedFrame {
                 function: 0,
@@ -436,6 +526,120 @@ fn what_could_not_be_recorded_to_the_end_is_told_until_the_next_recording() {
     recorder.start(options(EventLoops::All)).unwrap();
     assert!(recorder.failures().is_empty());
     recorder.stop().unwrap();
+}
+
+fn with_sources() -> Options {
+    Options {
+        sources: true,
+        ..options(EventLoops::All)
+    }
+}
+
+#[test]
+fn the_texts_of_scripts_are_in_the_recording_and_what_is_left_out_is_told() {
+    let (recorder, _guard) = recorder();
+    let (with_text, without) = (Process::start(SOURCES), Process::start(SAMPLES));
+    recorder.start(with_sources()).unwrap();
+    wait_until(|| recorder.progress().unwrap().event_loops == 2);
+    wait_for_more_samples(recorder, 20);
+    let recording = recorder.stop().unwrap();
+    let function = |of: &Process| {
+        let [event_loop] = &process(&recording, of).event_loops[..] else {
+            panic!("{recording:?}");
+        };
+        let [function] = &event_loop.functions().collect::<Vec<_>>()[..] else {
+            panic!("{event_loop:?}");
+        };
+        let source = function.source.map(|id| event_loop.source(id).clone());
+        let url = event_loop.resource_of(function).map(str::to_owned);
+        (function.line.map(NonZeroU32::get), url, source)
+    };
+    let (line, url, source) = function(&with_text);
+    let source = source.unwrap();
+    assert_eq!(source.text, SCRIPT);
+    assert_eq!((source.line.get(), source.column.get()), (3, 1));
+    // It was made from text, so its function has no other place.
+    assert_eq!(url.as_deref(), Some("https://a.example/a.js"));
+    assert_eq!(line, Some(3));
+    // A line of a text that nobody has says nothing.
+    assert_eq!(function(&without), (None, None, None));
+
+    // The one that came is empty.
+    let notices = profile_formats::apply_own_maps(&mut recording.clone());
+    let [notice] = &notices[..] else {
+        panic!("{notices:?}");
+    };
+    assert!(notice.to_string().contains("is empty"), "{notice}");
+    let [too_long, gone] = &recorder.notices()[..] else {
+        panic!("{:?}", recorder.notices());
+    };
+    let beginning = format!(
+        "Event loop {}, Page https://a.example/: ",
+        with_text.event_loop()
+    );
+    for (notice, end) in [
+        (too_long, "b.js, b.js, b.js, b.js)."),
+        (gone, "the engine has discarded the scripts."),
+    ] {
+        assert!(notice.starts_with(&beginning), "{notice}");
+        assert!(notice.ends_with(end), "{notice}");
+    }
+    assert!(
+        too_long.contains("the texts of 4 scripts") && too_long.len() < 500,
+        "{too_long}"
+    );
+    recorder.start(options(EventLoops::All)).unwrap();
+    assert!(recorder.notices().is_empty());
+    recorder.stop().unwrap();
+}
+
+#[test]
+fn texts_that_are_too_much_are_left_out() {
+    let (recorder, _guard) = recorder();
+    let process = Process::start(MUCH_TEXT);
+    recorder.start(with_sources()).unwrap();
+    wait_for_more_samples(recorder, 20);
+    let memory = recorder.progress().unwrap().memory;
+    recorder.stop().unwrap();
+    assert!(memory < MAX_SOURCES_BYTES as u64 + (1 << 20), "{memory}");
+    let notices = recorder.notices();
+    let is_told = |notice: &String| notice.contains("longer than 64 MiB (https://a.example/a.js)");
+    assert!(notices.iter().any(is_told), "{notices:?}");
+    drop(process);
+}
+
+#[test]
+fn maps_that_are_too_much_are_told() {
+    let (recorder, _guard) = recorder();
+    let process = Process::start(MANY_MAPS);
+    recorder.start(with_sources()).unwrap();
+    wait_for_more_samples(recorder, 20);
+    let memory = recorder.progress().unwrap().memory;
+    let mut recording = recorder.stop().unwrap();
+    // With their URLs, one less than the number that would fill the room.
+    let expected = (MAX_MAPS_BYTES - MAX_MAP_BYTES) as u64;
+    assert!(
+        (expected..expected + (1 << 20)).contains(&memory),
+        "{memory}"
+    );
+    // Of the script whose function was sampled.
+    let notices = profile_formats::apply_own_maps(&mut recording);
+    let [notice] = &notices[..] else {
+        panic!("{notices:?}");
+    };
+    let told = "https://a.example/a.map: all source maps together would be longer than 192 MiB";
+    assert!(notice.to_string().starts_with(told), "{notice}");
+    drop(process);
+}
+
+#[test]
+fn texts_that_nobody_has_asked_for_are_not_taken() {
+    let (recorder, _guard) = recorder();
+    let unsound = Process::start(UNASKED);
+    recorder.start(options(EventLoops::All)).unwrap();
+    wait_until(|| unsound.status().unwrap().gone);
+    let recording = recorder.stop().unwrap();
+    assert_eq!(samples_of(process(&recording, &unsound)).len(), 1);
 }
 
 #[test]

@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-// What other files ask of a context.
+// Questions about a context that other files ask.
 
 #include "glue.h"
 
@@ -13,7 +13,7 @@
 using namespace js;
 
 bool strobe_is_idle(JSContext* cx) {
-  // The context's thread writes it meanwhile.
+  // The context's thread may be writing the field.
   auto* field = reinterpret_cast<const char*>(cx) + JSContext::offsetOfActivation();
   return !__atomic_load_n(reinterpret_cast<Activation* const*>(field), __ATOMIC_RELAXED);
 }

@@ -24,6 +24,7 @@ use super::ffi::{
     strobe_install_stock, strobe_set_stock_enabled, strobe_uninstall_stock, strobe_walk_stock,
 };
 use super::known_functions::KnownFunctions;
+use super::script_sources::{TakeSources, each_source};
 use super::stack_buffer::{StackBuffer, WalkOutcome};
 use crate::stop::Stopped;
 
@@ -243,6 +244,13 @@ impl EngineMode {
         // SAFETY: we are on the context's thread.
         let realm = unsafe { strobe_current_realm(self.cx.as_ptr()) };
         (realm != 0).then_some(RealmId(realm))
+    }
+
+    /// Gives `taker` those of these scripts that still exist. `ids` are in ascending order. Garbage may be
+    /// collected.
+    pub fn each_source(&self, ids: &[u32], taker: &mut dyn TakeSources) {
+        // SAFETY: we are on the context's thread, outside of a walk.
+        unsafe { each_source(self.cx.as_ptr(), ids, taker) };
     }
 
     /// Switches the mode on or off. False if there is no memory for it.

@@ -8,7 +8,7 @@ use std::ffi::{c_char, c_void};
 use std::mem::offset_of;
 
 use malloc_size_of_derive::MallocSizeOf;
-use mozjs_sys::jsapi::JSContext;
+use mozjs_sys::jsapi::{JSContext, JSObject};
 
 use super::native_code::Native;
 use crate::stop::Stopped;
@@ -30,7 +30,7 @@ pub struct Text {
     pub encoding: TextEncoding,
 }
 
-/// What a frame is of.
+/// The kind of code that a frame belongs to.
 #[repr(u8)]
 #[derive(Clone, Copy, Debug, Eq, Hash, MallocSizeOf, PartialEq)]
 #[allow(dead_code, reason = "C++ makes them")]
@@ -39,7 +39,7 @@ pub enum FrameKind {
     Script = 0,
     /// A function of the engine that is written in JavaScript: a built-in or a helper of one.
     SelfHosted = 1,
-    /// A built-in or DOM function that is not.
+    /// A built-in or DOM function that is written in C++ or Rust.
     Native = 2,
     /// A function of a WebAssembly module.
     Wasm = 3,
@@ -49,7 +49,7 @@ pub const FRAME_MUTED: u8 = 1;
 pub const FRAME_NO_TEXT: u8 = 2;
 pub const FRAME_GUESSED_NAME: u8 = 8;
 
-/// What identifies a function for as long as the process lives.
+/// Identifies a function for as long as the process lives.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Eq, Hash, MallocSizeOf, PartialEq)]
 pub struct FunctionKey {
@@ -64,11 +64,12 @@ pub struct FunctionKey {
 
 impl FunctionKey {
     pub fn hashed(&self) -> u64 {
-        // SAFETY: reads the key.
+        // SAFETY: the function only reads the key.
         unsafe { strobe_hash_function(self) }
     }
 
-    /// Whether these are one function. A built-in may enter another realm while it runs.
+    /// Whether both keys are of the same function. The realms of natives are not compared, because a built-in
+    /// may enter another realm while it runs.
     #[cfg(test)]
     pub fn is_function_of(&self, other: &Self) -> bool {
         let realm = match self.kind {
@@ -79,7 +80,7 @@ impl FunctionKey {
     }
 }
 
-/// Where a frame is on the stack, to see later whether it is still there.
+/// Where a frame is on the stack. A later walk can check by it whether the frame is still there.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Eq, MallocSizeOf, PartialEq)]
 pub struct FramePlace {
@@ -90,7 +91,7 @@ pub struct FramePlace {
 
 #[cfg(test)]
 impl FramePlace {
-    /// What it has of addresses that lead into the engine's memory.
+    /// The addresses that lead into the engine's memory.
     pub fn addresses(&self) -> [usize; 2] {
         [self.address, self.callee]
     }
@@ -109,13 +110,15 @@ pub struct GlueFrame {
     pub position: Position,
 }
 
-/// What a frame was executing, at the leaf, or calling.
+/// Where a frame was in its source: at the call that it was making, or, in the leaf, at the code that it was
+/// executing.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, MallocSizeOf, PartialEq)]
 pub struct Position {
     /// 1-based; 0 if it is not known, and for WebAssembly.
     pub line: u32,
-    /// 1-based, in UTF-16 code units. Of WebAssembly the offset in the module, in bytes. 0 if it is not known.
+    /// 1-based, in UTF-16 code units. For WebAssembly, the offset in the module, in bytes. 0 if it is not
+    /// known.
     pub column: u32,
 }
 
@@ -123,11 +126,11 @@ impl Position {
     pub const UNKNOWN: Self = Self { line: 0, column: 0 };
 }
 
-/// A slot of the table of positions that are known.
+/// A slot of the table of known positions.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, MallocSizeOf)]
 pub struct KnownPosition {
-    /// One more than the function's place; 0 for a free slot.
+    /// One more than the function's index; 0 for a free slot.
     pub function: u32,
     pub code_offset: u32,
     pub position: Position,
@@ -135,7 +138,7 @@ pub struct KnownPosition {
 
 impl KnownPosition {
     pub fn hashed(function: u32, code_offset: u32) -> u64 {
-        // SAFETY: it computes with two numbers.
+        // SAFETY: the function only computes with two numbers.
         unsafe { strobe_hash_position(function, code_offset) }
     }
 }
@@ -181,6 +184,45 @@ pub struct GlueStack {
     pub contradiction: *const c_char,
 }
 
+/// Stands for an index that a row does not have.
+pub const ABSENT: u32 = u32::MAX;
+
+/// A sample of a trace.
+#[repr(C)]
+pub struct SampleRow {
+    /// In milliseconds.
+    pub timestamp: f64,
+    /// May be [`ABSENT`].
+    pub stack_id: u32,
+    /// Index of the marker's name, or [`ABSENT`].
+    pub marker: u32,
+}
+
+/// A stack of a trace.
+#[repr(C)]
+pub struct StackRow {
+    pub frame_id: u32,
+    /// May be [`ABSENT`].
+    pub parent_id: u32,
+}
+
+/// A script, as the engine has its source.
+#[repr(C)]
+pub struct GlueSource {
+    /// UTF-8.
+    pub name: *const u8,
+    pub name_length: usize,
+    pub realm: u64,
+    /// Null if there is none.
+    pub map_url: *const u16,
+    pub map_url_length: usize,
+    pub length: usize,
+    pub id: u32,
+    pub line: u32,
+    pub column: u32,
+    pub has_text: bool,
+}
+
 // `glue.h` asserts the same.
 const _: () = {
     assert!(size_of::<Text>() == 12 && offset_of!(Text, encoding) == 8);
@@ -195,6 +237,10 @@ const _: () = {
     assert!(size_of::<GlueStack>() == 200 && offset_of!(GlueStack, known) == 56);
     assert!(offset_of!(GlueStack, native_code) == 96 && offset_of!(GlueStack, text) == 168);
     assert!(offset_of!(GlueStack, contradiction) == 192);
+    assert!(size_of::<SampleRow>() == 16 && offset_of!(SampleRow, stack_id) == 8);
+    assert!(size_of::<StackRow>() == 8);
+    assert!(size_of::<GlueSource>() == 64 && offset_of!(GlueSource, id) == 48);
+    assert!(offset_of!(GlueSource, has_text) == 60);
     assert!(size_of::<Stopped>() == 48 && offset_of!(Stopped, stack) == 32);
 };
 
@@ -225,6 +271,26 @@ unsafe extern "C" {
         length: usize,
     ) -> usize;
     pub fn strobe_current_realm(cx: *mut JSContext) -> u64;
+    pub fn strobe_new_samples(
+        cx: *mut JSContext,
+        rows: *const SampleRow,
+        length: usize,
+        markers: *const *const c_char,
+        markers_length: usize,
+    ) -> *mut JSObject;
+    pub fn strobe_new_stacks(
+        cx: *mut JSContext,
+        rows: *const StackRow,
+        length: usize,
+    ) -> *mut JSObject;
+    pub fn strobe_each_source(
+        cx: *mut JSContext,
+        ids: *const u32,
+        ids_length: usize,
+        wants: unsafe extern "C" fn(*mut c_void, *const GlueSource) -> bool,
+        take: unsafe extern "C" fn(*mut c_void, *const u8, usize, TextEncoding),
+        taker: *mut c_void,
+    );
 }
 
 #[cfg(feature = "stock_walk")]

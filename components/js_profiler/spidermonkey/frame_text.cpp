@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-// What is written of each kind of frame: what identifies its function, its name and its script's URL.
+// Writes each kind of frame: what identifies its function, its name and its script's URL.
 
 #include <string.h>
 
@@ -41,7 +41,7 @@ static StrobeFrame DescribeScript(ScriptSource* source, JS::Realm* realm, uint32
   if (source->mutedErrors()) {
     frame.flags |= STROBE_FRAME_MUTED;
   }
-  // Every page's scripts have URLs for file names, which this is none.
+  // The scripts of pages have URLs as file names, and this is not a URL.
   if (const char* filename = source->filename(); filename && strcmp(filename, "self-hosted") == 0) {
     frame.function.kind = STROBE_FRAME_SELF_HOSTED;
   }
@@ -103,7 +103,7 @@ static StrobeFrame DescribeNative(uint32_t nameHash, const StrobeFramePlace& pla
 }
 
 void StackWriter::appendNative(const StrobeNative& native, const StrobeFramePlace& place) {
-  // A built-in may be a native frame and JIT code or a function of the engine at the same time.
+  // A built-in may be a native frame and, at the same time, JIT code or a function of the engine.
   if (size_t length = stack_->frames_length) {
     const StrobeFunctionKey& younger = stack_->frames[length - 1].function;
     if (younger.kind == STROBE_FRAME_NATIVE && younger.source_start == native.hash) {
@@ -153,17 +153,18 @@ void StackWriter::appendWasm(const wasm::Code& code, uint32_t funcIndex, JS::Rea
     }
   }
   if (!nameLength) {
-    // Little stack is used, and no locale.
+    // This uses little stack and no locale.
     constexpr std::string_view before = "wasm-function[";
     char* digits = std::copy(before.begin(), before.end(), byIndex);
     char* end = std::to_chars(digits, std::end(byIndex), funcIndex).ptr;
     *end++ = ']';
     nameLength = size_t(end - byIndex);
   }
-  // A module that came from no URL has a text "URL line N > WebAssembly.Module" of what made it.
+  // A module that came from no URL has a text that says what made it: "URL line N > WebAssembly.Module".
   const char* url = metadata.scriptedCaller().source.get();
   size_t urlLength = url ? strcspn(url, " ") : 0;
-  // Two modules may have the same URL, and a module may be where another was before.
+  // The key has the name and the URL, because two modules may have the same URL, and a module may be at the
+  // place of an earlier one.
   wasm.function.source_start = mozilla::HashBytes(name, nameLength);
   wasm.function.source_end = mozilla::HashBytes(url, urlLength);
   Added added = append(wasm);
@@ -173,7 +174,8 @@ void StackWriter::appendWasm(const wasm::Code& code, uint32_t funcIndex, JS::Rea
   }
 }
 
-// The region that an address in Ion code is in. The end of a region counts to it, as a return address does.
+// The region of Ion code that an address is in. The end of a region belongs to it, because a return address may
+// be there.
 static jit::JitcodeRegionEntry RegionAt(const jit::IonEntry& entry, const void* address, uint32_t* nativeOffset) {
   *nativeOffset = uint32_t(static_cast<const uint8_t*>(address) - static_cast<uint8_t*>(entry.nativeStartAddr()));
   const jit::JitcodeIonTable* table = entry.regionTable();
@@ -188,7 +190,7 @@ uint32_t OffsetInPhysical(const jit::IonEntry& entry, const void* address) {
   while (functions.hasMore()) {
     functions.readNext(&scriptIndex, &offset);
   }
-  // What is not innermost has made one call, where the region is.
+  // If other functions are inlined here, the outermost function is at the one call that the region is in.
   return region.scriptDepth() == 1 ? region.findPcOffset(nativeOffset, offset) : offset;
 }
 
@@ -204,7 +206,7 @@ void StackWriter::appendInlinedFunctions(const jit::IonEntry& entry, const void*
     if (i == 0 && wantsPosition()) {
       offset = region.findPcOffset(nativeOffset, offset);
     }
-    // Inlining across realms is refused by the compiler, so all are in the outermost one's.
+    // The compiler does not inline across realms, so these functions are in the realm of the outermost one.
     appendInlined(entry.getScriptData(scriptIndex), entry.getStr(scriptIndex), realm, place, offset);
   }
 }
@@ -235,7 +237,7 @@ bool StackWriter::appendAtom(TextArea* area, JSAtom* atom, StrobeText* text) {
 }
 
 bool StackWriter::appendResource(TextArea* area, ScriptSource* source, StrobeText* text) {
-  // eval and new Function have an introducer, whose URL says nothing of where the code stands.
+  // Code of eval and new Function has an introducer, whose URL does not say where the code is.
   const char* filename = source->filename();
   if (!filename || source->hasIntroducerFilename()) {
     return true;

@@ -2,8 +2,8 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-// What the sampling component asks of SpiderMonkey. The Rust face, spidermonkey/mod.rs, declares the
-// same structures: change both together.
+// What the sampling component asks of SpiderMonkey. ffi.rs declares the same structures and functions in Rust,
+// together with native_code.rs: change both sides together.
 
 #ifndef strobe_js_profiler_glue_h
 #define strobe_js_profiler_glue_h
@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 struct JSContext;
+class JSObject;
 class ProfilingStack;
 
 extern "C" {
@@ -43,77 +44,81 @@ enum StrobeFrameKind : uint8_t {
 constexpr uint8_t STROBE_FRAME_MUTED = 1;
 // The text of the frame did not fit; name and resource are empty.
 constexpr uint8_t STROBE_FRAME_NO_TEXT = 2;
-// Stands for functions of which nothing may be told: see StrobeStack::realms.
+// The frame stands for functions that the pages may not see: see StrobeStack::realms.
 constexpr uint8_t STROBE_FRAME_HIDDEN = 4;
 
-// The name is not the function's own: the parser made it up from where the function stands.
+// The parser made the name up from where the function stands. It is not the function's own name.
 constexpr uint8_t STROBE_FRAME_GUESSED_NAME = 8;
 
-// What identifies a function for as long as the process lives: no pointer into the garbage-collected
-// heap outlasts the walk. For a script the id and the extent of the function in its source; for a
-// function without a script, a digest of its text.
+// Identifies a function for as long as the process lives. It has no pointer into the garbage-collected heap,
+// because no such pointer outlasts the walk. For a script it has the id of the source and the extent of the
+// function in it. For a function without a script it has a digest of the function's text.
 struct StrobeFunctionKey {
-  // 0 for a native that is of its caller's realm, or has called something: then its realm cannot be told any more.
+  // The address of the realm. 0 for a native that belongs to its caller's realm. Also 0 for a native that has
+  // called something, because its realm cannot be determined then.
   uint64_t realm;
   uint32_t source_id;
   uint32_t source_start;
   uint32_t source_end;
-  // 1-based; where the parameter list begins. 0 for a function without a script.
+  // Where the parameter list begins, 1-based. 0 for a function without a script.
   uint32_t line;
   uint32_t column;
   StrobeFrameKind kind;
 };
 
-// Where a frame is on the stack, to see later whether it is still there. Functions that are inlined
-// into one frame share its place.
+// Where a frame is on the stack. A later walk can check by it whether the frame is still there. Functions that
+// are inlined into one frame share its place.
 struct StrobeFramePlace {
   uintptr_t address;
-  // 0 for a frame of the C++ interpreter, which is not on the thread's own stack, and for one of native code.
+  // 0 for a frame of the C++ interpreter, which is not on the thread's own stack, and for a frame of native
+  // code.
   uintptr_t return_address;
-  // The callee token, or where the native's code begins; 0 where there is neither.
+  // The callee token, or the address of the native's code; 0 if there is neither.
   uintptr_t callee;
 };
 
-// What a frame was executing, at the leaf, or calling.
+// Where a frame was in its source: at the call that it was making, or, in the leaf, at the code that it was
+// executing.
 struct StrobePosition {
   // 1-based; 0 if it is not known, and for WebAssembly.
   uint32_t line;
-  // 1-based, in UTF-16 code units. Of WebAssembly the offset in the module, in bytes. 0 if it is not known.
+  // 1-based, in UTF-16 code units. For WebAssembly, the offset in the module, in bytes. 0 if it is not known.
   uint32_t column;
 };
 
 struct StrobeFrame {
   StrobeFunctionKey function;
-  // One more than its place in StrobeKnownFunctions::functions, and then without text; 0 if it is not there.
+  // One more than the function's index in StrobeKnownFunctions::functions; such a frame has no text. 0 if the
+  // function is not there.
   uint32_t known;
   StrobeText name;
-  // Empty for code that comes from no URL: eval and new Function, and built-ins.
+  // Empty for code that does not come from a URL: code of eval and new Function, and built-ins.
   StrobeText resource;
   StrobeFramePlace place;
   uint8_t flags;
-  // Where in the function's bytecode the position is; of no meaning if the position is not known.
+  // The offset of the position in the function's bytecode. It has no meaning if the position is not known.
   uint32_t code_offset;
-  // Only where StrobeStack::everything asks for it.
+  // For scripts, known only where StrobeStack::everything asks for it.
   StrobePosition position;
 };
 
-// A position that the sampling thread has.
+// A position that the sampling thread already knows.
 struct StrobeKnownPosition {
-  // One more than the function's place in StrobeKnownFunctions::functions; 0 for a free slot.
+  // One more than the function's index in StrobeKnownFunctions::functions; 0 for a free slot.
   uint32_t function;
   uint32_t code_offset;
   StrobePosition position;
 };
 
-// The functions of which the sampling thread has the text already, as a hash table with linear probing.
+// The functions whose text the sampling thread already has, as a hash table with linear probing.
 struct StrobeKnownFunctions {
   const StrobeFunctionKey* functions;
-  // One more than a place in `functions`; 0 is a free slot, of which there are always some. Where a function
-  // is looked for first is the remainder of strobe_hash_function by their number.
+  // One more than an index into `functions`, or 0 for a free slot. There are always free slots. The search for
+  // a function begins at the slot with the index strobe_hash_function modulo slots_length.
   const uint32_t* slots;
   // A power of two, or 0 if there are none.
   size_t slots_length;
-  // A hash table with linear probing, of which some slots are always free, for strobe_hash_position.
+  // A hash table with linear probing, by strobe_hash_position. There are always free slots.
   const StrobeKnownPosition* positions;
   // A power of two, or 0 if there are none.
   size_t positions_length;
@@ -126,7 +131,7 @@ struct StrobeNative {
   // ASCII; lives as long as the process.
   const uint8_t* name;
   uint32_t name_length;
-  // Of the name.
+  // The hash of the name.
   uint32_t hash;
 };
 
@@ -138,45 +143,48 @@ struct StrobeNativeCode {
   // The program's own code, which is compiled with frame pointers: [program_begin, program_end).
   uintptr_t program_begin;
   uintptr_t program_end;
-  // The engine's function that leaves frames when something throws: [exception_begin, exception_end).
+  // The engine's function that unwinds frames when something throws: [exception_begin, exception_end).
   uintptr_t exception_begin;
   uintptr_t exception_end;
-  // For strobe_unwind.
+  // The argument for strobe_unwind.
   void* unwinder;
 };
 
-// Made beforehand by the sampling thread, which must not allocate during the walk.
+// The result of a walk. The sampling thread allocates it in advance, because the walk must not allocate.
 struct StrobeStack {
-  // Room for max_frames, and for each realm twice as many and one more.
+  // Room for max_frames frames, and for 2 * max_frames + 1 frames more for each realm.
   StrobeFrame* frames;
   size_t frames_capacity;
-  // At most so many frames, counted from the leaf; if there are realms, so many that pages in each of them may see.
+  // The greatest number of frames, counted from the leaf. If there are realms, the greatest number for each of
+  // them, of frames that its pages may see.
   size_t max_frames;
-  // If there are any: the stack is for pages in these realms. What they may not see, of other realms or muted,
-  // does not count, so that it cannot push out what they may see: functions that are next to each other are one
-  // frame without text, and built-ins that they call are left out.
+  // If there are any, the stack is for pages in these realms. Functions that the pages may not see, because
+  // they belong to other realms or are muted, do not count, so that they cannot push out functions that the
+  // pages may see. Adjacent hidden functions become one frame without text. The built-ins that hidden functions
+  // call are left out.
   const uint64_t* realms;
   size_t realms_length;
-  // For each realm, how many frames count. Written by the walk.
+  // How many frames count for each realm. Written by the walk.
   size_t* realm_frames;
-  // Whether the stack is also for somebody who may see everything, of the first max_frames frames. If there are no
-  // realms it is for nobody else.
+  // Whether the stack is also for a recording, which may see everything in the first max_frames frames. If
+  // there are no realms, the stack is for the recording only.
   bool everything;
   StrobeKnownFunctions known;
   StrobeNativeCode native_code;
-  // Written by the walk: frames from the leaf to the root.
+  // The number of frames, which go from the leaf to the root. Written by the walk, like the lengths and flags
+  // below.
   size_t frames_length;
-  // Of these, so many from the leaf are without anything left out.
+  // How many of these, counted from the leaf, have nothing left out between them.
   size_t complete_length;
   uint8_t* text;
   size_t text_capacity;
-  // Whether older frames were left out for want of room.
+  // Whether older frames were left out because there was no room for them.
   bool truncated;
   // Whether there were more frames than `complete_length`.
   bool complete_truncated;
-  // Whether more room for text is wanted.
+  // Whether text was lost because there was no room for it.
   bool text_lost;
-  // What was wrong, after STROBE_WALK_INCONSISTENT; lives as long as the process.
+  // What was wrong, if the walk has returned STROBE_WALK_INCONSISTENT. The text lives as long as the process.
   const char* contradiction;
 };
 
@@ -185,7 +193,7 @@ struct StrobeStopped {
   uintptr_t pc;
   uintptr_t sp;
   uintptr_t fp;
-  // What code of WebAssembly has its instance in.
+  // The register that points to the instance while WebAssembly code runs.
   uintptr_t wasm_instance;
   uintptr_t stack_low;
   uintptr_t stack_high;
@@ -201,7 +209,7 @@ enum StrobeWalk : uint32_t {
   STROBE_WALK_INCONSISTENT = 3,
 };
 
-// mod.rs and native_code.rs assert the same.
+// ffi.rs and native_code.rs assert the same.
 static_assert(sizeof(StrobeText) == 12 && offsetof(StrobeText, encoding) == 8);
 static_assert(sizeof(StrobeFunctionKey) == 32 && offsetof(StrobeFunctionKey, kind) == 28);
 static_assert(sizeof(StrobeFramePlace) == 24);
@@ -216,10 +224,10 @@ static_assert(offsetof(StrobeStack, native_code) == 96 && offsetof(StrobeStack, 
 static_assert(offsetof(StrobeStack, contradiction) == 192);
 static_assert(sizeof(StrobeStopped) == 48 && offsetof(StrobeStopped, stack_low) == 32);
 
-// For StrobeKnownFunctions.
+// The hashes of StrobeKnownFunctions.
 uint64_t strobe_hash_function(const StrobeFunctionKey* function);
 uint64_t strobe_hash_position(uint32_t function, uint32_t code_offset);
-// For StrobeNative.
+// The hash of StrobeNative.
 uint32_t strobe_hash_name(const char* name, size_t length);
 
 // The registers that say where a native frame is.
@@ -229,51 +237,118 @@ struct StrobeRegisters {
   uintptr_t fp;
 };
 
-// Goes from a frame of native code to its caller, by the tables that compilers write for that. `leaf`: `pc` is of
-// a stopped thread, and no return address. The stack is read within `low` and `high`. False if that is not
-// possible, or the caller's frame were no older one. Written in Rust: see native_code.rs.
+// Goes from a frame of native code to its caller, by the unwind tables that compilers write. `leaf` says that
+// `pc` is where a thread was stopped, and not a return address. The stack is read only between `low` and
+// `high`. False if the caller cannot be found, or if its frame would not be older. Written in Rust: see
+// native_code.rs.
 bool strobe_unwind(void* unwinder, StrobeRegisters* registers, bool leaf, uintptr_t low, uintptr_t high);
 static_assert(sizeof(StrobeRegisters) == 24);
 
-// Calls `take` with each entry of the engine's table of natives, the last one first, until it says false. The name is
-// ASCII, lives as long as the process, and is empty if the code is shared by functions of several names.
+// Calls `take` with each entry of the engine's table of natives, until it returns false. The entry that was
+// added last comes first. The name is ASCII and lives as long as the process. It is empty if functions with
+// different names share the code, and for eval: see natives.cpp.
 void strobe_each_native(bool (*take)(void* taker, uintptr_t code, const uint8_t* name, size_t name_length),
                         void* taker);
-// Where StrobeNativeCode::exception_begin is.
+// The address for StrobeNativeCode::exception_begin.
 uintptr_t strobe_exception_handler();
-// How often an entry was added, or has lost its name.
+// How many times an entry was added to the table or lost its name.
 uint64_t strobe_natives_version();
 
-// Whether no JavaScript is on the context's stack. Reads one word, so it may be asked while the
-// context's thread runs; the answer may be out of date by then, as any sample is.
+// Whether no JavaScript is on the context's stack. It reads one word, so it may be called while the context's
+// thread runs. The answer may be out of date when it is used, as any sample is.
 bool strobe_is_idle(JSContext* cx);
 
-// Walk the stack of `cx` into `stack`: by table_walk.cpp, or in the engine's stock mode (stock_mode.cpp), which is there
-// with the feature `stock_walk` alone.
+// Walk the stack of `cx` into `stack`. strobe_walk_table is in table_walk.cpp. strobe_walk_stock needs the
+// engine's stock mode (stock_mode.cpp), and exists only with the feature `stock_walk`.
 //
-// Called by the context's own thread, in the handler of the signal that stopped it. Allocate nothing, take no
-// lock, and use little stack.
+// The context's own thread must call them, in the handler of the signal that stopped it. They allocate nothing,
+// take no lock, and use little stack.
 StrobeWalk strobe_walk_table(JSContext* cx, const StrobeStopped* stopped, StrobeStack* stack);
 StrobeWalk strobe_walk_stock(JSContext* cx, const StrobeStopped* stopped, StrobeStack* stack);
 
-// How many of `places`, which are from the root to the leaf, are still on the stack of `cx`, counted
-// from the root. May be asked while garbage is collected: it looks at no cell.
+// How many of `places` are still on the stack of `cx`, counted from the root. `places` go from the root to the
+// leaf. It reads no cell, so it may be called while garbage is being collected.
 //
-// As for the walks.
+// The conditions are those of the walks above.
 size_t strobe_count_kept(JSContext* cx, const StrobeStopped* stopped, const StrobeNativeCode* code,
                          const StrobeFramePlace* places, size_t length);
 
-// The engine's stock profiling mode, on the context's thread. The profiling stack must stay installed
-// for as long as script may be running: frames that were entered with it pop themselves from it. Null
-// if there is no memory.
+// A script, as the engine has its source.
+struct StrobeSource {
+  // UTF-8. The URL, or what made the script from text.
+  const uint8_t* name;
+  size_t name_length;
+  // As in StrobeFunctionKey::realm. The realm lives while it is told.
+  uint64_t realm;
+  // The link to the source map, from the comment in the text. Null if there is none.
+  const char16_t* map_url;
+  // In code units.
+  size_t map_url_length;
+  // Of the text, in units of its encoding: bytes of UTF-8, or UTF-16 code units.
+  size_t length;
+  // StrobeFunctionKey::source_id.
+  uint32_t id;
+  // 1-based; where the text begins.
+  uint32_t line;
+  // 1-based, in UTF-16 code units.
+  uint32_t column;
+  // Whether the engine has the text.
+  bool has_text;
+};
+static_assert(sizeof(StrobeSource) == 64 && offsetof(StrobeSource, id) == 48 && offsetof(StrobeSource, has_text) == 60);
+
+// Whether the text is wanted.
+typedef bool (*StrobeWantsText)(void* taker, const StrobeSource* source);
+// Takes the text of the source that was asked about last; `length` is in bytes.
+typedef void (*StrobeTakeText)(void* taker, const uint8_t* text, size_t length, StrobeTextEncoding encoding);
+
+// Calls `wants` with each script of the context that still exists and whose id is among `ids`, which are in ascending
+// order, and `take` with its text if that is wanted and not empty. Without memory, some are left out.
+//
+// Called on the context's thread, where garbage may be collected.
+void strobe_each_source(JSContext* cx, const uint32_t* ids, size_t ids_length, StrobeWantsText wants,
+                        StrobeTakeText take, void* taker);
+
+// The engine's stock profiling mode. The context's own thread must call these functions.
+//
+// Installs a profiling stack. Null if there is no memory. The stack must stay installed while script may be
+// running, because frames that were entered with it remove themselves from it.
 ProfilingStack* strobe_install_stock(JSContext* cx);
-// Switching discards all JIT code.
+// Switches the mode on or off. This discards all JIT code.
 void strobe_set_stock_enabled(JSContext* cx, bool enabled);
 // Frees the profiling stack. No script may be running.
 void strobe_uninstall_stock(JSContext* cx, ProfilingStack* stack);
 
-// The realm that the context is in, as StrobeFunctionKey::realm has it; 0 for none.
+// The realm that the context is in, as in StrobeFunctionKey::realm; 0 for none.
 uint64_t strobe_current_realm(JSContext* cx);
+
+// Stands for an index that a row does not have.
+constexpr uint32_t STROBE_ABSENT = UINT32_MAX;
+
+// A sample of a trace.
+struct StrobeSampleRow {
+  // In milliseconds.
+  double timestamp;
+  // May be STROBE_ABSENT.
+  uint32_t stack_id;
+  // Index of the marker's name; STROBE_ABSENT if there is no marker.
+  uint32_t marker;
+};
+static_assert(sizeof(StrobeSampleRow) == 16 && offsetof(StrobeSampleRow, stack_id) == 8);
+
+// A stack of a trace.
+struct StrobeStackRow {
+  uint32_t frame_id;
+  // May be STROBE_ABSENT.
+  uint32_t parent_id;
+};
+static_assert(sizeof(StrobeStackRow) == 8);
+
+// A new array of the current realm, with a plain object for each row. Null, with a pending exception, if there is no
+// memory. The context's own thread must call these functions, where garbage may be collected. `markers` are ASCII.
+JSObject* strobe_new_samples(JSContext* cx, const StrobeSampleRow* rows, size_t length, const char* const* markers,
+                             size_t markers_length);
+JSObject* strobe_new_stacks(JSContext* cx, const StrobeStackRow* rows, size_t length);
 
 }  // extern "C"
 

@@ -41,7 +41,7 @@ struct LargeChunks : Private<LifoAlloc, Chunks> {
 };
 template struct Reveal<LargeChunks, &LifoAlloc::oversize_>;
 
-// How far the memory was in use when the frame was made.
+// How much of the memory was in use when the frame was made.
 struct FrameMark : Private<InterpreterFrame, LifoAlloc::Mark> {
   friend constexpr Pointer Find(FrameMark);
 };

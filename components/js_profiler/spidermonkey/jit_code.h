@@ -28,7 +28,7 @@ enum class JitCodeKind {
   Function,
   // An inline cache of Ion code. The frame pointer is that of the function, or of the stub's own frame.
   IonCache,
-  // The same for Baseline code or the Baseline interpreter.
+  // An inline cache of Baseline code or of the Baseline interpreter. The frame pointer is as for IonCache.
   BaselineCache,
   // Code that calls a function of the engine. Its frame is an exit frame.
   VMWrapper,
@@ -41,8 +41,8 @@ enum class JitCodeKind {
   // Code that replaces an Ion frame with frames of Baseline code. While it calls C++, the frame pointer points at the
   // Ion frame or at the youngest of the new frames.
   Bailout,
-  // Code that is jumped to when something throws. Whose frame the frame pointer points at depends on where the jump
-  // came from.
+  // Code that the engine jumps to when something throws. Whose frame the frame pointer points at depends on
+  // where the jump came from.
   Exception,
   // A built-in that is JIT code.
   TrampolineNative,
@@ -75,7 +75,7 @@ class JitCode {
   // Notes where the youngest JIT code has called C++.
   void noteYoungestCaller(uintptr_t pc);
 
-  // What the table has for the code at an address; null unless it is a function's or a cache's.
+  // The table's entry for the code at an address; null unless the code is a function or a cache.
   const js::jit::JitcodeGlobalEntry* entry(uintptr_t pc) const;
 
   // The kind of the code at `pc`. `entry` must be the entry of that address.
@@ -83,7 +83,8 @@ class JitCode {
 
   // Whether `returnAddress` follows a call of `callee` that is in the same piece of code as `callee`.
   bool isCallWithin(uintptr_t returnAddress, uintptr_t callee) const;
-  // The begin of the stub that contains `pc`, whose kind must be NoFrame; 0 if the code is not a stub that is called.
+  // The beginning of the stub that contains `pc`, whose kind must be NoFrame; 0 if the code is not a stub that
+  // is called.
   uintptr_t sharedStub(uintptr_t pc) const;
   // Whether `returnAddress` follows a call of `callee` in a function or a cache.
   bool isCallOf(uintptr_t returnAddress, uintptr_t callee) const;

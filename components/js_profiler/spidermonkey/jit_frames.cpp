@@ -183,8 +183,7 @@ Walked JitFrames::fromExit() {
   }
   uintptr_t exit = jsExitFP();
   if (!exit) {
-    // The activation has not called anything yet.
-    return Walked::Done;
+    return contradict("JIT code has called something without an exit frame");
   }
   emitExitFunction(exit);
   return emitFrom(exit);
@@ -361,8 +360,7 @@ uint32_t JitFrames::offsetAt(uintptr_t fp, JSScript* script, const JitcodeGlobal
     return NoOffset;
   }
   if (entry->isIon()) {
-    uintptr_t address = leaf && entry->containsPointer(reinterpret_cast<void*>(pc + 1)) ? pc + 1 : pc;
-    return OffsetInPhysical(entry->asIon(), reinterpret_cast<void*>(address));
+    return OffsetInPhysical(entry->asIon(), reinterpret_cast<void*>(pc));
   }
   if (!entry->isBaselineInterpreter()) {
     return OffsetInBaseline(script, pc);
@@ -378,8 +376,8 @@ uint32_t JitFrames::offsetAt(uintptr_t fp, JSScript* script, const JitcodeGlobal
   return stack_.contains(stored) ? OffsetIn(script, reinterpret_cast<jsbytecode*>(stack_.word(stored))) : NoOffset;
 }
 
-Walked JitFrames::emitPhysicalFunction(uintptr_t fp, uintptr_t returnAddress, const JitcodeGlobalEntry* entry,
-                                       uintptr_t pc, bool leaf) {
+Walked JitFrames::emitFrame(uintptr_t fp, uintptr_t returnAddress, const JitcodeGlobalEntry* entry, uintptr_t pc,
+                            Inlined inlined, bool leaf) {
   uintptr_t token = stack_.word(fp + CalleeOffset);
   JSScript* script = ScriptOfCalleeToken(CalleeToken(token));
   if (!script) {
@@ -388,33 +386,53 @@ Walked JitFrames::emitPhysicalFunction(uintptr_t fp, uintptr_t returnAddress, co
   if (entry && !IsCodeOf(entry, script)) {
     return contradict("a frame does not belong to the function whose code runs");
   }
+  StrobeFramePlace place = {fp, returnAddress, token};
+  if (inlined == Inlined::Yes && entry->isIon()) {
+    // The table counts the address at the end of a region as part of that region, as a return address is. That is
+    // right for a stopped thread, too: it stops after the instruction that the processor was waiting for.
+    writer_.appendInlinedFunctions(entry->asIon(), reinterpret_cast<void*>(pc), script->realm(), place);
+  }
   uint32_t offset = writer_.wantsPosition() ? offsetAt(fp, script, entry, pc, leaf) : NoOffset;
-  writer_.appendScript(script, {fp, returnAddress, token}, offset);
+  writer_.appendScript(script, place, offset);
   return Walked::Done;
+}
+
+Walked JitFrames::emitPhysicalFunction(uintptr_t fp, uintptr_t returnAddress, const JitcodeGlobalEntry* entry,
+                                       uintptr_t pc, bool leaf) {
+  return emitFrame(fp, returnAddress, entry, pc, Inlined::No, leaf);
 }
 
 Walked JitFrames::emitFunction(uintptr_t fp, uintptr_t returnAddress, uintptr_t pc, bool leaf,
                                const JitcodeGlobalEntry* entry) {
   if (entry && entry->isIonIC()) {
     pc = reinterpret_cast<uintptr_t>(entry->asIonIC().rejoinAddr());
-    leaf = false;
     entry = &entry->asIonIC().ionEntry();
   }
   if (!entry || entry->isDummy()) {
     return contradict("a return address is not into the code of a function");
   }
-  if (entry->isIon()) {
-    uintptr_t token = stack_.word(fp + CalleeOffset);
-    JSScript* script = ScriptOfCalleeToken(CalleeToken(token));
-    if (script && entry->asIon().getScriptKey(0).matches(script)) {
-      // For a return address, the table counts the address at the end of a region as part of that region. But the
-      // next instruction to run belongs to the region that begins there.
-      uintptr_t address = leaf && entry->containsPointer(reinterpret_cast<void*>(pc + 1)) ? pc + 1 : pc;
-      writer_.appendInlinedFunctions(entry->asIon(), reinterpret_cast<void*>(address), script->realm(),
-                                     {fp, returnAddress, token});
-    }
+  return emitFrame(fp, returnAddress, entry, pc, Inlined::Yes, leaf);
+}
+
+Walked JitFrames::emitCaller(const Link& link) {
+  uintptr_t fp = link.callerFrame;
+  StrobeFramePlace place = {fp, stack_.word(fp + ReturnAddressOffset), stack_.word(fp + CalleeOffset)};
+  if (writer_.appendRepeated(link.returnAddress, place)) {
+    return Walked::Done;
   }
-  return emitPhysicalFunction(fp, returnAddress, entry, pc, leaf);
+  const JitcodeGlobalEntry* entry = code_.entry(link.returnAddress);
+  StackWriter::Mark before = writer_.mark();
+  Walked walked = emitFunction(fp, place.return_address, link.returnAddress, false, entry);
+  // What the Baseline interpreter executes is in each frame, and not in the return address.
+  if (walked == Walked::Done && !entry->isBaselineInterpreter()) {
+    writer_.noteRepeatable(before, link.returnAddress, place.callee);
+  }
+  return walked;
+}
+
+void JitFrames::noteEntry(uintptr_t fp) {
+  hasEntry_ = true;
+  entry_ = {stack_.word(fp + ReturnAddressOffset), fp + DescriptorOffset, stack_.word(fp)};
 }
 
 void JitFrames::emitTrampolineNative(uintptr_t fp, uintptr_t returnAddress) {
@@ -503,12 +521,10 @@ Walked JitFrames::emitFrom(Link link) {
       }
       case FrameType::IonJS:
       case FrameType::BaselineJS: {
-        uintptr_t fp = link.callerFrame;
-        if (!stack_.holdsFrame(fp)) {
+        if (!stack_.holdsFrame(link.callerFrame)) {
           return contradict("a function's frame is not on the stack");
         }
-        if (emitFunction(fp, stack_.word(fp + ReturnAddressOffset), link.returnAddress, false,
-                         code_.entry(link.returnAddress)) != Walked::Done) {
+        if (emitCaller(link) != Walked::Done) {
           return Walked::Inconsistent;
         }
         break;
@@ -546,8 +562,7 @@ Walked JitFrames::emitFrom(Link link) {
         if (!stack_.contains(entry, 2 * sizeof(uintptr_t))) {
           return contradict("the entry into JIT code is not on the stack");
         }
-        hasEntry_ = true;
-        entry_ = {stack_.word(entry + ReturnAddressOffset), entry + DescriptorOffset, stack_.word(entry)};
+        noteEntry(entry);
         return Walked::Done;
       }
       default:

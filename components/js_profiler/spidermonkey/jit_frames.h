@@ -87,6 +87,9 @@ class JitFrames {
   bool frameInWindow(const StrobeRegisters& registers, FrameEnd end, uintptr_t* frame) const;
   bool isPrologue(uintptr_t pc, const js::jit::JitcodeGlobalEntry* entry, JitCodeKind kind) const;
 
+  // Notes the frame of the stub through which C++ has entered the activation.
+  void noteEntry(uintptr_t fp);
+
   Walked inCode(StrobeRegisters registers, bool leaf);
 
   // Walks the caller of a frame and all older frames.
@@ -106,6 +109,12 @@ class JitFrames {
   // What the script was executing or calling at `pc`, in its bytecode.
   uint32_t offsetAt(uintptr_t fp, JSScript* script, const js::jit::JitcodeGlobalEntry* entry, uintptr_t pc,
                     bool leaf) const;
+  enum class Inlined { No, Yes };
+  // What both have in common: checks the frame and writes it, with or without inlined functions.
+  Walked emitFrame(uintptr_t fp, uintptr_t returnAddress, const js::jit::JitcodeGlobalEntry* entry, uintptr_t pc,
+                   Inlined inlined, bool leaf);
+  // The same for the frame that a link leads to. It must be on the stack.
+  Walked emitCaller(const Link& link);
   void emitTrampolineNative(uintptr_t fp, uintptr_t returnAddress);
   // Writes the built-in that a function of the engine stands for, if JIT code has called that function.
   void emitExitFunction(uintptr_t exit);

@@ -33,7 +33,6 @@ NativeFrames::NativeFrames(const StrobeNativeCode& code, const StrobeStopped& st
 void NativeFrames::goOnFrom(const StrobeRegisters& registers) {
   registers_ = registers;
   leaf_ = false;
-  lost_ = false;
 }
 
 bool NativeFrames::toCaller() {
@@ -102,7 +101,7 @@ NativeFrames::At NativeFrames::goUp(uintptr_t end, Found* oldest) {
   size_t count = 0;
   *oldest = {};
   At at = At::Lost;
-  for (; !lost_ && count < MaxFrames; count++) {
+  for (; count < MaxFrames; count++) {
     if (registers_.sp > end) {
       at = At::End;
       break;
@@ -113,13 +112,11 @@ NativeFrames::At NativeFrames::goUp(uintptr_t end, Found* oldest) {
     }
     uintptr_t address = leaf_ ? registers_.pc : registers_.pc - 1;
     if (!toCaller()) {
-      lost_ = true;
-      break;
+      return At::Lost;
     }
     steps[count % Kept] = {address, registers_.sp};
   }
   if (at == At::Lost) {
-    lost_ = true;
     return at;
   }
   size_t first = count > Kept ? count - Kept : 0;

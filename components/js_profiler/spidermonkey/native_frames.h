@@ -23,8 +23,6 @@ class NativeFrames {
   StrobeRegisters registers_;
   // Whether the program counter is that of the stopped thread, and not a return address.
   bool leaf_ = true;
-  // Whether the caller of a frame could not be determined. Nothing older is known then.
-  bool lost_ = false;
 
  public:
   NativeFrames(const StrobeNativeCode& code, const StrobeStopped& stopped);
@@ -34,7 +32,7 @@ class NativeFrames {
     Jit,
     // Beyond the end.
     End,
-    // The caller of a frame cannot be determined.
+    // The caller of a frame cannot be determined. Nothing older is known then.
     Lost,
   };
 
@@ -64,8 +62,6 @@ class NativeFrames {
 
   // Goes on from a frame that is known from elsewhere.
   void goOnFrom(const StrobeRegisters& registers);
-  // Notes that nothing older can be determined from here.
-  void lose() { lost_ = true; }
 
  private:
   bool isInProgram(uintptr_t address) const {

@@ -37,7 +37,7 @@ class StackMemory {
     return *reinterpret_cast<const uintptr_t*>(address);
   }
 
-  // Whether a frame with a link may be here.
+  // Whether a JIT frame with this frame pointer fits on the stack, up to the word with its callee.
   bool holdsFrame(uintptr_t fp) const { return contains(fp, CalleeOffset + sizeof(uintptr_t)); }
 };
 

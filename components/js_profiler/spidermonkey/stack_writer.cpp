@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-// Who gets which frames, and the room for them.
+// Which frames are written for pages and for recordings, and how much room there is for them.
 
 #include "stack_writer.h"
 
@@ -15,6 +15,9 @@
 
 using namespace js;
 
+// The multiplier of Knuth's multiplicative hashing for 64 bits.
+constexpr uint64_t Multiplier = 0x9E3779B97F4A7C15;
+
 namespace strobe {
 
 static bool SameFunction(const StrobeFunctionKey& a, const StrobeFunctionKey& b) {
@@ -22,12 +25,14 @@ static bool SameFunction(const StrobeFunctionKey& a, const StrobeFunctionKey& b)
          a.source_end == b.source_end && a.line == b.line && a.column == b.column;
 }
 
-// A note takes one to some bytes, and a nanosecond or two. Positions that are known need none, so that the bound is
-// reached only when much code is seen for the first time; the next samples have what is left.
+// The most bytes of source notes that a walk reads. A note takes one or a few bytes, and a nanosecond or two. A
+// position that is known needs no notes. So the limit is reached only when much code is seen for the first
+// time, and the next samples find the remaining positions.
 constexpr size_t MostNotes = 1 << 18;
 
 StackWriter::StackWriter(StrobeStack* stack, JS::Realm* realm)
-    : stack_(stack), leafRealm_(reinterpret_cast<uintptr_t>(realm)), notesLeft_(MostNotes) {
+    : stack_(stack), leafRealm_(reinterpret_cast<uintptr_t>(realm)), notesLeft_(MostNotes),
+      openRealms_(stack->max_frames ? stack->realms_length : 0) {
   stack->frames_length = 0;
   stack->complete_length = 0;
   stack->truncated = false;
@@ -40,7 +45,7 @@ StackWriter::StackWriter(StrobeStack* stack, JS::Realm* realm)
   hiddenText_ = {half + quarter, half + 2 * quarter};
 }
 
-// Functions of the engine are as visible as what calls them, which comes later.
+// Built-ins are as visible as their caller, which the walk finds after them.
 static bool IsBuiltIn(const StrobeFrame& frame) {
   return frame.function.kind == STROBE_FRAME_NATIVE || frame.function.kind == STROBE_FRAME_SELF_HOSTED;
 }
@@ -83,7 +88,7 @@ StackWriter::Added StackWriter::append(const StrobeFrame& frame, const CodePlace
   return added;
 }
 
-// Of a native the realm is told where it is another one than its caller's.
+// A native keeps its realm only if that is not its caller's realm.
 void StackWriter::settleLeaf(uint64_t callersRealm) {
   if (callersRealm == leafRealm_ && stack_->frames_length) {
     StrobeFrame& leaf = stack_->frames[0];
@@ -92,12 +97,12 @@ void StackWriter::settleLeaf(uint64_t callersRealm) {
   }
 }
 
-// Who calls it, and so who may see it, is not known yet.
+// The caller of the built-in is not known yet, and so it is not known who may see the built-in.
 StackWriter::Added StackWriter::appendBuiltIn(const StrobeFrame& frame) {
   if (!stack_->realms_length && !isForEverything()) {
     return {};
   }
-  // No page sees more of them.
+  // No page sees more built-ins than this.
   if (!isForEverything() && builtIns_ == stack_->max_frames) {
     return {};
   }
@@ -109,12 +114,15 @@ StackWriter::Added StackWriter::appendPageFrame(const StrobeFrame& frame, size_t
   size_t room = stack_->max_frames - *realmFrames;
   bool fits = builtIns_ < room;
   stack_->truncated |= !fits;
-  *realmFrames = fits ? *realmFrames + builtIns_ + 1 : stack_->max_frames;
+  if (room) {
+    *realmFrames = fits ? *realmFrames + builtIns_ + 1 : stack_->max_frames;
+    openRealms_ -= *realmFrames == stack_->max_frames;
+  }
   if (isForEverything()) {
     return described(add(frame), &pageText_, code);
   }
   if (!fits) {
-    // Those at the root end are left out.
+    // The built-ins at the root end are left out.
     size_t there = stack_->frames_length - builtInsBegin_;
     stack_->frames_length = builtInsBegin_ + std::min(there, room);
     return {};
@@ -141,7 +149,7 @@ static void MakeMark(StrobeFrame& frame) {
   frame = mark;
 }
 
-// One that stands for hidden functions, unless there is one at the end.
+// Adds a frame that stands for hidden functions, unless the last frame is one.
 void StackWriter::appendMark(const StrobeFrame& frame) {
   size_t length = stack_->frames_length;
   if (length && (stack_->frames[length - 1].flags & STROBE_FRAME_HIDDEN)) {
@@ -164,7 +172,7 @@ StrobeFrame* StackWriter::add(const StrobeFrame& frame) {
 }
 
 StackWriter::Added StackWriter::withText(StrobeFrame* frame, TextArea* text) {
-  if (!frame) {
+  if (!frame || isCopy_) {
     return {};
   }
   frame->known = findKnown(frame->function);
@@ -182,8 +190,8 @@ StackWriter::Added StackWriter::described(StrobeFrame* frame, TextArea* text, co
   return added;
 }
 
-// Reads what never changes while a frame of the function is on the stack: bytecode and notes are shared by all scripts
-// that have the same, and are dropped only from a script that nobody runs.
+// Reads only what never changes while a frame of the function is on the stack. Scripts with equal bytecode and
+// notes share them. Only a script that is not running loses them.
 void StackWriter::locate(StrobeFrame* frame, const CodePlace& code) {
   frame->code_offset = code.offset;
   if (const StrobePosition* known = findPosition(*frame)) {
@@ -203,7 +211,7 @@ void StackWriter::locate(StrobeFrame* frame, const CodePlace& code) {
   frame->position.column = column.oneOriginValue();
 }
 
-// Of the sampling thread, or of a younger frame.
+// The position, if the sampling thread knows it or a younger frame has the same one; null otherwise.
 const StrobePosition* StackWriter::findPosition(const StrobeFrame& frame) const {
   const StrobeKnownFunctions& known = stack_->known;
   if (frame.known && known.positions_length) {
@@ -231,10 +239,90 @@ const StrobePosition* StackWriter::findPosition(const StrobeFrame& frame) const 
 }
 
 bool StackWriter::isFull() const {
-  auto hasAll = [&](size_t frames) { return frames >= stack_->max_frames; };
-  bool forEverything = stack_->everything && !hasAll(total_);
-  const size_t* realmFrames = stack_->realm_frames;
-  return full_ || (!forEverything && std::all_of(realmFrames, realmFrames + stack_->realms_length, hasAll));
+  bool forEverything = stack_->everything && total_ < stack_->max_frames;
+  return full_ || (!forEverything && !openRealms_);
+}
+
+StackWriter::Repeatable& StackWriter::repeatableAt(uintptr_t pc, uintptr_t callee) {
+  static_assert(RepeatablesLength == 1 << 7);
+  size_t first = ((pc ^ callee) * Multiplier) >> (64 - 7);
+  for (size_t i = 0; i < MostProbes; i++) {
+    Repeatable& slot = repeatables_[(first + i) % RepeatablesLength];
+    if (!slot.length || (slot.pc == pc && slot.callee == callee)) {
+      return slot;
+    }
+  }
+  return repeatables_[first];
+}
+
+void StackWriter::noteRepeatable(const Mark& before, uintptr_t pc, uintptr_t callee) {
+  size_t length = stack_->frames_length;
+  // Built-ins whose caller is not known yet may be removed again.
+  bool isSettled = builtInsBegin_ == length && !builtIns_;
+  if (length < FirstRepeatable || !isSettled || length - before.length != total_ - before.total) {
+    return;
+  }
+  size_t* realmFrames = realmFramesOf(stack_->frames[length - 1]);
+  for (size_t i = before.length; i < length; i++) {
+    const StrobeFrame& frame = stack_->frames[i];
+    if (frame.flags & STROBE_FRAME_HIDDEN) {
+      return;
+    }
+    if (IsBuiltIn(frame) || realmFramesOf(frame) != realmFrames) {
+      realmFrames = nullptr;
+    }
+  }
+  if (!hasRepeatables_) {
+    hasRepeatables_ = true;
+    std::fill_n(repeatables_, RepeatablesLength, Repeatable{});
+  }
+  repeatableAt(pc, callee) = {pc, callee, uint32_t(before.length), uint32_t(length - before.length), realmFrames};
+}
+
+bool StackWriter::appendRepeated(uintptr_t pc, const StrobeFramePlace& place) {
+  if (!hasRepeatables_) {
+    return false;
+  }
+  const Repeatable& found = repeatableAt(pc, place.callee);
+  if (!found.length || found.pc != pc || found.callee != place.callee) {
+    return false;
+  }
+  if (appendCopies(found, place)) {
+    return true;
+  }
+  isCopy_ = true;
+  for (uint32_t i = 0; i < found.length && !full(); i++) {
+    StrobeFrame frame = stack_->frames[found.first + i];
+    frame.place = place;
+    append(frame);
+  }
+  isCopy_ = false;
+  return true;
+}
+
+bool StackWriter::appendCopies(const Repeatable& frames, const StrobeFramePlace& place) {
+  size_t length = frames.length;
+  bool isPlain = frames.realmFrames && !builtIns_ && !leafIsNative_;
+  if (!isPlain || length > stack_->max_frames - std::min(*frames.realmFrames, stack_->max_frames) ||
+      length > stack_->max_frames - std::min(total_, stack_->max_frames) ||
+      length > stack_->frames_capacity - stack_->frames_length) {
+    return false;
+  }
+  const StrobeFrame* from = &stack_->frames[frames.first];
+  StrobeFrame* to = &stack_->frames[stack_->frames_length];
+  for (size_t i = 0; i < length; i++) {
+    to[i] = from[i];
+    to[i].place = place;
+  }
+  total_ += length;
+  *frames.realmFrames += length;
+  openRealms_ -= *frames.realmFrames == stack_->max_frames;
+  stack_->frames_length += length;
+  builtInsBegin_ = stack_->frames_length;
+  if (isForEverything()) {
+    stack_->complete_length = stack_->frames_length;
+  }
+  return true;
 }
 
 uint32_t StackWriter::findKnown(const StrobeFunctionKey& function) const {
@@ -251,7 +339,7 @@ uint32_t StackWriter::findKnown(const StrobeFunctionKey& function) const {
   }
 }
 
-// Recursion repeats a few functions: their text is written once.
+// Recursion repeats a few functions. Their text is written once.
 bool StackWriter::reuseText(StrobeFrame& frame) {
   constexpr size_t Lookback = 8;
   size_t self = stack_->frames_length - 1;
@@ -271,7 +359,7 @@ bool StackWriter::reuseText(StrobeFrame& frame) {
 void StackWriter::dropText(const Added& added) {
   stack_->text_lost = true;
   if (added.text == &hiddenText_) {
-    // What pages may see does not depend on it.
+    // What pages may see does not depend on the text of hidden functions.
     MakeMark(*added.frame);
     return;
   }
@@ -295,9 +383,6 @@ bool StackWriter::appendBytes(TextArea* area, const void* bytes, size_t length, 
 }
 
 }  // namespace strobe
-
-// The multiplier of Knuth's multiplicative hashing for 64 bits.
-constexpr uint64_t Multiplier = 0x9E3779B97F4A7C15;
 
 uint64_t strobe_hash_position(uint32_t function, uint32_t code_offset) {
   uint64_t hash = (uint64_t(function) << 32 | code_offset) * Multiplier;

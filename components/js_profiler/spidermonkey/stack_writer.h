@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-// What both walks share: putting frames into a StrobeStack.
+// Writes frames into a StrobeStack, for both walks.
 
 #ifndef strobe_js_profiler_stack_writer_h
 #define strobe_js_profiler_stack_writer_h
@@ -23,95 +23,138 @@ class Code;
 
 namespace strobe {
 
-// A place in the bytecode of a function.
+// The offset of a place that is not known.
 constexpr uint32_t NoOffset = UINT32_MAX;
 
+// A place in the bytecode of a function.
 struct CodePlace {
   js::ImmutableScriptData* data;
   // Where the function begins.
   uint32_t line;
   JS::LimitedColumnNumberOneOrigin column;
-  // In bytes; NoOffset if it is not known.
+  // The offset of the place, in bytes; NoOffset if it is not known.
   uint32_t offset;
 };
 
-// Of a pointer into the bytecode of a script, which may be anything.
+// The offset of `pc` in the bytecode of a script; NoOffset if `pc` is outside. `pc` may have any value.
 uint32_t OffsetIn(JSScript* script, const jsbytecode* pc);
-// Of an address in Ion code, in the function that is not inlined.
+// The offset of an address in Ion code, in the bytecode of the function that is not inlined.
 uint32_t OffsetInPhysical(const js::jit::IonEntry& entry, const void* address);
 
-// Appends frames and their text to a StrobeStack. Used while the walked thread is stopped, and only while the heap is
-// idle. Of a script that is on the stack it reads words that do not change while it is: its place, its source, its
-// function and that one's name.
+// Appends frames and their text to a StrobeStack. It is used while the walked thread is stopped, and only while
+// the heap is idle. Of a script that is on the stack it reads only words that do not change while the script is
+// there: its place, its source, its function and the function's name.
 class StackWriter {
-  // A part of the room for text.
+  // A part of StrobeStack::text.
   struct TextArea {
     size_t next;
     size_t end;
   };
 
   StrobeStack* stack_;
-  // Of a native at the leaf.
+  // The realm of a native at the leaf.
   uint64_t leafRealm_;
-  // Whether the only frame so far is that.
+  // Whether the only frame so far is a native at the leaf.
   bool leafIsNative_ = false;
-  // Frames so far, whoever may see them.
+  // The number of frames so far, including those that nobody may see.
   size_t total_ = 0;
-  // Where the built-ins begin whose caller is not known yet, from the first one that is there for pages alone; and how
-  // many there are in all.
+  // The built-ins whose caller is not known yet: the index of the first one that is written for pages only, and
+  // the number of all of them.
   size_t builtInsBegin_ = 0;
   size_t builtIns_ = 0;
   bool full_ = false;
-  // So many bytes of notes that say where code is in its source may still be read.
+  // How many bytes of the notes that say where code is in its source may still be read.
   size_t notesLeft_;
-  // Each has text of its own, so that nobody's has less room because of another's.
+  // The number of realms whose pages may see more frames.
+  size_t openRealms_;
+  // Frames of functions that were written for one frame of the thread's stack.
+  struct Repeatable {
+    uintptr_t pc;
+    uintptr_t callee;
+    uint32_t first;
+    // 0 for a free slot.
+    uint32_t length;
+    // The number of frames that count for their realm, if they all are page frames of one; null otherwise.
+    size_t* realmFrames;
+  };
+  // A hash table with linear probing, in which a search ends after a few slots. It is not filled before the stack is
+  // so deep that this pays off.
+  static constexpr size_t RepeatablesLength = 128;
+  static constexpr size_t MostProbes = 4;
+  static constexpr size_t FirstRepeatable = 24;
+  bool hasRepeatables_ = false;
+  Repeatable repeatables_[RepeatablesLength];
+  // Whether the frame that is being appended is a copy of an earlier one, whose text is written.
+  bool isCopy_ = false;
+  // Each kind of text has its own area, so that no kind takes room from another.
   TextArea pageText_;
   TextArea builtInText_;
   TextArea hiddenText_;
 
  public:
-  // `realm` is the one that the thread is in.
+  // `realm` is the realm that the thread is in.
   StackWriter(StrobeStack* stack, JS::Realm* realm);
 
-  // Whether nobody wants older frames.
+  // Whether no older frames are needed.
   bool full() const { return full_; }
 
-  // Whether it matters what the next frame was executing or calling.
+  // Whether the stack needs the position of the next frame.
   bool wantsPosition() const { return stack_->everything && total_ < stack_->max_frames; }
 
-  // `offset` is what it was executing or calling, in its bytecode.
+  // `offset` is where the function was in its bytecode.
   void appendScript(JSScript* script, const StrobeFramePlace& place, uint32_t offset = NoOffset);
 
-  // A function that Ion inlined. Its JSScript may be gone; the table entry has what identifies it,
+  // A function that Ion inlined. Its JSScript may be gone. The table entry has what identifies the function,
   // and a label "name (file:line:column)".
   void appendInlined(const js::jit::IonScriptData& data, const char* label, JS::Realm* realm,
                      const StrobeFramePlace& place, uint32_t offset);
 
   // A built-in, DOM function or DOM constructor.
   void appendNative(const StrobeNative& native, const StrobeFramePlace& place);
-  // A built-in of which a function of the engine runs instead.
+  // A built-in in whose place a function of the engine runs.
   void appendNative(const char* name, const StrobeFramePlace& place);
 
-  // `offset` is what it was calling, in bytes of the module; 0 if it is not known.
+  // `offset` is the offset in the module, in bytes, of the call that the function was making; 0 if it is not
+  // known.
   void appendWasm(const js::wasm::Code& code, uint32_t funcIndex, JS::Realm* realm, const StrobeFramePlace& place,
                   uint32_t offset);
 
-  // The functions that Ion inlined at `address` of `entry`, leaf first, without the outermost.
+  // The functions that Ion inlined at `address` of `entry`, leaf first, without the outermost function.
   void appendInlinedFunctions(const js::jit::IonEntry& entry, const void* address, JS::Realm* realm,
                               const StrobeFramePlace& place);
 
-  // The frames of the C++ interpreter. One that goes on in JIT code is left out unless `enteringJit`, since it is
-  // among the frames of JIT code.
+  // The frames of the C++ interpreter. A frame that continues in JIT code is left out, because it is among the
+  // frames of JIT code. If `enteringJit` is true, the current frame of the activation is not left out.
   void appendInterpreterFrames(JSContext* cx, js::InterpreterActivation* activation, bool enteringJit = false);
 
   size_t length() const { return stack_->frames_length; }
 
+  // Recursion repeats a few frames, which differ only by their place. These functions copy what was written for the
+  // first of them.
+  //
+  // How much is written.
+  struct Mark {
+    size_t length;
+    size_t total;
+  };
+  Mark mark() const { return {stack_->frames_length, total_}; }
+  // Notes that everything since `before` was written for one frame, of this callee and stopped or calling at `pc`.
+  // Another frame for which both are the same must get the same functions.
+  void noteRepeatable(const Mark& before, uintptr_t pc, uintptr_t callee);
+  // Writes the same for such a frame at another place. False if there is none.
+  bool appendRepeated(uintptr_t pc, const StrobeFramePlace& place);
+
  private:
-  // What became of a frame: the frame if text is to be written for it, and where.
+  // What became of a frame: the frame if its text is to be written, and the area for the text. Otherwise both
+  // are null.
   struct Added {
     StrobeFrame* frame;
     TextArea* text;
   };
+  // The slot of these frames if they are in the table. Otherwise a slot for them, which may hold others.
+  Repeatable& repeatableAt(uintptr_t pc, uintptr_t callee);
+  // Appends copies, if nothing about them has to be decided anew. False if something has.
+  bool appendCopies(const Repeatable& frames, const StrobeFramePlace& place);
   Added append(const StrobeFrame& frame, const CodePlace* code = nullptr);
   Added appendBuiltIn(const StrobeFrame& frame);
   Added appendPageFrame(const StrobeFrame& frame, size_t* realmFrames, const CodePlace* code);
@@ -119,7 +162,7 @@ class StackWriter {
   // Adds a frame, if there is room.
   StrobeFrame* add(const StrobeFrame& frame);
   Added withText(StrobeFrame* frame, TextArea* text);
-  // With the position of `code`, if that is wanted.
+  // Like withText. Also writes the position, if `code` has an offset.
   Added described(StrobeFrame* frame, TextArea* text, const CodePlace* code);
   void locate(StrobeFrame* frame, const CodePlace& code);
   const StrobePosition* findPosition(const StrobeFrame& frame) const;
@@ -127,9 +170,9 @@ class StackWriter {
   bool isFull() const;
   void settleLeaf(uint64_t callersRealm);
 
-  // Whether somebody who may see everything wants the frame that is being appended.
+  // Whether the frame that is being appended is for a recording: see StrobeStack::everything.
   bool isForEverything() const { return stack_->everything && total_ <= stack_->max_frames; }
-  // How many frames count of the realm that a frame is of; null if no page may see it.
+  // The number of frames that count for the realm of a frame; null if no page may see the frame.
   size_t* realmFramesOf(const StrobeFrame& frame) const;
 
   uint32_t findKnown(const StrobeFunctionKey& function) const;

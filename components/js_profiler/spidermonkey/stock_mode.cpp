@@ -2,7 +2,8 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-// The engine's own profiling mode, in which code keeps a list of its frames as it runs: for stock_walk.cpp.
+// The engine's own profiling mode, for stock_walk.cpp. In this mode, code keeps a list of its frames as it
+// runs.
 
 #include "glue.h"
 
@@ -25,7 +26,7 @@ ProfilingStack* strobe_install_stock(JSContext* cx) {
 }
 
 void strobe_set_stock_enabled(JSContext* cx, bool enabled) {
-  // The code that the walk would look at is being discarded.
+  // The code that the walk would read is being discarded.
   AutoSuppressProfilerSampling suppressSampling(cx);
   EnableContextProfilingStack(cx, enabled);
 }

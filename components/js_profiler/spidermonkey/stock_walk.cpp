@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-// The walk of the stock mode, by the engine's own iterator: the oracle for that of table_walk.cpp.
+// The walk in the stock mode, by the engine's own iterator. It is the oracle for the walk in table_walk.cpp.
 
 #include <stdint.h>
 #include <time.h>
@@ -26,7 +26,7 @@ using strobe::StackWriter;
 
 namespace {
 
-// In a deep recursion of WebAssembly the iterator looks through the whole stack at each frame.
+// In nanoseconds. In a deep recursion of WebAssembly the iterator searches the whole stack at each frame.
 constexpr int64_t LongestWalk = 2'000'000;
 
 int64_t Nanoseconds() {
@@ -35,7 +35,8 @@ int64_t Nanoseconds() {
   return int64_t(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
 }
 
-// One frame of the stock iterator: a Baseline or Ion frame with what is inlined into it.
+// Appends one frame of the stock iterator: a Baseline or Ion frame, with the functions that are inlined into
+// it. False if the frame has no script.
 bool AppendJitFrame(JSContext* cx, const JS::ProfilingFrameIterator& frames, StackWriter& writer) {
   auto* layout = static_cast<JitFrameLayout*>(frames.stackAddress());
   JSScript* script = ScriptOfCalleeToken(layout->calleeToken());
@@ -44,7 +45,8 @@ bool AppendJitFrame(JSContext* cx, const JS::ProfilingFrameIterator& frames, Sta
   }
   StrobeFramePlace place = {reinterpret_cast<uintptr_t>(layout), reinterpret_cast<uintptr_t>(layout->returnAddress()),
                             uintptr_t(layout->calleeToken())};
-  // Nothing for code compiled before the mode was on: the function is known, its inlinees are not.
+  // Code that was compiled before the mode was switched on has no physical frame here. Its function is known,
+  // but the functions that are inlined into it are not.
   if (auto physical = frames.getPhysicalFrameWithoutLabel();
       physical && physical->kind == JS::ProfilingFrameIterator::Frame_Ion) {
     void* address = physical->returnAddress();
@@ -73,7 +75,7 @@ StrobeWalk strobe_walk_stock(JSContext* cx, const StrobeStopped* stopped, Strobe
     return STROBE_WALK_IDLE;
   }
   JSRuntime* runtime = cx->runtime();
-  // A moved cell must not be followed, and the tables change while sampling is suppressed.
+  // A cell that has moved must not be followed. The tables change while sampling is suppressed.
   if (runtime->heapState() != JS::HeapState::Idle) {
     return STROBE_WALK_COLLECTING;
   }
@@ -91,8 +93,8 @@ StrobeWalk strobe_walk_stock(JSContext* cx, const StrobeStopped* stopped, Strobe
   }
 
 #ifdef __x86_64__
-  // Until the engine has left all frames that an exception leaves, it says that the youngest one is one of them. What
-  // it runs meanwhile may collect what they refer to.
+  // While an exception leaves frames, the engine says that the youngest frame is one of them, until it has left
+  // all of them. Code that the engine runs meanwhile may collect what these frames refer to.
   const Activation* oldest = cx->activation();
   while (oldest->prev()) {
     oldest = oldest->prev();
@@ -117,8 +119,8 @@ StrobeWalk strobe_walk_stock(JSContext* cx, const StrobeStopped* stopped, Strobe
       writer.appendInterpreterFrames(cx, activation->asInterpreter());
       continue;
     }
-    // The iterator runs through all JIT activations; a frame is younger than its activation, which
-    // is an object in the C++ frame that entered JIT code.
+    // The iterator goes through the frames of all JIT activations. A frame is younger than its activation,
+    // which is an object in the C++ frame that entered JIT code.
     while (!jitFrames.done() && jitFrames.stackAddress() < static_cast<void*>(activation) && !writer.full()) {
       if (Nanoseconds() > end) {
         stack->contradiction = "the walk takes too long";

@@ -52,29 +52,25 @@ NativeFrames::At GoUpToJavaScript(NativeFrames& frames, JitCode& code, uintptr_t
     if (found.native) {
       *oldest = found;
     }
-    if (at == NativeFrames::At::Jit) {
-      uintptr_t pc = frames.registers().pc;
-      if (youngest && !frames.isLeaf()) {
-        code.noteYoungestCaller(pc);
-      }
-      if (code.usable()) {
-        JitCodeKind kind = code.kind(pc, code.entry(pc));
-        bool isLinked = kind == JitCodeKind::Enter ||
-                        (kind == JitCodeKind::Linked && !wasm::LookupCodeBlock(reinterpret_cast<void*>(pc)));
-        if (!isLinked) {
-          return at;
-        }
-        if (frames.leaveLinkedCode()) {
-          continue;
-        }
-      }
-      frames.lose();
-      at = NativeFrames::At::Lost;
+    if (at != NativeFrames::At::Jit) {
+      return at;
     }
-    if (at == NativeFrames::At::Lost) {
-      *oldest = {};
+    uintptr_t pc = frames.registers().pc;
+    if (youngest && !frames.isLeaf()) {
+      code.noteYoungestCaller(pc);
     }
-    return at;
+    if (!code.usable()) {
+      return NativeFrames::At::Lost;
+    }
+    JitCodeKind kind = code.kind(pc, code.entry(pc));
+    bool isLinked = kind == JitCodeKind::Enter ||
+                    (kind == JitCodeKind::Linked && !wasm::LookupCodeBlock(reinterpret_cast<void*>(pc)));
+    if (!isLinked) {
+      return at;
+    }
+    if (!frames.leaveLinkedCode()) {
+      return NativeFrames::At::Lost;
+    }
   }
 }
 
@@ -117,8 +113,8 @@ StrobeWalk strobe_walk_table(JSContext* cx, const StrobeStopped* stopped, Strobe
     }
     NativeFrames::Found native;
     NativeFrames::At at = GoUpToJavaScript(natives, code, high, youngest, &native);
-    if (youngest && at == NativeFrames::At::Lost) {
-      // It is known neither where JIT code was left nor which built-in is running.
+    if (at == NativeFrames::At::Lost) {
+      // It is known neither where JIT code was left nor which built-ins are running.
       stack->contradiction =
           code.usable() ? "the chain of native frames is broken" : "the engine is changing its tables of code";
       return STROBE_WALK_INCONSISTENT;
@@ -140,10 +136,11 @@ StrobeWalk strobe_walk_table(JSContext* cx, const StrobeStopped* stopped, Strobe
       // While a trap is being handled, the function is still where it trapped, although its exit frame may have been
       // noted already.
       bool hasLeftWasm = frames.hasWasmExit() && !IsInWasmFunction(stopped->pc);
-      if (!youngest || hasLeftWasm) {
-        walked = frames.fromExit();
-      } else if (at == NativeFrames::At::Jit) {
-        walked = frames.fromRegisters(natives.registers(), natives.isLeaf(), stopped->wasm_instance);
+      // Otherwise the activation has not been entered yet, or has been left already.
+      if (at == NativeFrames::At::Jit) {
+        walked = !youngest || hasLeftWasm
+                     ? frames.fromExit()
+                     : frames.fromRegisters(natives.registers(), natives.isLeaf(), stopped->wasm_instance);
       }
       if (walked == Walked::Inconsistent) {
         stack->contradiction = frames.contradiction();
@@ -151,8 +148,6 @@ StrobeWalk strobe_walk_table(JSContext* cx, const StrobeStopped* stopped, Strobe
       }
       if (frames.hasEntry()) {
         natives.goOnFrom(frames.entry());
-      } else if (at != NativeFrames::At::End) {
-        natives.lose();
       }
       enteringJit = youngest && writer.length() == before;
     }

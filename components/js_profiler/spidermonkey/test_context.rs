@@ -19,8 +19,8 @@ use mozjs::rust::wrappers2::{
 use mozjs::rust::{CompileOptionsWrapper, RealmOptions, SIMPLE_GLOBAL_CLASS, evaluate_script};
 use mozjs_sys::jsapi::glue::JS_Init;
 use mozjs_sys::jsapi::{
-    JS_DestroyContext, JS_NewContext, JS_SetGCParameter, JS_SetNativeStackQuota, JS_ShutDown,
-    JSContext, JSGCParamKey,
+    JS_DestroyContext, JS_NewContext, JS_SetGCParameter, JS_SetNativeStackQuota,
+    JS_SetOffthreadIonCompilationEnabled, JS_ShutDown, JSContext, JSGCParamKey,
 };
 
 use super::{EngineMode, Walker};
@@ -90,6 +90,12 @@ impl TestContext {
             evaluate_script(cx, global.handle(), script, value.handle_mut(), options)
                 .unwrap_or_else(|()| panic!("{script:.200} threw"));
         });
+    }
+
+    /// Sets whether other threads may compile scripts. Otherwise a script waits until it is compiled.
+    pub fn let_other_threads_compile(&self, may: bool) {
+        // SAFETY: the context is this thread's.
+        unsafe { JS_SetOffthreadIonCompilationEnabled(self.0.as_ptr(), may) };
     }
 
     /// An engine mode for this context. It must be dropped before the context.

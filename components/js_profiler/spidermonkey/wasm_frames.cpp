@@ -72,11 +72,14 @@ JitFrames::WasmEnd JitFrames::emitWasm(uintptr_t pc, uintptr_t* fp, const wasm::
       // JIT code has called it: directly, through an exit frame made for that, or through an entry stub.
       return WasmEnd::CalledByJit;
     }
-    if (range->isInterpEntry()) {
-      return WasmEnd::Done;
-    }
     if (!stack_.contains(*fp, 2 * sizeof(uintptr_t)) || stack_.word(*fp) <= *fp) {
       return isNotOnStack();
+    }
+    if (range->isInterpEntry()) {
+      // The stub through which C++ has entered pushes the return address a second time, and links its frame as C++
+      // does: GenerateInterpEntry. Before that, the frame pointer is one of C++, which is beyond the activation.
+      noteEntry(*fp);
+      return WasmEnd::Done;
     }
     // Code that calls a function which may belong to another instance continues with the instance that it has stored
     // in the callee's frame.

@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The handshake by which the sampling thread has another thread stop and run something.
+//! The handshake by which the sampling thread makes another thread stop and run something.
 //!
 //! ```text
 //!   sampling thread                        stopped thread
@@ -10,23 +10,24 @@
 //!   work = what to run
 //!   word = REQUESTED (new ticket)
 //!   send the signal ─────────────────────► signal handler
-//!   look for a while, then                 word: REQUESTED → RUNNING
+//!   poll for a while, then                 word: REQUESTED → RUNNING
 //!   word |= WAITING, wait                ┌ critical section: no allocation,
 //!   :                                    └ no lock this thread may hold
 //!                          ◄────────────── word = DONE; wake, if it was WAITING
 //!   take the result                        return from the handler, run on
 //! ```
 //!
-//! A request may also stand: the handler does the work at every signal, whoever sends it, and leaves the
-//! word as REQUESTED again, until the sampling thread takes the request back, which sets the word to IDLE or,
-//! while the handler is at work, waits for REQUESTED first.
+//! A request can also be a standing one. Then the handler does the work at every signal, whoever sends it, and
+//! sets the word to REQUESTED again. To take a standing request back, the sampling thread sets the word to
+//! IDLE. If the handler is doing the work at that moment, the sampling thread first waits until the word is
+//! REQUESTED again.
 //!
-//! The word carries a ticket, so that a handler that comes too late finds another value and returns.
-//! Only the sampling thread makes requests of a handshake, one at a time.
+//! The word contains a ticket, so that a handler that runs too late finds another value and returns. Only the
+//! sampling thread makes requests, and it makes one request of a handshake at a time.
 //!
-//! Here is what both threads read and write, and in which order; how a signal is sent and how a thread
-//! waits is the operating system's, see `linux.rs`. `tests/models` tries this file with every
-//! order in which the threads can run, and every value that they can see.
+//! This file says what both threads read and write, and in which order. How a signal is sent, and how a thread
+//! waits, depends on the operating system: see `linux.rs`. `tests/models` tests this file with every order in
+//! which the threads can run, and with every value that they can see.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -42,39 +43,40 @@ const REQUESTED: u32 = 1;
 const RUNNING: u32 = 2;
 const DONE: u32 = 3;
 const PHASE_MASK: u32 = 3;
-/// The sampling thread is to be woken. To wake a thread that waits takes the stopped one longer than a walk.
+/// The sampling thread waits and must be woken. Waking it costs the stopped thread more time than a walk.
 const WAITING: u32 = 4;
 const TICKET: u32 = 8;
 const TICKET_MASK: u32 = !(TICKET - 1);
 
-/// What the sampling thread and the thread that it stops have in common.
+/// The state that the sampling thread shares with the thread that it stops.
 pub struct Handshake {
-    /// Ticket, phase and whether somebody waits: see the module's documentation.
+    /// Ticket, phase and the bit WAITING: see the module's documentation.
     word: AtomicU32,
-    /// Whom the request is for.
+    /// The id of the thread that the request is for.
     target: AtomicI32,
     work: AtomicPtr<c_void>,
 }
 
-/// What the handler does, which only those who make requests and answer them understand.
+/// The work that is requested. The handshake does not know what it points to: only the code that makes requests
+/// and the code that answers them do.
 pub struct Work(pub *mut c_void);
 
 /// How a thread waits for another.
 pub trait Waiting {
-    /// Looks for a short while whether the word is not `value` any more, if that is worth it.
+    /// Polls the word for a short while. Returns once the word differs from `value`. By default it does not poll.
     fn look(&self, _word: &AtomicU32, _value: u32) {}
 
-    /// Waits until the word is not `value` any more, for `timeout` at most. May return early.
+    /// Waits until the word differs from `value`, for at most `timeout`. May return early.
     fn wait(&self, word: &AtomicU32, value: u32, timeout: Duration);
 
-    /// Ends the waits of others.
+    /// Wakes the threads that wait for the word.
     fn wake(&self, word: &AtomicU32);
 }
 
-/// Why the work was not done. Nobody looks at it any more.
+/// Why the work was not done. The other thread does not use the work any more.
 #[derive(Debug)]
 pub enum NotDone<E> {
-    /// The thread did not begin in time.
+    /// The thread did not begin the work in time.
     TimedOut,
     /// The signal could not be sent.
     NotSent(E),
@@ -96,14 +98,17 @@ impl Handshake {
         idle!()
     }
 
-    /// The atomics of loom are not made by constants.
+    /// Not `const`, because loom's atomics cannot be made in a constant.
     #[cfg(loom)]
     pub fn new() -> Self {
         idle!()
     }
 
-    /// The sampling thread's side: has the thread that has this id do the work, and returns when it is done.
-    /// `send` sends it the signal; it has `timeout` to begin.
+    /// The sampling thread's side: makes the thread with this id do the work, and returns when it is done.
+    ///
+    /// `send` sends the signal. `left` says how much time the thread still has to begin. When no time is left,
+    /// the request is withdrawn, unless the thread has begun. A thread that has begun is waited for, `timeout`
+    /// at a time.
     pub fn request<E>(
         &self,
         thread: i32,
@@ -126,21 +131,21 @@ impl Handshake {
         }
     }
 
-    /// The sampling thread's side: has the thread that has this id do the work at every signal, until
-    /// [`Handshake::take_back`].
+    /// The sampling thread's side: makes the thread with this id do the work at every signal, until
+    /// [`Handshake::take_back`] is called.
     pub fn stand(&self, thread: i32, work: Work) {
         self.post(thread, work);
     }
 
-    /// The sampling thread's side: ends what began with [`Handshake::stand`]. When this returns the work is not
-    /// in use.
+    /// The sampling thread's side: ends the request that [`Handshake::stand`] has made. When this returns, the
+    /// work is not in use.
     pub fn take_back(&self, waiting: &impl Waiting, timeout: Duration) {
         let ticket = self.word.load(Ordering::Relaxed) & TICKET_MASK;
         waiting.look(&self.word, ticket | RUNNING);
         self.settle(ticket, waiting, timeout, || Duration::ZERO);
     }
 
-    /// Returns the new request's ticket.
+    /// Makes a request, and returns its ticket.
     fn post(&self, thread: i32, work: Work) -> u32 {
         let ticket = (self.word.load(Ordering::Relaxed) & TICKET_MASK).wrapping_add(TICKET);
         self.target.store(thread, Ordering::Relaxed);
@@ -149,8 +154,8 @@ impl Handshake {
         ticket
     }
 
-    /// Waits until the work is done, or withdraws the request once no time is left and the handler is not at
-    /// work. Whether it is done; it is never while a request stands.
+    /// Waits until the work is done. Withdraws the request when no time is left and the handler is not doing
+    /// the work. Returns whether the work is done. For a standing request that is always false.
     fn settle(
         &self,
         ticket: u32,
@@ -167,7 +172,7 @@ impl Handshake {
             let left = left();
             let next = match left.is_zero() && word & PHASE_MASK == REQUESTED {
                 true => idle,
-                // Once the handler has begun it uses the work, and must be waited for.
+                // A handler that has begun uses the work, so it must be waited for.
                 false => word | WAITING,
             };
             let changed =
@@ -184,18 +189,18 @@ impl Handshake {
         }
     }
 
-    /// The signal handler's side, on the thread that has this id: runs what is requested of it, if anything.
-    /// Everything in here is safe in a signal handler if `run` and `waiting` are.
+    /// The signal handler's side, called on the thread with this id: runs the work that is requested of this
+    /// thread, if any. This function is safe in a signal handler if `run` and `waiting` are.
     pub fn answer(&self, thread: i32, waiting: &impl Waiting, run: impl FnOnce(Work)) {
         self.answer_until(DONE, thread, waiting, run);
     }
 
-    /// As [`Handshake::answer`], of a request that stands.
+    /// Like [`Handshake::answer`], for a standing request.
     pub fn answer_standing(&self, thread: i32, waiting: &impl Waiting, run: impl FnOnce(Work)) {
         self.answer_until(REQUESTED, thread, waiting, run);
     }
 
-    /// `after` is the phase when the work is done.
+    /// `after` is the phase to set when the work is done.
     fn answer_until(
         &self,
         after: u32,
@@ -208,7 +213,7 @@ impl Handshake {
             return;
         }
         let ticket = requested & TICKET_MASK;
-        // Whoever sent the signal may go to sleep meanwhile.
+        // The sampling thread may set WAITING meanwhile.
         while let Err(now) = self.word.compare_exchange(
             requested,
             requested & !PHASE_MASK | RUNNING,

@@ -2,14 +2,14 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Running code on another thread, by a signal, on Linux.
+//! Runs code on another thread, by a signal, on Linux.
 //!
-//! What the threads say to each other is in `handshake.rs`; here is how a signal is sent and handled, and how
-//! they wait for each other.
+//! `handshake.rs` is the protocol between the threads. This file sends the signal, handles it, and makes the
+//! threads wait for each other.
 //!
-//! The walk runs in the handler, so that the thread stands still for the walk alone, wherever the
-//! sampling thread is: were it the one to walk, the thread would stand still until that one had been
-//! woken, and then until it was woken itself.
+//! The walk runs in the signal handler, so the thread is stopped only for as long as the walk takes. If the
+//! sampling thread walked the stack, the thread would also be stopped until the sampling thread was woken, and
+//! then until it was woken itself.
 
 #![allow(unsafe_code)]
 
@@ -31,24 +31,25 @@ use super::handshake::{Handshake, NotDone, Waiting, Work};
 
 static HANDSHAKE: Handshake = Handshake::new();
 
-/// Of requests that stand: see `linux_timers.rs`. The signal of a timer says which of them it is for.
+/// The handshakes of standing requests: see `linux_timers.rs`. The signal of a timer has the index of its
+/// handshake.
 pub static STANDING: [Handshake; 16] = [const { Handshake::new() }; 16];
 
-/// A thread that does not stop within this time has missed its sample. It may be starved of its
-/// processor, or be in the kernel where no signal reaches it.
+/// If a thread does not stop within this time, the sample is missed. The thread may be waiting for a processor,
+/// or be in the kernel where no signal reaches it.
 pub const STOP_TIMEOUT: Duration = Duration::from_millis(50);
 
-/// The registers of a stopped thread, and the bounds of its stack. Also a structure of the C++ glue.
+/// The registers of a stopped thread, and the bounds of its stack. The C++ glue has the same structure.
 ///
-/// Made by who stops the thread alone, and neither `Clone` nor `Copy`: who has a reference to one knows that the
-/// thread stands still.
+/// Only the code that stops a thread makes such a value, which is neither `Clone` nor `Copy`. So a reference to
+/// it proves that the thread is stopped.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Stopped {
     pub pc: usize,
     pub sp: usize,
     pub fp: usize,
-    /// What code of WebAssembly has its instance in.
+    /// The register that points to the instance while WebAssembly code runs.
     pub wasm_instance: usize,
     pub stack: StackBounds,
 }
@@ -62,12 +63,12 @@ pub struct StackBounds {
 }
 
 impl Stopped {
-    /// For a request's work.
+    /// Makes the state that is passed to the work of a request.
     ///
     /// # Safety
     ///
-    /// The calling thread must be in the handler that found these registers, be the one whose stack this is, and stay
-    /// in the handler for as long as the value is there.
+    /// The calling thread must be in the handler that found these registers. `stack` must be the stack of the
+    /// calling thread. The thread must stay in the handler for as long as the value exists.
     pub unsafe fn new(registers: Registers, stack: StackBounds) -> Self {
         Self {
             pc: registers.pc,
@@ -79,7 +80,7 @@ impl Stopped {
     }
 }
 
-/// What the signal handler finds.
+/// The registers that the signal handler finds.
 pub struct Registers {
     pc: usize,
     sp: usize,
@@ -87,31 +88,31 @@ pub struct Registers {
     wasm_instance: usize,
 }
 
-/// What a request's work begins with, whatever else it has.
+/// The beginning of the work of every request, whatever else the work has.
 #[repr(C)]
 pub struct Task {
-    /// Does the work, which this is the beginning of.
+    /// Does the work that begins with this task.
     ///
     /// # Safety
     ///
-    /// The calling thread must be in the handler that found the registers, be the one that the work is for, and
-    /// nobody else may use the work meanwhile.
+    /// The calling thread must be in the handler that found the registers. It must be the thread that the work
+    /// is for. Nothing else may use the work meanwhile.
     pub run: unsafe fn(*mut Task, Registers),
 }
 
-/// The right to stop threads. There is one in a process: a thread that stops others must not be stopped itself, and
-/// one request is made at a time.
+/// The right to stop threads. A process has one, because a thread that stops others must not be stopped itself,
+/// and because only one request is made at a time.
 pub struct Stopping(#[expect(dead_code, reason = "It is held")] MutexGuard<'static, ()>);
 
 impl Stopping {
-    /// Waits until nobody else has it.
+    /// Waits until no other thread has the right.
     pub fn claim() -> Self {
         static STOPPING: Mutex<()> = Mutex::new(());
         Self(STOPPING.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// A walk that a thread is to run, and then its result.
+/// A walk that a thread is to run, and its result afterwards.
 #[repr(C)]
 struct Request<F, T> {
     task: Task,
@@ -124,9 +125,9 @@ struct Request<F, T> {
 ///
 /// # Safety
 ///
-/// As for [`Task::run`], of the task of a `Request<F, T>`.
+/// As for [`Task::run`]. `task` must be the task of a `Request<F, T>`.
 unsafe fn run<F: FnOnce(&Stopped) -> T, T>(task: *mut Task, registers: Registers) {
-    // SAFETY: the task is the first field, and the pointer that of the whole request.
+    // SAFETY: the task is the first field, and the pointer is that of the whole request.
     let request = unsafe { &mut *task.cast::<Request<F, T>>() };
     // SAFETY: see above.
     let stopped = unsafe { Stopped::new(registers, request.stack) };
@@ -134,7 +135,8 @@ unsafe fn run<F: FnOnce(&Stopped) -> T, T>(task: *mut Task, registers: Registers
     request.result = walk.map(|walk| panic::catch_unwind(AssertUnwindSafe(|| walk(&stopped))));
 }
 
-/// A thread that can be stopped. It must not end before the last call of [`Thread::while_stopped`].
+/// A thread that can be stopped. It must not end before the last call of [`Thread::while_stopped`] has
+/// returned.
 #[derive(Clone, Copy, Debug)]
 pub struct Thread {
     pub tid: libc::pid_t,
@@ -148,8 +150,8 @@ pub enum StopError {
     TimedOut,
     /// It could not be signalled.
     Signal(io::Error),
-    /// Somebody else handles the signal now. It was not sent: the other's handler knows nothing of it,
-    /// and the default action would end the process.
+    /// Other code handles the signal now, so the signal was not sent. The other handler would not know what it
+    /// means, and the default action would end the process.
     HandlerReplaced,
 }
 
@@ -172,7 +174,8 @@ impl fmt::Display for StopError {
 }
 
 impl Thread {
-    /// The calling thread, which lets itself be stopped from now on. Nothing is installed for it yet.
+    /// The calling thread, prepared for being stopped: the signal is unblocked, and the thread has a large
+    /// alternate stack. The signal's handler need not be installed yet.
     pub fn current() -> io::Result<Self> {
         let signal = signal().map_err(io::Error::other)?;
         // SAFETY: the set is initialised by sigemptyset before it is used.
@@ -195,9 +198,10 @@ impl Thread {
         })
     }
 
-    /// Whether it runs, or would if it had a processor; false if it waits for something, and if that cannot be told.
+    /// Whether the thread is running or waits only for a processor. False if it waits for something else, or if
+    /// its state cannot be read.
     pub fn is_runnable(self) -> bool {
-        // PID (NAME) STATE …, where the name may be anything: proc_pid_stat(5).
+        // The text is PID (NAME) STATE …, where the name may contain any character: proc_pid_stat(5).
         let stat = fs::read(format!("/proc/self/task/{}/stat", self.tid));
         stat.is_ok_and(|stat| {
             let end_of_name = stat.iter().rposition(|&byte| byte == b')');
@@ -205,7 +209,8 @@ impl Thread {
         })
     }
 
-    /// Makes the process ready for threads to be stopped.
+    /// Installs the signal's handler, unless it is installed. An error says why threads of this process cannot
+    /// be stopped.
     pub fn prepare() -> io::Result<()> {
         let signal = install_handler()?;
         match has_our_handler(signal) {
@@ -214,11 +219,11 @@ impl Thread {
         }
     }
 
-    /// Stops the thread, has it call `walk` with the state it was stopped in, and lets it run on.
+    /// Stops the thread, makes it call `walk` with the state in which it was stopped, and lets it continue.
     ///
-    /// `walk` runs on the thread while this one waits. It must not allocate, nor take a lock that the thread
-    /// may hold, and so must not panic, for the report of a panic does both. Should it panic nevertheless,
-    /// the thread runs on, and this one panics.
+    /// `walk` runs on the stopped thread while the calling thread waits. It must not allocate, and it must not
+    /// take a lock that the stopped thread may hold. So it must not panic, because the report of a panic does
+    /// both. If it panics nevertheless, the stopped thread continues, and the calling thread panics.
     pub fn while_stopped<F, T>(&self, _: &mut Stopping, walk: F) -> Result<T, StopError>
     where
         F: FnOnce(&Stopped) -> T + Send,
@@ -236,7 +241,7 @@ impl Thread {
         };
         let work = Work(ptr::from_mut(&mut request).cast());
         let send = || {
-            // SAFETY: a signal whose handler is installed, to a thread of this process.
+            // SAFETY: the signal's handler is installed, and the thread is one of this process.
             match unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), self.tid, signal) } {
                 0 => Ok(()),
                 _ => Err(io::Error::last_os_error()),
@@ -263,26 +268,26 @@ extern "C" fn on_signal(
     info: *mut libc::siginfo_t,
     context: *mut libc::c_void,
 ) {
-    // SAFETY: errno is the interrupted code's, and is put back below.
+    // SAFETY: errno belongs to the interrupted code, and is restored below.
     let errno = unsafe { *libc::__errno_location() };
-    // SAFETY: the kernel gives both to a handler installed with SA_SIGINFO.
+    // SAFETY: the kernel passes both to a handler that is installed with SA_SIGINFO.
     unsafe { answer(&*info, &*context.cast()) };
     // SAFETY: as above.
     unsafe { *libc::__errno_location() = errno };
 }
 
-/// Runs what is requested of this thread. Everything in here is safe in a signal handler.
+/// Runs the work that is requested of this thread. Everything in here is safe in a signal handler.
 ///
 /// # Safety
 ///
-/// Both must be what the kernel gave to the handler that is running.
+/// Both must be what the kernel has passed to the handler that is running.
 unsafe fn answer(info: &libc::siginfo_t, context: &libc::ucontext_t) {
     let run = |work: Work| {
         // SAFETY: see above.
         let registers = registers_of(unsafe { before_other_handler(context) }.unwrap_or(context));
         let task = work.0.cast::<Task>();
-        // SAFETY: whoever made the request has put a task there that is for this thread, and leaves it alone while it
-        // is in use.
+        // SAFETY: the code that made the request has put a task there that is for this thread, and does not
+        // touch it while it is in use.
         unsafe { ((*task).run)(task, registers) };
     };
     match info.si_code {
@@ -297,12 +302,12 @@ unsafe fn answer(info: &libc::siginfo_t, context: &libc::ucontext_t) {
     }
 }
 
-/// If what was interrupted is the handler of another signal, on the alternate stack (the engine
-/// handles WebAssembly's traps there): what that one interrupted.
+/// The context that another signal's handler has interrupted, if our signal has interrupted that handler on the
+/// alternate stack. The engine handles traps of WebAssembly there.
 ///
 /// # Safety
 ///
-/// `context` must be what the kernel gave to the handler that is running.
+/// `context` must be what the kernel has passed to the handler that is running.
 unsafe fn before_other_handler(context: &libc::ucontext_t) -> Option<&libc::ucontext_t> {
     let word = size_of::<usize>();
     let sp =
@@ -312,9 +317,8 @@ unsafe fn before_other_handler(context: &libc::ucontext_t) -> Option<&libc::ucon
     if !alternate.contains(&sp(context)) {
         return None;
     }
-    // Before each context the kernel puts the address where the handler returns to, which is the C
-    // library's, the same for all.
-    // SAFETY: see above.
+    // The kernel puts the handler's return address before each context. It is an address in the C library, the
+    // same for all handlers.
     let restorer = unsafe { ptr::from_ref(context).cast::<usize>().sub(1).read() };
     let last = alternate
         .end
@@ -323,7 +327,7 @@ unsafe fn before_other_handler(context: &libc::ucontext_t) -> Option<&libc::ucon
     (first..=last).step_by(word).find_map(|address| {
         // SAFETY: it is on the alternate stack, which this thread is using.
         let found = unsafe { (address as *const usize).read() == restorer };
-        // SAFETY: as above; any bytes are a context.
+        // SAFETY: as above; any bytes are a valid context.
         let outer = found.then(|| unsafe { &*((address + word) as *const libc::ucontext_t) })?;
         (!alternate.contains(&sp(outer))).then_some(outer)
     })
@@ -341,8 +345,8 @@ pub fn registers_of(context: &libc::ucontext_t) -> Registers {
 
 const NO_SIGNAL: &str = "no real-time signal is free";
 
-/// A real-time signal that nobody uses, the same for all threads. SIGPROF is left alone: other samplers
-/// install it.
+/// A real-time signal that had no handler when it was chosen. All threads use the same one. SIGPROF is left
+/// alone, because other samplers use it.
 pub fn signal() -> Result<libc::c_int, &'static str> {
     static SIGNAL: OnceLock<Option<libc::c_int>> = OnceLock::new();
     SIGNAL
@@ -354,12 +358,12 @@ pub fn signal() -> Result<libc::c_int, &'static str> {
         .ok_or(NO_SIGNAL)
 }
 
-/// Installs the handler, once in a process.
+/// Installs the handler, once in a process, and returns the signal.
 pub fn install_handler() -> io::Result<libc::c_int> {
     static INSTALLED: OnceLock<Result<libc::c_int, String>> = OnceLock::new();
     let installed = INSTALLED.get_or_init(|| {
         let signal = signal()?;
-        // Somebody may have come to use it since.
+        // Other code may have installed a handler since the signal was chosen.
         if !has_default_action(signal) {
             return Err(StopError::HandlerReplaced.to_string());
         }
@@ -368,7 +372,8 @@ pub fn install_handler() -> io::Result<libc::c_int> {
             let mut action: libc::sigaction = MaybeUninit::zeroed().assume_init();
             action.sa_sigaction = on_signal as *const () as usize;
             action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
-            // Another handler that ran inside ours would be walked as if it were the script's.
+            // Blocks all signals meanwhile: a handler that ran inside ours would be walked as if it were the
+            // script's.
             libc::sigfillset(&mut action.sa_mask);
             libc::sigaction(signal, &action, ptr::null_mut())
         };
@@ -384,25 +389,25 @@ thread_local! {
     static ALTERNATE_STACK: RefCell<Option<AlternateStack>> = const { RefCell::new(None) };
 }
 
-/// The stack on which handlers of this thread run that ask for it, as the engine's handler of
-/// WebAssembly's traps does. A walk that interrupts such a handler runs there as well, and needs more
-/// room than the 8 KiB that Rust gives a thread: what the kernel keeps of the registers takes 3 KiB
-/// for each of the two handlers, and with the largest of today's registers 11 KiB.
+/// The alternate stack of a thread. Handlers run on it if they ask for it, as the engine's handler of
+/// WebAssembly traps does. A walk that interrupts such a handler runs there, too. It needs more room than the 8
+/// KiB that Rust gives a thread, because the kernel saves the registers there for each of the two handlers.
+/// That takes 3 KiB each time, and 11 KiB with the largest registers of today.
 struct AlternateStack {
     memory: *mut c_void,
 }
 
 impl AlternateStack {
     const SIZE: usize = 64 * 1024;
-    /// Below it: no page is larger.
+    /// The size of the guard below the stack. No page is larger.
     const GUARD: usize = 64 * 1024;
 
-    /// Gives this thread one, unless it has a large one.
+    /// Gives this thread an alternate stack, unless it has one that is as large.
     fn install_if_smaller() -> io::Result<Option<Self>> {
         if Self::current().is_some_and(|stack| stack.ss_size >= Self::SIZE) {
             return Ok(None);
         }
-        // SAFETY: new memory; its lower part is a guard, and what is above it is a stack until this
+        // SAFETY: the memory is new. Its lower part is a guard, and the part above is a stack until this value
         // is dropped.
         unsafe {
             let memory = libc::mmap(
@@ -435,9 +440,9 @@ impl AlternateStack {
         self.memory.wrapping_byte_add(Self::GUARD)
     }
 
-    /// That of this thread, if it has one.
+    /// The alternate stack of this thread, if it has one.
     fn current() -> Option<libc::stack_t> {
-        // SAFETY: asks for it without changing it.
+        // SAFETY: reads the setting without changing it.
         unsafe {
             let mut stack: libc::stack_t = MaybeUninit::zeroed().assume_init();
             let result = libc::sigaltstack(ptr::null(), &mut stack);
@@ -449,7 +454,7 @@ impl AlternateStack {
 impl Drop for AlternateStack {
     fn drop(&mut self) {
         let is_in_use = Self::current().is_some_and(|stack| stack.ss_sp == self.low());
-        // SAFETY: the thread ends, and handlers have no other stack than its own from now on.
+        // SAFETY: the thread is ending, and no handler uses this stack from now on.
         unsafe {
             if is_in_use {
                 let mut none: libc::stack_t = MaybeUninit::zeroed().assume_init();
@@ -469,9 +474,9 @@ pub fn has_our_handler(signal: libc::c_int) -> bool {
     action_of(signal) == Some(on_signal as *const () as usize)
 }
 
-/// The handler of a signal, or what stands for one.
+/// The handler of a signal, or SIG_DFL or SIG_IGN.
 fn action_of(signal: libc::c_int) -> Option<libc::sighandler_t> {
-    // SAFETY: asks for the action without changing it.
+    // SAFETY: reads the action without changing it.
     unsafe {
         let mut action: libc::sigaction = MaybeUninit::zeroed().assume_init();
         let result = libc::sigaction(signal, ptr::null(), &mut action);
@@ -513,15 +518,16 @@ pub fn current_stack_bounds() -> io::Result<StackBounds> {
     })
 }
 
-/// Makes the calling thread run soon after it wakes: its timed waits end when they should instead of
-/// up to 50 µs later, it asks for the shortest slice of processor time (Linux 6.12 and later) and for
-/// the highest priority among ordinary threads, which takes privileges. Where the kernel refuses,
-/// samples are late on a busy machine, and those that are a tick late are counted as missed.
+/// Makes the calling thread run soon after it wakes. Its timed waits end on time instead of up to 50 µs later.
+/// It asks for the shortest time slice (Linux 6.12 and later), and for the highest priority of ordinary
+/// threads, which needs privileges. If the kernel refuses, samples are late on a busy machine, and those that
+/// are a tick late are counted as missed.
 pub fn wake_promptly() {
     const SHORTEST_SLICE: Duration = Duration::from_micros(100);
     const HIGHEST_PRIORITY: libc::c_int = -20;
     const THIS_THREAD: libc::c_int = 0;
-    // SAFETY: a zeroed sched_attr is one of SCHED_OTHER; the calls set numbers of this thread alone.
+    // SAFETY: a zeroed sched_attr is a valid one, for SCHED_OTHER. The calls change settings of this thread
+    // only.
     unsafe {
         libc::prctl(libc::PR_SET_TIMERSLACK, 1);
         let mut attributes: libc::sched_attr = MaybeUninit::zeroed().assume_init();
@@ -537,13 +543,14 @@ pub fn wake_promptly() {
     }
 }
 
-/// <https://man7.org/linux/man-pages/man2/futex.2.html>
+/// Waits by a futex: <https://man7.org/linux/man-pages/man2/futex.2.html>.
 pub struct Futex;
 
-/// So often is looked whether a thread has stopped, or run on, before waiting for it: some 20 µs.
+/// How many times the word is polled before the sampling thread goes to sleep: for some 20 µs. It is polled
+/// first until the other thread has stopped, and then until that thread is done.
 const LOOKS: u32 = 400;
 
-/// Whether another thread can run while one looks what it does.
+/// Whether another thread can run while this one polls.
 fn has_several_processors() -> bool {
     static SEVERAL: OnceLock<bool> = OnceLock::new();
     *SEVERAL.get_or_init(|| thread::available_parallelism().is_ok_and(|number| number.get() > 1))
@@ -602,10 +609,10 @@ pub mod tests {
 
     use super::*;
 
-    /// Tests that begin event loops are alone, for there is one registry in a process.
+    /// Held by tests that begin event loops, because a process has only one registry.
     pub static EVENT_LOOPS: Mutex<()> = Mutex::new(());
 
-    /// Those that replace the signal's handler must be alone.
+    /// Held by tests that stop threads, because a test that replaces the signal's handler must be alone.
     pub static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
     /// A thread that is busy until this is dropped.
@@ -659,7 +666,7 @@ pub mod tests {
             let (unblock, when_unblocked) = mpsc::channel::<()>();
             let handle = thread::spawn(move || {
                 let thread = Thread::current().unwrap();
-                // SAFETY: blocks all signals in this thread, and none again.
+                // SAFETY: blocks all signals in this thread, and then restores its mask.
                 unsafe {
                     let mut all = MaybeUninit::uninit();
                     let mut before = MaybeUninit::uninit();
@@ -677,7 +684,7 @@ pub mod tests {
             }
         }
 
-        /// It handles the signals that came meanwhile, and ends.
+        /// Ends the thread, after it has handled the signals that came meanwhile.
         pub fn unblock(self) {
             self.unblock.send(()).unwrap();
             self.handle.join().unwrap();
@@ -692,11 +699,11 @@ pub mod tests {
     }
 
     impl Stops {
-        /// One stop in so many may time out, and a few more.
+        /// One of this many stops may time out, and [`Self::FEW`] more in all.
         const TRIED_FOR_ONE: u32 = 100;
         const FEW: u32 = 2;
 
-        /// Stops the thread. That the machine keeps it from its processor is no failure, within bounds.
+        /// Stops the thread. A stop may time out while the thread waits for a processor, within bounds.
         fn stop<T: Send>(&mut self, thread: &Thread, walk: impl Fn(&Stopped) -> T + Sync) -> T {
             const MOST_ATTEMPTS: u32 = 100;
             let waited_before = waited_for_processor(thread);
@@ -714,7 +721,8 @@ pub mod tests {
             panic!("it does not stop");
         }
 
-        /// Counts a stop that came after so many had timed out, while the thread waited for a processor.
+        /// Counts a stop that succeeded after `timed_out` attempts had timed out. Meanwhile the thread waited
+        /// for a processor for the time `waited`.
         fn count(&mut self, timed_out: u32, waited: Duration) {
             let starved = (waited + STOP_TIMEOUT / 2).as_nanos() / STOP_TIMEOUT.as_nanos();
             let starved = timed_out.min(u32::try_from(starved).unwrap_or(u32::MAX));
@@ -733,8 +741,8 @@ pub mod tests {
         }
     }
 
-    /// For how long the thread could have run and did not, since it began. A thread that waits still has what it waited
-    /// before.
+    /// How long the thread has waited for a processor since it began. A wait that has not ended yet is not
+    /// included.
     fn waited_for_processor(thread: &Thread) -> Duration {
         let path = format!("/proc/self/task/{}/schedstat", thread.tid);
         let text = fs::read_to_string(path).unwrap_or_default();
@@ -784,7 +792,7 @@ pub mod tests {
         }
     }
 
-    /// Until it is told to end, and says when it has begun.
+    /// 1 while [`handle_long`] runs. The handler ends when a test sets another value.
     static HANDLING: AtomicU64 = AtomicU64::new(0);
 
     extern "C" fn handle_long(_: libc::c_int) {
@@ -921,7 +929,7 @@ pub mod tests {
 
     #[test]
     fn a_signal_that_somebody_else_handles_is_not_sent() {
-        // No event loop may want to be sampled meanwhile.
+        // No event loop may be sampled meanwhile.
         let _none = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
         let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let mut stops = Stops::default();
@@ -958,7 +966,7 @@ pub mod tests {
     fn a_thread_that_has_ended_is_an_error() {
         let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let thread = thread::spawn(|| Thread::current().unwrap()).join().unwrap();
-        // The kernel may still be taking it down: then it is there, and never stops.
+        // The kernel may still be removing the thread. Then the thread exists, and never stops.
         assert!(
             thread
                 .while_stopped(&mut Stopping::claim(), |_| ())

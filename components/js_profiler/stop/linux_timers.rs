@@ -2,13 +2,15 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Running code on another thread at times that are set beforehand, by timers of the kernel, on Linux.
+//! Runs code on another thread at times that are set in advance, by timers of the kernel, on Linux.
 //!
-//! `linux.rs` wakes a thread of ours at each of these times, which then sends a signal and looks until
-//! it is handled: most of what a sample costs is that. A timer of the kernel sends the signal without any
-//! thread's doing, by <https://man7.org/linux/man-pages/man2/timer_create.2.html> with SIGEV_THREAD_ID, and one
-//! that is set by the sampling thread fires on that one's processor, so that the stopped thread does not pay for
-//! it, as it would for a timer that repeats, which is set again by whoever handles its signal.
+//! With `linux.rs`, the sampling thread wakes at each of these times, sends a signal, and polls until the
+//! signal is handled. That is most of the cost of a sample. A timer of the kernel sends the signal without any
+//! thread: see <https://man7.org/linux/man-pages/man2/timer_create.2.html>, SIGEV_THREAD_ID.
+//!
+//! A timer fires on the processor of the thread that has set it. The sampling thread sets all timers, so the
+//! stopped thread does not pay for them. It would pay for a timer that repeats, because the thread that handles
+//! the signal of such a timer sets it again.
 
 #![allow(unsafe_code)]
 
@@ -25,21 +27,22 @@ use super::linux::{
     self, Futex, Registers, STANDING, STOP_TIMEOUT, StackBounds, StopError, Stopped, Task, Thread,
 };
 
-/// What is run on the stopped thread.
+/// The work that runs on the stopped thread.
 pub trait TimedWork: Send {
-    /// It must not allocate, nor take a lock that the thread may hold, and so must not panic. It may be called
-    /// later than it should, more than once for one of the times, and at none of them.
+    /// Does the work. It must not allocate, and it must not take a lock that the thread may hold. So it must
+    /// not panic. It may be called later than at the time that was set, more than once for one of the times,
+    /// and at moments for which no time was set.
     fn run(&mut self, stopped: &Stopped);
 }
 
-/// What a thread does at given times. It must not end before this is dropped.
+/// Makes a thread do work at given times. The thread must not end before this is dropped.
 pub struct StopTimers<W: TimedWork> {
     thread: Thread,
     place: Place,
     timers: Vec<Timer>,
     /// When the last timer that was set fires.
     last: Option<Instant>,
-    /// Of a box. While `is_armed` it is the thread's.
+    /// A leaked `Box`. Only the thread may use it while `is_armed` is true.
     timed: NonNull<Timed<W>>,
     is_armed: bool,
 }
@@ -56,9 +59,9 @@ struct Timed<W> {
 ///
 /// # Safety
 ///
-/// As for [`Task::run`], of the task of a `Timed<W>`.
+/// As for [`Task::run`]. `task` must be the task of a `Timed<W>`.
 unsafe fn run<W: TimedWork>(task: *mut Task, registers: Registers) {
-    // SAFETY: the task is the first field, and the pointer that of the whole.
+    // SAFETY: the task is the first field, and the pointer is that of the whole `Timed<W>`.
     let timed = unsafe { &mut *task.cast::<Timed<W>>() };
     // SAFETY: see above.
     let stopped = unsafe { Stopped::new(registers, timed.stack) };
@@ -69,7 +72,11 @@ unsafe fn run<W: TimedWork>(task: *mut Task, registers: Registers) {
 }
 
 impl<W: TimedWork> StopTimers<W> {
-    /// `count` times can be set at once. The error may be that others have all places or all timers.
+    /// At most `count` times can be set at once.
+    ///
+    /// # Errors
+    ///
+    /// If all places or all timers are in use, or if no signal is free.
     pub fn new(thread: Thread, count: usize, work: W) -> io::Result<Self> {
         let place = Place::claim().ok_or_else(|| io::Error::other("all places are taken"))?;
         let timers = (0..count).map(|_| Timer::new(&thread, &place));
@@ -90,7 +97,8 @@ impl<W: TimedWork> StopTimers<W> {
         })
     }
 
-    /// Has the thread do the work at each of these times, which are in order, and no more than there are timers.
+    /// Makes the thread do the work at each of these times. They must be in ascending order, and not more than
+    /// there are timers.
     pub fn arm(&mut self, times: impl IntoIterator<Item = Instant>) -> Result<(), StopError> {
         self.disarm();
         let signal = linux::install_handler().map_err(StopError::Signal)?;
@@ -102,7 +110,7 @@ impl<W: TimedWork> StopTimers<W> {
         self.is_armed = true;
         let now = Instant::now();
         for (timer, time) in self.timers.iter().zip(times) {
-            // A time of zero would be none.
+            // Zero would stop the timer.
             let left = time.saturating_duration_since(now);
             if let Err(error) = timer.set(left.max(Duration::from_nanos(1))) {
                 self.disarm();
@@ -113,24 +121,25 @@ impl<W: TimedWork> StopTimers<W> {
         Ok(())
     }
 
-    /// Whether the thread has been told to do the work, and not yet to leave it.
+    /// Whether the thread may be doing the work: it was told to, and has not been told to stop.
     pub fn is_armed(&self) -> bool {
         self.is_armed
     }
 
-    /// Has the thread leave the work, which is not in use when this returns. Panics if the work has.
+    /// Makes the thread stop doing the work. When this returns, the thread does not use the work any more.
+    /// Panics if the work has panicked.
     pub fn disarm(&mut self) -> &mut W {
         if self.is_armed {
             if self.last.is_some_and(|last| last > Instant::now()) {
                 for timer in &self.timers {
-                    // It cannot fail. If it did, the handler would find no request.
+                    // This cannot fail. If it did, the handler would find no request.
                     let _ = timer.set(Duration::ZERO);
                 }
             }
             self.place.handshake().take_back(&Futex, STOP_TIMEOUT);
             self.is_armed = false;
         }
-        // SAFETY: it is a box's, and not the thread's any more.
+        // SAFETY: the pointer is that of a box, and the thread does not use it any more.
         let timed = unsafe { self.timed.as_mut() };
         if let Some(payload) = timed.panic.take() {
             panic::resume_unwind(payload);
@@ -145,13 +154,13 @@ impl<W: TimedWork> Drop for StopTimers<W> {
         let _ = panic::catch_unwind(AssertUnwindSafe(|| {
             self.disarm();
         }));
-        // SAFETY: it was leaked from a box, and is in use no more.
+        // SAFETY: the pointer was leaked from a box, and is not in use any more.
         drop(unsafe { Box::from_raw(self.timed.as_ptr()) });
     }
 }
 
-/// A place among the requests that stand. A signal that comes late finds another request there or none, and
-/// what is requested of another thread is left alone.
+/// An index into [`STANDING`], which belongs to this value alone. A signal that comes late finds another
+/// request there, or none. A handler ignores a request of another thread.
 struct Place(usize);
 
 static TAKEN: [AtomicBool; STANDING.len()] = [const { AtomicBool::new(false) }; STANDING.len()];
@@ -194,9 +203,9 @@ impl Timer {
         }
     }
 
-    /// Has it fire after some time; never, if that is zero.
+    /// Makes the timer fire after this time. Zero stops the timer.
     fn set(&self, after: Duration) -> io::Result<()> {
-        // SAFETY: a zeroed itimerspec is a valid one; the timer is there until this is dropped.
+        // SAFETY: a zeroed itimerspec is a valid one; the timer exists until this is dropped.
         unsafe {
             let mut time: libc::itimerspec = MaybeUninit::zeroed().assume_init();
             time.it_value.tv_sec = after.as_secs() as libc::time_t;
@@ -208,10 +217,10 @@ impl Timer {
         }
     }
 
-    /// How long it is until it fires; zero if it does not.
+    /// The time until the timer fires; zero if it is not set.
     #[cfg(test)]
     fn left(&self) -> Duration {
-        // SAFETY: the time is written by the call; the timer is there.
+        // SAFETY: the call writes the time; the timer exists.
         let time = unsafe {
             let mut time: libc::itimerspec = MaybeUninit::zeroed().assume_init();
             assert_eq!(libc::timer_gettime(self.0, &mut time), 0);
@@ -223,7 +232,7 @@ impl Timer {
 
 impl Drop for Timer {
     fn drop(&mut self) {
-        // SAFETY: it is there, and is not used again.
+        // SAFETY: the timer exists, and is not used again.
         unsafe { libc::timer_delete(self.0) };
     }
 }
@@ -356,7 +365,7 @@ mod tests {
             }))
             .is_err()
         };
-        // A busy machine may keep the thread from its processor for a while.
+        // On a busy machine the thread may wait for a processor for a while.
         while !has_panicked(&mut stops) {}
         assert!(!stops.is_armed());
         drop(stops);
@@ -367,7 +376,7 @@ mod tests {
         let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let busy = Busy::new();
         let mut all = Vec::new();
-        // Others may have some.
+        // Other code may have claimed some.
         while let Some(place) = Place::claim() {
             all.push(place);
         }

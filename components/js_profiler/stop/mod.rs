@@ -2,8 +2,9 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Stopping a thread and running code on it: what the two threads say to each other (`handshake.rs`), and for each
-//! operating system how it is done, at once (`linux.rs`) or at times that are set beforehand (`linux_timers.rs`).
+//! Stops a thread and runs code on it. `handshake.rs` is the protocol between the two threads. Each operating
+//! system has files that carry it out: on Linux, `linux.rs` stops a thread at once, and `linux_timers.rs` stops
+//! it at times that are set in advance.
 
 #[allow(unexpected_cfgs, reason = "tests/models sets `loom`")]
 mod handshake;

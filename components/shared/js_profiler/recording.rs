@@ -21,6 +21,19 @@ use crate::{GroupId, Marker, SampleCounts, Stack};
 #[derive(Clone, Copy, Debug, Deserialize, Eq, MallocSizeOf, PartialEq, Serialize)]
 pub struct RecordingId(pub u64);
 
+/// The text of a script that is longer than this in UTF-8, in bytes, is left out of a recording.
+pub const MAX_SOURCE_BYTES: usize = 16 << 20;
+
+/// The texts of scripts in a recording take at most this in UTF-8, in bytes, all together.
+pub const MAX_SOURCES_BYTES: usize = 64 << 20;
+
+/// A source map that is longer than this, in bytes, is not fetched. A report must be shorter than a message between
+/// processes may be.
+pub const MAX_MAP_BYTES: usize = 48 << 20;
+
+/// The source maps that are fetched for a recording take at most this, in bytes, all together.
+pub const MAX_MAPS_BYTES: usize = 192 << 20;
+
 /// What the recorder asks of a process.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub enum Request {
@@ -57,6 +70,9 @@ pub struct RecordingOptions {
     pub interval: Duration,
     /// The event loops to record.
     pub event_loops: Selection,
+    /// Whether the texts of the scripts whose functions were sampled are reported as well: see
+    /// [`Report::Source`], and [`Report::Map`].
+    pub sources: bool,
 }
 
 /// The interval that a recording gets for the `requested` one: rounded down to a multiple of `base`, and
@@ -115,6 +131,37 @@ pub enum Report {
         number: u64,
         /// All event loops of the process.
         event_loops: Vec<EventLoopStatus>,
+    },
+    /// The text of a script, whose functions came in a chunk of this event loop.
+    Source {
+        /// The recording that the event loop is part of.
+        recording: RecordingId,
+        /// The event loop.
+        group: GroupId,
+        /// The script.
+        source: Box<RecordedSource>,
+    },
+    /// The texts of some scripts of an event loop are left out.
+    SourcesLeftOut {
+        /// The recording that the event loop is part of.
+        recording: RecordingId,
+        /// The event loop.
+        group: GroupId,
+        /// The reason.
+        why: LeftOut,
+        /// How many.
+        count: u32,
+        /// The names of the first ones, where they are known.
+        names: Vec<String>,
+    },
+    /// A source map that scripts of an event loop link to. Their texts came before.
+    Map {
+        /// The recording that the event loop is part of.
+        recording: RecordingId,
+        /// The event loop.
+        group: GroupId,
+        /// The map, or why there is none.
+        map: Box<LinkedMap>,
     },
 }
 
@@ -197,6 +244,51 @@ pub struct RecordedFunction {
     /// Index into the table of [`Chunk::realms`]; `None` if the realm does not belong to a document or
     /// worker.
     pub realm: Option<u32>,
+    /// The [`RecordedSource::id`] of the script that defines it; `None` if it is in no script.
+    pub source: Option<u32>,
+}
+
+/// The text of a script, as the engine has it.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct RecordedSource {
+    /// The engine's number of it, which no other script of the process has.
+    pub id: u32,
+    /// The URL of the script. If script made it from text, what made it, such as
+    /// `https://a.example/a.js line 3 > eval`.
+    pub name: String,
+    /// The 1-based line at which the text begins; of an inline script, the line in its document.
+    pub line: u32,
+    /// The 1-based column of the text's first character, in UTF-16 code units.
+    pub column: u32,
+    /// The text. A surrogate without its partner is U+FFFD.
+    pub text: String,
+    /// The link to its source map, from the header of the response, or else from the comment in the text. `None` if
+    /// there is neither, or if the map is in the comment itself, as a `data:` URL.
+    pub map_url: Option<String>,
+}
+
+/// A source map that scripts link to.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct LinkedMap {
+    /// The [`RecordedSource::id`] of each script.
+    pub sources: Vec<u32>,
+    /// The URL that it came from, after redirects, or the one that was asked. If there is none, the link.
+    pub url: String,
+    /// What came. An error says why nothing did, as a part of a sentence for people.
+    pub content: Result<String, String>,
+}
+
+/// Why the text of a script is left out of a recording.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+pub enum LeftOut {
+    /// It is longer than [`MAX_SOURCE_BYTES`].
+    TooLong,
+    /// The texts before it take [`MAX_SOURCES_BYTES`], together with it.
+    NoRoom,
+    /// The engine has let go of the script.
+    Gone,
+    /// The event loop was busy until the wait for it was over.
+    Busy,
 }
 
 /// Whose function a [`RecordedFunction`] is.

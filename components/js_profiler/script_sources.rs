@@ -1,0 +1,643 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! The texts of the scripts in a recording. The event loop reads them on its own thread, while no script is on
+//! the stack: when the recording ends, and before a document goes away.
+
+use std::mem;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crossbeam_channel::{Receiver, Sender};
+use js_profiler_traits::GroupId;
+use js_profiler_traits::recording::{
+    LeftOut, MAX_SOURCE_BYTES, RecordedSource, RecordingId, Report,
+};
+
+use crate::description::SharedDescription;
+use crate::linked_maps::{FetchMap, LinkedMaps, MAX_LINK, MapHeaders, Reporter};
+use crate::room::Room;
+use crate::spidermonkey::{EngineMode, ScriptFacts, TakeSources};
+
+/// How many scripts without a text are named.
+const MAX_NAMED: usize = 5;
+
+/// The most characters of a name that says what made a script from text.
+const MAX_NAME: usize = 10_000;
+
+/// What other threads ask of an event loop.
+#[derive(Default)]
+pub struct SourceRequests {
+    /// Whether there is one, so that an event loop that is asked nothing takes no lock.
+    is_any: AtomicBool,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The recorder asks for one recording at a time.
+    request: Option<SourceRequest>,
+    wake: Option<Box<dyn Fn() + Send>>,
+}
+
+impl SourceRequests {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn wake_by(&self, wake: impl Fn() + Send + 'static) {
+        self.lock().wake = Some(Box::new(wake));
+    }
+
+    /// Asks the event loop. Nothing is sent to the channel, which is closed when the request is done.
+    pub fn ask(&self, mut request: SourceRequest) -> Receiver<()> {
+        let (done, when_done) = crossbeam_channel::bounded(0);
+        request.done = Some(done);
+        let mut state = self.lock();
+        state.request = Some(request);
+        self.is_any.store(true, Ordering::Release);
+        if let Some(wake) = &state.wake {
+            wake();
+        }
+        when_done
+    }
+
+    /// What is to be done, if anything. Called by the event loop's own thread.
+    pub fn next(&self) -> Option<SourceRequest> {
+        if !self.is_any.load(Ordering::Acquire) {
+            return None;
+        }
+        self.take_back()
+    }
+
+    /// The request, unless the event loop has begun with it.
+    pub fn take_back(&self) -> Option<SourceRequest> {
+        let mut state = self.lock();
+        self.is_any.store(false, Ordering::Relaxed);
+        state.request.take()
+    }
+}
+
+/// Asks an event loop for the texts of scripts.
+pub struct SourceRequest {
+    recording: RecordingId,
+    group: GroupId,
+    /// [`RecordedSource::id`] of each.
+    ids: Vec<u32>,
+    room: Arc<Room>,
+    maps: Arc<LinkedMaps>,
+    reports: Sender<Report>,
+    /// Dropped with the request, when it is done.
+    done: Option<Sender<()>>,
+}
+
+impl SourceRequest {
+    pub fn new(
+        recording: RecordingId,
+        group: GroupId,
+        ids: Vec<u32>,
+        room: Arc<Room>,
+        maps: Arc<LinkedMaps>,
+        reports: Sender<Report>,
+    ) -> Self {
+        Self {
+            recording,
+            group,
+            ids,
+            room,
+            maps,
+            reports,
+            done: None,
+        }
+    }
+
+    /// Asks for these as well.
+    pub fn add(&mut self, ids: Vec<u32>) {
+        self.ids.extend(ids);
+    }
+
+    /// Reports that the event loop was busy for too long.
+    pub fn tell_busy(&self) {
+        self.tell(LeftOut::Busy, self.ids.len(), Vec::new());
+    }
+
+    /// Reads the texts and reports them, and has the maps fetched. Called by the event loop's own thread.
+    pub fn answer(mut self, mode: &EngineMode, links: &MapLinks<'_>) {
+        let mut ids = mem::take(&mut self.ids);
+        if ids.is_empty() {
+            return;
+        }
+        ids.sort_unstable();
+        ids.dedup();
+        let mut reading = Reading {
+            request: &self,
+            links,
+            next: None,
+            found: 0,
+            too_long: Vec::new(),
+            no_room: Vec::new(),
+        };
+        mode.each_source(&ids, &mut reading);
+        let Reading {
+            found,
+            too_long,
+            no_room,
+            ..
+        } = reading;
+        self.tell(LeftOut::Gone, ids.len() - found, Vec::new());
+        self.tell(LeftOut::TooLong, too_long.len(), too_long);
+        self.tell(LeftOut::NoRoom, no_room.len(), no_room);
+    }
+
+    fn tell(&self, why: LeftOut, count: usize, mut names: Vec<String>) {
+        if count == 0 {
+            return;
+        }
+        names.truncate(MAX_NAMED);
+        self.send(Report::SourcesLeftOut {
+            recording: self.recording,
+            group: self.group,
+            why,
+            count: count as u32,
+            names,
+        });
+    }
+
+    fn send(&self, report: Report) {
+        // An error means that nobody receives reports any more.
+        let _ = self.reports.send(report);
+    }
+}
+
+/// What an event loop knows of the source maps that its scripts link to.
+pub struct MapLinks<'a> {
+    pub headers: &'a MapHeaders,
+    pub description: &'a SharedDescription,
+    /// `None` if nobody fetches maps.
+    pub fetch: Option<&'a FetchMap>,
+}
+
+impl MapLinks<'_> {
+    /// The link of a script. The header of its response has precedence over the comment in its text.
+    fn of(&self, facts: &mut ScriptFacts) -> Option<String> {
+        // Inline scripts and event handlers have the URL of their document.
+        let is_whole_response = facts.line == 1 && facts.column == 1;
+        let header = self.headers.of(&facts.name).filter(|_| is_whole_response);
+        match header {
+            Some(link) => Some(link.to_owned()),
+            None => facts.map_url.take().filter(|link| is_worth_telling(link)),
+        }
+    }
+}
+
+/// The texts of a request, while they are read.
+struct Reading<'a> {
+    request: &'a SourceRequest,
+    links: &'a MapLinks<'a>,
+    /// The script whose text comes next.
+    next: Option<ScriptFacts>,
+    /// How many of the scripts still exist, and have a text.
+    found: usize,
+    /// The names of scripts whose texts are too long.
+    too_long: Vec<String>,
+    /// The names of scripts whose texts do not fit any more.
+    no_room: Vec<String>,
+}
+
+impl TakeSources for Reading<'_> {
+    fn wants(&mut self, mut facts: ScriptFacts) -> bool {
+        let Some(least_bytes) = facts.least_bytes else {
+            return false;
+        };
+        self.found += 1;
+        if facts.name.chars().count() > MAX_NAME {
+            facts.name = facts.name.chars().take(MAX_NAME).collect();
+        }
+        if least_bytes > MAX_SOURCE_BYTES {
+            self.too_long.push(facts.name);
+            return false;
+        }
+        if !self.request.room.has(least_bytes) {
+            self.no_room.push(facts.name);
+            return false;
+        }
+        self.next = Some(facts);
+        true
+    }
+
+    fn take(&mut self, text: String) {
+        let Some(mut facts) = self.next.take() else {
+            return;
+        };
+        if text.len() > MAX_SOURCE_BYTES {
+            self.too_long.push(facts.name);
+        } else if !self.request.room.take(text.len()) {
+            self.no_room.push(facts.name);
+        } else {
+            let link = self.links.of(&mut facts);
+            self.request.send(Report::Source {
+                recording: self.request.recording,
+                group: self.request.group,
+                source: Box::new(RecordedSource {
+                    id: facts.id,
+                    name: facts.name.clone(),
+                    line: facts.line,
+                    column: facts.column,
+                    text,
+                    map_url: link.clone(),
+                }),
+            });
+            if let Some(link) = link {
+                self.fetch_map(&facts, &link);
+            }
+        }
+    }
+}
+
+impl Reading<'_> {
+    fn fetch_map(&self, facts: &ScriptFacts, link: &str) {
+        let is_described = || {
+            self.links
+                .description
+                .lock()
+                .realms
+                .contains_key(&facts.realm)
+        };
+        let Some(fetch) = self.links.fetch.filter(|_| is_described()) else {
+            return;
+        };
+        let reporter = Reporter {
+            recording: self.request.recording,
+            group: self.request.group,
+            reports: self.request.reports.clone(),
+        };
+        let maps = &self.request.maps;
+        maps.fetch(fetch, &reporter, facts.realm, &facts.name, link, facts.id);
+    }
+}
+
+/// A `data:` URL in a comment is in the text already.
+fn is_worth_telling(link: &str) -> bool {
+    let scheme = link.get(..5).unwrap_or_default();
+    link.len() <= MAX_LINK && !scheme.eq_ignore_ascii_case("data:")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::CStr;
+    use std::thread::{self, JoinHandle};
+    use std::time::Duration;
+
+    use js_profiler_traits::RealmId;
+    use js_profiler_traits::recording::{
+        Chunk, LinkedMap, Realm, RecordingOptions, Request, Selection,
+    };
+
+    use super::*;
+    use crate::linked_maps::{CancelFetch, MapAnswer};
+    use crate::spidermonkey::Walker;
+    use crate::spidermonkey::test_context::TestContext;
+    use crate::stop::tests::EVENT_LOOPS;
+    use crate::{EventLoop, serve};
+
+    const URL: &CStr = c"https://a.test/a.js";
+
+    /// Defines a function that runs for long enough to be sampled.
+    const BUSY: &str =
+        "function busy() {\n  const end = Date.now() + 100;\n  while (Date.now() < end) {}\n}\n";
+
+    /// What an event loop of a test does, and whom it tells when it is done.
+    enum Do {
+        /// Evaluates a text as a script of [`URL`], of which this is the first line.
+        Run(u32, String, Sender<()>),
+        ForgetRealm(Sender<()>),
+        /// Notes that the response with [`URL`] links to a map.
+        NoteHeader(&'static str, Sender<()>),
+        /// Waits until the channel is closed.
+        Hang(Receiver<()>),
+        Serve,
+        End,
+    }
+
+    /// An event loop that runs scripts, on a thread of its own.
+    struct Loop {
+        to_do: Sender<Do>,
+        handle: Option<JoinHandle<()>>,
+    }
+
+    impl Loop {
+        fn begin() -> Self {
+            Self::begin_with(|_, _, _, _| None)
+        }
+
+        /// Its realm is that of a document, whose maps are fetched by this.
+        fn begin_with(
+            fetch: impl Fn(RealmId, &str, &str, MapAnswer) -> Option<CancelFetch> + Send + 'static,
+        ) -> Self {
+            let (sender, to_do) = crossbeam_channel::unbounded();
+            let (begun, when_begun) = crossbeam_channel::bounded(1);
+            let waker = sender.clone();
+            let handle = thread::spawn(move || {
+                let context = TestContext::new();
+                let event_loop = EventLoop::new(context.mode(Walker::Table));
+                event_loop.wake_by(move || {
+                    let _ = waker.send(Do::Serve);
+                });
+                begun.send(()).unwrap();
+                event_loop.fetch_maps_by(Box::new(fetch));
+                context.with_scripts(|evaluate| {
+                    let realm = context.mode(Walker::Table).current_realm().unwrap();
+                    let document = Realm {
+                        url: "https://a.test/".to_owned(),
+                        origin: None,
+                    };
+                    event_loop.describe_realm(realm, document);
+                    for what in &to_do {
+                        match what {
+                            Do::Run(line, text, done) => {
+                                evaluate(URL, line, &text);
+                                done.send(()).unwrap();
+                            },
+                            Do::ForgetRealm(done) => {
+                                event_loop.forget_realm(realm);
+                                done.send(()).unwrap();
+                            },
+                            Do::NoteHeader(link, done) => {
+                                event_loop.note_map_header("https://a.test/a.js", Some(link));
+                                done.send(()).unwrap();
+                            },
+                            Do::Hang(until) => {
+                                let _ = until.recv();
+                            },
+                            Do::Serve => event_loop.serve_requests(),
+                            Do::End => break,
+                        }
+                    }
+                });
+            });
+            when_begun.recv().unwrap();
+            Self {
+                to_do: sender,
+                handle: Some(handle),
+            }
+        }
+
+        fn ask(&self, what: impl FnOnce(Sender<()>) -> Do) {
+            let (done, when_done) = crossbeam_channel::bounded(1);
+            self.to_do.send(what(done)).unwrap();
+            when_done.recv().unwrap();
+        }
+
+        fn run(&self, line: u32, text: &str) {
+            self.ask(|done| Do::Run(line, text.to_owned(), done));
+        }
+    }
+
+    impl Drop for Loop {
+        fn drop(&mut self) {
+            let _ = self.to_do.send(Do::End);
+            self.handle.take().unwrap().join().unwrap();
+        }
+    }
+
+    /// What a recording has reported.
+    #[derive(Default)]
+    struct Reported {
+        functions: Vec<(String, Option<u32>)>,
+        sources: Vec<RecordedSource>,
+        maps: Vec<LinkedMap>,
+        left_out: Vec<(LeftOut, u32, Vec<String>)>,
+    }
+
+    impl Reported {
+        /// The text in which a function is defined.
+        fn source_of(&self, function: &str) -> &RecordedSource {
+            let mut functions = self.functions.iter();
+            let (_, id) = functions.find(|(name, _)| name == function).unwrap();
+            let mut sources = self.sources.iter();
+            sources.find(|source| Some(source.id) == *id).unwrap()
+        }
+    }
+
+    struct Recording {
+        sender: Sender<Report>,
+        reports: Receiver<Report>,
+    }
+
+    impl Recording {
+        fn start(sources: bool) -> Self {
+            let (sender, reports) = crossbeam_channel::unbounded();
+            let options = RecordingOptions {
+                id: RecordingId(1),
+                interval: Duration::from_millis(1),
+                event_loops: Selection::All,
+                sources,
+            };
+            serve(Request::Start(options), &sender);
+            Self { sender, reports }
+        }
+
+        fn stop(self) -> Reported {
+            serve(Request::Stop(RecordingId(1)), &self.sender);
+            let mut reported = Reported::default();
+            loop {
+                match self.reports.try_recv().unwrap() {
+                    Report::Chunk(chunk) => {
+                        let Chunk { functions, .. } = *chunk;
+                        let functions = functions.into_iter();
+                        let functions = functions.map(|one| (one.name, one.source));
+                        reported.functions.extend(functions);
+                    },
+                    Report::Source { source, .. } => reported.sources.push(*source),
+                    Report::Map { map, .. } => reported.maps.push(*map),
+                    Report::SourcesLeftOut {
+                        why, count, names, ..
+                    } => reported.left_out.push((why, count, names)),
+                    Report::Stopped(_) => break,
+                    report => panic!("{report:?}"),
+                }
+            }
+            assert!(self.reports.is_empty(), "nothing comes after the end");
+            reported
+        }
+    }
+
+    #[test]
+    fn the_texts_of_sampled_scripts_are_reported_as_they_are() {
+        let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
+        let event_loop = Loop::begin();
+        // It is not sampled.
+        event_loop.run(1, "function idle() {}");
+        let inline = format!("\n{BUSY}busy(); // ä € 🙂 \n//# sourceMappingURL=maps/a.js.map");
+        let evaluated = format!("{}evaluated();", BUSY.replace("busy", "evaluated"));
+        let evaluating = format!("(0, eval)({evaluated:?});");
+        let recording = Recording::start(true);
+        event_loop.run(17, &inline);
+        event_loop.run(1, &evaluating);
+        let reported = recording.stop();
+        let source = reported.source_of("busy");
+        assert_eq!(source.text, inline);
+        assert_eq!(source.name, "https://a.test/a.js");
+        assert_eq!((source.line, source.column), (17, 1));
+        assert_eq!(source.map_url.as_deref(), Some("maps/a.js.map"));
+        let source = reported.source_of("evaluated");
+        assert_eq!(source.text, evaluated);
+        assert_eq!(source.name, "https://a.test/a.js line 1 > eval");
+        assert_eq!(source.map_url, None);
+        let idle = |source: &RecordedSource| source.text.contains("idle");
+        assert!(!reported.sources.iter().any(idle));
+        assert!(reported.left_out.is_empty(), "{:?}", reported.left_out);
+    }
+
+    #[test]
+    fn a_map_in_the_comment_is_not_reported_a_second_time() {
+        let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
+        let event_loop = Loop::begin();
+        let recording = Recording::start(true);
+        event_loop.run(
+            1,
+            &format!("{BUSY}busy();\n//# sourceMappingURL=Data:,%7B%7D"),
+        );
+        assert_eq!(recording.stop().source_of("busy").map_url, None);
+    }
+
+    /// Answers at once, with what was asked for.
+    fn echo(_: RealmId, script: &str, link: &str, mut answer: MapAnswer) -> Option<CancelFetch> {
+        answer.set_url("https://a.test/answer.map");
+        answer.add(format!("{link} of {script}").as_bytes());
+        answer.end();
+        None
+    }
+
+    #[test]
+    fn maps_that_scripts_link_to_are_fetched_before_the_end() {
+        let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
+        let event_loop = Loop::begin_with(|realm, script, link, answer| {
+            let (script, link) = (script.to_owned(), link.to_owned());
+            thread::spawn(move || {
+                thread::sleep(Duration::from_millis(100));
+                echo(realm, &script, &link, answer);
+            });
+            None
+        });
+        let recording = Recording::start(true);
+        event_loop.run(1, &format!("{BUSY}busy();\n//# sourceMappingURL=a.map"));
+        event_loop.run(1, &format!("{}other();", BUSY.replace("busy", "other")));
+        let reported = recording.stop();
+        let expected = LinkedMap {
+            sources: vec![reported.source_of("busy").id],
+            url: "https://a.test/answer.map".to_owned(),
+            content: Ok("a.map of https://a.test/a.js".to_owned()),
+        };
+        assert_eq!(reported.maps, [expected]);
+    }
+
+    #[test]
+    fn the_link_in_the_header_is_that_of_the_whole_response() {
+        let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
+        let event_loop = Loop::begin_with(echo);
+        event_loop.ask(|done| Do::NoteHeader("header.map", done));
+        let recording = Recording::start(true);
+        let inline = BUSY.replace("busy", "inline");
+        event_loop.run(1, &format!("{BUSY}busy();\n//# sourceMappingURL=a.map"));
+        event_loop.run(7, &format!("{inline}inline();\n//# sourceMappingURL=b.map"));
+        let reported = recording.stop();
+        for (function, link) in [("busy", "header.map"), ("inline", "b.map")] {
+            let source = reported.source_of(function);
+            assert_eq!(source.map_url.as_deref(), Some(link));
+            let mut maps = reported.maps.iter();
+            let map = maps.find(|map| map.sources == [source.id]).unwrap();
+            let content = map.content.as_deref();
+            assert_eq!(content, Ok(&*format!("{link} of https://a.test/a.js")));
+        }
+    }
+
+    #[test]
+    fn no_map_is_fetched_for_a_realm_that_nobody_has_described() {
+        let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
+        let event_loop = Loop::begin_with(echo);
+        event_loop.ask(Do::ForgetRealm);
+        let recording = Recording::start(true);
+        event_loop.run(1, &format!("{BUSY}busy();\n//# sourceMappingURL=a.map"));
+        let reported = recording.stop();
+        assert!(reported.source_of("busy").map_url.is_some());
+        assert!(reported.maps.is_empty(), "{:?}", reported.maps);
+    }
+
+    #[test]
+    fn nobody_reads_texts_that_are_not_asked_for() {
+        let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
+        let event_loop = Loop::begin();
+        let recording = Recording::start(false);
+        event_loop.run(1, &format!("{BUSY}busy();"));
+        event_loop.ask(Do::ForgetRealm);
+        let reported = recording.stop();
+        assert!(reported.functions.iter().any(|(name, _)| name == "busy"));
+        assert!(reported.sources.is_empty() && reported.left_out.is_empty());
+    }
+
+    #[test]
+    fn texts_are_reported_before_a_realm_or_an_event_loop_goes_away() {
+        let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
+        let event_loop = Loop::begin();
+        let recording = Recording::start(true);
+        event_loop.run(1, &format!("{BUSY}busy();"));
+        event_loop.ask(Do::ForgetRealm);
+        // Each is reported once.
+        event_loop.run(1, "busy();");
+        event_loop.ask(Do::ForgetRealm);
+        let late = BUSY.replace("busy", "late");
+        event_loop.run(1, &format!("{late}late();"));
+        drop(event_loop);
+        let reported = recording.stop();
+        assert!(reported.source_of("busy").text.starts_with(BUSY));
+        assert!(reported.source_of("late").text.starts_with(&late));
+        let mut ids: Vec<_> = reported.sources.iter().map(|source| source.id).collect();
+        let count = ids.len();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), count);
+    }
+
+    #[test]
+    fn what_has_no_text_in_the_recording_is_told_with_the_reason() {
+        let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
+        let event_loop = Loop::begin();
+        let recording = Recording::start(true);
+        // Nothing of it is left.
+        let gone = format!("{BUSY}busy(); 1");
+        event_loop.run(1, &format!("inNewRealm({gone:?}); engine.gc();"));
+        event_loop.run(1, "engine.gc();");
+        let long = BUSY.replace("busy", "long");
+        let comment = " ".repeat(MAX_SOURCE_BYTES);
+        event_loop.run(1, &format!("{long}long();{comment}"));
+        let reported = recording.stop();
+        let [
+            (LeftOut::Gone, gone, nameless),
+            (LeftOut::TooLong, 1, named),
+        ] = &reported.left_out[..]
+        else {
+            panic!("{:?}", reported.left_out);
+        };
+        // The script that made the realm may have been sampled and be gone, too.
+        assert!((1..=2).contains(gone) && nameless.is_empty());
+        assert_eq!(named[..], ["https://a.test/a.js"]);
+        let mut texts = reported.sources.iter().map(|source| &source.text);
+        assert!(texts.all(|text| !text.contains("long")));
+    }
+
+    #[test]
+    fn an_event_loop_that_is_busy_is_not_waited_for_for_long() {
+        let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
+        let event_loop = Loop::begin();
+        let recording = Recording::start(true);
+        event_loop.run(1, &format!("{BUSY}busy();"));
+        let (end, until) = crossbeam_channel::bounded(0);
+        event_loop.to_do.send(Do::Hang(until)).unwrap();
+        let reported = recording.stop();
+        assert!(reported.sources.is_empty());
+        assert_eq!(reported.left_out, [(LeftOut::Busy, 1, Vec::new())]);
+        drop(end);
+    }
+}
