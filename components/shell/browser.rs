@@ -5,6 +5,7 @@
 //! One run of the browser: its pages, their events, and its end.
 
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use std::{io, thread};
 
@@ -167,6 +168,8 @@ pub struct Browser<S> {
     start: Instant,
     /// The exit status so far.
     status: u8,
+    /// Whether nothing can be asked of Servo any more.
+    is_engine_lost: bool,
 }
 
 impl<S: Surface> Browser<S> {
@@ -241,6 +244,7 @@ impl<S: Surface> Browser<S> {
             profile,
             start: Instant::now(),
             status: 0,
+            is_engine_lost: false,
         };
         for (url, surface) in command_line.urls.into_iter().zip(surfaces) {
             let builder =
@@ -305,6 +309,7 @@ impl<S: Surface> Browser<S> {
                 Event::EngineLost => {
                     // Shutting down would wait for the engine for ever.
                     report("the engine stopped unexpectedly");
+                    self.is_engine_lost = true;
                     self.finish_profile();
                     crash::exit_at_once();
                 },
@@ -338,7 +343,7 @@ impl<S: Surface> Browser<S> {
     }
 
     /// The server of about:profiling.
-    pub fn profiling(&self) -> &Endpoints {
+    pub fn profiling(&self) -> &Arc<Endpoints> {
         self.profiling_server.endpoints()
     }
 
@@ -609,7 +614,12 @@ impl<S: Surface> Browser<S> {
             Load::Checking(url, _) => Some(url.clone()),
             Load::Started(_) | Load::Done => None,
         });
-        if let Err(message) = profile.finish() {
+        let spin = || {
+            if !self.is_engine_lost {
+                self.servo.spin_event_loop();
+            }
+        };
+        if let Err(message) = profile.finish(spin) {
             self.fail(&message);
         }
         if let Some(url) = missing {

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io;
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use http::StatusCode;
@@ -29,6 +29,8 @@ use crate::{saved_file, url_argument};
 pub struct Endpoints {
     recorder: Recorder,
     recordings: Recordings,
+    /// About the last recording that was made: which source maps in scripts are not used.
+    map_notices: Mutex<Vec<String>>,
 }
 
 /// JSON.
@@ -69,7 +71,14 @@ impl Endpoints {
         Self {
             recorder,
             recordings,
+            map_notices: Mutex::default(),
         }
+    }
+
+    fn map_notices(&self) -> MutexGuard<'_, Vec<String>> {
+        self.map_notices
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     pub fn is_recording(&self) -> bool {
@@ -85,15 +94,20 @@ impl Endpoints {
             keep_last: None,
             long_tasks: None,
             without_page: Some(OWN_PAGE),
+            sources: false,
         };
         self.recorder
             .start(options)
-            .map_err(|error| error.to_string())
+            .map_err(|error| error.to_string())?;
+        self.map_notices().clear();
+        Ok(())
     }
 
     /// Gives the recording's id.
     pub fn stop_recording(&self) -> Result<String, String> {
-        let recording = self.recorder.stop().map_err(|error| error.to_string())?;
+        let mut recording = self.recorder.stop().map_err(|error| error.to_string())?;
+        let notices = profile_formats::apply_own_maps(&mut recording);
+        *self.map_notices() = notices.iter().map(ToString::to_string).collect();
         Ok(self.recordings.add_made(recording))
     }
 
@@ -113,7 +127,12 @@ impl Endpoints {
         match endpoint {
             "status" => {
                 query.end()?;
-                to_json(&State::of(&self.recorder, self.recordings.list()))
+                let map_notices = self.map_notices().clone();
+                to_json(&State::of(
+                    &self.recorder,
+                    map_notices,
+                    self.recordings.list(),
+                ))
             },
             "start" => {
                 let options =
@@ -122,6 +141,7 @@ impl Endpoints {
                 self.recorder
                     .start(options)
                     .map_err(|error| failure(StatusCode::CONFLICT, error.to_string()))?;
+                self.map_notices().clear();
                 to_json(&json!({}))
             },
             "stop" => {
@@ -487,6 +507,7 @@ mod tests {
             ("start?interval=1&maxSamples=0", 400, &["maxSamples=0"]),
             ("start?interval=1&keepLast=x", 400, &["keepLast=x"]),
             ("start?interval=1&ownPage=x", 400, &["ownPage=x"]),
+            ("start?interval=1&sources=x", 400, &["sources=x"]),
             ("start?interval=1&fast=1", 400, &["fast"]),
             ("stop", 409, &["no recording"]),
             ("recording", 400, &["id is missing"]),

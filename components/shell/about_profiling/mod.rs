@@ -72,7 +72,7 @@ impl ProfilingServer {
     }
 
     /// The functions of the page, for the window's buttons.
-    pub fn endpoints(&self) -> &Endpoints {
+    pub fn endpoints(&self) -> &Arc<Endpoints> {
         &self.endpoints
     }
 

@@ -49,6 +49,7 @@ pub fn recording_options(
         keep_last: query.milliseconds("keepLast")?,
         long_tasks: query.milliseconds("longTasks")?,
         without_page: (!with_own_page).then_some(OWN_PAGE),
+        sources: query.flag("sources")?.unwrap_or_default(),
     })
 }
 

@@ -21,6 +21,8 @@ pub struct State {
     recording: Option<Recording>,
     /// Failures of the current or else the last recording, as sentences.
     failures: Vec<String>,
+    /// What the last recording was to have and does not have, as sentences.
+    notices: Vec<String>,
     recordings: Vec<Entry>,
 }
 
@@ -87,12 +89,14 @@ struct Recording {
 }
 
 impl State {
-    pub fn of(recorder: &Recorder, recordings: Vec<Entry>) -> Self {
+    /// `map_notices` are about the source maps of the last recording.
+    pub fn of(recorder: &Recorder, map_notices: Vec<String>, recordings: Vec<Entry>) -> Self {
         let processes = recorder.status().processes;
         Self {
             processes: processes.into_iter().map(Process::from).collect(),
             recording: recorder.progress().map(Recording::from),
             failures: recorder.failures(),
+            notices: [recorder.notices(), map_notices].concat(),
             recordings,
         }
     }

@@ -74,18 +74,16 @@ impl Condition {
         self.state = State::Waiting(now + INTERVAL);
         match answer {
             Ok(JSValue::Boolean(true)) => Finding::Yes,
-            Ok(_) => Finding::No,
             Err(JavaScriptEvaluationError::CompilationFailure) => Finding::Invalid,
-            Err(JavaScriptEvaluationError::EvaluationFailure(info)) => {
-                let message = info.map_or_else(|| "something".to_owned(), |info| info.message);
+            Ok(JSValue::String(message)) => {
                 if !is_loaded || self.told.as_ref() == Some(&message) {
                     return Finding::No;
                 }
                 self.told = Some(message.clone());
                 Finding::Thrown(message)
             },
-            // The page is being loaded or left.
-            Err(_) => Finding::No,
+            // It is false, or the page is being loaded or left.
+            _ => Finding::No,
         }
     }
 
@@ -98,7 +96,11 @@ impl Condition {
     }
 }
 
-/// A script whose value is true or false; the expression may end in a comment.
+/// A script whose value is true or false, or the text of what the expression has thrown. Otherwise the page's `error`
+/// listeners would get that. The expression may end in a comment.
 fn question(expression: &str) -> String {
-    format!("Boolean((\n{expression}\n))")
+    format!(
+        "(() => {{ try {{ return !!(\n{expression}\n); }} catch (thrown) {{ \
+         try {{ return `${{thrown}}`; }} catch {{ return 'something'; }} }} }})()"
+    )
 }

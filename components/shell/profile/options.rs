@@ -42,6 +42,9 @@ each has a file of its own.
 Without -o, the profile goes to a new file in the working directory, named strobe-profile with the
 ending of its format. With -o, an existing file is replaced. `strobe view FILE` shows the profile.
 A missing or wrong source map of --source-maps is a warning; the profile is whole without it.
+With --sources, .html keeps the text of each script whose functions were sampled; the other formats do not.
+The source maps that these scripts link to are fetched as their pages could fetch them, and are applied in
+every format. A map that does not come is a warning.
 
 The table of functions goes to standard output. So do the pages' console messages and dialogs, each
 marked: log, warning, error, alert, confirm or prompt. With `-o -` only the profile goes to standard
@@ -59,6 +62,8 @@ pub struct ProfileOptions {
     pub until_js: Option<String>,
     pub keep_last: Option<Duration>,
     pub long_tasks: Option<Duration>,
+    /// Whether the texts of the scripts are recorded as well.
+    pub sources: bool,
     pub format: Format,
     pub output: Output,
     /// How many functions are listed.
@@ -117,6 +122,15 @@ impl ProfileOptions {
                     .value_parser(milliseconds)
                     .help(
                         "Keep only the periods in which an event loop was busy for longer than this",
+                    ),
+            )
+            .arg(
+                Arg::new("sources")
+                    .long("sources")
+                    .action(ArgAction::SetTrue)
+                    .help(
+                        "Record the texts of the scripts, too: at most 16 MiB each, and 64 MiB in all; and apply \
+                         the source maps that they link to",
                     ),
             )
             .arg(
@@ -181,6 +195,7 @@ impl ProfileOptions {
             until_js,
             keep_last,
             long_tasks: matches.remove_one("long-tasks"),
+            sources: matches.get_flag("sources"),
             format,
             output,
             top: matches.remove_one("top").expect("clap has a default"),

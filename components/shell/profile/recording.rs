@@ -7,9 +7,11 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
+use std::{panic, thread};
 
 use js_profiler_traits::preferences::BASE_INTERVALS;
-use profile_recorder::{Options, Progress, Recorder};
+use profile_formats::Recording;
+use profile_recorder::{NotRecording, Options, Progress, Recorder};
 use servo::WebView;
 use terminal_text::{on_one_line, shortened};
 
@@ -53,6 +55,7 @@ impl ProfileRecording {
                 keep_last: options.keep_last,
                 long_tasks: options.long_tasks,
                 without_page: None,
+                sources: options.sources,
             })
             .map_err(|error| format!("cannot record: {error}"))?;
         let used = recorder.progress().map(|progress| progress.interval);
@@ -106,15 +109,20 @@ impl ProfileRecording {
         self.next_progress.into_iter().chain(condition).min()
     }
 
-    /// Stops, writes the recording, and prints its report. The error is the message for the person.
-    pub fn finish(self) -> Result<(), String> {
+    /// Stops, writes the recording, and prints its report. `spin` lets the browser's loop run meanwhile. The error is the
+    /// message for the person.
+    pub fn finish(self, spin: impl FnMut()) -> Result<(), String> {
         let progress = self.recorder.progress();
         let mut recording = self
-            .recorder
-            .stop()
+            .stop(spin)
             .map_err(|error| format!("nothing to save: {error}; about:profiling has stopped it"))?;
+        for notice in self.recorder.notices() {
+            crate::report(&format!("warning: {notice}"));
+        }
+        // Maps that the person names come first.
         profile_formats::apply_map_folders(&mut recording, &self.options.source_maps)
             .iter()
+            .chain(&profile_formats::apply_own_maps(&mut recording))
             .for_each(crate::warn);
         let (written, outcome) = self.options.output.write(self.options.format, &recording);
         let mut text = recording_report(&recording, progress.as_ref(), self.options.top);
@@ -142,7 +150,28 @@ impl ProfileRecording {
         // The files are written, so failures are reported last.
         told(&self.recorder.failures())
     }
+
+    fn stop(&self, mut spin: impl FnMut()) -> Result<Recording, NotRecording> {
+        if !self.options.sources {
+            return self.recorder.stop();
+        }
+        // Source maps are fetched, of which Servo tells the browser's loop.
+        let recorder = self.recorder.clone();
+        thread::scope(|scope| {
+            let stopping = scope.spawn(move || recorder.stop());
+            while !stopping.is_finished() {
+                spin();
+                thread::sleep(SPIN_INTERVAL);
+            }
+            stopping
+                .join()
+                .unwrap_or_else(|panic| panic::resume_unwind(panic))
+        })
+    }
 }
+
+/// How often the browser's loop runs while a recording stops.
+const SPIN_INTERVAL: Duration = Duration::from_millis(5);
 
 /// The error contains the first failures, which are sentences.
 fn told(failures: &[String]) -> Result<(), String> {

@@ -22,8 +22,10 @@ mod zoom;
 use std::fmt::Display;
 use std::path::{self, Path};
 use std::rc::Rc;
+use std::thread;
 use std::time::{Duration, Instant};
 
+use crossbeam_channel::{Receiver, TryRecvError};
 use profile_recorder::Recorder;
 use servo::{
     DevicePoint, DeviceVector2D, EventLoopWaker, InputEvent, Key, KeyState, LoadStatus,
@@ -205,6 +207,9 @@ struct Session {
     /// Whether the button shows a recording. `watched` is when this was checked last.
     is_recording: bool,
     watched: Instant,
+    /// The id of the recording that is being stopped, as soon as it has ended.
+    stopping: Option<Receiver<Result<String, String>>>,
+    waker: Waker,
     /// The modifier keys that are held.
     modifiers: ModifiersState,
     /// Keys whose press was not for the page, so their release is not either.
@@ -237,7 +242,7 @@ impl Session {
             preferences,
             recorder,
             recordings,
-            Box::new(waker),
+            Box::new(waker.clone()),
             || Ok(Tab::new(window.clone())),
         )?;
         Ok(Self {
@@ -250,6 +255,8 @@ impl Session {
             is_quitting: false,
             is_recording: false,
             watched: Instant::now(),
+            stopping: None,
+            waker,
             modifiers: ModifiersState::default(),
             kept_keys: Vec::new(),
             pointer: DevicePoint::default(),
@@ -267,6 +274,7 @@ impl Session {
         self.settle();
         let now = Instant::now();
         self.watch_recording(now);
+        self.show_stopped();
         self.window.request_due_drawing(now);
         match next {
             Next::Wait(time) => {
@@ -736,6 +744,9 @@ impl Session {
     }
 
     fn toggle_recording(&mut self) {
+        if self.stopping.is_some() {
+            return;
+        }
         let server = self.browser.profiling();
         if !server.is_recording() {
             if let Err(message) = server.start_recording() {
@@ -743,10 +754,31 @@ impl Session {
             }
             return;
         }
-        match server.stop_recording() {
-            Ok(recording) => self.show_profiling(page_url(Some(&recording))),
-            Err(message) => self.window.set_notice(Some(message)),
+        // Servo tells this loop of the source maps that are fetched, so it goes on.
+        let (server, waker) = (server.clone(), self.waker.clone());
+        let (sender, stopped) = crossbeam_channel::bounded(1);
+        let stop = move || {
+            let _ = sender.send(server.stop_recording());
+            waker.wake();
+        };
+        match thread::Builder::new().spawn(stop) {
+            Ok(_) => self.stopping = Some(stopped),
+            Err(error) => self.window.set_notice(Some(error.to_string())),
         }
+    }
+
+    /// Shows the recording that was being stopped, if it has ended.
+    fn show_stopped(&mut self) {
+        let Some(stopped) = self.stopping.as_ref().map(Receiver::try_recv) else {
+            return;
+        };
+        match stopped {
+            Ok(Ok(recording)) => self.show_profiling(page_url(Some(&recording))),
+            Ok(Err(message)) => self.window.set_notice(Some(message)),
+            Err(TryRecvError::Empty) => return,
+            Err(TryRecvError::Disconnected) => {},
+        }
+        self.stopping = None;
     }
 
     /// Updates the button when about:profiling starts or stops a recording.

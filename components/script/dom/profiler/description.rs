@@ -36,7 +36,9 @@ struct DescribedDocument {
 
 /// Notes that a document has been made in its window. Returns the window's realm.
 pub(super) fn enter_document(document: &Document, is_top_level: bool) -> Option<RealmId> {
-    let realm = realm_of(&document.owner_global())?;
+    let global = document.owner_global();
+    event_loop::wake_by_messages_to(&global);
+    let realm = realm_of(&global)?;
     describe_realm(realm, &document.url(), &document.origin());
     let described = DescribedDocument {
         realm,
@@ -77,6 +79,7 @@ pub(super) fn leave_document(realm: RealmId) {
 
 /// Notes that the response with a worker's script has arrived.
 pub(super) fn enter_worker(global: &GlobalScope, url: &ServoUrl) {
+    event_loop::wake_by_messages_to(global);
     if let Some(realm) = realm_of(global) {
         describe_realm(realm, url, &global.origin());
     }

@@ -16,7 +16,12 @@ use profile_traits::mem::{Report, ReportKind, perform_memory_report};
 use profile_traits::path;
 use servo_base::id::BrowsingContextId;
 
-use super::collections;
+use super::{collections, linked_maps};
+use crate::dom::dedicatedworkerglobalscope::DedicatedWorkerScriptMsg;
+use crate::dom::globalscope::GlobalScope;
+use crate::dom::serviceworkerglobalscope::ServiceWorkerScriptMsg;
+use crate::dom::sharedworkerglobalscope::SharedWorkerScriptMsg;
+use crate::messaging::{MainThreadScriptMsg, ScriptEventLoopSender};
 
 thread_local! {
     static EVENT_LOOP: RefCell<Option<EventLoop>> = const { RefCell::new(None) };
@@ -32,7 +37,9 @@ pub(crate) fn enter(cx: *mut RawJSContext) {
     };
     // SAFETY: this is the thread's context, and `leave` is called before it is destroyed.
     let mode = unsafe { EngineMode::new(cx, Walker::preferred()) };
-    EVENT_LOOP.with(|event_loop| event_loop.replace(Some(EventLoop::new(mode))));
+    let event_loop = EventLoop::new(mode);
+    event_loop.fetch_maps_by(Box::new(linked_maps::fetch));
+    EVENT_LOOP.with(|this| this.replace(Some(event_loop)));
     // SAFETY: this is the thread's context.
     unsafe { collections::follow(cx.as_ptr()) };
 }
@@ -71,6 +78,36 @@ pub(super) fn start(
     })
 }
 
+/// Called in each iteration of the thread's event loop, before it runs script.
+pub(crate) fn serve_requests() {
+    with_event_loop(EventLoop::serve_requests);
+}
+
+/// Lets other threads wake this one, by a message that does nothing. `global` is a global of this thread, which need
+/// not live as long.
+pub(super) fn wake_by_messages_to(global: &GlobalScope) {
+    let Some(sender) = global.event_loop_sender() else {
+        return;
+    };
+    with_event_loop(|event_loop| match sender {
+        // An event loop that has ended needs no message.
+        ScriptEventLoopSender::MainThread(sender) => event_loop.wake_by(move || {
+            let _ = sender.send(MainThreadScriptMsg::Inactive);
+        }),
+        ScriptEventLoopSender::SharedWorker(sender) => event_loop.wake_by(move || {
+            let _ = sender.send(SharedWorkerScriptMsg::WakeUp);
+        }),
+        ScriptEventLoopSender::ServiceWorker(sender) => event_loop.wake_by(move || {
+            let _ = sender.send(ServiceWorkerScriptMsg::WakeUp);
+        }),
+        // Without the worker's object, which would be kept alive.
+        ScriptEventLoopSender::DedicatedWorker { sender, .. } => event_loop.wake_by(move || {
+            let _ = sender.send(DedicatedWorkerScriptMsg::WakeUp);
+        }),
+        ScriptEventLoopSender::Worklet(_) => {},
+    });
+}
+
 /// Says what this thread's event loop is for.
 pub(super) fn describe(description: Description) {
     with_event_loop(|event_loop| event_loop.describe(description));
@@ -84,6 +121,11 @@ pub(super) fn describe_realm(id: RealmId, realm: Realm) {
 /// Notes that a script whose errors are muted is about to run in a realm of this thread.
 pub(super) fn add_muted_script(realm: RealmId, url: &str) {
     with_event_loop(|event_loop| event_loop.add_muted_script(realm, url));
+}
+
+/// Notes to which source map the header of a response links.
+pub(super) fn note_map_header(url: &str, link: Option<&str>) {
+    with_event_loop(|event_loop| event_loop.note_map_header(url, link));
 }
 
 /// Notes that a realm of this thread goes away.

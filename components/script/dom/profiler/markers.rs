@@ -6,9 +6,8 @@
 //! <https://github.com/WICG/js-self-profiling/blob/main/markers.md>
 
 use js_profiler::MarkerFilter;
-use js_profiler_traits::{DocumentId, Marker, preferences};
+use js_profiler_traits::{DocumentId, preferences};
 
-use crate::dom::bindings::codegen::Bindings::ProfilerBinding::ProfilerMarker;
 use crate::dom::globalscope::GlobalScope;
 
 /// What the sessions of `global` may know about the work of their event loop.
@@ -27,16 +26,4 @@ pub(super) fn marker_filter(global: &GlobalScope) -> MarkerFilter {
 /// either, since there is no `crossOriginIsolated`.
 fn has_cross_origin_isolated_capability(_global: &GlobalScope) -> bool {
     false
-}
-
-/// The marker as the page sees it.
-pub(super) fn profiler_marker(marker: Marker) -> ProfilerMarker {
-    match marker {
-        Marker::Script => ProfilerMarker::Script,
-        Marker::Gc => ProfilerMarker::Gc,
-        Marker::Style => ProfilerMarker::Style,
-        Marker::Layout => ProfilerMarker::Layout,
-        Marker::Paint => ProfilerMarker::Paint,
-        Marker::Other => ProfilerMarker::Other,
-    }
 }

@@ -11,6 +11,7 @@ mod collections;
 mod description;
 pub(crate) mod event_loop;
 mod http_error;
+pub(crate) mod linked_maps;
 mod markers;
 pub(crate) mod muted;
 pub(crate) mod performanceprofileentry;

@@ -4,24 +4,19 @@
 
 //! A finished session in the performance timeline, and the trace as the page gets it.
 
-use std::ffi::CStr;
-
 use dom_struct::dom_struct;
 use js::context::JSContext;
-use js::conversions::ToJSValConvertible;
 use js::jsapi::{Heap, JSObject};
-use js::jsval::UndefinedValue;
+use js::rust::MutableHandleObject;
 use js::rust::wrappers2::JS_NewPlainObject;
-use js::rust::{HandleObject, MutableHandleObject};
 use js::typedarray::ArrayBufferU8;
 use js_profiler_traits::Trace;
 use script_bindings::cell::DomRefCell;
 use script_bindings::reflector::reflect_dom_object;
-use script_bindings::utils::define_dictionary_property;
 use servo_base::cross_process_instant::CrossProcessInstant;
 use time::Duration;
 
-use super::profilertrace::profiler_trace;
+use super::profilertrace::{add_member, make_profiler_trace};
 use crate::dom::bindings::buffer_source::create_buffer_source;
 use crate::dom::bindings::codegen::Bindings::PerformanceBinding::DOMHighResTimeStamp;
 use crate::dom::bindings::codegen::Bindings::PerformanceEntryBinding::PerformanceEntryMethods;
@@ -133,24 +128,23 @@ impl PerformanceProfileEntryMethods<crate::DomTypeHolder> for PerformanceProfile
             // The object belongs to the entry's realm, whichever realm asks.
             let mut realm = enter_auto_realm(cx, self);
             let cx = &mut realm.current_realm();
-            match captured {
+            rooted!(&in(cx) let mut object = std::ptr::null_mut::<JSObject>());
+            let made = match &captured {
                 CapturedTrace::Default(trace) => {
-                    let trace = profiler_trace(cx, &self.global(), trace);
-                    rooted!(&in(cx) let mut value = UndefinedValue());
-                    trace.to_jsval(cx, value.handle_mut());
-                    self.trace.set(value.to_object());
+                    make_profiler_trace(cx, &self.global(), trace, object.handle_mut())
                 },
                 CapturedTrace::JsonGzip(bytes) => {
-                    rooted!(&in(cx) let mut buffer = std::ptr::null_mut::<JSObject>());
-                    if create_buffer_source::<ArrayBufferU8>(cx, &bytes, buffer.handle_mut())
-                        .is_err()
-                    {
-                        *self.captured.borrow_mut() = Some(CapturedTrace::JsonGzip(bytes));
-                        return Err(Error::JSFailed);
-                    }
-                    self.trace.set(buffer.get());
+                    create_buffer_source::<ArrayBufferU8>(cx, bytes, object.handle_mut())
+                        .map(|_| ())
+                        .map_err(|()| Error::JSFailed)
                 },
+            };
+            if made.is_err() {
+                // A script may ask again, when there is memory.
+                *self.captured.borrow_mut() = Some(captured);
+                return made;
             }
+            self.trace.set(object.get());
         }
         retval.set(self.trace.get());
         Ok(())
@@ -179,15 +173,4 @@ impl PerformanceProfileEntryMethods<crate::DomTypeHolder> for PerformanceProfile
         retval.set(object.get());
         Ok(())
     }
-}
-
-fn add_member(
-    cx: &mut JSContext,
-    object: HandleObject,
-    name: &CStr,
-    value: impl ToJSValConvertible,
-) -> Fallible<()> {
-    rooted!(&in(cx) let mut js_value = UndefinedValue());
-    value.to_jsval(cx, js_value.handle_mut());
-    define_dictionary_property(cx, object, name, js_value.handle()).map_err(|()| Error::JSFailed)
 }
