@@ -71,6 +71,7 @@ strobe.details = (() => {
       element("dl", { class: "facts" },
         ...time ? boxFacts(node, time) : [],
         ...pair("Kind", functions.kindName(func)),
+        ...functions.generated[func].size ? pair("Ran as", ...functions.generated[func]) : [],
         ...isActivity ? [] : pair(realms.length > 1 ? "Realms" : "Realm", ...realms)));
     if (isActivity) {
       return [about];

@@ -76,6 +76,8 @@ strobe.recorder = (() => {
     showProgress(now.recording);
     byId("record-failures").hidden = now.failures.length === 0;
     setText(byId("record-failures"), now.failures.join("\n"));
+    byId("record-notices").hidden = now.notices.length === 0;
+    setText(byId("record-notices"), now.notices.join("\n"));
     const loops = now.processes.flatMap(({ eventLoops }) => eventLoops);
     ownLoops = loops.filter(loop => loop.documents.some(isOwnPage)).map(({ id }) => id);
     showTable(now.processes);
@@ -130,6 +132,9 @@ strobe.recorder = (() => {
     }
     if (byId("flight").checked) {
       result.keepLast = number("keep-last", "Flight recorder") * 1000;
+    }
+    if (byId("with-sources").checked) {
+      result.sources = 1;
     }
     if (byId("long-tasks").checked) {
       result.longTasks = number("long-tasks-ms", "Long tasks");

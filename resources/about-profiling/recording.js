@@ -46,7 +46,8 @@ strobe.recording = (() => {
     const recording = {
       name, interval: data.interval, timeOrigin: data.timeOrigin ?? null,
       processes: [], loops: [], functions, resources: resources.values, realms: [], realmOrigins: [],
-      // The texts of scripts by the index of their resource, of those that the recording has.
+      // The texts of scripts by the index of their resource, of those that the recording has: { text, line, column }, with
+      // where the text begins. Scripts of one URL with different texts are different resources.
       sources: new Map(),
       start: Infinity, end: -Infinity, weight: 0, sampleCount: 0,
     };
@@ -98,13 +99,15 @@ strobe.recording = (() => {
       recording.realms[id] ??= { url: realm.url, origin };
       return id;
     });
-    decodeSources(source.sources ?? {}, ownResources, recording.sources, `${place}.sources`);
+    const ownSources = decodeSources(source.sources ?? [], `${place}.sources`, { recording, resources });
 
     const table = isOld ? "frames" : "functions";
     const ownFunctions = source[table] ?? {};
     const functionCount = array(ownFunctions.name, `${place}.${table}.name`).length;
     const own = key => numbers(ownFunctions[key], functionCount, `${place}.${table}.${key}`);
     const [kind, resource, line, column, realm] = ["kind", "resource", "line", "column", "realm"].map(own);
+    const ownSource = ownFunctions.source === undefined ? null : own("source");
+    const generated = decodeGenerated(ownFunctions.generated, functionCount, source.resources, `${place}.${table}.generated`);
     const functionIds = new Int32Array(functionCount);
     const functionRealm = new Int32Array(functionCount);
     for (let i = 0; i < functionCount; i++) {
@@ -115,9 +118,13 @@ strobe.recording = (() => {
         throw new Error(`${at("kind")}: ${kind[i]} is no kind of function`);
       }
       functionRealm[i] = realmId < 0 ? -1 : ownRealms[realmId];
-      const global = resourceId < 0 ? -1 : ownResources[resourceId];
+      const sourceId = ownSource ? idIn(ownSource[i], ownSources.length, () => at("source")) : -1;
+      const global = sourceId >= 0 ? ownSources[sourceId] : resourceId < 0 ? -1 : ownResources[resourceId];
       const name = text(ownFunctions.name[i], at("name"));
       functionIds[i] = functions.add(name, kind[i], global, line[i], column[i], functionRealm[i]);
+      if (generated[i]) {
+        functions.generated[functionIds[i]].add(generated[i]);
+      }
     }
 
     const frames = isOld ? framesOf(functionCount) : decodeFrames(source.frames ?? {}, functionCount, `${place}.frames`);
@@ -214,22 +221,35 @@ strobe.recording = (() => {
     };
   }
 
-  // `own` is the id of each resource of the event loop. Where event loops have other texts of one URL, the first one stays.
-  function decodeSources(texts, own, sources, place) {
-    if (!isObject(texts) || Array.isArray(texts)) {
-      throw new Error(`${place}: there are no texts by the index of their resource`);
-    }
-    for (const [index, one] of Object.entries(texts)) {
-      const at = `${place}[${JSON.stringify(index)}]`;
-      const id = /^\d+$/.test(index) ? own[index] : undefined;
-      if (id === undefined) {
-        throw new Error(`${at}: this is not one of the ${own.length} resources`);
+  // The resource of each text.
+  function decodeSources(texts, place, { recording, resources }) {
+    return array(texts, place).map((one, i) => {
+      const at = key => `${place}[${i}].${key}`;
+      if (!isObject(one)) {
+        throw new Error(`${place}[${i}]: this is no text of a script`);
       }
-      const value = text(one, at);
-      if (!sources.has(id)) {
-        sources.set(id, value);
-      }
+      const name = text(one.name, at("name"));
+      const value = text(one.text, at("text"));
+      numberFrom(1, one.line, () => at("line"));
+      numberFrom(1, one.column, () => at("column"));
+      const id = resources.add(`${name}\n${one.line}:${one.column}\n${value}`, name);
+      recording.sources.set(id, { text: value, line: one.line, column: one.column });
+      return id;
+    });
+  }
+
+  // What the script that ran has for each function that is shown as it was written: its name and place, or nothing.
+  function decodeGenerated(generated, count, urls, place) {
+    if (generated === undefined) {
+      return [];
     }
+    const column = key => numbers(generated[key], count, `${place}.${key}`);
+    const [resource, line, columns] = ["resource", "line", "column"].map(column);
+    return Array.from({ length: count }, (_, i) => {
+      const id = idIn(resource[i], urls.length, () => `${place}.resource[${i}]`);
+      const name = text(generated.name?.[i], `${place}.name[${i}]`);
+      return id < 0 ? "" : `${name || ANONYMOUS} ${strobe.format.place(urls[id], line[i], columns[i])}`;
+    });
   }
 
   // A frame for each function, without a place.
@@ -291,6 +311,8 @@ strobe.recording = (() => {
     lines = [];
     columns = [];
     realms = [];
+    // For people, what scripts that ran have for the function, if it is shown as it was written.
+    generated = [];
     #ids = new Map();
 
     add(name, kind, resource, line, column, realm) {
@@ -305,6 +327,7 @@ strobe.recording = (() => {
         this.lines.push(line);
         this.columns.push(column);
         this.realms.push(new Set());
+        this.generated.push(new Set());
       }
       this.realms[id].add(realm);
       return id;
@@ -325,6 +348,7 @@ strobe.recording = (() => {
         this.lines.push(0);
         this.columns.push(0);
         this.realms.push(new Set());
+        this.generated.push(new Set());
       }
       this.tints = urls.map(strobe.palette.tintOf);
       this.shades = this.names.map((name, id) => strobe.palette.shadeOf(name, this.lines[id]));

@@ -70,7 +70,9 @@ strobe.sourceList = (() => {
           // The names behind those of scripts are of groups, in which nobody searches.
           const isScript = row.resource < state.recording.resources.length;
           const functionCount = ofResource.get(row.resource).length;
-          fillResource(cells[6], nodes.resourceNames[row.resource], functionCount, isScript ? state.wanted() : "");
+          const url = nodes.resourceNames[row.resource];
+          const name = scriptName(state.recording, row.resource, url);
+          fillResource(cells[6], { name, url }, functionCount, isScript ? state.wanted() : "");
         }
       },
     };
@@ -91,12 +93,17 @@ strobe.sourceList = (() => {
     map.get(key).push(value);
   }
 
-  function fillResource(cell, url, functionCount, wanted) {
+  // The short name of a script: that of its file, with its line if it is in a document.
+  function scriptName(recording, resource, url) {
+    const line = recording.sources.get(resource)?.line ?? 1;
+    return format.place(format.fileName(url), line > 1 ? line : 0, 0);
+  }
+
+  function fillResource(cell, { name, url }, functionCount, wanted) {
     if (!cell.firstChild) {
       cell.append(...["name file", "place", "place url"].map(name => element("span", { class: name })));
     }
     const [file, count, whole] = cell.children;
-    const name = format.fileName(url);
     setMarked(file, name, wanted);
     setText(count, format.plural(functionCount, "function", "functions"));
     setMarked(whole, url === name ? "" : url, wanted);
@@ -142,5 +149,5 @@ strobe.sourceList = (() => {
     }
   }
 
-  return { start };
+  return { start, scriptName };
 })();

@@ -26,11 +26,13 @@ strobe.sourceRows = (() => {
     return lines;
   }
 
-  // `text` may be null. `ids` are known places in it, by line and column, and `places` is the table of them.
+  // `source` is { text, line, column }, with the place at which the text begins, or null. `ids` are known places in it, by
+  // line and column, and `places` is the table of them.
   // Gives { rows, widest }: { line, column, offset, start, from, to, isCutBefore, isCutAfter, places }. The text of a row
   // lies at `from` to `to`, that of its line begins at `start`; without a text there are none of them. `column` is 0
   // unless the row is a part of a line. `widest` is the length of the longest text of a row.
-  function rowsOf(text, ids, places) {
+  function rowsOf(source, ids, places) {
+    const text = source?.text ?? null;
     const ofLine = new Map();
     for (const place of ids) {
       const line = places.offset[place] >= 0 ? -1 : places.line[place];
@@ -39,12 +41,15 @@ strobe.sourceRows = (() => {
     const rows = [];
     const lines = text === null ? [] : linesOf(text);
     lines.forEach(([from, to], i) => {
-      const here = ofLine.get(i + 1) ?? [];
-      ofLine.delete(i + 1);
+      const line = source.line + i;
+      // Of the first line there may be a part alone.
+      const start = i === 0 ? from - source.column + 1 : from;
+      const here = ofLine.get(line) ?? [];
+      ofLine.delete(line);
       if (to - from <= LONG_LINE) {
-        rows.push(rowOf(i + 1, { start: from, from, to, places: here }));
+        rows.push(rowOf(line, { start, from, to, places: here }));
       } else {
-        rows.push(...partsOf(text, i + 1, [from, to], here, places));
+        rows.push(...partsOf(text, line, [start, from, to], here, places));
       }
     });
     // What has no text.
@@ -86,11 +91,11 @@ strobe.sourceRows = (() => {
   }
 
   // The parts of a long line around its places, or its beginning.
-  function partsOf(text, line, [from, to], ids, places) {
+  function partsOf(text, line, [start, from, to], ids, places) {
     const parts = [];
     for (const place of ids) {
       // A column that the text does not have is at its end.
-      const at = Math.min(from + Math.max(0, places.column[place] - 1), to);
+      const at = Math.min(Math.max(from, start + places.column[place] - 1), to);
       const last = parts.at(-1);
       if (last && (at + AROUND <= last.to || last.to === to)) {
         last.places.push(place);
@@ -103,7 +108,7 @@ strobe.sourceRows = (() => {
       parts.push({ from, to: whole(text, from + PART), places: [] });
     }
     return parts.map(part => rowOf(line, {
-      ...part, start: from, column: part.places.length ? places.column[part.places[0]] : 1,
+      ...part, start, column: part.places.length ? places.column[part.places[0]] : 1,
       isCutBefore: part.from > from, isCutAfter: part.to < to,
     }));
   }

@@ -4,8 +4,6 @@
 
 "use strict";
 
-// The text of a script, by its URL: the one that the recording has. A promise of it, or of null if there is none.
-strobe.sourceText = async url => {
-  const { sources, resources } = strobe.state.recording;
-  return sources.get(resources.indexOf(url)) ?? null;
-};
+// The text of a script, by the index of its resource: { text, line, column }, with where the text begins, as the recording
+// has it. A promise of it, or of null if there is none.
+strobe.sourceText = async resource => strobe.state.recording.sources.get(resource) ?? null;

@@ -52,13 +52,13 @@ strobe.sourceView = (() => {
   }
 
   function open(resource) {
-    const { recording, nodes } = state;
+    const { recording } = state;
     const opened = { resource, text: undefined, rows: [], rowOfPlace: null, widest: 0, longestLabel: 0, problem: "" };
     script = opened;
-    const take = text => {
-      opened.text = text;
+    const take = source => {
+      opened.text = source?.text ?? null;
       const places = strobe.lines.places(recording);
-      const { rows, widest } = strobe.sourceRows.rowsOf(text, strobe.lines.ofResource(recording, resource), places);
+      const { rows, widest } = strobe.sourceRows.rowsOf(source, strobe.lines.ofResource(recording, resource), places);
       Object.assign(opened, { rows, widest, rowOfPlace: new Int32Array(places.count).fill(-1) });
       rows.forEach((row, i) => row.places.forEach(place => { opened.rowOfPlace[place] = i; }));
       opened.longestLabel = rows.reduce((most, row) => Math.max(most, rowLabel(row).length), LEAST_LABEL);
@@ -69,7 +69,7 @@ strobe.sourceView = (() => {
       take(null);
       return;
     }
-    strobe.sourceText(nodes.resourceNames[resource]).then(take, error => {
+    strobe.sourceText(resource).then(take, error => {
       opened.problem = error.message;
       take(null);
     });
@@ -181,7 +181,7 @@ strobe.sourceView = (() => {
     const { script: { resource, rows, text, problem }, totals, figures } = view;
     const { nodes, recording } = totals;
     const name = nodes.resourceNames[resource];
-    setText(byId("source-name"), format.fileName(name));
+    setText(byId("source-name"), strobe.sourceList.scriptName(recording, resource, name));
     setAttribute(byId("source-name"), "title", name);
     setAttribute(byId("source-text"), "aria-label", `Lines of ${format.fileName(name)}`);
     const known = figures.self.reduce((sum, self) => sum + self, 0);

@@ -335,17 +335,36 @@ const checks = {
   "the texts of scripts are decoded"() {
     const copy = withPlaces();
     const [page, worker] = copy.processes.map(process => process.eventLoops[0]);
-    page.sources = { 1: "b" };
-    worker.sources = { 0: "a" };
-    const texts = () => {
-      const { sources, resources } = strobe.recording.decode(copy);
-      return [...sources].map(([id, text]) => [resources[id], text]);
+    const whole = text => ({ name: `${PAGE}a.js`, text, line: 1, column: 1 });
+    page.sources = [{ name: `${PAGE}b.html`, text: "inline", line: 7, column: 3 }, whole("a")];
+    page.functions.source = [1, 1, -1, 0, -1];
+    worker.sources = [whole("a")];
+    worker.functions.source = [-1, 0];
+    const decoded = () => {
+      const { sources, resources, functions } = strobe.recording.decode(copy);
+      const texts = functions.resources.slice(0, functions.count).map(id => sources.get(id)?.text);
+      return { texts, urls: [...sources.keys()].map(id => resources[id]), sources: [...sources.values()] };
     };
-    same(texts(), [[`${OTHER_PAGE}b.js`, "b"], [`${PAGE}a.js`, "a"]]);
-    // Of one URL the first text stays.
-    page.sources = { 0: "first" };
-    same(texts(), [[`${PAGE}a.js`, "first"]]);
+    same(decoded(), {
+      texts: ["a", "a", undefined, "inline", undefined], urls: [`${PAGE}b.html`, `${PAGE}a.js`],
+      sources: [{ text: "inline", line: 7, column: 3 }, { text: "a", line: 1, column: 1 }],
+    });
+    // Another text of the same URL is another script.
+    worker.sources = [whole("changed")];
+    same(decoded().texts, ["a", "a", undefined, "inline", undefined, "changed"]);
+    same(decoded().urls, [`${PAGE}b.html`, `${PAGE}a.js`, `${PAGE}a.js`]);
     same([...decodeSmall().sources], []);
+  },
+
+  "what a script that ran has for a function is told"() {
+    const copy = withPlaces();
+    const [page] = copy.processes[0].eventLoops;
+    page.functions.generated = {
+      name: ["m", "", "", "", ""], resource: [0, 0, -1, -1, -1], line: [1, 1, 0, 0, 0], column: [900, 20, 0, 0, 0],
+    };
+    const { functions } = strobe.recording.decode(copy);
+    const told = functions.generated.slice(0, functions.count).map(texts => [...texts]);
+    same(told, [[`m ${PAGE}a.js:1:900`], [`(anonymous) ${PAGE}a.js:1:20`], [], [], []]);
   },
 
   "lines have the samples counted by hand"() {
@@ -435,7 +454,8 @@ const checks = {
     const { recording } = shownFrames([["f", 2, 4], ["f", 2, 9], ["g", 4, 1001], ["g", 4, 1011], ["g", 4, 5001], ["g", 9, 1]]);
     const text = `one\r\nab cd  efg\u2028three\n${"x".repeat(1000)}first(second)${"y".repeat(6000)}`;
     const places = strobe.lines.places(recording);
-    const { rows } = strobe.sourceRows.rowsOf(text, strobe.lines.ofResource(recording, 0), places);
+    const whole = { text, line: 1, column: 1 };
+    const { rows } = strobe.sourceRows.rowsOf(whole, strobe.lines.ofResource(recording, 0), places);
     same(rows.map(({ line, column, from, to, places: here, isCutBefore, isCutAfter }) => (
       [line, column, from === undefined ? null : text.slice(from, to).length, here, isCutBefore, isCutAfter])), [
       [1, 0, 3, [], false, false], [2, 0, 10, [0, 1], false, false], [3, 0, 5, [], false, false],
@@ -446,6 +466,22 @@ const checks = {
     const pieces = row => strobe.sourceRows.piecesOf(text, row, places).map(piece => [piece.text, piece.place]);
     same(pieces(rows[1]), [["ab ", -1], ["cd", 0], ["  e", -1], ["fg", 1]]);
     same(pieces(rows[3]).slice(1, 4), [["first", 2], ["(seco", -1], ["nd", 3]]);
+  },
+
+  "the text of an inline script begins at a line and a column of its document"() {
+    const { recording } = shownFrames([["f", 7, 12], ["f", 8, 3], ["g", 9, 1]]);
+    const places = strobe.lines.places(recording);
+    const text = `a();b()\n  c()\n${"x".repeat(2000)}`;
+    const ids = strobe.lines.ofResource(recording, 0);
+    const { rows } = strobe.sourceRows.rowsOf({ text, line: 7, column: 8 }, ids, places);
+    same(rows.map(({ line, places: here }) => [line, here]), [[7, [0]], [8, [1]], [9, [2]]]);
+    const pieces = row => strobe.sourceRows.piecesOf(text, row, places).map(piece => [piece.text, piece.place]);
+    same(pieces(rows[0]), [["a();", -1], ["b", 0], ["()", -1]]);
+    same(pieces(rows[1]), [["  ", -1], ["c", 1], ["()", -1]]);
+    // A long first line.
+    const long = { text: "x".repeat(2000), line: 7, column: 8 };
+    const [part] = strobe.sourceRows.rowsOf(long, ids, places).rows;
+    same([part.start, part.from, part.places], [-7, 0, [0]]);
   },
 
   "a script without a text has rows where samples are"() {
@@ -466,7 +502,7 @@ const checks = {
     const { recording } = shownFrames(Array.from({ length: 400 }, (_, i) => ["f", 1, 1 + i * 9999]));
     const places = strobe.lines.places(recording);
     const text = "🙂".repeat(2000000);
-    const { rows } = strobe.sourceRows.rowsOf(text, strobe.lines.ofResource(recording, 0), places);
+    const { rows } = strobe.sourceRows.rowsOf({ text, line: 1, column: 1 }, strobe.lines.ofResource(recording, 0), places);
     same(rows.length, 400);
     // No character is cut in two.
     same(rows.every(({ from, to }) => to - from <= 180 && !/^[\udc00-\udfff]|[\ud800-\udbff]$/.test(text.slice(from, to))), true);
@@ -514,10 +550,14 @@ const checks = {
     brokenPlaces(copy => { loop(copy).frames.line[1] = -1; }, `${place}.frames.line[1]: -1`);
     brokenPlaces(copy => { loop(copy).frames.column[1] = 2 ** 32; }, `${place}.frames.column[1]: 4294967296`);
     brokenPlaces(copy => { loop(copy).frames.line.pop(); }, `${place}.frames.line: there is no list of 6`);
-    brokenPlaces(copy => { loop(copy).sources = ["a"]; }, `${place}.sources: there are no texts`);
-    brokenPlaces(copy => { loop(copy).sources = { 2: "c" }; }, `${place}.sources["2"]: this is not one of the 2 resources`);
-    brokenPlaces(copy => { loop(copy).sources = { length: "c" }; }, `${place}.sources["length"]: this is not one`);
-    brokenPlaces(copy => { loop(copy).sources = { 1: null }; }, `${place}.sources["1"]: null is no text`);
+    const source = { name: "a", text: "b", line: 1, column: 1 };
+    brokenPlaces(copy => { loop(copy).sources = { 0: source }; }, `${place}.sources: there is no list`);
+    brokenPlaces(copy => { loop(copy).sources = ["a"]; }, `${place}.sources[0]: this is no text`);
+    brokenPlaces(copy => { loop(copy).sources = [{ ...source, text: null }]; }, `${place}.sources[0].text: null is no text`);
+    brokenPlaces(copy => { loop(copy).sources = [{ ...source, line: 0 }]; }, `${place}.sources[0].line: 0`);
+    brokenPlaces(copy => { loop(copy).functions.source = [0, 0]; }, `${place}.functions.source: there is no list of 5`);
+    brokenPlaces(copy => { loop(copy).functions.source = [0, 0, 0, 0, 0]; }, `${place}.functions.source[0]: 0`);
+    brokenPlaces(copy => { loop(copy).functions.generated = {}; }, `${place}.functions.generated.resource: there is no list`);
     brokenPlaces(copy => { copy.processes[1].eventLoops[0].frames.offset[1] = -2; }, "frames.offset[1]: -2");
     const trace = { resources: [], frames: [{ name: "f" }], stacks: [{ frameId: 1 }], samples: [] };
     throws(() => strobe.recording.decode(trace), "stacks[0].frameId: 1 is not one of the 1 there are");

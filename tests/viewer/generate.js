@@ -91,8 +91,10 @@ function addLines(loop, random) {
   });
   loop.functions = functions;
   loop.frames = frames;
-  loop.sources = Object.fromEntries(loop.resources.map((_, resource) => (
-    [resource, resource === MINIFIED ? minifiedText(functions) : textOf(resource, functions)])));
+  loop.sources = loop.resources.map((name, resource) => ({
+    name, text: resource === MINIFIED ? minifiedText(functions) : textOf(resource, functions), line: 1, column: 1,
+  }));
+  functions.source = functions.resource;
 }
 
 function textOf(resource, functions) {
