@@ -13,6 +13,8 @@ from .errors import MachError
 from .lock import cache_lock
 from .setup import bootstrap, toolchain, upstream, workspace
 
+# Names a browser to use instead of building one, as for tests/browser.
+BINARY_VARIABLE = "STROBE_BINARY"
 # Replaces the sampling component, which needs the hooks.
 BASE_JS_PROFILER = "tests/wpt/base/js_profiler"
 # The crates of ours that the shell itself needs. They know nothing of the engine.
@@ -47,6 +49,17 @@ def build(release: bool = False, stock_walk: bool | None = None) -> Path:
         bootstrap.ensure()
         process.run(command(release, stock_walk))
     return paths.target_dir() / ("release" if release else "debug") / "strobe"
+
+
+def find(release: bool = False, stock_walk: bool | None = None) -> Path:
+    """The browser that STROBE_BINARY names, or else one that is built."""
+    named = os.environ.get(BINARY_VARIABLE)
+    if not named:
+        return build(release, stock_walk)
+    binary = Path(named).resolve()
+    if not os.access(binary, os.X_OK):
+        raise MachError(f"{BINARY_VARIABLE}={named}: no such program")
+    return binary
 
 
 def build_both(base: Path | None, release: bool = False) -> tuple[Path, Path]:

@@ -31,14 +31,17 @@ def check_node():
 
 
 def install(source: Path) -> Path:
-    """A folder of the cache with the files of `source` and the packages of its lock file.
+    """A folder of the cache with the files and folders of `source` and the packages of its lock file.
 
     The files are beside the packages, because a script looks for its imports in the folders above it.
     """
     folder = paths.cache_dir() / source.name
     folder.mkdir(parents=True, exist_ok=True)
     for file in source.iterdir():
-        shutil.copy(file, folder)
+        if file.is_dir():
+            shutil.copytree(file, folder / file.name, dirs_exist_ok=True)
+        else:
+            shutil.copy(file, folder)
     digest = hashlib.sha256((source / "package-lock.json").read_bytes()).hexdigest()
     stamp = folder / STAMP
     if not stamp.exists() or stamp.read_text() != digest:

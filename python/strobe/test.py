@@ -75,7 +75,7 @@ def test_browser(filter: str | None = None) -> Tally:
     command = ["cargo", "test", "--locked", "--no-fail-fast", *workspace.package_arguments([BROWSER_TESTS])]
     if filter is not None:
         command += ["--", filter]
-    tally = _run(command, read_cargo_test, env={**build.browser_environment(), "STROBE_BINARY": str(binary)})
+    tally = _run(command, read_cargo_test, env={**build.browser_environment(), build.BINARY_VARIABLE: str(binary)})
     if filter is not None and not (tally.passed or tally.failures or tally.skipped):
         raise MachError(f"no browser test has {filter!r} in its name")
     return tally

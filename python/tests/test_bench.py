@@ -32,6 +32,7 @@ from strobe.bench import (
     measurement,
     performance_docs,
     process_size,
+    real,
     sample_counts,
     soak,
     stops,
@@ -606,7 +607,12 @@ class CompareTest(unittest.TestCase):
     def test_every_suite_has_its_page(self):
         settings = {"rounds": 1, "pairs": 2, "blocks": 3, "loads": 4}
         for suite in figures.REPORTS:
-            of_suite = hooks.visits([1, 2], 3, 4) if suite == "hooks" else bench.visits_of(suite, settings)
+            if suite == "hooks":
+                of_suite = hooks.visits([1, 2], 3, 4)
+            elif suite == "real":
+                of_suite = real.visits(real.LIBRARIES, {"long": 1, "short": 2})
+            else:
+                of_suite = bench.visits_of(suite, settings)
             for visit in of_suite:
                 self.assertTrue((measurement.PAGES / visit.page.partition("?")[0].lstrip("/")).is_file(), visit.page)
         with self.assertRaisesRegex(MachError, "there is no suite speed"):

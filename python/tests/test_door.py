@@ -97,6 +97,9 @@ class DoorTest(unittest.TestCase):
         _, _, (options, _) = self.main("bench", "hooks", "--release", "--counts", "1", "--base-binary", "servo")
         self.assertEqual((options.suite, options.release, str(options.base_binary)), ("hooks", True, "servo"))
         self.assertEqual((options.rounds, options.pairs, options.loads, options.counts), (5, 6, 10, 1))
+        _, _, (options, _) = self.main("bench", "real", "--vs", "chromium", "--library", "acorn", "--library=react")
+        self.assertEqual((options.suite, options.vs, options.library), ("real", "chromium", ["acorn", "react"]))
+        self.assertEqual((options.rounds, options.long, options.short, options.seconds), (2, 4, 8, 4))
         _, _, (options, _) = self.main("bench", "docs", "trace", "scale")
         self.assertEqual((options.suite, options.suites), ("docs", ["trace", "scale"]))
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from unittest import mock
 
 from strobe import npm, tidy
-from strobe.checks import formats
+from strobe.bench import real
+from strobe.checks import formats, source_maps
 from strobe.errors import MachError
 
 
@@ -46,6 +47,8 @@ class InstallTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as scratch:
             scripts = Path(scratch, "scripts")
             scripts.mkdir()
+            (scripts / "programs").mkdir()
+            (scripts / "programs" / "main.js").write_text("1")
             (scripts / "check.mjs").write_text("1")
             (scripts / "package-lock.json").write_text("{}")
             cache = {"STROBE_CACHE_DIR": str(Path(scratch, "cache"))}
@@ -55,8 +58,10 @@ class InstallTest(unittest.TestCase):
             ):
                 folder = npm.install(scripts)
                 (scripts / "check.mjs").write_text("2")
+                (scripts / "programs" / "main.js").write_text("2")
                 npm.install(scripts)
                 self.assertEqual((folder / "check.mjs").read_text(), "2")
+                self.assertEqual((folder / "programs" / "main.js").read_text(), "2")
                 self.assertEqual(run.call_count, 1)
                 (scripts / "package-lock.json").write_text("{ }")
                 run.side_effect = MachError("no network")
@@ -66,7 +71,7 @@ class InstallTest(unittest.TestCase):
                 self.assertEqual(run.call_count, 3)
 
     def test_versions_are_exact(self):
-        for folder in (formats.SCRIPTS, tidy.ESLINT):
+        for folder in (formats.SCRIPTS, source_maps.SCRIPTS, tidy.ESLINT, real.SOURCES):
             packages = json.loads((folder / "package.json").read_text())
             locked = json.loads((folder / "package-lock.json").read_text())["packages"]
             for name, version in packages["dependencies"].items():

@@ -20,7 +20,7 @@ from pathlib import Path
 from unittest import mock
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-from strobe import paths
+from strobe import build, paths
 from strobe.bench.process_size import ProcessSize
 from strobe.bench.sample_counts import SampleCounts
 from strobe.errors import MachError
@@ -662,6 +662,24 @@ class ExemptionTest(PlayCase):
         self.assertRegex(failures[0], "known as frame-parent-inactive, but only where frames were added")
         self.assertRegex(failures[1], "^the browser failed with status 1 by itself: strobe: .* crashed: assertion ")
 
+    def test_a_process_of_pages_whose_script_thread_has_panicked(self):
+        told = (
+            "strobe: internal error: Failed to join on the script thread.: Any { .. } "
+            "(thread main, /a/servo-0.7.0-b/servo.rs:1390:18)"
+        )
+        script = {"late": [[0, PARENT]], "counts": {"framesAdded": 1}, "says": [told]}
+        self.assertEqual(
+            self.excused(script, options=["--multiprocess"]), {"frame-parent-inactive": 1, "script-thread-told": 1}
+        )
+        # There is one such thread only, the panic is not known, or there is none.
+        self.assertEqual(self.failed(script), [told])
+        failures = self.failed({**script, "counts": {}}, options=["--multiprocess"])
+        self.assertEqual(failures[1], told)
+        self.assertEqual(self.failed({"says": [told]}, options=["--multiprocess"]), [told])
+        # It does not explain the status of the browser.
+        (failure,) = self.failed({**script, "status": 1}, options=["--multiprocess"])
+        self.assertRegex(failure, "^the browser failed with status 1")
+
     def test_a_page_that_a_known_panic_has_left_alone(self):
         late = {"late": [[0, FETCH.format(worker())]]}
         script = late | {"says": ["strobe: http://a.test/ crashed: no bricks (thread a, x.rs:1:1)"]}
@@ -701,6 +719,7 @@ class ExemptionTest(PlayCase):
             (f"assertion failed: JS_DefineProperty(cx,\n    obj, 1) {place}", "memory-call-failed"),
             (f"assertion failed: unsafe {{ JS_SetPrototype(cx) }} {place}", "memory-call-failed"),
             (f"called `Result::unwrap()` on an `Err` value: JSFailed {place}", "memory-call-failed"),
+            (f"called `Result::unwrap()` on an `Err` value: () {place}", "memory-call-failed"),
             (f"cannot make a page: out of memory {place}", "memory-told"),
         ):
             self.assertEqual(self.excused({"early": [[0, text]]}, short_of_memory=True), {name: 1})
@@ -731,9 +750,11 @@ class ExemptionTest(PlayCase):
             ([line], signal.SIGSEGV, "js::AutoEnterOOMUnsafeRegion::crash_impl", {"memory-engine": 1}),
             (["memory allocation of 8 bytes failed"], signal.SIGABRT, "rust_oom", {"memory-allocator": 1}),
             ([NO_UNWINDING], signal.SIGABRT, "panic_cannot_unwind", {"memory-abort": 1}),
+            ([NO_UNWINDING], signal.SIGSEGV, "panic_cannot_unwind", {"memory-abort": 1}),
             # Crashes by another signal, at another place, and without a reason in the log.
             ([line], signal.SIGABRT, "js::AutoEnterOOMUnsafeRegion::crash_impl", {}),
             ([line], signal.SIGSEGV, "js::GetterSetter::setter", {}),
+            ([NO_UNWINDING], signal.SIGSEGV, "js::GetterSetter::setter", {}),
             ([], signal.SIGSEGV, "js::AutoEnterOOMUnsafeRegion::crash_impl", {}),
         ):
             excuses = stress_exemptions.Excuses()
@@ -962,7 +983,7 @@ class CommandTest(unittest.TestCase):
             run.totals.add(dict(counts))
 
         with (
-            mock.patch.dict(os.environ, {stress.BINARY_VARIABLE: sys.executable}),
+            mock.patch.dict(os.environ, {build.BINARY_VARIABLE: sys.executable}),
             mock.patch.object(stress.paths, "target_dir", lambda: folder),
             mock.patch.object(stress.Run, "episode", play),
             contextlib.redirect_stdout(io.StringIO()) as output,
@@ -979,7 +1000,7 @@ class CommandTest(unittest.TestCase):
             stress.stress(1, 1, None, ["dancing"], False)
         with self.assertRaisesRegex(MachError, "--episode needs the --seed of its plan"):
             stress.stress(1, None, 3, [], False)
-        with mock.patch.dict(os.environ, {stress.BINARY_VARIABLE: "/no/such"}):
+        with mock.patch.dict(os.environ, {build.BINARY_VARIABLE: "/no/such"}):
             with self.assertRaisesRegex(MachError, "STROBE_BINARY=/no/such: no such program"):
                 stress.stress(1, 1, None, [], False)
 

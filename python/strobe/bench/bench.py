@@ -19,6 +19,7 @@ from .browsers import Browser
 from .figures import report
 from .generated_script import Prepared, bundles, hot_functions
 from .hooks import hooks
+from .real import chosen, real
 from .soak import soak
 from .stops import stops
 from .visits import (
@@ -65,8 +66,9 @@ def bench(options: argparse.Namespace):
         settings = {name: getattr(options, name) for name in ("rounds", "pairs", "loads", "counts")}
         print_report(hooks(options.release, options.base_binary, settings, saved), saved)
         return
-    # This is checked first, because a build takes longer to fail.
+    # These are checked first, because a build takes longer to fail.
     other = browsers.chromium() if getattr(options, "vs", None) else None
+    libraries = chosen(options.library) if options.suite == "real" else []
     stock_walk = True if getattr(options, "walker", None) == "stock" else None
     binary = build.build(options.release, stock_walk)
     if options.suite == "soak":
@@ -77,6 +79,9 @@ def bench(options: argparse.Namespace):
         stops(binary, saved, options.seconds)
     elif options.suite == "workers":
         workers(binary, saved, options.seconds)
+    elif options.suite == "real":
+        settings = {name: getattr(options, name) for name in ("rounds", "long", "short", "seconds")}
+        print_report(real(binary, other, settings, libraries, saved), saved)
     else:
         ours = browsers.strobe(binary, TRACE_PREFERENCES if options.suite == "trace" else {})
         measured = [ours, other] if other else [ours]

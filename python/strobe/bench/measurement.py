@@ -8,6 +8,7 @@ import datetime
 import json
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -68,10 +69,18 @@ def read_measurement(saved: dict) -> Measurement:
     return Measurement(**{**saved, "counts": SampleCounts(**saved["counts"]), "sizes": sizes, "stops": stops})
 
 
-def measure(binary: Path, page: str, preferences: dict[str, str], bound: float, saved: Path) -> Measurement:
+def measure(
+    binary: Path,
+    page: str,
+    preferences: dict[str, str],
+    bound: float,
+    saved: Path,
+    generated: dict[str, Callable[[], str]] | None = None,
+) -> Measurement:
     """Visits a page, headless and allowed to profile, that posts one result within `bound` seconds.
 
     The measurement is saved in the file `saved`, and the browser's log in a file beside it.
+    `generated` has files of the page that are not in the folder of the pages.
     """
     measurement = Measurement(machine=asdict(describe_machine()))
     measurement.browsers = [browsers.strobe(binary).described()]
@@ -106,7 +115,7 @@ def measure(binary: Path, page: str, preferences: dict[str, str], bound: float, 
             elif not LOGGED.match(line):
                 sys.stderr.write(line)
 
-        with PageServer(PAGES, inbox="/result", at_checkpoint=at_checkpoint) as server:
+        with PageServer(PAGES, inbox="/result", at_checkpoint=at_checkpoint, generated=generated) as server:
             try:
                 visit(
                     binary,

@@ -23,6 +23,7 @@ SUITES = {
     "instructions": "The same in instructions",
     "hooks": "What the hooks cost a page that never profiles",
     "start": "The first profiler",
+    "real": "Real libraries",
     "scale": "Many profilers",
     "trace": "Stopping with a long trace",
     "stops": "For how long a sample stops its thread",

@@ -22,6 +22,7 @@ NAMES = (
     "test-browser",
     "test-wpt",
     "test-formats",
+    "test-source-maps",
     "fuzz",
     "stress",
     "check",

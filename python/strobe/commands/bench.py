@@ -79,6 +79,20 @@ def add_arguments(parser: argparse.ArgumentParser):
         "Measures how long its creation takes, and the speed of the functions before and after.",
         rounds=12,
     )
+    real = add_comparison(
+        "real",
+        "libraries from npm at work with and without a profiler, at 10 and 1 ms, and for how long samples stop them",
+        "A TypeScript compiler, a parser, a minifier, two frameworks and others are bundled as a page would have them. "
+        "Figures are ratios of sessions within one page load, and come with an interval. Needs Node.js and npm, and an "
+        "idle machine.",
+        rounds=2,
+    )
+    add_count(real, "--long", 4, "sets of sessions of a second per round and library")
+    add_count(real, "--short", 8, "sets of sessions of 150 ms per round and library")
+    add_count(real, "--seconds", 4, "seconds for which stops are measured, per library and interval")
+    real.add_argument(
+        "--library", metavar="NAME", action="append", default=[], help="measure only this library; may be repeated"
+    )
     hooks = add_suite(
         "hooks",
         "what our hooks cost pages that never profile, compared with Servo as published",

@@ -13,7 +13,6 @@ import dataclasses
 import functools
 import itertools
 import json
-import os
 import queue
 import random
 import re
@@ -44,6 +43,7 @@ from .stress_exemptions import (
     OWN_END,
     OWN_HANG,
     SAYS,
+    SCRIPT_THREAD_TOLD,
     UNENDED,
     UNENDED_WORKER,
     UNFORCED_SAMPLE,
@@ -62,8 +62,6 @@ from .stress_report import Failure, Totals
 from .stress_watchdog import BOUND, Watchdog, read_activity
 from .stress_webdriver import Driver, Refused
 
-# Names a browser to use instead of building one, as for tests/browser.
-BINARY_VARIABLE = "STROBE_BINARY"
 LARGEST_SEED = 2**32 - 1
 # Seconds between looks at the browser.
 LOOK = 0.1
@@ -98,7 +96,7 @@ SAMPLER_REST = 2.0
 
 # Messages of the browser about processes of pages, or about Servo, after which it goes on.
 HARMLESS = (f"{SAYS}a page's process cannot ", f"{SAYS}Servo: ")
-# Messages that nothing excuses.
+# Messages about crashes. Only that of a main thread that joins another one may be excused.
 FATAL = (f"{SAYS}internal error: ", f"{SAYS}the engine stopped unexpectedly")
 # Seconds that may pass from the moment when a browser begins to end by itself until we see it: the shell gives up after
 # 10 seconds, and we may be busy with something else.
@@ -130,7 +128,7 @@ def stress(
         raise MachError("--episode needs the --seed of its plan")
     if seed is None:
         seed = random.randint(1, LARGEST_SEED)
-    binary = find_binary(release)
+    binary = build.find(release, stock_walk=True)
     folder = paths.target_dir() / "stress"
     folder.mkdir(parents=True, exist_ok=True)
     figures = folder / f"seed-{stem_of(seed, configuration.name if configuration else '')}.json"
@@ -177,16 +175,6 @@ def wanted_episodes(seed: int, features: list[str]):
 def stem_of(seed: int, feature: str) -> str:
     """The beginning of the names of files. A configuration has its own."""
     return f"{seed}-{re.sub('[:,]', '-', feature)}" if feature in CONFIGURATIONS else str(seed)
-
-
-def find_binary(release: bool) -> Path:
-    if named := os.environ.get(BINARY_VARIABLE):
-        binary = Path(named).resolve()
-        if not os.access(binary, os.X_OK):
-            raise MachError(f"{BINARY_VARIABLE}={named}: no such program")
-        return binary
-    # Some episodes use the stock walk.
-    return build.build(release, stock_walk=True)
 
 
 def save(place: Path, binary: Path, seed: int, totals: Totals):
@@ -777,7 +765,9 @@ class Play:
                 is_excused = self.excuses.judge_page_crash(without_queries(reason), excused, self.known)
             elif ENGINE_DID_NOT_SHUT_DOWN in line:
                 is_excused = any(self.excuse(exemption) for exemption in UNENDED)
-            elif line.startswith(HARMLESS):
+            elif line.startswith(HARMLESS) or (
+                SCRIPT_THREAD_TOLD.pattern.search(line) and self.excuse(SCRIPT_THREAD_TOLD)
+            ):
                 continue
             else:
                 is_excused = False

@@ -84,6 +84,8 @@ class Circumstances:
     # How many pages, and how many processes, have crashed with an exemption.
     crashed_pages: int = 0
     aborted: int = 0
+    # How many threads of pages have panicked with an exemption.
+    panicked_scripts: int = 0
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,7 @@ class Deadlock(Exemption):
 class Abort(Exemption):
     """A process that ends itself. `pattern` matches the line of the log that says why."""
 
-    signal: int = 0
+    signals: tuple[int, ...] = ()
     # Matches a function on the stack of the thread that ends the process.
     function: re.Pattern = re.compile("")
 
@@ -217,7 +219,10 @@ SERVO_PANICS = (
         "A page has a message for the constellation or the browser, which has ended.",
         ENDING,
         4,
-        re.compile(r"`Err` value: Disconnected \(thread .*/dom/window/window\.rs" + _PLACE),
+        re.compile(
+            r"`Err` value: (?:Disconnected|SerializationError\(\"Error in IO: (?:Broken pipe|Connection reset) .*) "
+            r"\(thread .*/dom/window/window\.rs" + _PLACE
+        ),
     ),
     Exemption(
         "embedder-gone",
@@ -232,7 +237,8 @@ SERVO_PANICS = (
         ENDING,
         4,
         re.compile(
-            r"^SystemFontService has already exited\. \(thread .*/system_font_service_proxy\.rs" + _PLACE
+            r"^(?:SystemFontService has already exited\.|Failed to receive a response from live font cache) "
+            r"\(thread .*/system_font_service_proxy\.rs" + _PLACE
         ),
     ),
     Exemption(
@@ -275,7 +281,8 @@ DENIALS = (
         SHORT_OF_MEMORY,
         20,
         re.compile(
-            r"(?:^assertion failed: (?:unsafe \{ )?(?:\w+::)*JS_\w+\(.*|`Err` value: JSFailed)" + _SERVOS_OWN, re.DOTALL
+            r"(?:^assertion failed: (?:unsafe \{ )?(?:\w+::)*JS_\w+\(.*|`Err` value: (?:JSFailed|\(\)))" + _SERVOS_OWN,
+            re.DOTALL,
         ),
     ),
     Exemption(
@@ -302,7 +309,8 @@ ABORTS = (
         4,
         # Only excused panics of this kind are given to the pattern.
         NO_UNWINDING,
-        signal=signal.SIGABRT,
+        # The engine replaces abort() where it can, and ends itself by a write to address 0.
+        signals=(signal.SIGABRT, signal.SIGSEGV),
         function=re.compile(r"panic_nounwind|panic_cannot_unwind|panic_in_cleanup"),
     ),
     Abort(
@@ -312,7 +320,7 @@ ABORTS = (
         4,
         re.compile(r"Hit MOZ_CRASH\(\[unhandlable oom\]"),
         # The engine ends itself by a write to address 0.
-        signal=signal.SIGSEGV,
+        signals=(signal.SIGSEGV,),
         function=re.compile(r"AutoEnterOOMUnsafeRegion::crash"),
     ),
     Abort(
@@ -321,7 +329,7 @@ ABORTS = (
         SHORT_OF_MEMORY,
         4,
         re.compile(r"^memory allocation of \d+ bytes failed"),
-        signal=signal.SIGABRT,
+        signals=(signal.SIGABRT,),
         function=re.compile(r"handle_alloc_error|rust_oom|default_alloc_error_hook"),
     ),
 )
@@ -345,6 +353,20 @@ PAGE_CRASHES = (
         PROCESS_GONE,
         10,
         re.compile(r"^Send failed \("),
+    ),
+)
+# A line of a process of pages.
+SCRIPT_THREAD_TOLD = Exemption(
+    "script-thread-told",
+    "The main thread of a process of pages joins the thread that runs them, and gets its panic.",
+    State(
+        "in several processes, where a thread of pages has panicked with an exemption",
+        lambda known, *_: known.episode.multiprocess and known.panicked_scripts > 0,
+    ),
+    4,
+    re.compile(
+        r"^strobe: internal error: Failed to join on the script thread\.: Any .* \(thread main, "
+        r"\S*/servo-\d[^/]*/\S*servo\.rs" + _PLACE
     ),
 )
 # Why the browser gives up waiting for the engine, the likeliest cause first.
@@ -398,6 +420,7 @@ EXEMPTIONS = (
     *ABORTS,
     *SERVO_DEADLOCKS,
     *PAGE_CRASHES,
+    SCRIPT_THREAD_TOLD,
     *UNENDED,
     EARLY_SIGNAL,
     EARLY_RECORDING,
@@ -442,6 +465,7 @@ class Excuses:
                 if (refusal := self.refuse(exemption, circumstances, panic, match)) is None:
                     if exemption in DENIALS:
                         circumstances.denied.add(panic.thread)
+                    circumstances.panicked_scripts += panic.thread.startswith("Script#")
                     return None
                 problem = f" ({refusal})"
         return f"a thread panicked: {panic.text}{problem}"
@@ -458,7 +482,7 @@ class Excuses:
         """Whether the crash of a process is excused. `told` has the reasons in the log; the crash uses one up."""
         for exemption in ABORTS:
             line = next((line for line in told if exemption.pattern.search(line)), None)
-            is_its = crash.signal == exemption.signal and (not crash.stack or exemption.function.search(crash.stack))
+            is_its = crash.signal in exemption.signals and (not crash.stack or exemption.function.search(crash.stack))
             if line is not None and is_its and self.take(exemption, circumstances):
                 told.remove(line)
                 circumstances.aborted += 1

@@ -31,6 +31,7 @@ ROWS = {
     "profilersStopped": "profilers stopped",
     "profilersAbandoned": "profilers abandoned",
     "profilersRefused": "profilers refused",
+    "profilersOfRemoved": "profilers refused in removed documents",
     "buffersFull": "buffers full",
     "entries": "timeline entries",
     "samples": "samples in traces",
