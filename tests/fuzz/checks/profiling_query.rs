@@ -8,7 +8,7 @@ use fuzz_parts::{EventLoopId, EventLoops, Query, recording_options};
 use url::Url;
 
 /// The parameters that the server reads from the query.
-const NAMES: [&str; 7] = [
+const NAMES: [&str; 8] = [
     "interval",
     "eventLoops",
     "newOnes",
@@ -16,6 +16,7 @@ const NAMES: [&str; 7] = [
     "maxSamples",
     "keepLast",
     "longTasks",
+    "sources",
 ];
 
 pub fn profiling_query(input: &[u8]) {

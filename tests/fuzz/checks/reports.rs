@@ -51,7 +51,33 @@ pub fn reports(input: &[u8]) {
                     break;
                 }
             },
-            Report::Failed { .. } | Report::Stopped(_) => {},
+            Report::Source { group, source, .. } => {
+                let Some(kept) = event_loops.get_mut(&group.0) else {
+                    break;
+                };
+                let memory = kept.memory();
+                let result = kept.add_source(*source);
+                check_kept(kept, wanted);
+                match result {
+                    Ok(()) => assert!(kept.memory() > memory),
+                    Err(nonsense) => {
+                        assert!(!nonsense.to_string().is_empty());
+                        break;
+                    },
+                }
+            },
+            Report::Map { group, map, .. } => {
+                let Some(kept) = event_loops.get_mut(&group.0) else {
+                    break;
+                };
+                let result = kept.add_map(*map);
+                check_kept(kept, wanted);
+                if let Err(nonsense) = result {
+                    assert!(!nonsense.to_string().is_empty());
+                    break;
+                }
+            },
+            Report::Failed { .. } | Report::Stopped(_) | Report::SourcesLeftOut { .. } => {},
             Report::Status { event_loops, .. } => {
                 for event_loop in event_loops {
                     event_loop.description.label();
@@ -71,7 +97,8 @@ pub fn reports(input: &[u8]) {
                 .max_samples
                 .is_none_or(|max| finished.weight() <= max)
         );
-        let recording = profile_formats::Recording::of_one(finished, 1., None);
+        let mut recording = profile_formats::Recording::of_one(finished, 1., None);
+        profile_formats::apply_own_maps(&mut recording);
         check_recording(&recording);
     }
 }
@@ -107,13 +134,16 @@ mod tests {
     use std::{env, fs};
 
     use js_profiler_traits::recording::{
-        Chunk, Description, EventLoopKind, EventLoopStatus, MissedReason, Realm, RecordedFrame,
-        RecordedFunction, RecordedFunctionKind, RecordedMissed, RecordedPosition, RecordedSample,
-        RecordingId, SessionStatus,
+        Chunk, Description, EventLoopKind, EventLoopStatus, LeftOut, LinkedMap, MissedReason,
+        Realm, RecordedFrame, RecordedFunction, RecordedFunctionKind, RecordedMissed,
+        RecordedPosition, RecordedSample, RecordedSource, RecordingId, SessionStatus,
     };
     use js_profiler_traits::{GroupId, Marker, SampleCounts, Stack};
 
     use super::*;
+
+    /// The first line of a.js is that of a.ts.
+    const MAP: &str = r#"{"version":3,"sources":["a.ts"],"names":["f"],"mappings":"AAAAA"}"#;
 
     const MILLISECOND: i64 = 1_000_000;
 
@@ -144,6 +174,7 @@ mod tests {
                 line: Some(1),
                 column: Some(2),
                 realm: Some(0),
+                source: Some(5),
             }],
             frames: vec![RecordedFrame {
                 function: 0,
@@ -217,6 +248,39 @@ mod tests {
                 memory: 9,
             }],
         };
+        let source = |id, line| Report::Source {
+            recording: RecordingId(1),
+            group: GroupId(7),
+            source: Box::new(RecordedSource {
+                id,
+                name: "a.js".to_owned(),
+                line,
+                column: 1,
+                text: "f();".to_owned(),
+                map_url: Some("a.js.map".to_owned()),
+            }),
+        };
+        let map = |sources: &[u32], content: Result<&str, &str>| Report::Map {
+            recording: RecordingId(1),
+            group: GroupId(7),
+            map: Box::new(LinkedMap {
+                sources: sources.to_vec(),
+                url: "https://a.example/a.js.map".to_owned(),
+                content: content.map(str::to_owned).map_err(str::to_owned),
+            }),
+        };
+        let left_out = Report::SourcesLeftOut {
+            recording: RecordingId(1),
+            group: GroupId(7),
+            why: LeftOut::Gone,
+            count: 1,
+            names: vec!["b.js".to_owned()],
+        };
+        let with_sources = |sources: Vec<Report>| {
+            let mut reports = chunks([chunk()]);
+            reports.extend(sources);
+            reports
+        };
         let no_stack = more(vec![sample(4 * MILLISECOND, Some(9), None)]);
         let backwards = more(vec![sample(MILLISECOND, None, None)]);
         let too_early = more(vec![sample(0, None, None)]);
@@ -271,6 +335,34 @@ mod tests {
             ("no-frame", 0, chunks([no_frame])),
             ("backwards", 0, chunks([chunk(), backwards])),
             ("too-early", 0, chunks([chunk(), too_early])),
+            (
+                "sources",
+                0,
+                with_sources(vec![source(5, 1), source(6, 9), left_out]),
+            ),
+            (
+                "source-twice",
+                0,
+                with_sources(vec![source(5, 1), source(5, 1)]),
+            ),
+            ("source-nowhere", 0, with_sources(vec![source(5, 0)])),
+            ("source-first", 0, vec![source(5, 1)]),
+            (
+                "maps",
+                0,
+                with_sources(vec![
+                    source(5, 1),
+                    source(6, 9),
+                    map(&[5, 7], Ok(MAP)),
+                    map(&[5, 6], Err("it is gone")),
+                ]),
+            ),
+            (
+                "map-of-nothing",
+                0,
+                with_sources(vec![source(5, 1), map(&[], Ok(MAP))]),
+            ),
+            ("map-first", 0, vec![map(&[5], Ok(MAP))]),
             ("status", 0, vec![status, Report::Stopped(RecordingId(1))]),
         ]
     }
