@@ -11,6 +11,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use profile_formats::{Format, Recording, read};
+
 use crate::panics::{self, Excused};
 use crate::visit::{OUTPUT_STAYS_OPEN, binary, join_by, one_at_a_time};
 
@@ -35,6 +37,15 @@ pub struct Output {
     pub status: ExitStatus,
     pub stdout: Vec<u8>,
     pub stderr: String,
+}
+
+/// Records pages by `strobe profile` with these arguments and no window, in the format that has everything recorded.
+pub fn record(arguments: &[&str]) -> (Recording, Output) {
+    let command = ["profile", "--headless", "--format=html", "-o", "-"];
+    let output = Command::start(&[&command[..], arguments].concat()).end();
+    output.assert_success();
+    let (recording, _) = read(&output.stdout, None, Some(Format::Html)).unwrap();
+    (recording, output)
 }
 
 impl Command {

@@ -35,7 +35,7 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::thread;
 
-pub use command::{Command, Output, signal};
+pub use command::{Command, Output, record, signal};
 pub use display::{BrowserWindow, CHROME_HEIGHT, Display};
 pub use hosts::Hosts;
 pub use panics::KnownPanic;

@@ -223,7 +223,7 @@ fn media_type(path: &str) -> &'static str {
     match Path::new(path).extension().and_then(|name| name.to_str()) {
         Some("html") => "text/html; charset=utf-8",
         Some("js") => "text/javascript; charset=utf-8",
-        Some("json") => "application/json",
+        Some("json" | "map") => "application/json",
         Some("css") => "text/css; charset=utf-8",
         _ => panic!("the media type of {path} is not known here"),
     }

@@ -174,6 +174,18 @@ impl Driver {
             .unwrap_or_else(|failure| panic!("{body}: {failure:?}"))
     }
 
+    /// Waits until an expression is true in the page. False if it is not after `bound`.
+    pub fn becomes_true(&self, expression: &str, bound: Duration) -> bool {
+        let deadline = Instant::now() + bound;
+        while self.execute(&format!("return Boolean({expression});")) != true {
+            if Instant::now() > deadline {
+                return false;
+            }
+            thread::sleep(RETRY_INTERVAL);
+        }
+        true
+    }
+
     /// The path of the commands for the first element that a selector matches.
     pub fn element(&self, selector: &str) -> String {
         let parameters = json!({ "using": "css selector", "value": selector });

@@ -26,18 +26,18 @@ function branches(n) {
 }
 
 function seventy(sum) {
-  for (let i = 0; i < 140; i++) sum = ((((sum << 1) ^ i) << 2) ^ ((sum >>> 3) + i) ^ (i << 4)) | 0; // seventy: 100
+  for (let i = 0; i < 1400; i++) sum = ((((sum << 1) ^ i) << 2) ^ ((sum >>> 3) + i) ^ (i << 4)) | 0; // seventy: 100
   return sum;
 }
 
 function thirty(sum) {
-  for (let i = 0; i < 60; i++) sum = ((((sum << 1) ^ i) << 2) ^ ((sum >>> 3) + i) ^ (i << 4)) | 0; // thirty: 100
+  for (let i = 0; i < 600; i++) sum = ((((sum << 1) ^ i) << 2) ^ ((sum >>> 3) + i) ^ (i << 4)) | 0; // thirty: 100
   return sum;
 }
 
 function inlining(n) {
   let sum = 1;
-  for (let round = 0; round < n / 200; round++) {
+  for (let round = 0; round < n / 2000; round++) {
     sum = seventy(sum); // inlining: 70
     sum = thirty(sum); // inlining: 30
   }

@@ -57,6 +57,7 @@ runTest(async () => {
     stop,
     trace,
     text: JSON.stringify(trace),
+    clone: JSON.stringify(structuredClone(trace)),
     oddities: oddities(trace),
     members: Object.keys(trace).sort(),
   };

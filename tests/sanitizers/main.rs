@@ -138,6 +138,7 @@ fn record_until(end: Instant) -> u64 {
                 id,
                 interval: Duration::from_millis(1),
                 event_loops: Selection::All,
+                sources: true,
             }),
             &reports,
         );
@@ -148,7 +149,10 @@ fn record_until(end: Instant) -> u64 {
             match received.recv().expect("the sender is here") {
                 Report::Chunk(_) => chunks += 1,
                 Report::Failed { why, .. } => panic!("the recording failed: {why}"),
-                Report::Status { .. } => {},
+                Report::Status { .. }
+                | Report::Source { .. }
+                | Report::SourcesLeftOut { .. }
+                | Report::Map { .. } => {},
                 Report::Stopped(stopped) => {
                     assert_eq!(stopped, id);
                     break;

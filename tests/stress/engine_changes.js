@@ -1868,10 +1868,12 @@ const BUILT_INS = new Set([
     // Of arrays, maps, strings and numbers
     ...namesIn(`[Symbol.iterator] add at charCodeAt clear concat delete deref every exec fill filter find findIndex
         flat flatMap floor forEach from has imul includes indexOf isArray join map match max min next parse push random
-        reduce replace return reverse shift slice some sort splice split startsWith stringify test then throw`),
+        matchAll reduce repeat replace return reverse setFloat64 shift slice some sort splice split startsWith stringify
+        test then throw toUpperCase transfer trim`),
     // Of documents and event loops
-    ...namesIn(`addEventListener append close contains createElement disconnect dispatchEvent fetch getAttribute
-        getEntries json now observe open pipeThrough postMessage preventDefault profile pushState reload remove send
+    ...namesIn(`addEventListener append back close contains createElement createObjectURL disconnect dispatchEvent
+        fetch forward garbageCollectAllContexts getAttribute getBoundingClientRect getEntries json now observe open
+        pipeThrough postMessage preventDefault profile pushState querySelectorAll reload remove revokeObjectURL send
         setInterval setTimeout stop stream terminate`),
     ...namesIn(`body bubbles childNodes classList className closed contentWindow data dataset document error exports
         firstChild flags history href id isConnected lastChild length location message name navigator nodeType

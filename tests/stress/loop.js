@@ -190,11 +190,13 @@ async function begin(session, isOld, isWatched) {
     } catch (error) {
         running.delete(session);
         const isRefused = ["NotAllowedError", "SecurityError"].includes(error.name);
-        // A document that was navigated away from cannot start a profiler.
-        if (isRefused ? parameters.get("refused") !== "yes" : !isConcurrency(error) && !isPlanned(error)) {
+        // A document that has been removed cannot start a profiler.
+        const isGone = error.name === "InvalidStateError" && wasRemoved();
+        const isExpected = isConcurrency(error) || isPlanned(error) || isGone;
+        if (isRefused ? parameters.get("refused") !== "yes" : !isExpected) {
             reportFailure(`a profiler could not be started: ${describe(error)}`);
         }
-        tally("profilersRefused");
+        tally(isGone ? "profilersOfRemoved" : "profilersRefused");
     }
 }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use base64::prelude::{BASE64_STANDARD as BASE64, Engine};
 use browser_tests::{Driver, Site, Source, report};
@@ -27,13 +27,9 @@ struct Person<'a>(&'a Driver);
 impl Person<'_> {
     /// Waits until an expression is true in the page.
     fn wait_until(&self, expression: &str) {
-        let deadline = Instant::now() + TIME_BOUND;
-        while self.0.execute(&format!("return Boolean({expression});")) != true {
-            if Instant::now() > deadline {
-                let error = self.read("document.querySelector('#error-text')?.textContent");
-                panic!("{expression} did not become true; the page's error is {error}");
-            }
-            thread::sleep(Duration::from_millis(50));
+        if !self.0.becomes_true(expression, TIME_BOUND) {
+            let error = self.read("document.querySelector('#error-text')?.textContent");
+            panic!("{expression} did not become true; the page's error is {error}");
         }
     }
 
@@ -348,6 +344,31 @@ fn the_page_records_itself_only_if_it_is_asked_to() {
     let names = record();
     assert!(is_there(&names, "/busy.html"), "{names:?}");
     assert!(is_there(&names, "about:profiling"), "{names:?}");
+    let (status, console) = driver.shut_down();
+    assert!(status.success(), "{status}\n{console}");
+}
+
+#[test]
+fn the_texts_of_scripts_are_recorded_if_that_is_ticked() {
+    let site = Site::plain().serve();
+    let driver = Driver::start(&["--window-size", "1200x900"]);
+    driver.open("about:profiling");
+    let person = Person(&driver);
+    person.open_beside(&site.url("/busy.html"), "rounds > 0");
+    person.click("#with-sources");
+    person.click("#record");
+    person.wait_until("Number(document.querySelector('#progress').dataset.samples) >= 500");
+    person.click("#record");
+    person.wait_until("document.documentElement.dataset.ready === ''");
+    person.click("#tab-sources");
+    person.click("#sources [data-name$='/busy.js']");
+    person.wait_until("document.querySelector('#source-text .code .hot')");
+    let text = person.read("document.getElementById('source-text').textContent");
+    assert!(text.as_str().expect("a text").contains("x ^= x"), "{text}");
+    assert_eq!(
+        person.read("document.getElementById('source-notice').textContent"),
+        ""
+    );
     let (status, console) = driver.shut_down();
     assert!(status.success(), "{status}\n{console}");
 }

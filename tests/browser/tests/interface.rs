@@ -150,6 +150,7 @@ fn a_trace_is_plain_objects_without_null() {
     );
     let text = result["text"].as_str().unwrap();
     assert!(!text.contains("null"), "{text}");
+    assert_eq!(result["clone"], text);
     let trace = Trace::read(&result["trace"]);
     assert_eq!(Trace::read(&serde_json::from_str(text).unwrap()), trace);
     Edges::parse(

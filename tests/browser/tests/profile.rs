@@ -312,6 +312,8 @@ fn a_signal_ends_the_recording_and_saves_it() {
         command.signal(name);
         let output = command.end();
         output.assert_success();
+        // No error of the page: the page's listeners learn nothing of the condition.
+        assert!(!output.stderr.contains("error: "), "{}", output.stderr);
         let leaves = leaves(&recording(&file));
         assert!(leaves["seventy"] > 0, "{leaves:?}");
     }

@@ -66,6 +66,7 @@ const KINDS: &str = "
 
     wasm: wasm-function[2]
     wasmCallback: wasm-function[1] > calledByWasm > busy
+    wasmToJSON: [stringify] > wasm-function[2]
     wasmNamed: namedSpin
     wasmNested: namedCallBack > calledByNamedWasm > wasm-function[1] > calledByWasm > busy
     wasmStreamed: streamedSpin
@@ -118,8 +119,7 @@ const KINDS: &str = "
     ? module: (root) > (test) > module > loadScript > *
     profilerConstructor: (root) > profilerConstructor > [Profiler]
     ? profilerConstructor: (root) > profilerConstructor > [stop]
-    ? profilerConstructor: (root) > (test) > profilerConstructor > [Profiler]
-    ? profilerConstructor: (root) > (test) > profilerConstructor > [stop]
+    ? profilerConstructor: (root) > (test) > profilerConstructor
     performanceProfile: (root) > performanceProfile > [profile]
     ? performanceProfile: (root) > performanceProfile > [stop]
     ? performanceProfile: (root) > (test) > performanceProfile > [profile]

@@ -4,7 +4,8 @@
 
 //! The functions of a stack.
 
-use browser_tests::{Edges, Frame, Trace, visit_allowed};
+use browser_tests::{Edges, Frame, Site, Source, Trace, record, visit_allowed};
+use profile_formats::Place;
 
 #[test]
 fn the_functions_that_run_when_a_profiler_starts_are_on_its_stacks() {
@@ -81,6 +82,100 @@ fn recursion_two_thousand_deep_is_cut_at_its_root() {
         "{deep} of {}",
         trace.samples.len()
     );
+}
+
+/// The functions that repeated.js has on the stack when it spins, from the first `next` on. Where `calls` calls, its
+/// depth follows.
+fn functions_of_recursion() -> Vec<(&'static str, Option<usize>)> {
+    const DEPTH: usize = 120;
+    let mut functions = vec![];
+    for depth in (1..=DEPTH).rev() {
+        functions.push(("next", None));
+        match depth % 5 {
+            0 | 3 => functions.push(("calls", Some(depth - 1))),
+            1 | 4 => functions.extend([("passes", None), ("forward", None)]),
+            _ => functions.extend([("iterates", None), ("forEach", None), ("iterated", None)]),
+        }
+    }
+    functions.extend([("next", None), ("spin", None)]);
+    functions
+}
+
+#[test]
+fn a_recursion_through_several_functions_has_each_of_its_frames() {
+    let trace = Trace::read(&visit_allowed("/repeated.html"));
+    let functions = functions_of_recursion();
+    let expected: Vec<_> = functions.into_iter().map(|(name, _)| name).collect();
+    let mut spinning = 0;
+    for stack in trace.stacks_of_samples() {
+        if stack.last() == Some(&"spin") {
+            let begin = stack.iter().position(|&name| name == "next").unwrap();
+            assert_eq!(stack[begin..], expected);
+            spinning += 1;
+        }
+    }
+    assert!(
+        spinning * 2 > trace.samples.len() && spinning > 500,
+        "{spinning} of {}",
+        trace.samples.len()
+    );
+}
+
+/// Frames of a function that calls itself from different lines have their own lines each.
+fn check_lines_of_recursion(preferences: &[&str]) {
+    let site = Site::plain().serve();
+    let url = site.url("/repeated.html?recorded");
+    let mut arguments = vec!["--until-js", "rounds > 800", &url];
+    for preference in preferences {
+        arguments.extend(["--pref", preference]);
+    }
+    let (recording, _) = record(&arguments);
+
+    let source = Source::of_page("repeated.js");
+    let [even, odd] = ["// even", "// odd"].map(|mark| source.place_of(mark).line);
+    let expected: Vec<_> = functions_of_recursion()
+        .into_iter()
+        .map(|(name, depth)| (name, depth.map(|depth| [even, odd][depth % 2])))
+        .collect();
+    let mut spinning = 0;
+    for event_loop in recording.event_loops() {
+        for sample in event_loop.samples() {
+            let frames = event_loop.frames_of(sample.stack).into_iter();
+            let stack: Vec<_> = frames
+                .map(|id| {
+                    let frame = event_loop.frame(id);
+                    let name = &*event_loop.function_of(id).name;
+                    match frame.place {
+                        Some(Place::Source { line, .. }) if name == "calls" => {
+                            (name, Some(line.get()))
+                        },
+                        _ => (name, None),
+                    }
+                })
+                .collect();
+            if stack.last().is_some_and(|(name, _)| *name == "spin") {
+                let begin = stack.iter().position(|(name, _)| *name == "next").unwrap();
+                assert_eq!(stack[begin..], expected);
+                spinning += 1;
+            }
+        }
+    }
+    assert!(spinning > 200, "{spinning}");
+}
+
+#[test]
+fn a_recursion_from_two_lines_has_the_line_of_each_frame_in_the_baseline_interpreter() {
+    check_lines_of_recursion(&["js_baseline_jit_enabled=false"]);
+}
+
+#[test]
+fn a_recursion_from_two_lines_has_the_line_of_each_frame_in_baseline() {
+    check_lines_of_recursion(&["js_ion_enabled=false"]);
+}
+
+#[test]
+fn a_recursion_from_two_lines_has_the_line_of_each_frame_in_ion() {
+    check_lines_of_recursion(&[]);
 }
 
 #[test]

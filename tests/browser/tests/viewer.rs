@@ -79,15 +79,25 @@ fn recording() -> String {
 
 /// Eight samples, an ms each. main calls step at its line 2, which runs at line 6 for 3 ms and at line 7 for one; and at
 /// line 3, where it also runs itself, packed, which runs at two columns of its only line, for one ms and for 2.
-fn recording_with_lines(sources: &Value) -> String {
+/// `texts` are those of app.js and of packed.js.
+fn recording_with_lines(texts: [Option<&str>; 2]) -> String {
+    let names = ["https://a.example/app.js", "https://a.example/packed.js"];
+    let mut sources = Vec::new();
+    let ids = [0, 1].map(|script: usize| match texts[script] {
+        Some(text) => {
+            sources.push(json!({ "name": names[script], "text": text, "line": 1, "column": 1 }));
+            sources.len() as i64 - 1
+        },
+        None => -1,
+    });
     json!({
         "version": 2, "interval": 1, "timeOrigin": null,
         "processes": [{ "name": "", "pid": null, "ended": null, "eventLoops": [{
             "name": "Page https://a.example/", "kind": "page", "documents": [], "realms": [],
-            "resources": ["https://a.example/app.js", "https://a.example/packed.js"], "sources": sources,
+            "resources": names, "sources": sources,
             "functions": {
                 "name": ["main", "step", "packed"], "kind": [0, 0, 0], "resource": [0, 0, 1],
-                "line": [1, 5, 1], "column": [1, 1, 2000], "realm": [-1, -1, -1],
+                "line": [1, 5, 1], "column": [1, 1, 2000], "realm": [-1, -1, -1], "source": [ids[0], ids[0], ids[1]],
             },
             "frames": {
                 "function": [0, 0, 1, 1, 2, 2], "line": [2, 3, 6, 7, 1, 1], "column": [3, 3, 9, 5, 2040, 9000],
@@ -409,7 +419,7 @@ fn a_stretch_without_samples_is_unknown_and_cuts_no_call_in_pieces() {
 
 #[test]
 fn a_text_has_the_samples_of_its_lines_and_follows_the_selection() {
-    let viewer = Viewer::with(&recording_with_lines(&json!({ "0": APP })));
+    let viewer = Viewer::with(&recording_with_lines([Some(APP), None]));
     let lines = || {
         viewer.value(
             "strobe.inspect.lines().map(({ line, self, total, functions }) =>
@@ -482,8 +492,8 @@ fn a_text_has_the_samples_of_its_lines_and_follows_the_selection() {
 fn lines_are_shown_without_a_text_and_in_parts_if_they_are_long() {
     let notice = "document.getElementById('source-notice').textContent";
     let columns = "strobe.inspect.lines().map(({ line, column, self }) => [line, column, self])";
-    let show = |sources: Value| {
-        let viewer = Viewer::with(&recording_with_lines(&sources));
+    let show = |text: Option<&str>| {
+        let viewer = Viewer::with(&recording_with_lines([None, text]));
         viewer.click("#tab-sources");
         viewer.wait_for("document.querySelector('#sources [data-name$=\"/packed.js\"]')");
         let row = viewer.value(
@@ -496,7 +506,7 @@ fn lines_are_shown_without_a_text_and_in_parts_if_they_are_long() {
         assert_eq!(viewer.value(columns), json!([[1, 2040, 1], [1, 9000, 2]]));
         viewer
     };
-    let viewer = show(json!({}));
+    let viewer = show(None);
     assert_eq!(
         viewer.value(notice),
         "The recording has no text of this script. The lines that have samples are listed."
@@ -508,7 +518,7 @@ fn lines_are_shown_without_a_text_and_in_parts_if_they_are_long() {
     // There is one browser at a time.
     drop(viewer);
     let text = format!("{}hot(){}", "a".repeat(2039), "b".repeat(7500));
-    let viewer = show(json!({ "1": text }));
+    let viewer = show(Some(&text));
     assert_eq!(viewer.value(notice), "");
     let shown =
         viewer.value("document.querySelector('#source-text [data-self=\"1\"] .code').textContent");
@@ -528,7 +538,7 @@ fn lines_are_shown_without_a_text_and_in_parts_if_they_are_long() {
 
 #[test]
 fn the_lines_of_a_function_are_said_in_the_details_and_beside_the_mouse() {
-    let viewer = Viewer::with(&recording_with_lines(&json!({})));
+    let viewer = Viewer::with(&recording_with_lines([None, None]));
     let lines = || {
         viewer.value(
             "[...document.querySelectorAll('#function-lines tr[data-line]')]

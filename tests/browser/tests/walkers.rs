@@ -30,6 +30,10 @@ const LEAST_SAMPLED: u64 = 25;
 /// The minimum percentage of samples whose stacks were compared. Usually it is about 93 %.
 const LEAST_COMPARED: u64 = 80;
 
+/// The minimum percentage of equal stacks, of those that both walkers have walked. Usually it is about 86 %: the engine
+/// spends much of the page's time where only one of the two knows the leaf.
+const LEAST_EQUAL: u64 = 80;
+
 /// The largest number of samples of a session, from the log's lines `SessionId(1): SampleCounts { taken: 10, … }`.
 fn taken(console: &str) -> u64 {
     let counts = console.lines().filter_map(|line| {
@@ -79,8 +83,16 @@ fn both_walkers_see_the_same_stacks_but_for_explained_differences() {
         total * 100 >= taken * LEAST_COMPARED,
         "{total} stacks were compared, of {taken} samples"
     );
-    let compared = total - counts.get("OnlyTableWalked").copied().unwrap_or(0);
-    assert!(counts["None"] * 100 > compared * 80, "{counts:?}");
+    let not_both = ["NeitherWalked", "OnlyTableWalked", "OnlyStockWalked"];
+    let both_walked = total
+        - not_both
+            .iter()
+            .filter_map(|name| counts.get(*name))
+            .sum::<u64>();
+    assert!(
+        counts["None"] * 100 > both_walked * LEAST_EQUAL,
+        "{counts:?}"
+    );
     for (difference, count) in &counts {
         let explained = EXPLAINED.iter().find(|(name, _)| name == difference);
         let Some((_, largest_share)) = explained else {

@@ -1,0 +1,350 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! The source maps that scripts link to, in recordings.
+
+use std::time::Duration;
+
+use browser_tests::{Driver, Output, Site, record};
+use profile_formats::Recording;
+use serde_json::json;
+
+/// A page with these scripts. `isDone` is true when they have run.
+fn page(scripts: &[&str]) -> String {
+    let scripts: String = scripts
+        .iter()
+        .map(|script| format!("<script src='{script}'></script>\n"))
+        .collect();
+    format!(
+        "<!DOCTYPE html>\n<meta charset='utf-8'>\n{scripts}<script>var isDone = globalThis.isDone ?? true;</script>"
+    )
+}
+
+/// The script that was built of `NAME.ts`. Its function `NAMEBuilt` runs for long enough to be sampled. Then it does more.
+fn script(name: &str, more: &str, link: Option<&str>) -> String {
+    let comment = link.map(|link| format!("//# sourceMappingURL={link}"));
+    format!(
+        "function {name}Built() {{\n  const end = performance.now() + 60;\n  while (performance.now() < end);\n}}\n\
+         {name}Built();\n{more}\n{}",
+        comment.unwrap_or_default()
+    )
+}
+
+/// Its map: the function was written as `NAMEWork`.
+fn map(name: &str) -> String {
+    let written = format!("function {name}Work() {{\n  waste();\n  time();\n}}\n");
+    json!({
+        "version": 3,
+        "sources": [format!("{name}.ts")],
+        "sourcesContent": [written],
+        "names": [format!("{name}Work")],
+        // Nothing says where the call in the last line was written.
+        "mappings": "AAAA,SAASA;AACP;AACA;AACA;A",
+    })
+    .to_string()
+}
+
+/// Records a page until it is done, with the texts of its scripts.
+fn record_texts(url: &str, more: &[&str]) -> (Recording, Output) {
+    record(&[&["--sources", "--until-js", "isDone", url], more].concat())
+}
+
+/// What became of a script's function: its name and file, and what it ran as.
+fn shown(recording: &Recording, name: &str) -> Vec<(String, String, Option<String>)> {
+    let built = format!("{name}Built");
+    let mut shown = Vec::new();
+    for event_loop in recording.event_loops() {
+        for function in event_loop.functions() {
+            let generated = function.generated.as_ref().map(|one| one.name.clone());
+            if *generated.as_ref().unwrap_or(&function.name) == built {
+                let file = event_loop.resource_of(function).unwrap_or_default();
+                shown.push((function.name.clone(), file.to_owned(), generated));
+            }
+        }
+    }
+    shown
+}
+
+#[track_caller]
+fn assert_is_as_written(recording: &Recording, output: &Output, name: &str, file: &str) {
+    let expected = (
+        format!("{name}Work"),
+        file.to_owned(),
+        Some(format!("{name}Built")),
+    );
+    assert_eq!(shown(recording, name), [expected], "{}", output.stderr);
+}
+
+/// The function is shown as it ran, and one warning names its script, its map and the reason.
+#[track_caller]
+fn assert_is_as_it_ran(
+    recording: &Recording,
+    output: &Output,
+    name: &str,
+    script: &str,
+    (map, why): (&str, &str),
+) {
+    let expected = (format!("{name}Built"), script.to_owned(), None);
+    assert_eq!(shown(recording, name), [expected], "{}", output.stderr);
+    let warnings = output.stderr.lines();
+    let warnings: Vec<_> = warnings.filter(|line| line.contains(script)).collect();
+    let [warning] = warnings[..] else {
+        panic!("{name}: {}", output.stderr);
+    };
+    assert!(warning.contains("warning: "), "{warning}");
+    assert!(warning.contains(map) && warning.contains(why), "{warning}");
+}
+
+fn maps_are_applied(more: &[&str]) {
+    let other = Site::plain()
+        .generated("/shared.map", map("shared"))
+        .header("/shared.map", "Access-Control-Allow-Origin", "*")
+        .serve();
+    let worker = "importScripts('imported.js', 'named.js');\npostMessage('');";
+    let main = "
+        var isDone = false;
+        addEventListener('load', async () => {
+          document.querySelector('iframe').remove();
+          for (const name of ['closing', 'worker']) {
+            const worker = new Worker(`/js/${name}.js`);
+            await new Promise(resolve => { worker.onmessage = resolve; });
+          }
+          isDone = true;
+        });";
+    let link = |name: &str| format!("/maps/{name}.map");
+    let mut site = Site::plain()
+        .generated("/js/main.js", main.to_owned())
+        .generated("/frame.html", page(&["js/frame.js"]))
+        .generated(
+            "/page.html",
+            format!(
+                "{}<iframe src='frame.html'></iframe>",
+                page(&[
+                    "js/relative.js",
+                    "js/rooted.js",
+                    "js/header.js",
+                    "js/older.js",
+                    "js/shared.js",
+                    "js/main.js",
+                ])
+            ),
+        )
+        .header("/js/header.js", "SourceMap", "/maps/header.map")
+        .header("/js/older.js", "X-SourceMap", "../maps/older.map")
+        .header("/js/named.js", "SourceMap", "/maps/named.map")
+        .generated(
+            "/js/shared.js",
+            script("shared", "", Some(&other.url("/shared.map"))),
+        );
+    let names = [
+        ("relative", "", Some("../maps/relative.map".to_owned())),
+        ("rooted", "", Some(link("rooted"))),
+        ("header", "", None),
+        ("older", "", Some("wrong.map".to_owned())),
+        ("frame", "", Some(link("frame"))),
+        ("worker", worker, Some(link("worker"))),
+        ("imported", "", Some(link("imported"))),
+        ("named", "", None),
+        (
+            "closing",
+            "postMessage('');\nclose();",
+            Some(link("closing")),
+        ),
+    ];
+    for (name, more, map_link) in &names {
+        site = site
+            .generated(
+                &format!("/js/{name}.js"),
+                script(name, more, map_link.as_deref()),
+            )
+            .generated(&link(name), map(name));
+    }
+    let site = site.serve();
+    let (recording, output) = record_texts(&site.url("/page.html"), more);
+    for (name, ..) in names {
+        let file = site.url(&format!("/maps/{name}.ts"));
+        assert_is_as_written(&recording, &output, name, &file);
+    }
+    assert_is_as_written(&recording, &output, "shared", &other.url("/shared.ts"));
+    assert!(!output.stderr.contains("warning: "), "{}", output.stderr);
+}
+
+#[test]
+fn maps_by_comment_and_header_are_fetched_and_applied() {
+    maps_are_applied(&[]);
+}
+
+#[test]
+fn maps_are_fetched_by_other_processes_too() {
+    maps_are_applied(&["--multiprocess"]);
+}
+
+#[test]
+fn a_map_that_does_not_come_is_a_warning_that_names_it() {
+    let other = Site::plain()
+        .generated("/private.map", map("private"))
+        .serve();
+    let private = other.url("/private.map");
+    let file = "file:///etc/hostname";
+    let names = ["missing", "private", "local", "broken", "wrong"];
+    let site = Site::plain()
+        .generated("/js/missing.js", script("missing", "", Some("missing.map")))
+        .generated("/js/private.js", script("private", "", Some(&private)))
+        .generated("/js/local.js", script("local", "", Some(file)))
+        .generated("/js/broken.js", script("broken", "", Some("broken.map")))
+        .generated("/js/broken.map", "<!DOCTYPE html>".to_owned())
+        .generated("/js/wrong.js", script("wrong", "", Some("http://[")))
+        .generated(
+            "/page.html",
+            page(
+                &names
+                    .map(|name| format!("js/{name}.js"))
+                    .each_ref()
+                    .map(|path| &**path),
+            ),
+        )
+        .serve();
+    let (recording, output) = record_texts(&site.url("/page.html"), &[]);
+    let (missing, broken) = (site.url("/js/missing.map"), site.url("/js/broken.map"));
+    for (name, map, why) in [
+        ("missing", &*missing, "the answer has the HTTP status 404"),
+        ("private", &*private, "(CORS)"),
+        ("local", file, "not fetched from file: URLs"),
+        ("broken", &*broken, "source map"),
+        ("wrong", "http://[", "is not a valid URL"),
+    ] {
+        let script = site.url(&format!("/js/{name}.js"));
+        assert_is_as_it_ran(&recording, &output, name, &script, (map, why));
+    }
+}
+
+#[test]
+fn a_map_is_not_waited_for_for_ever() {
+    // Nobody answers there.
+    let site = Site::plain()
+        .generated(
+            "/js/late.js",
+            script("late", "", Some("/checkpoint/late.map")),
+        )
+        .generated("/js/early.js", script("early", "", Some("/maps/early.map")))
+        .generated("/maps/early.map", map("early"))
+        .generated("/page.html", page(&["js/late.js", "js/early.js"]))
+        .serve();
+    let (recording, output) = record_texts(&site.url("/page.html"), &[]);
+    let (script, map) = (site.url("/js/late.js"), site.url("/checkpoint/late.map"));
+    let why = (&*map, "did not come within 10 s");
+    assert_is_as_it_ran(&recording, &output, "late", &script, why);
+    let file = site.url("/maps/early.ts");
+    assert_is_as_written(&recording, &output, "early", &file);
+}
+
+#[test]
+fn a_map_is_fetched_with_the_rights_of_its_page_alone() {
+    let other = Site::plain()
+        .generated("/shared.map", map("shared"))
+        .header("/shared.map", "Access-Control-Allow-Origin", "*")
+        .serve();
+    let map = other.url("/shared.map");
+    let site = Site::plain()
+        .generated("/js/shared.js", script("shared", "", Some(&map)))
+        .generated("/page.html", page(&["js/shared.js"]))
+        .header(
+            "/page.html",
+            "Content-Security-Policy",
+            "connect-src 'self'",
+        )
+        .serve();
+    let (recording, output) = record_texts(&site.url("/page.html"), &[]);
+    let script = site.url("/js/shared.js");
+    let why = (&*map, "Content-Security-Policy");
+    assert_is_as_it_ran(&recording, &output, "shared", &script, why);
+}
+
+/// What a page can see of a fetch.
+const WATCHING: &str = "
+    var seen = [];
+    addEventListener('securitypolicyviolation', event => seen.push('violation of ' + event.blockedURI));
+    new PerformanceObserver(list => {
+      seen.push(...list.getEntries().map(entry => entry.name));
+    }).observe({ type: 'resource', buffered: true });
+    addEventListener('error', event => seen.push('error'), true);
+    var beat = 0;
+    setInterval(() => { beat++; }, 10);";
+
+#[test]
+fn a_page_sees_nothing_of_the_maps_that_are_fetched() {
+    const BOUND: Duration = Duration::from_secs(60);
+    let other = Site::plain()
+        .generated("/private.map", map("private"))
+        .serve();
+    let site = Site::plain()
+        .generated("/js/own.js", script("own", "", Some("/maps/own.map")))
+        .generated("/maps/own.map", map("own"))
+        .generated("/js/gone.js", script("gone", "", Some("/maps/gone.map")))
+        .generated(
+            "/js/private.js",
+            script("private", "", Some(&other.url("/private.map"))),
+        )
+        .generated(
+            "/page.html",
+            format!(
+                "<!DOCTYPE html><meta charset='utf-8'><script>{WATCHING}
+                 async function work() {{
+                   for (const name of ['own', 'gone', 'private']) {{
+                     const script = document.createElement('script');
+                     script.src = `js/${{name}}.js`;
+                     document.body.append(script);
+                     await new Promise(resolve => {{ script.onload = resolve; }});
+                   }}
+                   isDone = true;
+                 }}
+                 var isDone = false;
+                 </script><body>"
+            ),
+        )
+        .header(
+            "/page.html",
+            "Content-Security-Policy",
+            "connect-src 'self'",
+        )
+        .serve();
+    let driver = Driver::start(&["--window-size", "1200x900"]);
+    let wait_until = |expression: &str| {
+        assert!(driver.becomes_true(expression, BOUND), "{expression}");
+    };
+    driver.open("about:profiling");
+    let ours = driver.get("/window").unwrap();
+    let page = driver.new_tab();
+    driver.switch_to(&page);
+    driver.open(&site.url("/page.html"));
+    driver.switch_to(&ours);
+    driver.click("#with-sources");
+    driver.click("#record");
+    wait_until("Number(document.querySelector('#progress').dataset.samples) >= 10");
+    driver.switch_to(&page);
+    driver.execute("work();");
+    wait_until("isDone");
+    driver.switch_to(&ours);
+    driver.click("#record");
+    wait_until("document.documentElement.dataset.ready === ''");
+    // The map was applied.
+    let names = driver.execute("return strobe.inspect.functions().map(one => one.name);");
+    let names = names.as_array().expect("a list");
+    for name in ["ownWork", "goneBuilt", "privateBuilt"] {
+        assert!(names.contains(&json!(name)), "{name}: {names:?}");
+    }
+    driver.switch_to(&page);
+    // What was to come has come.
+    let beat = driver.execute("return beat;");
+    wait_until(&format!("beat > {beat} + 5"));
+    let expected: Vec<_> = ["own", "gone", "private"]
+        .map(|name| json!(site.url(&format!("/js/{name}.js"))))
+        .into();
+    assert_eq!(driver.execute("return seen;"), json!(expected));
+    let entries =
+        driver.execute("return performance.getEntriesByType('resource').map(entry => entry.name);");
+    assert_eq!(entries, json!(expected));
+    let (status, console) = driver.shut_down();
+    assert!(status.success(), "{status}\n{console}");
+}

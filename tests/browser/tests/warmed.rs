@@ -1,0 +1,291 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! A page that has run for a while before anybody profiles: its functions have their true shares all the same.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use browser_tests::{Command, Driver, Site, Trace, report};
+use profile_formats::{Format, read};
+use serde_json::Value;
+
+/// The blocks of the page. Their shares of the samples are compared with those that the page measures.
+const BLOCKS: &[&str] = &[
+    "divisions",
+    "steps",
+    "arms",
+    "maps",
+    "reads",
+    "walks",
+    "layouts",
+    "parses",
+];
+
+/// How far the share of a block may be from the truth, in percentage points.
+const TOLERANCE: f64 = 2.;
+
+/// The samples of all blocks that are enough for that.
+const LEAST_SAMPLES: usize = 2500;
+
+/// What the samples of a block must show, and their minimum share in percent. What else a block does takes less time
+/// than the rest.
+const INSIDE: &[(&str, &str, f64)] = &[
+    ("maps", "mapped", 92.),
+    ("reads", "get innerHTML", 97.),
+    ("layouts", "get offsetHeight", 85.),
+    ("parses", "set innerHTML", 97.),
+];
+
+/// Functions that are inlined into the same loop, and the share of the first one in the work of both, in percent.
+const PAIRS: &[(&str, &str, f64)] = &[
+    ("nine", "four", 100. * 9. / 13.),
+    ("twentyTwo", "ten", 100. * 22. / 32.),
+    ("left", "right", 50.),
+];
+
+/// How far the share in a pair may be from the truth, in percentage points.
+const TOLERANCE_OF_PAIR: f64 = 1.;
+
+/// The samples of a pair that are enough for that: the standard deviation is 0.3 points.
+const LEAST_SAMPLES_OF_PAIR: usize = 25_000;
+
+/// For enough samples of pairs in a short time.
+const SHORT_INTERVAL: &str = "js_profiling_base_interval_us=100";
+
+/// Layout waits for no other thread. The page measures how long its own thread runs.
+const ONE_THREAD: &str = "layout_threads=1";
+
+/// What has not happened by then will not happen.
+const TIME_BOUND: Duration = Duration::from_secs(100);
+
+/// How often the page does everything while it is recorded in about:profiling. The recording begins a moment before and
+/// ends a moment after that.
+const ROUNDS: u32 = 1200;
+
+/// A header that lets the page profile itself.
+type Header = (&'static str, &'static str);
+
+const DOCUMENT_POLICY: Header = ("Document-Policy", "js-profiling");
+const PERMISSIONS_POLICY: Header = ("Permissions-Policy", "js-profiling=(self)");
+
+/// Stacks, as names from the root to the leaf.
+type Stacks = Vec<Vec<String>>;
+
+fn has(stack: &[String], name: &str) -> bool {
+    stack.iter().any(|frame| frame == name)
+}
+
+fn count(stacks: &Stacks, name: &str) -> usize {
+    stacks.iter().filter(|stack| has(stack, name)).count()
+}
+
+/// The times of the blocks in milliseconds, as the page has measured them.
+fn times(totals: &Value) -> BTreeMap<String, f64> {
+    let totals = totals.as_object().expect("an object").iter();
+    totals
+        .map(|(name, time)| (name.clone(), time.as_f64().expect("a number")))
+        .collect()
+}
+
+/// Faults of the blocks' shares. `counts` has the number of samples of each.
+fn faults_of_blocks(
+    counts: &BTreeMap<&str, usize>,
+    times: &BTreeMap<String, f64>,
+    who: &str,
+) -> Vec<String> {
+    let samples: usize = counts.values().sum();
+    let time: f64 = times.values().sum();
+    let mut faults = Vec::new();
+    let mut most = 0_f64;
+    for (&block, &count) in counts {
+        let share = 100. * count as f64 / samples as f64;
+        let truth = 100. * times[block] / time;
+        most = most.max((share - truth).abs());
+        if (share - truth).abs() > TOLERANCE {
+            faults.push(format!("{block}: {share:.2} %, not {truth:.2}"));
+        }
+    }
+    report(&format!(
+        "{who}: of {samples} samples, the blocks' shares are {most:.2} points off at most"
+    ));
+    if samples < LEAST_SAMPLES {
+        faults.push(format!("{samples} samples"));
+    }
+    faults
+}
+
+fn assert_blocks(stacks: &Stacks, times: &BTreeMap<String, f64>, who: &str) {
+    let counts = BLOCKS.iter().map(|&block| (block, count(stacks, block)));
+    let mut faults = faults_of_blocks(&counts.collect(), times, who);
+    for &(block, inside, least) in INSIDE {
+        let of_block = stacks.iter().filter(|stack| has(stack, block));
+        let share = 100. * of_block.clone().filter(|stack| has(stack, inside)).count() as f64
+            / of_block.count() as f64;
+        if share < least {
+            faults.push(format!("{inside}: {share:.2} % of the samples of {block}"));
+        }
+    }
+    assert!(faults.is_empty(), "{who}:\n{}", faults.join("\n"));
+}
+
+fn assert_pairs(stacks: &Stacks, who: &str) {
+    let mut faults = Vec::new();
+    for &(one, other, truth) in PAIRS {
+        let [of_one, of_other] = [one, other].map(|name| count(stacks, name));
+        let samples = of_one + of_other;
+        let share = 100. * of_one as f64 / samples as f64;
+        let line = format!("{one}: {share:.2} % of {samples} samples, the truth is {truth:.2}");
+        report(&format!("{who}: {line}"));
+        if (share - truth).abs() > TOLERANCE_OF_PAIR || samples < LEAST_SAMPLES_OF_PAIR {
+            faults.push(line);
+        }
+    }
+    assert!(faults.is_empty(), "{who}:\n{}", faults.join("\n"));
+}
+
+/// The page profiles itself. Gives its stacks, and the times of its blocks.
+fn profiles_itself((name, value): Header, query: &str) -> (Stacks, BTreeMap<String, f64>) {
+    let site = Site::plain().header("/warmed.html", name, value).serve();
+    let result = site
+        .visit(&format!("/warmed.html?own&{query}"))
+        .preference(SHORT_INTERVAL)
+        .preference(ONE_THREAD)
+        .run();
+    let mut stacks = Stacks::new();
+    let mut all = BTreeMap::new();
+    for round in result.as_array().expect("an array") {
+        let trace = Trace::read(&round["trace"]);
+        stacks.extend(
+            trace
+                .stacks_of_samples()
+                .map(|stack| stack.into_iter().map(str::to_owned).collect()),
+        );
+        for (block, time) in times(&round["totals"]) {
+            *all.entry(block).or_default() += time;
+        }
+    }
+    (stacks, all)
+}
+
+/// The same by `strobe profile`. What was recorded before the page was warm is left out.
+fn is_recorded(arguments: &[&str], query: &str) -> (Stacks, BTreeMap<String, f64>) {
+    let site = Site::plain().serve();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("a.firefox.json");
+    let file = file.to_str().unwrap();
+    let url = site.url(&format!("/warmed.html?{query}"));
+    let fixed = [
+        "profile",
+        "--headless",
+        "--until-js",
+        "window.finished",
+        "--pref",
+        ONE_THREAD,
+        "-o",
+        file,
+        &url,
+    ];
+    let output = Command::start(&[&fixed[..], arguments].concat()).end();
+    output.assert_success();
+    let text = output.text();
+    let totals = text
+        .lines()
+        .find_map(|line| line.split_once("totals "))
+        .unwrap_or_else(|| panic!("{text}\n{}", output.stderr))
+        .1;
+    let totals = serde_json::from_str(totals).unwrap_or_else(|error| panic!("{error}: {totals}"));
+    let content = std::fs::read(file).unwrap();
+    let recording = read(&content, None, Some(Format::Firefox)).unwrap().0;
+    let mut stacks = Stacks::new();
+    for event_loop in recording.event_loops() {
+        for sample in event_loop.samples() {
+            let frames = event_loop.frames_of(sample.stack).into_iter();
+            let stack: Vec<_> = frames
+                .map(|frame| event_loop.function_of(frame).name.clone())
+                .collect();
+            if has(&stack, "profiled") {
+                stacks.push(stack);
+            }
+        }
+    }
+    (stacks, times(&totals))
+}
+
+#[test]
+fn a_page_that_was_warm_profiles_itself_truly_under_document_policy() {
+    let (stacks, times) = profiles_itself(DOCUMENT_POLICY, "samples=4000");
+    assert_blocks(&stacks, &times, "Document-Policy");
+}
+
+#[test]
+fn a_page_that_was_warm_profiles_itself_truly_under_permissions_policy() {
+    let (stacks, times) = profiles_itself(PERMISSIONS_POLICY, "samples=4000");
+    assert_blocks(&stacks, &times, "Permissions-Policy");
+}
+
+#[test]
+fn a_page_that_was_warm_is_recorded_truly() {
+    let (stacks, times) = is_recorded(&[], "seconds=8");
+    assert_blocks(&stacks, &times, "strobe profile");
+}
+
+const PAIRS_ONLY: &str = "only=divisions,steps,arms&interval=0.1&seconds=4";
+
+#[test]
+fn tiny_functions_that_were_inlined_before_are_true_under_document_policy() {
+    let (stacks, _) = profiles_itself(DOCUMENT_POLICY, &format!("{PAIRS_ONLY}&samples=100000"));
+    assert_pairs(&stacks, "Document-Policy");
+}
+
+#[test]
+fn tiny_functions_that_were_inlined_before_are_true_under_permissions_policy() {
+    let (stacks, _) = profiles_itself(PERMISSIONS_POLICY, &format!("{PAIRS_ONLY}&samples=100000"));
+    assert_pairs(&stacks, "Permissions-Policy");
+}
+
+#[test]
+fn tiny_functions_are_true_in_a_recording() {
+    let arguments = ["--interval", "0.1", "--pref", SHORT_INTERVAL];
+    let (stacks, _) = is_recorded(&arguments, "only=divisions,steps,arms&seconds=20");
+    assert_pairs(&stacks, "strobe profile");
+}
+
+fn wait_until(driver: &Driver, expression: &str) {
+    assert!(
+        driver.becomes_true(expression, TIME_BOUND),
+        "{expression} did not become true"
+    );
+}
+
+/// Here nothing samples the page before it is warm.
+#[test]
+fn a_page_that_was_warm_is_recorded_truly_in_about_profiling() {
+    let site = Site::plain().serve();
+    let driver = Driver::start(&["--window-size", "1200x900", "--pref", ONE_THREAD]);
+    let page = driver.get("/window").unwrap();
+    driver.open(&site.url("/warmed.html?endless"));
+    wait_until(&driver, "isWarm");
+    driver.switch_to(&driver.new_tab());
+    driver.open("about:profiling");
+    wait_until(&driver, "document.querySelector('#record') !== null");
+    driver.click("#record");
+    let profiler = driver.get("/window").unwrap();
+    driver.switch_to(&page);
+    driver.execute("times = noTimes();");
+    wait_until(&driver, &format!("times.reads.length >= {ROUNDS}"));
+    let times = times(&driver.execute("return totals(times);"));
+    driver.switch_to(&profiler);
+    driver.click("#record");
+    wait_until(&driver, "document.documentElement.dataset.ready === ''");
+    let functions = driver.execute("return strobe.inspect.functions();");
+    let functions = functions.as_array().expect("a list");
+    let counts = BLOCKS.iter().map(|&block| {
+        let of_block = functions.iter().filter(|one| one["name"] == block);
+        let total: u64 = of_block.map(|one| one["total"].as_u64().unwrap()).sum();
+        (block, usize::try_from(total).unwrap())
+    });
+    let faults = faults_of_blocks(&counts.collect(), &times, "about:profiling");
+    assert!(faults.is_empty(), "about:profiling:\n{}", faults.join("\n"));
+}
