@@ -277,7 +277,16 @@ fn a_page_cannot_open_it_nor_look_into_a_window_that_shows_it() {
         let handles = driver.get("/window/handles").unwrap();
         handles.as_array().unwrap().clone()
     };
-    wait_for("two windows", || windows().len() == 3);
+    // A window exists before its page has loaded.
+    let driven = || {
+        windows().into_iter().find(|window| {
+            driver.switch_to(window);
+            driver.get("/title").is_ok_and(|title| title == "Driven")
+        })
+    };
+    wait_for("two windows, one with its page", || {
+        windows().len() == 3 && driven().is_some()
+    });
     for window in windows() {
         if window != opener {
             driver.switch_to(&window);
@@ -286,13 +295,8 @@ fn a_page_cannot_open_it_nor_look_into_a_window_that_shows_it() {
     }
 
     // The person opens it in a window that a page had opened.
-    let second = windows()
-        .into_iter()
-        .find(|window| {
-            driver.switch_to(window);
-            driver.get("/title").unwrap() == "Driven"
-        })
-        .expect("it was opened");
+    let second = driven().expect("it has its page");
+    driver.switch_to(&second);
     driver.open(PAGE);
     let token = token(&driver);
     driver.execute("heard = 0; addEventListener('message', () => { heard++; });");
