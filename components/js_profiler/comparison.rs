@@ -12,7 +12,9 @@ use std::collections::BTreeMap;
 
 use log::debug;
 
-use crate::spidermonkey::{FrameKind, FunctionKey, SampledContext, StackBuffer, WalkOutcome};
+use crate::spidermonkey::{
+    FrameKind, FunctionKey, SampledContext, StackBuffer, Unwinder, WalkOutcome,
+};
 use crate::stop::Stopped;
 
 /// How the stack of the table walker differs from that of the stock walker.
@@ -68,9 +70,9 @@ impl Comparison {
     }
 
     /// Walks the stack of a stopped thread with the stock walker.
-    pub fn walk(&mut self, context: &SampledContext, stopped: &Stopped) {
+    pub fn walk(&mut self, context: &SampledContext, stopped: &Stopped, unwinder: &mut Unwinder) {
         self.stock.clear();
-        self.stock_walk = context.walk_stock(stopped, &mut self.stock);
+        self.stock_walk = context.walk_stock(stopped, unwinder, &mut self.stock);
     }
 
     /// Compares that walk with the table walker's walk of the same stack.

@@ -27,8 +27,8 @@ use std::{env, fs, hint, thread};
 
 use crate::spidermonkey::test_context::TestContext;
 use crate::spidermonkey::{
-    FrameKind, FramePlace, FunctionKey, KnownFunctions, SampledContext, StackBuffer, WalkOutcome,
-    Walker,
+    FrameKind, FramePlace, FunctionKey, KnownFunctions, Position, SampledContext, StackBuffer,
+    Unwinder, WalkOutcome, WalkedFrame, Walker,
 };
 use crate::stop::{StackBounds, Stopped, current_stack_bounds, registers_of};
 
@@ -270,8 +270,17 @@ struct Stepper {
     context: SampledContext,
     is_stock: bool,
     bounds: StackBounds,
+    unwinder: Unwinder,
     buffer: StackBuffer,
+    /// The functions and positions that earlier runs have seen, with the call sites that walks have noted.
     known: KnownFunctions,
+    /// A walk that knows nothing, to compare with.
+    plain: StackBuffer,
+    compared: u64,
+    /// How often the two differed.
+    different: u64,
+    /// The functions and positions that are not known. The same one may be there several times.
+    unknown: Vec<(FunctionKey, u32, Position)>,
     steps: u64,
     walked: u64,
     idle: u64,
@@ -297,6 +306,7 @@ impl Stepper {
         is_stock: bool,
         bounds: StackBounds,
         own: Range<usize>,
+        known: KnownFunctions,
     ) -> Self {
         const ROOM: usize = 16 << 20;
         let buffer = StackBuffer::new();
@@ -309,7 +319,12 @@ impl Stepper {
             context,
             is_stock,
             bounds,
-            known: KnownFunctions::new(),
+            unwinder: Unwinder::new(),
+            known,
+            plain: StackBuffer::new(),
+            compared: 0,
+            different: 0,
+            unknown: Vec::with_capacity(1 << 16),
             steps: 0,
             walked: 0,
             idle: 0,
@@ -329,6 +344,7 @@ impl Stepper {
         // SAFETY: this is the signal handler, on the thread that owns the stack.
         let stopped = unsafe { Stopped::new(registers_of(context), self.bounds) };
         const GUARDED: u64 = 100;
+        const COMPARED: u64 = 7;
         self.buffer.clear();
         let is_guarded = self.steps.is_multiple_of(GUARDED);
         if is_guarded {
@@ -336,10 +352,11 @@ impl Stepper {
         }
         let kept = self
             .context
-            .count_kept(&stopped, &mut self.buffer, &self.places);
+            .count_kept(&stopped, &mut self.unwinder, &self.places);
+        let (unwinder, buffer) = (&mut self.unwinder, &mut self.buffer);
         let walk = match self.is_stock {
-            true => self.context.walk_stock(&stopped, &mut self.buffer),
-            false => self.context.walk(&stopped, &mut self.buffer, &self.known),
+            true => self.context.walk_stock(&stopped, unwinder, buffer),
+            false => self.context.walk(&stopped, unwinder, buffer, &self.known),
         };
         if is_guarded {
             self.memory.unprotect();
@@ -347,7 +364,12 @@ impl Stepper {
             self.check_counts();
         }
         match walk {
-            WalkOutcome::Stack => self.note(kept),
+            WalkOutcome::Stack => {
+                if !self.is_stock && self.steps.is_multiple_of(COMPARED) {
+                    self.compare(&stopped);
+                }
+                self.note(kept);
+            },
             WalkOutcome::Unwalkable(why) => {
                 let mut places = self.unwalkable.iter_mut();
                 let place = places.find(|(known, _)| known.is_none_or(|known| known == why));
@@ -358,6 +380,33 @@ impl Stepper {
             WalkOutcome::Idle => self.idle += 1,
             WalkOutcome::Collecting => self.collecting += 1,
         }
+    }
+
+    /// Walks again without what earlier walks have found, and compares the frames.
+    fn compare(&mut self, stopped: &Stopped) {
+        self.compared += 1;
+        self.plain.clear();
+        let nothing = const { KnownFunctions::new() };
+        let walk = self
+            .context
+            .walk(stopped, &mut self.unwinder, &mut self.plain, &nothing);
+        let of =
+            |frame: WalkedFrame<'_>| (frame.key(), frame.place(), frame.executing(), frame.muted());
+        let is_same = walk == WalkOutcome::Stack
+            && self.buffer.frames().map(of).eq(self.plain.frames().map(of));
+        self.different += u64::from(!is_same);
+    }
+
+    /// What the next run knows.
+    fn learn(&mut self) -> KnownFunctions {
+        let mut known = std::mem::take(&mut self.known);
+        for (key, offset, position) in self.unknown.drain(..) {
+            let place = known.find(&key).unwrap_or_else(|| known.insert(key));
+            if position != Position::UNKNOWN && !known.has_position(place, offset) {
+                known.insert_position(place, offset, position);
+            }
+        }
+        known
     }
 
     fn note(&mut self, kept: usize) {
@@ -384,6 +433,13 @@ impl Stepper {
         for frame in self.buffer.frames() {
             self.frames.push(frame.key());
             self.places.push(frame.place());
+            let (key, offset, position) = (frame.key(), frame.code_offset(), frame.executing());
+            let is_known = self.known.find(&key).is_some_and(|place| {
+                position == Position::UNKNOWN || self.known.has_position(place, offset)
+            });
+            if !is_known && self.unknown.len() < self.unknown.capacity() {
+                self.unknown.push((key, offset, position));
+            }
             match (frame.kind(), frame.position()) {
                 (FrameKind::Script, Some((line, _))) => self.stacks.push(line),
                 (FrameKind::Native, _) => self.stacks.push(BUILT_IN | frame.key().hashed() as u32),
@@ -612,6 +668,7 @@ const THROWING: [&str; 3] = ["generators", "exceptions", "webAssembly"];
 fn walk_everywhere(walker: Walker, own: &Range<usize>) {
     let bounds = current_stack_bounds().unwrap();
     let mut places = Vec::new();
+    let mut known = KnownFunctions::new();
     let functions = Functions::read();
     let context = TestContext::new();
     // After the engine has installed its own handlers.
@@ -634,7 +691,7 @@ fn walk_everywhere(walker: Walker, own: &Range<usize>) {
                 // Allocated by another thread, so that it is not in memory that is protected as the engine's.
                 let (sampled, own) = (mode.context(), own.clone());
                 let is_stock = walker == Walker::Stock;
-                let make = move || Box::new(Stepper::new(sampled, is_stock, bounds, own));
+                let make = move || Box::new(Stepper::new(sampled, is_stock, bounds, own, known));
                 let mut stepper = thread::spawn(make).join().unwrap();
                 stepper.places.clone_from(&places);
                 soil_stack();
@@ -693,6 +750,13 @@ fn walk_everywhere(walker: Walker, own: &Range<usize>) {
                     stepper.unwalkable
                 );
                 assert!(stepper.guarded > 0, "{called} after {runs}");
+                assert_eq!(
+                    stepper.different, 0,
+                    "{called} after {runs}: of {} stacks, so many differ from those of a walk that knows nothing",
+                    stepper.compared
+                );
+                // On another thread for the same reason as above.
+                known = thread::spawn(move || stepper.learn()).join().unwrap();
                 seen.extend(stacks.into_iter().flatten().filter(is_line));
             }
             // Optimised code may have no instruction left of a function that was inlined.

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::spidermonkey::{SampledContext, StackBuffer, WalkOutcome};
+use crate::spidermonkey::{SampledContext, StackBuffer, Unwinder, WalkOutcome};
 use crate::stop::Stopped;
 
 /// See `comparison.rs`.
@@ -17,7 +17,7 @@ impl Comparison {
         None
     }
 
-    pub fn walk(&mut self, _: &SampledContext, _: &Stopped) {
+    pub fn walk(&mut self, _: &SampledContext, _: &Stopped, _: &mut Unwinder) {
         match *self {}
     }
 

@@ -21,7 +21,7 @@ bool IsCell(uintptr_t token) {
   return address >= gc::ChunkSize && address % gc::CellAlignBytes == 0;
 }
 
-JSScript* ScriptOfCalleeToken(CalleeToken token) {
+BaseScript* ScriptCellOf(CalleeToken token) {
   if (!IsCell(uintptr_t(token))) {
     return nullptr;
   }
@@ -29,16 +29,18 @@ JSScript* ScriptOfCalleeToken(CalleeToken token) {
     case jit::CalleeToken_Function:
     case jit::CalleeToken_FunctionConstructing: {
       auto* function = reinterpret_cast<JSFunction*>(uintptr_t(token) & CalleeTokenMask);
-      // The function of a JIT frame has bytecode. Anything else is not a callee token.
-      if (!function || !function->hasBaseScript() || !function->baseScript()->hasBytecode()) {
-        return nullptr;
-      }
-      return function->nonLazyScript();
+      return function->hasBaseScript() ? function->baseScript() : nullptr;
     }
     case jit::CalleeToken_Script:
       return reinterpret_cast<JSScript*>(uintptr_t(token) & CalleeTokenMask);
   }
   return nullptr;
+}
+
+JSScript* ScriptOfCalleeToken(CalleeToken token) {
+  BaseScript* script = ScriptCellOf(token);
+  // The function of a JIT frame has bytecode. Anything else is not a callee token.
+  return script && script->hasBytecode() ? script->asJSScript() : nullptr;
 }
 
 }  // namespace strobe

@@ -8,7 +8,7 @@
 use std::ffi::CStr;
 #[cfg(feature = "stock_walk")]
 use std::ffi::c_void;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 
 use js_profiler_traits::RealmId;
 #[cfg(feature = "stock_walk")]
@@ -23,7 +23,8 @@ use super::ffi::{
 use super::ffi::{
     strobe_install_stock, strobe_set_stock_enabled, strobe_uninstall_stock, strobe_walk_stock,
 };
-use super::known_functions::KnownFunctions;
+use super::known_functions::{CallSites, KnownFunctions};
+use super::native_code::Unwinder;
 use super::script_sources::{TakeSources, each_source};
 use super::stack_buffer::{StackBuffer, WalkOutcome};
 use crate::stop::Stopped;
@@ -103,6 +104,7 @@ impl SampledContext {
     pub fn walk(
         &self,
         stopped: &Stopped,
+        unwinder: &mut Unwinder,
         buffer: &mut StackBuffer,
         known: &KnownFunctions,
     ) -> WalkOutcome {
@@ -111,15 +113,21 @@ impl SampledContext {
             Walker::Stock => strobe_walk_stock,
             _ => strobe_walk_table,
         };
-        self.walk_with(walk, stopped, buffer, known)
+        self.walk_with(walk, stopped, unwinder, buffer, known)
     }
 
     /// Walks the stack with the stock walker. The engine must be in its stock mode.
     #[cfg(feature = "stock_walk")]
-    pub fn walk_stock(&self, stopped: &Stopped, buffer: &mut StackBuffer) -> WalkOutcome {
+    pub fn walk_stock(
+        &self,
+        stopped: &Stopped,
+        unwinder: &mut Unwinder,
+        buffer: &mut StackBuffer,
+    ) -> WalkOutcome {
         self.walk_with(
             strobe_walk_stock,
             stopped,
+            unwinder,
             buffer,
             const { &KnownFunctions::new() },
         )
@@ -129,10 +137,12 @@ impl SampledContext {
         &self,
         walk: unsafe extern "C" fn(*mut JSContext, *const Stopped, *mut GlueStack) -> GlueWalk,
         stopped: &Stopped,
+        unwinder: &mut Unwinder,
         buffer: &mut StackBuffer,
         known: &KnownFunctions,
     ) -> WalkOutcome {
-        let native_code = buffer.native_code();
+        let call_sites = known.call_sites.as_deref().map(CallSites::slots);
+        let (call_sites, call_sites_length) = call_sites.unwrap_or((ptr::null_mut(), 0));
         let mut glue_stack = GlueStack {
             frames: buffer.frames.as_mut_ptr(),
             frames_capacity: buffer.frames.capacity(),
@@ -143,12 +153,15 @@ impl SampledContext {
             everything: buffer.everything,
             known: GlueKnownFunctions {
                 functions: known.keys.as_ptr(),
+                functions_length: known.keys.len(),
                 slots: known.slots.as_ptr(),
                 slots_length: known.slots.len(),
                 positions: known.positions.as_ptr(),
                 positions_length: known.positions.len(),
+                call_sites,
+                call_sites_length,
             },
-            native_code,
+            native_code: unwinder.glue(),
             frames_length: 0,
             complete_length: 0,
             text: buffer.text.as_mut_ptr(),
@@ -181,14 +194,14 @@ impl SampledContext {
     }
 
     /// How many of the frames at `places` are still on the stack, counted from the root. `places` go from the
-    /// root to the leaf. `stopped` must be the context's own thread. The frames in the buffer do not change.
+    /// root to the leaf. `stopped` must be the context's own thread.
     pub fn count_kept(
         &self,
         stopped: &Stopped,
-        buffer: &mut StackBuffer,
+        unwinder: &mut Unwinder,
         places: &[FramePlace],
     ) -> usize {
-        let code = buffer.native_code();
+        let code = unwinder.glue();
         // SAFETY: as for `walk`.
         unsafe {
             strobe_count_kept(

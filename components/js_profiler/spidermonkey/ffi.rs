@@ -143,19 +143,55 @@ impl KnownPosition {
     }
 }
 
+/// The most functions that [`CallSite`] holds.
+const MAX_INLINED: usize = 11;
+
+/// The functions of a frame that has called something. Only walks use it.
+#[repr(C, align(64))]
+#[derive(Clone, Copy)]
+pub struct CallSite {
+    return_address: usize,
+    script: usize,
+    removals: u64,
+    length: u8,
+    flags: [u8; MAX_INLINED],
+    known: [u32; MAX_INLINED],
+    code_offsets: [u32; MAX_INLINED],
+    unused: u32,
+}
+
+impl CallSite {
+    /// A free slot. Nothing is removed from the table of code so often.
+    pub const FREE: Self = Self {
+        return_address: 0,
+        script: 0,
+        removals: u64::MAX,
+        length: 0,
+        flags: [0; MAX_INLINED],
+        known: [0; MAX_INLINED],
+        code_offsets: [0; MAX_INLINED],
+        unused: 0,
+    };
+}
+
 #[repr(C)]
 pub struct GlueKnownFunctions {
     pub functions: *const FunctionKey,
+    pub functions_length: usize,
     pub slots: *const u32,
     pub slots_length: usize,
     pub positions: *const KnownPosition,
     pub positions_length: usize,
+    pub call_sites: *mut CallSite,
+    pub call_sites_length: usize,
 }
 
 #[repr(C)]
 pub struct GlueNativeCode {
     pub natives: *const Native,
     pub natives_length: usize,
+    pub blocks: *const u32,
+    pub blocks_length: usize,
     pub program_begin: usize,
     pub program_end: usize,
     pub exception_begin: usize,
@@ -232,11 +268,13 @@ const _: () = {
     assert!(offset_of!(GlueFrame, place) == 64 && offset_of!(GlueFrame, flags) == 88);
     assert!(offset_of!(GlueFrame, code_offset) == 92 && offset_of!(GlueFrame, position) == 96);
     assert!(size_of::<KnownPosition>() == 16 && offset_of!(KnownPosition, position) == 8);
-    assert!(size_of::<GlueKnownFunctions>() == 40);
-    assert!(size_of::<GlueNativeCode>() == 56);
-    assert!(size_of::<GlueStack>() == 200 && offset_of!(GlueStack, known) == 56);
-    assert!(offset_of!(GlueStack, native_code) == 96 && offset_of!(GlueStack, text) == 168);
-    assert!(offset_of!(GlueStack, contradiction) == 192);
+    assert!(size_of::<CallSite>() == 128 && offset_of!(CallSite, length) == 24);
+    assert!(offset_of!(CallSite, known) == 36 && offset_of!(CallSite, code_offsets) == 80);
+    assert!(size_of::<GlueKnownFunctions>() == 64);
+    assert!(size_of::<GlueNativeCode>() == 72);
+    assert!(size_of::<GlueStack>() == 240 && offset_of!(GlueStack, known) == 56);
+    assert!(offset_of!(GlueStack, native_code) == 120 && offset_of!(GlueStack, text) == 208);
+    assert!(offset_of!(GlueStack, contradiction) == 232);
     assert!(size_of::<SampleRow>() == 16 && offset_of!(SampleRow, stack_id) == 8);
     assert!(size_of::<StackRow>() == 8);
     assert!(size_of::<GlueSource>() == 64 && offset_of!(GlueSource, id) == 48);

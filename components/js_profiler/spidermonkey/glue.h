@@ -110,9 +110,31 @@ struct StrobeKnownPosition {
   StrobePosition position;
 };
 
+// The most functions that StrobeCallSite holds.
+constexpr size_t STROBE_MAX_INLINED = 11;
+
+// The functions of a frame of JIT code that has called something: see call_sites.h.
+struct alignas(64) StrobeCallSite {
+  uintptr_t return_address;
+  // The script whose code it is.
+  uintptr_t script;
+  // What JitcodeGlobalTable::removals() was.
+  uint64_t removals;
+  // How many functions there are, from the leaf.
+  uint8_t length;
+  // StrobeFrame::flags of each.
+  uint8_t flags[STROBE_MAX_INLINED];
+  // StrobeFrame::known of each.
+  uint32_t known[STROBE_MAX_INLINED];
+  // The offset of the call in the bytecode of each. UINT32_MAX if it was not asked for.
+  uint32_t code_offsets[STROBE_MAX_INLINED];
+  uint32_t unused;
+};
+
 // The functions whose text the sampling thread already has, as a hash table with linear probing.
 struct StrobeKnownFunctions {
   const StrobeFunctionKey* functions;
+  size_t functions_length;
   // One more than an index into `functions`, or 0 for a free slot. There are always free slots. The search for
   // a function begins at the slot with the index strobe_hash_function modulo slots_length.
   const uint32_t* slots;
@@ -122,6 +144,10 @@ struct StrobeKnownFunctions {
   const StrobeKnownPosition* positions;
   // A power of two, or 0 if there are none.
   size_t positions_length;
+  // Written by walks, for later walks of the same thread. It belongs to these functions.
+  StrobeCallSite* call_sites;
+  // A power of two of at least 2, or 0 if there are none.
+  size_t call_sites_length;
 };
 
 // The code of a native function that scripts can call.
@@ -135,11 +161,17 @@ struct StrobeNative {
   uint32_t hash;
 };
 
+constexpr size_t STROBE_NATIVE_BLOCK = 4096;
+
 // What is known of the program's code and of the libraries that it has loaded.
 struct StrobeNativeCode {
   // In the order of their addresses, without overlap.
   const StrobeNative* natives;
   size_t natives_length;
+  // The program's own code in blocks of STROBE_NATIVE_BLOCK bytes: the index of the first native that ends after the
+  // block's begin, which may be natives_length. So few natives are looked at.
+  const uint32_t* blocks;
+  size_t blocks_length;
   // The program's own code, which is compiled with frame pointers: [program_begin, program_end).
   uintptr_t program_begin;
   uintptr_t program_end;
@@ -217,11 +249,13 @@ static_assert(sizeof(StrobeFrame) == 104 && offsetof(StrobeFrame, known) == 32);
 static_assert(offsetof(StrobeFrame, place) == 64 && offsetof(StrobeFrame, flags) == 88);
 static_assert(offsetof(StrobeFrame, code_offset) == 92 && offsetof(StrobeFrame, position) == 96);
 static_assert(sizeof(StrobeKnownPosition) == 16 && offsetof(StrobeKnownPosition, position) == 8);
-static_assert(sizeof(StrobeKnownFunctions) == 40);
-static_assert(sizeof(StrobeNative) == 32 && sizeof(StrobeNativeCode) == 56);
-static_assert(sizeof(StrobeStack) == 200 && offsetof(StrobeStack, known) == 56);
-static_assert(offsetof(StrobeStack, native_code) == 96 && offsetof(StrobeStack, text) == 168);
-static_assert(offsetof(StrobeStack, contradiction) == 192);
+static_assert(sizeof(StrobeCallSite) == 128 && offsetof(StrobeCallSite, length) == 24);
+static_assert(offsetof(StrobeCallSite, known) == 36 && offsetof(StrobeCallSite, code_offsets) == 80);
+static_assert(sizeof(StrobeKnownFunctions) == 64);
+static_assert(sizeof(StrobeNative) == 32 && sizeof(StrobeNativeCode) == 72);
+static_assert(sizeof(StrobeStack) == 240 && offsetof(StrobeStack, known) == 56);
+static_assert(offsetof(StrobeStack, native_code) == 120 && offsetof(StrobeStack, text) == 208);
+static_assert(offsetof(StrobeStack, contradiction) == 232);
 static_assert(sizeof(StrobeStopped) == 48 && offsetof(StrobeStopped, stack_low) == 32);
 
 // The hashes of StrobeKnownFunctions.

@@ -68,6 +68,8 @@ const JitcodeGlobalEntry* JitCode::entry(uintptr_t pc) const {
   return entry && entry->hasJitcode() ? entry : nullptr;
 }
 
+uint64_t JitCode::removals() const { return runtime_->getJitcodeGlobalTable()->removals(); }
+
 bool JitCode::isVMWrapper(uintptr_t pc) const {
   // The wrappers are made one after the other, and the stub `getProfilerExitFrameTail` follows them.
   return pc >= Address(runtime_->getVMWrapper(jit::VMFunctionId(0))) &&

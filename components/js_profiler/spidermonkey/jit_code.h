@@ -78,6 +78,9 @@ class JitCode {
   // The table's entry for the code at an address; null unless the code is a function or a cache.
   const js::jit::JitcodeGlobalEntry* entry(uintptr_t pc) const;
 
+  // JitcodeGlobalTable::removals().
+  uint64_t removals() const;
+
   // The kind of the code at `pc`. `entry` must be the entry of that address.
   JitCodeKind kind(uintptr_t pc, const js::jit::JitcodeGlobalEntry* entry) const;
 

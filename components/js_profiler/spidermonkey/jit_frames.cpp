@@ -420,12 +420,22 @@ Walked JitFrames::emitCaller(const Link& link) {
   if (writer_.appendRepeated(link.returnAddress, place)) {
     return Walked::Done;
   }
-  const JitcodeGlobalEntry* entry = code_.entry(link.returnAddress);
   StackWriter::Mark before = writer_.mark();
+  auto script = [&] { return reinterpret_cast<uintptr_t>(ScriptCellOf(CalleeToken(place.callee))); };
+  const StrobeCallSite* site = callSites_.find(link.returnAddress, script);
+  if (site && writer_.appendCallSite(*site, place)) {
+    writer_.noteRepeatable(before, link.returnAddress, place.callee);
+    return Walked::Done;
+  }
+  const JitcodeGlobalEntry* entry = code_.entry(link.returnAddress);
   Walked walked = emitFunction(fp, place.return_address, link.returnAddress, false, entry);
   // What the Baseline interpreter executes is in each frame, and not in the return address.
   if (walked == Walked::Done && !entry->isBaselineInterpreter()) {
     writer_.noteRepeatable(before, link.returnAddress, place.callee);
+    StrobeCallSite found;
+    if (writer_.describeCallSite(before, &found)) {
+      callSites_.put(link.returnAddress, script(), found);
+    }
   }
   return walked;
 }

@@ -7,6 +7,7 @@
 #ifndef strobe_js_profiler_jit_frames_h
 #define strobe_js_profiler_jit_frames_h
 
+#include "call_sites.h"
 #include "glue.h"
 #include "jit_code.h"
 #include "native_frames.h"
@@ -39,6 +40,7 @@ class JitFrames {
   // The part of the stack that belongs to the activation.
   StackMemory stack_;
   const JitCode& code_;
+  CallSites callSites_;
   const StrobeNativeCode& nativeCode_;
   const char* contradiction_ = nullptr;
   bool hasEntry_ = false;
@@ -49,7 +51,8 @@ class JitFrames {
  public:
   JitFrames(JSContext* cx, StackWriter& writer, js::jit::JitActivation* activation, const StackMemory& stack,
             const JitCode& code, const StrobeNativeCode& nativeCode)
-      : cx_(cx), writer_(writer), activation_(activation), stack_(stack), code_(code), nativeCode_(nativeCode) {}
+      : cx_(cx), writer_(writer), activation_(activation), stack_(stack), code_(code),
+        callSites_(writer.known(), code.removals()), nativeCode_(nativeCode) {}
 
   // Walks from the place where native frames have reached JIT code, or where the thread was stopped in it (`leaf`).
   // `wasmInstance` is a register of the stopped thread.

@@ -5,9 +5,13 @@
 //! The functions that have been seen on stacks, in a form that the walk can look up: it writes no text for
 //! them.
 
+use std::cell::UnsafeCell;
+use std::sync::Arc;
+
+use malloc_size_of::{MallocSizeOf, MallocSizeOfOps};
 use malloc_size_of_derive::MallocSizeOf;
 
-use super::ffi::{FunctionKey, KnownPosition, Position};
+use super::ffi::{CallSite, FunctionKey, KnownPosition, Position};
 
 /// With so many positions the table begins anew.
 const MAX_POSITIONS: usize = 1 << 18;
@@ -21,6 +25,41 @@ pub struct KnownFunctions {
     /// A hash table with linear probing, at most half full.
     pub(super) positions: Vec<KnownPosition>,
     position_count: usize,
+    /// Made for the first function.
+    #[conditional_malloc_size_of]
+    pub(super) call_sites: Option<Arc<CallSites>>,
+}
+
+/// Where JIT code has called something, and which functions were running there: see call_sites.h. Only walks use the
+/// slots. Clones of [`KnownFunctions`] share them: the same index stands for the same function in both.
+pub(super) struct CallSites {
+    slots: Box<[UnsafeCell<CallSite>]>,
+}
+
+impl MallocSizeOf for CallSites {
+    fn size_of(&self, _: &mut MallocSizeOfOps) -> usize {
+        size_of_val(&*self.slots)
+    }
+}
+
+// SAFETY: only walks read or write the slots. The walks of a table are those of one thread, which does one at a time.
+unsafe impl Sync for CallSites {}
+
+impl CallSites {
+    /// A power of two.
+    const LENGTH: usize = 1024;
+
+    fn new() -> Self {
+        let slots = (0..Self::LENGTH).map(|_| UnsafeCell::new(CallSite::FREE));
+        Self {
+            slots: slots.collect(),
+        }
+    }
+
+    /// The slots, for a walk, and how many there are.
+    pub fn slots(&self) -> (*mut CallSite, usize) {
+        (UnsafeCell::raw_get(self.slots.as_ptr()), self.slots.len())
+    }
 }
 
 impl KnownFunctions {
@@ -31,6 +70,7 @@ impl KnownFunctions {
             slots: Vec::new(),
             positions: Vec::new(),
             position_count: 0,
+            call_sites: None,
         }
     }
 
@@ -61,6 +101,8 @@ impl KnownFunctions {
                 self.slots[slot] = place as u32 + 1;
             }
         }
+        self.call_sites
+            .get_or_insert_with(|| Arc::new(CallSites::new()));
         let slot = self.slot(&key);
         self.keys.push(key);
         self.slots[slot] = self.keys.len() as u32;

@@ -19,7 +19,7 @@ mod trace_objects;
 pub use context::{EngineMode, SampledContext, Walker};
 pub use ffi::{FrameKind, FramePlace, FunctionKey, Position};
 pub use known_functions::KnownFunctions;
-pub use native_code::NativeCode;
+pub use native_code::{NativeCode, Unwinder};
 pub use script_sources::{ScriptFacts, TakeSources};
 pub use stack_buffer::{StackBuffer, WalkOutcome, WalkedFrame};
 pub use trace_objects::{new_sample_objects, new_stack_objects};

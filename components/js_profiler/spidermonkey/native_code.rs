@@ -10,15 +10,17 @@
 
 use std::ffi::c_void;
 use std::ops::Range;
-use std::slice;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use std::{ptr, slice};
 
 use gimli::{
     BaseAddresses, CfaRule, EhFrame, EhFrameHdr, EndianSlice, FrameDescriptionEntry, LittleEndian,
     ParsedEhFrameHdr, Register, RegisterRule, UnwindContext, UnwindContextStorage, UnwindSection,
     UnwindTableRow, X86_64,
 };
+
+use super::ffi::GlueNativeCode;
 
 type Bytes = EndianSlice<'static, LittleEndian>;
 
@@ -119,9 +121,29 @@ impl Module {
     }
 }
 
+/// How many modules the process has loaded and unloaded. While it is the same, so are the modules.
+fn loads() -> [u64; 2] {
+    extern "C" fn take(
+        info: *mut libc::dl_phdr_info,
+        _: libc::size_t,
+        loads: *mut c_void,
+    ) -> libc::c_int {
+        // SAFETY: as in `Modules::read`. Each module has the numbers of the process.
+        let (info, loads) = unsafe { (&*info, &mut *loads.cast::<[u64; 2]>()) };
+        *loads = [info.dlpi_adds, info.dlpi_subs];
+        1
+    }
+    let mut loads = [0; 2];
+    // SAFETY: `take` has the type that is expected, and its argument is two numbers.
+    unsafe { libc::dl_iterate_phdr(Some(take), (&raw mut loads).cast()) };
+    loads
+}
+
 /// All modules, ordered by their addresses.
 struct Modules {
     modules: Vec<Module>,
+    /// [`loads`] before they were read.
+    loads: [u64; 2],
     program: Range<usize>,
     /// The engine's function that leaves frames when something throws.
     exception_handler: Range<usize>,
@@ -145,6 +167,7 @@ impl Modules {
             }
             0
         }
+        let loads = loads();
         let mut modules: Vec<Module> = Vec::new();
         // SAFETY: `take` has the type that is expected, and its argument is a `Vec<Module>`.
         unsafe { libc::dl_iterate_phdr(Some(take), (&raw mut modules).cast()) };
@@ -156,6 +179,7 @@ impl Modules {
             .find(|code| code.contains(&own));
         let mut modules = Self {
             modules,
+            loads,
             program: program.unwrap_or(0..0),
             exception_handler: 0..0,
         };
@@ -206,8 +230,10 @@ unsafe fn keep_loaded(info: &libc::dl_phdr_info) -> bool {
 /// What is known of native code at some time.
 pub struct NativeCode {
     modules: Arc<Modules>,
-    /// The natives, ordered by their addresses and without overlap.
+    /// The natives, ordered by their addresses and without overlap. All are in the program's own code.
     natives: Vec<Native>,
+    /// See `StrobeNativeCode::blocks`.
+    blocks: Vec<u32>,
     /// The version of the engine's table at that time.
     version: u64,
     /// The code of the native that was added to the engine's table last.
@@ -235,15 +261,13 @@ impl NativeCode {
         let mut current = CURRENT.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: any thread may call it.
         let version = unsafe { strobe_natives_version() };
-        let code = match &*current {
-            Some(current) if !with_new_libraries && current.version == version => current.clone(),
-            Some(current) if !with_new_libraries => {
-                Arc::new(Self::make(current.modules.clone(), Some(current), version))
-            },
-            _ => Arc::new(Self::make(Arc::new(Modules::read()), None, version)),
+        let has_all = |current: &Self| !with_new_libraries || current.modules.loads == loads();
+        let code = match current.as_ref().filter(|current| has_all(current)) {
+            Some(current) if current.version == version => return current.clone(),
+            Some(current) => Self::make(current.modules.clone(), Some(current), version),
+            None => Self::make(Arc::new(Modules::read()), None, version),
         };
-        *current = Some(code.clone());
-        code
+        current.insert(Arc::new(code)).clone()
     }
 
     /// Reads the engine's table, which has this version or a later one. `before` is what was known, to read
@@ -263,11 +287,13 @@ impl NativeCode {
         };
         let with_ends = taken.natives.into_iter().filter_map(|native| {
             let end = modules.end_of(native.begin)?;
-            Some(Native { end, ..native })
+            let is_own = modules.program.contains(&native.begin);
+            is_own.then_some(Native { end, ..native })
         });
         natives.extend(with_ends);
         natives.sort_by_key(|native| native.begin);
         Self {
+            blocks: first_of_blocks(&natives, &modules.program),
             modules,
             natives,
             version,
@@ -282,11 +308,6 @@ impl NativeCode {
         self.made.elapsed() < SHORT
     }
 
-    /// The natives that scripts can call, ordered by their addresses.
-    pub fn natives(&self) -> &[Native] {
-        &self.natives
-    }
-
     /// The code of the engine's function that leaves frames when something throws.
     pub fn exception_handler(&self) -> Range<usize> {
         self.modules.exception_handler.clone()
@@ -296,6 +317,23 @@ impl NativeCode {
     pub fn program(&self) -> Range<usize> {
         self.modules.program.clone()
     }
+}
+
+/// `STROBE_NATIVE_BLOCK`.
+const BLOCK: usize = 4096;
+
+/// For each block of `program`, the index of the first native that ends after the block's begin.
+fn first_of_blocks(natives: &[Native], program: &Range<usize>) -> Vec<u32> {
+    let mut first = 0;
+    let blocks = program.clone().step_by(BLOCK);
+    let first_of = blocks.map(|block| {
+        first += natives[first..]
+            .iter()
+            .take_while(|native| native.end <= block)
+            .count();
+        first as u32
+    });
+    first_of.collect()
 }
 
 /// Entries of the engine's table.
@@ -415,7 +453,7 @@ impl Rule {
     }
 }
 
-/// Gets from frames to their callers. Each walk uses one of its own.
+/// Gets from frames to their callers. No two walks use one at the same time.
 pub struct Unwinder {
     code: Arc<NativeCode>,
     context: Box<UnwindContext<usize, InPlace>>,
@@ -435,9 +473,25 @@ impl Unwinder {
         }
     }
 
-    /// The native code that it uses.
-    pub fn code(&self) -> &NativeCode {
-        &self.code
+    /// What a walk needs of it and of the code that it uses.
+    pub(super) fn glue(&mut self) -> GlueNativeCode {
+        let (program, exception) = (self.code.program(), self.code.exception_handler());
+        GlueNativeCode {
+            natives: self.code.natives.as_ptr(),
+            natives_length: self.code.natives.len(),
+            blocks: self.code.blocks.as_ptr(),
+            blocks_length: self.code.blocks.len(),
+            program_begin: program.start,
+            program_end: program.end,
+            exception_begin: exception.start,
+            exception_end: exception.end,
+            unwinder: ptr::from_mut(self).cast(),
+        }
+    }
+
+    /// The memory that it has allocated, in bytes.
+    pub fn memory(&self) -> usize {
+        size_of_val(&*self.rules) + size_of_val(&*self.context)
     }
 
     /// Uses `code` from now on.
@@ -564,6 +618,40 @@ mod tests {
                 .at(modules.program.end)
                 .is_none_or(|module| module.code.start != modules.program.start)
         );
+    }
+
+    #[test]
+    fn natives_are_found_by_their_block() {
+        let native = |begin: usize, end: usize| Native {
+            begin,
+            end,
+            name: c"".as_ptr().cast(),
+            name_length: 0,
+            hash: 0,
+        };
+        let start = 0x10_0000;
+        let program = start..start + 6 * BLOCK + 1;
+        let natives = [
+            native(start + 16, start + 32),
+            // It ends in the next but one block.
+            native(start + BLOCK - 8, start + 2 * BLOCK + 8),
+            native(start + 2 * BLOCK + 8, start + 3 * BLOCK),
+            native(start + 5 * BLOCK, start + 5 * BLOCK + 1),
+        ];
+        let blocks = first_of_blocks(&natives, &program);
+        assert_eq!(blocks, [0, 1, 1, 3, 3, 3, 4]);
+    }
+
+    #[test]
+    fn modules_are_read_again_only_if_others_were_loaded() {
+        let before = NativeCode::with_new_libraries();
+        // SAFETY: loading the library runs nothing of it that matters here.
+        let library = unsafe { libc::dlopen(c"libanl.so.1".as_ptr(), libc::RTLD_LAZY) };
+        assert!(!library.is_null());
+        let after = NativeCode::with_new_libraries();
+        assert!(!Arc::ptr_eq(&before.modules, &after.modules));
+        let again = NativeCode::with_new_libraries();
+        assert!(Arc::ptr_eq(&after.modules, &again.modules));
     }
 
     #[test]

@@ -8,8 +8,6 @@
 
 #include "native_frames.h"
 
-#include <algorithm>
-
 #include "jit/ProcessExecutableMemory.h"
 
 using js::jit::AddressIsInExecutableMemory;
@@ -17,14 +15,16 @@ using js::jit::AddressIsInExecutableMemory;
 namespace strobe {
 
 const StrobeNative* NativeAt(const StrobeNativeCode& code, uintptr_t address) {
-  const StrobeNative* end = code.natives + code.natives_length;
-  const StrobeNative* after =
-      std::upper_bound(code.natives, end, address,
-                       [](uintptr_t wanted, const StrobeNative& native) { return wanted < native.begin; });
-  if (after == code.natives || address >= after[-1].end) {
+  uintptr_t block = (address - code.program_begin) / STROBE_NATIVE_BLOCK;
+  if (block >= code.blocks_length) {
     return nullptr;
   }
-  return after - 1;
+  for (size_t i = code.blocks[block]; i < code.natives_length && code.natives[i].begin <= address; i++) {
+    if (address < code.natives[i].end) {
+      return &code.natives[i];
+    }
+  }
+  return nullptr;
 }
 
 NativeFrames::NativeFrames(const StrobeNativeCode& code, const StrobeStopped& stopped)

@@ -5,15 +5,13 @@
 //! Storage for a walked stack, and access to what the walk has found.
 
 use std::ffi::CStr;
-use std::sync::Arc;
 
 use js_profiler_traits::{RealmId, preferences};
 
 use super::ffi::{
     FRAME_GUESSED_NAME, FRAME_MUTED, FRAME_NO_TEXT, FrameKind, FramePlace, FunctionKey, GlueFrame,
-    GlueNativeCode, Position, Text, TextEncoding,
+    Position, Text, TextEncoding,
 };
-use super::native_code::{NativeCode, Unwinder};
 
 /// Bytes for names and URLs; enough for most stacks. See [`StackBuffer::grow_text`].
 const TEXT_CAPACITY: usize = 256 * 1024;
@@ -138,7 +136,6 @@ pub struct StackBuffer {
     pub(super) realms: Vec<u64>,
     pub(super) realm_frames: Vec<usize>,
     pub(super) everything: bool,
-    unwinder: Unwinder,
 }
 
 impl StackBuffer {
@@ -155,7 +152,6 @@ impl StackBuffer {
             realms: Vec::new(),
             realm_frames: Vec::new(),
             everything: true,
-            unwinder: Unwinder::new(),
         };
         buffer.set_audience([], true);
         buffer
@@ -178,25 +174,6 @@ impl StackBuffer {
         self.frames.clear();
         self.frames.reserve(self.max_frames + for_pages);
         self.complete = 0;
-    }
-
-    /// Makes the next walks use `code`.
-    pub fn set_native_code(&mut self, code: Arc<NativeCode>) {
-        self.unwinder.set_code(code);
-    }
-
-    pub(super) fn native_code(&mut self) -> GlueNativeCode {
-        let native_code = self.unwinder.code();
-        let (program, exception) = (native_code.program(), native_code.exception_handler());
-        GlueNativeCode {
-            natives: native_code.natives().as_ptr(),
-            natives_length: native_code.natives().len(),
-            program_begin: program.start,
-            program_end: program.end,
-            exception_begin: exception.start,
-            exception_end: exception.end,
-            unwinder: (&raw mut self.unwinder).cast(),
-        }
     }
 
     /// Removes the frames of the last walk.

@@ -211,20 +211,28 @@ void StackWriter::locate(StrobeFrame* frame, const CodePlace& code) {
   frame->position.column = column.oneOriginValue();
 }
 
+// The position, if the sampling thread knows it; null otherwise. `function` is one more than the function's index.
+const StrobePosition* StackWriter::findKnownPosition(uint32_t function, uint32_t offset) const {
+  const StrobeKnownFunctions& known = stack_->known;
+  if (!known.positions_length) {
+    return nullptr;
+  }
+  size_t last = known.positions_length - 1;
+  for (size_t slot = strobe_hash_position(function, offset) & last;; slot = (slot + 1) & last) {
+    const StrobeKnownPosition& found = known.positions[slot];
+    if (!found.function) {
+      return nullptr;
+    }
+    if (found.function == function && found.code_offset == offset) {
+      return &found.position;
+    }
+  }
+}
+
 // The position, if the sampling thread knows it or a younger frame has the same one; null otherwise.
 const StrobePosition* StackWriter::findPosition(const StrobeFrame& frame) const {
-  const StrobeKnownFunctions& known = stack_->known;
-  if (frame.known && known.positions_length) {
-    size_t last = known.positions_length - 1;
-    for (size_t slot = strobe_hash_position(frame.known, frame.code_offset) & last;; slot = (slot + 1) & last) {
-      const StrobeKnownPosition& found = known.positions[slot];
-      if (!found.function) {
-        break;
-      }
-      if (found.function == frame.known && found.code_offset == frame.code_offset) {
-        return &found.position;
-      }
-    }
+  if (const StrobePosition* known = frame.known ? findKnownPosition(frame.known, frame.code_offset) : nullptr) {
+    return known;
   }
   constexpr size_t Lookback = 8;
   size_t self = stack_->frames_length - 1;
@@ -322,6 +330,59 @@ bool StackWriter::appendCopies(const Repeatable& frames, const StrobeFramePlace&
   if (isForEverything()) {
     stack_->complete_length = stack_->frames_length;
   }
+  return true;
+}
+
+bool StackWriter::describeCallSite(const Mark& before, StrobeCallSite* site) const {
+  size_t length = stack_->frames_length;
+  // Otherwise something was left out.
+  bool isWhole = length > before.length && length - before.length == total_ - before.total;
+  if (!isWhole || length - before.length > STROBE_MAX_INLINED) {
+    return false;
+  }
+  for (size_t i = before.length; i < length; i++) {
+    const StrobeFrame& frame = stack_->frames[i];
+    if (!frame.known || (frame.flags & STROBE_FRAME_HIDDEN)) {
+      return false;
+    }
+    size_t at = i - before.length;
+    site->known[at] = frame.known;
+    site->code_offsets[at] = frame.position.line ? frame.code_offset : NoOffset;
+    site->flags[at] = frame.flags;
+  }
+  site->length = uint8_t(length - before.length);
+  return true;
+}
+
+bool StackWriter::appendCallSite(const StrobeCallSite& site, const StrobeFramePlace& place) {
+  const StrobePosition* positions[STROBE_MAX_INLINED] = {};
+  for (uint32_t i = 0; i < site.length; i++) {
+    if (site.known[i] > stack_->known.functions_length) {
+      return false;
+    }
+    if (!stack_->everything || total_ + i >= stack_->max_frames) {
+      continue;
+    }
+    bool hasOffset = site.code_offsets[i] != NoOffset;
+    positions[i] = hasOffset ? findKnownPosition(site.known[i], site.code_offsets[i]) : nullptr;
+    if (!positions[i]) {
+      return false;
+    }
+  }
+  isCopy_ = true;
+  for (uint32_t i = 0; i < site.length && !full(); i++) {
+    StrobeFrame frame = {};
+    frame.function = stack_->known.functions[site.known[i] - 1];
+    frame.known = site.known[i];
+    frame.place = place;
+    frame.flags = site.flags[i];
+    if (positions[i]) {
+      frame.code_offset = site.code_offsets[i];
+      frame.position = *positions[i];
+    }
+    append(frame);
+  }
+  isCopy_ = false;
   return true;
 }
 

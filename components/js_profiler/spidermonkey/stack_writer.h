@@ -84,7 +84,7 @@ class StackWriter {
   static constexpr size_t FirstRepeatable = 24;
   bool hasRepeatables_ = false;
   Repeatable repeatables_[RepeatablesLength];
-  // Whether the frame that is being appended is a copy of an earlier one, whose text is written.
+  // Whether the frame that is being appended needs no text: it is a copy of an earlier one, or known.
   bool isCopy_ = false;
   // Each kind of text has its own area, so that no kind takes room from another.
   TextArea pageText_;
@@ -144,6 +144,14 @@ class StackWriter {
   // Writes the same for such a frame at another place. False if there is none.
   bool appendRepeated(uintptr_t pc, const StrobeFramePlace& place);
 
+  // Writes the functions that an earlier walk has found for such a frame. False, without having written any, if they
+  // are not known any more or not well enough.
+  bool appendCallSite(const StrobeCallSite& site, const StrobeFramePlace& place);
+  // Puts the functions that were written since `before`, for one frame, into `site`. False if they are not all known, or
+  // if some were left out.
+  bool describeCallSite(const Mark& before, StrobeCallSite* site) const;
+  const StrobeKnownFunctions& known() const { return stack_->known; }
+
  private:
   // What became of a frame: the frame if its text is to be written, and the area for the text. Otherwise both
   // are null.
@@ -166,6 +174,7 @@ class StackWriter {
   Added described(StrobeFrame* frame, TextArea* text, const CodePlace* code);
   void locate(StrobeFrame* frame, const CodePlace& code);
   const StrobePosition* findPosition(const StrobeFrame& frame) const;
+  const StrobePosition* findKnownPosition(uint32_t known, uint32_t offset) const;
   void appendMark(const StrobeFrame& frame);
   bool isFull() const;
   void settleLeaf(uint64_t callersRealm);

@@ -177,9 +177,14 @@ impl ThreadWalks {
         let Some(thread) = &self.thread else {
             return Ok(Look::Missed);
         };
-        let StackTaker { buffer, stopping } = taker;
+        let StackTaker {
+            buffer,
+            unwinder,
+            stopping,
+        } = taker;
         buffer.clear();
         audience.apply(buffer);
+        unwinder.set_code(NativeCode::current());
         let mut comparison = self.comparison.as_mut().filter(|_| is_compared);
         let request = WalkRequest {
             context: &self.context,
@@ -192,9 +197,9 @@ impl ThreadWalks {
             places: known.places,
         };
         let stopped = thread.while_stopped(stopping, |stopped| {
-            request.walk(stopped, buffer, || {
+            request.walk(stopped, unwinder, buffer, |unwinder| {
                 if let Some(comparison) = &mut comparison {
-                    comparison.walk(&self.context, stopped);
+                    comparison.walk(&self.context, stopped, unwinder);
                 }
             })
         });

@@ -16,7 +16,9 @@ use js_profiler_traits::activity::SharedActivity;
 use malloc_size_of::{MallocSizeOf, MallocSizeOfOps};
 
 use super::walk::{Audience, FinishedWalk, WalkRequest};
-use crate::spidermonkey::{FramePlace, KnownFunctions, SampledContext, StackBuffer, WalkOutcome};
+use crate::spidermonkey::{
+    FramePlace, KnownFunctions, NativeCode, SampledContext, StackBuffer, Unwinder, WalkOutcome,
+};
 use crate::stop::{StopError, StopTimers, Stopped, Thread, TimedWork};
 
 /// The greatest number of walks that are asked for at once.
@@ -73,6 +75,7 @@ struct ThreadSide {
     known: Option<Arc<KnownFunctions>>,
     /// The frames of the last known stack, from the root to the leaf.
     places: Vec<FramePlace>,
+    unwinder: Unwinder,
     walks: Vec<TimedWalk>,
     /// The number of walks that are asked for, which are the first ones.
     count: usize,
@@ -82,7 +85,9 @@ impl ThreadSide {
     /// In bytes.
     fn memory(&self) -> usize {
         let buffers = self.walks.iter().map(|walk| walk.buffer.memory());
-        self.places.capacity() * size_of::<FramePlace>() + buffers.sum::<usize>()
+        self.places.capacity() * size_of::<FramePlace>()
+            + self.unwinder.memory()
+            + buffers.sum::<usize>()
     }
 }
 
@@ -103,7 +108,7 @@ impl TimedWork for ThreadSide {
             known,
             places: &self.places,
         };
-        let finished = request.walk(stopped, &mut walk.buffer, || {});
+        let finished = request.walk(stopped, &mut self.unwinder, &mut walk.buffer, |_| {});
         match finished.outcome {
             WalkOutcome::Stack => {
                 self.places.clear();
@@ -130,6 +135,7 @@ impl TimedWalks {
             context,
             activity,
             known: None,
+            unwinder: Unwinder::new(),
             places: Vec::with_capacity(walks[0].buffer.capacity()),
             walks,
             count: 0,
@@ -165,6 +171,7 @@ impl TimedWalks {
         side.places.clear();
         side.places.extend_from_slice(places);
         side.count = due.len();
+        side.unwinder.set_code(NativeCode::current());
         for (walk, &(tick, due)) in side.walks.iter_mut().zip(due) {
             walk.tick = tick;
             walk.due = due;

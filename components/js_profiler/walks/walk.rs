@@ -12,7 +12,7 @@ use servo_base::cross_process_instant::CrossProcessInstant;
 use smallvec::SmallVec;
 
 use crate::spidermonkey::{
-    FramePlace, KnownFunctions, NativeCode, SampledContext, StackBuffer, WalkOutcome,
+    FramePlace, KnownFunctions, SampledContext, StackBuffer, Unwinder, WalkOutcome,
 };
 use crate::stop::{Stopped, Stopping};
 
@@ -36,6 +36,8 @@ pub struct FinishedWalk {
 pub struct StackTaker {
     /// The frames of the last walk.
     pub buffer: StackBuffer,
+    /// For walks of all threads, one after the other.
+    pub unwinder: Unwinder,
     /// What is needed for stopping threads, which one sampling thread of the process has at a time.
     pub stopping: Stopping,
 }
@@ -45,6 +47,7 @@ impl StackTaker {
     pub fn new() -> Self {
         Self {
             buffer: StackBuffer::new(),
+            unwinder: Unwinder::new(),
             stopping: Stopping::claim(),
         }
     }
@@ -59,10 +62,9 @@ pub struct Audience {
 }
 
 impl Audience {
-    /// Makes the next walks into `buffer` be for this audience, with what is known of native code now.
+    /// Makes the next walks into `buffer` be for this audience.
     pub fn apply(&self, buffer: &mut StackBuffer) {
         buffer.set_audience(self.realms.iter().copied(), self.everything);
-        buffer.set_native_code(NativeCode::current());
     }
 }
 
@@ -84,16 +86,17 @@ impl WalkRequest<'_> {
     pub fn walk(
         &self,
         stopped: &Stopped,
+        unwinder: &mut Unwinder,
         buffer: &mut StackBuffer,
-        more: impl FnOnce(),
+        more: impl FnOnce(&mut Unwinder),
     ) -> FinishedWalk {
         let time = CrossProcessInstant::now();
-        let outcome = self.context.walk(stopped, buffer, self.known);
-        more();
+        let outcome = self.context.walk(stopped, unwinder, buffer, self.known);
+        more(unwinder);
         let kept = match outcome {
             WalkOutcome::Stack | WalkOutcome::Idle => 0,
             WalkOutcome::Collecting | WalkOutcome::Unwalkable(_) => {
-                self.context.count_kept(stopped, buffer, self.places)
+                self.context.count_kept(stopped, unwinder, self.places)
             },
         };
         FinishedWalk {
