@@ -28,8 +28,9 @@ pub fn compress(
     });
 }
 
-/// The encoder gets large buffers, because a call of it costs more than the few bytes that serde_json writes
-/// at a time. Level 6, the default, is slower than 5 and makes the text of a long trace only 1 % smaller.
+/// The encoder gets large buffers, because each call of it costs more than the few bytes that serde_json
+/// writes at a time. Level 6, the default, is slower than 5 and makes the text of a long trace only 1 %
+/// smaller.
 fn gzip_of(value: &impl Serialize) -> Vec<u8> {
     const BUFFER: usize = 64 * 1024;
     const IN_MEMORY: &str = "writing to memory does not fail";
@@ -42,8 +43,8 @@ fn gzip_of(value: &impl Serialize) -> Vec<u8> {
     encoder.finish().expect(IN_MEMORY)
 }
 
-/// The text that `JSON.stringify()` makes of the object that a page gets: members in the order in which Web
-/// IDL converts those of a dictionary, and numbers as JavaScript writes them.
+/// The text that `JSON.stringify()` makes of the object that a page gets. The members are in the order in
+/// which Web IDL converts those of a dictionary, and numbers are written as in JavaScript.
 #[derive(Serialize)]
 #[serde(bound = "")]
 struct Json<'a, F>

@@ -2,8 +2,8 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! What is known of an event loop and its realms. The event loop's thread tells it; the sampling thread reads
-//! it.
+//! What is known about an event loop and its realms. The event loop's thread writes it, and the sampling
+//! thread reads it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
@@ -23,10 +23,10 @@ pub struct SharedDescription {
     muted_scripts: Mutex<MutedScripts>,
 }
 
-/// What an event loop has told of itself.
+/// What an event loop has said about itself.
 #[derive(Clone, Default)]
 pub struct Described {
-    /// What people are told of it.
+    /// The part that is shown to people.
     pub event_loop: Description,
     /// Its documents and workers, by their realms.
     pub realms: FxHashMap<RealmId, Realm>,
@@ -68,9 +68,9 @@ impl SharedDescription {
         self.version.fetch_add(1, Ordering::Release);
     }
 
-    /// What is known now, and its version, unless that version is `known`. Also `None` while the event loop
-    /// is changing it: the event loop's thread may be stopped in the middle of that, so the lock is not
-    /// waited for.
+    /// What is known now, and its version. `None` if that version is `known`, and while the event loop is
+    /// changing the description: its thread may be stopped in the middle of a change, so this does not wait
+    /// for the lock.
     pub fn newer_than(&self, known: u64) -> Option<(u64, MutexGuard<'_, Described>)> {
         if self.version.load(Ordering::Acquire) == known {
             return None;

@@ -29,13 +29,13 @@ use crate::script_sources::{MapLinks, SourceRequest, SourceRequests};
 use crate::spidermonkey::EngineMode;
 use crate::stop::Thread;
 
-/// How many sessions run at once on one event loop at most.
+/// The greatest number of sessions that run at once on one event loop.
 const MAX_SESSIONS: usize = 100;
 
 /// Why a session could not start.
 #[derive(Debug)]
 pub enum StartError {
-    /// The largest number of sessions that may run at once is running.
+    /// The event loop has as many sessions as may run at once.
     TooManySessions,
     /// The event loop has not entered a realm, or it has ended.
     NoRealm,
@@ -171,7 +171,7 @@ impl EventLoop {
             on_end: Box::new(on_end),
             first_sample_taken: Some(taken),
         });
-        // An error means that the sampling thread has ended; the session learns of that in other ways.
+        // An error means that the sampling thread has ended. The session is told of that in other ways.
         let _ = when_taken.recv();
         Ok(Session {
             id,
@@ -232,12 +232,12 @@ impl EventLoop {
         self.source_requests.wake_by(wake);
     }
 
-    /// Says how source maps are fetched that scripts of this event loop link to. Only for recordings.
+    /// Sets how to fetch the source maps that scripts of this event loop link to. Only recordings need them.
     pub fn fetch_maps_by(&self, fetch: Box<FetchMap>) {
         self.state.fetch_map.replace(Some(fetch));
     }
 
-    /// Notes to which source map the header of a response links, which may be that of a script.
+    /// Notes the source map that the header of a response links to. The response may be that of a script.
     pub fn note_map_header(&self, url: &str, link: Option<&str>) {
         self.state.map_headers.borrow_mut().note(url, link);
     }
@@ -266,7 +266,7 @@ impl Drop for EventLoop {
         self.state.report_sources();
         // The order matters: the thread must not be sampled any more when the engine's mode is dropped.
         registry::unregister(self.state.group);
-        // After this there are no new ones.
+        // No new requests come after this.
         self.serve_requests();
         self.state.sampling_thread.take();
         self.state.mode.take();
@@ -280,7 +280,7 @@ impl State {
         }
     }
 
-    /// Reports the texts of the scripts of the recording that has them, as far as they were not reported yet.
+    /// Reports the texts of scripts that the recording wants, except for those that were reported before.
     fn report_sources(&self) {
         if let Some(request) = registry::sources_to_read(self.group) {
             self.read_sources(request);

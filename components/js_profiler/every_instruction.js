@@ -31,8 +31,8 @@ function first(a) { return a; } // first >
 function last(...all) { return all.at(-1); } // last >
 function sum(a, b, c) { return add(a, b) + c; } // sum > add
 function third(a, b, c) { return c; } // third >
-// So many different functions that optimised code calls them through one stub, and so many arguments that their
-// number might be taken for an address.
+// There are enough different functions that optimised code calls them through one stub, and enough arguments that
+// their number might be taken for an address.
 const callees = [first, Math.max, last, Math.min, sum, Math.hypot, third, Array.of, Date.UTC];
 function invoke(callee) { return callee(1, 2, 3, 4, 5, 6, 7, 8); } // invoke > first last sum third
 function invokeNew(callee) { return new callee(1, 2, 3, 4, 5, 6); } // invokeNew > first

@@ -34,8 +34,8 @@ use crate::stop::{StackBounds, Stopped, current_stack_bounds, registers_of};
 
 const PROGRAMS: &str = include_str!("every_instruction.js");
 
-/// The functions that are called: each after it has run as often as `RUNS_BEFORE` says, so in the
-/// interpreter, in Baseline code and in Ion code.
+/// The functions that the test calls. Each call comes after the function has run as often as `RUNS_BEFORE`
+/// says. So it runs in the interpreter, in Baseline code and in Ion code.
 const CALLED: [&str; 24] = [
     "calls",
     "recursion",
@@ -88,8 +88,8 @@ thread_local! {
     static STEPPER: Cell<*mut Stepper> = const { Cell::new(ptr::null_mut()) };
 }
 
-/// The memory in which the engine keeps what scripts can reach, as far as the last stack leads there: the
-/// heap, what is allocated for the context, and the stack.
+/// The memory of the engine to which the last stack leads: the heap, what is allocated for the context, and
+/// the stack.
 #[derive(Default)]
 struct EngineMemory {
     ranges: Vec<Range<usize>>,

@@ -11,8 +11,8 @@ use js_profiler_traits::Trace;
 
 /// Why sampling ended although nobody asked for it.
 ///
-/// Pages see this, so it must say nothing of another origin. That is why it does not contain the message of a
-/// panic; the log has that.
+/// Pages see this, so it must say nothing about another origin. That is why it does not contain the message
+/// of a panic, which is in the log.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Failure {
     /// The sampling thread panicked. What it had sampled is lost, and it starts over.

@@ -139,8 +139,8 @@ impl FunctionTable {
         }
     }
 
-    /// The functions that a walk need not write the text of. The frames of such a walk are for
-    /// [`get_or_insert`](Self::get_or_insert) only.
+    /// The functions whose text a walk need not write. The frames of such a walk are only for
+    /// [`get_or_insert`](Self::get_or_insert).
     pub fn known(&self) -> &Arc<KnownFunctions> {
         &self.known
     }

@@ -2,8 +2,8 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! What is known of an event loop's stack: the last stack that was walked, and the functions that have been
-//! seen.
+//! What is known about an event loop's stack: the last stack that was walked, and the functions that have
+//! been seen.
 
 use js_profiler_traits::activity::Activity;
 use malloc_size_of_derive::MallocSizeOf;
@@ -24,8 +24,8 @@ pub struct LastStack {
     frames: Vec<StackFrame>,
     /// The frame of each function.
     places: Vec<FramePlace>,
-    /// How many functions, counted from the leaf, have nothing left out between them. Older ones are there
-    /// for pages only.
+    /// The number of functions, counted from the leaf, between which nothing was left out. The functions
+    /// before them are only for pages.
     complete: usize,
     /// Whether the stack had more frames than the `complete` ones.
     complete_truncated: bool,

@@ -2,8 +2,9 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The source maps that recorded scripts link to. Who knows documents fetches them, with the rights of the script's
-//! document or worker ([`FetchMap`]). Other threads take the answers, and the end of the recording waits for them.
+//! The source maps that recorded scripts link to. The crate that knows documents fetches them, with the rights of the
+//! script's document or worker ([`FetchMap`]). Other threads take the answers, and the end of the recording waits for
+//! them.
 
 use std::collections::HashMap;
 use std::mem;
@@ -21,16 +22,16 @@ use crate::room::Room;
 /// How long the end of a recording waits for maps.
 const LONGEST_WAIT_FOR_MAPS: Duration = Duration::from_secs(10);
 
-/// How many maps are fetched for the part of a recording that a process makes. A page can name any number.
+/// The greatest number of maps that are fetched for one process's part of a recording. A page can link to any number.
 const MAX_MAPS: usize = 500;
 
-/// The greatest number of links in headers that are remembered of an event loop.
+/// The greatest number of links in headers that are remembered for an event loop.
 const MAX_HEADERS: usize = 1_000;
 
 /// The most bytes of a link to a source map.
 pub const MAX_LINK: usize = 10_000;
 
-/// The most characters of a URL, and of the reason why a map does not come, that are reported.
+/// The greatest number of characters that are reported of a URL, and of the reason why a map does not come.
 const MAX_URL: usize = 10_000;
 const MAX_WHY: usize = 1_000;
 
@@ -38,16 +39,17 @@ const MAX_WHY: usize = 1_000;
 pub type CancelFetch = Box<dyn FnOnce() + Send>;
 
 /// Begins to fetch a map with the rights of a realm, on the realm's own thread: `(realm, script, link, answer)`. The
-/// realm is one that was described. `link` is relative to `script`, which is a URL or says what made the script from
-/// text. Garbage may be collected. Nothing that script could notice may happen.
+/// realm must have been described. `link` is relative to `script`, which is a URL or says what made the script from
+/// text. Garbage may be collected. A script must not be able to notice the fetch.
 pub type FetchMap = dyn Fn(RealmId, &str, &str, MapAnswer) -> Option<CancelFetch>;
 
-/// The links in the headers of responses, by the URLs of these.
+/// The links in the headers of responses, by the URLs of the responses.
 #[derive(Default)]
 pub struct MapHeaders(HashMap<String, String>);
 
 impl MapHeaders {
-    /// Notes the link in the header of a response, or that there is none. The last response with a URL counts.
+    /// Notes the link in the header of a response, or that there is none. If several responses have the same URL, the
+    /// last one counts.
     pub fn note(&mut self, url: &str, link: Option<&str>) {
         match link {
             Some(link) if link.len() <= MAX_LINK => {
@@ -87,14 +89,14 @@ struct Waiting {
     number: usize,
     key: Key,
     reporter: Reporter,
-    /// The URL that is asked or answers, or the link.
+    /// The URL that was requested or that answers. Before the request, the link.
     url: String,
     /// The scripts that link to it.
     sources: Vec<u32>,
     cancel: Option<CancelFetch>,
 }
 
-/// Two scripts with the same one need one fetch.
+/// Scripts with equal keys share one fetch.
 #[derive(Clone, PartialEq)]
 struct Key {
     group: GroupId,
@@ -141,7 +143,7 @@ impl LinkedMaps {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has the map of a script fetched, unless it is being fetched already. `source` is the script's number.
+    /// Begins to fetch the map of a script, unless it is being fetched already. `source` is the script's number.
     pub fn fetch(
         self: &Arc<Self>,
         fetch: &FetchMap,
@@ -167,7 +169,7 @@ impl LinkedMaps {
                 return;
             }
             if state.begun == MAX_MAPS {
-                let why = format!("more than {MAX_MAPS} source maps are not fetched");
+                let why = format!("at most {MAX_MAPS} source maps are fetched");
                 reporter.report(vec![source], link.to_owned(), Err(why));
                 return;
             }
@@ -197,7 +199,7 @@ impl LinkedMaps {
         }
     }
 
-    /// Waits until all maps have come, but not for long. From then on none is reported.
+    /// Waits for the maps that are being fetched, for a limited time. No map is reported after that.
     pub fn finish(&self) {
         let deadline = Instant::now() + LONGEST_WAIT_FOR_MAPS;
         self.finish_until(deadline);
@@ -260,7 +262,7 @@ pub struct MapAnswer {
 }
 
 impl MapAnswer {
-    /// Says which URL is asked, or which one answers after redirects.
+    /// Sets the URL that is requested or, after redirects, the URL that answers.
     pub fn set_url(&self, url: &str) {
         let url = url.chars().take(MAX_URL).collect();
         let mut state = self.maps.lock();
@@ -270,7 +272,7 @@ impl MapAnswer {
         }
     }
 
-    /// Adds what has come. False if no more is wanted, because the map is too long.
+    /// Adds bytes that have arrived. False if no more are wanted, because the map is too long.
     pub fn add(&mut self, bytes: &[u8]) -> bool {
         const MIB: usize = 1 << 20;
         let why = if self.content.len() + bytes.len() > MAX_MAP_BYTES {
@@ -287,12 +289,12 @@ impl MapAnswer {
         false
     }
 
-    /// All of it has come.
+    /// Ends the answer: the whole map has arrived.
     pub fn end(mut self) {
         self.outcome = Ok(());
     }
 
-    /// It does not come, for this reason: a part of a sentence for people.
+    /// Ends the answer without a map. `why` is the reason, as a part of a sentence for people.
     pub fn fail(mut self, why: impl Into<String>) {
         self.outcome = Err(why.into().chars().take(MAX_WHY).collect());
     }
@@ -476,7 +478,7 @@ mod tests {
             asked.ask(1, &format!("{number}.map"), number as u32);
         }
         assert_eq!(asked.answers.lock().unwrap().len(), MAX_MAPS);
-        let why = "more than 500 source maps are not fetched";
+        let why = "at most 500 source maps are fetched";
         assert_eq!(asked.reported(), [map(&[500], "500.map", Err(why))]);
     }
 

@@ -17,7 +17,8 @@ impl MutedScripts {
     /// URL and not be muted; the WebAssembly of both is hidden then.
     pub fn add(&mut self, realm: RealmId, url: &str) {
         let urls = self.0.entry(realm).or_default();
-        // The engine appends to a URL, after a space, how the code was made from text.
+        // For code that was made from text, the engine appends a space to the URL, and then how the code was
+        // made.
         let url = url.split(' ').next().unwrap_or_default();
         if !urls.contains(url) {
             urls.insert(url.to_owned());

@@ -14,7 +14,8 @@ pub struct SessionOptions {
     /// The time between two samples. It must be a supported interval: see
     /// [`js_profiler_traits::supported_interval`].
     pub sample_interval: Duration,
-    /// How many samples the buffer holds at most. Nothing is allocated for them in advance.
+    /// The greatest number of samples that the buffer holds. Nothing is allocated for them in
+    /// advance.
     pub max_buffer_size: u32,
     /// Which markers the samples may have.
     pub markers: MarkerFilter,

@@ -80,7 +80,7 @@ struct Recording {
     first_new_group: GroupId,
     /// The event loops that take no more samples.
     ended: Vec<GroupId>,
-    /// What the texts of scripts may still take.
+    /// How many bytes the texts of scripts may still take.
     room: Arc<Room>,
     maps: Arc<LinkedMaps>,
 }
@@ -165,7 +165,7 @@ pub fn sampling_thread_of(group: GroupId) -> Option<Arc<SamplingThread>> {
     registry().event_loop(group)?.sampling_thread.clone()
 }
 
-/// Changes what is known of an event loop. Called on its own thread.
+/// Changes the description of an event loop. Called on its own thread.
 pub fn describe(description: &SharedDescription, change: impl FnOnce(&mut Described)) {
     description.change(change);
     // It may now be known to be a page's or a worker's event loop. Then the recording may include it.
@@ -192,7 +192,7 @@ pub fn start_recording(options: RecordingOptions, reports: Sender<Report>) {
     record_wanted();
 }
 
-/// Starts recording the event loops that the recording includes and that are not recorded yet.
+/// Starts to record each event loop that the recording includes and that is not recorded yet.
 fn record_wanted() {
     if !registry().is_any_wanted() {
         return;
@@ -201,8 +201,7 @@ fn record_wanted() {
     registry().record_wanted(&sampling_thread);
 }
 
-/// Ends the recording if its id is `id`, or whatever its id if `id` is `None`. Returns when everything has
-/// been reported.
+/// Ends the recording with this id, or any recording if `id` is `None`. Returns when everything has been reported.
 pub fn stop_recording(id: Option<RecordingId>) {
     let (recording, ends) = {
         let mut registry = registry();
@@ -241,8 +240,8 @@ pub fn end_event_loop(id: RecordingId, group: GroupId) {
     wait_for(end.into_iter().collect());
 }
 
-/// The end of an event loop's recording. The answer comes when everything has been reported. It has the scripts
-/// whose texts are to be read.
+/// The end of an event loop's recording. The answer comes when everything has been reported. It names the scripts whose
+/// texts are to be read.
 type End = (GroupId, Receiver<Vec<u32>>);
 
 /// Waits until everything has been reported. Then each of these event loops leaves the sampling thread, unless
@@ -255,12 +254,13 @@ fn wait_for(ends: Vec<End>) {
             event_loop.unread_sources.extend(new_sources);
             event_loop.leave_if_not_sampled()
         });
-        // Dropping the last one ends the sampling thread, and waits for that. So it is done without the lock.
+        // Dropping the last reference ends the sampling thread and waits for its end. So it is dropped without the
+        // lock.
         drop(left);
     }
 }
 
-/// Has the event loops report the texts of their scripts, and waits for that, but not for long.
+/// Asks the event loops for the texts of their scripts, and waits for the answers for a limited time.
 fn report_sources(recording: &Recording) {
     let mut asked = Vec::new();
     for event_loop in &mut registry().event_loops {
@@ -279,13 +279,13 @@ fn report_sources(recording: &Recording) {
         if let Some(request) = requests.take_back() {
             request.tell_busy();
         }
-        // If it has begun, it soon ends.
+        // A request that has begun ends soon.
         let _ = when_done.recv_timeout(LONGEST_WAIT_FOR_SOURCES);
     }
 }
 
-/// What is to be read of the scripts of an event loop now, because some of them are about to go away. Called on its own
-/// thread.
+/// The scripts of an event loop whose texts must be read now, because some of the scripts are about to go away. Called
+/// on its own thread.
 pub fn sources_to_read(group: GroupId) -> Option<SourceRequest> {
     let (mut request, sampling_thread) = {
         let mut registry = registry();
@@ -342,8 +342,8 @@ impl Registry {
         recording.is_some_and(|recording| self.event_loops.iter().any(|one| recording.wants(one)))
     }
 
-    /// Starts recording what the recording includes. Asked again under the lock, because event loops and the
-    /// recording may have ended since it was released.
+    /// Starts to record the event loops that the recording includes. This is determined again under the lock, because
+    /// event loops and the recording may have ended since it was released.
     fn record_wanted(&mut self, sampling_thread: &io::Result<Arc<SamplingThread>>) {
         let Some(recording) = &self.recording else {
             return;
@@ -624,7 +624,7 @@ mod tests {
         let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
         let first = Loop::begin(Walker::preferred());
         let second = Loop::begin(Walker::preferred());
-        assert!(!is_sampling(), "nobody is sampled without need");
+        assert!(!is_sampling(), "no event loop is sampled without need");
 
         let recorder = Recorder::start(1, Selection::All);
         recorder.wait_for_samples_of(&[&first, &second]);

@@ -2,11 +2,11 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! How much a recording may hold of what pages give it.
+//! A limit on how much pages can put into a recording.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What the texts, or the source maps, in the part of a recording that this process makes may still take, in bytes.
+/// How many bytes the texts of scripts, or the source maps, may still take in this process's part of a recording.
 pub struct Room(AtomicUsize);
 
 impl Room {
@@ -18,7 +18,7 @@ impl Room {
         self.0.load(Ordering::Relaxed) >= bytes
     }
 
-    /// Whether there is so much.
+    /// Takes this many bytes. False if there are not so many left.
     pub fn take(&self, bytes: usize) -> bool {
         let taken = self
             .0

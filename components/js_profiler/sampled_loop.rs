@@ -2,10 +2,10 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! An event loop as the sampling thread has it, a profiler group: its thread and JavaScript context, its
-//! sessions and its recording, and what is known of its stack.
+//! An event loop as the sampling thread sees it, which is a profiler group: its thread and JavaScript context, its
+//! sessions and its recording, and what is known about its stack.
 //!
-//! A sample is made once, in whichever way, and given to all sessions and recordings that are due.
+//! A sample is made once, and given to all sessions and recordings that are due.
 
 use std::iter;
 use std::num::NonZeroU32;
@@ -66,7 +66,7 @@ impl SampledLoop {
         }
     }
 
-    /// What the event loop has told of itself.
+    /// What the event loop has said about itself.
     pub fn description(&self) -> &Arc<SharedDescription> {
         &self.description
     }
@@ -103,8 +103,8 @@ impl SampledLoop {
         self.recording = Some(recording);
     }
 
-    /// Ends the recording, if there is one, and reports what it has. Returns the scripts whose texts are
-    /// wanted and that nobody was told of yet.
+    /// Ends the recording, if there is one, and reports its data. Returns the scripts whose texts are wanted,
+    /// except for those that were returned before.
     pub fn end_recording(&mut self) -> Vec<u32> {
         let Some(recording) = self.recording.take() else {
             return Vec::new();
@@ -114,7 +114,7 @@ impl SampledLoop {
         new_sources
     }
 
-    /// The scripts of the recording whose texts are wanted and that nobody was told of yet.
+    /// The scripts of the recording whose texts are wanted, except for those that were returned before.
     pub fn take_new_sources(&mut self) -> Vec<u32> {
         let recording = self.recording.as_mut();
         recording.map_or_else(Vec::new, SampledRecording::take_new_sources)
@@ -255,7 +255,7 @@ impl SampledLoop {
         self.advance(tick, why_late);
         let outcome = match self.walks.is_idle() {
             true => Outcome::Idle,
-            // JavaScript is running, and nothing is known of its stack.
+            // JavaScript is running, and its stack is not known.
             false => Outcome::Unwalkable,
         };
         let sample = self
@@ -314,12 +314,12 @@ impl SampledLoop {
         .collect()
     }
 
-    /// Takes the samples of the walks that the thread has done by itself. It does no more of them.
+    /// Takes the samples of the walks that the thread has done by itself. The thread does none of the other walks.
     pub fn collect(&mut self) {
         let Some(mut timed) = self.walks.collect() else {
             return;
         };
-        // For the walks that have not been done.
+        // This is the reason for the walks that have not been done.
         let why_late = self.walks.why_not_stopped();
         for walk in timed.walks() {
             if let Some(finished) = walk.finished {
@@ -398,7 +398,7 @@ impl SampledLoop {
         }
     }
 
-    /// Makes what a walk has found the last known stack.
+    /// Makes the result of a walk the last known stack.
     fn found(&mut self, walk: &FinishedWalk, buffer: &mut StackBuffer) -> Found {
         let made_by_muted = |function: &Function| {
             let muted = self.description.muted_scripts();

@@ -2,8 +2,8 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! A recording of an event loop, as the sampling thread has it: the data that has not been reported yet, and
-//! the ids of the data that has.
+//! A recording of an event loop, as the sampling thread sees it: the data that has not been reported yet, and
+//! the ids of the data that has been reported.
 //!
 //! Unlike a session's trace it has the functions of all realms, muted scripts included. It is for people who
 //! work on the engine, and never reaches a web page.
@@ -79,7 +79,7 @@ struct News {
 struct Sources {
     are_wanted: bool,
     seen: FxHashSet<u32>,
-    /// Those that were seen since somebody asked last.
+    /// The scripts that were first seen after the last request for them.
     new: Vec<u32>,
 }
 
@@ -92,7 +92,7 @@ impl Sources {
         }
     }
 
-    /// Whether the text that a function's position is in will be in the recording.
+    /// Whether the recording may have the text to which a function's position refers.
     fn may_have(&self, function: &Function) -> bool {
         self.are_wanted && function.source.is_some()
     }
@@ -317,7 +317,7 @@ impl SampledRecording {
         }
     }
 
-    /// Reads what the event loop has told of itself since the last time.
+    /// Reads what the event loop has said about itself since the last call.
     fn read_description(&mut self, functions: &[Function]) {
         let Some((version, described)) = self.description.newer_than(self.description_version)
         else {
@@ -355,7 +355,7 @@ impl SampledRecording {
         }
     }
 
-    /// The scripts whose texts are wanted and that nobody was told of yet: see
+    /// The scripts whose texts are wanted, except for those that were returned before: see
     /// [`js_profiler_traits::recording::RecordedSource::id`]. The functions that they define are reported first.
     pub fn take_new_sources(&mut self) -> Vec<u32> {
         if !self.news.sources.new.is_empty() {
@@ -374,7 +374,7 @@ impl SampledRecording {
         self.news.sources.new
     }
 
-    /// Reports what is new, and then that nothing more comes, with the reason.
+    /// Reports what is new, and then the reason why nothing more comes.
     pub fn fail(self, functions: &[Function], failure: &Failure) {
         let (recording, group, reports) = (self.id, self.group, self.reports.clone());
         self.finish(functions);

@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! A session as the sampling thread has it: which samples it takes, and what it has of them.
+//! A session as the sampling thread sees it: which samples it takes, and what it keeps of them.
 
 use std::num::NonZeroU32;
 
@@ -110,9 +110,8 @@ impl SampledSession {
         self.schedule().is_running() && self.browsing_context == Some(browsing_context)
     }
 
-    /// Adds a sample to the trace, or ends the session if its buffer is full. False if the sample was
-    /// missed, or if nothing is known of its stack.
-    /// <https://wicg.github.io/js-self-profiling/#dfn-take-a-sample>
+    /// Adds a sample to the trace, or ends the session if its buffer is full. False if the sample was missed,
+    /// or if its stack is not known. <https://wicg.github.io/js-self-profiling/#dfn-take-a-sample>
     pub fn take_sample(&mut self, sample: &Sample<'_>) -> bool {
         if sample.outcome == Outcome::Missed {
             self.subscriber.miss();

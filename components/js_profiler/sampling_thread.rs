@@ -54,7 +54,7 @@ pub enum Message {
         context: SampledContext,
         /// What the event loop's thread is doing.
         activity: SharedActivity,
-        /// What the event loop tells of itself.
+        /// What the event loop says about itself.
         description: Arc<SharedDescription>,
     },
     /// Removes a group. When the answer comes, its thread is never stopped again.
@@ -101,13 +101,14 @@ pub enum Message {
         group: GroupId,
         recording: Box<SampledRecordingOptions>,
     },
-    /// Ends the recording of a group. When the answer comes, everything that it has is reported. The answer
-    /// is as for `NewSources`.
+    /// Ends the recording of a group. When the answer comes, all data of the recording has been reported. The
+    /// answer has the same meaning as that of `NewSources`.
     EndRecording {
         group: GroupId,
         ended: Sender<Vec<u32>>,
     },
-    /// Asks for the scripts of a group's recording whose texts are wanted, and that no answer had yet.
+    /// Asks for the scripts of a group's recording whose texts are wanted, except for those in earlier
+    /// answers.
     NewSources {
         group: GroupId,
         sources: Sender<Vec<u32>>,
@@ -227,7 +228,7 @@ impl Drop for SamplingThread {
     }
 }
 
-/// Whether the browser is closing, so nobody waits for samples any more.
+/// Whether the browser is closing. Then nobody waits for samples any more.
 static HAS_ENDED: AtomicBool = AtomicBool::new(false);
 
 /// Never stops a thread for a sample again. Otherwise threads that end would have to wait while samples of

@@ -29,7 +29,7 @@ const MAX_NAME: usize = 10_000;
 /// What other threads ask of an event loop.
 #[derive(Default)]
 pub struct SourceRequests {
-    /// Whether there is one, so that an event loop that is asked nothing takes no lock.
+    /// Whether there is a request. Without one, the event loop need not take the lock.
     is_any: AtomicBool,
     state: Mutex<State>,
 }
@@ -50,7 +50,7 @@ impl SourceRequests {
         self.lock().wake = Some(Box::new(wake));
     }
 
-    /// Asks the event loop. Nothing is sent to the channel, which is closed when the request is done.
+    /// Asks the event loop. Nothing is sent on the channel. It is closed when the request is done.
     pub fn ask(&self, mut request: SourceRequest) -> Receiver<()> {
         let (done, when_done) = crossbeam_channel::bounded(0);
         request.done = Some(done);
@@ -63,7 +63,7 @@ impl SourceRequests {
         when_done
     }
 
-    /// What is to be done, if anything. Called by the event loop's own thread.
+    /// The request, if there is one. Called by the event loop's own thread.
     pub fn next(&self) -> Option<SourceRequest> {
         if !self.is_any.load(Ordering::Acquire) {
             return None;
@@ -122,7 +122,7 @@ impl SourceRequest {
         self.tell(LeftOut::Busy, self.ids.len(), Vec::new());
     }
 
-    /// Reads the texts and reports them, and has the maps fetched. Called by the event loop's own thread.
+    /// Reads and reports the texts, and begins to fetch the maps. Called by the event loop's own thread.
     pub fn answer(mut self, mode: &EngineMode, links: &MapLinks<'_>) {
         let mut ids = mem::take(&mut self.ids);
         if ids.is_empty() {
@@ -331,7 +331,7 @@ mod tests {
             Self::begin_with(|_, _, _, _| None)
         }
 
-        /// Its realm is that of a document, whose maps are fetched by this.
+        /// An event loop whose realm belongs to a document. `fetch` fetches the maps.
         fn begin_with(
             fetch: impl Fn(RealmId, &str, &str, MapAnswer) -> Option<CancelFetch> + Send + 'static,
         ) -> Self {
@@ -502,7 +502,7 @@ mod tests {
         assert_eq!(recording.stop().source_of("busy").map_url, None);
     }
 
-    /// Answers at once, with what was asked for.
+    /// Answers at once. The content is the link and the script.
     fn echo(_: RealmId, script: &str, link: &str, mut answer: MapAnswer) -> Option<CancelFetch> {
         answer.set_url("https://a.test/answer.map");
         answer.add(format!("{link} of {script}").as_bytes());

@@ -20,7 +20,7 @@ pub enum Beneficiary {
     Realm(RealmId),
     /// The whole event loop, as a collection of garbage is.
     Everybody,
-    /// Nobody knows, so no session may see it.
+    /// It is not known for whom. So no session may see the work.
     Unknown,
 }
 

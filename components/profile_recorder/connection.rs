@@ -51,15 +51,15 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
-/// A process that accepts nothing of what it is sent for this long is given up. So is a browser that does not
-/// send its preferences in this time.
+/// A process that accepts no data for this long is given up, and so is a browser that does not send its
+/// preferences in this time.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The greatest length of a message, in bytes. A report has only what is new since the last one, which is far
 /// less.
 pub const MAX_LENGTH: u32 = 64 << 20;
 
-/// How many processes are connected at the same time at most.
+/// The greatest number of processes that are connected at the same time.
 const MAX_PROCESSES: usize = 1_000;
 
 /// The beginning of the name at which a browser listens.
@@ -271,7 +271,7 @@ pub struct Receiver<T> {
 pub enum ReceiveError {
     /// The other side has closed the connection.
     Gone,
-    /// The connection is open, but no message came in time, or one that cannot be read.
+    /// The connection is open, but no message came in time, or the message cannot be read.
     Failed(io::Error),
 }
 

@@ -11,8 +11,8 @@ use log::debug;
 
 use crate::connection;
 
-/// Connects to the browser, which can record this content process from then on, and takes over the browser's
-/// preferences of the profiler. Must be called before the first event loop begins, and before the process
+/// Connects to the browser, which can record this content process from then on, and applies the browser's
+/// preferences for the profiler. Must be called before the first event loop begins, and before the process
 /// enters a sandbox.
 ///
 /// # Errors

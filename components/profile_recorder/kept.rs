@@ -56,19 +56,19 @@ pub struct Kept {
     samples: u64,
     /// The time of the last sample that came, kept or not, in milliseconds.
     last_time: f64,
-    /// The newest samples, as far as the event loop has been busy without a pause.
+    /// The newest samples in which the event loop has been busy without a pause.
     stretch: Option<Stretch>,
     /// What was missed before, between and after the samples that are kept, in the order of time.
     missed: VecDeque<Missed>,
     /// The last stretch of missed samples that came, kept or not: its start and its end, in milliseconds.
     last_missed: (f64, f64),
-    /// How many samples were missed, as far as they were reported.
+    /// How many samples were reported as missed.
     missed_samples: u64,
     /// The texts of scripts, by the engine's number.
     sources: HashMap<u32, RecordedSource>,
     /// The source maps that they link to, by the engine's number of the script.
     maps: HashMap<u32, Arc<FetchedMap>>,
-    /// What the texts and the maps take, in bytes.
+    /// The size of the texts and the maps, in bytes.
     sources_bytes: usize,
     /// Whether no more samples are accepted.
     full: bool,
@@ -127,7 +127,7 @@ const MAX_MISSED_PER_MILLISECOND: f64 = 1_000.;
 /// What a process must not report.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Nonsense {
-    /// An id for which there is no entry. Has what refers to it, and the id.
+    /// An id without an entry: what refers to it, and the id.
     NoSuch(&'static str, u32),
     /// Samples or entries before the first tables.
     NoTables,
@@ -144,11 +144,11 @@ pub enum Nonsense {
     },
     /// A sample from before the recording began, or from the future.
     OutOfTime,
-    /// Missed samples that cannot be. Has what is wrong with them.
+    /// Missed samples that are impossible, and what is wrong with them.
     Missed(&'static str),
-    /// The text of a script that cannot be. Has what is wrong with it.
+    /// The text of a script that is impossible, and what is wrong with it.
     Source(&'static str),
-    /// A source map that cannot be. Has what is wrong with it.
+    /// A source map that is impossible, and what is wrong with it.
     Map(&'static str),
 }
 
@@ -228,7 +228,7 @@ impl Kept {
         part.add_tables(chunk)?;
         let stack_count = part.stacks.len();
         if self.is_left_out() {
-            // The tables are kept, for it may show another page yet.
+            // The tables are kept, because the event loop may still show another page.
             return Ok(());
         }
         let mut missed = missed.into_iter().peekable();
@@ -288,7 +288,8 @@ impl Kept {
         Ok(())
     }
 
-    /// Adds the source map of scripts whose texts are kept and have none. True if there are any.
+    /// Adds a source map to the scripts that link to it, if their texts are kept and have no map yet. True if there are
+    /// any such scripts.
     ///
     /// # Errors
     ///
@@ -357,7 +358,7 @@ impl Kept {
             return Err(Nonsense::Missed("of which there are too many for the time"));
         }
         self.last_missed = (start, end);
-        // Each reason is there once before each sample, and behind the last one.
+        // Each reason may occur once before each sample, and once after the last one.
         let most = (self.samples + 1) * MissedReason::ALL.len() as u64;
         if self.missed.len() as u64 >= most {
             return Err(Nonsense::Missed("again and again without a sample"));
@@ -396,13 +397,12 @@ impl Kept {
         }
     }
 
-    /// Follows the stretches in which the event loop is busy, and drops the samples of those that were too
-    /// short. Returns whether this sample may be kept. Of idle samples only those that end a long stretch
-    /// are.
+    /// Follows the stretches in which the event loop is busy, and drops the samples of those that were too short.
+    /// Returns whether this sample may be kept. An idle sample may be kept only if it ends a long stretch.
     fn is_of_long_task(&mut self, sample: KeptSample, least: f64) -> bool {
         if sample.activity.is_some() {
             if self.stretch.is_none() {
-                // What was missed before it is kept only if the sample before is.
+                // What was missed before this sample is kept only if the sample before it is kept.
                 let last = self.last_kept_time();
                 while self.missed.back().is_some_and(|one| one.start > last) {
                     self.missed.pop_back();
@@ -430,7 +430,7 @@ impl Kept {
         is_long
     }
 
-    /// The time of the newest sample that is kept, in milliseconds since the recording began. Before all times if there
+    /// The time of the newest sample that is kept, in milliseconds since the recording began. Minus infinity if there
     /// is none.
     fn last_kept_time(&self) -> f64 {
         let last = self.parts.iter().rev().find_map(|part| part.samples.back());
@@ -500,7 +500,7 @@ impl Kept {
         }
     }
 
-    /// Whether nothing is wanted of it.
+    /// Whether the whole event loop is left out.
     pub fn is_left_out(&self) -> bool {
         self.has_shown.page && !self.has_shown.others
     }
@@ -557,7 +557,7 @@ impl Kept {
             let stretch = self.stretch.take();
             let short = stretch.filter(|stretch| !stretch.is_long);
             self.take_back(short.map_or(0, |stretch| stretch.samples));
-            // A long task that is still running goes on through what was missed behind it.
+            // A long task that is still running goes on through the samples that were missed after it.
             if stretch.is_none() || short.is_some() {
                 self.forget_missed_behind_last();
             }
@@ -702,7 +702,7 @@ impl Part {
                     };
                     let has_text = event_loop.function(function).resource.is_some();
                     let place = frame.position.and_then(place);
-                    // A place in a text that nobody has says nothing.
+                    // A place means nothing without the text that it is in.
                     let place = place.filter(|one| has_text || one.wasm_offset().is_some());
                     let frame = event_loop.add_frame(Frame { function, place })?;
                     *frames[stack.frame_id as usize].insert(frame)
@@ -735,7 +735,7 @@ impl Part {
         };
         let resource = match (function.resource, source) {
             (Some(id), _) => event_loop.add_resource(&self.resources[id as usize])?,
-            // Script made it from text.
+            // A script made it from text.
             (None, Some(source)) => {
                 let name = event_loop.source(source).name.clone();
                 event_loop.add_resource(&name)?
@@ -772,7 +772,7 @@ impl Part {
     }
 }
 
-/// A place in the terms of the model of a recording. `None` for a line 0, which there is not.
+/// A place in the terms of the model of a recording. `None` for line 0, which does not exist.
 fn place(position: RecordedPosition) -> Option<Place> {
     Some(match position {
         RecordedPosition::Source { line, column } => Place::Source {
@@ -830,7 +830,7 @@ pub fn bytes_of_source(source: &RecordedSource) -> usize {
     size_of::<RecordedSource>() + source.text.len() + source.name.len() + link
 }
 
-/// The memory that a source map takes, or the reason why there is none, in bytes.
+/// The memory, in bytes, that a source map takes, or the reason why there is none.
 pub fn bytes_of_map(map: &LinkedMap) -> usize {
     let content = map.content.as_ref().unwrap_or_else(|why| why);
     size_of::<LinkedMap>() + content.len() + map.url.len()
@@ -969,7 +969,7 @@ mod tests {
         }
     }
 
-    /// When it was not sampled.
+    /// The times at which the event loop was not sampled.
     fn unknown(event_loop: &EventLoop) -> Vec<(f64, f64)> {
         let missed = event_loop.missed().iter();
         missed.map(|one| (one.start, one.end)).collect()
@@ -1156,7 +1156,7 @@ mod tests {
             at(END),
         )
         .unwrap();
-        // Without a sample behind it.
+        // No sample comes after it.
         kept.add(with_missed([], &[(9, 12, 3)]), at(END)).unwrap();
         let event_loop = kept.finish(12.).unwrap();
         let missed = event_loop.missed().iter();

@@ -5,8 +5,8 @@
 //! Recordings: samples of the event loops of a browser, in all of its processes, as one
 //! [`profile_formats::Recording`].
 //!
-//! A [`Recorder`] is the browser process' side. It has the sampling threads of this process and, after
-//! [`Recorder::listen`], of the content processes sample their event loops, and keeps what they report.
+//! A [`Recorder`] is the browser process' side. It makes the sampling thread of this process sample its event
+//! loops. After [`Recorder::listen`] it does the same in the content processes. It keeps what they report.
 //! Content processes call [`report_to_browser`].
 
 #![deny(unsafe_code)]

@@ -34,10 +34,11 @@ const STATUS_TIMEOUT: Duration = Duration::from_millis(500);
 /// Samples that a process has not reported in this time after the end of the recording are lost.
 const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The same where the texts of scripts are read after the last sample, and source maps are fetched.
+/// The same for recordings with the texts of scripts. These are read after the last sample, and source maps are
+/// fetched.
 const STOP_TIMEOUT_WITH_SOURCES: Duration = Duration::from_secs(20);
 
-/// How many scripts without a text are named for a reason, and how many characters of each name.
+/// For each reason, how many scripts without a text are named, and how many characters of each name.
 const MAX_NAMED: usize = 5;
 const MAX_SCRIPT_NAME: usize = 100;
 
@@ -71,12 +72,12 @@ struct State {
     /// How many processes there have been.
     process_count: usize,
     recording: Option<UnderWay>,
-    /// The event loops that are no longer recorded, with a sentence that says why. Of the present recording,
-    /// or of the last one.
+    /// The event loops of the present or the last recording that are no longer recorded, with a sentence that
+    /// says why.
     failures: BTreeMap<EventLoopId, String>,
     /// The scripts whose texts are not in that recording.
     left_out: BTreeMap<(EventLoopId, LeftOut), Scripts>,
-    /// What people are told of them. Of the last recording.
+    /// What people are told about the scripts that the last recording left out.
     notices: Vec<String>,
     last_recording: u64,
     last_status: u64,
@@ -121,9 +122,9 @@ struct UnderWay {
     start: CrossProcessInstant,
     /// The same, in milliseconds since the Unix epoch. `None` if the system's clock is before that.
     time_origin: Option<f64>,
-    /// What the texts of scripts may still take, in bytes.
+    /// How many bytes the texts of scripts may still take.
     sources_room: usize,
-    /// What source maps may still take, in bytes.
+    /// How many bytes source maps may still take.
     maps_room: usize,
     stopping: bool,
 }
@@ -132,7 +133,7 @@ struct UnderWay {
 #[derive(Default)]
 struct Scripts {
     count: u32,
-    /// Of the first ones.
+    /// The names of the first ones.
     names: Vec<String>,
 }
 
@@ -373,14 +374,14 @@ impl Recorder {
         Some(progress)
     }
 
-    /// The event loops that the recording has only in part, or not at all, because they could not be sampled:
-    /// a sentence for each, with the reason. Of the last recording if none is running.
+    /// The event loops that the present or the last recording has only in part, or not at all, because they
+    /// could not be sampled: a sentence for each, with the reason.
     pub fn failures(&self) -> Vec<String> {
         self.0.lock().failures.values().cloned().collect()
     }
 
-    /// What the last recording was to have and does not have, although its samples are complete: a sentence for
-    /// each event loop and reason.
+    /// What is missing from the last recording, although its samples are complete: a sentence for each event
+    /// loop and reason.
     pub fn notices(&self) -> Vec<String> {
         self.0.lock().notices.clone()
     }
@@ -822,7 +823,7 @@ impl Shared {
     }
 }
 
-/// How people are told of an event loop, whose name may be empty.
+/// The name of an event loop for people. `name` may be empty.
 fn named(id: EventLoopId, name: &str) -> String {
     match name.is_empty() {
         true => id.to_string(),
@@ -851,7 +852,7 @@ impl Process {
         }
     }
 
-    /// Keeps the text of a script. The name of the script if there is no room for it.
+    /// Keeps the text of a script. If there is no room for it, returns the script's name.
     fn take_source(
         &mut self,
         recording: &mut UnderWay,
@@ -875,7 +876,7 @@ impl Process {
         Ok(None)
     }
 
-    /// Keeps a source map, or that there is no room for it.
+    /// Keeps a source map or, if there is no room for it, a note that says so.
     fn take_map(
         &mut self,
         recording: &mut UnderWay,

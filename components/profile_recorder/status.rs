@@ -26,7 +26,7 @@ pub struct ProcessStatus {
     pub name: String,
     /// Whether the process has ended. It is still listed because a recording has samples of it.
     pub gone: bool,
-    /// Its event loops, as far as it has reported them.
+    /// The event loops that it has reported.
     pub event_loops: Vec<EventLoopStatus>,
 }
 
@@ -44,7 +44,7 @@ pub struct EventLoopStatus {
     pub without_stacks: Option<String>,
     /// The sessions that pages have started and not yet stopped.
     pub sessions: Vec<SessionStatus>,
-    /// What the recording in progress has of it; `None` without a recording of it.
+    /// How its recording goes; `None` if it is not being recorded.
     pub recorded: Option<RecordedStatus>,
     /// The memory that the process' profiler has allocated for it, in bytes.
     pub memory: u64,
@@ -53,9 +53,9 @@ pub struct EventLoopStatus {
 /// How the recording of an event loop goes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RecordedStatus {
-    /// The true one: see [`crate::Options::interval`].
+    /// The interval at which samples are really taken: see [`crate::Options::interval`].
     pub interval: Duration,
-    /// Kept so far.
+    /// Samples that are kept so far.
     pub samples: u64,
     /// Ticks without a sample.
     pub missed: u64,

@@ -43,7 +43,7 @@ const SAMPLES: &str = "samples";
 const NONSENSE: &str = "nonsense";
 /// A sample, and then those of a recording that nobody has asked for.
 const FORGED: &str = "forged";
-/// A sample, and then bytes that are no report: those of this number in [`GARBAGE`].
+/// A sample, and then bytes that are not a report: those with this index in [`GARBAGE`].
 const GARBAGE_PREFIX: &str = "garbage ";
 
 /// What a compromised process might send: nothing, a report of no kind, and reports of each kind that end
@@ -62,7 +62,7 @@ const GARBAGE: [&[u8]; 11] = [
     &[3, 1, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x01],
 ];
 
-/// Goes over a channel as these bytes alone.
+/// Is sent over a channel as exactly these bytes.
 struct Raw(&'static [u8]);
 
 impl Serialize for Raw {
@@ -80,10 +80,10 @@ impl<'de> Deserialize<'de> for Raw {
         Err(D::Error::custom("it is only sent"))
     }
 }
-/// A sample, and then that there are no more, with far too much text.
+/// A sample, and then a report that there are no more, with far too much text.
 const FAILURE: &str = "failure";
 
-/// A sample, then the text of its function's script, and that the texts of others are left out.
+/// A sample, then the text of its function's script, and reports that other texts are left out.
 const SOURCES: &str = "sources";
 /// As [`SOURCES`], with more text than a recording takes.
 const MUCH_TEXT: &str = "much text";
@@ -160,10 +160,10 @@ impl Drop for Process {
     }
 }
 
-/// What has not come about within this time never will.
+/// What has not happened within this time will not happen.
 const FOREVER: Duration = Duration::from_secs(60);
 
-/// Fails at the caller's line if it does not come about.
+/// Waits until the condition is true. Fails at the caller's line if it does not become true.
 #[track_caller]
 fn wait_until(mut is_so: impl FnMut() -> bool) {
     let start = Instant::now();
@@ -171,7 +171,7 @@ fn wait_until(mut is_so: impl FnMut() -> bool) {
         let held = held();
         assert!(
             start.elapsed() < FOREVER,
-            "it is not so; threads and sockets held: {held:?}"
+            "the condition is still false; threads and sockets held: {held:?}"
         );
         thread::sleep(Duration::from_millis(1));
     }
@@ -396,7 +396,7 @@ fn answer(request: Request, recorded: &mut Option<Recorded>) -> Vec<Report> {
     }
 }
 
-/// What the event loop takes, more if it is recorded.
+/// The memory of the event loop, which is more while it is recorded.
 fn memory(is_recorded: bool) -> u64 {
     1 + u64::from(is_recorded)
 }
@@ -561,7 +561,7 @@ fn the_texts_of_scripts_are_in_the_recording_and_what_is_left_out_is_told() {
     // It was made from text, so its function has no other place.
     assert_eq!(url.as_deref(), Some("https://a.example/a.js"));
     assert_eq!(line, Some(3));
-    // A line of a text that nobody has says nothing.
+    // A line means nothing without its text.
     assert_eq!(function(&without), (None, None, None));
 
     // The one that came is empty.
@@ -650,7 +650,7 @@ fn a_process_that_sends_garbage_is_cut_off_and_harms_no_other() {
         let unsound = Process::start(&format!("{GARBAGE_PREFIX}{number}"));
         recorder.start(options(EventLoops::All)).unwrap();
         wait_until(|| {
-            // It samples, and so sends it, when nobody asks it anything.
+            // The process takes a sample, and so sends the report, while nobody asks it anything.
             thread::sleep(Duration::from_millis(20));
             unsound.status().unwrap().gone
         });
@@ -797,7 +797,7 @@ fn the_status_has_this_process_and_the_others() {
     assert_eq!(event_loop.memory, memory(false));
 }
 
-/// Sends what is no message, without an end.
+/// Sends bytes that are not a message, without an end.
 const ENDLESS: &str = "endless";
 /// Announces a message as long as it may be, and sends it byte by byte.
 const SLOW: &str = "slow";
@@ -805,7 +805,7 @@ const SLOW: &str = "slow";
 const SILENT: &str = "silent";
 /// Connects again and again.
 const MANY: &str = "many";
-/// Has a process of its own connect.
+/// Starts a child process that connects.
 const GRANDCHILD: &str = "grandchild";
 /// Connects, expects to be refused, and ends.
 const REFUSED: &str = "refused";
@@ -843,7 +843,7 @@ fn hostile_process() {
             let mut sent = 0;
             while let Ok(number) = stream.write(&[0xFF; 1 << 16]) {
                 sent += number;
-                assert!(sent < MAX_SENT, "somebody takes all of it");
+                assert!(sent < MAX_SENT, "the browser reads all of it");
             }
         },
         SLOW => {
@@ -872,7 +872,7 @@ fn hostile_process() {
     }
 }
 
-/// A process that behaves so.
+/// A process with this behaviour.
 fn hostile(behaviour: &str) -> Command {
     let mut command = Command::new(env::current_exe().unwrap());
     command
@@ -882,7 +882,7 @@ fn hostile(behaviour: &str) -> Command {
     command
 }
 
-/// The threads and sockets that this process has for others.
+/// The threads and sockets that this process holds for other processes.
 fn held() -> (usize, usize) {
     let is_for_process = |task: &DirEntry| {
         let name = fs::read_to_string(task.path().join("comm"));

@@ -122,29 +122,29 @@ const AFTER_CONVERT_HELP: &str = "\
 Formats, and the file names that select them: trace, the result of Profiler.stop() in a page (.trace,
 .trace.json); firefox, for profiler.firefox.com (.firefox.json); speedscope (.speedscope.json);
 cpuprofile, for Chrome's DevTools (.cpuprofile); collapsed, for flame graphs (.collapsed, .folded);
-collapsed-lines, the same with the line in each function (.collapsed-lines); html, a page that shows the
-profile in any browser (.html). A file whose name ends in .gz is compressed by gzip; .json.gz alone is
-firefox.
+collapsed-lines, the same with a line number for each function (.collapsed-lines); html, a page that shows
+the profile in any browser (.html). A file whose name ends in .gz is compressed with gzip. The ending .json.gz
+without a format before it means firefox.
 
 Every function keeps its samples. A trace or a cpuprofile holds only one event loop.
-A missing or wrong source map of --source-maps is a warning; the profile is whole without it.
+If a source map of --source-maps is missing or wrong, a warning says so, and the profile is complete without it.
 Exit status: 0 if all went well; 1 if a file could not be read or written; 2 if the command line is
 wrong.";
 
 const AFTER_VIEW_HELP: &str = "\
 The files may have any format that `strobe convert` reads. Each one is shown in a tab of about:profiling.
-Options that `strobe` itself has mean the same here.
+Options of `strobe` itself have the same meaning here.
 
-Without a display, print a profile by `strobe report FILE`, or make a page of it for any browser by
+Without a display, print a profile with `strobe report FILE`, or turn it into a page for any browser with
 `strobe convert FILE a.html`.
 Exit status: 0 if all went well; 1 if a file could not be read or if there is no display; 2 if the
 command line is wrong.";
 
 const AFTER_REPORT_HELP: &str = "\
 The file may have any format that `strobe convert` reads, such as a trace that a page sent to its server.
---lines lists where functions were executing. A trace of a page has no lines, and neither have the
-formats speedscope and collapsed.
-A missing or wrong source map of --source-maps is a warning; the report is whole without it.
+--lines also lists the lines at which functions were executing. The trace of a page has no lines, and nor do
+the formats speedscope and collapsed.
+If a source map of --source-maps is missing or wrong, a warning says so, and the report is complete without it.
 
 Exit status: 0 if all went well; 1 if the file could not be read; 2 if the command line is wrong.";
 
@@ -289,7 +289,7 @@ fn input_argument(name: &'static str) -> Arg {
     Arg::new(name)
         .required(true)
         .value_parser(value_parser!(PathBuf))
-        .help("The file to read, compressed by gzip or not, or - for standard input")
+        .help("The file to read, which may be compressed with gzip, or - for standard input")
 }
 
 fn input_format_argument() -> Arg {
@@ -298,7 +298,7 @@ fn input_format_argument() -> Arg {
         .value_name("FORMAT")
         .value_parser(format_parser())
         .help(
-            "The format of the file to read (default: recognised by its content, then by its name)",
+            "The format of the file to read (default: recognised by its content or else by its name)",
         )
 }
 
@@ -361,7 +361,7 @@ fn view_command() -> Command {
         .arg(
             input_argument("FILE")
                 .num_args(1..)
-                .help("Files to show, compressed by gzip or not, or - for standard input"),
+                .help("Files to show, which may be compressed with gzip, or - for standard input"),
         )
         .arg(input_format_argument())
         .arg(webdriver_argument())
@@ -564,7 +564,7 @@ fn one_line(error: &clap::Error) -> String {
         if line.starts_with("Usage:") || line.starts_with("For more information") {
             break;
         }
-        // Clap suggests `--` to pass an option as a URL, which helps nobody.
+        // Clap suggests `--` to pass an option as a URL, which does not help here.
         if line.is_empty() || line.starts_with("tip: to pass") {
             continue;
         }
@@ -1132,7 +1132,7 @@ mod tests {
             let message = parse(arguments).unwrap_err();
             assert!(message.contains(named), "{arguments:?}: {message}");
         }
-        // A file of this name is a page still.
+        // A file with this name is still opened as a page.
         let message = parse(&["./view"]).unwrap_err();
         assert!(message.contains("'./view' is neither"), "{message}");
     }

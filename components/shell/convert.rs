@@ -31,8 +31,8 @@ impl Conversion {
         })
     }
 
-    /// The error is one line that names the file, and the place in it. `warn` gets what is said of source maps that are
-    /// not used.
+    /// The error is one line that names the file, and the place in it. `warn` is called for each source map that is not
+    /// used.
     pub fn run(&self, warn: impl FnMut(&Notice)) -> Result<(), String> {
         let at_output =
             |problem: &dyn std::fmt::Display| format!("{}: {problem}", self.output.display());
@@ -231,7 +231,7 @@ mod tests {
 
         fs::write(folder.path("dist/app.js.map"), map).unwrap();
         assert_eq!(convert("a.collapsed"), (original.to_owned(), vec![]));
-        // The place in the script that ran is in the data of the viewer alone.
+        // Only the data of the viewer has the place in the script that ran.
         let (page, _) = convert("a.html");
         assert!(page.contains(r#""generated":{"name":["u"]"#), "{page}");
         let (firefox, _) = convert("a.firefox.json");

@@ -45,7 +45,7 @@ pub fn run(
             Next::Wait(Some(time)) => woken.recv_deadline(time),
             Next::Wait(None) => woken.recv().map_err(RecvTimeoutError::from),
         };
-        // Nobody is left who could wake this loop.
+        // Nothing is left that could wake this loop.
         if waiting == Err(RecvTimeoutError::Disconnected) {
             return Ok(browser.shut_down());
         }

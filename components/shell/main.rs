@@ -63,7 +63,8 @@ fn main() -> ExitCode {
         content_process::run(token);
         return ExitCode::SUCCESS;
     }
-    // Before anything is read, which could be from a pipe.
+    // This comes before anything is read, because the program may start anew, and input from a pipe can be read only
+    // once.
     if opens_no_window(env::args_os()) {
         no_wayland::prepare();
     }

@@ -6,7 +6,8 @@
 //! XDG_RUNTIME_DIR names, and prints an error if that is not an absolute path.
 //! <https://gitlab.freedesktop.org/wayland/wayland/-/blob/1.22.0/src/wayland-client.c#L1103>
 //!
-//! A program cannot safely set a variable of its own environment. So it replaces itself by a run that has it.
+//! A program cannot safely set a variable of its own environment. So it starts itself again, in the same
+//! process, with the variable set.
 
 use std::env;
 use std::os::unix::process::CommandExt;

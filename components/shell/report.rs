@@ -30,8 +30,8 @@ const NO_SOURCE: &str = "(no source)";
 /// How many documents of an event loop are listed. The rest are counted.
 const MAX_DOCUMENTS: usize = 5;
 
-/// What `strobe report` prints. The error is one line that names the file, and the place in it. `warn` gets what is said
-/// of source maps that are not used.
+/// What `strobe report` prints. The error is one line that names the file, and the place in it. `warn` is called for
+/// each source map that is not used.
 pub fn saved_report(wanted: &SavedReport, warn: impl FnMut(&Notice)) -> Result<String, String> {
     let recording = wanted.input.read(warn)?;
     let mut text = recording_report(&recording, None, wanted.top);

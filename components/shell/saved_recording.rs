@@ -38,8 +38,8 @@ pub struct SavedReport {
 }
 
 impl SavedRecording {
-    /// The error is one line that names the file, and the place in it. `warn` gets what is said of source maps that are
-    /// not used.
+    /// The error is one line that names the file, and the place in it. `warn` is called for each source map that is not
+    /// used.
     pub fn read(&self, warn: impl FnMut(&Notice)) -> Result<Recording, String> {
         let content = content(&self.file).map_err(|error| self.problem(&error))?;
         let (mut recording, _) = profile_formats::read(&content, Some(&self.file), self.format)

@@ -78,7 +78,7 @@ def build_base(release: bool = False) -> Path:
     """
     folder = paths.cache_dir() / "base"
     if folder.is_relative_to(paths.ROOT):
-        raise MachError(f"{folder}: is in the checkout, whose hooks Cargo would find; set STROBE_CACHE_DIR elsewhere")
+        raise MachError(f"{folder}: is in the checkout, so Cargo would find its hooks; set STROBE_CACHE_DIR to another")
     with cache_lock("build"):
         bootstrap.ensure()
         write_base_workspace(folder)
@@ -150,7 +150,7 @@ def build_tests(names: list[str]):
 
 
 def browser_environment() -> dict[str, str]:
-    """The environment of the browser: with XDG_RUNTIME_DIR, also if the session does not set it.
+    """The environment of the browser. It has XDG_RUNTIME_DIR even if the session does not set it.
 
     Without it libwayland prints an error, even where there is no Wayland.
     """

@@ -19,7 +19,7 @@ BROWSER_TESTS = "browser_tests"
 
 
 def test():
-    """Runs every suite, also after one has failed. The last line counts the tests of all."""
+    """Runs every suite, even after one has failed. The last line counts the tests of all."""
     with cache_lock("test"):
         # Otherwise every suite would fail for the same reason.
         bootstrap.ensure()

@@ -561,7 +561,7 @@ class CompareTest(unittest.TestCase):
         self.assertEqual({result["instructions"] for result in results}, {45000})
         self.assertEqual({result["documentInstructions"] for result in results}, {600})
         self.assertEqual(results[0]["flags"], ["--headless"])
-        with self.assertRaisesRegex(MachError, "^what cachegrind has counted, counts, has no function of the engine"):
+        with self.assertRaisesRegex(MachError, "^cachegrind's output counts has no function of the engine"):
             (self.folder / "counts").write_text("fn=wait\n0 7\nsummary: 7\n")
             browsers.read_instructions(self.folder / "counts", browsers.ENGINE, "of the engine")
 
@@ -624,7 +624,7 @@ class CompareTest(unittest.TestCase):
             with self.assertRaisesRegex(MachError, "^there is no `chromium` on the PATH; `apt-get install chromium`"):
                 browsers.chromium()
             os.environ["CHROMIUM"] = "/nowhere/chrome"
-            with self.assertRaisesRegex(MachError, "^CHROMIUM names /nowhere/chrome, which is no program"):
+            with self.assertRaisesRegex(MachError, "^CHROMIUM names /nowhere/chrome, which is not a program"):
                 browsers.chromium()
             os.environ["CHROMIUM"] = str(self.browser("other", "no number"))
             with self.assertRaisesRegex(MachError, "gives no version, but 'no number'"):

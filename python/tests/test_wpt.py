@@ -95,7 +95,7 @@ class ResultsTest(unittest.TestCase):
         self.assertEqual((len(results.tests), len(results.counted)), (6, 12))
 
     def test_a_log_that_was_cut_off_is_an_error(self):
-        with self.assertRaisesRegex(MachError, "^line 2 of the runner's log is no JSON"):
+        with self.assertRaisesRegex(MachError, "^line 2 of the runner's log is not JSON"):
             read_lines([*log(start(A)), '{"action": "test_e'], wpt.OWN_URL_BASE)
 
     def test_what_changed(self):

@@ -10,9 +10,9 @@ strobe.app = (() => {
   const { byId } = strobe.dom;
   const root = document.documentElement;
   const TABS = ["flame-chart", "flame-graph", "call-tree", "bottom-up", "sources"];
-  // CSS pixels: narrower windows have the details below the views, and begin without them.
+  // In CSS pixels. In narrower windows the details are below the views, and are hidden at first.
   const WIDE = 1000;
-  // Of those of the time line and the flame graph, the ones that have no other meaning anywhere.
+  // The keys of the time line and the flame graph that have no other meaning in any view.
   const ZOOM_KEYS = ["0", "+", "=", "-", "s", "z"];
 
   function start() {
@@ -75,7 +75,7 @@ strobe.app = (() => {
     }
   }
 
-  // Has the address name what is shown, so that it is shown again when the page is loaded again.
+  // Puts what is shown into the address, so that it is shown again when the page is reloaded.
   function nameInAddress(id) {
     const fragment = `#${new URLSearchParams({ recording: id })}`;
     if (location.hash !== fragment) {
@@ -103,7 +103,7 @@ strobe.app = (() => {
     }
   }
 
-  // Shows the recording that a text is: viewer data or a web trace, as JSON.
+  // Shows the recording in a text, which is viewer data or a web trace, as JSON.
   function openText(text, name, id = null) {
     const before = performance.now();
     delete root.dataset.ready;
@@ -111,7 +111,7 @@ strobe.app = (() => {
     try {
       data = JSON.parse(text);
     } catch (error) {
-      throw new Error(`this is no JSON: ${error.message}`);
+      throw new Error(`this is not JSON: ${error.message}`);
     }
     const recording = strobe.recording.decode(data, name);
     const decoded = performance.now();
@@ -122,7 +122,7 @@ strobe.app = (() => {
     state.show(recording, id);
     state.flush();
     requestAnimationFrame(() => {
-      // What follows the first frame's drawing.
+      // This runs after the first frame has been drawn.
       setTimeout(() => {
         root.dataset.decodeMs = Math.round(decoded - before);
         root.dataset.loadMs = Math.round(performance.now() - before);
@@ -231,12 +231,13 @@ strobe.app = (() => {
       event.preventDefault();
       strobe.sourceView.toHottest();
     } else if (ZOOM_KEYS.includes(event.key)) {
-      // Wherever the focus is: what had it may have gone, as the button beside a time range has.
+      // The keys work wherever the focus is. The element that had the focus may be gone, such as the button
+      // beside a time range.
       (state.tab === "flame-graph" ? strobe.flameGraph : strobe.timeline).key(event);
     }
   }
 
-  // What takes the keys of a tab.
+  // The element that gets the keys of a tab.
   function focusView() {
     byId(`panel-${state.tab}`).querySelector("[tabindex='0']")?.focus({ preventScroll: true });
   }

@@ -4,15 +4,16 @@
 
 "use strict";
 
-// The call tree of all event loops together: a node is a path of functions. What of a stack is seen depends on which
-// frames are shown, and on nothing else, so the tree is made anew only when that changes. A parent stands before its
+// The call tree of all event loops together: a node is a path of functions. Only the filter of frames determines
+// which part of a stack is seen, so the tree is made anew only when that filter changes. A parent comes before its
 // children. The first nodes are the activities: the roots of samples without a stack.
 strobe.callNodes = (() => {
   const { ACTIVITY_COUNT } = strobe.recording;
-  // Groups of functions that are in no resource, behind the resources.
+  // Groups of functions that have no resource. They come after the resources.
   const NO_RESOURCE = ["built-in functions", "native code", "no source", "no stack"];
 
-  // `frames`: { kinds: bits of frame kinds that are shown, realms: Uint8Array per realm and, last, for none }.
+  // `frames`: { kinds: the frame kinds that are shown, as bits, realms: a Uint8Array with an element for each realm,
+  // and a last one for frames without one }.
   function build(recording, frames) {
     const { functions, loops } = recording;
     let most = ACTIVITY_COUNT;
@@ -88,7 +89,7 @@ strobe.callNodes = (() => {
     return nodes;
   }
 
-  // Of each function the index of its resource, or of the group that stands for none.
+  // For each function, the index of its resource, or of its group if it has no resource.
   function resourceGroups({ functions, resources }) {
     return Int32Array.from({ length: functions.total }, (_, id) => {
       if (functions.resources[id] >= 0) {
@@ -117,7 +118,7 @@ strobe.callNodes = (() => {
     return result;
   }
 
-  // The nodes of function f are `ofFunction[functionStart[f]]` and on, to `functionStart[f + 1]`.
+  // The nodes of function f are in `ofFunction`, from the index `functionStart[f]` to before `functionStart[f + 1]`.
   function indexFunctions(nodes, functionCount) {
     const start = new Int32Array(functionCount + 1);
     for (let node = 0; node < nodes.count; node++) {
@@ -163,7 +164,8 @@ strobe.callNodes = (() => {
     return one;
   }
 
-  // Of each node whether a function on its path is among `matches`, a Uint8Array per function.
+  // For each node, whether a function on its path is among `matches`, a Uint8Array with an element for each
+  // function.
   function matching(nodes, matches) {
     const result = new Uint8Array(nodes.count);
     for (let node = 0; node < nodes.count; node++) {

@@ -10,7 +10,7 @@ strobe.callTree = (() => {
   const { TreeGrid, fillWeight, weightColumns, fillFunction } = strobe.treeGrid;
 
   let topDown, bottomUp;
-  // What the grids were last filled from.
+  // The data that the grids were last filled with.
   const filled = { topDown: null, bottomUp: null };
 
   function start() {
@@ -19,7 +19,8 @@ strobe.callTree = (() => {
       document.getElementById("call-tree"), "Call tree", node => state.selectNode(node),
       (event, node) => open(event, { func: state.nodes.func[node], node }));
     bottomUp = new TreeGrid(document.getElementById("bottom-up"), "Bottom-up tree", row => {
-      // The selected node is where the row's samples ended only in the root row.
+      // Only for a root row are the row's samples those that ended in the function. So the function is selected, and
+      // not a node.
       state.select(row.func);
     }, (event, row) => open(event, { func: row.func }));
     state.listeners.push(refresh);
@@ -67,7 +68,7 @@ strobe.callTree = (() => {
     };
   }
 
-  // For those who read the page by program.
+  // For programs that read the page.
   function setFacts(row, id, self, total) {
     const { setAttribute } = strobe.dom;
     setAttribute(row, "data-name", state.recording.functions.labels[id]);

@@ -4,16 +4,17 @@
 
 "use strict";
 
-// What there is to know of the selected function, and the way to it in every view. Without one, of the recording.
+// The facts about the selected function, with buttons that show it in other views. Without a selection, the facts about
+// the recording.
 strobe.details = (() => {
   const { state, format } = strobe;
   const { element, button, byId, setText } = strobe.dom;
   const MOST_RELATIVES = 30;
   const MOST_LINES = 20;
-  // That are named beside a caller or callee.
+  // The greatest number of calls that are named beside a caller or callee.
   const MOST_CALLS = 3;
 
-  // Whether something else is shown than what there is to know.
+  // Whether the panel does not show the present facts.
   let isStale = false;
 
   function start() {
@@ -112,7 +113,7 @@ strobe.details = (() => {
       ))));
   }
 
-  // What the tip beside the mouse says of a box of the flame chart; but of all lines in it.
+  // What the tip beside the mouse says about a box of the flame chart, but with all of the box's lines.
   function boxFacts(node, time) {
     const { recording, totals } = state;
     const found = strobe.lines.within(totals, node, time);
@@ -182,7 +183,7 @@ strobe.details = (() => {
       items.length ? element("ul", { class: "relatives" }, ...items) : element("p", { class: "quiet-text", text: "none" }));
   }
 
-  // The selected path, each step of it to be selected.
+  // The selected path. Each step of it can be selected.
   function pathList(node) {
     const { nodes, recording: { functions } } = state;
     return element("section", { id: "path" },

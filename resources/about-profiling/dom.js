@@ -4,10 +4,10 @@
 
 "use strict";
 
-// Elements in one expression. Text goes into text nodes alone, whatever it looks like.
+// Makes elements in one expression. Text only ever goes into text nodes, whatever it looks like.
 strobe.dom = (() => {
-  // `attributes`: those of the element; as `class`, `text`, `on`, `data` and `style` the class, the text, listeners by
-  // type, the data set and styles. What is undefined or false is left out.
+  // `attributes` are those of the element. `class`, `text`, `on`, `data` and `style` are the class, the text, the
+  // listeners by type, the data set and the styles. Attributes that are undefined or false are left out.
   function element(name, attributes = {}, ...children) {
     const made = document.createElement(name);
     for (const [key, value] of Object.entries(attributes)) {
@@ -39,14 +39,15 @@ strobe.dom = (() => {
     return document.getElementById(id);
   }
 
-  // What follows changes the document only where it is different: each change has to be laid out and drawn.
+  // The functions below change the document only where it differs, because each change causes layout and drawing.
   function setText(one, text) {
     if (one.firstElementChild || one.textContent !== text) {
       one.textContent = text;
     }
   }
 
-  // A text, with what of its first `length` characters is `wanted`, in lower case, marked.
+  // Sets a text, in which each place that matches `wanted` is marked. `wanted` is in lower case. Only the first
+  // `length` characters are searched.
   function setMarked(one, text, wanted, length = text.length) {
     const places = wanted ? occurrences(text.slice(0, length), wanted) : [];
     if (!places.length) {
@@ -62,11 +63,11 @@ strobe.dom = (() => {
     one.replaceChildren(...parts, text.slice(done));
   }
 
-  // [from, to] of each place where a text has `wanted`, whatever the case.
+  // [from, to] of each place where a text has `wanted`. Case does not matter.
   function occurrences(text, wanted) {
     const lower = text.toLowerCase();
     if (lower.length !== text.length) {
-      // Nobody knows which character is which.
+      // The characters of the two texts do not correspond.
       return lower.includes(wanted) ? [[0, text.length]] : [];
     }
     const places = [];
@@ -82,7 +83,7 @@ strobe.dom = (() => {
     }
   }
 
-  // A function that has something drawn in the next frame, once, however often it is called before.
+  // A function that makes `draw` run once in the next frame, however often the function is called before that.
   function inNextFrame(draw) {
     let isScheduled = false;
     return () => {

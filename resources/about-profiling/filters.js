@@ -4,16 +4,16 @@
 
 "use strict";
 
-// The row above the views: the search, and what is left out.
+// The row above the views: the search and the filters.
 strobe.filters = (() => {
   const { state, format, timeWindow } = strobe;
   const { element, button, byId, setText } = strobe.dom;
   const KIND_NAMES = ["Functions of scripts", "Built-in functions", "Native code", "Of unknown kind"];
-  // A person who types is not done after a letter: where a search takes long, it waits for so many ms at the most.
+  // A person types several letters. If a search is slow, it waits for the next letter, for this many ms at most.
   const TYPING_PAUSE = 120;
-  // ms that a person does not notice.
+  // A person does not notice a delay of this many ms.
   const UNNOTICED = 16;
-  // ms by which a time may be another after some arithmetic.
+  // The greatest rounding error of a time, in ms.
   const ROUNDED = 1e-6;
 
   let typing = 0;
@@ -98,7 +98,8 @@ strobe.filters = (() => {
     state.change({ search: "", range: null, filters: state.nothingLeftOut() }, "tree", "range", "search", "totals");
   }
 
-  // A list of boxes; `set` gets a function from an entry and whether it was ticked to whether it is now.
+  // A list of boxes. `set` gets a function that decides for each entry, and whether it was ticked, whether it is
+  // ticked now.
   function fillChoices(panel, title, entries, set) {
     const boxes = entries.map(entry => {
       const box = element("input", { type: "checkbox" });
@@ -194,8 +195,8 @@ strobe.filters = (() => {
     byId("reset-filters").disabled = !isFiltered;
   }
 
-  // Zooming does not change what counts: where the time on the screen is another than the time that counts, both are
-  // said, with the ways from the one to the other.
+  // Zooming does not change which time counts. If the time on the screen differs from the time that counts, the page
+  // names both, and offers buttons that make them equal.
   function sayWhatCounts() {
     const { range, window } = state;
     const counted = range ?? state.bounds();
@@ -210,7 +211,7 @@ strobe.filters = (() => {
     byId("clear-range").hidden = !range;
   }
 
-  // A stretch of time, from the recording's beginning on.
+  // A stretch of time, counted from the beginning of the recording.
   function stretch([from, to]) {
     const zero = state.bounds()[0];
     return `${format.duration(from - zero)} – ${format.duration(to - zero)}`;

@@ -15,7 +15,7 @@ strobe.flameBoxes = (() => {
   // Boxes at least this wide have a gap to the next.
   const GAP_WIDTH = 4;
   const SCROLL_BAR_WIDTH = 10;
-  // Of a box.
+  // The numbers that are stored for a box.
   const FIELDS = 7;
   const LEAST_THUMB = 24;
   const KEY_STEP = 3 * ROW_HEIGHT;
@@ -23,7 +23,7 @@ strobe.flameBoxes = (() => {
   class Boxes {
     #surface;
     #count = 0;
-    // Of each box: node, left, top, width; and in the flame chart event loop, first and last sample.
+    // For each box: node, left, top, width, and in the flame chart the event loop and the first and the last sample.
     #boxes = new Float64Array(FIELDS * 1024);
 
     constructor(surface) {
@@ -34,8 +34,8 @@ strobe.flameBoxes = (() => {
       this.#count = 0;
     }
 
-    // A box from `left` to `right` (which are rounded) in the row at `top`; false if it is too narrow to be seen. In the
-    // flame chart it stands for samples of event loop `l`.
+    // Adds a box from `left` to `right`, which are rounded, in the row at `top`. False if it is too narrow to be seen.
+    // In the flame chart it stands for samples of event loop `l`.
     add(node, left, right, top, l = -1, first = -1, last = -1) {
       const x = Math.round(left);
       const width = Math.round(right) - x;
@@ -86,7 +86,7 @@ strobe.flameBoxes = (() => {
         const gap = width >= GAP_WIDTH ? 1 : 0;
         surface.rect(colour, x, top, width - gap, ROW_HEIGHT - 1);
         if (width >= NAMED_WIDTH) {
-          // A box that begins left of the screen has its name on the screen.
+          // If a box begins to the left of the screen, its name begins at the edge of the screen.
           const from = Math.max(x, 0);
           const room = Math.min(x + width, surface.width) - from - 2 * PADDING;
           const name = room < NAMED_WIDTH - 2 * PADDING ? "" : strobe.surface.fit(functions.boxLabels[id], room);
@@ -141,7 +141,7 @@ strobe.flameBoxes = (() => {
     }
   }
 
-  // Rows that are higher than the canvas: which part of them is seen, and a bar that says so.
+  // Scrolls rows that are taller than the canvas, and draws a scroll bar.
   class Scroll {
     top = 0;
     #content = 0;
@@ -157,7 +157,7 @@ strobe.flameBoxes = (() => {
       this.top = Math.round(Math.min(Math.max(0, this.top + distance), Math.max(0, this.#content - this.#view)));
     }
 
-    // Scrolls no further than needed to show what lies between.
+    // Scrolls as little as possible to show the rows from `from` to `to`.
     reveal(from, to) {
       if (from < this.top) {
         this.by(from - this.top);
@@ -188,7 +188,7 @@ strobe.flameBoxes = (() => {
       return this.isNeeded() && x >= width - SCROLL_BAR_WIDTH;
     }
 
-    // How far a key scrolls; undefined if it does not.
+    // How far a key scrolls; undefined for keys that do not scroll.
     distanceOf(key) {
       const half = this.#view / 2;
       return { ArrowUp: -KEY_STEP, ArrowDown: KEY_STEP, PageUp: -half, PageDown: half }[key];
@@ -200,7 +200,7 @@ strobe.flameBoxes = (() => {
     }
   }
 
-  // Shows what the mouse is over: a node, -1 for none, and what there is to say.
+  // Shows what is under the mouse: a node, or -1 for none, and the lines about it.
   function point(canvas, event, node = -1, lines = []) {
     canvas.style.cursor = node < 0 ? "default" : "pointer";
     if (lines.length) {

@@ -4,11 +4,12 @@
 
 "use strict";
 
-// The flame chart: what ran when, a section for each event loop, a row for each depth of the stack, callers above.
+// The flame chart: what ran when. It has a section for each event loop and a row for each depth of the stack. Callers
+// are above their callees.
 //
-// Each column of pixels shows the sample that was current at its middle; neighbours that agree are one box. So drawing
-// takes as long for a million samples as for a thousand, and the shares that are seen are the true ones. Columns lie
-// at multiples of their length, so that panning moves the picture and does not make it flicker.
+// Each column of pixels shows the sample that was current at the middle of the column. Equal neighbours become one box.
+// So drawing takes as long for a million samples as for a thousand, and the visible shares are true. Columns begin at
+// multiples of their length, so that panning moves the picture and does not make it flicker.
 strobe.flameChart = (() => {
   const { palette, state, timeWindow } = strobe;
   const { lowerBound, IDLE, UNKNOWN_ACTIVITY } = strobe.recording;
@@ -61,11 +62,11 @@ strobe.flameChart = (() => {
         top += HEADER_HEIGHT + rows * ROW_HEIGHT + SECTION_GAP;
       }
     });
-    // Of now, which may not be drawn yet.
+    // The present sections, which may not have been drawn yet.
     scroll.measure(top, canvas.clientHeight);
   }
 
-  // Brings the selected function onto the screen, if it is not there: to when it ran, and to its row.
+  // Brings the selected function onto the screen if it is not there: moves to a time at which it ran, and to its row.
   function revealSelection() {
     const { node, func } = state.selection;
     const height = canvas.clientHeight;
@@ -90,7 +91,7 @@ strobe.flameChart = (() => {
     scroll.reveal(y - RULER_HEIGHT, y + ROW_HEIGHT);
   }
 
-  // The sample with a node on its path that is the nearest to the middle of the screen: { l, time }.
+  // The sample that has a node on its path and is nearest to the middle of the screen: { l, time }.
   function nearestSample(node) {
     if (node < 0) {
       return null;
@@ -150,8 +151,8 @@ strobe.flameChart = (() => {
     scroll.draw(surface, scheme);
   }
 
-  // The boxes of an event loop whose first row is at y. What is on the stack on both sides of a stretch without samples
-  // goes on there: it is not cut into pieces.
+  // The boxes of an event loop whose first row is at y. A call that is on the stack on both sides of a stretch without
+  // samples is drawn as one box.
   function layOut({ l, rows }, y) {
     const loop = state.recording.loops[l];
     const { parent, depth } = state.nodes;
@@ -160,7 +161,7 @@ strobe.flameChart = (() => {
     // The rows that are on the screen.
     const firstRow = Math.max(0, Math.floor((RULER_HEIGHT - y) / ROW_HEIGHT));
     const endRow = Math.min(rows, Math.ceil((surface.height - y) / ROW_HEIGHT));
-    // What is open in each row, from where and from which sample on.
+    // The box that is open in each row; below, where it begins and with which sample.
     const open = new Int32Array(rows).fill(-1);
     const since = new Float64Array(rows);
     const firstSample = new Int32Array(rows);
@@ -188,14 +189,14 @@ strobe.flameChart = (() => {
       let isInGap = false;
       if (column < endColumn) {
         const time = (column + 0.5) * perPixel;
-        // Behind the sample that was current.
+        // The index after that of the current sample.
         if (index < sampleCount && sampleTime[index] <= time) {
           index = lowerBound(sampleTime, time + 1e-9, index);
         }
         if (index > 0) {
           const end = strobe.gaps.endOf(loop, index - 1, interval);
           const isBetween = index < sampleCount;
-          // One that is narrower than a pixel is not to be seen.
+          // A gap that is narrower than a pixel cannot be seen.
           if (time < end || (isBetween && sampleTime[index] - end < perPixel)) {
             node = nodeAt(l, index - 1);
           } else if (isBetween) {
@@ -238,8 +239,9 @@ strobe.flameChart = (() => {
     }
   }
 
-  // The time that a box stands for, with what of it is off the screen: its samples, and those beside them that have its
-  // call on the stack as well. Where an event loop was not sampled the call went on if it is there on both sides.
+  // The time that a box stands for, including the part that is off the screen: that of its samples, and of the
+  // neighbouring samples that have the same call on the stack. If the call is on both sides of a stretch without
+  // samples, it went on in that stretch.
   function timeOf({ node, l, first, last }) {
     const loop = state.recording.loops[l];
     const isThere = index => {
@@ -255,7 +257,7 @@ strobe.flameChart = (() => {
     return [loop.sampleTime[first], strobe.gaps.endOf(loop, last, state.recording.interval)];
   }
 
-  // The node of a sample, -1 if nothing of it is to be seen.
+  // The node of a sample; -1 if no part of it is shown.
   function nodeAt(l, index) {
     const loop = state.recording.loops[l];
     const activity = loop.sampleActivity[index];
@@ -352,7 +354,7 @@ strobe.flameChart = (() => {
     ]);
   }
 
-  // Where the call of a box was at the time that a place on the canvas stands for.
+  // Where in the source a box's call was, at the time that a place on the canvas stands for.
   function placeAt({ node, l, first, last }, x) {
     const [from, to] = state.window;
     const time = from + (x / surface.width) * (to - from);

@@ -4,15 +4,16 @@
 
 "use strict";
 
-// The flame graph: all samples that count, however late they were taken, as one tree. A box is as wide as its node's
-// samples; callers are above, and of those side by side the heaviest is on the left.
+// The flame graph: all samples that count, as one tree, regardless of when they were taken. The width of a box is
+// the number of its node's samples. Callers are above their callees, and the heaviest of several siblings is on the
+// left.
 strobe.flameGraph = (() => {
   const { palette, state, timeWindow } = strobe;
   const { Boxes, Scroll, ROW_HEIGHT, point, walk } = strobe.flameBoxes;
   const WHOLE = [0, 1];
   const LEAST_SPAN = 1e-6;
   const TOP = 4;
-  // CSS pixels; what is narrower is drawn together with its lighter siblings.
+  // In CSS pixels. A narrower box is drawn together with its lighter siblings.
   const NARROW = 0.75;
 
   let canvas, surface, boxes;
@@ -71,7 +72,7 @@ strobe.flameGraph = (() => {
     }
   }
 
-  // All boxes that are wide enough to be seen, row by row of each branch; gives the deepest row.
+  // Adds all boxes that are wide enough to be seen. Returns the deepest row.
   function layOut(rests) {
     const { totals, nodes } = state;
     const { width, height } = surface;
@@ -90,7 +91,7 @@ strobe.flameGraph = (() => {
         const row = nodes.depth[node];
         const y = TOP + row * ROW_HEIGHT - scroll.top;
         if (right - x < NARROW) {
-          // They are in order, so all that follow are as narrow.
+          // The siblings are in order, so all that follow are as narrow or narrower.
           let rest = 0;
           for (let j = i; j < children.length; j++) {
             rest += totals.total[children[j]];

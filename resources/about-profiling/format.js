@@ -8,7 +8,7 @@
 strobe.format = (() => {
   const THIN = "\u202f";
 
-  // 12 345 678.9: with digits in groups of three before the point, and so many behind it.
+  // 12 345 678.9: digits are in groups of three before the point. After the point there are `digits` of them.
   function grouped(value, digits) {
     const [whole, rest] = value.toFixed(digits).split(".");
     const groups = whole.replace(/\B(?=(\d{3})+$)/g, THIN);
@@ -19,19 +19,19 @@ strobe.format = (() => {
     return grouped(number, 0);
   }
 
-  // With as many digits as say something.
+  // With as many digits as are significant.
   function milliseconds(value) {
     const size = Math.abs(value);
     return grouped(value, size === 0 || size >= 100 ? 0 : size >= 10 ? 1 : size >= 0.1 ? 2 : 3);
   }
 
-  // Milliseconds of samples, which are multiples of the interval: as many digits as tell two of them apart, the same
-  // for all.
+  // The time of samples in milliseconds, which is a multiple of the interval. All such times have the same number of
+  // digits, which is enough to tell any two of them apart.
   function sampledTime(value, interval) {
     return grouped(value, Number.isInteger(interval) ? 0 : interval >= 0.1 ? 1 : 2);
   }
 
-  // What lies between samples, without zeros that say nothing.
+  // The time between samples, without zeros at the end.
   function interval(value) {
     return value >= 1 ? `${Number(value.toFixed(2))} ms` : `${Number((value * 1000).toFixed(0))} µs`;
   }
@@ -52,7 +52,7 @@ strobe.format = (() => {
     return `${Math.round(value * 1000)} µs`;
   }
 
-  // A point of time, as precisely as samples are apart.
+  // A point of time, with the precision of the distance between samples.
   function moment(value) {
     return value >= 1000 ? `${(value / 1000).toFixed(4)} s` : `${value.toFixed(1)} ms`;
   }
@@ -88,7 +88,7 @@ strobe.format = (() => {
     return `${count(number)} ${number === 1 ? one : many}`;
   }
 
-  // The last part of a URL's path, or what there is instead.
+  // The last part of a URL's path, or the whole URL if its path is empty.
   function fileName(url) {
     const path = url.replace(/[?#].*$/s, "").replace(/\/+$/, "");
     const name = path.slice(path.lastIndexOf("/") + 1);
@@ -103,7 +103,7 @@ strobe.format = (() => {
     return column > 0 ? `${number}:${column}` : String(number);
   }
 
-  // Of an instruction in a WebAssembly module.
+  // The offset of an instruction in a WebAssembly module.
   function offset(number) {
     return `0x${number.toString(16)}`;
   }

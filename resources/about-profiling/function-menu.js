@@ -4,8 +4,8 @@
 
 "use strict";
 
-// What can be done with a function or a script, in a menu where the mouse is: by the other button of the mouse, or by a
-// key for the selected function.
+// A menu of what can be done with a function or a script. The right mouse button opens it at the mouse; a key opens it
+// for the selected function.
 strobe.functionMenu = (() => {
   const { state } = strobe;
   const { element, button, byId } = strobe.dom;
@@ -14,7 +14,7 @@ strobe.functionMenu = (() => {
     const panel = byId("function-menu");
     strobe.menu.moveByKeys(panel);
     panel.addEventListener("contextmenu", event => {
-      // A text that is to be copied has the browser's menu.
+      // The text to copy keeps the browser's own menu.
       if (event.target.id !== "copied-text") {
         event.preventDefault();
       }
@@ -22,7 +22,7 @@ strobe.functionMenu = (() => {
   }
 
   // `target`: { func, node, resource }: a function, the node of its call path if it is known, or a script; -1 or
-  // undefined for none. Without any of them nothing opens, the browser's own menu neither.
+  // undefined for none. Without any of them no menu opens, not even the browser's own.
   function open(event, target) {
     event.preventDefault();
     strobe.tip.hide();
@@ -92,7 +92,7 @@ strobe.functionMenu = (() => {
     return button(text, choose, { class: "quiet menu-item", role: "menuitem", data: { item: id } });
   }
 
-  // Where a page may not write to the clipboard, the text is shown, selected, to be copied by a person.
+  // If the page may not write to the clipboard, the text is shown and selected, so that the person can copy it.
   async function copy(text) {
     try {
       await navigator.clipboard.writeText(text);

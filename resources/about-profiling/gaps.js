@@ -4,20 +4,22 @@
 
 "use strict";
 
-// Where an event loop was not sampled: nobody knows what it did there, so it is shown neither as idle nor as what it did
-// before. A recording says which samples were missed. Where it does not, that is told by the times of its samples.
+// The times at which an event loop was not sampled. What it did then is not known, so it is shown neither as idle nor
+// as doing what it did before. A recording says which samples were missed. If it does not, the times of its samples
+// show it.
 strobe.gaps = (() => {
   const { lowerBound, MISSED_REASONS } = strobe.recording;
-  // Intervals. Samples come early or late by parts of one; from here on one is missing.
+  // In intervals. A sample comes early or late by a part of an interval. If the distance is longer than this, a sample
+  // is missing.
   const LONGEST = 1.5;
-  // The same where it is known which were missed: a sample may come late by almost one interval. From here on samples
-  // were left out, as those between long tasks are.
+  // The same if it is known which samples were missed. Then a sample may be late by almost one interval. If the
+  // distance is longer than this, samples were left out, as between long tasks.
   const LONGEST_OF_KNOWN = 2.5;
-  // Milliseconds. Times are whole microseconds, so that this is behind a time and before the next one.
+  // In milliseconds. Times are whole microseconds, so a time plus this is between that time and the next one.
   const BEHIND = 0.0005;
 
-  // Up to when a sample says what its event loop did: to the next one, or for its own time if samples are missing
-  // behind it. Nothing else decides what a gap is.
+  // Until when a sample says what its event loop did: until the next sample, or for the sample's own time if samples
+  // are missing after it. Only this function decides what a gap is.
   function endOf(loop, index, interval) {
     const begin = loop.sampleTime[index];
     const weight = loop.sampleWeight ? loop.sampleWeight[index] : 1;
@@ -31,7 +33,8 @@ strobe.gaps = (() => {
     return index + 1 < loop.sampleCount ? loop.sampleTime[index + 1] : Infinity;
   }
 
-  // The first stretch of missed samples that has a part between two times; -1 if there is none or it is not known.
+  // The first stretch of missed samples that overlaps the time from `from` to `to`; -1 if there is none, or if the
+  // recording does not say.
   function firstMissed({ missed }, from, to) {
     if (!missed) {
       return -1;
@@ -40,10 +43,10 @@ strobe.gaps = (() => {
     return first < missed.count && missed.start[first] < to ? first : -1;
   }
 
-  // What is known of a time: { index } of the sample that stands for it, or { before, after, from, to } of the gap it is
-  // in, between the samples `before` and `after`, with `missed` if that is known: how many samples were missed for each
-  // of MISSED_REASONS. Before the first sample and after the last there is a gap only where samples are known to be
-  // missed, else null; then `before` or `after` is the index of no sample.
+  // What is known about a time: { index } of the sample that stands for it, or the gap that it is in, { before, after,
+  // from, to }, which is between the samples `before` and `after`. A gap also has `missed` if that is known: how many
+  // samples were missed for each of MISSED_REASONS. Before the first sample and after the last one there is a gap only
+  // where samples are known to be missed, and otherwise null. There `before` or `after` is not the index of a sample.
   function at(loop, time, interval) {
     const index = lowerBound(loop.sampleTime, time + 1e-9) - 1;
     const begin = index < 0 ? -Infinity : loop.sampleTime[index];
@@ -55,7 +58,7 @@ strobe.gaps = (() => {
     let to = next;
     const first = firstMissed(loop, begin, next);
     if (index < 0 || next === Infinity) {
-      // Of time before the first sample or after the last one only what the stretches say is known.
+      // About the time before the first sample and after the last one, only the stretches say anything.
       if (first < 0 || time < loop.missed.start[first]) {
         return null;
       }
@@ -69,7 +72,7 @@ strobe.gaps = (() => {
     return first < 0 ? gap : { ...gap, missed: countMissed(loop, first, next) };
   }
 
-  // Where the last stretch ends of those from `first` on that begin before `to`.
+  // The end of the last stretch that begins before `to`. The search begins at the stretch `first`.
   function endOfMissed({ missed }, first, to) {
     return missed.end[lowerBound(missed.start, to, first) - 1];
   }

@@ -10,17 +10,17 @@ strobe.help = (() => {
   const KEYS = [
     ["Everywhere", [
       [["?"], "this list"],
-      [["/"], "to the search; Enter there selects the heaviest match"],
+      [["/"], "go to the search; Enter there selects the heaviest match"],
       [["1", "…", "5"], "flame chart, flame graph, call tree, bottom-up, sources"],
       [["d"], "show or hide the details"],
-      [["m"], "a menu for the selected function: copy it, search for it, show it in another view"],
-      [["Esc"], "close, or clear first the time range, then the selection"],
+      [["m"], "open a menu for the selected function: copy it, search for it, show it in another view"],
+      [["Esc"], "close what is open; or clear the time range, and then the selection"],
     ]],
     ["Time line and flame chart", [
       [["←", "→"], "pan"],
       [["+", "−"], "zoom, wherever the focus is"],
       [["0"], "the whole recording, wherever the focus is"],
-      [["Home", "End"], "to its beginning, to its end"],
+      [["Home", "End"], "go to its beginning, go to its end"],
       [["s"], "count only the time that is on the screen"],
       [["z"], "zoom to the time that counts"],
       [["↑", "↓"], "scroll the rows of the flame chart"],
@@ -33,7 +33,7 @@ strobe.help = (() => {
     ]],
     ["Call tree, bottom-up, sources", [
       [["↑", "↓"], "one row up or down"],
-      [["→", "←"], "open a row, close it or go to the row it is in"],
+      [["→", "←"], "open a row; close it, or go to the row that contains it"],
       [["*"], "open all that is below a row"],
       [["h"], "in the sources: go to the hottest line of the script"],
       [["Home", "End"], "the first row, the last row"],
@@ -42,8 +42,8 @@ strobe.help = (() => {
       [["drag"], "on the time line: choose the time that counts; on the flame chart and graph: pan"],
       [["Shift", "drag"], "on the flame chart: choose the time that counts"],
       [["wheel"], "zoom; with Shift pan, with Alt scroll the rows"],
-      [["double click"], "zoom to what is there"],
-      [["right click"], "a menu for the function that is there"],
+      [["double click"], "zoom to what is under the mouse"],
+      [["right click"], "open a menu for the function under the mouse"],
     ]],
   ];
 
@@ -64,7 +64,7 @@ strobe.help = (() => {
       }
     });
     byId("help").addEventListener("keydown", event => {
-      // Its only control keeps the focus.
+      // The focus stays on the only control of the overlay.
       if (event.key === "Tab") {
         event.preventDefault();
       }

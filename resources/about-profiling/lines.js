@@ -4,16 +4,16 @@
 
 "use strict";
 
-// How many samples each line has, of the samples that the filters let through. `self` is what was executing there, `total`
-// what was executing there or in something that was called from there. The time of a hidden frame belongs to the line that
-// led to it.
+// How many of the samples that pass the filters each line has. `self` counts samples that were executing on the line.
+// `total` also counts samples in functions that were called from the line. The time of a hidden frame belongs to the
+// line that led to it.
 //
 // A place is a function with a line and a column, or with an offset in a WebAssembly module.
 strobe.lines = (() => {
-  // Characters. In a longer line only the column says where something is.
+  // In characters. In a longer line only the column says where something is.
   const LONG_LINE = 300;
 
-  // What is worked out once of a recording, of its call nodes and of its totals.
+  // What is calculated once for a recording, for its call nodes, and for its totals.
   const [placesByRecording, shownByNodes, stacksByNodes, weightsByTotals] = Array.from({ length: 4 }, () => new WeakMap());
 
   function once(map, key, make) {
@@ -52,7 +52,8 @@ strobe.lines = (() => {
     return line[place] > 0 || offset[place] >= 0;
   }
 
-  // Per event loop, of each stack the innermost one whose frame is shown: itself, one of its callers, or -1.
+  // For each event loop and each of its stacks, the innermost stack whose frame is shown: the stack itself, one of its
+  // callers, or -1.
   function shownStacks({ recording, nodes }) {
     return once(shownByNodes, nodes, () => recording.loops.map(({ stackParent }, l) => {
       const ofStack = nodes.ofStack[l];
@@ -95,9 +96,9 @@ strobe.lines = (() => {
     }));
   }
 
-  // Adds up the samples of labels. `labelsOf` gives of an event loop's index what gives a stack's label, -1 for none; or null
-  // if no stack of it has one. `add` is called with a label and its weights, self and total: a sample counts once for a
-  // label, however often that is on the stack.
+  // Adds up the samples of labels. `labelsOf` takes the index of an event loop, and returns a function that takes a
+  // stack and returns its label, or -1. It returns null if no stack of the event loop has a label. `add` is called with
+  // a label and its weights, self and total. A sample counts once for a label, however often the label is on the stack.
   function weigh(totals, labelsOf, add) {
     totals.recording.loops.forEach(({ stackParent }, l) => {
       const weight = weights(totals)[l];
@@ -107,7 +108,7 @@ strobe.lines = (() => {
       }
       const shown = shownStacks(totals)[l];
       const labels = new Int32Array(stackParent.length);
-      // Of each stack the innermost one that has a label.
+      // For each stack, the innermost stack that has a label.
       const nearest = new Int32Array(stackParent.length);
       for (let stack = 0; stack < labels.length; stack++) {
         const parent = stackParent[stack];
@@ -160,8 +161,8 @@ strobe.lines = (() => {
     return placesWhere(recording, func => resources[func] === resource);
   }
 
-  // The lines of a function that have samples, the hottest first: [{ place, label, self, total }]. If a line has samples at
-  // several columns, each is one of its own.
+  // The lines of a function that have samples, the hottest first: [{ place, label, self, total }]. If a line has
+  // samples at several columns, each column counts as a line.
   function ofFunction(totals, func) {
     const all = places(totals.recording);
     const ids = placesWhere(totals.recording, one => one === func);
@@ -179,8 +180,8 @@ strobe.lines = (() => {
     return rows.sort((a, b) => b.self - a.self || b.total - a.total || a.place - b.place);
   }
 
-  // From where a function is called, and where it calls from: { callers, callees }, of each function the places of the
-  // calls, the heaviest first: [{ place, weight }].
+  // The places from which a function is called, and the places from which it calls others: { callers, callees }. For
+  // each caller and callee they have the places of the calls, [{ place, weight }], the heaviest first.
   function calls(totals, func) {
     const { recording } = totals;
     const { ofFrame } = places(recording);
@@ -276,7 +277,7 @@ strobe.lines = (() => {
     });
   }
 
-  // Where a node on the path of a sample was then: { place, isLeaf }; null if it is not on it.
+  // Where a node was in a sample: { place, isLeaf }; null if the node is not on the sample's path.
   function inSample(totals, l, index, node) {
     const { recording, nodes } = totals;
     const { sampleStack, stackParent, stackFrame } = recording.loops[l];
@@ -313,8 +314,8 @@ strobe.lines = (() => {
     return heaviestFirst(recording, found);
   }
 
-  // A line as people write it: 12, 12:5 or, in a WebAssembly module, 0x1f3. Empty if it is not known. A long line is never
-  // without its column.
+  // A line as people write it: 12, 12:5 or, in a WebAssembly module, 0x1f3. Empty if it is not known. A long line
+  // always has its column.
   function label({ line, column, offset }, place, withColumn) {
     if (offset[place] >= 0) {
       return strobe.format.offset(offset[place]);
@@ -335,7 +336,7 @@ strobe.lines = (() => {
   // The places of calls in a few words: “line 12”, “lines 12, 15 and 3 more”. Empty if there are none.
   function summary(recording, found, most) {
     const all = places(recording);
-    // Calls at several columns of one line are one line, if there are other lines.
+    // If there are several lines, the columns within a line are left out.
     const isOneLine = new Set(found.map(({ place }) => all.line[place])).size === 1 && all.line[found[0].place] > 0;
     const labels = [...new Set(found.map(({ place }) => label(all, place, isOneLine && found.length > 1)))];
     if (!labels.length) {

@@ -4,26 +4,28 @@
 
 "use strict";
 
-// How fast the page is, measured by itself, and what it shows, for those who read it by program.
+// For programs that read the page: how fast the page is, as it measures itself, and what it shows.
 //
-// - `document.documentElement.dataset`: `view` (recorder or recording), `tab`, and of a recording that is drawn `ready`,
-//   `samples`, `loadMs` (from its text to the end of the first frame with it) and `decodeMs`.
-// - `strobe.measure.pan({ frames, part })` pans the flame chart back and forth, a step per frame, and gives a promise of
-//   { frames, seconds, framesPerSecond, medianFrame, worstFrame, drawing: { median, worst } }, times in ms. A frame's time
-//   is what lies between the timestamps of two animation frames; drawing is the script's part of it. The data set
-//   gets the rate as `panRate`.
-// - `strobe.measure.scroll({ frames, rows })` scrolls the text in Sources, so many rows per frame, and gives a promise of
-//   the same without `drawing`.
-// - `strobe.measure.actions({ search, times })` switches to each view and searches in it, and gives a promise of { view: {
-//   switch, search, clear } }: the medians of how long the script takes for each with what follows for the layout, in ms.
+// - `document.documentElement.dataset` has `view` (recorder or recording) and `tab`. For a recording that has been
+//   drawn it also has `ready`, `samples`, `loadMs` (from its text to the end of the first frame that shows it) and
+//   `decodeMs`.
+// - `strobe.measure.pan({ frames, part })` pans the flame chart back and forth, a step per frame, and gives a promise
+//   of { frames, seconds, framesPerSecond, medianFrame, worstFrame, drawing: { median, worst } }, times in ms. A
+//   frame's time is the time between the timestamps of two animation frames; drawing is the script's part of it. The
+//   rate is also in the data set, as `panRate`.
+// - `strobe.measure.scroll({ frames, rows })` scrolls the text in Sources by `rows` rows per frame, and gives a promise
+//   of the same without `drawing`.
+// - `strobe.measure.actions({ search, times })` switches to each view and searches in it, and gives a promise of {
+//   view: { switch, search, clear } }: the median times that the script and the layout after it take for each of these,
+//   in ms.
 // - `strobe.inspect.boxes(name)` gives the boxes of the flame chart or flame graph, of one function or of all: [{ name,
-//   place, node, self, total, time, x, y, width, height, centre: [x, y] }], x and y in the canvas, the centre in the
-//   window; `time` is in the flame chart what a box stands for, [from, to] in ms.
+//   place, node, self, total, time, x, y, width, height, centre: [x, y] }], x and y are in the canvas, and the centre
+//   is in the window. In the flame chart `time` is the time that a box stands for, [from, to] in ms.
 // - `strobe.inspect.gaps()` gives the stretches without samples that the flame chart shows: [{ x, y, width, height,
 //   centre }].
-// - `strobe.inspect.lines()` gives the rows with samples of the script that Sources shows: [{ line, column, offset, self,
-//   total, functions }]. `column` is 0 unless the row is a part of a line, `offset` is -1 unless it is one in a module, and
-//   the function with most of the samples is the first.
+// - `strobe.inspect.lines()` gives the rows with samples of the script that Sources shows: [{ line, column, offset,
+//   self, total, functions }]. `column` is 0 unless the row is a part of a line. `offset` is -1 unless the row is a
+//   place in a WebAssembly module. The function with the most samples comes first.
 // - `strobe.inspect.functions()` gives [{ name, place, self, total }] of all functions that have samples now.
 // - `strobe.inspect.facts()` gives what is shown: tab, samples, shown, range, window, selection and event loops.
 strobe.measure = (() => {
@@ -36,7 +38,7 @@ strobe.measure = (() => {
     });
   }
 
-  // Panning needs something that is off the screen: a window of `part` of the recording.
+  // There must be something off the screen to pan to, so the window shows only `part` of the recording.
   async function pan({ frames = 120, part = 0.25 } = {}) {
     strobe.app.showTab("flame-chart");
     const bounds = state.bounds();
@@ -98,7 +100,7 @@ strobe.measure = (() => {
 
   async function actions({ search = "a", times = 5 } = {}) {
     const { TABS, showTab } = strobe.app;
-    // `prepare` brings back what `act` changes.
+    // `prepare` undoes what `act` changes.
     const median = async (prepare, act) => {
       const taken = [];
       for (let i = 0; i < times; i++) {
@@ -109,7 +111,7 @@ strobe.measure = (() => {
         const before = performance.now();
         act();
         state.flush();
-        // Has the page laid out.
+        // Forces layout.
         document.body.getBoundingClientRect();
         taken.push(performance.now() - before);
       }

@@ -4,7 +4,7 @@
 
 "use strict";
 
-// A panel below a button, or where the mouse is, which is open until something else is pressed.
+// A panel below a button, or at the mouse. It stays open until something else is pressed.
 strobe.menu = (() => {
   let openMenu = null;
 
@@ -74,7 +74,7 @@ strobe.menu = (() => {
     return [...panel.querySelectorAll("button, input, textarea")].filter(one => !one.disabled && one.offsetParent !== null);
   }
 
-  // True if there was an open one.
+  // True if a panel was open.
   function close(giveFocusBack = false) {
     if (!openMenu) {
       return false;

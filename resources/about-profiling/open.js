@@ -4,8 +4,8 @@
 
 "use strict";
 
-// Opening what was recorded elsewhere: a file, a path, what was dropped or pasted. The browser reads every format; the
-// page on its own reads viewer data and the traces that web pages get.
+// Opens what was recorded elsewhere, from a file, a path, a drop or a paste. The browser reads every format. Without
+// the browser, the page reads viewer data and the traces that web pages get.
 strobe.open = (() => {
   const { byId } = strobe.dom;
 

@@ -4,11 +4,11 @@
 
 "use strict";
 
-// Every colour that says something, for light and dark. The hues of activities are those of Okabe and Ito, which
-// people who confuse red and green can tell apart, at a lightness that stands out from the ground (3:1 or more). The
-// colours of boxes carry text (4.5:1 or more). The tests hold both to it.
+// Every colour that has a meaning, for the light and the dark theme. The hues of activities are those of Okabe and
+// Ito, which people who confuse red and green can tell apart. Their contrast with the ground is 3:1 or more. The
+// contrast of boxes with the text on them is 4.5:1 or more. The tests check both contrasts.
 strobe.palette = (() => {
-  // In the order of their numbers in a recording; the last is what is not known.
+  // In the order of their numbers in a recording. The last one stands for what is not known.
   const ACTIVITIES = [
     { name: "idle", label: "(idle)", light: "#8b929c", dark: "#6d7580" },
     { name: "script", label: "(script)", light: "#0068a8", dark: "#56b4e9" },
@@ -76,7 +76,7 @@ strobe.palette = (() => {
     return dark.matches ? entry.dark : entry.light;
   }
 
-  // The same script has the same colour wherever it is, in every recording, and its functions have shades of it.
+  // A script has the same colour in every view and every recording. Its functions have shades of that colour.
   function tintOf(url) {
     return (hashOf(url) >>> 8) % LIGHT.scripts.length;
   }

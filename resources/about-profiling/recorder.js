@@ -8,7 +8,7 @@
 strobe.recorder = (() => {
   const { format } = strobe;
   const { element, button, byId, setText } = strobe.dom;
-  // ms between one look at the browser and the next.
+  // The time between two requests for the browser's status, in ms.
   const POLL_INTERVAL = 1000;
   const RECORDING_POLL_INTERVAL = 400;
   const FAILED_POLL_INTERVAL = 4000;
@@ -20,7 +20,7 @@ strobe.recorder = (() => {
   const ticked = new Set();
   // Ids of the event loops that show about:profiling.
   let ownLoops = [];
-  // What the table and the list were last built for.
+  // The data that the table and the list were last built for.
   let tableShape = "";
   let listShape = "";
 
@@ -42,7 +42,7 @@ strobe.recorder = (() => {
     poll();
   }
 
-  // Only while somebody sees it.
+  // Whether the status can be seen. It is requested only then.
   function isSeen() {
     return document.visibilityState !== "hidden" && (strobe.app.view() === "recorder" || isRecording);
   }
@@ -91,7 +91,7 @@ strobe.recorder = (() => {
   function reflectChoices() {
     const choice = chosenLoops();
     byId("ticked-choice").hidden = choice !== "ticked";
-    // In the list it can be ticked.
+    // The page can be ticked in the list.
     byId("own-page-choice").hidden = choice === "ticked";
     byId("loops-table").classList.toggle("choosing", choice === "ticked");
     byId("keep-last").disabled = isRecording || !byId("flight").checked;
@@ -102,14 +102,14 @@ strobe.recorder = (() => {
     return document.querySelector("input[name=loops]:checked").value;
   }
 
-  // What the form says, or an error that names the field.
+  // The options in the form. Throws an error that names the field if one is wrong.
   function options() {
     const number = (id, name, isWhole) => {
       const text = byId(id).value.trim();
       const value = Number(text);
       if (text === "" || !Number.isFinite(value) || value <= 0 || (isWhole && !Number.isInteger(value))) {
         byId(id).focus();
-        throw new Error(`${name}: “${text}” is no ${isWhole ? "whole " : ""}number above 0`);
+        throw new Error(`${name}: “${text}” is not a ${isWhole ? "whole " : ""}number above 0`);
       }
       return value;
     };
@@ -117,11 +117,11 @@ strobe.recorder = (() => {
     const choice = chosenLoops();
     if (choice === "ticked") {
       if (!ticked.size && !byId("new-ones").checked) {
-        throw new Error("Event loops: none is ticked");
+        throw new Error("Event loops: none of them is ticked");
       }
       result.eventLoops = [...ticked].join(",");
       result.newOnes = byId("new-ones").checked ? 1 : 0;
-      // It has a new event loop whenever it is loaded.
+      // The page has a new event loop each time it is loaded.
       result.ownPage = ownLoops.some(id => ticked.has(id)) ? 1 : 0;
     } else {
       result.eventLoops = choice;
@@ -212,7 +212,7 @@ strobe.recorder = (() => {
       { key: `process ${process.pid}`, process },
       ...process.eventLoops.flatMap(loop => [
         { key: `loop ${loop.id}`, process, loop },
-        // A single one is told in the event loop's own row.
+        // If there is only one, its figures are in the event loop's own row.
         ...samplersOf(loop).length > 1
           ? samplersOf(loop).map((session, i) => ({ key: `session ${loop.id} ${i}`, loop, session })) : [],
       ]),
@@ -234,7 +234,7 @@ strobe.recorder = (() => {
       format.plural(loops, "event loop", "event loops"));
   }
 
-  // Who has an event loop sampled: the sessions of pages, and the recording that goes on.
+  // For whom an event loop is sampled: the sessions of pages, and the recording in progress.
   function samplersOf(loop) {
     return [...loop.sessions, ...loop.recorded ? [{ ...loop.recorded, realm: "" }] : []];
   }
@@ -273,7 +273,7 @@ strobe.recorder = (() => {
       ...figures);
   }
 
-  // Without the kind, which stands below it.
+  // The name without the kind, which is shown below it.
   function titleOf(loop) {
     return loop.name.replace(/^(Page|Worker) /, "") || loop.id;
   }
@@ -293,7 +293,7 @@ strobe.recorder = (() => {
     const sessions = session ? [session] : samplersOf(loop);
     const sum = key => format.count(sessions.reduce((all, one) => all + one[key], 0));
     const values = sessions.length ? {
-      // Where they differ, each has a row of its own.
+      // If the intervals differ, each session has its own row.
       interval: sessions.every(({ interval }) => interval === sessions[0].interval)
         ? format.interval(sessions[0].interval) : "several",
       samples: sum("taken"), missed: sum("missed"), unwalkable: sum("unwalkable"), truncated: sum("truncated"),

@@ -4,29 +4,30 @@
 
 "use strict";
 
-// A recording in memory: viewer data (versions 1 and 2) decoded into typed arrays, with one table of functions, resources
-// and realms for all event loops, so that a function is the same wherever it ran. A frame is a function and the place in
-// it that was executing or calling; those of an event loop are its own.
+// A recording in memory: viewer data (versions 1 and 2) decoded into typed arrays, with one table of functions,
+// resources and realms for all event loops, so that a function is the same wherever it ran. A frame is a function and
+// the place in it that was executing or calling. Each event loop has its own frames.
 strobe.recording = (() => {
   const VERSION = 2;
-  // Has no places: its frames are what functions are now.
+  // This version has no places: what it calls frames are functions.
   const OLD_VERSION = 1;
   const KINDS = ["script", "built-in", "native", "unknown"];
-  // As bits.
+  // A bit for each kind.
   const ALL_KINDS = (1 << KINDS.length) - 1;
   const ACTIVITY_COUNT = strobe.palette.ACTIVITIES.length;
   const UNKNOWN_ACTIVITY = ACTIVITY_COUNT - 1;
   const IDLE = 0;
   const ANONYMOUS = "(anonymous)";
-  // Of lines, columns and offsets.
+  // The greatest line, column or offset.
   const MAX_NUMBER = 2 ** 32 - 1;
-  // A sample stands for the time until the next one, unless that is so far off that samples are missing between.
+  // In intervals. A sample stands for the time until the next one, unless that is later than this. Then samples are
+  // missing between them.
   const LONGEST_GAP = 2.5;
-  // Why samples were missed, by their numbers.
+  // The reasons why samples were missed, in the order of their numbers.
   const MISSED_REASONS = ["sampler late", "no processor for the thread", "thread in the kernel", "walks before too long"];
   const KIND_IN_NAME = { page: /^Page /, worker: /^Worker / };
 
-  // Of viewer data, or of a web trace.
+  // The recording in viewer data or in a web trace.
   function decode(data, name = "") {
     if (strobe.webTrace.isWebTrace(data)) {
       data = strobe.webTrace.toViewerData(data);
@@ -38,7 +39,7 @@ strobe.recording = (() => {
       throw new Error(`version: ${JSON.stringify(data.version)} is neither ${OLD_VERSION} nor ${VERSION}, which this page reads`);
     }
     if (!(Number.isFinite(data.interval) && data.interval > 0)) {
-      throw new Error(`interval: ${JSON.stringify(data.interval)} is no number of milliseconds above 0`);
+      throw new Error(`interval: ${JSON.stringify(data.interval)} is not a number of milliseconds above 0`);
     }
     const functions = new Functions();
     const resources = new Interner();
@@ -46,8 +47,9 @@ strobe.recording = (() => {
     const recording = {
       name, interval: data.interval, timeOrigin: data.timeOrigin ?? null,
       processes: [], loops: [], functions, resources: resources.values, realms: [], realmOrigins: [],
-      // The texts of scripts by the index of their resource, of those that the recording has: { text, line, column }, with
-      // where the text begins. Scripts of one URL with different texts are different resources.
+      // The texts of scripts that the recording has, by the index of their resource: { text, line, column }. The line
+      // and the column say where the text begins. Scripts with the same URL and different texts are different
+      // resources.
       sources: new Map(),
       start: Infinity, end: -Infinity, weight: 0, sampleCount: 0,
     };
@@ -115,7 +117,7 @@ strobe.recording = (() => {
       const resourceId = idIn(resource[i], ownResources.length, () => at("resource"));
       const realmId = idIn(realm[i], ownRealms.length, () => at("realm"));
       if (!(kind[i] >= 0 && kind[i] < KINDS.length)) {
-        throw new Error(`${at("kind")}: ${kind[i]} is no kind of function`);
+        throw new Error(`${at("kind")}: ${kind[i]} is not a kind of function`);
       }
       functionRealm[i] = realmId < 0 ? -1 : ownRealms[realmId];
       const sourceId = ownSource ? idIn(ownSource[i], ownSources.length, () => at("source")) : -1;
@@ -169,13 +171,13 @@ strobe.recording = (() => {
       }
       const activity = activities[i];
       if (!(activity >= -1 && activity < UNKNOWN_ACTIVITY)) {
-        throw new Error(`${place}.samples.activity[${i}]: ${activity} is no activity`);
+        throw new Error(`${place}.samples.activity[${i}]: ${activity} is not an activity`);
       }
       sampleActivity[i] = activity < 0 ? UNKNOWN_ACTIVITY : activity;
       weight += weights ? weights[i] : 1;
     }
     if (!Number.isFinite(clock)) {
-      throw new Error(`${place}.samples.time: not all of it is numbers`);
+      throw new Error(`${place}.samples.time: not all entries are numbers`);
     }
     for (let i = 0; i < sampleCount; i++) {
       const length = recording.interval * (weights ? weights[i] : 1);
@@ -185,15 +187,16 @@ strobe.recording = (() => {
     return {
       name: text(source.name, `${place}.name`), kind: source.kind ?? "unknown", documents: source.documents ?? [],
       frameFunction, frameKind, frameRealm, stackParent, stackFrame,
-      // A line and a column from 1 on, or 0; an offset in a WebAssembly module, or -1.
+      // The line and the column are 1-based; 0 if they are not known. The offset is that in a WebAssembly module, or
+      // -1.
       frameLine: frames.line, frameColumn: frames.column, frameOffset: frames.offset,
       sampleCount, sampleTime, sampleEnd, sampleStack, sampleActivity, sampleWeight: weights, weight,
       missed: source.missed === undefined ? null : decodeMissed(source.missed, `${place}.missed`),
     };
   }
 
-  // The stretches in which samples were missed, in the order of time, one for each reason: null where the data do not
-  // say it.
+  // The stretches in which samples were missed, in the order of time. If there were several reasons, there is a stretch
+  // for each. Null if the data does not have them.
   function decodeMissed(missed, place) {
     const count = array(missed?.start, `${place}.start`).length;
     const column = key => numbers(missed[key], count, `${place}.${key}`);
@@ -201,7 +204,7 @@ strobe.recording = (() => {
     for (let i = 0; i < count; i++) {
       const at = key => `${place}.${key}[${i}]`;
       if (!(Number.isFinite(start[i]) && start[i] >= 0)) {
-        throw new Error(`${at("start")}: ${start[i]} is no time`);
+        throw new Error(`${at("start")}: ${start[i]} is not a time`);
       }
       if (!(Number.isFinite(end[i]) && end[i] >= start[i])) {
         throw new Error(`${at("end")}: ${end[i]} is before ${start[i]}, its start`);
@@ -212,7 +215,7 @@ strobe.recording = (() => {
       }
       numberFrom(1, samples[i], () => at("samples"));
       if (!(Number.isInteger(why[i]) && why[i] >= 0 && why[i] < MISSED_REASONS.length)) {
-        throw new Error(`${at("why")}: ${why[i]} is no reason`);
+        throw new Error(`${at("why")}: ${why[i]} is not a reason`);
       }
     }
     const milliseconds = times => Float64Array.from(times, time => time / 1000);
@@ -226,7 +229,7 @@ strobe.recording = (() => {
     return array(texts, place).map((one, i) => {
       const at = key => `${place}[${i}].${key}`;
       if (!isObject(one)) {
-        throw new Error(`${place}[${i}]: this is no text of a script`);
+        throw new Error(`${place}[${i}]: this is not the text of a script`);
       }
       const name = text(one.name, at("name"));
       const value = text(one.text, at("text"));
@@ -238,7 +241,8 @@ strobe.recording = (() => {
     });
   }
 
-  // What the script that ran has for each function that is shown as it was written: its name and place, or nothing.
+  // For each function that a source map has renamed, its name and place in the script that ran. Empty for other
+  // functions.
   function decodeGenerated(generated, count, urls, place) {
     if (generated === undefined) {
       return [];
@@ -292,7 +296,7 @@ strobe.recording = (() => {
 
   function loopLabel(loop) {
     if (loop.name) {
-      // Without what most have in common: the kind, which stands beside it, and the scheme.
+      // The name without the kind, which is shown beside it, and without the scheme, which is the same for most.
       const name = loop.name.replace(KIND_IN_NAME[loop.kind] ?? "", "") || loop.name;
       return name.replace(/\bhttps?:\/\/(?=[^/\s])/, "").replace(/(?<=\w)\/$/, "");
     }
@@ -302,8 +306,8 @@ strobe.recording = (() => {
     return loop.kind === "unknown" ? `event loop ${loop.index + 1}` : `${loop.kind} ${loop.index + 1}`;
   }
 
-  // The functions of all event loops, by what makes them the same in every format: name and place. After them in the
-  // table are the activities, which stand for samples without a stack.
+  // The functions of all event loops. Two functions are the same if they have the same name and place, as in every
+  // format. After the functions, the table has the activities, which stand for samples without a stack.
   class Functions {
     names = [];
     kinds = [];
@@ -311,7 +315,7 @@ strobe.recording = (() => {
     lines = [];
     columns = [];
     realms = [];
-    // For people, what scripts that ran have for the function, if it is shown as it was written.
+    // For functions that a source map has renamed: what people are told about the script that ran.
     generated = [];
     #ids = new Map();
 
@@ -336,7 +340,7 @@ strobe.recording = (() => {
     finish(urls) {
       this.#ids = null;
       this.urls = urls;
-      // How many are functions.
+      // The number of functions, without the activities.
       this.count = this.names.length;
       this.total = this.count + ACTIVITY_COUNT;
       this.labels = this.names.map(name => name || ANONYMOUS);
@@ -352,7 +356,7 @@ strobe.recording = (() => {
       }
       this.tints = urls.map(strobe.palette.tintOf);
       this.shades = this.names.map((name, id) => strobe.palette.shadeOf(name, this.lines[id]));
-      // A page has many functions without a name.
+      // Many functions of a page have no name, so their place is added.
       this.boxLabels = this.labels.map((label, id) => {
         const url = this.names[id] ? "" : this.url(id);
         return url ? `${label} ${strobe.format.place(strobe.format.fileName(url), this.lines[id], 0)}` : label;
@@ -382,13 +386,13 @@ strobe.recording = (() => {
       return this.isActivity(id) ? "no stack" : KINDS[this.kinds[id]];
     }
 
-    // Of the mark beside its name.
+    // The colour of the mark beside its name.
     swatch(id) {
       const { palette } = strobe;
       return this.isActivity(id) ? palette.activityColour(id - this.count) : this.colour(id, palette.scheme());
     }
 
-    // Of its boxes.
+    // The colour of its boxes.
     colour(id, scheme) {
       if (this.isActivity(id)) {
         return scheme.activity;
@@ -422,21 +426,21 @@ strobe.recording = (() => {
 
   function array(value, place) {
     if (!Array.isArray(value)) {
-      throw new Error(`${place}: there is no list`);
+      throw new Error(`${place}: this is not a list`);
     }
     return value;
   }
 
   function numbers(value, length, place) {
     if (!Array.isArray(value) || value.length !== length) {
-      throw new Error(`${place}: there is no list of ${length} numbers`);
+      throw new Error(`${place}: this is not a list of ${length} numbers`);
     }
     return value;
   }
 
   function text(value, place) {
     if (typeof value !== "string") {
-      throw new Error(`${place}: ${JSON.stringify(value) ?? "nothing"} is no text`);
+      throw new Error(`${place}: ${JSON.stringify(value) ?? "nothing"} is not a text`);
     }
     return value;
   }

@@ -13,7 +13,7 @@ strobe.save = (() => {
     ["speedscope", "speedscope", "all event loops"],
     ["cpuprofile", "cpuprofile", "Chrome's developer tools"],
     ["collapsed", "Collapsed stacks", "for flame graph scripts"],
-    ["collapsed-lines", "Collapsed stacks with lines", "the same, with the line in each function"],
+    ["collapsed-lines", "Collapsed stacks with lines", "the same, with a line number for each function"],
     ["trace", "Web trace", "as a page gets it"],
     ["html", "HTML", "this viewer in one file"],
   ];
@@ -45,7 +45,7 @@ strobe.save = (() => {
       result);
   }
 
-  // All event loops, or one of them: at first the one that is shown alone.
+  // A choice of all event loops or one of them. If only one is shown, it is chosen at first.
   function loopChoice(sampled) {
     const shown = [...state.filters.loops.keys()].filter(state.isLoopShown);
     const only = shown.length === 1 && sampled.includes(shown[0]) ? shown[0] : null;
@@ -57,17 +57,17 @@ strobe.save = (() => {
     return element("fieldset", { id: "save-loops" },
       element("legend", { text: "Event loops" }),
       element("ul", { class: "choices" },
-        radio("all", "All; cpuprofile and Web trace: a file each"),
+        radio("all", "All (in cpuprofile and Web trace, a file for each)"),
         ...sampled.map(l => radio(String(l), state.recording.loops[l].label))));
   }
 
-  // Null: all.
+  // Null for all event loops.
   function chosenLoop(panel) {
     const value = panel.querySelector("input[name=save-loop]:checked")?.value ?? "all";
     return value === "all" ? null : Number(value);
   }
 
-  // Those with samples, the one with the most stacks first.
+  // The event loops with samples, the one with the most stacks first.
   function sampledLoops() {
     const stacks = ({ sampleStack, sampleWeight }) => (
       sampleStack.reduce((sum, stack, i) => sum + (stack < 0 ? 0 : sampleWeight?.[i] ?? 1), 0));

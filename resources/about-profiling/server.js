@@ -4,7 +4,8 @@
 
 "use strict";
 
-// The browser's side of this page, by requests to its own scheme. There is one only where the page has a token.
+// Requests to the browser's server for this page, which has its own scheme. There is a server only if the page
+// has a token.
 strobe.server = (() => {
   const token = document.querySelector("meta[name=profiling-token]")?.content ?? null;
 

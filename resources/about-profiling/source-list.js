@@ -4,8 +4,8 @@
 
 "use strict";
 
-// The source list: each script with its functions, and how many samples they have. The text of the script that is chosen
-// here stands beside it.
+// The source list: each script with its functions, and how many samples they have. The text of the script that is
+// chosen here is shown beside it.
 strobe.sourceList = (() => {
   const { state, format } = strobe;
   const { element, setText, setMarked, setAttribute } = strobe.dom;
@@ -67,7 +67,7 @@ strobe.sourceList = (() => {
           setAttribute(element, "data-self", row.self);
           setAttribute(element, "data-total", row.total);
           becomes(cells[6], "resource");
-          // The names behind those of scripts are of groups, in which nobody searches.
+          // The names after those of the scripts are names of groups, which the search does not cover.
           const isScript = row.resource < state.recording.resources.length;
           const functionCount = ofResource.get(row.resource).length;
           const url = nodes.resourceNames[row.resource];
@@ -78,7 +78,7 @@ strobe.sourceList = (() => {
     };
   }
 
-  // A cell is used again for a row of another kind.
+  // A cell may be used again for a row of another kind. Its content is removed then.
   function becomes(cell, kind) {
     if (cell.dataset.kind !== kind) {
       cell.dataset.kind = kind;
@@ -93,7 +93,7 @@ strobe.sourceList = (() => {
     map.get(key).push(value);
   }
 
-  // The short name of a script: that of its file, with its line if it is in a document.
+  // The short name of a script: the name of its file, with a line if the script is in a document.
   function scriptName(recording, resource, url) {
     const line = recording.sources.get(resource)?.line ?? 1;
     return format.place(format.fileName(url), line > 1 ? line : 0, 0);
@@ -118,7 +118,7 @@ strobe.sourceList = (() => {
       state.change({}, "size");
     };
     const weights = (id, title) => weightColumns(id, title).map((column, i) => (
-      // Only one of the two is shown, without the other beside it.
+      // Only one of the two columns is shown at a time, so each has the whole title.
       i > 0 ? { ...column, title: `${title} ${i === 1 ? "ms" : "%"}`, sort: sortBy(id), sorted: sorted(id) } : column
     ));
     return [

@@ -4,10 +4,11 @@
 
 "use strict";
 
-// The rows in which a script is shown: its lines, or, of a line that is too long for a row, the parts that have samples.
+// The rows in which a script is shown: its lines. A line that is too long for a row is shown in parts, and only the
+// parts that have samples are shown.
 strobe.sourceRows = (() => {
   const { LONG_LINE } = strobe.lines;
-  // Characters of a part of a long line, and how many of them stand at least around each place in it.
+  // The length of a part of a long line, and the least distance from a place to the ends of the part, in characters.
   const PART = 180;
   const AROUND = 24;
   const TAB = 4;
@@ -26,11 +27,11 @@ strobe.sourceRows = (() => {
     return lines;
   }
 
-  // `source` is { text, line, column }, with the place at which the text begins, or null. `ids` are known places in it, by
-  // line and column, and `places` is the table of them.
-  // Gives { rows, widest }: { line, column, offset, start, from, to, isCutBefore, isCutAfter, places }. The text of a row
-  // lies at `from` to `to`, that of its line begins at `start`; without a text there are none of them. `column` is 0
-  // unless the row is a part of a line. `widest` is the length of the longest text of a row.
+  // `source` is { text, line, column }, or null. The line and the column say where the text begins. `ids` are the known
+  // places in it, in the order of line and column, and `places` is their table. Gives { rows, widest }: { line, column,
+  // offset, start, from, to, isCutBefore, isCutAfter, places }. The text of a row goes from `from` to `to`, and that of
+  // its line begins at `start`. Without a text these are missing. `column` is 0 unless the row is a part of a line.
+  // `widest` is the length of the longest text of a row.
   function rowsOf(source, ids, places) {
     const text = source?.text ?? null;
     const ofLine = new Map();
@@ -42,7 +43,7 @@ strobe.sourceRows = (() => {
     const lines = text === null ? [] : linesOf(text);
     lines.forEach(([from, to], i) => {
       const line = source.line + i;
-      // Of the first line there may be a part alone.
+      // The first line may have only its end here.
       const start = i === 0 ? from - source.column + 1 : from;
       const here = ofLine.get(line) ?? [];
       ofLine.delete(line);
@@ -52,7 +53,7 @@ strobe.sourceRows = (() => {
         rows.push(...partsOf(text, line, [start, from, to], here, places));
       }
     });
-    // What has no text.
+    // Places in lines that the text does not have.
     for (const [line, here] of ofLine) {
       const isLong = here.some(place => places.column[place] > LONG_LINE);
       if (line < 0) {
@@ -94,7 +95,7 @@ strobe.sourceRows = (() => {
   function partsOf(text, line, [start, from, to], ids, places) {
     const parts = [];
     for (const place of ids) {
-      // A column that the text does not have is at its end.
+      // A column beyond the end of the text counts as the end.
       const at = Math.min(Math.max(from, start + places.column[place] - 1), to);
       const last = parts.at(-1);
       if (last && (at + AROUND <= last.to || last.to === to)) {
@@ -122,8 +123,8 @@ strobe.sourceRows = (() => {
     return to - from + (text.slice(from, to).split("\t").length - 1) * (TAB - 1);
   }
 
-  // A row's text in pieces: [{ text, place }], with the place of what begins there (-1: none); a place is at the word or the
-  // character that its column names.
+  // A row's text in pieces: [{ text, place }]. The place is the one that the piece begins at, or -1. A place covers the
+  // word or the character at its column.
   function piecesOf(text, row, places) {
     const pieces = [];
     let done = row.from;

@@ -4,6 +4,6 @@
 
 "use strict";
 
-// The text of a script, by the index of its resource: { text, line, column }, with where the text begins, as the recording
-// has it. A promise of it, or of null if there is none.
+// A promise of the text of a script in the recording, by the index of the script's resource: { text, line, column }, or
+// null if there is none. The line and the column say where the text begins.
 strobe.sourceText = async resource => strobe.state.recording.sources.get(resource) ?? null;

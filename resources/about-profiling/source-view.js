@@ -4,31 +4,31 @@
 
 "use strict";
 
-// The text of a script, with the samples of each line in the margin. Where the recording has no text, the lines that have
-// samples. It follows the selection of the other views to the hottest line of the function.
+// The text of a script, with the samples of each line in the margin. If the recording has no text, only the lines that
+// have samples are listed. When a function is selected in another view, this view goes to the function's hottest line.
 strobe.sourceView = (() => {
   const { state, format } = strobe;
   const { element, byId, setText, setAttribute } = strobe.dom;
   const { TreeGrid } = strobe.treeGrid;
-  // Characters of a line's number that there is room for at least.
+  // There is room for at least this many characters of a line's number.
   const LEAST_LABEL = 4;
-  // CSS pixels of a digit in the margin.
+  // The width of a digit in the margin, in CSS pixels.
   const DIGIT_WIDTH = 7.3;
 
   let grid;
-  // What is to be shown: { resource, text, rows, rowOfPlace, widest, longestLabel, problem }, `text` undefined until it is
-  // known.
+  // The script to show: { resource, text, rows, rowOfPlace, widest, longestLabel, problem }, `text` undefined until it
+  // is known.
   let script = null;
   // What is in the grid: { script, totals, unit, figures, places }, with the samples of the script's rows and of its places.
   let view = null;
-  // Where to go as soon as the rows are there: { func }, { place } or { hottest: true }.
+  // Where to go as soon as there are rows: { func }, { place } or { hottest: true }.
   let target = null;
-  // The function that was selected here, to whose hottest line the view does not go.
+  // The function that was selected in this view. The view does not go to its hottest line.
   let ownFunction = -1;
-  // Whether the selection is another one since the view went to it.
+  // Whether the selection has changed since the view went to it.
   let isSelectionNew = false;
   let unit = "ms";
-  // What is in the cells of texts.
+  // What the cells with text show.
   const shown = new WeakMap();
 
   function start() {
@@ -210,7 +210,7 @@ strobe.sourceView = (() => {
     return unit === "%" ? format.percent(weight, totals.shown) : format.duration(weight * totals.recording.interval);
   }
 
-  // Of a cell, which is empty without samples.
+  // The text of a cell, which is empty without samples.
   function cellFigure(weight) {
     const { totals: { shown: all, recording: { interval } } } = view;
     return !weight ? "" : unit === "%" ? format.percent(weight, all) : format.sampledTime(weight * interval, interval);
@@ -236,7 +236,8 @@ strobe.sourceView = (() => {
     setAttribute(root, "title", functionsAt(i).map(id => functions.labels[id]).join("\n"));
   }
 
-  // The part of the hottest line's self time or, in a script that only calls others, of the largest total.
+  // Shows the line's share of the hottest line's self time or, in a script that only calls others, of the largest
+  // total.
   function fillHeat(cell, self, total) {
     if (!cell.firstChild) {
       cell.append(element("span", { class: "bar", "aria-hidden": "true" }));
@@ -322,7 +323,7 @@ strobe.sourceView = (() => {
     return hottest >= 0 ? hottest : script.rows.findIndex(row => row.line > 0 && row.line === lines[func]);
   }
 
-  // The row in which a function has the most samples, its own first; -1 if it has none in any.
+  // The row in which a function has the most samples. Self samples count before all others. -1 if it has no samples.
   function hottestRowOf(func) {
     const { script: { rows }, places, figures: { ofPlaces } } = view;
     let best = { row: -1, self: 0, total: 0 };
@@ -341,7 +342,7 @@ strobe.sourceView = (() => {
     return mostSelf > 0 ? self.indexOf(mostSelf) : mostTotal > 0 ? total.indexOf(mostTotal) : -1;
   }
 
-  // The lines that have samples, for those who read the page by program.
+  // The lines that have samples, for programs that read the page.
   function lines() {
     if (!view) {
       return [];

@@ -4,12 +4,12 @@
 
 "use strict";
 
-// The lines between parts of the page, which are moved by the mouse or by arrow keys to make a part larger.
+// The lines between parts of the page. The mouse or the arrow keys move them, to make a part larger.
 strobe.splitter = (() => {
   const { byId } = strobe.dom;
   const root = document.documentElement;
   const KEY_STEP = 16;
-  // CSS pixels that each side keeps.
+  // Each side keeps at least this many CSS pixels.
   const LEAST = 60;
 
   function start() {
@@ -31,8 +31,8 @@ strobe.splitter = (() => {
     });
   }
 
-  // `part` is what is resized, `direction` is 1 if it lies before the line, `isAcross` whether the line lies across, and
-  // `variable` the CSS variable of the part's size.
+  // `part` is the part to resize, `direction` is 1 if the part comes before the line, `isAcross` says whether the line
+  // is horizontal, and `variable` is the CSS variable for the part's size.
   function attach(line, { part, isAcross, direction, variable, most }) {
     const size = () => (isAcross() ? part.clientHeight : part.clientWidth);
     const set = value => {

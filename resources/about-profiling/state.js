@@ -4,27 +4,28 @@
 
 "use strict";
 
-// What is shown of which recording, and what follows from it. Views read it; whoever changes it calls `change`, and all
-// views are told once in the next frame, with the names of what is different: "recording", "tree" (the call nodes),
-// "totals", "lanes" (which event loops have one), "window" (the time that is on the screen), "range" (the time that
-// counts), "search", "selection", "tab", "theme", "size".
+// What is shown of which recording, and what is calculated from that. Views read it. Code that changes it calls
+// `change`. Then all views are called once in the next frame, with the names of what has changed: "recording", "tree"
+// (the call nodes), "totals", "lanes" (which event loops have one), "window" (the time that is on the screen), "range"
+// (the time that counts), "search", "selection", "tab", "theme", "size".
 strobe.state = (() => {
   const { timeWindow } = strobe;
 
   const state = {
     recording: null,
-    // The server's id of it, if it has one.
+    // The server's id of the recording, if it has one.
     id: null,
     filters: null,
     range: null,
     window: [0, 1],
     search: "",
-    // Whether only samples with a match count, or matches are merely marked.
+    // Whether only samples with a match count. Otherwise matches are only marked.
     searchFilters: true,
-    // A function and, if it is known which, a node of it; -1: none. `time` is the [from, to] that was chosen of it, or null.
+    // A function and, if one was chosen, a node of it; -1 for none. `time` is the [from, to] that was chosen with it,
+    // or null.
     selection: { func: -1, node: -1, time: null },
     tab: "flame-chart",
-    // Event loops that did nothing take no room unless somebody wants to see them.
+    // Event loops that did nothing are hidden unless the person asks for them.
     idleLoopsAreShown: false,
     nodes: null,
     // Uint8Array per function, and per node for its whole path; null without a search.
@@ -37,7 +38,7 @@ strobe.state = (() => {
   };
   let changed = new Set();
   let frame = 0;
-  // What the search looks through.
+  // The texts that the search looks through.
   let lowerCase = null;
 
   // Shows another recording, or none.
@@ -55,20 +56,20 @@ strobe.state = (() => {
     change({}, "recording", "tree", "totals", "window", "range", "search", "selection");
   }
 
-  // The filters as they are at first: all but idle samples.
+  // The initial filters: all samples but idle ones.
   function nothingLeftOut() {
     const { loops, realms } = state.recording;
     return {
       loops: new Uint8Array(loops.length).fill(1),
       kinds: strobe.recording.ALL_KINDS,
-      // The last is for frames without one.
+      // The last element is for frames without a realm.
       realms: new Uint8Array(realms.length + 1).fill(1),
       origins: new Map(),
       idle: false,
     };
   }
 
-  // Sets members of the state; `names` are those of what is different.
+  // Sets members of the state. `names` are the names of what has changed.
   function change(members, ...names) {
     Object.assign(state, members);
     for (const name of names) {
@@ -77,7 +78,7 @@ strobe.state = (() => {
     frame ||= requestAnimationFrame(flush);
   }
 
-  // Works out what follows, and tells the views.
+  // Calculates what depends on the changes, and tells the views.
   function flush() {
     if (frame) {
       cancelAnimationFrame(frame);
@@ -98,7 +99,7 @@ strobe.state = (() => {
       const before = now.has("recording") ? null : state.nodes;
       state.nodes = strobe.callNodes.build(state.recording, shownFrames());
       if (before && state.selection.node >= 0) {
-        // The same path, as far as it is still there.
+        // The node with the same path, without the functions that are no longer shown.
         state.selection = { ...state.selection, node: samePath(before, state.nodes, state.selection.node) };
         now.add("selection");
       }
@@ -138,7 +139,7 @@ strobe.state = (() => {
     return { kinds, realms: effective };
   }
 
-  // What is searched for, in lower case.
+  // The text that is searched for, in lower case.
   function wanted() {
     return state.search.trim().toLowerCase();
   }
@@ -183,7 +184,7 @@ strobe.state = (() => {
     return end > start ? [start, end] : [start, start + state.recording.interval];
   }
 
-  // As far as it can be zoomed in: a few samples.
+  // The shortest time that can be zoomed to: a few samples.
   function leastSpan() {
     return Math.min(state.recording.interval * 4, timeWindow.span(bounds()));
   }

@@ -4,17 +4,17 @@
 
 "use strict";
 
-// A canvas as large as its box on the screen, at the screen's resolution, that is drawn anew as a whole. Boxes are
-// collected by colour and filled as one path each: a call of the canvas costs more than a box.
+// A canvas as large as its box on the screen, at the screen's resolution. It is always drawn as a whole. Boxes are
+// collected by colour, and each colour is filled as one path, because a call of the canvas costs more than a box.
 strobe.surface = (() => {
   const FONT_SIZE = 11;
   const FONT_FAMILY = "system-ui, \"Segoe UI\", \"Helvetica Neue\", \"DejaVu Sans\", sans-serif";
   const FONT = `${FONT_SIZE}px ${FONT_FAMILY}`;
   const ELLIPSIS = "…";
-  // CSS pixels along an axis.
+  // In CSS pixels, along an axis.
   const HATCH_DISTANCE = 6;
 
-  // The widths of characters in the font, from 0 to 127; measured once.
+  // The widths of the characters 0 to 127 in the font, which are measured once.
   let widths = null;
   let widest = 0;
   let ellipsisWidth = 0;
@@ -37,7 +37,7 @@ strobe.surface = (() => {
     return width;
   }
 
-  // The text or as much of its beginning as there is room for, with an ellipsis; "" if that says nothing.
+  // The text, or as much of its beginning as there is room for, with an ellipsis. "" if too little would be left.
   function fit(text, room) {
     let width = 0;
     let kept = 0;
@@ -102,7 +102,7 @@ strobe.surface = (() => {
       this.width = width;
       this.height = height;
       const context = this.#context;
-      // The whole canvas, so that nothing of the last frame has to be kept.
+      // The whole canvas is cleared, so that the engine need not keep the last frame.
       context.setTransform(1, 0, 0, 1, 0, 0);
       context.clearRect(0, 0, deviceWidth, deviceHeight);
       context.setTransform(scale, 0, 0, scale, 0, 0);
@@ -121,7 +121,7 @@ strobe.surface = (() => {
       batch.push(x, y, width, height);
     }
 
-    // Draws what was collected; what is drawn later lies above.
+    // Draws the boxes that were collected. What is drawn later is on top of them.
     flush() {
       const context = this.#context;
       for (const [colour, batch] of this.#batches) {
@@ -145,13 +145,13 @@ strobe.surface = (() => {
       this.#context.fillText(text, x, y);
     }
 
-    // Lines across a box, over what is drawn: nobody knows what is there.
+    // Draws diagonal lines over a box, which say that it is not known what was there.
     hatch(colour, x, y, width, height) {
       const context = this.#context;
       context.strokeStyle = colour;
       context.lineWidth = 1;
       context.beginPath();
-      // On a line the sum of both coordinates is the same.
+      // All points of a line have the same sum of coordinates.
       const first = Math.ceil((x + y) / HATCH_DISTANCE) * HATCH_DISTANCE;
       for (let both = first; both < x + width + y + height; both += HATCH_DISTANCE) {
         const left = Math.max(x, both - y - height);
@@ -188,7 +188,7 @@ strobe.surface = (() => {
       if (start?.(from, press) === false) {
         return;
       }
-      // No selection of text, but the focus.
+      // No text is selected, but the element gets the focus.
       press.preventDefault();
       element.focus({ preventScroll: true });
       let moved = false;
@@ -209,8 +209,8 @@ strobe.surface = (() => {
     });
   }
 
-  // A wheel's turn in pixels, whichever unit it comes in. The distance is read before the unit: Firefox then tells
-  // it in pixels, and in lines, whose height nobody knows, only to who asks for the unit first.
+  // The turn of a wheel in pixels, whatever its unit is. The distance is read before the unit, because Firefox
+  // then gives it in pixels. If the unit were read first, Firefox would give lines, whose height is not known.
   function wheelDistance(event) {
     const { deltaX, deltaY } = event;
     const unit = event.deltaMode === 1 ? 16 : event.deltaMode === 2 ? 400 : 1;

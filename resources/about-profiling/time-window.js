@@ -4,10 +4,11 @@
 
 "use strict";
 
-// A window on a line: [from, to] within bounds, of time or of anything else. All functions give a new one.
+// A window on a line, of time or of anything else: [from, to] within bounds. All functions return a new
+// window.
 strobe.timeWindow = (() => {
   const ZOOM_PER_PIXEL = 0.0022;
-  // Pixels of the wheel that pan by the whole window.
+  // A turn of the wheel by this many pixels pans by the whole window.
   const WHOLE_TURN = 600;
   const KEY_ZOOM = 1.5;
   const KEY_PAN = 0.1;
@@ -16,27 +17,29 @@ strobe.timeWindow = (() => {
     return to - from;
   }
 
-  // As long as it is, moved as little as keeps it within the bounds; never longer than they are.
+  // The window, moved as little as possible to be within the bounds. If it is longer than the bounds, it
+  // becomes the bounds.
   function within([from, to], [start, end]) {
     const length = Math.min(to - from, end - start);
     const begin = Math.min(Math.max(from, start), end - length);
     return [begin, begin + length];
   }
 
-  // Longer by a factor, with the point `anchor` (0 to 1 in the window) where it is.
+  // The window, longer by a factor. The point `anchor` (0 to 1 in the window) stays where it is.
   function zoom(window, factor, anchor, bounds, least) {
     const length = Math.min(Math.max(span(window) * factor, least), span(bounds));
     const fixed = window[0] + span(window) * anchor;
     return within([fixed - length * anchor, fixed + length * (1 - anchor)], bounds);
   }
 
-  // Moved by a part of its length.
+  // The window, moved by a part of its length.
   function pan(window, part, bounds) {
     const distance = span(window) * part;
     return within([window[0] + distance, window[1] + distance], bounds);
   }
 
-  // By a turn of the wheel: zoomed about `anchor`, or, with Shift or turned sideways, panned.
+  // The window after a turn of the wheel: zoomed around `anchor`. With Shift, or with a sideways turn, it
+  // is panned.
   function turned(window, event, anchor, bounds, least) {
     const [dx, dy] = strobe.surface.wheelDistance(event);
     return event.shiftKey || Math.abs(dx) > Math.abs(dy)
@@ -44,7 +47,7 @@ strobe.timeWindow = (() => {
       : zoom(window, Math.exp(dy * ZOOM_PER_PIXEL), anchor, bounds, least);
   }
 
-  // By a key; null if it is none that moves a window.
+  // The window after a key; null if the key does not move windows.
   function keyed(window, key, bounds, least) {
     const length = span(window);
     switch (key) {
@@ -59,7 +62,7 @@ strobe.timeWindow = (() => {
     }
   }
 
-  // The distance of marks, 1, 2 or 5 times a power of ten, so that there are at most `most` of them.
+  // The distance between marks, which is 1, 2 or 5 times a power of ten. There are at most `most` marks.
   function markStep(window, most) {
     const least = span(window) / Math.max(most, 1);
     const power = 10 ** Math.floor(Math.log10(least));

@@ -4,26 +4,26 @@
 
 "use strict";
 
-// The time line: what each event loop did when. Above, the whole recording and which part of it is on the screen; below,
-// a ruler and a lane per event loop for that part. Dragging chooses the time that counts.
+// The time line: what each event loop did when. The upper part shows the whole recording and which part of it is on the
+// screen. The lower part has a ruler and a lane for each event loop. Dragging chooses the time that counts.
 strobe.timeline = (() => {
   const { palette, format, timeWindow } = strobe;
   const { lowerBound, IDLE, ACTIVITY_COUNT } = strobe.recording;
-  // In a column's steps behind the activities: that there are no samples.
+  // The index in a column's steps, after the activities, for a time without samples.
   const UNKNOWN = ACTIVITY_COUNT;
   const LANE_HEIGHT = 27;
-  // The most that steps take of it, and what they are multiples of.
+  // The greatest height of the steps in a lane, and the unit that their heights are multiples of.
   const ROOM = 22;
   const STEP = 2;
   const IDLE_LINE = 2;
   const RULER_HEIGHT = 20;
-  // CSS pixels; a lane's shares are worked out for each. Wider ones where there are so many samples in a pixel that
-  // nothing is to be seen in narrow ones.
+  // In CSS pixels. A lane's shares are calculated for each column. If a pixel has many samples, columns are wider,
+  // because narrow ones would show nothing clearly.
   const COLUMN_WIDTH = 2;
   const DENSE_COLUMN_WIDTH = 3;
   const DENSE = 2;
   const MARK_DISTANCE = 90;
-  // Of the names of lanes, CSS pixels.
+  // The font size of the names of lanes, in CSS pixels.
   const NAME_SIZE = 12;
   const MORE_SIZE = 10;
   const LABEL_MARGINS = 46;
@@ -35,7 +35,7 @@ strobe.timeline = (() => {
   const { element, button, byId, inNextFrame } = strobe.dom;
   let overview, lanes, scroller;
   let overviewSurface, laneSurface;
-  // Per event loop: how much weight of each activity is before a sample.
+  // For each event loop: the weight of each activity before each sample.
   let sums = [];
   // The event loops that have a lane.
   let order = [];
@@ -107,7 +107,7 @@ strobe.timeline = (() => {
     const Sums = loop.weight < 2 ** 32 ? Uint32Array : Float64Array;
     const counted = Array.from({ length: ACTIVITY_COUNT }, () => null);
     for (let i = 0; i < sampleCount; i++) {
-      // Only of those that occur.
+      // Only for activities that occur.
       counted[sampleActivity[i]] ??= new Sums(sampleCount + 1);
     }
     counted.forEach((sum, activity) => {
@@ -124,7 +124,7 @@ strobe.timeline = (() => {
     return counted;
   }
 
-  // How much of an activity is among an event loop's samples from `first` to before `end`.
+  // The weight of an activity in an event loop's samples from `first` to before `end`.
   function activityWeight(l, activity, first, end) {
     const sum = sums[l][activity];
     return sum ? sum[end] - sum[first] : 0;
@@ -173,7 +173,7 @@ strobe.timeline = (() => {
     button("only", () => setLoops((_, l) => Number(l === i)), { class: "quiet only", "aria-label": `Only ${loop.label}` }));
   }
 
-  // What stands below the name of an event loop.
+  // The text below the name of an event loop.
   function moreOf(i) {
     const { loops, processes } = state.recording;
     const process = processes[loops[i].process];
@@ -254,7 +254,7 @@ strobe.timeline = (() => {
       }
     }
     overviewSurface.flush();
-    // Where nothing is known of any event loop.
+    // The columns in which nothing is known about any event loop.
     let begin = -1;
     for (let column = 0; column <= columns; column++) {
       const isHatched = column < columns && isUnknown[column] && !all[column];
@@ -303,13 +303,13 @@ strobe.timeline = (() => {
       laneSurface.hatch(colour, x, y, width, tall);
     }
     drawRange(laneSurface, scheme);
-    // Lanes that are scrolled away reach into the ruler.
+    // Lanes that are partly scrolled away would cover the ruler.
     laneSurface.rect(scheme.header, 0, 0, width, RULER_HEIGHT);
     drawRuler(laneSurface, scheme, RULER_HEIGHT);
     laneSurface.flush();
   }
 
-  // A step for each activity, one above the other, as high as its share of the column's samples.
+  // Draws a step for each activity, one above the other. Its height is the activity's share of the column's samples.
   function drawLane(l, y, scheme) {
     const process = state.recording.processes[state.recording.loops[l].process];
     const { width } = laneSurface;
@@ -368,8 +368,8 @@ strobe.timeline = (() => {
     }
   }
 
-  // How high each activity is in a column with the samples from `begin` to before `end`. Idleness is what is left free,
-  // with a line where there is nothing else, to be told from where the recording has not begun or has ended.
+  // Sets the height of each activity in a column with the samples from `begin` to before `end`. Idle time is left
+  // empty. If there is nothing else, a line shows it, so that it differs from the time before and after the recording.
   function fillSteps(steps, l, begin, end, middle) {
     if (begin === end) {
       // Within one sample, or between two.
@@ -380,7 +380,8 @@ strobe.timeline = (() => {
         steps[activity] = activity === IDLE ? IDLE_LINE : ROOM;
       } else if (known) {
         steps[UNKNOWN] = ROOM;
-        // What it did on both sides goes on below the lines, and is not cut into pieces; but never idleness.
+        // If the event loop did the same on both sides, that activity goes on below the diagonal lines. Idle time does
+        // not.
         const activity = loop.sampleActivity[known.before];
         if (activity !== IDLE && activity === loop.sampleActivity[known.after]) {
           steps[activity] = ROOM;
@@ -406,7 +407,7 @@ strobe.timeline = (() => {
     }
   }
 
-  // From where on the process was gone.
+  // Draws the end of a process.
   function drawEnd(time, baseline, perPixel, scheme) {
     const x = Math.max(0, Math.round((time - state.window[0]) / perPixel));
     laneSurface.rect(scheme.dim, x, baseline - ROOM, laneSurface.width - x, ROOM);
@@ -422,7 +423,7 @@ strobe.timeline = (() => {
     }
   }
 
-  // Where matches of the search, or else the selected function, are.
+  // Draws where the matches of the search are or, without a search, where the selected function is.
   function drawTicks(l, y, columns, scheme) {
     const marked = markedNodes();
     if (!marked) {
@@ -457,7 +458,7 @@ strobe.timeline = (() => {
 
   let below = { nodes: null, func: -1, result: null };
 
-  // Of each node whether a function is on its path.
+  // For each node, whether the function is on its path.
   function nodesBelow(func) {
     if (below.nodes !== state.nodes || below.func !== func) {
       const matches = new Uint8Array(state.recording.functions.total);
@@ -489,7 +490,7 @@ strobe.timeline = (() => {
     }
   }
 
-  // Shades what does not count.
+  // Shades the time that does not count.
   function drawRange(surface, scheme) {
     if (!state.range) {
       return;
@@ -507,7 +508,7 @@ strobe.timeline = (() => {
     surface.flush();
   }
 
-  // At a place of what shows the window and is so wide.
+  // The time at a place on an element that is `width` wide and shows the window.
   function timeAt(x, width) {
     return state.window[0] + (x / width) * timeWindow.span(state.window);
   }
@@ -521,7 +522,7 @@ strobe.timeline = (() => {
     chooseRange(x, fromX, lanes.clientWidth);
   }
 
-  // Counts only the time between two places.
+  // Makes only the time between two places count.
   function chooseRange(x, fromX, width) {
     const range = [Math.min(x, fromX), Math.max(x, fromX)].map(place => clamped(timeAt(place, width)));
     if (range[1] > range[0]) {
@@ -529,7 +530,7 @@ strobe.timeline = (() => {
     }
   }
 
-  // A click selects what ran there.
+  // A click selects the function that ran there.
   function endRange([x, y], _from, moved) {
     if (moved || !state.recording) {
       return;
@@ -636,7 +637,7 @@ strobe.timeline = (() => {
     state.change({ range: null }, "range");
   }
 
-  // The keys of everything that lies along time; true if it was one of them.
+  // Handles the keys of all views along a time axis. True if the key was one of them.
   function key(event) {
     if (event.ctrlKey || event.altKey || event.metaKey) {
       return false;

@@ -4,8 +4,8 @@
 
 "use strict";
 
-// The few lines beside the mouse that say what lies under it. Everything in them is also in the details, which need no
-// mouse, so they are hidden from screen readers.
+// A few lines beside the mouse that say what is under it. Everything in them is also in the details, which need no
+// mouse. So the lines are hidden from screen readers.
 strobe.tip = (() => {
   const DISTANCE = 14;
   let box = null;
@@ -27,8 +27,8 @@ strobe.tip = (() => {
     }
   }
 
-  // What there is to say of a node; and, if that is what is shown, of one stretch of time in which it was on the stack, and
-  // of where it was then: { place, isLeaf }.
+  // The lines about a node. If `time` is given, they are also about that stretch of time, in which the node was on the
+  // stack. `at` says where the node was then: { place, isLeaf }.
   function linesOf(node, time = null, at = null) {
     const { recording, totals, nodes } = strobe.state;
     const { format } = strobe;
@@ -50,7 +50,7 @@ strobe.tip = (() => {
     ];
   }
 
-  // Times are said from the beginning of the recording on.
+  // Times are counted from the beginning of the recording.
   function lineOfGap(gap) {
     const zero = strobe.state.bounds()[0];
     const [from, to] = [gap.from, gap.to].map(time => strobe.format.moment(time - zero));

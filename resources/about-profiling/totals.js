@@ -4,12 +4,12 @@
 
 "use strict";
 
-// How many samples each node and each function of a call tree has, of the samples that a filter lets through. Samples
-// are counted by their weights. `self` is what ended there, `total` what went through there.
+// How many of the samples that pass a filter each node and each function of a call tree has. A sample counts with its
+// weight. `self` counts the samples that end there, and `total` those that pass through.
 strobe.totals = (() => {
   const { IDLE, UNKNOWN_ACTIVITY, lowerBound } = strobe.recording;
 
-  // The samples of a loop within a range of time: [first, behind the last].
+  // The samples of an event loop within a range of time: the first index, and the index after the last one.
   function samplesWithin(loop, range) {
     return range
       ? [lowerBound(loop.sampleTime, range[0]), lowerBound(loop.sampleTime, range[1])]
@@ -22,9 +22,9 @@ strobe.totals = (() => {
     return stack < 0 ? loop.sampleActivity[index] : ofStack[stack];
   }
 
-  // Of the nodes of activities which are counted, of all others 1.
+  // For each node, whether it counts. The filter can leave out nodes of activities.
   //
-  // An event loop that did nothing has no stack; where activities were not recorded, nothing else says that it was idle.
+  // An event loop that did nothing has no stack. If activities were not recorded, nothing else says that it was idle.
   function countedNodes(nodes, filter) {
     const counted = filter.nodes ? filter.nodes.slice() : new Uint8Array(nodes.count).fill(1);
     if (!filter.idle) {
@@ -37,8 +37,9 @@ strobe.totals = (() => {
     return counted;
   }
 
-  // `filter`: { loops: Uint8Array per event loop, range: [from, to] in ms or null, idle: whether idle samples count,
-  // stackless: whether samples without a stack do, nodes: Uint8Array of the nodes that count, or null for all }.
+  // `filter` is { loops: a Uint8Array with an element for each event loop, range: [from, to] in ms or null, idle:
+  // whether idle samples count, stackless: whether samples without a stack count, nodes: a Uint8Array that says which
+  // nodes count, or null for all }.
   function compute(recording, nodes, filter) {
     const self = new Float64Array(nodes.count);
     const counted = countedNodes(nodes, filter);
@@ -101,7 +102,7 @@ strobe.totals = (() => {
           result.push(child);
         }
       }
-      // Equal ones stay in the order of their discovery.
+      // Equal ones stay in the order in which they were found.
       result.sort((a, b) => total[b] - total[a] || a - b);
       totals.sortedChildren.set(node, result);
     }
@@ -118,10 +119,10 @@ strobe.totals = (() => {
     return false;
   }
 
-  // The inverted tree: a row is a function and the paths that lead to it from functions that ended samples. Its weight
-  // is the samples of the root function itself that came through the row; its total, in a root, is that of the function,
-  // and in the rows below no more than the weight, for they stand for those samples alone. A root's nodes are looked for when somebody
-  // opens it.
+  // The inverted tree. A root is a function in which samples end, and the rows below it are its callers. The weight of
+  // a row is the number of the root's self samples that came through the row. The total of a root is that of its
+  // function. In the rows below, the total equals the weight, because they stand only for those samples. The nodes of a
+  // root are found when it is opened.
   function invertedRoots(totals) {
     const { functionSelf, functionTotal } = totals;
     const roots = [];
@@ -175,8 +176,8 @@ strobe.totals = (() => {
     return rows.sort((a, b) => b.weight - a.weight || a.func - b.func);
   }
 
-  // Who calls a function and whom it calls: [{ func, weight }], the heaviest first. The weight is that of the samples in
-  // which the one called the other, once each. A function without a caller has none (-1).
+  // The callers and the callees of a function: [{ func, weight }], the heaviest first. The weight counts each sample
+  // once in which the one called the other. The caller is -1 if the function has none.
   function callers(totals, id) {
     const { nodes, total } = totals;
     return grouped(strobe.callNodes.of(nodes, id), node => {
@@ -200,7 +201,7 @@ strobe.totals = (() => {
     });
   }
 
-  // Whether `from` calls `to` above a node already.
+  // Whether `from` already calls `to` on the path to a node.
   function calledBefore(nodes, node, from, to) {
     for (; node >= 0; node = nodes.parent[node]) {
       const caller = nodes.parent[node];
@@ -222,7 +223,7 @@ strobe.totals = (() => {
     return sortRows([...weights].map(([func, weight]) => ({ func, weight })));
   }
 
-  // The node of a function with the most samples.
+  // The node of a function that has the most samples.
   function heaviestNode(totals, id) {
     let best = -1;
     for (const node of strobe.callNodes.of(totals.nodes, id)) {

@@ -4,21 +4,21 @@
 
 "use strict";
 
-// A tree as a table of rows, of which only those on the screen are in the document.
+// A tree as a table of rows. Only the rows on the screen are in the document.
 //
-// What is in it comes from a model: { columns: [{ id, title, className }], roots(), children(row), hasChildren(row),
-// key(row), fill(row, cells, element), nothing }, with rows of any kind; `nothing` is what to say where there are none.
-// Whether a row is open is kept by its path of keys, so it stays so when the rows are made anew.
+// The content comes from a model: { columns: [{ id, title, className }], roots(), children(row), hasChildren(row),
+// key(row), fill(row, cells, element), nothing }, with rows of any kind. `nothing` is the text to show if there are no
+// rows. Whether a row is open is remembered by its path of keys, so that it stays open when the rows are made anew.
 strobe.treeGrid = (() => {
   const { element: make, button, setText, setMarked, setAttribute, inNextFrame } = strobe.dom;
   const ROW_HEIGHT = 22;
   const INDENT = 14;
-  // Deeper rows are indented no further: their depth is written beside them.
+  // Deeper rows are not indented further. Their depth is written beside them.
   const DEEPEST_INDENT = 24;
   const MARGIN_ROWS = 6;
   // `*` opens no more rows than this at once.
   const MOST_OPENED = 5000;
-  // Whoever opens a row opens what follows, as long as there is one way to go on.
+  // Opening a row also opens the rows below it, as long as each has a single child, and at most this many.
   const LONGEST_CHAIN = 200;
 
   class TreeGrid {
@@ -26,12 +26,12 @@ strobe.treeGrid = (() => {
     #scroller;
     #spacer;
     #header;
-    // What the header was built for.
+    // The columns that the header was built for.
     #headerShape = "";
     #nothing;
     #model = null;
     #open = new Set();
-    // { row, depth, path, isOpen, hasChildren }; `hasChildren` is undefined until somebody asks.
+    // { row, depth, path, isOpen, hasChildren }; `hasChildren` is undefined until it is needed.
     #rows = [];
     // { root, cells, last, twisty, index } of the rows in the document.
     #elements = [];
@@ -40,8 +40,8 @@ strobe.treeGrid = (() => {
     #onMenu;
     #renderSoon = inNextFrame(() => this.render());
 
-    // `element` is given the role and the rows; `onSelect` is called with a row that a person chose, and `onMenu` with
-    // the event and the row that a person wants a menu of.
+    // `element` becomes the tree. `onSelect` is called with the row that the person chose, and `onMenu` with the event
+    // and the row for which the person asked for a menu.
     constructor(element, label, onSelect, onMenu) {
       this.#element = element;
       this.#onSelect = onSelect;
@@ -73,8 +73,8 @@ strobe.treeGrid = (() => {
       });
     }
 
-    // Takes another model, whose rows may be those of before with other figures. It is shown by `reveal`, `unmark` or
-    // `render`: what reads the place of a row comes before all that changes the document, which is laid out once.
+    // Sets another model, whose rows may be the same as before with other figures. `reveal`, `unmark` or `render` then
+    // shows it. So the places of rows are read before the document is changed, and the document is laid out only once.
     setModel(model, keepOpen) {
       const currentPath = this.#rows[this.#current]?.path;
       this.#model = model;
@@ -109,7 +109,7 @@ strobe.treeGrid = (() => {
       }));
     }
 
-    // The rows below and with these, as far as they are open.
+    // These rows, and the rows below those that are open.
     #flatten(rows, depth, above) {
       const result = [];
       const pending = rows.map(row => ({ row, depth, above })).reverse();
@@ -183,7 +183,7 @@ strobe.treeGrid = (() => {
       this.render();
     }
 
-    // Opens all below a row, the upper levels first.
+    // Opens all rows below a row, the upper levels first.
     #openAll(index) {
       const { depth } = this.#rows[index];
       let opened = 0;
@@ -200,7 +200,7 @@ strobe.treeGrid = (() => {
       this.render();
     }
 
-    // Opens the rows on a path of keys and makes the last one current; as far as there are such rows.
+    // Opens the rows on a path of keys, and makes the last one current. Stops at the first key that has no row.
     reveal(keys) {
       let index = -1;
       let depth = 0;
@@ -231,7 +231,7 @@ strobe.treeGrid = (() => {
       this.render();
     }
 
-    // No further than needed, or, if it is off the screen, to the middle.
+    // Scrolls as little as possible. With `toMiddle`, a row that is off the screen is moved to the middle.
     #scrollToCurrent(toMiddle = false) {
       if (this.#current < 0) {
         return;
@@ -260,7 +260,7 @@ strobe.treeGrid = (() => {
       }
     }
 
-    // Puts the rows on the screen into the document; their elements are used again.
+    // Puts the rows that are on the screen into the document. Their elements are used again for other rows.
     render() {
       if (!this.#model) {
         return;
@@ -273,7 +273,7 @@ strobe.treeGrid = (() => {
       setText(this.#nothing, this.#model.nothing ?? "No sample passes the filters.");
       this.#measureSpacer();
       setAttribute(this.#element, "aria-rowcount", this.#rows.length + 1);
-      // The box of rows may have become shorter than it is scrolled.
+      // The rows may have become fewer than the position of the scroll bar assumes.
       const scrolled = Math.max(0, Math.min(scrollTop, this.#rows.length * ROW_HEIGHT - clientHeight));
       const first = Math.max(0, Math.floor(scrolled / ROW_HEIGHT) - MARGIN_ROWS);
       const seen = Math.ceil(clientHeight / ROW_HEIGHT) + 2 * MARGIN_ROWS;
@@ -287,7 +287,7 @@ strobe.treeGrid = (() => {
           this.#fill(element, index);
           element.root.hidden = false;
         } else if (!element.root.hidden) {
-          // It says nothing more of what it showed last.
+          // The element must not keep facts about the row that it showed last.
           element.root.hidden = true;
           element.index = -1;
           element.root.removeAttribute("id");
@@ -311,7 +311,7 @@ strobe.treeGrid = (() => {
       const cells = this.#model.columns.map(({ className }) => (
         make("div", { class: `tree-cell ${className}`, role: "gridcell" })));
       const root = make("div", { class: "tree-row", role: "row" }, ...cells);
-      // The last column is the tree's own: twisty, then what the model puts there.
+      // The last column is the tree itself: the twisty, and then what the model puts there.
       const last = cells.at(-1);
       const twisty = make("span", { class: "twisty", "aria-hidden": "true" });
       const content = make("span", { class: "tree-content" });
@@ -459,7 +459,8 @@ strobe.treeGrid = (() => {
     setAttribute(cell.parentNode, "title", [functions.labels[id], functions.place(id)].filter(Boolean).join("\n"));
   }
 
-  // The place, with what the search found in its URL: which is shown as a whole if that is not in the file's name.
+  // The place, with the search's matches in its URL marked. The whole URL is shown if the match is not in the name of
+  // the file.
   function fillPlace(cell, id, wanted) {
     const { functions } = strobe.state.recording;
     const url = functions.url(id);

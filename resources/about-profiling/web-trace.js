@@ -4,9 +4,9 @@
 
 "use strict";
 
-// The trace that a page gets from Profiler.stop(), as viewer data. In the browser the server reads it; this is for the
-// page on its own. As there: one event loop without name, kind and realms, and the interval is the median of what
-// lies between samples.
+// The trace that a page gets from Profiler.stop(), as viewer data. In the browser, the server reads such traces. This
+// is for the page without the browser. Both make one event loop without a name, a kind and realms, and take the median
+// of the time between samples as the interval.
 strobe.webTrace = (() => {
   const MARKERS = { script: 1, gc: 2, style: 3, layout: 4, paint: 5, other: 6 };
   const UNKNOWN_KIND = 3;

@@ -175,7 +175,7 @@ impl<'a> Visit<'a> {
             panic!("{} results, not one: {url}\n{console}", results.len());
         };
         let mut result: Value = serde_json::from_slice(result)
-            .unwrap_or_else(|error| panic!("the result is no JSON: {error}: {url}\n{console}"));
+            .unwrap_or_else(|error| panic!("the result is not JSON: {error}: {url}\n{console}"));
         // The harness wraps the page's result.
         if let Some(error) = result.get("error") {
             panic!("the page failed: {url}\n{error:#}\n{console}");

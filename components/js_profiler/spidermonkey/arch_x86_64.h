@@ -23,10 +23,11 @@ constexpr uintptr_t PrologueLength = 4;
 // The size of the registers that a function may change. A stub saves them before it calls C++.
 constexpr uintptr_t SavedForCall = 9 * sizeof(uintptr_t);
 
-// The Baseline interpreter has the bytecode that it executes in r14, in which code of WebAssembly has its instance.
+// The Baseline interpreter keeps the address of the bytecode that it executes in r14. Code of WebAssembly keeps its
+// instance there.
 inline uintptr_t InterpreterPcOf(uintptr_t wasmInstance) { return wasmInstance; }
 
-// Where an instruction that is about to run is in a function that links its frame.
+// Which part of a function that links its frame the next instruction is in.
 enum class FrameEnd {
   // Before `push fp`, or at `ret`: the return address is at the stack pointer, and the frame pointer is still or
   // again the caller's.

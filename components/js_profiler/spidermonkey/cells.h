@@ -22,7 +22,7 @@ namespace strobe {
 // Whether a callee token may be a cell: no cell is in the first chunk of addresses, where small numbers are.
 bool IsCell(uintptr_t token);
 
-// The cell of the script of such a frame, of which nothing is read. Null if the token does not stand for a script.
+// The script of such a frame, as a cell of which nothing is read. Null if the token does not stand for a script.
 js::BaseScript* ScriptCellOf(js::jit::CalleeToken token);
 
 // The script that runs in a JIT frame with this callee token; null if the token does not stand for a script.

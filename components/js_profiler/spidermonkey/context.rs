@@ -34,7 +34,7 @@ use crate::stop::Stopped;
 pub enum Walker {
     /// From the registers. All code is compiled with tables that say which functions are inlined where.
     Table,
-    /// As `Table`. Each stack is also walked as by `Stock`, to compare the two.
+    /// As `Table`, but the stock walker also walks each stack, and the two are compared.
     #[cfg(feature = "stock_walk")]
     Both,
     /// By the engine's stock profiling mode, which instruments the code. The mode makes JavaScript slower
@@ -259,8 +259,8 @@ impl EngineMode {
         (realm != 0).then_some(RealmId(realm))
     }
 
-    /// Gives `taker` those of these scripts that still exist. `ids` are in ascending order. Garbage may be
-    /// collected.
+    /// Passes the scripts with these ids that still exist to `taker`. The ids are in ascending order. Garbage
+    /// may be collected.
     pub fn each_source(&self, ids: &[u32], taker: &mut dyn TakeSources) {
         // SAFETY: we are on the context's thread, outside of a walk.
         unsafe { each_source(self.cx.as_ptr(), ids, taker) };

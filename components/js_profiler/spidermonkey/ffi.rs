@@ -68,8 +68,8 @@ impl FunctionKey {
         unsafe { strobe_hash_function(self) }
     }
 
-    /// Whether both keys are of the same function. The realms of natives are not compared, because a built-in
-    /// may enter another realm while it runs.
+    /// Whether both keys stand for the same function. The realms of natives are not compared, because a
+    /// built-in may enter another realm while it runs.
     #[cfg(test)]
     pub fn is_function_of(&self, other: &Self) -> bool {
         let realm = match self.kind {
@@ -110,8 +110,8 @@ pub struct GlueFrame {
     pub position: Position,
 }
 
-/// Where a frame was in its source: at the call that it was making, or, in the leaf, at the code that it was
-/// executing.
+/// The position of a frame in its source: that of the call that it was making or, in the leaf, of the code
+/// that it was executing.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, MallocSizeOf, PartialEq)]
 pub struct Position {
@@ -143,7 +143,7 @@ impl KnownPosition {
     }
 }
 
-/// The most functions that [`CallSite`] holds.
+/// The greatest number of functions that a [`CallSite`] holds.
 const MAX_INLINED: usize = 11;
 
 /// The functions of a frame that has called something. Only walks use it.
@@ -161,7 +161,7 @@ pub struct CallSite {
 }
 
 impl CallSite {
-    /// A free slot. Nothing is removed from the table of code so often.
+    /// A free slot. The count of removals never gets as high as this.
     pub const FREE: Self = Self {
         return_address: 0,
         script: 0,

@@ -77,7 +77,7 @@ struct StrobeFramePlace {
   uintptr_t callee;
 };
 
-// Where a frame was in its source: at the call that it was making, or, in the leaf, at the code that it was
+// The position of a frame in its source: that of the call that it was making or, in the leaf, of the code that it was
 // executing.
 struct StrobePosition {
   // 1-based; 0 if it is not known, and for WebAssembly.
@@ -110,7 +110,7 @@ struct StrobeKnownPosition {
   StrobePosition position;
 };
 
-// The most functions that StrobeCallSite holds.
+// The greatest number of functions that a StrobeCallSite holds.
 constexpr size_t STROBE_MAX_INLINED = 11;
 
 // The functions of a frame of JIT code that has called something: see call_sites.h.
@@ -184,7 +184,7 @@ struct StrobeNativeCode {
 
 // The result of a walk. The sampling thread allocates it in advance, because the walk must not allocate.
 struct StrobeStack {
-  // Room for max_frames frames, and for 2 * max_frames + 1 frames more for each realm.
+  // There is room for max_frames frames, and for another 2 * max_frames + 1 frames for each realm.
   StrobeFrame* frames;
   size_t frames_capacity;
   // The greatest number of frames, counted from the leaf. If there are realms, the greatest number for each of
@@ -206,7 +206,7 @@ struct StrobeStack {
   // The number of frames, which go from the leaf to the root. Written by the walk, like the lengths and flags
   // below.
   size_t frames_length;
-  // How many of these, counted from the leaf, have nothing left out between them.
+  // The number of these frames, counted from the leaf, between which nothing was left out.
   size_t complete_length;
   uint8_t* text;
   size_t text_capacity;
@@ -312,7 +312,7 @@ struct StrobeSource {
   // UTF-8. The URL, or what made the script from text.
   const uint8_t* name;
   size_t name_length;
-  // As in StrobeFunctionKey::realm. The realm lives while it is told.
+  // As in StrobeFunctionKey::realm. The realm is alive during the call.
   uint64_t realm;
   // The link to the source map, from the comment in the text. Null if there is none.
   const char16_t* map_url;
@@ -337,7 +337,8 @@ typedef bool (*StrobeWantsText)(void* taker, const StrobeSource* source);
 typedef void (*StrobeTakeText)(void* taker, const uint8_t* text, size_t length, StrobeTextEncoding encoding);
 
 // Calls `wants` with each script of the context that still exists and whose id is among `ids`, which are in ascending
-// order, and `take` with its text if that is wanted and not empty. Without memory, some are left out.
+// order. Then calls `take` with the script's text, if the text is wanted and not empty. If there is no memory, some
+// scripts are left out.
 //
 // Called on the context's thread, where garbage may be collected.
 void strobe_each_source(JSContext* cx, const uint32_t* ids, size_t ids_length, StrobeWantsText wants,

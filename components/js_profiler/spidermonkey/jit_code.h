@@ -64,7 +64,7 @@ enum class JitCodeKind {
 class JitCode {
   js::jit::JitRuntime* runtime_;
   bool usable_;
-  // Whether the tables are whole if HandleException is what has suppressed sampling.
+  // Whether the tables are whole at a moment when HandleException has suppressed sampling.
   bool usableInHandler_;
 
  public:
@@ -91,7 +91,7 @@ class JitCode {
   uintptr_t sharedStub(uintptr_t pc) const;
   // Whether `returnAddress` follows a call of `callee` in a function or a cache.
   bool isCallOf(uintptr_t returnAddress, uintptr_t callee) const;
-  // Whether this is an address that code of `caller` has pushed as its own return address, to make an exit frame.
+  // Whether code of `caller` has pushed this address as if it were a return address, to make an exit frame.
   bool isFakeReturnAddress(uintptr_t returnAddress, const js::jit::JitcodeGlobalEntry* caller) const;
   // Whether code of Baseline calls an inline cache right before this return address.
   bool isBaselineCacheCall(uintptr_t returnAddress) const;

@@ -58,8 +58,8 @@ template struct Reveal<ReturnAddresses, &jit::BaselineScript::retAddrEntries>;
 
 namespace {
 
-// What Baseline code executes between two calls is taken to be that of the second one. A script keeps its Baseline code
-// while a frame runs it.
+// Between two calls, Baseline code is taken to be at the second one. A script keeps its Baseline code while a frame
+// runs it.
 uint32_t OffsetInBaseline(JSScript* script, uintptr_t pc) {
   if (!pc || !script->hasBaselineScript()) {
     return NoOffset;
@@ -476,7 +476,7 @@ uintptr_t JitFrames::returnAddressIntoIon(const StrobeRegisters& registers) cons
   return at ? stack_.word(at) : 0;
 }
 
-// The same of a cache, which Baseline code has called.
+// The same for a cache that Baseline code has called.
 uintptr_t JitFrames::returnAddressIntoBaseline(const StrobeRegisters& registers) const {
   uintptr_t at = findReturnAddress(registers.sp, registers, [&](uintptr_t returnAddress) {
     return code_.isBaselineCacheCall(returnAddress);

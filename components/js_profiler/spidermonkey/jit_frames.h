@@ -72,7 +72,7 @@ class JitFrames {
   // What is wrong, if the result was Inconsistent.
   const char* contradiction() const { return contradiction_; }
 
-  // Where C++ has entered the activation, if the walk has got there.
+  // Whether the walk has reached the place where C++ entered the activation.
   bool hasEntry() const { return hasEntry_; }
   const StrobeRegisters& entry() const { return entry_; }
 
@@ -113,7 +113,7 @@ class JitFrames {
   uint32_t offsetAt(uintptr_t fp, JSScript* script, const js::jit::JitcodeGlobalEntry* entry, uintptr_t pc,
                     bool leaf) const;
   enum class Inlined { No, Yes };
-  // What both have in common: checks the frame and writes it, with or without inlined functions.
+  // The common part of both: checks the frame, and writes it with or without inlined functions.
   Walked emitFrame(uintptr_t fp, uintptr_t returnAddress, const js::jit::JitcodeGlobalEntry* entry, uintptr_t pc,
                    Inlined inlined, bool leaf);
   // The same for the frame that a link leads to. It must be on the stack.
@@ -121,7 +121,7 @@ class JitFrames {
   void emitTrampolineNative(uintptr_t fp, uintptr_t returnAddress);
   // Writes the built-in that a function of the engine stands for, if JIT code has called that function.
   void emitExitFunction(uintptr_t exit);
-  // The first place from `at` on that holds a return address for which `isWanted` is true; 0 if there is none nearby.
+  // The first place, at or after `at`, of a return address for which `isWanted` is true; 0 if there is none nearby.
   template <typename IsWanted>
   uintptr_t findReturnAddress(uintptr_t at, const StrobeRegisters& registers, IsWanted isWanted) const;
   uintptr_t returnAddressIntoIon(const StrobeRegisters& registers) const;

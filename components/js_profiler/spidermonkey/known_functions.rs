@@ -13,7 +13,7 @@ use malloc_size_of_derive::MallocSizeOf;
 
 use super::ffi::{CallSite, FunctionKey, KnownPosition, Position};
 
-/// With so many positions the table begins anew.
+/// With this many positions the table is emptied.
 const MAX_POSITIONS: usize = 1 << 18;
 
 /// Functions, and positions in them, that the walk recognises.
@@ -126,13 +126,14 @@ impl KnownFunctions {
         }
     }
 
-    /// Whether the position at that place of a function's bytecode is there. `place` is the function's.
+    /// Whether the table has the position for this offset in a function's bytecode. `place` is the index of the
+    /// function.
     pub fn has_position(&self, place: usize, code_offset: u32) -> bool {
         !self.positions.is_empty()
             && self.positions[self.position_slot(place as u32 + 1, code_offset)].function != 0
     }
 
-    /// Adds a position that is not there.
+    /// Adds a position that the table does not have.
     pub fn insert_position(&mut self, place: usize, code_offset: u32, position: Position) {
         if (self.position_count + 1) * 2 > self.positions.len() {
             let old = std::mem::take(&mut self.positions);

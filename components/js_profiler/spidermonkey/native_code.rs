@@ -121,7 +121,8 @@ impl Module {
     }
 }
 
-/// How many modules the process has loaded and unloaded. While it is the same, so are the modules.
+/// How many modules the process has loaded and unloaded. While these numbers stay the same, the modules do,
+/// too.
 fn loads() -> [u64; 2] {
     extern "C" fn take(
         info: *mut libc::dl_phdr_info,
@@ -252,7 +253,7 @@ impl NativeCode {
         Self::read(false)
     }
 
-    /// The same, after looking for libraries that were loaded since.
+    /// What is known now, including libraries that were loaded since the last call.
     pub fn with_new_libraries() -> Arc<Self> {
         Self::read(true)
     }
@@ -473,7 +474,7 @@ impl Unwinder {
         }
     }
 
-    /// What a walk needs of it and of the code that it uses.
+    /// The data that a walk needs of the unwinder and of its code.
     pub(super) fn glue(&mut self) -> GlueNativeCode {
         let (program, exception) = (self.code.program(), self.code.exception_handler());
         GlueNativeCode {

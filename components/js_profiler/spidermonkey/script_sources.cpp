@@ -32,7 +32,7 @@ struct Found {
   const uint32_t* ids;
   size_t idsLength;
   mozilla::HashSet<uint32_t, mozilla::DefaultHasher<uint32_t>, SystemAllocPolicy> seen;
-  // They outlive the iteration, in which nothing of the heap may be changed.
+  // The sources outlive the iteration, during which the heap must not be changed.
   Vector<RefPtr<ScriptSource>, 0, SystemAllocPolicy> sources;
   // The global object of each, which keeps its realm alive.
   JS::RootedVector<JSObject*> globals;
@@ -44,7 +44,7 @@ struct Found {
     if (!source || !std::binary_search(ids, ids + idsLength, source->id()) || seen.has(source->id())) {
       return;
     }
-    // Without memory, it counts as gone.
+    // If there is no memory, the script counts as gone.
     if (!sources.append(source)) {
       return;
     }

@@ -15,7 +15,7 @@ use super::ffi::{GlueSource, TextEncoding, strobe_each_source};
 
 /// A script, without its text.
 pub struct ScriptFacts {
-    /// The engine's number of it: [`super::FunctionKey::source_id`].
+    /// The engine's number for it: [`super::FunctionKey::source_id`].
     pub id: u32,
     /// The URL, or what made the script from text.
     pub name: String,
@@ -27,7 +27,7 @@ pub struct ScriptFacts {
     pub line: u32,
     /// 1-based, in UTF-16 code units.
     pub column: u32,
-    /// The least number of bytes that the text takes in UTF-8. `None` if the engine does not have the text.
+    /// The text takes at least this many bytes in UTF-8. `None` if the engine does not have the text.
     pub least_bytes: Option<usize>,
 }
 
@@ -39,7 +39,7 @@ pub trait TakeSources {
     fn take(&mut self, text: String);
 }
 
-/// Gives `taker` those of the scripts that still exist. `ids` are in ascending order.
+/// Passes the scripts with these ids that still exist to `taker`. The ids are in ascending order.
 ///
 /// # Safety
 ///
@@ -101,7 +101,7 @@ unsafe extern "C" fn take_text(
 
 /// # Safety
 ///
-/// There are that many, unless the pointer is null.
+/// The pointer must be null, or lead to `length` values that live for `'a`.
 unsafe fn units<'a, T>(pointer: *const T, length: usize) -> &'a [T] {
     match pointer.is_null() {
         true => &[],

@@ -15,7 +15,7 @@ use super::ffi::{
 
 /// Bytes for names and URLs; enough for most stacks. See [`StackBuffer::grow_text`].
 const TEXT_CAPACITY: usize = 256 * 1024;
-/// The most bytes for names and URLs. The URL of a `data:` script contains the whole script.
+/// The greatest number of bytes for names and URLs. The URL of a `data:` script contains the whole script.
 const MAX_TEXT_CAPACITY: usize = 64 * 1024 * 1024;
 
 /// A frame of a walked stack, with its text.
@@ -81,7 +81,8 @@ impl WalkedFrame<'_> {
         (function.line != 0).then_some((function.line, function.column))
     }
 
-    /// What it was executing, at the leaf, or calling; unknown unless the audience may see everything.
+    /// The position that was executing, in the leaf, or calling. Unknown unless the audience may see
+    /// everything.
     pub fn executing(&self) -> Position {
         self.frame.position
     }

@@ -74,7 +74,7 @@ class StackWriter {
     uint32_t first;
     // 0 for a free slot.
     uint32_t length;
-    // The number of frames that count for their realm, if they all are page frames of one; null otherwise.
+    // Where the frames of their realm are counted, if all of them count for one realm; null otherwise.
     size_t* realmFrames;
   };
   // A hash table with linear probing, in which a search ends after a few slots. It is not filled before the stack is
@@ -138,17 +138,17 @@ class StackWriter {
     size_t total;
   };
   Mark mark() const { return {stack_->frames_length, total_}; }
-  // Notes that everything since `before` was written for one frame, of this callee and stopped or calling at `pc`.
-  // Another frame for which both are the same must get the same functions.
+  // Notes that everything since `before` was written for one frame, which has this callee and is stopped or calling at
+  // `pc`. Another frame for which both are the same must get the same functions.
   void noteRepeatable(const Mark& before, uintptr_t pc, uintptr_t callee);
   // Writes the same for such a frame at another place. False if there is none.
   bool appendRepeated(uintptr_t pc, const StrobeFramePlace& place);
 
-  // Writes the functions that an earlier walk has found for such a frame. False, without having written any, if they
-  // are not known any more or not well enough.
+  // Writes the functions that an earlier walk has found for such a frame. If too little is known of them now, writes
+  // nothing and returns false.
   bool appendCallSite(const StrobeCallSite& site, const StrobeFramePlace& place);
-  // Puts the functions that were written since `before`, for one frame, into `site`. False if they are not all known, or
-  // if some were left out.
+  // Puts the functions that were written for one frame since `before` into `site`. False if some of them are not known
+  // or were left out.
   bool describeCallSite(const Mark& before, StrobeCallSite* site) const;
   const StrobeKnownFunctions& known() const { return stack_->known; }
 
@@ -161,7 +161,7 @@ class StackWriter {
   };
   // The slot of these frames if they are in the table. Otherwise a slot for them, which may hold others.
   Repeatable& repeatableAt(uintptr_t pc, uintptr_t callee);
-  // Appends copies, if nothing about them has to be decided anew. False if something has.
+  // Appends copies. Writes nothing and returns false if something about them has to be decided anew.
   bool appendCopies(const Repeatable& frames, const StrobeFramePlace& place);
   Added append(const StrobeFrame& frame, const CodePlace* code = nullptr);
   Added appendBuiltIn(const StrobeFrame& frame);

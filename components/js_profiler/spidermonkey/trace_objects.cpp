@@ -31,7 +31,7 @@ using namespace js;
 
 namespace {
 
-// A plain object that has those of these members that are in the set `present`. Their values are undefined.
+// A plain object with the members that are in the set `present`. Their values are undefined.
 template <size_t Members>
 PlainObject* NewTemplate(JSContext* cx, const char* const (&members)[Members], uint32_t present) {
   JS::Rooted<PlainObject*> object(cx, NewPlainObjectWithAllocKind(cx, gc::GetGCObjectKind(Members)));

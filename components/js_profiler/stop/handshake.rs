@@ -57,8 +57,8 @@ pub struct Handshake {
     work: AtomicPtr<c_void>,
 }
 
-/// The work that is requested. The handshake does not know what it points to: only the code that makes requests
-/// and the code that answers them do.
+/// The work that is requested. The handshake does not know what the pointer leads to. Only the code that makes
+/// requests and the code that answers them know it.
 pub struct Work(pub *mut c_void);
 
 /// How a thread waits for another.

@@ -88,7 +88,7 @@ pub struct Registers {
     wasm_instance: usize,
 }
 
-/// The beginning of the work of every request, whatever else the work has.
+/// The work of every request begins with this.
 #[repr(C)]
 pub struct Task {
     /// Does the work that begins with this task.
@@ -546,7 +546,7 @@ pub fn wake_promptly() {
 /// Waits by a futex: <https://man7.org/linux/man-pages/man2/futex.2.html>.
 pub struct Futex;
 
-/// How many times the word is polled before the sampling thread goes to sleep: for some 20 µs. It is polled
+/// How many times the sampling thread polls the word before it goes to sleep. This takes some 20 µs. It polls
 /// first until the other thread has stopped, and then until that thread is done.
 const LOOKS: u32 = 400;
 
@@ -734,7 +734,7 @@ pub mod tests {
             let most = self.tried / Self::TRIED_FOR_ONE + Self::FEW;
             assert!(
                 self.timed_out <= most,
-                "{} stops timed out, of {} and not of {most}",
+                "{} of {} stops timed out, and only {most} may",
                 self.timed_out,
                 self.tried
             );

@@ -97,8 +97,8 @@ impl<W: TimedWork> StopTimers<W> {
         })
     }
 
-    /// Makes the thread do the work at each of these times. They must be in ascending order, and not more than
-    /// there are timers.
+    /// Makes the thread do the work at each of these times. They must be in ascending order, and there must be
+    /// no more of them than timers.
     pub fn arm(&mut self, times: impl IntoIterator<Item = Instant>) -> Result<(), StopError> {
         self.disarm();
         let signal = linux::install_handler().map_err(StopError::Signal)?;

@@ -35,7 +35,7 @@ use crate::stop::Thread;
 /// refused.
 const MAX_FAILED_STOPS: u32 = 200;
 
-/// How one event loop's thread is stopped and its stack walked.
+/// Stops one event loop's thread and walks its stack.
 #[derive(MallocSizeOf)]
 pub struct ThreadWalks {
     /// For the log.
@@ -163,7 +163,8 @@ impl ThreadWalks {
         self.timed = None;
     }
 
-    /// Stops the thread and walks its stack, unless it runs no JavaScript. The error is that the thread is given up.
+    /// Stops the thread and walks its stack, unless the thread runs no JavaScript. It is an error if the thread is
+    /// given up.
     pub fn look(
         &mut self,
         taker: &mut StackTaker,
@@ -230,16 +231,16 @@ impl ThreadWalks {
         }
     }
 
-    /// Why the thread has not stopped, or not in time, when it last should.
+    /// Why the thread did not stop, or did not stop in time, when it was last asked to.
     pub fn why_not_stopped(&self) -> MissedReason {
-        // What it does now is taken for what it did then.
+        // This assumes that the thread is doing now what it did then.
         match self.stops_in_time || self.thread.is_none_or(|thread| !thread.is_runnable()) {
             true => MissedReason::NotStopped,
             false => MissedReason::NoProcessor,
         }
     }
 
-    /// Until when walks may be asked for now; `None` if the thread is not busy, or unlikely to stop.
+    /// How far ahead walks may be requested now; `None` if the thread is not busy or is unlikely to stop.
     pub fn timed_horizon(&self) -> Option<Duration> {
         // Timed walks do not know natives that are defined after they were asked for.
         let may_be_timed = self.thread.is_some()
@@ -277,8 +278,8 @@ impl ThreadWalks {
         self.timed = Some(timed);
     }
 
-    /// Gives the timed walks, which the thread does no more; [`put_back`](Self::put_back) must follow. `None` if none
-    /// were asked for.
+    /// Takes the timed walks out, and the thread does no more of them. [`put_back`](Self::put_back) must be called
+    /// afterwards. `None` if none were requested.
     pub fn collect(&mut self) -> Option<TimedWalks> {
         self.timed_until()?;
         let mut timed = self.timed.take()?;
@@ -291,7 +292,7 @@ impl ThreadWalks {
         Some(timed)
     }
 
-    /// After [`collect`](Self::collect).
+    /// Puts back the walks that [`collect`](Self::collect) has taken out.
     pub fn put_back(&mut self, timed: TimedWalks) {
         self.timed = Some(timed);
     }

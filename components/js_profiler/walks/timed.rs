@@ -24,7 +24,7 @@ use crate::stop::{StopError, StopTimers, Stopped, Thread, TimedWork};
 /// The greatest number of walks that are asked for at once.
 pub const MAX_TIMED_WALKS: usize = 4;
 
-/// No walk is asked for that is due later than this: a thread that becomes idle is disturbed for so long.
+/// No walk is requested that is due later than this, because a thread that becomes idle is disturbed until then.
 pub const HORIZON: Duration = Duration::from_millis(5);
 
 /// The timed walks of one thread.
@@ -124,7 +124,7 @@ impl TimedWork for ThreadSide {
 }
 
 impl TimedWalks {
-    /// The error is that of [`StopTimers::new`].
+    /// # Errors: as for [`StopTimers::new`].
     pub fn new(
         thread: Thread,
         context: SampledContext,
@@ -164,7 +164,7 @@ impl TimedWalks {
         let [.., (_, last_but_one), (_, last)] = due else {
             panic!("fewer than two ticks");
         };
-        // So late may the last one be.
+        // The last walk may be this late.
         self.until = *last + (*last - *last_but_one) / 2;
         let side = self.stops.disarm();
         side.known = Some(known);

@@ -38,12 +38,13 @@ pub struct StackTaker {
     pub buffer: StackBuffer,
     /// For walks of all threads, one after the other.
     pub unwinder: Unwinder,
-    /// What is needed for stopping threads, which one sampling thread of the process has at a time.
+    /// The right to stop threads. Only one sampling thread of the process has it at a time.
     pub stopping: Stopping,
 }
 
 impl StackTaker {
-    /// Waits until another sampling thread of the process, which is ending, has released its own.
+    /// Waits until an earlier sampling thread of the process, which is ending, has given up the right to
+    /// stop threads.
     pub fn new() -> Self {
         Self {
             buffer: StackBuffer::new(),
@@ -62,7 +63,7 @@ pub struct Audience {
 }
 
 impl Audience {
-    /// Makes the next walks into `buffer` be for this audience.
+    /// Sets this audience for the next walks into `buffer`.
     pub fn apply(&self, buffer: &mut StackBuffer) {
         buffer.set_audience(self.realms.iter().copied(), self.everything);
     }

@@ -29,7 +29,7 @@ use crate::{saved_file, url_argument};
 pub struct Endpoints {
     recorder: Recorder,
     recordings: Recordings,
-    /// About the last recording that was made: which source maps in scripts are not used.
+    /// Which source maps of the last recording that was made here are not used, as sentences.
     map_notices: Mutex<Vec<String>>,
 }
 

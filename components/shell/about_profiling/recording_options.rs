@@ -23,7 +23,7 @@ pub fn recording_options(
         .ok_or_else(|| "interval is missing".to_owned())?;
     let event_loops = query.take("eventLoops").unwrap_or_else(|| "all".to_owned());
     let new_ones = query.flag("newOnes")?;
-    // By its id it is asked for as well.
+    // Naming the page's event loop by its id asks for it, too.
     let is_all_by_ids = !["all", "main"].contains(&&*event_loops) && new_ones != Some(true);
     let with_own_page = query.flag("ownPage")?.unwrap_or(is_all_by_ids);
     let event_loops = match (&*event_loops, new_ones) {

@@ -21,7 +21,7 @@ pub struct State {
     recording: Option<Recording>,
     /// Failures of the current or else the last recording, as sentences.
     failures: Vec<String>,
-    /// What the last recording was to have and does not have, as sentences.
+    /// What is missing from the last recording, as sentences.
     notices: Vec<String>,
     recordings: Vec<Entry>,
 }
@@ -44,7 +44,7 @@ struct EventLoop {
     documents: Vec<String>,
     without_stacks: Option<String>,
     sessions: Vec<Session>,
-    /// By the recording that goes on.
+    /// How the recording in progress has sampled it.
     recorded: Option<Recorded>,
     /// Bytes.
     memory: u64,
@@ -62,7 +62,7 @@ struct Session {
     realm: String,
 }
 
-/// As of a session.
+/// The same figures as for a session.
 #[derive(Serialize)]
 struct Recorded {
     /// Milliseconds.

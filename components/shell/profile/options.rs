@@ -28,20 +28,20 @@ Profile a page's JavaScript and the other work of its event loops
 Functions of all origins are recorded, from before the page is opened. The page needs no header.";
 
 const AFTER_HELP: &str = "\
-Options that `strobe` itself has mean the same here.
+Options of `strobe` itself have the same meaning here.
 
 A recording lasts 10 seconds, unless --duration, --until-load, --until-js or --keep-last is given. It
 also ends, and is saved, when its page closes or crashes, and on SIGINT (Ctrl-C) and SIGTERM.
 
 The end of the file's name selects the format: .firefox.json, for profiler.firefox.com; .speedscope.json;
 .cpuprofile, for Chrome's DevTools; .collapsed or .folded, for flame graphs; .collapsed-lines, the same
-with the line in each function; .trace.json, the result of Profiler.stop() in a page; .html, a page that
-shows the profile in any browser. A file whose name ends in .gz is compressed by gzip; .json.gz alone is
-for profiler.firefox.com. A trace or a cpuprofile holds only one event loop: if several were sampled,
-each has a file of its own.
+with a line number for each function; .trace.json, the result of Profiler.stop() in a page; .html, a page
+that shows the profile in any browser. A file whose name ends in .gz is compressed with gzip. The ending
+.json.gz without a format before it is for profiler.firefox.com. A trace or a cpuprofile
+holds only one event loop: if several were sampled, each has a file of its own.
 Without -o, the profile goes to a new file in the working directory, named strobe-profile with the
 ending of its format. With -o, an existing file is replaced. `strobe view FILE` shows the profile.
-A missing or wrong source map of --source-maps is a warning; the profile is whole without it.
+If a source map of --source-maps is missing or wrong, a warning says so, and the profile is complete without it.
 With --sources, .html keeps the text of each script whose functions were sampled; the other formats do not.
 The source maps that these scripts link to are fetched as their pages could fetch them, and are applied in
 every format. A map that does not come is a warning.
@@ -162,7 +162,7 @@ impl ProfileOptions {
             .args(shared)
     }
 
-    /// Reads the subcommand's arguments. Also returns when the run ends by itself.
+    /// Reads the subcommand's arguments. The second value says when the run ends by itself.
     pub fn of(
         matches: &mut ArgMatches,
         working_directory: &Path,

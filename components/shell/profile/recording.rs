@@ -155,7 +155,7 @@ impl ProfileRecording {
         if !self.options.sources {
             return self.recorder.stop();
         }
-        // Source maps are fetched, of which Servo tells the browser's loop.
+        // Servo tells the browser's loop about each source map that is fetched, so the loop must go on.
         let recorder = self.recorder.clone();
         thread::scope(|scope| {
             let stopping = scope.spawn(move || recorder.stop());

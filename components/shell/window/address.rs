@@ -27,7 +27,7 @@ pub fn interpret(text: &str, working_directory: &Path) -> Result<Url, String> {
     if let Some(path) = url_argument::in_home(&text) {
         return resolve(path.as_os_str(), working_directory);
     }
-    // A query without a path would mean the folder itself. Nobody wants that.
+    // A query without a path would mean the folder itself, which no person means.
     let has_no_path = text.starts_with(['?', '#']) && !working_directory.join(&text).exists();
     let refusal = match resolve(OsStr::new(&text), working_directory) {
         Ok(url) if !has_no_path => return Ok(url),

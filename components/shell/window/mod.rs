@@ -754,7 +754,7 @@ impl Session {
             }
             return;
         }
-        // Servo tells this loop of the source maps that are fetched, so it goes on.
+        // Servo tells this loop about each source map that is fetched, so the loop must go on.
         let (server, waker) = (server.clone(), self.waker.clone());
         let (sender, stopped) = crossbeam_channel::bounded(1);
         let stop = move || {

@@ -64,7 +64,7 @@ def report(measurement: Measurement) -> tuple[str, list[str]]:
 
 
 def spacing(timestamps: list[float], interval: float, milliseconds: float) -> Spacing:
-    """The spacing of samples that were taken at an interval during a time, all in ms. Fewer than three have none."""
+    """The spacing of samples, taken at an interval during a time, all in ms. Fewer than three samples have none."""
     due = milliseconds / interval
     missing = 100 * max(0.0, 1 - len(timestamps) / due)
     if len(timestamps) < 3:

@@ -51,7 +51,7 @@ POLICIES = {
 HOT_FUNCTIONS = 8000
 WARM_UP_SECONDS = 6.0
 TRACE_SAMPLES = 100_000
-# This makes a long trace in a short time, and the page's interval is the browser's.
+# The page asks for the shortest interval, so that a long trace takes a short time.
 TRACE_PREFERENCES = {"js_profiling_base_interval_us": "100"}
 
 

@@ -109,7 +109,7 @@ def read_instructions(counts: Path, functions: re.Pattern[str], shown: str) -> i
         elif is_counted and line[:1].isdecimal():
             total += int(line.split()[1])
     if not total:
-        raise MachError(f"what cachegrind has counted, {counts.name}, has no function {shown}")
+        raise MachError(f"cachegrind's output {counts.name} has no function {shown}")
     return total
 
 
@@ -138,7 +138,7 @@ def chromium() -> Browser:
     named = os.environ.get("CHROMIUM")
     found = shutil.which(named or "chromium")
     if found is None:
-        what = f"CHROMIUM names {named}, which is no program" if named else "there is no `chromium` on the PATH"
+        what = f"CHROMIUM names {named}, which is not a program" if named else "there is no `chromium` on the PATH"
         raise MachError(
             f"{what}; `apt-get install chromium` gets one on Debian, and CHROMIUM=FILE names one that is elsewhere"
         )

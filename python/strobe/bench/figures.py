@@ -45,7 +45,7 @@ ROUGH_BAND = 0.03
 MOST_REAL_OVER_OTHER = 0.002
 MOST_REAL_AT_1_MS = 1.02
 MOST_START = 0.2  # ms
-# By interval: the most of the median and of the 99th percentile, in µs.
+# By interval: the limits of the median and of the 99th percentile, in µs.
 MOST_REAL_STOPS = {"1 ms": (4.0, 25.0), "10 ms": (10.0, 60.0)}
 # The states of a library's sessions: see real.js.
 OFF, OFF_AGAIN, ON = "off", "off again", ("10 ms", "1 ms")
@@ -89,11 +89,11 @@ class Report:
     notes: list[str] = field(default_factory=list)
 
     def add_control(self, what: str, browser: str, mean: float, band: float = CONTROL_BAND):
-        """Notes a control that is too far from 1, because the figures beside it are no better."""
+        """Notes a control that is too far from 1, because the figures beside it are as uncertain."""
         if not _in_band(mean, band):
             self.notes.append(
                 f"{browser}: the control {what} is {mean:.3f}, not within {100 * band:g}% of 1: the figures beside "
-                "it are no better; measure more rounds, on an idle machine"
+                "it are as uncertain; measure more rounds, on an idle machine"
             )
 
     def limit_table(self) -> Table:
@@ -847,7 +847,7 @@ def _mean_of_trimmed(groups: list[list[float]]) -> float:
 
 
 def session_ratios(sets: Sets, state: str) -> list[float]:
-    """The times of a state, divided by those of both others without a profiler, or by that of one for the other."""
+    """The times of a state, divided by the mean of the two states without a profiler. OFF_AGAIN is divided by OFF."""
     ratios = []
     for of_state in sets:
         times = {name: _positive(session["milliseconds"]) for name, session in of_state.items()}
@@ -1056,7 +1056,8 @@ def _add_real_starts(result: Report, figures: dict[str, RealFigures]):
                 {name: f"{interval.shown('+.2f')} ms" for name, interval in controls.items()},
                 f"≤ {MOST_START:g} ms",
                 round(cost[ours].value, 2) <= MOST_START,
-                # Without a cost, it is 1. A control that is off by the limit tells nothing.
+                # The control would be 1 if a start cost nothing. If it is off by as much as the limit, the
+                # figure means nothing.
                 tuple(1 + end for end in controls[ours].ends),
                 MOST_START,
             )

@@ -69,7 +69,7 @@ def bundles(size: int) -> Callable[[], str]:
 
 
 def hot_functions(count: int) -> Callable[[], str]:
-    """A function that returns a script with so many different functions, which the script puts into `hotFunctions`."""
+    """A function that returns a script with this many different functions. The script puts them into `hotFunctions`."""
 
     def script() -> str:
         functions = ",\n".join(HOT[number % len(HOT)].replace("@", str(number)) for number in range(1, count + 1))
@@ -79,7 +79,7 @@ def hot_functions(count: int) -> Callable[[], str]:
 
 
 class Prepared:
-    """A function that returns texts of `make`: first those that were made before they are needed."""
+    """A function that returns texts of `make`. It returns those first that were made in advance."""
 
     def __init__(self, make: Callable[[], str]):
         self._make = make

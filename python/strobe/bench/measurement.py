@@ -26,7 +26,7 @@ PAGES = paths.ROOT / "tests" / "bench"
 
 @dataclass
 class Measurement:
-    """The results of a visit, also of one that failed."""
+    """The results of a visit, even of one that failed."""
 
     result: dict | None = None
     # The counts of the sessions that ended normally, and the number of these sessions.

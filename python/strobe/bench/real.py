@@ -4,8 +4,8 @@
 
 """./mach bench real: what profiling costs libraries from npm at work, and for how long samples stop them.
 
-Each library has a work, tests/bench/real/LIBRARY.mjs, which is bundled with it as a page would have it, and is measured
-in a page of its own. The ratios are measured in both browsers, which take turns. The stops are measured in ours, by the
+Each library has a workload, tests/bench/real/LIBRARY.mjs. The two are bundled as for a web site, and measured in a page
+of their own. The ratios are measured in both browsers, which take turns. The stops are measured in ours, by the
 sampler's own clock.
 """
 

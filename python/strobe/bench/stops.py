@@ -16,8 +16,8 @@ from .measurement import Measurement, finish, measure, read_measurement
 BOUND_FACTOR = 6.0
 BOUND_BEYOND = 300.0
 NOTE = (
-    "It is the time in the signal's handler. What the kernel takes to deliver the signal and to return from it\n"
-    "comes to that, and is a part of what `./mach bench overhead` measures."
+    "These are times in the signal's handler. The time that the kernel takes to deliver the signal and to return\n"
+    "from it is not included. It is a part of what `./mach bench overhead` measures."
 )
 
 

@@ -4,7 +4,7 @@
 
 """./mach check: faults that tests do not show: other orders of threads, undefined behaviour, wrong uses of memory.
 
-models      runs the handshake between the sampling thread and the stopped thread in every order, by loom
+models      runs the handshake between the sampling thread and the stopped thread in every order, with loom
 miri        runs it with ordinary threads, and the tests of crates that read untrusted data, under Miri
 valgrind    runs the compiled tests of those crates under memcheck
 sanitizers  runs the sampling component, C++ and Rust, in SpiderMonkey without Servo, under AddressSanitizer and
@@ -52,7 +52,7 @@ VALGRIND_STATUS = 99
 
 
 def check(wanted: list[str], seconds: int):
-    """Runs all of these suites, also after one has failed. MachError names those that failed."""
+    """Runs all of these suites, even after one has failed. MachError names those that failed."""
     suites = {
         "models": models,
         "miri": miri,

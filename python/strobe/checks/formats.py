@@ -2,7 +2,7 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""./mach test-formats: has other tools, which come from npm, read our profiles."""
+"""./mach test-formats: checks that other tools, which come from npm, can read our profiles."""
 
 import shutil
 from pathlib import Path
@@ -17,7 +17,7 @@ SCRIPTS = paths.ROOT / "tests" / "formats"
 
 
 def test_formats(profiles: list[Path]):
-    """Writes recordings in every format, and has the tools read them. Without `profiles` the recordings are random."""
+    """Writes recordings in every format, and runs the tools on them. Without `profiles` the recordings are random."""
     for profile in profiles:
         if not profile.is_file():
             raise MachError(f"{profile}: no such file")

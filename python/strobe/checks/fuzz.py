@@ -2,7 +2,7 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""./mach fuzz: runs parsers on random input, by libFuzzer.
+"""./mach fuzz: runs parsers on random input, with libFuzzer.
 
 The targets are the programs of tests/fuzz/Cargo.toml. A target has committed inputs in tests/fuzz/corpus/TARGET and
 words in tests/fuzz/dictionaries/TARGET.dict. Inputs that it finds are kept in the cache.

@@ -101,7 +101,7 @@ def engine_output() -> dict:
 
 
 def engine_config(output: dict, host: str) -> str:
-    """Cargo configuration that replaces the engine's build script by its output and its folder."""
+    """Cargo configuration with the output and the folder of the engine's build script in place of the script."""
     out_dir = Path(output["out_dir"])
     tree = upstream_tree(out_dir.parent / "output")
     values = {

@@ -2,7 +2,7 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""./mach test-source-maps: records programs that bundlers from npm made, and has the profiles checked."""
+"""./mach test-source-maps: records programs that bundlers from npm made, and checks the profiles."""
 
 import json
 import re
@@ -39,12 +39,12 @@ ENDINGS = {
 WITH_LINES = ("html", "firefox", "cpuprofile", "collapsed-lines")
 # Only these have the columns of places, which a map needs.
 WITH_PLACES = ("html", "firefox")
-# A warning about no script but the page's own.
+# A warning that is only about the page's own script.
 OWN_SCRIPT = re.compile(r": no source map of [^, ]+/page\.js$")
 
 
 def test_source_maps(release: bool = False):
-    """Bundles the programs, profiles them in every way, and has tools of the formats read the profiles."""
+    """Bundles the programs, profiles them in every way, and reads the profiles with tools of their formats."""
     npm.check_node()
     binary = build.find(release)
     folder = paths.target_dir() / "source-maps"

@@ -6,7 +6,7 @@
 
 SUMMARY = "install what a build needs and prepare the upstream trees"
 MORE = (
-    "Installs system packages by apt-get, or prints the command to run if that needs root. Installs Rust by rustup. "
+    "Installs system packages with apt-get, or prints the command if that needs root. Installs Rust with rustup. "
     "Unpacks the published Servo crates that Strobe changes, and applies the hooks, in a cache that all checkouts "
     "share (~/.cache/strobe, or STROBE_CACHE_DIR). Other commands do this themselves when it is needed."
 )

@@ -10,11 +10,11 @@ from .arguments import count
 
 SUMMARY = "look for faults that tests do not show"
 MORE = (
-    "models: runs the handshake between threads in every order, by loom. miri: runs it with ordinary threads, and the "
-    "tests of crates without unsafe code, under Miri, which needs a nightly toolchain. valgrind: runs the tests of "
+    "models: runs the handshake between threads in every order, with loom. miri: runs it with ordinary threads, and "
+    "the tests of crates without unsafe code, under Miri, which needs a nightly toolchain. valgrind: runs the tests of "
     "those crates under memcheck. sanitizers: runs the sampling component in SpiderMonkey without Servo, under "
     "AddressSanitizer and UndefinedBehaviorSanitizer. walk-calls: compares the functions that the compiled walk of a "
-    "stack calls with the list of those that it may call. Only walk-calls is a part of test."
+    "stack calls with the list of those that it may call. Only walk-calls is a part of `./mach test`."
 )
 SUITES = ("models", "miri", "valgrind", "sanitizers", "walk-calls", "all")
 

@@ -11,7 +11,7 @@ SUMMARY = "check that other tools read our profiles"
 MORE = (
     "Writes recordings in each format. speedscope and the model of Chrome's DevTools, which come from npm, read them. "
     "A check of our own requires what the Firefox Profiler takes for granted. Each function must keep its samples. "
-    "Needs Node.js and npm. Not a part of test."
+    "Needs Node.js and npm. `./mach test` does not run it."
 )
 
 

@@ -10,10 +10,10 @@ from .arguments import add_release
 
 SUMMARY = "check that functions of bundles are shown as they were written"
 MORE = (
-    "Bundles programs with packages from npm, by esbuild and by Rollup with Terser, and records them in the browser. "
+    "Bundles programs and packages from npm with esbuild, and with Rollup and Terser, and records them in the browser. "
     "In every format each profile must have the original names, files and lines: those that are recorded with "
     "--source-maps, those that `strobe convert` maps, and those of traces that a page sent home. Needs Node.js and "
-    "npm. Not a part of test. STROBE_BINARY names a browser to use instead of building one."
+    "npm. `./mach test` does not run it. STROBE_BINARY names a browser to use instead of building one."
 )
 
 

@@ -577,7 +577,7 @@ class Play:
             self.do(Step(0, "order", {"window": 0, "order": {"what": "replace", "page": self.episode.pages[0]}}))
 
     def await_turns(self, turns: int):
-        """Waits until the first page has done so many turns. A turn is the same work with profilers and without."""
+        """Waits until the first page has done this many turns. A turn is the same work with profilers and without."""
         self.turns[0] = 0
         while self.turns[0] < turns:
             self.look()

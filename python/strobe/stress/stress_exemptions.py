@@ -101,7 +101,7 @@ class State:
 class Exemption:
     # As the figures name it.
     name: str
-    # Why it is no failure of ours.
+    # Why it is not a failure of ours.
     reason: str
     state: State
     # How often it may be used in an episode.

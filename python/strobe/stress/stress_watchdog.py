@@ -19,7 +19,8 @@ from .. import process_tree
 
 # A process hangs if it could have run for more seconds than this without the sign of life that is watched.
 BOUND = 60.0
-# After more seconds of real time than this, waiting for a processor is no excuse. Time while stopped is left out.
+# After more seconds of real time than this, waiting for a processor does not excuse it. Time while stopped is
+# left out.
 HARD_BOUND = 300.0
 # Begins each verdict.
 HANG = "hang: "

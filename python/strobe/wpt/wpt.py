@@ -115,7 +115,7 @@ def find_or_clone() -> Path:
     if named := os.environ.get("WPT_DIR"):
         checkout = Path(named).resolve()
         if not (checkout / "tools" / "wptrunner").is_dir():
-            raise MachError(f"WPT_DIR={named}: is no checkout of web-platform-tests: it has no tools/wptrunner")
+            raise MachError(f"WPT_DIR={named}: is not a checkout of web-platform-tests: it has no tools/wptrunner")
         return checkout
     with cache_lock("test-wpt"):
         checkout = _clone()
@@ -155,7 +155,7 @@ def _make_clone(checkout: Path):
 def included(wanted, checkout: Path) -> list[str]:
     """The runner's names of paths, which are relative to the checkout, or of our paths in tests/wpt/tests.
 
-    It knows files and folders by their own paths, and tests that are made of a file by their URLs.
+    It knows files and folders by their own paths, and tests that are generated from a file by their URLs.
     """
     result = []
     for path in wanted:
@@ -173,12 +173,12 @@ def included(wanted, checkout: Path) -> list[str]:
         elif not inside or has_source(place):
             result.append(url_base + inside)
         else:
-            raise MachError(f"{path}: not in {root}, nor a test that is made of a file there")
+            raise MachError(f"{path}: neither in {root} nor a test that is generated from a file there")
     return result
 
 
 def has_source(test: Path) -> bool:
-    """Whether a test may be made of a file: a.any.worker.html is made of a.any.js."""
+    """Whether a test may be generated from a file: a.any.worker.html is generated from a.any.js."""
     stem = test.name.partition(".")[0]
     return test.parent.is_dir() and any(file.name.startswith(f"{stem}.") for file in test.parent.iterdir())
 

@@ -103,7 +103,7 @@ def read_lines(lines: Iterable[str], own_url_base: str) -> Results:
         try:
             entry = json.loads(line)
         except ValueError as error:
-            what = "is no JSON, as if it had been cut off"
+            what = "is not JSON, as if it had been cut off"
             raise MachError(f"line {number} of the runner's log {what}: {error}") from None
         action = entry.get("action")
         if action == "test_start":

@@ -137,7 +137,7 @@ impl Person<'_> {
         self.press("\u{e00c}");
     }
 
-    /// Gives what the open menu says of it.
+    /// Returns what the open menu says about the result.
     fn save_from_menu(&self, format: &str, file: &Path) -> Value {
         self.fill("#save-path", file.to_str().expect("is text"));
         self.click(&format!("#save-{format}"));

@@ -17,7 +17,7 @@ fn only_its_profiler_is_told_of_a_full_buffer_which_keeps_its_samples() {
         "cancelable": false,
         "isPlain": true,
         "isAtTarget": true,
-        // It is stopped after that.
+        // The profiler is stopped only after the event.
         "stopped": false,
     }]);
     let events = &result["events"];

@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! What the browser does by its command line besides opening pages and recording them.
+//! What the command line does, apart from opening pages and recording them.
 
 use std::fs;
 use std::path::Path;
@@ -20,7 +20,7 @@ fn save(text: &str, file: &Path, format: Format) {
     replace(file, format, &recording).unwrap();
 }
 
-/// The tabs, once there are so many.
+/// The tabs, as soon as there are this many.
 fn tabs(driver: &Driver, count: usize) -> Vec<Value> {
     let deadline = Instant::now() + TIME_BOUND;
     loop {

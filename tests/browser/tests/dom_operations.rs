@@ -66,10 +66,11 @@ fn rows(text: &str) -> BTreeMap<&str, Vec<&str>> {
         .collect()
 }
 
-/// What the rounds of a row say in all.
+/// The figures of all rounds of a row.
 #[derive(Default)]
 struct Row {
-    /// Of each batch of calls: the time, the part of it between two readings of the clock, and the number of calls.
+    /// For each batch of calls: the time, the part of it between two readings of the clock, and the number of
+    /// calls.
     batches: Vec<(f64, f64, f64)>,
     samples: usize,
     in_operation: usize,
@@ -99,7 +100,7 @@ impl Row {
         row
     }
 
-    /// The median of what the batches say. The thread may stand still during a few of them.
+    /// The median of a figure over the batches. The thread may stand still during a few of them.
     fn median(&self, figure: impl Fn(&(f64, f64, f64)) -> f64) -> f64 {
         let mut figures: Vec<_> = self.batches.iter().map(figure).collect();
         figures.sort_by(f64::total_cmp);

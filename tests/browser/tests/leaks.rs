@@ -21,7 +21,7 @@ struct Group {
 struct Case {
     name: &'static str,
     /// The stacks while the case's code runs, from `visible` on. The first one must be seen, the others may be.
-    /// `-` is no stack at all, built-ins are in brackets, and `name*3` is recursion.
+    /// `-` stands for no stack at all, built-ins are in brackets, and `name*3` is recursion.
     stacks: &'static [&'static str],
 }
 

@@ -17,8 +17,8 @@ const MINIFIED: &str = "lines-minified.js";
 /// At least this share of a function's samples is on its lines, in percent.
 const LEAST_SHARE: f64 = 98.;
 
-/// How far the share of a line may be from what it does, in percentage points. How fast a loop runs depends on where its
-/// code is.
+/// How far the share of a line's samples may be from its share of the work, in percentage points. How fast a loop runs
+/// depends on where its code is.
 const TOLERANCE: f64 = 8.;
 
 /// The page is recorded until each function has this many samples. One recording gives it some 700, and fewer on a busy
@@ -52,7 +52,7 @@ fn record_lines(preferences: &[&str]) -> Recording {
     record(&arguments).0
 }
 
-/// Of each function, how many samples had it at each place.
+/// For each function, the number of samples at each place.
 type Places = BTreeMap<String, BTreeMap<Option<(u32, u32)>, u64>>;
 
 fn samples_of(places: &Places, function: &str) -> u64 {

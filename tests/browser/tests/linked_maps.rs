@@ -21,7 +21,8 @@ fn page(scripts: &[&str]) -> String {
     )
 }
 
-/// The script that was built of `NAME.ts`. Its function `NAMEBuilt` runs for long enough to be sampled. Then it does more.
+/// The script that was built from `NAME.ts`. Its function `NAMEBuilt` runs for long enough to be sampled. Then it does
+/// more.
 fn script(name: &str, more: &str, link: Option<&str>) -> String {
     let comment = link.map(|link| format!("//# sourceMappingURL={link}"));
     format!(
@@ -50,7 +51,7 @@ fn record_texts(url: &str, more: &[&str]) -> (Recording, Output) {
     record(&[&["--sources", "--until-js", "isDone", url], more].concat())
 }
 
-/// What became of a script's function: its name and file, and what it ran as.
+/// How a script's function is shown: its name and file, and its name in the script that ran.
 fn shown(recording: &Recording, name: &str) -> Vec<(String, String, Option<String>)> {
     let built = format!("{name}Built");
     let mut shown = Vec::new();
@@ -76,7 +77,7 @@ fn assert_is_as_written(recording: &Recording, output: &Output, name: &str, file
     assert_eq!(shown(recording, name), [expected], "{}", output.stderr);
 }
 
-/// The function is shown as it ran, and one warning names its script, its map and the reason.
+/// Checks that the function is shown as it ran, and that one warning names its script, its map and the reason.
 #[track_caller]
 fn assert_is_as_it_ran(
     recording: &Recording,
@@ -221,7 +222,7 @@ fn a_map_that_does_not_come_is_a_warning_that_names_it() {
 
 #[test]
 fn a_map_is_not_waited_for_for_ever() {
-    // Nobody answers there.
+    // No answer ever comes from there.
     let site = Site::plain()
         .generated(
             "/js/late.js",
@@ -261,7 +262,7 @@ fn a_map_is_fetched_with_the_rights_of_its_page_alone() {
     assert_is_as_it_ran(&recording, &output, "shared", &script, why);
 }
 
-/// What a page can see of a fetch.
+/// Everything by which a page could notice a fetch.
 const WATCHING: &str = "
     var seen = [];
     addEventListener('securitypolicyviolation', event => seen.push('violation of ' + event.blockedURI));
@@ -335,7 +336,7 @@ fn a_page_sees_nothing_of_the_maps_that_are_fetched() {
         assert!(names.contains(&json!(name)), "{name}: {names:?}");
     }
     driver.switch_to(&page);
-    // What was to come has come.
+    // The events that could come have come.
     let beat = driver.execute("return beat;");
     wait_until(&format!("beat > {beat} + 5"));
     let expected: Vec<_> = ["own", "gone", "private"]

@@ -130,8 +130,8 @@ fn a_pages_own_trace_is_what_it_would_be_and_neither_ends_the_other() {
     let (_, behind) = output
         .stderr
         .split_once("TRACE")
-        .expect("the trace is told");
-    let (trace, _) = behind.split_once("ECART").expect("the trace is told whole");
+        .expect("the trace is on the console");
+    let (trace, _) = behind.split_once("ECART").expect("the trace is whole");
     let trace = Trace::read(&serde_json::from_str(trace).unwrap());
     trace.assert_sampled(&["spin"]);
     for frame in &trace.frames {

@@ -255,7 +255,7 @@ fn sessions_end_with_an_error_in_a_sandbox_that_forbids_signals() {
 fn a_profiler_says_so_when_there_is_no_signal_for_it() {
     let site = Site::allowing().serve();
     let mut launcher = process::Command::new("env");
-    // A signal that is ignored is in use by somebody, so the profiler must not take it.
+    // A signal that is ignored is in use, so the profiler must not take it.
     let signals: Vec<_> = (34..=64).map(|signal: u32| signal.to_string()).collect();
     launcher.arg(format!("--ignore-signal={}", signals.join(",")));
     let driver = Driver::start_by(launcher, &[]);

@@ -97,7 +97,7 @@ fn texts_are_those_of_the_scripts(more: &[&str]) {
         assert_eq!(event_loop.resource_of(function), Some(&*url), "{name}");
         assert_calls_spin(&lines_that_ran(event_loop, function, source), name);
     }
-    // By the map in the script.
+    // These are found with the map in the script.
     let written = functions(&recording, "originalWork");
     let [(event_loop, function, Some(source))] = written[..] else {
         panic!("{written:?}\n{}", output.stderr);
@@ -140,7 +140,7 @@ fn without_the_option_there_are_no_texts() {
     assert!(!functions(&recording, "inlineWork").is_empty());
     let mut event_loops = recording.event_loops();
     assert!(event_loops.all(|one| one.sources().len() == 0));
-    // It has no place where nobody has its text.
+    // Without its text, the function has no place.
     let evaluated = functions(&recording, "evaluatedWork");
     let [(_, function, None)] = evaluated[..] else {
         panic!("{evaluated:?}");

@@ -19,7 +19,8 @@ const SHIFT: char = '\u{e008}';
 
 const PAGE: &str = "/resources/about-profiling/about-profiling.html";
 
-/// It has eight samples. main is in all of them, work in six (two of them self), sort in four, and idle in none.
+/// It has eight samples. main is in all of them, work is in six and is the leaf of two, sort is in four, and idle is in
+/// none.
 const TRACE: &str = r#"{
   "resources": ["https://a.example/app.js", "https://b.example/library.js"],
   "frames": [
@@ -77,9 +78,9 @@ fn recording() -> String {
     .to_string()
 }
 
-/// Eight samples, an ms each. main calls step at its line 2, which runs at line 6 for 3 ms and at line 7 for one; and at
-/// line 3, where it also runs itself, packed, which runs at two columns of its only line, for one ms and for 2.
-/// `texts` are those of app.js and of packed.js.
+/// Eight samples of 1 ms each. main calls step from line 2, and packed from line 3. step runs at line 6 for 3 ms and at
+/// line 7 for 1 ms. packed runs at two columns of its only line, for 1 ms and for 2 ms. main itself runs at line 3,
+/// too. `texts` are those of app.js and of packed.js.
 fn recording_with_lines(texts: [Option<&str>; 2]) -> String {
     let names = ["https://a.example/app.js", "https://a.example/packed.js"];
     let mut sources = Vec::new();
@@ -384,7 +385,7 @@ fn a_box_of_the_flame_chart_says_its_own_time_and_that_of_its_path() {
             lines[3].starts_with("this call path, in all 30.0 ms"),
             "{lines:?}"
         );
-        // Without the mouse beside it.
+        // The mouse is not beside it now.
         viewer.press(&[place]);
         viewer.wait_for(&format!(
             "document.getElementById('details').textContent.includes('{own}')"
@@ -394,7 +395,8 @@ fn a_box_of_the_flame_chart_says_its_own_time_and_that_of_its_path() {
 
 #[test]
 fn a_stretch_without_samples_is_unknown_and_cuts_no_call_in_pieces() {
-    // Of 50 to 60 ms, which is 40 to 50 from the beginning on. All three are on the stack before and behind.
+    // The gap is from 50 to 60 ms, which is 40 to 50 ms after the beginning. All three functions are on the stack
+    // before and after it.
     let viewer = Viewer::with(&TRACE.replace(r#"{ "timestamp": 50, "stackId": 2 }, "#, ""));
     viewer.wait_for("strobe.inspect.gaps().length === 1");
     for name in ["main", "work", "sort"] {
@@ -405,7 +407,7 @@ fn a_stretch_without_samples_is_unknown_and_cuts_no_call_in_pieces() {
     let part = |index: usize| gap["centre"][index].as_f64().expect("a number");
     let said = "no samples from 40.0 ms to 50.0 ms";
     let lines = viewer.tip_at([part(0), part(1)], said);
-    // Of the box that goes on there.
+    // This line is about the box that goes on there.
     assert_eq!(lines[0], "work");
     // In the time line, too, with nothing else beside the event loop's name.
     let lanes = viewer.value(
@@ -581,7 +583,7 @@ fn nested_rows_of_bottom_up_are_shares_of_their_root() {
     let viewer = Viewer::with_trace();
     viewer.click("#tab-bottom-up");
     viewer.wait_for("document.querySelector('#bottom-up [data-name=sort]')");
-    // The only way up from the heaviest is open: of the eight samples with main, four ended in sort.
+    // The only path up from the heaviest function is open: of the eight samples with main, four ended in sort.
     assert_eq!(
         viewer.rows("bottom-up"),
         json!([
@@ -690,7 +692,7 @@ fn what_the_search_found_is_marked_where_it_is() {
 #[test]
 fn a_function_has_a_menu_of_its_own_in_every_view() {
     let viewer = Viewer::with_trace();
-    // Also where a page may write to the clipboard.
+    // This is also checked where a page may write to the clipboard.
     viewer.driver.execute(
         "Object.defineProperty(navigator, 'clipboard', { value: undefined, configurable: true });",
     );
@@ -992,7 +994,7 @@ fn a_long_text_is_scrolled() {
     ));
 }
 
-/// As above: what the page says of its own speed is for the reader.
+/// As above: the page's figures about its own speed are printed for the reader.
 #[test]
 fn every_view_is_switched_to_and_searched_in() {
     let viewer = Viewer::empty();
@@ -1061,7 +1063,7 @@ fn an_error_in_a_file_is_shown_with_its_place() {
         text.as_str().expect("a text").to_owned()
     };
     viewer.paste("{");
-    assert!(error().starts_with("Open: this is no JSON: "));
+    assert!(error().starts_with("Open: this is not JSON: "));
     viewer.paste("[]");
     assert_eq!(
         error(),

@@ -29,8 +29,8 @@ const TOLERANCE: f64 = 2.;
 /// The samples of all blocks that are enough for that.
 const LEAST_SAMPLES: usize = 2500;
 
-/// What the samples of a block must show, and their minimum share in percent. What else a block does takes less time
-/// than the rest.
+/// What the samples of a block must show, and their minimum share in percent. All else that a block does takes less
+/// time than what is left of 100 %.
 const INSIDE: &[(&str, &str, f64)] = &[
     ("maps", "mapped", 92.),
     ("reads", "get innerHTML", 97.),

@@ -123,7 +123,7 @@ pub(super) fn add_muted_script(realm: RealmId, url: &str) {
     with_event_loop(|event_loop| event_loop.add_muted_script(realm, url));
 }
 
-/// Notes to which source map the header of a response links.
+/// Notes the source map that the header of a response links to.
 pub(super) fn note_map_header(url: &str, link: Option<&str>) {
     with_event_loop(|event_loop| event_loop.note_map_header(url, link));
 }

@@ -2,8 +2,8 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Pages that a server answers with an error. Servo shows what came with the error, if anything, and does not tell
-//! the embedder its status. So it is written to the page's console.
+//! Pages that a server answers with an error. Servo shows the content of the error, if there is any, and does not
+//! tell the embedder the status. So the status is written to the page's console.
 
 use std::ops::Range;
 

@@ -3,8 +3,8 @@
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
 //! The source maps that scripts link to, for recordings. A map is fetched as the script's own document or worker could
-//! fetch it. Its answer goes to the recording alone, and nothing of the fetch can be seen by a script: it goes past
-//! service workers, the cache, preloads and the performance timeline, runs no task, and reports no violation.
+//! fetch it. The answer goes only to the recording. No script can notice the fetch: it bypasses service workers, the
+//! cache, preloads and the performance timeline, runs no task, and reports no violation.
 
 use js::jsapi::{GetRealmGlobalOrNull, Realm};
 use js_profiler::{CancelFetch, MapAnswer};
@@ -30,7 +30,7 @@ const HEADERS: [&str; 2] = ["SourceMap", "X-SourceMap"];
 /// What a page can fetch from elsewhere, and what contains the map itself.
 const SCHEMES: [&str; 3] = ["http", "https", "data"];
 
-/// Called with each response, which may be that of a script.
+/// Called for every response, because any of them may be that of a script.
 pub(crate) fn note_response(metadata: &FetchMetadata) {
     let metadata = metadata.metadata();
     let headers = metadata.headers.as_ref();
@@ -66,7 +66,7 @@ pub(super) fn fetch(
     }
     let global = global_of(realm)?;
     let client = RequestClient {
-        // The page's own request is to find what it has preloaded.
+        // What the page has preloaded is for the page's own request.
         preloaded_resources: Default::default(),
         ..global.request_client(None)
     };
@@ -133,7 +133,7 @@ impl Receiving {
                     answer.end();
                 }
             },
-            // A violation of the page's policy is no work of the page.
+            // The page does not make this request, so its policy reports no violation.
             FetchResponseMsg::ProcessCspViolations(..)
             | FetchResponseMsg::ProcessRequestBody(_)
             | FetchResponseMsg::ProcessContentLength(..) => {},

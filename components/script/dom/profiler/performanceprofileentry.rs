@@ -98,8 +98,8 @@ impl PerformanceProfileEntry {
     }
 }
 
-/// The instant that pages see for this one. Using it makes the duration the difference of the times that they
-/// see.
+/// The instant that pages see in place of this one. With it, the duration is the difference of the times that
+/// pages see.
 fn coarsened(performance: &Performance, instant: CrossProcessInstant) -> CrossProcessInstant {
     let milliseconds = *performance.to_dom_high_res_time_stamp(instant);
     performance.time_origin() + Duration::microseconds((milliseconds * 1000.).round() as i64)

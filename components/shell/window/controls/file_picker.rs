@@ -65,7 +65,7 @@ impl FileDialog {
         dialog
     }
 
-    /// None once files have been chosen, or none.
+    /// None once files have been chosen or the dialog was dismissed.
     pub fn show(mut self, context: &Context, page: PageArea) -> Option<Self> {
         let title = match self.picker.allow_select_multiple() {
             true => "Choose files",
@@ -187,8 +187,8 @@ impl FileDialog {
             .map_err(|error| format!("{}: {error}", self.folder.display()));
     }
 
-    /// Takes what the field says for what is chosen, unless it was chosen by clicks. False if it is no
-    /// file: then it is a folder that was entered, or the person is told.
+    /// Chooses the file that the field names, unless files were chosen by clicks. False if the field
+    /// does not name a file: then the folder is entered, or the person is told what is wrong.
     fn take_typed(&mut self) -> bool {
         if self.typed == shown(&self.chosen) && !self.chosen.is_empty() {
             return true;
@@ -225,13 +225,14 @@ fn shown(paths: &[PathBuf]) -> String {
     }
 }
 
-/// The folders, and then the files, that are not hidden. With `extensions`, only files of these.
+/// The folders, and then the files, that are not hidden. With `extensions`, only files that have one
+/// of these.
 fn entries(folder: &Path, extensions: &[&str]) -> std::io::Result<Vec<Entry>> {
     let mut entries = Vec::new();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        // A link stands for what it leads to. One that leads nowhere can be chosen by nobody.
+        // A link stands for what it leads to. A link that leads nowhere cannot be chosen.
         let Ok(metadata) = fs::metadata(entry.path()) else {
             continue;
         };
