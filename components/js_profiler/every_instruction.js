@@ -221,6 +221,23 @@ function collection() { // collection > expect changes evaluated
   gc();
   changes();
 }
+// Baseline code calls a part of itself when it stores a new object into an old environment, array or list of arguments.
+// The numbers are where the frame of a function would have its callee.
+function stored(object) { // stored > kept expect
+  const number = 2.5e-310, other = 1.5, kept = () => object; // kept >
+  gc();
+  for (let i = 0; i < 3; i++) { object = { i, number, other }; expect(kept().i, i); }
+}
+function listed() { // listed > expect
+  const number = 2.5e-310, list = [];
+  for (let i = 0; i < 3; i++) { const made = [{ i }, [i, number], { number }]; list[i] = made; expect(made[0].i, i); }
+}
+function passed(first) { // passed > expect
+  const number = 2.5e-310;
+  for (let i = 0; i < 3; i++) { arguments[0] = { i, number }; expect(arguments[0].i, i); }
+  return arguments;
+}
+function barriers() { stored({}); listed(); passed({}); } // barriers > stored listed passed
 function slices() { // slices > changes
   startgc(1);
   while (gcstate() !== "NotActive") { changes(); gcslice(2000); }

@@ -36,7 +36,7 @@ const PROGRAMS: &str = include_str!("every_instruction.js");
 
 /// The functions that the test calls. Each call comes after the function has run as often as `RUNS_BEFORE`
 /// says. So it runs in the interpreter, in Baseline code and in Ion code.
-const CALLED: [&str; 24] = [
+const CALLED: [&str; 25] = [
     "calls",
     "recursion",
     "callbacks",
@@ -57,6 +57,7 @@ const CALLED: [&str; 24] = [
     "garbage",
     "compiling",
     "collection",
+    "barriers",
     "slices",
     "linking",
     "tiers",
@@ -65,7 +66,14 @@ const CALLED: [&str; 24] = [
 const RUNS_BEFORE: [u32; 3] = [0, 30, OPTIMISED];
 const OPTIMISED: u32 = 3000;
 /// Functions that take too long to run `OPTIMISED` times. What they call is compiled while they run.
-const LONG: [&str; 5] = ["collection", "slices", "linking", "tiers", "realms"];
+const LONG: [&str; 6] = [
+    "collection",
+    "barriers",
+    "slices",
+    "linking",
+    "tiers",
+    "realms",
+];
 
 /// The functions for which another thread may compile. When that thread is done is up to chance, and a short
 /// program in which code is then linked has few other instructions.
@@ -457,10 +465,10 @@ impl Stepper {
     /// Calls `run`, with a walk at each of its instructions. `context` is an address in the engine's memory.
     fn run(&mut self, context: usize, run: impl FnOnce()) {
         let of_stack = self.places.iter().flat_map(FramePlace::addresses);
-        let addresses = of_stack.chain([context, self.bounds.high - 1]);
+        let addresses = of_stack.chain([context, self.bounds.high() - 1]);
         // The kernel and the C library keep data of the thread at the end of its stack.
         const OF_THREAD: usize = 64 << 10;
-        let high = self.bounds.high;
+        let high = self.bounds.high();
         self.memory = EngineMemory::of(addresses, &[self.own.clone(), high - OF_THREAD..high]);
         STEPPER.set(self);
         // SAFETY: the handler is installed.

@@ -53,6 +53,14 @@ inline FrameEnd FrameEndAt(const uint8_t* instruction) {
   return isMove ? FrameEnd::Pushed : FrameEnd::InBody;
 }
 
+// Whether the instruction before this one is `pop fp`. At least two bytes of code must precede it.
+inline bool FollowsPop(const uint8_t* instruction) {
+  constexpr uint8_t Pop = 0x5D;
+  // A prefix selects the upper half of the registers: `pop r13`.
+  constexpr uint8_t Prefix = 0x41;
+  return instruction[-1] == Pop && instruction[-2] != Prefix;
+}
+
 // Whether an instruction is a jump to an address in a register.
 inline bool IsJumpToRegister(const uint8_t* instruction) {
   // A prefix selects the upper half of the registers.

@@ -15,9 +15,8 @@ namespace strobe {
 //
 // A slot is valid while JitcodeGlobalTable::removals() is what it was when the slot was written:
 // - An address of code belongs to the same entry then, because entries of living code do not overlap.
-// - The script is the same, too. It was on the stack when the slot was written, so only a collection that began later
-//   can free or move it. Such a collection calls JitcodeGlobalTable::traceWeak, which counts, before it frees or moves
-//   any cell.
+// - The script is the same, too. It was on the stack when the slot was written, so a collection frees it only if it
+//   began later. Each collection calls JitcodeGlobalTable::traceWeak, which counts, before it frees or moves any cell.
 // So the same return address and the same script have the same functions.
 class CallSites {
   StrobeCallSite* slots_;

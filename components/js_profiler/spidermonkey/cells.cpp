@@ -16,9 +16,12 @@ using jit::CalleeTokenTag;
 
 namespace strobe {
 
+// User programs have 47 bits of addresses.
+constexpr uintptr_t EndOfAddresses = uintptr_t(1) << 47;
+
 bool IsCell(uintptr_t token) {
   uintptr_t address = token & CalleeTokenMask;
-  return address >= gc::ChunkSize && address % gc::CellAlignBytes == 0;
+  return address >= gc::ChunkSize && address < EndOfAddresses && address % gc::CellAlignBytes == 0;
 }
 
 BaseScript* ScriptCellOf(CalleeToken token) {

@@ -19,7 +19,8 @@ class BaseScript;
 
 namespace strobe {
 
-// Whether a callee token may be a cell: no cell is in the first chunk of addresses, where small numbers are.
+// Whether a callee token may be a cell. No cell is in the first chunk of addresses, where small numbers are, or where
+// tagged values of JavaScript and ordinary floating-point numbers are.
 bool IsCell(uintptr_t token);
 
 // The script of such a frame, as a cell of which nothing is read. Null if the token does not stand for a script.

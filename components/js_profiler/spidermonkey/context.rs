@@ -23,11 +23,11 @@ use super::ffi::{
 use super::ffi::{
     strobe_install_stock, strobe_set_stock_enabled, strobe_uninstall_stock, strobe_walk_stock,
 };
-use super::known_functions::{CallSites, KnownFunctions};
+use super::known_functions::{CallSites, ClaimedCallSites, KnownFunctions};
 use super::native_code::Unwinder;
 use super::script_sources::{TakeSources, each_source};
 use super::stack_buffer::{StackBuffer, WalkOutcome};
-use crate::stop::Stopped;
+use crate::stop::{StackBounds, Stopped, current_stack_bounds};
 
 /// How a stack is walked, and what the engine must do for it while there are sessions.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -64,10 +64,12 @@ impl Walker {
 pub struct SampledContext {
     cx: NonNull<JSContext>,
     walker: Walker,
+    /// The stack of the context's thread. `None` if the system does not tell; then nothing is walked.
+    stack: Option<StackBounds>,
 }
 
-// SAFETY: other threads only call `is_idle`, which reads one word, and functions that take a `Stopped`, which
-// proves that the context's own thread stands still. The caller of `EngineMode::new` guarantees that the
+// SAFETY: other threads only call `is_idle`, which reads one word, and functions that take a `Stopped`. These do nothing
+// unless it is that of the context's own thread, which stands still then. The caller of `EngineMode::new` guarantees that the
 // context outlives this value.
 unsafe impl Send for SampledContext {}
 // SAFETY: as above. A walk borrows this value only while the sampling thread waits for the walk.
@@ -85,6 +87,11 @@ impl SampledContext {
             ),
             _ => None,
         }
+    }
+
+    /// Whether the stopped thread is the context's own.
+    fn is_of(&self, stopped: &Stopped) -> bool {
+        self.stack.is_some_and(|stack| stopped.has_stack(&stack))
     }
 
     /// Whether no JavaScript is on the context's stack.
@@ -141,8 +148,12 @@ impl SampledContext {
         buffer: &mut StackBuffer,
         known: &KnownFunctions,
     ) -> WalkOutcome {
-        let call_sites = known.call_sites.as_deref().map(CallSites::slots);
-        let (call_sites, call_sites_length) = call_sites.unwrap_or((ptr::null_mut(), 0));
+        if !self.is_of(stopped) {
+            return WalkOutcome::Unwalkable(c"the context belongs to another thread");
+        }
+        let mut claimed = known.call_sites.as_deref().and_then(CallSites::claim);
+        let slots = claimed.as_mut().map(ClaimedCallSites::slots);
+        let (call_sites, call_sites_length) = slots.unwrap_or((ptr::null_mut(), 0));
         let mut glue_stack = GlueStack {
             frames: buffer.frames.as_mut_ptr(),
             frames_capacity: buffer.frames.capacity(),
@@ -171,8 +182,8 @@ impl SampledContext {
             text_lost: false,
             contradiction: c"".as_ptr(),
         };
-        // SAFETY: only `stop` lends a `Stopped`, and only while that thread stands still. A group has one
-        // thread and the context of that thread. The buffers are as large as they say.
+        // SAFETY: only `stop` lends a `Stopped`, and only while that thread stands still, which is the context's.
+        // The buffers are as large as they say.
         let walk = unsafe { walk(self.cx.as_ptr(), stopped, &mut glue_stack) };
         match walk {
             GlueWalk::Stack => {
@@ -201,6 +212,9 @@ impl SampledContext {
         unwinder: &mut Unwinder,
         places: &[FramePlace],
     ) -> usize {
+        if !self.is_of(stopped) {
+            return 0;
+        }
         let code = unwinder.glue();
         // SAFETY: as for `walk`.
         unsafe {
@@ -221,6 +235,7 @@ impl SampledContext {
 pub struct EngineMode {
     cx: NonNull<JSContext>,
     walker: Walker,
+    stack: Option<StackBounds>,
     #[cfg(feature = "stock_walk")]
     profiling_stack: Option<NonNull<c_void>>,
     enabled: bool,
@@ -238,6 +253,7 @@ impl EngineMode {
         Self {
             cx,
             walker,
+            stack: current_stack_bounds().ok(),
             #[cfg(feature = "stock_walk")]
             profiling_stack: None,
             enabled: false,
@@ -249,6 +265,7 @@ impl EngineMode {
         SampledContext {
             cx: self.cx,
             walker: self.walker,
+            stack: self.stack,
         }
     }
 

@@ -279,7 +279,6 @@ const _: () = {
     assert!(size_of::<StackRow>() == 8);
     assert!(size_of::<GlueSource>() == 64 && offset_of!(GlueSource, id) == 48);
     assert!(offset_of!(GlueSource, has_text) == 60);
-    assert!(size_of::<Stopped>() == 48 && offset_of!(Stopped, stack) == 32);
 };
 
 #[repr(u32)]

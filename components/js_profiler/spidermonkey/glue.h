@@ -227,6 +227,8 @@ struct StrobeStopped {
   uintptr_t fp;
   // The register that points to the instance while WebAssembly code runs.
   uintptr_t wasm_instance;
+  // The register in which Ion's generic call stub keeps the address that the callee will return to.
+  uintptr_t generic_return;
   uintptr_t stack_low;
   uintptr_t stack_high;
 };
@@ -256,7 +258,8 @@ static_assert(sizeof(StrobeNative) == 32 && sizeof(StrobeNativeCode) == 72);
 static_assert(sizeof(StrobeStack) == 240 && offsetof(StrobeStack, known) == 56);
 static_assert(offsetof(StrobeStack, native_code) == 120 && offsetof(StrobeStack, text) == 208);
 static_assert(offsetof(StrobeStack, contradiction) == 232);
-static_assert(sizeof(StrobeStopped) == 48 && offsetof(StrobeStopped, stack_low) == 32);
+static_assert(sizeof(StrobeStopped) == 56 && offsetof(StrobeStopped, wasm_instance) == 24);
+static_assert(offsetof(StrobeStopped, generic_return) == 32 && offsetof(StrobeStopped, stack_low) == 40);
 
 // The hashes of StrobeKnownFunctions.
 uint64_t strobe_hash_function(const StrobeFunctionKey* function);

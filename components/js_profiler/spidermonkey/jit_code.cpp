@@ -4,6 +4,8 @@
 
 #include "jit_code.h"
 
+#include <algorithm>
+
 #include "builtin/MapObject.h"
 #include "jit/JitCode.h"
 #include "jit/JitRuntime.h"
@@ -145,6 +147,13 @@ uintptr_t JitCode::sharedStub(uintptr_t pc) const {
     }
   }
   return stub;
+}
+
+uintptr_t JitCode::genericCallStub(uintptr_t pc) const {
+  uintptr_t call = Address(runtime_->getIonGenericCallStub(IonGenericCallKind::Call));
+  uintptr_t construct = Address(runtime_->getIonGenericCallStub(IonGenericCallKind::Construct));
+  auto [first, second] = std::minmax(call, construct);
+  return pc >= second ? second : first;
 }
 
 bool JitCode::isCallOf(uintptr_t returnAddress, uintptr_t callee) const {

@@ -89,6 +89,8 @@ class JitCode {
   // The beginning of the stub that contains `pc`, whose kind must be NoFrame; 0 if the code is not a stub that
   // is called.
   uintptr_t sharedStub(uintptr_t pc) const;
+  // The beginning of the stub that contains `pc`, whose kind must be GenericCall.
+  uintptr_t genericCallStub(uintptr_t pc) const;
   // Whether `returnAddress` follows a call of `callee` in a function or a cache.
   bool isCallOf(uintptr_t returnAddress, uintptr_t callee) const;
   // Whether code of `caller` has pushed this address as if it were a return address, to make an exit frame.

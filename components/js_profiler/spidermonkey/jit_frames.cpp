@@ -189,13 +189,14 @@ Walked JitFrames::fromExit() {
   return emitFrom(exit);
 }
 
-Walked JitFrames::fromRegisters(const StrobeRegisters& registers, bool leaf, uintptr_t wasmInstance) {
+Walked JitFrames::fromRegisters(const StrobeRegisters& registers, bool leaf, const StrobeStopped& stopped) {
   if (code_.kind(registers.pc, code_.entry(registers.pc)) == JitCodeKind::Linked) {
     // This is WebAssembly: the caller has already left other code that links its frames.
-    return leaf ? fromWasmRegisters(registers, wasmInstance) : fromWasm(registers.pc, registers.fp, nullptr, 0);
+    return leaf ? fromWasmRegisters(registers, stopped.wasm_instance) : fromWasm(registers.pc, registers.fp, nullptr, 0);
   }
   if (leaf) {
-    interpreterPc_ = InterpreterPcOf(wasmInstance);
+    interpreterPc_ = InterpreterPcOf(stopped.wasm_instance);
+    genericReturn_ = stopped.generic_return;
   }
   return inCode(registers, leaf);
 }
@@ -222,6 +223,11 @@ Walked JitFrames::inCode(StrobeRegisters registers, bool leaf) {
     const auto* instruction = reinterpret_cast<const uint8_t*>(registers.pc);
     end = FrameEndAt(instruction);
     bool isReturn = end == FrameEnd::NoFrame && !IsPush(instruction);
+    if (isReturn && kind == JitCodeKind::Function && !FollowsPop(instruction)) {
+      // Baseline code has a part that it calls on its own frame, and that returns there: emitOutOfLinePostBarrierSlot.
+      isReturn = false;
+      end = FrameEnd::InBody;
+    }
     if (end != FrameEnd::InBody && !isReturn && !isPrologue(registers.pc, entry, kind)) {
       end = FrameEnd::InBody;
     }
@@ -305,9 +311,11 @@ Walked JitFrames::inCode(StrobeRegisters registers, bool leaf) {
       if (!leaf || !IsCell(stack_.word(frame + CalleeOffset))) {
         return emitFrom(link);
       }
-      uintptr_t pc = returnAddressIntoIon(registers);
-      Walked walked = pc ? emitFunction(frame, link.returnAddress, pc, false, code_.entry(pc))
-                         : emitPhysicalFunction(frame, link.returnAddress, nullptr);
+      uintptr_t pc = returnAddressOfGenericCall(registers);
+      const JitcodeGlobalEntry* caller = pc ? code_.entry(pc) : nullptr;
+      Walked walked = caller && isFrameOf(frame, caller)
+                          ? emitFunction(frame, link.returnAddress, pc, false, caller)
+                          : emitPhysicalFunction(frame, link.returnAddress, nullptr);
       return walked == Walked::Done ? emitFrom(link) : Walked::Inconsistent;
     }
     case JitCodeKind::Bailout:
@@ -467,13 +475,14 @@ uintptr_t JitFrames::findReturnAddress(uintptr_t at, const StrobeRegisters& regi
   return 0;
 }
 
-// The code runs on the Ion frame, and has moved the return address into a register or pushed it again.
-uintptr_t JitFrames::returnAddressIntoIon(const StrobeRegisters& registers) const {
-  uintptr_t at = findReturnAddress(registers.sp, registers, [&](uintptr_t returnAddress) {
-    const JitcodeGlobalEntry* caller = code_.entry(returnAddress);
-    return caller && caller->isIon();
-  });
-  return at ? stack_.word(at) : 0;
+// The stub runs on the Ion frame. Its first instruction moves the return address into a register, where it stays.
+uintptr_t JitFrames::returnAddressOfGenericCall(const StrobeRegisters& registers) const {
+  uintptr_t stub = code_.genericCallStub(registers.pc);
+  uintptr_t address = genericReturn_;
+  if (registers.pc == stub) {
+    address = stack_.contains(registers.sp) ? stack_.word(registers.sp) : 0;
+  }
+  return code_.isCallOf(address, stub) ? address : 0;
 }
 
 // The same for a cache that Baseline code has called.

@@ -47,6 +47,8 @@ class JitFrames {
   StrobeRegisters entry_ = {};
   // The register in which the Baseline interpreter has what it executes, of a thread that was stopped there.
   uintptr_t interpreterPc_ = 0;
+  // StrobeStopped::generic_return of a thread that was stopped in JIT code.
+  uintptr_t genericReturn_ = 0;
 
  public:
   JitFrames(JSContext* cx, StackWriter& writer, js::jit::JitActivation* activation, const StackMemory& stack,
@@ -55,8 +57,7 @@ class JitFrames {
         callSites_(writer.known(), code.removals()), nativeCode_(nativeCode) {}
 
   // Walks from the place where native frames have reached JIT code, or where the thread was stopped in it (`leaf`).
-  // `wasmInstance` is a register of the stopped thread.
-  Walked fromRegisters(const StrobeRegisters& registers, bool leaf, uintptr_t wasmInstance);
+  Walked fromRegisters(const StrobeRegisters& registers, bool leaf, const StrobeStopped& stopped);
 
   // Walks from what the activation has called. Only for an activation from which another one was entered, or while
   // the engine itself relies on the exit frame.
@@ -124,7 +125,8 @@ class JitFrames {
   // The first place, at or after `at`, of a return address for which `isWanted` is true; 0 if there is none nearby.
   template <typename IsWanted>
   uintptr_t findReturnAddress(uintptr_t at, const StrobeRegisters& registers, IsWanted isWanted) const;
-  uintptr_t returnAddressIntoIon(const StrobeRegisters& registers) const;
+  // Where the generic call that a thread was stopped in returns to; 0 if that is not known.
+  uintptr_t returnAddressOfGenericCall(const StrobeRegisters& registers) const;
   uintptr_t returnAddressIntoBaseline(const StrobeRegisters& registers) const;
   // Goes from code without a frame to the code that has called it.
   bool leaveSharedStub(StrobeRegisters* registers, bool leaf) const;

@@ -7,6 +7,7 @@
 
 use std::cell::UnsafeCell;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use malloc_size_of::{MallocSizeOf, MallocSizeOfOps};
 use malloc_size_of_derive::MallocSizeOf;
@@ -33,6 +34,8 @@ pub struct KnownFunctions {
 /// Where JIT code has called something, and which functions were running there: see call_sites.h. Only walks use the
 /// slots. Clones of [`KnownFunctions`] share them: the same index stands for the same function in both.
 pub(super) struct CallSites {
+    /// Whether a walk uses the slots.
+    is_used: AtomicBool,
     slots: Box<[UnsafeCell<CallSite>]>,
 }
 
@@ -42,8 +45,25 @@ impl MallocSizeOf for CallSites {
     }
 }
 
-// SAFETY: only walks read or write the slots. The walks of a table are those of one thread, which does one at a time.
+// SAFETY: the slots are read and written only through a `ClaimedCallSites`, of which there is one at a time.
 unsafe impl Sync for CallSites {}
+
+/// The right to use the slots.
+pub(super) struct ClaimedCallSites<'a>(&'a CallSites);
+
+impl ClaimedCallSites<'_> {
+    /// The slots, and how many there are.
+    pub fn slots(&mut self) -> (*mut CallSite, usize) {
+        let slots = &self.0.slots;
+        (UnsafeCell::raw_get(slots.as_ptr()), slots.len())
+    }
+}
+
+impl Drop for ClaimedCallSites<'_> {
+    fn drop(&mut self) {
+        self.0.is_used.store(false, Ordering::Release);
+    }
+}
 
 impl CallSites {
     /// A power of two.
@@ -52,13 +72,15 @@ impl CallSites {
     fn new() -> Self {
         let slots = (0..Self::LENGTH).map(|_| UnsafeCell::new(CallSite::FREE));
         Self {
+            is_used: AtomicBool::new(false),
             slots: slots.collect(),
         }
     }
 
-    /// The slots, for a walk, and how many there are.
-    pub fn slots(&self) -> (*mut CallSite, usize) {
-        (UnsafeCell::raw_get(self.slots.as_ptr()), self.slots.len())
+    /// The right to use the slots; `None` if another walk has it.
+    pub fn claim(&self) -> Option<ClaimedCallSites<'_>> {
+        let is_used = self.is_used.swap(true, Ordering::Acquire);
+        (!is_used).then_some(ClaimedCallSites(self))
     }
 }
 

@@ -140,7 +140,7 @@ StrobeWalk strobe_walk_table(JSContext* cx, const StrobeStopped* stopped, Strobe
       if (at == NativeFrames::At::Jit) {
         walked = !youngest || hasLeftWasm
                      ? frames.fromExit()
-                     : frames.fromRegisters(natives.registers(), natives.isLeaf(), stopped->wasm_instance);
+                     : frames.fromRegisters(natives.registers(), natives.isLeaf(), *stopped);
       }
       if (walked == Walked::Inconsistent) {
         stack->contradiction = frames.contradiction();

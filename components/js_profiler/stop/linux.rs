@@ -18,7 +18,7 @@ use std::cell::RefCell;
 use std::ffi::c_void;
 use std::hint;
 use std::io;
-use std::mem::MaybeUninit;
+use std::mem::{MaybeUninit, offset_of};
 use std::panic::{self, AssertUnwindSafe};
 use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -46,20 +46,42 @@ pub const STOP_TIMEOUT: Duration = Duration::from_millis(50);
 #[repr(C)]
 #[derive(Debug)]
 pub struct Stopped {
-    pub pc: usize,
-    pub sp: usize,
-    pub fp: usize,
+    pc: usize,
+    sp: usize,
+    fp: usize,
     /// The register that points to the instance while WebAssembly code runs.
-    pub wasm_instance: usize,
-    pub stack: StackBounds,
+    wasm_instance: usize,
+    /// The register in which Ion's generic call stub keeps the address that the callee will return to.
+    generic_return: usize,
+    stack: StackBounds,
 }
+
+// `glue.h` asserts the same.
+const _: () = {
+    assert!(size_of::<Stopped>() == 56 && offset_of!(Stopped, wasm_instance) == 24);
+    assert!(offset_of!(Stopped, generic_return) == 32 && offset_of!(Stopped, stack) == 40);
+};
 
 /// The addresses of a thread's stack: `low..high`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct StackBounds {
-    pub low: usize,
-    pub high: usize,
+    low: usize,
+    high: usize,
+}
+
+impl StackBounds {
+    /// Whether both are the stack of one thread, if both threads exist. The lower bound of the first thread's stack
+    /// may change.
+    pub fn is_same_stack(&self, other: &Self) -> bool {
+        self.high == other.high
+    }
+
+    /// The end of the stack, where its oldest frames are.
+    #[cfg(test)]
+    pub fn high(&self) -> usize {
+        self.high
+    }
 }
 
 impl Stopped {
@@ -75,8 +97,20 @@ impl Stopped {
             sp: registers.sp,
             fp: registers.fp,
             wasm_instance: registers.wasm_instance,
+            generic_return: registers.generic_return,
             stack,
         }
+    }
+
+    /// Whether the stack pointer is on the thread's stack.
+    #[cfg(test)]
+    pub fn is_on_stack(&self) -> bool {
+        (self.stack.low..self.stack.high).contains(&self.sp)
+    }
+
+    /// Whether the stopped thread has this stack.
+    pub fn has_stack(&self, stack: &StackBounds) -> bool {
+        self.stack.is_same_stack(stack)
     }
 }
 
@@ -86,6 +120,7 @@ pub struct Registers {
     sp: usize,
     fp: usize,
     wasm_instance: usize,
+    generic_return: usize,
 }
 
 /// The work of every request begins with this.
@@ -139,8 +174,8 @@ unsafe fn run<F: FnOnce(&Stopped) -> T, T>(task: *mut Task, registers: Registers
 /// returned.
 #[derive(Clone, Copy, Debug)]
 pub struct Thread {
-    pub tid: libc::pid_t,
-    pub stack: StackBounds,
+    pub(super) tid: libc::pid_t,
+    pub(super) stack: StackBounds,
 }
 
 /// Why a thread could not be stopped.
@@ -340,6 +375,7 @@ pub fn registers_of(context: &libc::ucontext_t) -> Registers {
         sp: registers[libc::REG_RSP as usize] as usize,
         fp: registers[libc::REG_RBP as usize] as usize,
         wasm_instance: registers[libc::REG_R14 as usize] as usize,
+        generic_return: registers[libc::REG_RAX as usize] as usize,
     }
 }
 

@@ -251,7 +251,7 @@ mod tests {
 
     impl TimedWork for Counting {
         fn run(&mut self, stopped: &Stopped) {
-            assert!((stopped.stack.low..stopped.stack.high).contains(&stopped.sp));
+            assert!(stopped.is_on_stack());
             self.0.fetch_add(1, Ordering::Relaxed);
         }
     }

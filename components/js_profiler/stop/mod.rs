@@ -12,8 +12,10 @@ mod linux;
 mod linux_timers;
 
 #[cfg(test)]
-pub use linux::tests;
+pub use linux::registers_of;
 #[cfg(test)]
-pub use linux::{StackBounds, current_stack_bounds, registers_of};
-pub use linux::{StopError, Stopped, Stopping, Thread, wake_promptly};
+pub use linux::tests;
+pub use linux::{
+    StackBounds, StopError, Stopped, Stopping, Thread, current_stack_bounds, wake_promptly,
+};
 pub use linux_timers::{StopTimers, TimedWork};
