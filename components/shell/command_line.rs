@@ -133,6 +133,7 @@ wrong.";
 
 const AFTER_VIEW_HELP: &str = "\
 The files may have any format that `strobe convert` reads. Each one is shown in a tab of about:profiling.
+If a source map of --source-maps is missing or wrong, a warning says so, and the profile is complete without it.
 Options of `strobe` itself have the same meaning here.
 
 Without a display, print a profile with `strobe report FILE`, or turn it into a page for any browser with
@@ -364,6 +365,7 @@ fn view_command() -> Command {
                 .help("Files to show, which may be compressed with gzip, or - for standard input"),
         )
         .arg(input_format_argument())
+        .arg(source_maps_argument())
         .arg(webdriver_argument())
         .args(shared_arguments())
 }
@@ -389,13 +391,14 @@ fn file_or_stream(file: PathBuf, working_directory: &Path) -> PathBuf {
 
 fn views_of(matches: &mut ArgMatches, working_directory: &Path) -> Vec<SavedRecording> {
     let format: Option<Format> = matches.remove_one("from");
+    let source_maps = source_map_folders(matches, working_directory);
     let files = matches.remove_many("FILE").into_iter().flatten();
     files
         .map(|file: PathBuf| SavedRecording {
             file: file_or_stream(file, working_directory),
             format,
             event_loop: None,
-            source_maps: Vec::new(),
+            source_maps: source_maps.clone(),
         })
         .collect()
 }
@@ -1123,6 +1126,10 @@ mod tests {
         assert!(command_line.headless);
         assert_eq!(command_line.theme, Some(Theme::Dark));
         assert_eq!(command_line.webdriver, Some(4444));
+        let command_line = run(&["view", "a", "--source-maps=dist", "b"]);
+        let folders = command_line.views.iter().map(|view| &*view.source_maps);
+        let folders: Vec<_> = folders.collect();
+        assert_eq!(folders, [&[PathBuf::from("/dist")][..]; 2]);
         for (arguments, named) in [
             (&["view"][..], "<FILE>"),
             (&["view", "a", "--to=html"], "'--to'"),

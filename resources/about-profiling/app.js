@@ -31,6 +31,7 @@ strobe.app = (() => {
     byId("show-recording").addEventListener("click", () => showView("recording"));
     byId("toggle-details").addEventListener("click", toggleDetails);
     byId("dismiss-error").addEventListener("click", clearErrors);
+    byId("dismiss-notices").addEventListener("click", () => tell([]));
     for (const tab of TABS) {
       byId(`tab-${tab}`).addEventListener("click", () => showTab(tab));
     }
@@ -116,6 +117,7 @@ strobe.app = (() => {
     const recording = strobe.recording.decode(data, name);
     const decoded = performance.now();
     clearErrors();
+    tell([]);
     byId("recording-name").textContent = name;
     byId("show-recording").disabled = false;
     showView("recording");
@@ -266,12 +268,18 @@ strobe.app = (() => {
     byId("error-text").textContent = "";
   }
 
+  // What the recording that is shown was to have and does not have, as sentences.
+  function tell(notices) {
+    byId("notices-text").textContent = notices.join("\n");
+    byId("notices").hidden = notices.length === 0;
+  }
+
   function busy(text) {
     byId("busy").textContent = text;
     root.classList.toggle("busy", text !== "");
   }
 
-  return { TABS, start, view, showTab, focusView, attempt, openFromServer, openText, forgotten, fail, clearErrors, busy };
+  return { TABS, start, view, showTab, focusView, attempt, openFromServer, openText, forgotten, fail, clearErrors, tell, busy };
 })();
 
 strobe.app.start();

@@ -199,6 +199,13 @@ strobe.details = (() => {
       ))));
   }
 
+  // How many scripts have their text in the recording, and how much of a saved page that takes before it is compressed.
+  function textsOf({ sources }) {
+    const encoder = new TextEncoder();
+    const bytes = [...sources.values()].reduce((sum, { text }) => sum + encoder.encode(text).length, 0);
+    return `${format.plural(sources.size, "script", "scripts")}, ${format.bytes(bytes)}`;
+  }
+
   function recordingFacts() {
     const { recording, totals } = state;
     const started = recording.timeOrigin === null ? []
@@ -224,7 +231,8 @@ strobe.details = (() => {
         ...pair("In view", format.count(totals.shown)),
         ...pair("Processes", String(recording.processes.length)),
         ...pair("Event loops", String(recording.loops.length)),
-        ...pair("Functions", format.count(recording.functions.count))));
+        ...pair("Functions", format.count(recording.functions.count)),
+        ...recording.sources.size ? pair("Texts", textsOf(recording)) : []));
     const activities = element("div", { class: "about" },
       element("h3", { text: "What the event loops did" }),
       element("table", { class: "weights" }, element("tbody", {}, ...shares.map(({ activity, i, weight }) => {

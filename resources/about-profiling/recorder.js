@@ -12,6 +12,8 @@ strobe.recorder = (() => {
   const POLL_INTERVAL = 1000;
   const RECORDING_POLL_INTERVAL = 400;
   const FAILED_POLL_INTERVAL = 4000;
+  // ms by which two intervals differ: the browser counts in nanoseconds.
+  const LEAST_DIFFERENCE = 1e-5;
 
   let timer = 0;
   let isAsking = false;
@@ -20,6 +22,8 @@ strobe.recorder = (() => {
   const ticked = new Set();
   // Ids of the event loops that show about:profiling.
   let ownLoops = [];
+  // The interval that was asked for, in milliseconds; null if the recording was not started here.
+  let wantedInterval = null;
   // The data that the table and the list were last built for.
   let tableShape = "";
   let listShape = "";
@@ -72,6 +76,9 @@ strobe.recorder = (() => {
   }
 
   function show(now) {
+    if (isRecording && now.recording === null) {
+      wantedInterval = null;
+    }
     isRecording = now.recording !== null;
     showProgress(now.recording);
     byId("record-failures").hidden = now.failures.length === 0;
@@ -149,6 +156,7 @@ strobe.recorder = (() => {
       press.disabled = true;
       strobe.app.clearErrors();
       await strobe.server.start(chosen);
+      wantedInterval = chosen.interval;
       show(await strobe.server.status());
       pollIn(RECORDING_POLL_INTERVAL);
     } catch (error) {
@@ -165,7 +173,11 @@ strobe.recorder = (() => {
     try {
       const { recording } = await strobe.server.stop();
       isRecording = false;
+      wantedInterval = null;
       await strobe.app.openFromServer(recording);
+      // Here nobody sees what is said below the button.
+      const { failures, notices } = await strobe.server.status();
+      strobe.app.tell([...failures, ...notices]);
     } catch (error) {
       strobe.app.fail(`Stop: ${error.message}`);
     } finally {
@@ -188,7 +200,9 @@ strobe.recorder = (() => {
       setText(byId("record-state"), "");
       return;
     }
-    const mode = [`every ${format.interval(recording.interval)}`];
+    const isAnother = wantedInterval !== null && Math.abs(wantedInterval - recording.interval) > LEAST_DIFFERENCE;
+    const mode = [`every ${format.interval(recording.interval)}${isAnother
+      ? ` (not ${format.interval(wantedInterval)}: see js_profiling_base_interval_us)` : ""}`];
     if (recording.keepLast !== null) {
       mode.push(`the last ${format.duration(recording.keepLast)}`);
     }

@@ -10,13 +10,15 @@ const parameters = new URLSearchParams(location.search);
 const number = (name, otherwise) => Number(parameters.get(name) ?? otherwise);
 // How long all blocks run before the page is profiled. Each loop runs some thousand times at least. By then the engine
 // has compiled it twice, and has inlined what it inlines.
-const WARM_ITERATIONS = 3000;
+const WARM_ITERATIONS = number("warm-iterations", 3000);
 const WARM_SECONDS = number("warm-seconds", 0);
 const SECONDS = number("seconds", 6);
 const INTERVAL = number("interval", 1);
 // The page profiles itself until there are so many samples, in some rounds at most.
 const SAMPLES = number("samples", 0);
 const MOST_ROUNDS = 8;
+// How often an endless page does everything before it lets others run.
+const ROUNDS_OF_TURN = number("rounds-of-turn", 1);
 const only = parameters.get("only")?.split(",");
 
 const clock = performance;
@@ -144,9 +146,14 @@ function parses(n) {
   }
 }
 
+// How many times longer script takes than in optimised code.
+const SLOWNESS = number("slowness", 1);
+const ofScript = size => Math.max(1, Math.round(size / SLOWNESS));
+
 // Each takes about a millisecond, so that few of them are interrupted even on a busy machine.
 const SIZES = {
-  divisions: 15_000, steps: 50_000, arms: 50_000, maps: 4, reads: 4, walks: 20, layouts: 1, parses: 2,
+  divisions: ofScript(15_000), steps: ofScript(50_000), arms: ofScript(50_000), maps: ofScript(4), reads: 4,
+  walks: ofScript(20), layouts: 1, parses: 2,
 };
 const blocks = { divisions, steps, arms, maps, reads, walks, layouts, parses };
 const kinds = Object.keys(blocks).filter(kind => !only || only.includes(kind));
@@ -204,7 +211,9 @@ var times = noTimes();
 var isWarm = false;
 
 function turn() {
-  round(times);
+  for (let i = 0; i < ROUNDS_OF_TURN; i++) {
+    round(times);
+  }
   setTimeout(turn);
 }
 

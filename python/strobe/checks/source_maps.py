@@ -105,6 +105,15 @@ class Profiles:
             converted = self._file("converted", format)
             self._convert("html", raw, format, converted, *self.maps)
             self._add("mapped by convert", format, converted, has_lines=format in WITH_LINES)
+        # The maps are fetched as the page can fetch them.
+        linked = self._file("linked", "html")
+        self._record("html", linked, "--sources")
+        self._add("recorded with linked maps", "html", linked, has_lines=True)
+        for format in ENDINGS:
+            if format != "html":
+                converted = self._file("of-linked", format)
+                self._convert("html", linked, format, converted)
+                self._add("recorded with linked maps", format, converted, has_lines=format in WITH_LINES)
         for format in ENDINGS:
             unmapped = self._file("unmapped", format)
             self._convert("html", raw, format, unmapped)

@@ -313,6 +313,31 @@ fn each_event_loop_is_counted_while_it_is_recorded() {
 }
 
 #[test]
+fn another_interval_than_the_requested_one_is_told() {
+    let driver = Driver::start(&["--window-size", "1200x900"]);
+    driver.open("about:profiling");
+    let person = Person(&driver);
+    let record = |interval: &str, told: &str| {
+        driver.execute("delete document.documentElement.dataset.ready;");
+        person.click("#show-recorder");
+        person.wait_until("!document.querySelector('#interval').disabled");
+        person.fill("#interval", interval);
+        person.click("#record");
+        let state = "document.querySelector('#record-state').textContent";
+        person.wait_until(&format!("{state} === {}", json!(told)));
+        person.click("#record");
+        person.wait_until("document.documentElement.dataset.ready === ''");
+    };
+    record(
+        "0.1",
+        "Recording every 1 ms (not 100 µs: see js_profiling_base_interval_us)",
+    );
+    record("2", "Recording every 2 ms");
+    let (status, console) = driver.shut_down();
+    assert!(status.success(), "{status}\n{console}");
+}
+
+#[test]
 fn the_page_records_itself_only_if_it_is_asked_to() {
     let site = Site::plain().serve();
     let driver = Driver::start(&["--window-size", "1200x900"]);
@@ -360,6 +385,9 @@ fn the_texts_of_scripts_are_recorded_if_that_is_ticked() {
     person.wait_until("Number(document.querySelector('#progress').dataset.samples) >= 500");
     person.click("#record");
     person.wait_until("document.documentElement.dataset.ready === ''");
+    // How much the texts take is told with the recording.
+    let facts = "document.querySelector('#details .facts').textContent";
+    person.wait_until(&format!("/Texts\\d+ scripts?, \\d/.test({facts})"));
     person.click("#tab-sources");
     person.click("#sources [data-name$='/busy.js']");
     person.wait_until("document.querySelector('#source-text .code .hot')");

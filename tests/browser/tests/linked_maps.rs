@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use browser_tests::{Driver, Output, Site, record};
+use browser_tests::{Driver, Output, Site, SiteContent, record};
 use profile_formats::Recording;
 use serde_json::json;
 
@@ -262,6 +262,81 @@ fn a_map_is_fetched_with_the_rights_of_its_page_alone() {
     assert_is_as_it_ran(&recording, &output, "shared", &script, why);
 }
 
+/// A site whose page has these scripts. Each links to a map that the server says is elsewhere.
+fn site_of_moved_maps(moved: &[(&str, &str)]) -> SiteContent {
+    let paths: Vec<_> = moved
+        .iter()
+        .map(|(name, _)| format!("js/{name}.js"))
+        .collect();
+    let paths: Vec<_> = paths.iter().map(String::as_str).collect();
+    let mut site = Site::plain()
+        .headers_by_query()
+        .generated("/page.html", page(&paths));
+    for (name, place) in moved {
+        let old = format!("/old/{name}.map");
+        site = site
+            .generated(&format!("/js/{name}.js"), script(name, "", Some(&old)))
+            .generated(&old, String::new())
+            .header(&old, "Location", place);
+    }
+    site
+}
+
+#[test]
+fn a_map_that_has_moved_is_fetched_and_its_files_are_relative_to_where_it_is() {
+    let other = Site::plain()
+        .generated("/new/shared.map", map("shared"))
+        .header("/new/shared.map", "Access-Control-Allow-Origin", "*")
+        .generated("/new/private.map", map("private"))
+        .serve();
+    let [shared, private] =
+        ["shared", "private"].map(|name| other.url(&format!("/new/{name}.map")));
+    let site = site_of_moved_maps(&[
+        ("moved", "../new/moved.map"),
+        ("shared", &shared),
+        ("private", &private),
+        ("local", "file:///etc/hostname"),
+        ("circle", "/old/circle.map"),
+    ])
+    .generated("/new/moved.map", map("moved"))
+    .serve();
+    let (recording, output) = record_texts(&site.url("/page.html"), &[]);
+    for (name, file) in [
+        ("moved", site.url("/new/moved.ts")),
+        ("shared", other.url("/new/shared.ts")),
+    ] {
+        assert_is_as_written(&recording, &output, name, &file);
+    }
+    for (name, why) in [
+        ("private", "(CORS)"),
+        ("local", "it cannot be fetched"),
+        ("circle", "it cannot be fetched"),
+    ] {
+        let script = site.url(&format!("/js/{name}.js"));
+        let map = site.url(&format!("/old/{name}.map"));
+        assert_is_as_it_ran(&recording, &output, name, &script, (&map, why));
+    }
+}
+
+#[test]
+fn a_map_may_not_move_to_where_the_pages_policy_forbids_it() {
+    let other = Site::plain()
+        .generated("/new/shared.map", map("shared"))
+        .header("/new/shared.map", "Access-Control-Allow-Origin", "*")
+        .serve();
+    let site = site_of_moved_maps(&[("shared", &other.url("/new/shared.map"))])
+        .header(
+            "/page.html",
+            "Content-Security-Policy",
+            "connect-src 'self'",
+        )
+        .serve();
+    let (recording, output) = record_texts(&site.url("/page.html"), &[]);
+    let (script, map) = (site.url("/js/shared.js"), site.url("/old/shared.map"));
+    let why = (&*map, "Content-Security-Policy");
+    assert_is_as_it_ran(&recording, &output, "shared", &script, why);
+}
+
 /// Everything by which a page could notice a fetch.
 const WATCHING: &str = "
     var seen = [];
@@ -335,6 +410,15 @@ fn a_page_sees_nothing_of_the_maps_that_are_fetched() {
     for name in ["ownWork", "goneBuilt", "privateBuilt"] {
         assert!(names.contains(&json!(name)), "{name}: {names:?}");
     }
+    // What did not come is told beside the recording, to the person alone.
+    wait_until("!document.querySelector('#notices').hidden");
+    let told = driver.execute("return document.querySelector('#notices-text').textContent;");
+    let told = told.as_str().expect("a text");
+    for map in [site.url("/maps/gone.map"), other.url("/private.map")] {
+        assert!(told.contains(&map), "{map}: {told}");
+    }
+    driver.click("#dismiss-notices");
+    wait_until("document.querySelector('#notices').hidden");
     driver.switch_to(&page);
     // The events that could come have come.
     let beat = driver.execute("return beat;");

@@ -12,7 +12,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use browser_tests::{Command, Driver, Hosts, Output, Site, report, run_browser, signal};
-use profile_formats::{EventLoop, EventLoopKind, Format, Process, Recording, Totals, read};
+use profile_formats::{
+    EventLoop, EventLoopKind, Format, MissedReason, Process, Recording, Totals, read,
+};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -317,6 +319,64 @@ fn a_signal_ends_the_recording_and_saves_it() {
         let leaves = leaves(&recording(&file));
         assert!(leaves["seventy"] > 0, "{leaves:?}");
     }
+}
+
+#[test]
+fn a_stretch_in_which_nothing_was_sampled_is_missed_with_its_reason() {
+    const STILL: Duration = Duration::from_millis(800);
+    /// Less by what happens between two of the test's own steps.
+    const LEAST: u32 = 500;
+    let (site, folder) = (site(), Folder::new());
+    let file = folder.file("a.html");
+    let url = site.url("/busy.html");
+    let arguments = [
+        "--until-js",
+        "rounds > 40 && document.querySelector('#none').id",
+        "-o",
+        &file,
+        &url,
+    ];
+    let mut command = Command::start(&profile_arguments(&arguments));
+    command.wait_for_error("not true yet");
+    command.signal("STOP");
+    thread::sleep(STILL);
+    command.signal("CONT");
+    thread::sleep(STILL / 4);
+    command.signal("INT");
+    let output = command.end();
+    output.assert_success();
+    let recording = recording(&file);
+    let page = recording.event_loops().find(|one| one.name.contains(&url));
+    let page = page.unwrap_or_else(|| panic!("{}", output.text()));
+    let longest = page
+        .missed()
+        .iter()
+        .max_by(|one, other| (one.end - one.start).total_cmp(&(other.end - other.start)))
+        .unwrap_or_else(|| panic!("nothing was missed: {}", output.text()));
+    assert!(
+        longest.end - longest.start >= f64::from(LEAST),
+        "{longest:?}"
+    );
+    // There is one for each reason.
+    let in_stretch = page
+        .missed()
+        .iter()
+        .filter(|missed| missed.start == longest.start);
+    let samples: u32 = in_stretch.clone().map(|missed| missed.samples).sum();
+    let late: u32 = in_stretch
+        .filter(|missed| missed.why == MissedReason::SamplerLate)
+        .map(|missed| missed.samples)
+        .sum();
+    assert!(late >= LEAST, "{:?}", page.missed());
+    assert!(
+        f64::from(samples) <= longest.end - longest.start,
+        "{:?}",
+        page.missed()
+    );
+    let is_inside = |time: f64| longest.start < time && time < longest.end;
+    assert!(!page.samples().iter().any(|sample| is_inside(sample.time)));
+    let told = format!(" {}", MissedReason::SamplerLate.as_str());
+    assert!(output.text().contains(&told), "{}", output.text());
 }
 
 #[test]

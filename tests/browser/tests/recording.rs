@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 
 use browser_tests::{Driver, Output, Site, Trace};
-use profile_formats::{Activity, EventLoop, EventLoopKind, Function, Recording};
+use profile_formats::{Activity, EventLoop, EventLoopKind, Function, Place, Recording};
 
 /// Records a page with a script and a frame of another origin until `until` is true in it.
 fn record(site: &Site, other: &Site, query: &str, until: &str) -> (Recording, Output) {
@@ -161,6 +161,71 @@ fn a_pages_own_trace_is_what_it_would_be_and_neither_ends_the_other() {
         of_dom += u32::from(stack.last() == Some(&"getAttribute"));
     }
     assert!(of_dom * 4 > all && all > 0, "{of_dom} of {all}");
+}
+
+/// A page that profiles itself, with a function for which the engine guesses a name.
+const NAMELESS: &str = "<!DOCTYPE html>
+    <meta charset='utf-8'>
+    <script>
+        var isDone = false;
+        const holder = {};
+        holder.spin = function () {
+            const end = performance.now() + 200;
+            while (performance.now() < end);
+        };
+        const profiler = new Profiler({ sampleInterval: 1, maxBufferSize: 1000 });
+        holder.spin();
+        profiler.stop().then(trace => {
+            console.log(`TRACE${JSON.stringify(trace)}ECART`);
+            isDone = true;
+        });
+    </script>";
+
+#[test]
+fn a_guessed_name_is_for_recordings_alone() {
+    let site = Site::allowing()
+        .generated("/nameless.html", NAMELESS.to_owned())
+        .serve();
+    let url = site.url("/nameless.html");
+    let (recording, output) = browser_tests::record(&["--until-js", "isDone", &url]);
+    let (page, function) = with_function(&recording, "holder.spin");
+    assert_eq!(page.resource_of(function), Some(&*url));
+
+    let (_, behind) = output
+        .stderr
+        .split_once("TRACE")
+        .expect("the trace is told");
+    let (trace, _) = behind.split_once("ECART").expect("the trace is told whole");
+    let trace = Trace::read(&serde_json::from_str(trace).unwrap());
+    let names: HashSet<_> = trace.frames.iter().map(|frame| &*frame.name).collect();
+    assert!(
+        names.contains("") && !names.contains("holder.spin"),
+        "{names:?}"
+    );
+}
+
+#[test]
+fn webassembly_that_has_called_is_at_the_offset_of_the_call() {
+    /// Of the only call in the module of wasm-module.js.
+    const CALL: Place = Place::WasmOffset(0x46);
+    let site = Site::allowing().serve();
+    let url = site.url("/wasm.html");
+    // The page closes itself.
+    let (recording, _) = browser_tests::record(&["--duration=60", &url]);
+    let (mut all, mut at_call) = (0, 0);
+    for event_loop in recording.event_loops() {
+        for sample in event_loop.samples() {
+            let frames = event_loop.frames_of(sample.stack);
+            for id in frames.into_iter().rev().skip(1) {
+                let frame = event_loop.frame(id);
+                if event_loop.function(frame.function).name == "wasm-function[1]" {
+                    all += 1;
+                    at_call += u32::from(frame.place == Some(CALL));
+                }
+            }
+        }
+    }
+    assert!(all > 200 && at_call * 100 >= all * 98, "{at_call} of {all}");
 }
 
 #[test]

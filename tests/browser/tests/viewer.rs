@@ -579,6 +579,27 @@ fn the_lines_of_a_function_are_said_in_the_details_and_beside_the_mouse() {
 }
 
 #[test]
+fn the_details_say_as_what_a_function_ran() {
+    let mut data: Value = serde_json::from_str(&recording_with_lines([None, None])).unwrap();
+    data["processes"][0]["eventLoops"][0]["functions"]["generated"] = json!({
+        "name": ["", "u", ""], "resource": [-1, 1, -1], "line": [0, 1, 0], "column": [0, 2040, 0],
+    });
+    let viewer = Viewer::with(&data.to_string());
+    let ran_as = "[...document.querySelectorAll('#details dt')]
+        .filter(({ textContent }) => textContent === 'Ran as')
+        .map(({ nextElementSibling }) => nextElementSibling.textContent)";
+    viewer.press(&[viewer.box_of("step")]);
+    viewer.wait_for("strobe.inspect.facts().selection === 'step'");
+    assert_eq!(
+        viewer.value(ran_as),
+        json!(["u https://a.example/packed.js:1:2040"])
+    );
+    viewer.click("#callers button");
+    viewer.wait_for("strobe.inspect.facts().selection === 'main'");
+    assert_eq!(viewer.value(ran_as), json!([]));
+}
+
+#[test]
 fn nested_rows_of_bottom_up_are_shares_of_their_root() {
     let viewer = Viewer::with_trace();
     viewer.click("#tab-bottom-up");

@@ -64,6 +64,9 @@ const TIME_BOUND: Duration = Duration::from_secs(100);
 /// ends a moment after that.
 const ROUNDS: u32 = 1200;
 
+/// The same for pairs, at a short interval.
+const ROUNDS_OF_PAIRS: u32 = 6000;
+
 /// A header that lets the page profile itself.
 type Header = (&'static str, &'static str);
 
@@ -116,13 +119,12 @@ fn faults_of_blocks(
     faults
 }
 
-fn assert_blocks(stacks: &Stacks, times: &BTreeMap<String, f64>, who: &str) {
-    let counts = BLOCKS.iter().map(|&block| (block, count(stacks, block)));
+/// `samples` gives the number of samples with a function on their stacks. Only its block calls what is inside.
+fn assert_blocks(samples: impl Fn(&str) -> usize, times: &BTreeMap<String, f64>, who: &str) {
+    let counts = BLOCKS.iter().map(|&block| (block, samples(block)));
     let mut faults = faults_of_blocks(&counts.collect(), times, who);
     for &(block, inside, least) in INSIDE {
-        let of_block = stacks.iter().filter(|stack| has(stack, block));
-        let share = 100. * of_block.clone().filter(|stack| has(stack, inside)).count() as f64
-            / of_block.count() as f64;
+        let share = 100. * samples(inside) as f64 / samples(block) as f64;
         if share < least {
             faults.push(format!("{inside}: {share:.2} % of the samples of {block}"));
         }
@@ -130,10 +132,10 @@ fn assert_blocks(stacks: &Stacks, times: &BTreeMap<String, f64>, who: &str) {
     assert!(faults.is_empty(), "{who}:\n{}", faults.join("\n"));
 }
 
-fn assert_pairs(stacks: &Stacks, who: &str) {
+fn assert_pairs(count: impl Fn(&str) -> usize, who: &str) {
     let mut faults = Vec::new();
     for &(one, other, truth) in PAIRS {
-        let [of_one, of_other] = [one, other].map(|name| count(stacks, name));
+        let [of_one, of_other] = [one, other].map(&count);
         let samples = of_one + of_other;
         let share = 100. * of_one as f64 / samples as f64;
         let line = format!("{one}: {share:.2} % of {samples} samples, the truth is {truth:.2}");
@@ -146,13 +148,21 @@ fn assert_pairs(stacks: &Stacks, who: &str) {
 }
 
 /// The page profiles itself. Gives its stacks, and the times of its blocks.
-fn profiles_itself((name, value): Header, query: &str) -> (Stacks, BTreeMap<String, f64>) {
+fn profiles_itself(header: Header, query: &str) -> (Stacks, BTreeMap<String, f64>) {
+    profiles_itself_with(header, query, &[SHORT_INTERVAL, ONE_THREAD])
+}
+
+fn profiles_itself_with(
+    (name, value): Header,
+    query: &str,
+    preferences: &[&str],
+) -> (Stacks, BTreeMap<String, f64>) {
     let site = Site::plain().header("/warmed.html", name, value).serve();
-    let result = site
-        .visit(&format!("/warmed.html?own&{query}"))
-        .preference(SHORT_INTERVAL)
-        .preference(ONE_THREAD)
-        .run();
+    let mut visit = site.visit(&format!("/warmed.html?own&{query}"));
+    for preference in preferences {
+        visit = visit.preference(preference);
+    }
+    let result = visit.run();
     let mut stacks = Stacks::new();
     let mut all = BTreeMap::new();
     for round in result.as_array().expect("an array") {
@@ -216,19 +226,19 @@ fn is_recorded(arguments: &[&str], query: &str) -> (Stacks, BTreeMap<String, f64
 #[test]
 fn a_page_that_was_warm_profiles_itself_truly_under_document_policy() {
     let (stacks, times) = profiles_itself(DOCUMENT_POLICY, "samples=4000");
-    assert_blocks(&stacks, &times, "Document-Policy");
+    assert_blocks(|name| count(&stacks, name), &times, "Document-Policy");
 }
 
 #[test]
 fn a_page_that_was_warm_profiles_itself_truly_under_permissions_policy() {
     let (stacks, times) = profiles_itself(PERMISSIONS_POLICY, "samples=4000");
-    assert_blocks(&stacks, &times, "Permissions-Policy");
+    assert_blocks(|name| count(&stacks, name), &times, "Permissions-Policy");
 }
 
 #[test]
 fn a_page_that_was_warm_is_recorded_truly() {
     let (stacks, times) = is_recorded(&[], "seconds=8");
-    assert_blocks(&stacks, &times, "strobe profile");
+    assert_blocks(|name| count(&stacks, name), &times, "strobe profile");
 }
 
 const PAIRS_ONLY: &str = "only=divisions,steps,arms&interval=0.1&seconds=4";
@@ -236,20 +246,20 @@ const PAIRS_ONLY: &str = "only=divisions,steps,arms&interval=0.1&seconds=4";
 #[test]
 fn tiny_functions_that_were_inlined_before_are_true_under_document_policy() {
     let (stacks, _) = profiles_itself(DOCUMENT_POLICY, &format!("{PAIRS_ONLY}&samples=100000"));
-    assert_pairs(&stacks, "Document-Policy");
+    assert_pairs(|name| count(&stacks, name), "Document-Policy");
 }
 
 #[test]
 fn tiny_functions_that_were_inlined_before_are_true_under_permissions_policy() {
     let (stacks, _) = profiles_itself(PERMISSIONS_POLICY, &format!("{PAIRS_ONLY}&samples=100000"));
-    assert_pairs(&stacks, "Permissions-Policy");
+    assert_pairs(|name| count(&stacks, name), "Permissions-Policy");
 }
 
 #[test]
 fn tiny_functions_are_true_in_a_recording() {
     let arguments = ["--interval", "0.1", "--pref", SHORT_INTERVAL];
     let (stacks, _) = is_recorded(&arguments, "only=divisions,steps,arms&seconds=20");
-    assert_pairs(&stacks, "strobe profile");
+    assert_pairs(|name| count(&stacks, name), "strobe profile");
 }
 
 fn wait_until(driver: &Driver, expression: &str) {
@@ -259,33 +269,99 @@ fn wait_until(driver: &Driver, expression: &str) {
     );
 }
 
-/// Here nothing samples the page before it is warm.
-#[test]
-fn a_page_that_was_warm_is_recorded_truly_in_about_profiling() {
+/// Records an endless page in about:profiling while it does everything so often. Nothing samples the page before it is
+/// warm. Gives the samples of each function by its name, and the times of the blocks.
+fn is_recorded_in_about_profiling(
+    query: &str,
+    interval: &str,
+    rounds: u32,
+    preferences: &[&str],
+) -> (BTreeMap<String, usize>, BTreeMap<String, f64>) {
     let site = Site::plain().serve();
-    let driver = Driver::start(&["--window-size", "1200x900", "--pref", ONE_THREAD]);
+    let mut arguments = vec!["--window-size", "1200x900"];
+    for preference in preferences {
+        arguments.extend(["--pref", preference]);
+    }
+    let driver = Driver::start(&arguments);
     let page = driver.get("/window").unwrap();
-    driver.open(&site.url("/warmed.html?endless"));
+    driver.open(&site.url(&format!("/warmed.html?endless&{query}")));
     wait_until(&driver, "isWarm");
     driver.switch_to(&driver.new_tab());
     driver.open("about:profiling");
     wait_until(&driver, "document.querySelector('#record') !== null");
+    driver.execute(&format!(
+        "document.querySelector('#interval').value = '{interval}';"
+    ));
     driver.click("#record");
     let profiler = driver.get("/window").unwrap();
     driver.switch_to(&page);
     driver.execute("times = noTimes();");
-    wait_until(&driver, &format!("times.reads.length >= {ROUNDS}"));
+    wait_until(
+        &driver,
+        &format!("Object.values(times)[0].length >= {rounds}"),
+    );
     let times = times(&driver.execute("return totals(times);"));
     driver.switch_to(&profiler);
     driver.click("#record");
     wait_until(&driver, "document.documentElement.dataset.ready === ''");
     let functions = driver.execute("return strobe.inspect.functions();");
-    let functions = functions.as_array().expect("a list");
-    let counts = BLOCKS.iter().map(|&block| {
-        let of_block = functions.iter().filter(|one| one["name"] == block);
-        let total: u64 = of_block.map(|one| one["total"].as_u64().unwrap()).sum();
-        (block, usize::try_from(total).unwrap())
-    });
-    let faults = faults_of_blocks(&counts.collect(), &times, "about:profiling");
-    assert!(faults.is_empty(), "about:profiling:\n{}", faults.join("\n"));
+    let mut samples: BTreeMap<String, usize> = BTreeMap::new();
+    for function in functions.as_array().expect("a list") {
+        let name = function["name"].as_str().expect("a name").to_owned();
+        let total = function["total"].as_u64().expect("a number");
+        *samples.entry(name).or_default() += usize::try_from(total).unwrap();
+    }
+    (samples, times)
+}
+
+#[test]
+fn a_page_that_was_warm_is_recorded_truly_in_about_profiling() {
+    let (samples, times) = is_recorded_in_about_profiling("", "1", ROUNDS, &[ONE_THREAD]);
+    let count = |name: &str| samples.get(name).copied().unwrap_or_default();
+    assert_blocks(count, &times, "about:profiling");
+}
+
+#[test]
+fn tiny_functions_that_were_inlined_before_are_true_in_about_profiling() {
+    let query = "only=divisions,steps,arms&rounds-of-turn=10";
+    let preferences = [ONE_THREAD, SHORT_INTERVAL];
+    let (samples, _) = is_recorded_in_about_profiling(query, "0.1", ROUNDS_OF_PAIRS, &preferences);
+    let count = |name: &str| samples.get(name).copied().unwrap_or_default();
+    assert_pairs(count, "about:profiling");
+}
+
+/// The page profiles itself where the engine runs no code of a better tier. `slowness` is how many times longer script
+/// takes then.
+fn assert_true_in(tier: &str, preference: &str, slowness: u32) {
+    let query = format!("samples=10000&warm-iterations=300&slowness={slowness}");
+    let preferences = [ONE_THREAD, preference];
+    let (stacks, times) = profiles_itself_with(PERMISSIONS_POLICY, &query, &preferences);
+    assert_blocks(|name| count(&stacks, name), &times, tier);
+}
+
+#[test]
+fn a_page_that_was_warm_is_true_in_the_interpreter() {
+    assert_true_in(
+        "the interpreter",
+        "js_baseline_interpreter_enabled=false",
+        30,
+    );
+}
+
+#[test]
+fn a_page_that_was_warm_is_true_in_the_baseline_interpreter() {
+    let preference = "js_baseline_jit_enabled=false";
+    assert_true_in("the Baseline interpreter", preference, 20);
+}
+
+#[test]
+fn a_page_that_was_warm_is_true_in_baseline() {
+    assert_true_in("Baseline", "js_ion_enabled=false", 5);
+}
+
+/// Code that is hot for longer may be compiled again, or moved.
+#[test]
+fn a_page_that_has_run_for_a_minute_profiles_itself_truly() {
+    let (stacks, times) = profiles_itself(PERMISSIONS_POLICY, "samples=4000&warm-seconds=60");
+    assert_blocks(|name| count(&stacks, name), &times, "after a minute");
 }
