@@ -286,12 +286,11 @@ impl SampledRecording {
         self.missed.add(why, missed);
     }
 
-    /// Adds a sample, or counts it as missed for the reason `why_missed`. Sends a report if the last one is old
-    /// enough.
-    pub fn take_sample(&mut self, sample: &Sample<'_>, why_missed: MissedReason) {
-        if sample.outcome == Outcome::Missed {
+    /// Adds a sample, or counts it as missed. Sends a report if the last one is old enough.
+    pub fn take_sample(&mut self, sample: &Sample<'_>) {
+        if let Outcome::Missed(why) = sample.outcome {
             self.subscriber.miss();
-            self.missed.add(why_missed, 1);
+            self.missed.add(why, 1);
             return;
         }
         let missed = self.missed.end(sample.time);
@@ -493,8 +492,7 @@ mod tests {
                 },
                 functions: &self.functions,
             };
-            self.recording
-                .take_sample(&sample, MissedReason::NoProcessor);
+            self.recording.take_sample(&sample);
         }
 
         /// Ends the recording and puts together what it has reported.
@@ -762,8 +760,9 @@ mod tests {
     fn samples_are_counted_as_they_went() {
         let mut recorded = Recorded::new(vec![function("f", OURS, FrameKind::Script)]);
         let is_due_at = |recorded: &mut Recorded, tick| {
+            let is_due = recorded.recording.schedule().is_due_by(tick);
             recorded.recording.advance(tick, MissedReason::SamplerLate);
-            recorded.recording.schedule().is_due()
+            is_due
         };
         assert_eq!(recorded.recording.schedule().next_tick(), Some(2));
         assert!(!is_due_at(&mut recorded, 1));
@@ -771,7 +770,7 @@ mod tests {
         // The samples due at 4 and 6 are missed.
         assert!(is_due_at(&mut recorded, 9));
         recorded.take(Outcome::Idle, &[0]);
-        recorded.take(Outcome::Missed, &[0]);
+        recorded.take(Outcome::Missed(MissedReason::NoProcessor), &[0]);
         recorded.take(Outcome::Unwalkable, &[0]);
         recorded.take(Outcome::Unwalkable, &[]);
         recorded.take(Outcome::Collecting, &[0]);

@@ -113,7 +113,7 @@ impl SampledSession {
     /// Adds a sample to the trace, or ends the session if its buffer is full. False if the sample was missed,
     /// or if its stack is not known. <https://wicg.github.io/js-self-profiling/#dfn-take-a-sample>
     pub fn take_sample(&mut self, sample: &Sample<'_>) -> bool {
-        if sample.outcome == Outcome::Missed {
+        if matches!(sample.outcome, Outcome::Missed(_)) {
             self.subscriber.miss();
             return false;
         }
@@ -185,6 +185,7 @@ mod tests {
 
     use js_profiler_traits::Marker;
     use js_profiler_traits::activity::Activity;
+    use js_profiler_traits::recording::MissedReason;
     use servo_base::id::{Index, PipelineNamespaceId};
 
     use super::*;
@@ -195,6 +196,7 @@ mod tests {
 
     const OURS: RealmId = RealmId(1);
     const OTHER: RealmId = RealmId(2);
+    const MISSED: Outcome = Outcome::Missed(MissedReason::NotStopped);
 
     fn function(name: &str, realm: RealmId, muted: bool) -> Function {
         Function {
@@ -411,8 +413,8 @@ mod tests {
             assert_eq!(session.builder.sample_count(), taken);
         }
         assert_eq!(full.load(Ordering::Relaxed), 1);
+        assert!(!session.schedule().is_due_by(100));
         session.advance(100);
-        assert!(!session.schedule().is_due());
         assert_eq!(session.schedule().next_tick(), None);
         assert_eq!(
             session
@@ -461,10 +463,10 @@ mod tests {
     #[test]
     fn samples_due_before_a_tick_or_not_taken_are_missed() {
         let (mut session, _) = session(10, 100);
+        assert!(session.schedule().is_due_by(55));
         session.advance(55);
-        assert!(session.schedule().is_due());
         assert_eq!(session.counts().missed, 4);
-        take(&mut session, Outcome::Missed, &[], &[]);
+        take(&mut session, MISSED, &[], &[]);
         assert_eq!(session.counts().missed, 5);
         assert_eq!(session.builder.sample_count(), 0);
     }
@@ -485,7 +487,7 @@ mod tests {
         // A forced sample does not move its ticks.
         assert!(take(&mut session, Outcome::Idle, &[], &[]));
         assert_eq!(session.schedule().next_tick(), Some(10));
-        assert!(!take(&mut session, Outcome::Missed, &[], &[]));
+        assert!(!take(&mut session, MISSED, &[], &[]));
         assert!(!take(&mut session, Outcome::Unwalkable, &[], &[]));
         // The next sample finds the buffer full.
         assert!(take(&mut session, Outcome::Idle, &[], &[]));
