@@ -41,6 +41,7 @@ mod failure;
 mod function_table;
 mod last_stack;
 mod linked_maps;
+mod missed_stretch;
 mod muted_scripts;
 mod options;
 mod outcome;

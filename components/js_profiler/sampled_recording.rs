@@ -17,7 +17,7 @@ use std::time::Duration;
 use crossbeam_channel::Sender;
 use js_profiler_traits::recording::{
     Chunk, MissedReason, Realm, RecordedFrame, RecordedFunction, RecordedFunctionKind,
-    RecordedMissed, RecordedPosition, RecordedSample, RecordingId, Report,
+    RecordedPosition, RecordedSample, RecordingId, Report,
 };
 use js_profiler_traits::{GroupId, RealmId, SampleCounts, Stack};
 use malloc_size_of_derive::MallocSizeOf;
@@ -53,7 +53,6 @@ pub struct SampledRecording {
     /// The version of the description that was reported last.
     description_version: u64,
     subscriber: Subscriber,
-    missed: MissedStretch,
     news: News,
     last_report: CrossProcessInstant,
     #[ignore_malloc_size_of = "Holds nothing"]
@@ -95,45 +94,6 @@ impl Sources {
     /// Whether the recording may have the text to which a function's position refers.
     fn may_have(&self, function: &Function) -> bool {
         self.are_wanted && function.source.is_some()
-    }
-}
-
-/// The samples that were missed since the last sample that was taken.
-#[derive(MallocSizeOf)]
-struct MissedStretch {
-    /// The time of the sample that was taken last.
-    start: CrossProcessInstant,
-    /// How many were missed for each reason, in the order of [`MissedReason::ALL`].
-    samples: [u64; MissedReason::ALL.len()],
-}
-
-impl MissedStretch {
-    /// A stretch that begins now.
-    fn new() -> Self {
-        Self {
-            start: CrossProcessInstant::now(),
-            samples: [0; MissedReason::ALL.len()],
-        }
-    }
-
-    fn add(&mut self, why: MissedReason, samples: u64) {
-        self.samples[why as usize] += samples;
-    }
-
-    /// What was missed until `end`, where the next stretch begins.
-    fn end(&mut self, end: CrossProcessInstant) -> impl Iterator<Item = RecordedMissed> + use<> {
-        // The first sample may be from the moment in which the recording began.
-        let start = mem::replace(&mut self.start, end).min(end);
-        let missed = mem::take(&mut self.samples);
-        let counted = MissedReason::ALL.into_iter().zip(missed);
-        counted
-            .filter(|(_, samples)| *samples > 0)
-            .map(move |(why, samples)| RecordedMissed {
-                start,
-                end,
-                samples: u32::try_from(samples).unwrap_or(u32::MAX),
-                why,
-            })
     }
 }
 
@@ -246,7 +206,6 @@ impl SampledRecording {
             description,
             description_version: 0,
             subscriber: Subscriber::new(Visibility::Everything, interval, current_tick),
-            missed: MissedStretch::new(),
             news: News {
                 chunk: Chunk {
                     without_stacks: options.without_stacks,
@@ -280,20 +239,17 @@ impl SampledRecording {
         self.subscriber.schedule()
     }
 
-    /// Moves on to `tick`. Samples that were due before it are counted as missed, for this reason.
-    pub fn advance(&mut self, tick: u64, why: MissedReason) {
-        let missed = self.subscriber.advance(tick);
-        self.missed.add(why, missed);
+    /// Moves on to `tick`. Samples that were due before it are counted as missed, for the reason `why_late`.
+    pub fn advance(&mut self, tick: u64, why_late: MissedReason) {
+        self.subscriber.advance(tick, why_late);
     }
 
     /// Adds a sample, or counts it as missed. Sends a report if the last one is old enough.
     pub fn take_sample(&mut self, sample: &Sample<'_>) {
-        if let Outcome::Missed(why) = sample.outcome {
-            self.subscriber.miss();
-            self.missed.add(why, 1);
+        if self.subscriber.misses(sample) {
             return;
         }
-        let missed = self.missed.end(sample.time);
+        let missed = self.subscriber.missed_until(sample.time);
         self.news.chunk.missed.extend(missed);
         self.read_description(sample.functions);
         let without_stack = Sample {
@@ -367,7 +323,7 @@ impl SampledRecording {
     /// scripts whose texts are wanted.
     pub fn finish(mut self, functions: &[Function]) -> Vec<u32> {
         self.read_description(functions);
-        let missed = self.missed.end(CrossProcessInstant::now());
+        let missed = self.subscriber.missed_until(CrossProcessInstant::now());
         self.news.chunk.missed.extend(missed);
         self.report();
         self.news.sources.new
@@ -400,6 +356,7 @@ mod tests {
     use crossbeam_channel::Receiver;
     use js_profiler_traits::Marker;
     use js_profiler_traits::activity::Activity;
+    use js_profiler_traits::recording::RecordedMissed;
 
     use super::*;
     use crate::sample::FunctionStack;

@@ -122,8 +122,8 @@ impl Subscribers {
         let mut without = 0;
         for session in &mut self.sessions {
             let is_for_it = occasion.is_for(session);
-            if let Occasion::Tick { tick, .. } = occasion {
-                session.advance(tick);
+            if let Occasion::Tick { tick, why_late } = occasion {
+                session.advance(tick, why_late);
             }
             if is_for_it && !session.take_sample(sample) {
                 without += 1;
