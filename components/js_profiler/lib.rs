@@ -60,6 +60,7 @@ mod spidermonkey;
 mod stop;
 mod subscriber;
 mod subscribers;
+mod table;
 mod ticks;
 mod trace_builder;
 mod visibility;

@@ -8,7 +8,6 @@
 //! Unlike a session's trace it has the functions of all realms, muted scripts included. It is for people who
 //! work on the engine, and never reaches a web page.
 
-use std::hash::Hash;
 use std::mem;
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -32,6 +31,7 @@ use crate::sample::{Sample, StackFrame};
 use crate::schedule::Schedule;
 use crate::spidermonkey::{FrameKind, Position};
 use crate::subscriber::{StackTables, Subscriber};
+use crate::table::Table;
 use crate::visibility::Visibility;
 
 /// How often new samples are reported.
@@ -62,14 +62,15 @@ pub struct SampledRecording {
 /// The data that has not been reported yet, and the ids of the data that has.
 #[derive(MallocSizeOf)]
 struct News {
+    /// What is new, except for the rows of the tables here.
     chunk: Chunk,
     known_realms: FxHashMap<RealmId, Realm>,
-    resources: FxHashMap<String, u32>,
-    realms: FxHashMap<Realm, u32>,
+    resources: Table<String>,
+    realms: Table<Realm>,
     functions: FxHashMap<FunctionId, u32>,
     function_count: u32,
     frame_count: u32,
-    stacks: FxHashMap<Stack, u32>,
+    stacks: Table<Stack>,
     sources: Sources,
 }
 
@@ -105,11 +106,9 @@ impl News {
         }
         let is_built_in = function.is_built_in();
         let has_resource = !function.resource.is_empty() && !is_built_in;
-        let new_resources = &mut self.chunk.resources;
-        let resource =
-            has_resource.then(|| intern(&mut self.resources, new_resources, &function.resource));
+        let resource = has_resource.then(|| self.resources.id(&function.resource));
         let realm = self.known_realms.get(&function.realm);
-        let realm = realm.map(|realm| intern(&mut self.realms, &mut self.chunk.realms, realm));
+        let realm = realm.map(|realm| self.realms.id(realm));
         // Without a text a position means nothing.
         let has_text = has_resource || self.sources.may_have(function);
         let position = function.position.filter(|_| has_text);
@@ -131,13 +130,23 @@ impl News {
         self.function_count - 1
     }
 
+    /// Takes out what is new. What comes later is added to `next`.
+    fn take_chunk(&mut self, next: Chunk) -> Chunk {
+        Chunk {
+            resources: self.resources.take_new(),
+            realms: self.realms.take_new(),
+            stacks: self.stacks.take_new(),
+            ..mem::replace(&mut self.chunk, next)
+        }
+    }
+
     fn forget_tables(&mut self) {
-        self.resources = FxHashMap::default();
-        self.realms = FxHashMap::default();
+        self.resources = Table::default();
+        self.realms = Table::default();
         self.functions = FxHashMap::default();
         self.function_count = 0;
         self.frame_count = 0;
-        self.stacks = FxHashMap::default();
+        self.stacks = Table::default();
         self.chunk.new_tables = true;
     }
 }
@@ -168,11 +177,10 @@ impl StackTables for News {
     }
 
     fn stack(&mut self, parent_id: Option<u32>, frame_id: u32) -> u32 {
-        let stack = Stack {
+        self.stacks.id(&Stack {
             parent_id,
             frame_id,
-        };
-        intern(&mut self.stacks, &mut self.chunk.stacks, &stack)
+        })
     }
 }
 
@@ -213,12 +221,12 @@ impl SampledRecording {
                     ..Chunk::empty(options.id, group, SampleCounts::default())
                 },
                 known_realms: FxHashMap::default(),
-                resources: FxHashMap::default(),
-                realms: FxHashMap::default(),
+                resources: Table::default(),
+                realms: Table::default(),
                 functions: FxHashMap::default(),
                 function_count: 0,
                 frame_count: 0,
-                stacks: FxHashMap::default(),
+                stacks: Table::default(),
                 sources: Sources {
                     are_wanted: options.sources,
                     ..Sources::default()
@@ -300,7 +308,7 @@ impl SampledRecording {
     fn report(&mut self) {
         let news = &mut self.news;
         let next = Chunk::empty(self.id, self.group, SampleCounts::default());
-        let mut chunk = mem::replace(&mut news.chunk, next);
+        let mut chunk = news.take_chunk(next);
         chunk.counts = self.subscriber.counts();
         // An error means that nobody receives reports any more.
         let _ = self.reports.send(Report::Chunk(Box::new(chunk)));
@@ -339,16 +347,6 @@ impl SampledRecording {
             why: failure.to_string(),
         });
     }
-}
-
-fn intern<T: Clone + Eq + Hash>(ids: &mut FxHashMap<T, u32>, new: &mut Vec<T>, entry: &T) -> u32 {
-    if let Some(&id) = ids.get(entry) {
-        return id;
-    }
-    let id = ids.len() as u32;
-    ids.insert(entry.clone(), id);
-    new.push(entry.clone());
-    id
 }
 
 #[cfg(test)]
