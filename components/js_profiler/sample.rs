@@ -24,6 +24,7 @@ pub struct StackFrame {
 /// The functions on a stack, from the root to the leaf.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FunctionStack<'a> {
+    /// The frames. A frame is called by the one before it, unless frames between them were left out.
     pub frames: &'a [StackFrame],
     /// Whether frames at the root end are missing.
     pub truncated: bool,
