@@ -47,13 +47,17 @@ pub enum Difference {
     /// The stock walker lacks other functions. It loses older frames if JIT code was entered in a way that it
     /// does not know of.
     StockLacksOthers,
+    /// The table walker lacks other functions. No reason for this is known, so the log shows the stacks.
     TableLacksOthers,
     /// The stacks differ only in the function at the leaf.
     OtherLeaf,
+    /// Both stacks have functions that the other one lacks. No reason for this is known, so the log shows the stacks.
     Other,
 }
 
+/// The comparisons of one thread's walks.
 pub struct Comparison {
+    /// The stack that the stock walker has found.
     stock: StackBuffer,
     stock_walk: WalkOutcome,
     counts: BTreeMap<Difference, u64>,

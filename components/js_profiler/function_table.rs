@@ -106,7 +106,7 @@ impl FunctionTable {
     ) -> Option<FunctionId> {
         let key = frame.key();
         let id = match frame.known().or_else(|| self.known.find(&key)) {
-            Some(place) => FunctionId(place as u32),
+            Some(index) => FunctionId(index as u32),
             None => self.insert(frame, key, made_by_muted)?,
         };
         self.note_position(id, frame);

@@ -11,7 +11,7 @@ use servo_base::cross_process_instant::CrossProcessInstant;
 
 use crate::function_table::{Function, FunctionTable};
 use crate::outcome::Outcome;
-use crate::sample::{Found, FunctionStack, Sample, StackFrame};
+use crate::sample::{FunctionStack, Sample, StackFrame};
 use crate::spidermonkey::{FrameKind, FramePlace, StackBuffer, WalkOutcome};
 use crate::walks::{FinishedWalk, Known};
 use crate::work::Work;
@@ -59,19 +59,20 @@ impl LastStack {
         self.places.truncate(length);
     }
 
-    /// Makes the result of a walk, whose frames are in `buffer`, the last known stack. `made_by_muted` says
-    /// whether a WebAssembly function was made by a script whose errors are muted.
+    /// Makes the result of a walk, whose frames are in `buffer`, the last known stack, and returns the sample
+    /// that shows it. `made_by_muted` says whether a WebAssembly function was made by a script whose errors are
+    /// muted.
     pub fn take(
         &mut self,
         walk: &FinishedWalk,
         buffer: &mut StackBuffer,
         made_by_muted: impl Fn(&Function) -> bool,
-    ) -> Outcome {
+    ) -> Sample<'_> {
         // If frames at the root end are missing, the remaining part of the stack does not say what was
         // between the root and it.
         let is_cut = self.truncated && walk.kept < self.frames.len();
         self.truncate(if is_cut { 0 } else { walk.kept });
-        match walk.outcome {
+        let outcome = match walk.outcome {
             WalkOutcome::Idle => Outcome::Idle,
             WalkOutcome::Collecting if is_cut => Outcome::Unwalkable,
             WalkOutcome::Collecting => Outcome::Collecting,
@@ -87,7 +88,8 @@ impl LastStack {
                     },
                 }
             },
-        }
+        };
+        self.sample(walk, outcome)
     }
 
     /// Makes the frames in `buffer` the last stack. False if the text of a new function did not fit.
@@ -108,8 +110,8 @@ impl LastStack {
         true
     }
 
-    /// A sample that has this stack.
-    pub fn sample(&self, found: Found) -> Sample<'_> {
+    /// The sample of a walk that has made this the last stack.
+    fn sample(&self, walk: &FinishedWalk, outcome: Outcome) -> Sample<'_> {
         let functions = self.seen.functions();
         // A native function belongs to no realm: the work is done by the code that calls it.
         let innermost = self.frames.iter().rev();
@@ -117,13 +119,9 @@ impl LastStack {
             .map(|frame| &functions[frame.function.index()])
             .find(|function| function.kind != FrameKind::Native);
         Sample {
-            time: found.time,
-            outcome: found.outcome,
-            work: Work::of_sample(
-                found.outcome,
-                found.activity,
-                leaf.map(|function| function.realm),
-            ),
+            time: walk.time,
+            outcome,
+            work: Work::of_sample(outcome, walk.activity, leaf.map(|function| function.realm)),
             for_pages: FunctionStack {
                 frames: &self.frames,
                 truncated: self.truncated,
@@ -136,8 +134,8 @@ impl LastStack {
         }
     }
 
-    /// A sample without a stack.
-    pub fn sample_without_stack(&self, outcome: Outcome, activity: Activity) -> Sample<'_> {
+    /// A sample without a stack, taken now. The last stack stays as it is.
+    pub fn without_stack(&self, outcome: Outcome, activity: Activity) -> Sample<'_> {
         Sample {
             time: CrossProcessInstant::now(),
             outcome,

@@ -63,6 +63,7 @@ impl MapHeaders {
         }
     }
 
+    /// The link in the header of the response with this URL, as the server wrote it. `None` if there is none.
     pub fn of(&self, url: &str) -> Option<&str> {
         self.0.get(url).map(String::as_str)
     }
@@ -108,8 +109,11 @@ struct Key {
 /// Where the maps of a recording are reported.
 #[derive(Clone)]
 pub struct Reporter {
+    /// The recording that the maps belong to.
     pub recording: RecordingId,
+    /// The event loop whose scripts link to the maps.
     pub group: GroupId,
+    /// Takes the reports.
     pub reports: Sender<Report>,
 }
 

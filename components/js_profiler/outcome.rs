@@ -4,6 +4,8 @@
 
 //! How a sample went.
 
+use js_profiler_traits::recording::MissedReason;
+
 /// How a sample went.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Outcome {
@@ -16,6 +18,6 @@ pub enum Outcome {
     /// JavaScript was running, but its stack could not be walked. The stack is the part of the last walked
     /// one that is still there.
     Unwalkable,
-    /// The thread did not stop, so there is no sample.
-    Missed,
+    /// The thread did not stop, for this reason. So there is no sample.
+    Missed(MissedReason),
 }

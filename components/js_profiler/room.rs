@@ -10,10 +10,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub struct Room(AtomicUsize);
 
 impl Room {
+    /// Room for this many bytes.
     pub fn of(bytes: usize) -> Self {
         Self(AtomicUsize::new(bytes))
     }
 
+    /// Whether this many bytes are left. Another thread may take them before the caller does.
     pub fn has(&self, bytes: usize) -> bool {
         self.0.load(Ordering::Relaxed) >= bytes
     }
@@ -28,6 +30,7 @@ impl Room {
         taken.is_ok()
     }
 
+    /// Makes room again for bytes that were taken.
     pub fn give_back(&self, bytes: usize) {
         self.0.fetch_add(bytes, Ordering::Relaxed);
     }

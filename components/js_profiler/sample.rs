@@ -4,7 +4,6 @@
 
 //! A sample of an event loop: what was found on its thread, before it is filtered for a session or recording.
 
-use js_profiler_traits::activity::Activity;
 use malloc_size_of_derive::MallocSizeOf;
 use servo_base::cross_process_instant::CrossProcessInstant;
 
@@ -12,28 +11,6 @@ use crate::function_table::{Function, FunctionId};
 use crate::outcome::Outcome;
 use crate::spidermonkey::Position;
 use crate::work::Work;
-
-/// What was found, except for the stack.
-#[derive(Clone, Copy, Debug)]
-pub struct Found {
-    /// When the thread was stopped or found idle.
-    pub time: CrossProcessInstant,
-    /// How the sample went.
-    pub outcome: Outcome,
-    /// What the thread was doing besides running JavaScript.
-    pub activity: Activity,
-}
-
-impl Found {
-    /// A sample taken now, with an outcome for which the thread need not be stopped.
-    pub fn now(outcome: Outcome, activity: Activity) -> Self {
-        Self {
-            time: CrossProcessInstant::now(),
-            outcome,
-            activity,
-        }
-    }
-}
 
 /// A function on a stack.
 #[derive(Clone, Copy, Debug, Eq, Hash, MallocSizeOf, PartialEq)]
@@ -47,6 +24,7 @@ pub struct StackFrame {
 /// The functions on a stack, from the root to the leaf.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FunctionStack<'a> {
+    /// The frames. A frame is called by the one before it, unless frames between them were left out.
     pub frames: &'a [StackFrame],
     /// Whether frames at the root end are missing.
     pub truncated: bool,

@@ -8,7 +8,6 @@
 //! Unlike a session's trace it has the functions of all realms, muted scripts included. It is for people who
 //! work on the engine, and never reaches a web page.
 
-use std::hash::Hash;
 use std::mem;
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -17,7 +16,7 @@ use std::time::Duration;
 use crossbeam_channel::Sender;
 use js_profiler_traits::recording::{
     Chunk, MissedReason, Realm, RecordedFrame, RecordedFunction, RecordedFunctionKind,
-    RecordedMissed, RecordedPosition, RecordedSample, RecordingId, Report,
+    RecordedPosition, RecordedSample, RecordingId, Report,
 };
 use js_profiler_traits::{GroupId, RealmId, SampleCounts, Stack};
 use malloc_size_of_derive::MallocSizeOf;
@@ -32,6 +31,7 @@ use crate::sample::{Sample, StackFrame};
 use crate::schedule::Schedule;
 use crate::spidermonkey::{FrameKind, Position};
 use crate::subscriber::{StackTables, Subscriber};
+use crate::table::Table;
 use crate::visibility::Visibility;
 
 /// How often new samples are reported.
@@ -53,7 +53,6 @@ pub struct SampledRecording {
     /// The version of the description that was reported last.
     description_version: u64,
     subscriber: Subscriber,
-    missed: MissedStretch,
     news: News,
     last_report: CrossProcessInstant,
     #[ignore_malloc_size_of = "Holds nothing"]
@@ -63,14 +62,15 @@ pub struct SampledRecording {
 /// The data that has not been reported yet, and the ids of the data that has.
 #[derive(MallocSizeOf)]
 struct News {
+    /// What is new, except for the rows of the tables here.
     chunk: Chunk,
     known_realms: FxHashMap<RealmId, Realm>,
-    resources: FxHashMap<String, u32>,
-    realms: FxHashMap<Realm, u32>,
+    resources: Table<String>,
+    realms: Table<Realm>,
     functions: FxHashMap<FunctionId, u32>,
     function_count: u32,
     frame_count: u32,
-    stacks: FxHashMap<Stack, u32>,
+    stacks: Table<Stack>,
     sources: Sources,
 }
 
@@ -98,45 +98,6 @@ impl Sources {
     }
 }
 
-/// The samples that were missed since the last sample that was taken.
-#[derive(MallocSizeOf)]
-struct MissedStretch {
-    /// The time of the sample that was taken last.
-    start: CrossProcessInstant,
-    /// How many were missed for each reason, in the order of [`MissedReason::ALL`].
-    samples: [u64; MissedReason::ALL.len()],
-}
-
-impl MissedStretch {
-    /// A stretch that begins now.
-    fn new() -> Self {
-        Self {
-            start: CrossProcessInstant::now(),
-            samples: [0; MissedReason::ALL.len()],
-        }
-    }
-
-    fn add(&mut self, why: MissedReason, samples: u64) {
-        self.samples[why as usize] += samples;
-    }
-
-    /// What was missed until `end`, where the next stretch begins.
-    fn end(&mut self, end: CrossProcessInstant) -> impl Iterator<Item = RecordedMissed> + use<> {
-        // The first sample may be from the moment in which the recording began.
-        let start = mem::replace(&mut self.start, end).min(end);
-        let missed = mem::take(&mut self.samples);
-        let counted = MissedReason::ALL.into_iter().zip(missed);
-        counted
-            .filter(|(_, samples)| *samples > 0)
-            .map(move |(why, samples)| RecordedMissed {
-                start,
-                end,
-                samples: u32::try_from(samples).unwrap_or(u32::MAX),
-                why,
-            })
-    }
-}
-
 impl News {
     /// The id of a function.
     fn function(&mut self, id: FunctionId, function: &Function) -> u32 {
@@ -145,11 +106,9 @@ impl News {
         }
         let is_built_in = function.is_built_in();
         let has_resource = !function.resource.is_empty() && !is_built_in;
-        let new_resources = &mut self.chunk.resources;
-        let resource =
-            has_resource.then(|| intern(&mut self.resources, new_resources, &function.resource));
+        let resource = has_resource.then(|| self.resources.id(&function.resource));
         let realm = self.known_realms.get(&function.realm);
-        let realm = realm.map(|realm| intern(&mut self.realms, &mut self.chunk.realms, realm));
+        let realm = realm.map(|realm| self.realms.id(realm));
         // Without a text a position means nothing.
         let has_text = has_resource || self.sources.may_have(function);
         let position = function.position.filter(|_| has_text);
@@ -171,13 +130,23 @@ impl News {
         self.function_count - 1
     }
 
+    /// Takes out what is new. What comes later is added to `next`.
+    fn take_chunk(&mut self, next: Chunk) -> Chunk {
+        Chunk {
+            resources: self.resources.take_new(),
+            realms: self.realms.take_new(),
+            stacks: self.stacks.take_new(),
+            ..mem::replace(&mut self.chunk, next)
+        }
+    }
+
     fn forget_tables(&mut self) {
-        self.resources = FxHashMap::default();
-        self.realms = FxHashMap::default();
+        self.resources = Table::default();
+        self.realms = Table::default();
         self.functions = FxHashMap::default();
         self.function_count = 0;
         self.frame_count = 0;
-        self.stacks = FxHashMap::default();
+        self.stacks = Table::default();
         self.chunk.new_tables = true;
     }
 }
@@ -208,11 +177,10 @@ impl StackTables for News {
     }
 
     fn stack(&mut self, parent_id: Option<u32>, frame_id: u32) -> u32 {
-        let stack = Stack {
+        self.stacks.id(&Stack {
             parent_id,
             frame_id,
-        };
-        intern(&mut self.stacks, &mut self.chunk.stacks, &stack)
+        })
     }
 }
 
@@ -246,7 +214,6 @@ impl SampledRecording {
             description,
             description_version: 0,
             subscriber: Subscriber::new(Visibility::Everything, interval, current_tick),
-            missed: MissedStretch::new(),
             news: News {
                 chunk: Chunk {
                     without_stacks: options.without_stacks,
@@ -254,12 +221,12 @@ impl SampledRecording {
                     ..Chunk::empty(options.id, group, SampleCounts::default())
                 },
                 known_realms: FxHashMap::default(),
-                resources: FxHashMap::default(),
-                realms: FxHashMap::default(),
+                resources: Table::default(),
+                realms: Table::default(),
                 functions: FxHashMap::default(),
                 function_count: 0,
                 frame_count: 0,
-                stacks: FxHashMap::default(),
+                stacks: Table::default(),
                 sources: Sources {
                     are_wanted: options.sources,
                     ..Sources::default()
@@ -280,21 +247,17 @@ impl SampledRecording {
         self.subscriber.schedule()
     }
 
-    /// Moves on to `tick`. Samples that were due before it are counted as missed, for this reason.
-    pub fn advance(&mut self, tick: u64, why: MissedReason) {
-        let missed = self.subscriber.advance(tick);
-        self.missed.add(why, missed);
+    /// Moves on to `tick`. Samples that were due before it are counted as missed, for the reason `why_late`.
+    pub fn advance(&mut self, tick: u64, why_late: MissedReason) {
+        self.subscriber.advance(tick, why_late);
     }
 
-    /// Adds a sample, or counts it as missed for the reason `why_missed`. Sends a report if the last one is old
-    /// enough.
-    pub fn take_sample(&mut self, sample: &Sample<'_>, why_missed: MissedReason) {
-        if sample.outcome == Outcome::Missed {
-            self.subscriber.miss();
-            self.missed.add(why_missed, 1);
+    /// Adds a sample, or counts it as missed. Sends a report if the last one is old enough.
+    pub fn take_sample(&mut self, sample: &Sample<'_>) {
+        if self.subscriber.misses(sample) {
             return;
         }
-        let missed = self.missed.end(sample.time);
+        let missed = self.subscriber.missed_until(sample.time);
         self.news.chunk.missed.extend(missed);
         self.read_description(sample.functions);
         let without_stack = Sample {
@@ -345,7 +308,7 @@ impl SampledRecording {
     fn report(&mut self) {
         let news = &mut self.news;
         let next = Chunk::empty(self.id, self.group, SampleCounts::default());
-        let mut chunk = mem::replace(&mut news.chunk, next);
+        let mut chunk = news.take_chunk(next);
         chunk.counts = self.subscriber.counts();
         // An error means that nobody receives reports any more.
         let _ = self.reports.send(Report::Chunk(Box::new(chunk)));
@@ -368,7 +331,7 @@ impl SampledRecording {
     /// scripts whose texts are wanted.
     pub fn finish(mut self, functions: &[Function]) -> Vec<u32> {
         self.read_description(functions);
-        let missed = self.missed.end(CrossProcessInstant::now());
+        let missed = self.subscriber.missed_until(CrossProcessInstant::now());
         self.news.chunk.missed.extend(missed);
         self.report();
         self.news.sources.new
@@ -386,21 +349,12 @@ impl SampledRecording {
     }
 }
 
-fn intern<T: Clone + Eq + Hash>(ids: &mut FxHashMap<T, u32>, new: &mut Vec<T>, entry: &T) -> u32 {
-    if let Some(&id) = ids.get(entry) {
-        return id;
-    }
-    let id = ids.len() as u32;
-    ids.insert(entry.clone(), id);
-    new.push(entry.clone());
-    id
-}
-
 #[cfg(test)]
 mod tests {
     use crossbeam_channel::Receiver;
     use js_profiler_traits::Marker;
     use js_profiler_traits::activity::Activity;
+    use js_profiler_traits::recording::RecordedMissed;
 
     use super::*;
     use crate::sample::FunctionStack;
@@ -493,8 +447,7 @@ mod tests {
                 },
                 functions: &self.functions,
             };
-            self.recording
-                .take_sample(&sample, MissedReason::NoProcessor);
+            self.recording.take_sample(&sample);
         }
 
         /// Ends the recording and puts together what it has reported.
@@ -762,8 +715,9 @@ mod tests {
     fn samples_are_counted_as_they_went() {
         let mut recorded = Recorded::new(vec![function("f", OURS, FrameKind::Script)]);
         let is_due_at = |recorded: &mut Recorded, tick| {
+            let is_due = recorded.recording.schedule().is_due_by(tick);
             recorded.recording.advance(tick, MissedReason::SamplerLate);
-            recorded.recording.schedule().is_due()
+            is_due
         };
         assert_eq!(recorded.recording.schedule().next_tick(), Some(2));
         assert!(!is_due_at(&mut recorded, 1));
@@ -771,7 +725,7 @@ mod tests {
         // The samples due at 4 and 6 are missed.
         assert!(is_due_at(&mut recorded, 9));
         recorded.take(Outcome::Idle, &[0]);
-        recorded.take(Outcome::Missed, &[0]);
+        recorded.take(Outcome::Missed(MissedReason::NoProcessor), &[0]);
         recorded.take(Outcome::Unwalkable, &[0]);
         recorded.take(Outcome::Unwalkable, &[]);
         recorded.take(Outcome::Collecting, &[0]);

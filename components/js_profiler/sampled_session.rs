@@ -6,6 +6,7 @@
 
 use std::num::NonZeroU32;
 
+use js_profiler_traits::recording::MissedReason;
 use js_profiler_traits::{RealmId, SampleCounts, SessionId, Trace};
 use malloc_size_of_derive::MallocSizeOf;
 use servo_base::cross_process_instant::CrossProcessInstant;
@@ -100,9 +101,9 @@ impl SampledSession {
         self.subscriber.set_paused(paused, current_tick);
     }
 
-    /// Moves on to `tick`. Samples that were due before it are counted as missed.
-    pub fn advance(&mut self, tick: u64) {
-        self.subscriber.advance(tick);
+    /// Moves on to `tick`. Samples that were due before it are counted as missed, for the reason `why_late`.
+    pub fn advance(&mut self, tick: u64, why_late: MissedReason) {
+        self.subscriber.advance(tick, why_late);
     }
 
     /// Whether the session is running and was started for this browsing context.
@@ -113,8 +114,7 @@ impl SampledSession {
     /// Adds a sample to the trace, or ends the session if its buffer is full. False if the sample was missed,
     /// or if its stack is not known. <https://wicg.github.io/js-self-profiling/#dfn-take-a-sample>
     pub fn take_sample(&mut self, sample: &Sample<'_>) -> bool {
-        if sample.outcome == Outcome::Missed {
-            self.subscriber.miss();
+        if self.subscriber.misses(sample) {
             return false;
         }
         // A sample without a stack would say that no JavaScript was running.
@@ -195,6 +195,7 @@ mod tests {
 
     const OURS: RealmId = RealmId(1);
     const OTHER: RealmId = RealmId(2);
+    const MISSED: Outcome = Outcome::Missed(MissedReason::NotStopped);
 
     fn function(name: &str, realm: RealmId, muted: bool) -> Function {
         Function {
@@ -411,8 +412,8 @@ mod tests {
             assert_eq!(session.builder.sample_count(), taken);
         }
         assert_eq!(full.load(Ordering::Relaxed), 1);
-        session.advance(100);
-        assert!(!session.schedule().is_due());
+        assert!(!session.schedule().is_due_by(100));
+        session.advance(100, MissedReason::SamplerLate);
         assert_eq!(session.schedule().next_tick(), None);
         assert_eq!(
             session
@@ -461,10 +462,10 @@ mod tests {
     #[test]
     fn samples_due_before_a_tick_or_not_taken_are_missed() {
         let (mut session, _) = session(10, 100);
-        session.advance(55);
-        assert!(session.schedule().is_due());
+        assert!(session.schedule().is_due_by(55));
+        session.advance(55, MissedReason::SamplerLate);
         assert_eq!(session.counts().missed, 4);
-        take(&mut session, Outcome::Missed, &[], &[]);
+        take(&mut session, MISSED, &[], &[]);
         assert_eq!(session.counts().missed, 5);
         assert_eq!(session.builder.sample_count(), 0);
     }
@@ -485,7 +486,7 @@ mod tests {
         // A forced sample does not move its ticks.
         assert!(take(&mut session, Outcome::Idle, &[], &[]));
         assert_eq!(session.schedule().next_tick(), Some(10));
-        assert!(!take(&mut session, Outcome::Missed, &[], &[]));
+        assert!(!take(&mut session, MISSED, &[], &[]));
         assert!(!take(&mut session, Outcome::Unwalkable, &[], &[]));
         // The next sample finds the buffer full.
         assert!(take(&mut session, Outcome::Idle, &[], &[]));

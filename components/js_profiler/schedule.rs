@@ -17,8 +17,6 @@ pub struct Schedule {
     interval: NonZeroU32,
     /// The tick up to which all samples have been taken or missed.
     last_tick: u64,
-    /// Whether a sample is due at `last_tick`.
-    is_due: bool,
     is_paused: bool,
     has_ended: bool,
 }
@@ -29,7 +27,6 @@ impl Schedule {
         Self {
             interval,
             last_tick: current_tick,
-            is_due: false,
             is_paused: false,
             has_ended: false,
         }
@@ -68,27 +65,20 @@ impl Schedule {
         is_running.then(|| ticks::next_multiple(tick, self.interval))
     }
 
-    /// Whether a sample will be due when the schedule has moved on to `tick`.
+    /// Whether a sample is due when the schedule moves on to `tick`.
     pub fn is_due_by(&self, tick: u64) -> bool {
         self.next_tick().is_some_and(|next| next <= tick)
     }
 
-    /// Moves on to `tick`. Returns how many samples were due before it. These are missed, and never taken
-    /// later.
+    /// Moves on to `tick`. Returns how many samples are missed, which are never taken later. These are all that
+    /// became due, except for the last one.
     pub fn advance(&mut self, tick: u64) -> u64 {
-        self.is_due = false;
         if !self.is_running() {
             return 0;
         }
         let due = ticks::multiples_between(self.last_tick, tick, self.interval);
         self.last_tick = tick;
-        self.is_due = due > 0;
         due.saturating_sub(1)
-    }
-
-    /// Whether a sample is due at the tick that the schedule has moved on to last.
-    pub fn is_due(&self) -> bool {
-        self.is_due
     }
 }
 
@@ -103,14 +93,15 @@ mod tests {
     #[test]
     fn a_late_tick_is_due_once_and_the_rest_are_missed() {
         let mut schedule = schedule(10);
+        assert!(!schedule.is_due_by(9));
         assert_eq!(schedule.advance(9), 0);
-        assert!(!schedule.is_due());
         assert!(schedule.is_due_by(10) && !schedule.is_due_by(9));
         assert_eq!(schedule.advance(10), 0);
-        assert!(schedule.is_due());
+        assert!(!schedule.is_due_by(10), "it has been taken");
         assert_eq!(schedule.next_tick(), Some(20));
+        assert!(schedule.is_due_by(55));
         assert_eq!(schedule.advance(55), 3);
-        assert!(schedule.is_due());
+        assert!(!schedule.is_due_by(55));
         assert_eq!(schedule.next_tick(), Some(60));
         assert_eq!(schedule.next_tick_after(71), Some(80));
     }
@@ -120,16 +111,16 @@ mod tests {
         let mut schedule = schedule(10);
         schedule.set_paused(true, 5);
         assert_eq!(schedule.next_tick(), None);
+        assert!(!schedule.is_due_by(50));
         assert_eq!(schedule.advance(50), 0);
-        assert!(!schedule.is_due());
         schedule.set_paused(false, 55);
         assert_eq!(schedule.next_tick(), Some(60));
+        assert!(schedule.is_due_by(60));
         assert_eq!(schedule.advance(60), 0);
-        assert!(schedule.is_due());
         schedule.end();
         schedule.set_paused(false, 60);
         assert_eq!(schedule.next_tick(), None);
+        assert!(!schedule.is_due_by(100));
         assert_eq!(schedule.advance(100), 0);
-        assert!(!schedule.is_due());
     }
 }

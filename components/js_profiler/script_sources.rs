@@ -46,6 +46,8 @@ impl SourceRequests {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Sets how another thread wakes the event loop when there is a request. `wake` is called under the lock, so it
+    /// must not use this value.
     pub fn wake_by(&self, wake: impl Fn() + Send + 'static) {
         self.lock().wake = Some(Box::new(wake));
     }
@@ -93,6 +95,8 @@ pub struct SourceRequest {
 }
 
 impl SourceRequest {
+    /// A request for these scripts ([`RecordedSource::id`]) of an event loop. `room` and `maps` are those of the
+    /// process's part of the recording, and `reports` takes the texts.
     pub fn new(
         recording: RecordingId,
         group: GroupId,
@@ -172,9 +176,11 @@ impl SourceRequest {
 
 /// What an event loop knows of the source maps that its scripts link to.
 pub struct MapLinks<'a> {
+    /// The links in the headers of the responses that it has received.
     pub headers: &'a MapHeaders,
+    /// What it has said about itself. Only maps of realms that are described here are fetched.
     pub description: &'a SharedDescription,
-    /// `None` if nobody fetches maps.
+    /// Fetches maps. `None` if nobody does.
     pub fetch: Option<&'a FetchMap>,
 }
 

@@ -7,11 +7,14 @@
 
 use std::num::NonZeroU32;
 
+use js_profiler_traits::recording::{MissedReason, RecordedMissed};
 use js_profiler_traits::{Marker, SampleCounts};
 use malloc_size_of_derive::MallocSizeOf;
 use rustc_hash::FxHashMap;
+use servo_base::cross_process_instant::CrossProcessInstant;
 
 use crate::function_table::{Function, FunctionId};
+use crate::missed_stretch::MissedStretch;
 use crate::outcome::Outcome;
 use crate::sample::{Sample, StackFrame};
 use crate::schedule::Schedule;
@@ -23,6 +26,7 @@ pub struct Subscriber {
     schedule: Schedule,
     visibility: Visibility,
     counts: SampleCounts,
+    missed: MissedStretch,
     /// The id of each frame; `None` if the function may not be seen.
     frames: FxHashMap<StackFrame, Option<u32>>,
     /// The functions of the last stack, from the root to the leaf.
@@ -53,6 +57,7 @@ impl Subscriber {
             schedule: Schedule::new(interval, current_tick),
             visibility,
             counts: SampleCounts::default(),
+            missed: MissedStretch::new(),
             frames: FxHashMap::default(),
             last_stack: Vec::new(),
         }
@@ -78,16 +83,32 @@ impl Subscriber {
         self.schedule.end();
     }
 
-    /// Moves on to `tick`. Samples that were due before it are counted as missed.
-    pub fn advance(&mut self, tick: u64) -> u64 {
+    /// Moves on to `tick`. Samples that were due before it are counted as missed, for the reason `why_late`.
+    pub fn advance(&mut self, tick: u64, why_late: MissedReason) {
         let missed = self.schedule.advance(tick);
-        self.counts.missed += missed;
-        missed
+        self.miss(why_late, missed);
     }
 
-    /// Counts a sample that was due as missed.
-    pub fn miss(&mut self) {
-        self.counts.missed += 1;
+    /// Whether a sample is missed. If it is, it is counted.
+    pub fn misses(&mut self, sample: &Sample<'_>) -> bool {
+        let Outcome::Missed(why) = sample.outcome else {
+            return false;
+        };
+        self.miss(why, 1);
+        true
+    }
+
+    fn miss(&mut self, why: MissedReason, samples: u64) {
+        self.counts.missed += samples;
+        self.missed.add(why, samples);
+    }
+
+    /// What was missed until `end`, since the `end` of the last call.
+    pub fn missed_until(
+        &mut self,
+        end: CrossProcessInstant,
+    ) -> impl Iterator<Item = RecordedMissed> + use<> {
+        self.missed.end(end)
     }
 
     /// Counts a sample that is left out: it would show nothing, because its stack is not known.

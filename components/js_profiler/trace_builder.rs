@@ -2,31 +2,28 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Builds a trace while samples arrive. Resources, frames and stacks are interned: an equal entry is found
-//! again, and a new one is added. Samples are a flat array with 16 bytes for each.
+//! Builds a trace while samples arrive. Resources, frames and stacks are tables without duplicates. Samples are a
+//! flat array with 16 bytes for each.
 
-use std::collections::hash_map::Entry;
 use std::num::NonZeroU32;
 
 use js_profiler_traits::{Frame, Marker, Sample, SampleCounts, Stack, Trace};
 use malloc_size_of_derive::MallocSizeOf;
-use rustc_hash::FxHashMap;
 use servo_base::cross_process_instant::CrossProcessInstant;
 
 use crate::function_table::Function;
 use crate::sample::StackFrame;
 use crate::subscriber::StackTables;
+use crate::table::Table;
 
 /// Looks entries up or adds them, and does nothing else. The invariants of the finished trace hold at every
 /// moment: every id is an index into its table, and every stack comes after its parent.
 #[derive(Debug, Default, MallocSizeOf)]
 pub struct TraceBuilder {
-    /// The trace without its samples.
-    trace: Trace,
+    resources: Table<String>,
+    frames: Table<Frame>,
+    stacks: Table<Stack>,
     samples: Vec<BufferedSample>,
-    resources: FxHashMap<String, u32>,
-    frames: FxHashMap<Frame, u32>,
-    stacks: FxHashMap<Stack, u32>,
 }
 
 /// A [`Sample`] in the buffer.
@@ -64,33 +61,6 @@ impl From<BufferedSample> for Sample {
 }
 
 impl TraceBuilder {
-    /// The id of the resource with this URL.
-    fn resource(&mut self, url: &str) -> u32 {
-        if let Some(&id) = self.resources.get(url) {
-            return id;
-        }
-        let id = self.trace.resources.len() as u32;
-        self.trace.resources.push(url.to_owned());
-        self.resources.insert(url.to_owned(), id);
-        id
-    }
-
-    fn intern_frame(&mut self, frame: Frame) -> u32 {
-        debug_assert!(
-            frame
-                .resource_id
-                .is_none_or(|id| (id as usize) < self.trace.resources.len())
-        );
-        match self.frames.entry(frame) {
-            Entry::Occupied(entry) => *entry.get(),
-            Entry::Vacant(entry) => {
-                let id = self.trace.frames.len() as u32;
-                self.trace.frames.push(entry.key().clone());
-                *entry.insert(id)
-            },
-        }
-    }
-
     /// Adds a sample. It must not be earlier than the one before.
     pub fn sample(
         &mut self,
@@ -98,7 +68,7 @@ impl TraceBuilder {
         stack_id: Option<u32>,
         marker: Option<Marker>,
     ) {
-        debug_assert!(stack_id.is_none_or(|id| (id as usize) < self.trace.stacks.len()));
+        debug_assert!(stack_id.is_none_or(|id| (id as usize) < self.stacks.len()));
         let sample = Sample {
             time,
             stack_id,
@@ -119,14 +89,16 @@ impl TraceBuilder {
     }
 
     /// The trace. `counts.taken` is replaced by the number of samples in it.
-    pub fn finish(self, counts: SampleCounts) -> Trace {
+    pub fn finish(mut self, counts: SampleCounts) -> Trace {
         Trace {
+            resources: self.resources.take_new(),
+            frames: self.frames.take_new(),
+            stacks: self.stacks.take_new(),
             counts: SampleCounts {
                 taken: self.samples.len() as u64,
                 ..counts
             },
             samples: self.samples.into_iter().map(Sample::from).collect(),
-            ..self.trace
         }
     }
 }
@@ -138,12 +110,12 @@ impl StackTables for TraceBuilder {
         // Step 8. Set ProfilerFrame.resourceId to the result of running get an element ID on
         // resourceString and ProfilerTrace.resources.
         let has_resource = !function.resource.is_empty() && !function.is_built_in();
-        let resource_id = has_resource.then(|| self.resource(&function.resource));
+        let resource_id = has_resource.then(|| self.resources.id(&function.resource));
         let position = function.position.filter(|_| has_resource);
         // Step 2. Let frame be a new ProfilerFrame.
         // Step 11. Return the result of running get an element ID on frame and
         // ProfilerTrace.frames.
-        self.intern_frame(Frame {
+        self.frames.id(&Frame {
             // Step 4. Set ProfilerFrame.name of frame to the function instance name.
             name: function.own_name().to_owned(),
             resource_id,
@@ -155,16 +127,11 @@ impl StackTables for TraceBuilder {
     }
 
     fn stack(&mut self, parent_id: Option<u32>, frame_id: u32) -> u32 {
-        debug_assert!(parent_id.is_none_or(|id| (id as usize) < self.trace.stacks.len()));
-        debug_assert!((frame_id as usize) < self.trace.frames.len());
-        let stack = Stack {
+        debug_assert!(parent_id.is_none_or(|id| (id as usize) < self.stacks.len()));
+        debug_assert!((frame_id as usize) < self.frames.len());
+        self.stacks.id(&Stack {
             parent_id,
             frame_id,
-        };
-        *self.stacks.entry(stack).or_insert_with(|| {
-            let id = self.trace.stacks.len() as u32;
-            self.trace.stacks.push(stack);
-            id
         })
     }
 }
@@ -185,16 +152,16 @@ mod tests {
     #[test]
     fn equal_things_are_interned_once_and_different_ones_apart() {
         let mut builder = TraceBuilder::default();
-        let a = builder.resource("https://a.example/a.js");
-        let b = builder.resource("https://a.example/b.js");
-        assert_eq!(builder.resource("https://a.example/a.js"), a);
+        let a = builder.resources.id("https://a.example/a.js");
+        let b = builder.resources.id("https://a.example/b.js");
+        assert_eq!(builder.resources.id("https://a.example/a.js"), a);
         assert_ne!(a, b);
 
-        let f = builder.intern_frame(frame("f", Some(a)));
-        assert_eq!(builder.intern_frame(frame("f", Some(a))), f);
-        assert_ne!(builder.intern_frame(frame("f", Some(b))), f);
-        assert_ne!(builder.intern_frame(frame("f", None)), f);
-        let g = builder.intern_frame(frame("g", Some(a)));
+        let f = builder.frames.id(&frame("f", Some(a)));
+        assert_eq!(builder.frames.id(&frame("f", Some(a))), f);
+        assert_ne!(builder.frames.id(&frame("f", Some(b))), f);
+        assert_ne!(builder.frames.id(&frame("f", None)), f);
+        let g = builder.frames.id(&frame("g", Some(a)));
 
         let root = builder.stack(None, f);
         let called = builder.stack(Some(root), g);

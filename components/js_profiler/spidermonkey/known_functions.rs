@@ -118,9 +118,9 @@ impl KnownFunctions {
     pub fn insert(&mut self, key: FunctionKey) -> usize {
         if (self.keys.len() + 1) * 2 > self.slots.len() {
             self.slots = vec![0; (self.slots.len() * 2).max(64)];
-            for place in 0..self.keys.len() {
-                let slot = self.slot(&self.keys[place]);
-                self.slots[slot] = place as u32 + 1;
+            for index in 0..self.keys.len() {
+                let slot = self.slot(&self.keys[index]);
+                self.slots[slot] = index as u32 + 1;
             }
         }
         self.call_sites
@@ -133,7 +133,7 @@ impl KnownFunctions {
 }
 
 impl KnownFunctions {
-    /// The slot that the position has, or would have. `function` is one more than its place.
+    /// The slot that the position has, or would have. `function` is one more than its index.
     fn position_slot(&self, function: u32, code_offset: u32) -> usize {
         let last = self.positions.len() - 1;
         let mut slot = KnownPosition::hashed(function, code_offset) as usize & last;
@@ -148,15 +148,14 @@ impl KnownFunctions {
         }
     }
 
-    /// Whether the table has the position for this offset in a function's bytecode. `place` is the index of the
-    /// function.
-    pub fn has_position(&self, place: usize, code_offset: u32) -> bool {
+    /// Whether the table has the position for this offset in the bytecode of the function with this index.
+    pub fn has_position(&self, index: usize, code_offset: u32) -> bool {
         !self.positions.is_empty()
-            && self.positions[self.position_slot(place as u32 + 1, code_offset)].function != 0
+            && self.positions[self.position_slot(index as u32 + 1, code_offset)].function != 0
     }
 
-    /// Adds a position that the table does not have.
-    pub fn insert_position(&mut self, place: usize, code_offset: u32, position: Position) {
+    /// Adds the position for this offset in the bytecode of the function with this index. The table must not have it.
+    pub fn insert_position(&mut self, index: usize, code_offset: u32, position: Position) {
         if (self.position_count + 1) * 2 > self.positions.len() {
             let old = std::mem::take(&mut self.positions);
             let begins_anew = self.position_count >= MAX_POSITIONS;
@@ -174,7 +173,7 @@ impl KnownFunctions {
                 }
             }
         }
-        let function = place as u32 + 1;
+        let function = index as u32 + 1;
         let slot = self.position_slot(function, code_offset);
         self.positions[slot] = KnownPosition {
             function,
@@ -206,20 +205,20 @@ mod tests {
     fn positions_are_known_by_function_and_offset() {
         let mut known = KnownFunctions::new();
         assert!(!known.has_position(0, 0));
-        let position = |place: usize, code_offset| Position {
-            line: place as u32 + 1,
+        let position = |index: usize, code_offset| Position {
+            line: index as u32 + 1,
             column: code_offset,
         };
-        for place in 0..100 {
+        for index in 0..100 {
             for code_offset in 0..100 {
-                assert!(!known.has_position(place, code_offset));
-                known.insert_position(place, code_offset, position(place, code_offset));
+                assert!(!known.has_position(index, code_offset));
+                known.insert_position(index, code_offset, position(index, code_offset));
             }
         }
-        for place in 0..100 {
+        for index in 0..100 {
             for code_offset in 0..100 {
-                let slot = known.position_slot(place as u32 + 1, code_offset);
-                assert_eq!(known.positions[slot].position, position(place, code_offset));
+                let slot = known.position_slot(index as u32 + 1, code_offset);
+                assert_eq!(known.positions[slot].position, position(index, code_offset));
             }
         }
         assert!(!known.has_position(0, 100));

@@ -44,8 +44,10 @@ impl MallocSizeOf for TimedWalks {
 
 /// A walk that was asked for.
 pub struct TimedWalk {
+    /// The tick whose sample it is for.
     pub tick: u64,
     due: Instant,
+    /// The frames, once it is done.
     pub buffer: StackBuffer,
     /// `None` until the thread has done it.
     pub finished: Option<FinishedWalk>,
@@ -124,7 +126,11 @@ impl TimedWork for ThreadSide {
 }
 
 impl TimedWalks {
-    /// # Errors: as for [`StopTimers::new`].
+    /// Walks of this thread, which runs the JavaScript of `context`. None are asked for yet.
+    ///
+    /// # Errors
+    ///
+    /// As for [`StopTimers::new`].
     pub fn new(
         thread: Thread,
         context: SampledContext,
@@ -154,6 +160,10 @@ impl TimedWalks {
 
     /// Asks the thread to walk its stack at these ticks, which are due at these times: at least two, and no more
     /// than [`MAX_TIMED_WALKS`]. `places` are the frames of the last known stack.
+    ///
+    /// # Errors
+    ///
+    /// If the thread cannot be told, because the signal's handler was replaced or a timer cannot be set.
     pub fn ask(
         &mut self,
         due: &[(u64, Instant)],

@@ -1,0 +1,153 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! The sessions and the recording of an event loop, which share its samples.
+
+use std::num::NonZeroU32;
+
+use js_profiler_traits::SessionId;
+use js_profiler_traits::recording::MissedReason;
+use malloc_size_of_derive::MallocSizeOf;
+use servo_base::id::BrowsingContextId;
+use smallvec::SmallVec;
+
+use crate::failure::Failure;
+use crate::function_table::Function;
+use crate::sample::Sample;
+use crate::sampled_recording::SampledRecording;
+use crate::sampled_session::SampledSession;
+use crate::schedule::Schedule;
+use crate::ticks;
+use crate::walks::Audience;
+
+/// All subscribers to the samples of one event loop.
+#[derive(Default, MallocSizeOf)]
+pub struct Subscribers {
+    /// The sessions that have not been stopped.
+    pub sessions: Vec<SampledSession>,
+    /// The recording, if there is one.
+    pub recording: Option<SampledRecording>,
+}
+
+/// Why a sample is taken, which determines who gets it.
+#[derive(Clone, Copy)]
+pub enum Occasion {
+    /// It is due at a tick. Samples that were due before it are missed, for the reason `why_late`.
+    Tick {
+        /// The number of the tick.
+        tick: u64,
+        /// Why earlier samples have not been taken, if there are any.
+        why_late: MissedReason,
+    },
+    /// It is the first sample of a session, which takes it unless it is paused.
+    First(SessionId),
+    /// It is forced, for all running sessions of a browsing context.
+    Forced(BrowsingContextId),
+}
+
+impl Occasion {
+    /// Whether a session is to get the sample.
+    fn is_for(self, session: &SampledSession) -> bool {
+        match self {
+            Self::Tick { tick, .. } => session.schedule().is_due_by(tick),
+            Self::First(id) => session.id == id && session.schedule().is_running(),
+            Self::Forced(browsing_context) => session.is_running_in(browsing_context),
+        }
+    }
+
+    /// Whether a recording is to get the sample.
+    fn is_for_recording(self, recording: &SampledRecording) -> bool {
+        matches!(self, Self::Tick { tick, .. } if recording.schedule().is_due_by(tick))
+    }
+}
+
+impl Subscribers {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.sessions.is_empty() && self.recording.is_none()
+    }
+
+    /// The greatest interval at whose multiples all samples of the running sessions are due, in base intervals.
+    /// `None` if no session is running.
+    pub fn session_interval(&self) -> Option<NonZeroU32> {
+        let schedules = self.sessions.iter().map(SampledSession::schedule);
+        let running = schedules.filter(|schedule| schedule.is_running());
+        ticks::group_interval(running.map(Schedule::interval))
+    }
+
+    /// The schedules of the sessions and of the recording.
+    fn schedules(&self) -> impl Iterator<Item = &Schedule> {
+        let sessions = self.sessions.iter().map(SampledSession::schedule);
+        sessions.chain(self.recording.as_ref().map(SampledRecording::schedule))
+    }
+
+    /// The next tick at which a sample is due.
+    pub fn next_tick(&self) -> Option<u64> {
+        self.schedules().filter_map(Schedule::next_tick).min()
+    }
+
+    /// The first tick after `tick` at which a sample is due.
+    pub fn next_tick_after(&self, tick: u64) -> Option<u64> {
+        let schedules = self.schedules();
+        schedules
+            .filter_map(|schedule| schedule.next_tick_after(tick))
+            .min()
+    }
+
+    /// The readers that stacks are walked for.
+    pub fn audience(&self) -> Audience {
+        let realms: SmallVec<_> = self.sessions.iter().map(SampledSession::realm).collect();
+        Audience {
+            everything: self.recording.is_some() || realms.is_empty(),
+            realms,
+        }
+    }
+
+    /// How many sessions are to get the sample of this occasion.
+    pub fn sessions_for(&self, occasion: Occasion) -> usize {
+        let sessions = self.sessions.iter();
+        sessions.filter(|session| occasion.is_for(session)).count()
+    }
+
+    /// The recording, if it is to get the sample of this occasion.
+    pub fn recording_for(&self, occasion: Occasion) -> Option<&SampledRecording> {
+        let recording = self.recording.as_ref();
+        recording.filter(|recording| occasion.is_for_recording(recording))
+    }
+
+    /// Gives the sample of this occasion to all who are to get it. Returns how many of these sessions did not take it.
+    /// At a tick, all move on to that tick.
+    pub fn take(&mut self, sample: &Sample<'_>, occasion: Occasion) -> usize {
+        let mut without = 0;
+        for session in &mut self.sessions {
+            let is_for_it = occasion.is_for(session);
+            if let Occasion::Tick { tick, why_late } = occasion {
+                session.advance(tick, why_late);
+            }
+            if is_for_it && !session.take_sample(sample) {
+                without += 1;
+            }
+        }
+        if let Some(recording) = &mut self.recording {
+            let is_for_it = occasion.is_for_recording(recording);
+            if let Occasion::Tick { tick, why_late } = occasion {
+                recording.advance(tick, why_late);
+            }
+            if is_for_it {
+                recording.take_sample(sample);
+            }
+        }
+        without
+    }
+
+    /// Ends all, because they cannot go on. `functions` is the group's table.
+    pub fn fail(&mut self, functions: &[Function], failure: &Failure) {
+        for session in &mut self.sessions {
+            session.fail(failure);
+        }
+        if let Some(recording) = self.recording.take() {
+            recording.fail(functions, failure);
+        }
+    }
+}
