@@ -11,6 +11,7 @@ use malloc_size_of_derive::MallocSizeOf;
 use mozjs_sys::jsapi::{JSContext, JSObject};
 
 use super::native_code::Native;
+use crate::arch::FrameRegisters;
 use crate::stop::Stopped;
 
 #[repr(u8)]
@@ -279,6 +280,7 @@ const _: () = {
     assert!(size_of::<StackRow>() == 8);
     assert!(size_of::<GlueSource>() == 64 && offset_of!(GlueSource, id) == 48);
     assert!(offset_of!(GlueSource, has_text) == 60);
+    assert!(size_of::<FrameRegisters>() == 24);
     assert!(size_of::<Stopped>() == 48 && offset_of!(Stopped, stack) == 32);
 };
 

@@ -15,12 +15,13 @@ use std::time::{Duration, Instant};
 use std::{ptr, slice};
 
 use gimli::{
-    BaseAddresses, CfaRule, EhFrame, EhFrameHdr, EndianSlice, FrameDescriptionEntry, LittleEndian,
+    BaseAddresses, EhFrame, EhFrameHdr, EndianSlice, FrameDescriptionEntry, LittleEndian,
     ParsedEhFrameHdr, Register, RegisterRule, UnwindContext, UnwindContextStorage, UnwindSection,
-    UnwindTableRow, X86_64,
+    UnwindTableRow,
 };
 
 use super::ffi::GlueNativeCode;
+use crate::arch::{FrameRegisters, JUMP_THROUGH_TABLE, Rule};
 
 type Bytes = EndianSlice<'static, LittleEndian>;
 
@@ -386,20 +387,6 @@ impl Taken {
     }
 }
 
-/// The registers that determine a native frame. The C++ glue has the same structure.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FrameRegisters {
-    /// The program counter.
-    pub pc: usize,
-    /// The stack pointer.
-    pub sp: usize,
-    /// The frame pointer.
-    pub fp: usize,
-}
-
-const _: () = assert!(size_of::<FrameRegisters>() == 24);
-
 /// Storage for what is read of the tables, in place: the walk must not allocate.
 struct InPlace;
 
@@ -407,51 +394,6 @@ struct InPlace;
 impl UnwindContextStorage<usize> for InPlace {
     type Rules = [(Register, RegisterRule<usize>); 32];
     type Stack = [UnwindTableRow<usize, Self>; 8];
-}
-
-/// How to get from a frame to its caller, at one address.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Rule {
-    /// The caller's part of the stack begins `offset` bytes from the frame pointer if this is true, else from
-    /// the stack pointer.
-    from_frame_pointer: bool,
-    /// In bytes.
-    offset: i32,
-    /// How many bytes from there the caller's frame pointer is; `None` if the register still has it.
-    frame_pointer: Option<i32>,
-}
-
-/// The rule for code that has no entry and does not change the stack: the return address is at the stack
-/// pointer.
-const WITHOUT_FRAME: Rule = Rule {
-    from_frame_pointer: false,
-    offset: size_of::<usize>() as i32,
-    frame_pointer: None,
-};
-
-impl Rule {
-    fn of_row(row: &UnwindTableRow<usize, InPlace>) -> Option<Self> {
-        let CfaRule::RegisterAndOffset { register, offset } = *row.cfa() else {
-            return None;
-        };
-        let from_frame_pointer = match register {
-            X86_64::RSP => false,
-            X86_64::RBP => true,
-            _ => return None,
-        };
-        let frame_pointer = match row.register(X86_64::RBP) {
-            RegisterRule::Undefined | RegisterRule::SameValue => None,
-            RegisterRule::Offset(offset) => Some(i32::try_from(offset).ok()?),
-            _ => return None,
-        };
-        let return_address = row.register(X86_64::RA);
-        let is_usual = return_address == RegisterRule::Offset(-(size_of::<usize>() as i64));
-        is_usual.then_some(Self {
-            from_frame_pointer,
-            offset: i32::try_from(offset).ok()?,
-            frame_pointer,
-        })
-    }
 }
 
 /// Gets from frames to their callers. No two walks use one at the same time.
@@ -519,22 +461,7 @@ impl Unwinder {
         } else {
             registers.pc.checked_sub(1)?
         };
-        let rule = self.rule(address, is_leaf)?;
-        let from = if rule.from_frame_pointer {
-            registers.fp
-        } else {
-            registers.sp
-        };
-        let sp = from.checked_add_signed(rule.offset as isize)?;
-        if sp <= registers.sp {
-            return None;
-        }
-        let fp = match rule.frame_pointer {
-            Some(offset) => read(sp.checked_add_signed(offset as isize)?)?,
-            None => registers.fp,
-        };
-        let pc = read(sp - size_of::<usize>())?;
-        Some(FrameRegisters { pc, sp, fp })
+        self.rule(address, is_leaf)?.caller(registers, read)
     }
 
     fn rule(&mut self, address: usize, is_leaf: bool) -> Option<Rule> {
@@ -556,7 +483,7 @@ impl Unwinder {
                 )
                 .ok()
                 .and_then(Rule::of_row),
-            None => (is_leaf && is_jump_to_library(address)).then_some(WITHOUT_FRAME),
+            None => (is_leaf && is_jump_to_library(address)).then_some(Rule::WITHOUT_FRAME),
         };
         self.rules[place] = (address, rule);
         rule
@@ -566,9 +493,9 @@ impl Unwinder {
 /// Whether a thread was stopped at a jump through the table of library addresses. Linkers write no entries
 /// for unwinding for such jumps.
 fn is_jump_to_library(address: usize) -> bool {
-    const JUMP: [u8; 2] = [0xFF, 0x25];
+    const LENGTH: usize = JUMP_THROUGH_TABLE.len();
     // SAFETY: the thread is about to run this instruction, and code does not end in the middle of one.
-    unsafe { (address as *const [u8; 2]).read() == JUMP }
+    unsafe { (address as *const [u8; LENGTH]).read() == JUMP_THROUGH_TABLE }
 }
 
 /// # Safety

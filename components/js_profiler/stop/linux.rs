@@ -28,6 +28,7 @@ use std::time::{Duration, Instant};
 use std::{fmt, fs};
 
 use super::handshake::{Handshake, NotDone, Waiting, Work};
+use crate::arch::{RETURN_ADDRESS_BEFORE_CONTEXT, Registers};
 
 static HANDSHAKE: Handshake = Handshake::new();
 
@@ -78,14 +79,6 @@ impl Stopped {
             stack,
         }
     }
-}
-
-/// The registers that the signal handler finds.
-pub struct Registers {
-    pc: usize,
-    sp: usize,
-    fp: usize,
-    wasm_instance: usize,
 }
 
 /// The work of every request begins with this.
@@ -284,7 +277,8 @@ extern "C" fn on_signal(
 unsafe fn answer(info: &libc::siginfo_t, context: &libc::ucontext_t) {
     let run = |work: Work| {
         // SAFETY: see above.
-        let registers = registers_of(unsafe { before_other_handler(context) }.unwrap_or(context));
+        let interrupted = unsafe { before_other_handler(context) }.unwrap_or(context);
+        let registers = Registers::of_context(interrupted);
         let task = work.0.cast::<Task>();
         // SAFETY: the code that made the request has put a task there that is for this thread, and does not
         // touch it while it is in use.
@@ -310,37 +304,28 @@ unsafe fn answer(info: &libc::siginfo_t, context: &libc::ucontext_t) {
 /// `context` must be what the kernel has passed to the handler that is running.
 unsafe fn before_other_handler(context: &libc::ucontext_t) -> Option<&libc::ucontext_t> {
     let word = size_of::<usize>();
-    let sp =
-        |context: &libc::ucontext_t| context.uc_mcontext.gregs[libc::REG_RSP as usize] as usize;
+    let sp = |context: &libc::ucontext_t| Registers::of_context(context).sp;
     let alternate =
         context.uc_stack.ss_sp as usize..context.uc_stack.ss_sp as usize + context.uc_stack.ss_size;
     if !alternate.contains(&sp(context)) {
         return None;
     }
-    // The kernel puts the handler's return address before each context. It is an address in the C library, the
-    // same for all handlers.
-    let restorer = unsafe { ptr::from_ref(context).cast::<usize>().sub(1).read() };
+    // The return address of a handler is in the C library, and is the same for all handlers.
+    let restorer = ptr::from_ref(context).wrapping_byte_sub(RETURN_ADDRESS_BEFORE_CONTEXT);
+    // SAFETY: the kernel has put it there.
+    let restorer = unsafe { restorer.cast::<usize>().read() };
     let last = alternate
         .end
-        .checked_sub(word + size_of::<libc::ucontext_t>())?;
+        .checked_sub(RETURN_ADDRESS_BEFORE_CONTEXT + size_of::<libc::ucontext_t>())?;
     let first = sp(context).next_multiple_of(word);
     (first..=last).step_by(word).find_map(|address| {
         // SAFETY: it is on the alternate stack, which this thread is using.
         let found = unsafe { (address as *const usize).read() == restorer };
+        let outer = (address + RETURN_ADDRESS_BEFORE_CONTEXT) as *const libc::ucontext_t;
         // SAFETY: as above; any bytes are a valid context.
-        let outer = found.then(|| unsafe { &*((address + word) as *const libc::ucontext_t) })?;
+        let outer = found.then(|| unsafe { &*outer })?;
         (!alternate.contains(&sp(outer))).then_some(outer)
     })
-}
-
-pub fn registers_of(context: &libc::ucontext_t) -> Registers {
-    let registers = &context.uc_mcontext.gregs;
-    Registers {
-        pc: registers[libc::REG_RIP as usize] as usize,
-        sp: registers[libc::REG_RSP as usize] as usize,
-        fp: registers[libc::REG_RBP as usize] as usize,
-        wasm_instance: registers[libc::REG_R14 as usize] as usize,
-    }
 }
 
 const NO_SIGNAL: &str = "no real-time signal is free";

@@ -24,8 +24,9 @@ use std::time::{Duration, Instant};
 
 use super::handshake::{Handshake, Work};
 use super::linux::{
-    self, Futex, Registers, STANDING, STOP_TIMEOUT, StackBounds, StopError, Stopped, Task, Thread,
+    self, Futex, STANDING, STOP_TIMEOUT, StackBounds, StopError, Stopped, Task, Thread,
 };
+use crate::arch::Registers;
 
 /// The work that runs on the stopped thread.
 pub trait TimedWork: Send {

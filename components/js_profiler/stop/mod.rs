@@ -14,6 +14,6 @@ mod linux_timers;
 #[cfg(test)]
 pub use linux::tests;
 #[cfg(test)]
-pub use linux::{StackBounds, current_stack_bounds, registers_of};
+pub use linux::{StackBounds, current_stack_bounds};
 pub use linux::{StopError, Stopped, Stopping, Thread, wake_promptly};
 pub use linux_timers::{StopTimers, TimedWork};
