@@ -47,12 +47,15 @@ pub enum Difference {
     /// The stock walker lacks other functions. It loses older frames if JIT code was entered in a way that it
     /// does not know of.
     StockLacksOthers,
+    /// The table walker lacks other functions.
     TableLacksOthers,
     /// The stacks differ only in the function at the leaf.
     OtherLeaf,
+    /// The stacks differ in any other way.
     Other,
 }
 
+/// The walks of one event loop by the stock walker, and how they differ from those by the table walker.
 pub struct Comparison {
     stock: StackBuffer,
     stock_walk: WalkOutcome,

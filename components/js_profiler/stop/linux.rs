@@ -27,7 +27,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use std::{fmt, fs};
 
-use super::handshake::{Handshake, NotDone, Waiting, Work};
+use super::handshake::{Handshake, NotDone, Task, Waiting};
 use crate::arch::{RETURN_ADDRESS_BEFORE_CONTEXT, Registers};
 
 static HANDSHAKE: Handshake = Handshake::new();
@@ -47,11 +47,15 @@ pub const STOP_TIMEOUT: Duration = Duration::from_millis(50);
 #[repr(C)]
 #[derive(Debug)]
 pub struct Stopped {
+    /// The program counter.
     pub pc: usize,
+    /// The stack pointer.
     pub sp: usize,
+    /// The frame pointer.
     pub fp: usize,
     /// The register that points to the instance while WebAssembly code runs.
     pub wasm_instance: usize,
+    /// The thread's stack. `sp` may be elsewhere while a handler of another signal runs on a stack of its own.
     pub stack: StackBounds,
 }
 
@@ -59,12 +63,14 @@ pub struct Stopped {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct StackBounds {
+    /// The lowest address that the stack may grow down to.
     pub low: usize,
+    /// The end, which is not a part of the stack.
     pub high: usize,
 }
 
 impl Stopped {
-    /// Makes the state that is passed to the work of a request.
+    /// Makes the state that is passed to what a stopped thread runs.
     ///
     /// # Safety
     ///
@@ -81,16 +87,16 @@ impl Stopped {
     }
 }
 
-/// The work of every request begins with this.
+/// Every task begins with this.
 #[repr(C)]
-pub struct Task {
-    /// Does the work that begins with this task.
+pub struct TaskHeader {
+    /// Runs the task that begins with this header.
     ///
     /// # Safety
     ///
-    /// The calling thread must be in the handler that found the registers. It must be the thread that the work
-    /// is for. Nothing else may use the work meanwhile.
-    pub run: unsafe fn(*mut Task, Registers),
+    /// The calling thread must be in the handler that found the registers. It must be the thread that the task
+    /// is for. Nothing else may use the task meanwhile.
+    pub run: unsafe fn(*mut TaskHeader, Registers),
 }
 
 /// The right to stop threads. A process has one, because a thread that stops others must not be stopped itself,
@@ -108,7 +114,7 @@ impl Stopping {
 /// A walk that a thread is to run, and its result afterwards.
 #[repr(C)]
 struct Request<F, T> {
-    task: Task,
+    header: TaskHeader,
     walk: Option<F>,
     stack: StackBounds,
     result: Option<Result<T, Box<dyn Any + Send>>>,
@@ -118,10 +124,10 @@ struct Request<F, T> {
 ///
 /// # Safety
 ///
-/// As for [`Task::run`]. `task` must be the task of a `Request<F, T>`.
-unsafe fn run<F: FnOnce(&Stopped) -> T, T>(task: *mut Task, registers: Registers) {
-    // SAFETY: the task is the first field, and the pointer is that of the whole request.
-    let request = unsafe { &mut *task.cast::<Request<F, T>>() };
+/// As for [`TaskHeader::run`]. `header` must be that of a `Request<F, T>`.
+unsafe fn run<F: FnOnce(&Stopped) -> T, T>(header: *mut TaskHeader, registers: Registers) {
+    // SAFETY: the header is the first field, and the pointer is that of the whole request.
+    let request = unsafe { &mut *header.cast::<Request<F, T>>() };
     // SAFETY: see above.
     let stopped = unsafe { Stopped::new(registers, request.stack) };
     let walk = request.walk.take();
@@ -132,7 +138,9 @@ unsafe fn run<F: FnOnce(&Stopped) -> T, T>(task: *mut Task, registers: Registers
 /// returned.
 #[derive(Clone, Copy, Debug)]
 pub struct Thread {
+    /// The kernel's id of the thread.
     pub tid: libc::pid_t,
+    /// The thread's stack.
     pub stack: StackBounds,
 }
 
@@ -227,12 +235,12 @@ impl Thread {
             return Err(StopError::HandlerReplaced);
         }
         let mut request = Request {
-            task: Task { run: run::<F, T> },
+            header: TaskHeader { run: run::<F, T> },
             walk: Some(walk),
             stack: self.stack,
             result: None,
         };
-        let work = Work(ptr::from_mut(&mut request).cast());
+        let task = Task(ptr::from_mut(&mut request).cast());
         let send = || {
             // SAFETY: the signal's handler is installed, and the thread is one of this process.
             match unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), self.tid, signal) } {
@@ -243,7 +251,7 @@ impl Thread {
         let deadline = Instant::now() + STOP_TIMEOUT;
         let left = || deadline.saturating_duration_since(Instant::now());
         HANDSHAKE
-            .request(self.tid, work, &Futex, send, STOP_TIMEOUT, left)
+            .request(self.tid, task, &Futex, send, STOP_TIMEOUT, left)
             .map_err(|error| match error {
                 NotDone::TimedOut => StopError::TimedOut,
                 NotDone::NotSent(error) => StopError::Signal(error),
@@ -269,26 +277,26 @@ extern "C" fn on_signal(
     unsafe { *libc::__errno_location() = errno };
 }
 
-/// Runs the work that is requested of this thread. Everything in here is safe in a signal handler.
+/// Runs the task that is requested of this thread. Everything in here is safe in a signal handler.
 ///
 /// # Safety
 ///
 /// Both must be what the kernel has passed to the handler that is running.
 unsafe fn answer(info: &libc::siginfo_t, context: &libc::ucontext_t) {
-    let run = |work: Work| {
+    let run = |task: Task| {
         // SAFETY: see above.
         let interrupted = unsafe { before_other_handler(context) }.unwrap_or(context);
         let registers = Registers::of_context(interrupted);
-        let task = work.0.cast::<Task>();
+        let header = task.0.cast::<TaskHeader>();
         // SAFETY: the code that made the request has put a task there that is for this thread, and does not
         // touch it while it is in use.
-        unsafe { ((*task).run)(task, registers) };
+        unsafe { ((*header).run)(header, registers) };
     };
     match info.si_code {
         libc::SI_TIMER => {
             // SAFETY: the signal of a timer has a value.
-            let place = unsafe { info.si_value() }.sival_ptr.addr();
-            if let Some(handshake) = STANDING.get(place) {
+            let slot = unsafe { info.si_value() }.sival_ptr.addr();
+            if let Some(handshake) = STANDING.get(slot) {
                 handshake.answer_standing(current_tid(), &Futex, run);
             }
         },
@@ -455,6 +463,7 @@ fn has_default_action(signal: libc::c_int) -> bool {
     action_of(signal) == Some(libc::SIG_DFL)
 }
 
+/// Whether this crate's handler is installed for a signal.
 pub fn has_our_handler(signal: libc::c_int) -> bool {
     action_of(signal) == Some(on_signal as *const () as usize)
 }
@@ -474,6 +483,11 @@ fn current_tid() -> libc::pid_t {
     unsafe { libc::syscall(libc::SYS_gettid) as libc::pid_t }
 }
 
+/// The stack of the calling thread.
+///
+/// # Errors
+///
+/// If the system does not know it.
 pub fn current_stack_bounds() -> io::Result<StackBounds> {
     let check = |error: libc::c_int| match error {
         0 => Ok(()),

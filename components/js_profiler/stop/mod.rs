@@ -16,4 +16,4 @@ pub use linux::tests;
 #[cfg(test)]
 pub use linux::{StackBounds, current_stack_bounds};
 pub use linux::{StopError, Stopped, Stopping, Thread, wake_promptly};
-pub use linux_timers::{StopTimers, TimedWork};
+pub use linux_timers::{StopTimers, TimedTask};
