@@ -25,12 +25,13 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
 use std::{env, fs, hint, thread};
 
+use crate::arch::Registers;
 use crate::spidermonkey::test_context::TestContext;
 use crate::spidermonkey::{
     FrameKind, FramePlace, FunctionKey, KnownFunctions, Position, SampledContext, StackBuffer,
     Unwinder, WalkOutcome, WalkedFrame, Walker,
 };
-use crate::stop::{StackBounds, Stopped, current_stack_bounds, registers_of};
+use crate::stop::{StackBounds, Stopped, current_stack_bounds};
 
 const PROGRAMS: &str = include_str!("every_instruction.js");
 
@@ -215,8 +216,7 @@ unsafe extern "C" fn on_fault(
         // SAFETY: the kernel gives valid pointers.
         let (address, pc) = unsafe {
             let context = &*context.cast::<libc::ucontext_t>();
-            let pc = context.uc_mcontext.gregs[libc::REG_RIP as usize] as usize;
-            ((*info).si_addr().addr(), pc)
+            ((*info).si_addr().addr(), Registers::of_context(context).pc)
         };
         // SAFETY: the stepper is this thread's, which does not change the ranges meanwhile.
         let stepper = unsafe { &mut *stepper };
@@ -350,7 +350,7 @@ impl Stepper {
     fn step(&mut self, context: &libc::ucontext_t) {
         self.steps += 1;
         // SAFETY: this is the signal handler, on the thread that owns the stack.
-        let stopped = unsafe { Stopped::new(registers_of(context), self.bounds) };
+        let stopped = unsafe { Stopped::new(Registers::of_context(context), self.bounds) };
         const GUARDED: u64 = 100;
         const COMPARED: u64 = 7;
         self.buffer.clear();

@@ -30,6 +30,8 @@ compile_error!("the tests of js_profiler need its feature stock_walk, which ./ma
 // Makes Cargo build this crate anew in every checkout: see the generated .cargo/config.toml.
 const _: Option<&str> = option_env!("STROBE_CHECKOUT");
 
+#[path = "arch_x86_64.rs"]
+mod arch;
 #[cfg_attr(not(feature = "stock_walk"), path = "no_comparison.rs")]
 mod comparison;
 mod compressed_trace;

@@ -9,22 +9,26 @@ use std::collections::BTreeMap;
 use crate::spidermonkey::{SampledContext, StackBuffer, Unwinder, WalkOutcome};
 use crate::stop::Stopped;
 
-/// See `comparison.rs`.
+/// A comparison of the two walks, which does not exist here: see `comparison.rs`.
 pub enum Comparison {}
 
 impl Comparison {
+    /// No comparison, whatever the context.
     pub fn wanted(_: &SampledContext) -> Option<Self> {
         None
     }
 
+    /// Never called, as there is no value.
     pub fn walk(&mut self, _: &SampledContext, _: &Stopped, _: &mut Unwinder) {
         match *self {}
     }
 
+    /// As for [`Self::walk`].
     pub fn compare(&mut self, _: WalkOutcome, _: &StackBuffer) {
         match *self {}
     }
 
+    /// As for [`Self::walk`].
     pub fn take(&mut self) -> BTreeMap<(), u64> {
         match *self {}
     }

@@ -15,7 +15,7 @@ use loom::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
 
-use crate::handshake::{Handshake, NotDone, Waiting, Work};
+use crate::handshake::{Handshake, NotDone, Task, Waiting};
 
 const TIMEOUT: Duration = Duration::from_millis(50);
 
@@ -168,14 +168,14 @@ impl<W: Waiting> Threads<W> {
             true => Duration::ZERO,
             false => TIMEOUT,
         };
-        let work = Work(ptr::without_provenance_mut(
+        let task = Task(ptr::without_provenance_mut(
             request * IDS + target.id as usize,
         ));
         // The request is made before, and taken apart afterwards, whether or not it was used.
         self.requests[request].walked.with_mut(|_| ());
         let done = self
             .handshake
-            .request(target.id, work, &self.waiting, send, TIMEOUT, left);
+            .request(target.id, task, &self.waiting, send, TIMEOUT, left);
         self.requests[request].walked.with_mut(|_| ());
         match done {
             Ok(()) => true,
@@ -187,11 +187,11 @@ impl<W: Waiting> Threads<W> {
     /// Makes a standing request, and sends two signals.
     fn stand(&self, target: usize, request: usize) {
         let target = &self.targets[target];
-        let work = Work(ptr::without_provenance_mut(
+        let task = Task(ptr::without_provenance_mut(
             request * IDS + target.id as usize,
         ));
         self.requests[request].walked.with_mut(|_| ());
-        self.handshake.stand(target.id, work);
+        self.handshake.stand(target.id, task);
         target.signal();
         target.signal();
     }
@@ -223,10 +223,10 @@ impl<W: Waiting> Threads<W> {
     }
 
     fn handle(&self, target: &Target) {
-        let run = |work: Work| {
+        let run = |task: Task| {
             // The work belongs to the handler's own thread, which stands still.
             target.work.with(|_| ());
-            let (request, thread) = (work.0.addr() / IDS, work.0.addr() % IDS);
+            let (request, thread) = (task.0.addr() / IDS, task.0.addr() % IDS);
             assert_eq!(
                 thread, target.id as usize,
                 "the request is for another thread"

@@ -4,10 +4,14 @@
 
 //! Runs a script in SpiderMonkey, without a browser, and prints where its time went:
 //!
-//!     cargo run -p js_profiler --example profile_a_script -- script.js
+//!     cargo run --example profile_a_script -- script.js
+//!
+//! This uses the SpiderMonkey of `./mach build`. With `-p js_profiler`, Cargo would build another one.
 
-use std::collections::{BTreeSet, HashMap};
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::ffi::CString;
+use std::iter;
 use std::ptr::{self, NonNull};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -37,11 +41,11 @@ fn profile(engine: &JSEngine, path: &str, script: &str) -> Trace {
     let mut runtime = Runtime::new(engine.handle());
     // SAFETY: the event loop is dropped before the runtime, and on its thread.
     #[expect(unsafe_code)]
-    let mode = unsafe {
+    let event_loop = unsafe {
         let context = NonNull::new(runtime.cx().raw_cx()).expect("a runtime has a context");
-        EngineMode::new(context, Walker::preferred())
+        EventLoop::new(EngineMode::new(context, Walker::preferred()))
     };
-    let event_loop = EventLoop::new(mode);
+
     let cx = runtime.cx();
     let hook = OnNewGlobalHookOption::FireOnNewGlobalHook;
     let options = RealmOptions::default();
@@ -85,36 +89,29 @@ fn profile(engine: &JSEngine, path: &str, script: &str) -> Trace {
 
 /// How many samples have each function as their leaf, and how many have it anywhere on the stack.
 fn table(trace: &Trace) -> String {
-    let mut counts = HashMap::<u32, (u64, u64)>::new();
+    let mut rows: Vec<_> = trace.frames.iter().map(|frame| (0, 0, frame)).collect();
     for sample in &trace.samples {
         let stack = |id: u32| trace.stacks[id as usize];
-        let mut on_stack = BTreeSet::new();
-        let mut next = sample.stack_id;
-        while let Some(id) = next {
-            on_stack.insert(stack(id).frame_id);
-            next = stack(id).parent_id;
+        let ids = iter::successors(sample.stack_id, |&id| stack(id).parent_id);
+        let frames: Vec<_> = ids.map(|id| stack(id).frame_id as usize).collect();
+        if let Some(&leaf) = frames.first() {
+            rows[leaf].0 += 1;
         }
-        for frame in on_stack {
-            counts.entry(frame).or_default().1 += 1;
-        }
-        if let Some(id) = sample.stack_id {
-            counts.entry(stack(id).frame_id).or_default().0 += 1;
+        // A function that is there several times counts once.
+        for frame in BTreeSet::from_iter(frames) {
+            rows[frame].1 += 1;
         }
     }
-    let mut rows: Vec<_> = counts.into_iter().collect();
-    rows.sort_by_key(|&(frame, (own, total))| (u64::MAX - own, u64::MAX - total, frame));
-    let rows = rows.into_iter().map(|(frame, (own, total))| {
-        let frame = &trace.frames[frame as usize];
-        let place = frame
-            .line
-            .map(|line| format!(":{line}"))
-            .unwrap_or_default();
-        format!("{own:8} {total:8}  {}{place}\n", frame.name)
-    });
-    format!(
-        "    self    total  function:line\n{}",
-        rows.collect::<String>()
-    )
+    rows.sort_by_key(|&(own, total, _)| Reverse((own, total)));
+    let mut table = "    self    total  function:line\n".to_owned();
+    for (own, total, frame) in rows {
+        let function = match frame.line {
+            Some(line) => format!("{}:{line}", frame.name),
+            None => frame.name.clone(),
+        };
+        table += &format!("{own:8} {total:8}  {function}\n");
+    }
+    table
 }
 
 #[test]

@@ -3,7 +3,7 @@
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
 // What the walk knows of the processor: how x86-64 encodes the instructions that enter, leave and call code with
-// frames, and what the System V ABI lets a function do with its stack.
+// frames, and what the System V ABI lets a function do with its stack. ../arch_x86_64.rs is what the Rust code knows.
 
 #ifndef strobe_js_profiler_arch_x86_64_h
 #define strobe_js_profiler_arch_x86_64_h

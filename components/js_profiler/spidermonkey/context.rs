@@ -24,9 +24,9 @@ use super::ffi::{
     strobe_install_stock, strobe_set_stock_enabled, strobe_uninstall_stock, strobe_walk_stock,
 };
 use super::known_functions::{CallSites, ClaimedCallSites, KnownFunctions};
-use super::native_code::Unwinder;
 use super::script_sources::{TakeSources, each_source};
 use super::stack_buffer::{StackBuffer, WalkOutcome};
+use super::unwinder::Unwinder;
 use crate::stop::{StackBounds, Stopped, current_stack_bounds};
 
 /// How a stack is walked, and what the engine must do for it while there are sessions.

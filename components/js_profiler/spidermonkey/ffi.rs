@@ -10,7 +10,7 @@ use std::mem::offset_of;
 use malloc_size_of_derive::MallocSizeOf;
 use mozjs_sys::jsapi::{JSContext, JSObject};
 
-use super::native_code::Native;
+use crate::arch::FrameRegisters;
 use crate::stop::Stopped;
 
 #[repr(u8)]
@@ -186,6 +186,22 @@ pub struct GlueKnownFunctions {
     pub call_sites_length: usize,
 }
 
+/// The code of a native function that scripts can call.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Native {
+    pub begin: usize,
+    pub end: usize,
+    pub name: *const u8,
+    pub name_length: u32,
+    pub hash: u32,
+}
+
+// SAFETY: the name is never changed, and lives as long as the process.
+unsafe impl Send for Native {}
+// SAFETY: as above.
+unsafe impl Sync for Native {}
+
 #[repr(C)]
 pub struct GlueNativeCode {
     pub natives: *const Native,
@@ -271,7 +287,7 @@ const _: () = {
     assert!(size_of::<CallSite>() == 128 && offset_of!(CallSite, length) == 24);
     assert!(offset_of!(CallSite, known) == 36 && offset_of!(CallSite, code_offsets) == 80);
     assert!(size_of::<GlueKnownFunctions>() == 64);
-    assert!(size_of::<GlueNativeCode>() == 72);
+    assert!(size_of::<Native>() == 32 && size_of::<GlueNativeCode>() == 72);
     assert!(size_of::<GlueStack>() == 240 && offset_of!(GlueStack, known) == 56);
     assert!(offset_of!(GlueStack, native_code) == 120 && offset_of!(GlueStack, text) == 208);
     assert!(offset_of!(GlueStack, contradiction) == 232);
@@ -279,6 +295,7 @@ const _: () = {
     assert!(size_of::<StackRow>() == 8);
     assert!(size_of::<GlueSource>() == 64 && offset_of!(GlueSource, id) == 48);
     assert!(offset_of!(GlueSource, has_text) == 60);
+    assert!(size_of::<FrameRegisters>() == 24);
 };
 
 #[repr(u32)]
@@ -294,6 +311,13 @@ pub enum GlueWalk {
 unsafe extern "C" {
     pub fn strobe_hash_function(function: *const FunctionKey) -> u64;
     pub fn strobe_hash_position(function: u32, code_offset: u32) -> u64;
+    pub fn strobe_hash_name(name: *const u8, length: usize) -> u32;
+    pub fn strobe_each_native(
+        take: extern "C" fn(*mut c_void, usize, *const u8, usize) -> bool,
+        taker: *mut c_void,
+    );
+    pub fn strobe_exception_handler() -> usize;
+    pub fn strobe_natives_version() -> u64;
     pub fn strobe_is_idle(cx: *mut JSContext) -> bool;
     pub fn strobe_walk_table(
         cx: *mut JSContext,

@@ -2,8 +2,9 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-// What the sampling component asks of SpiderMonkey. ffi.rs declares the same structures and functions in Rust,
-// together with native_code.rs: change both sides together.
+// What the sampling component asks of SpiderMonkey. ffi.rs declares the same structures and functions in Rust. Two
+// structures are those of Rust code that knows no engine: StrobeStopped is `Stopped` in ../stop/linux.rs, and
+// StrobeRegisters is `FrameRegisters` in ../arch_x86_64.rs. Change both sides together.
 
 #ifndef strobe_js_profiler_glue_h
 #define strobe_js_profiler_glue_h
@@ -243,7 +244,7 @@ enum StrobeWalk : uint32_t {
   STROBE_WALK_INCONSISTENT = 3,
 };
 
-// ffi.rs and native_code.rs assert the same.
+// ffi.rs asserts the same.
 static_assert(sizeof(StrobeText) == 12 && offsetof(StrobeText, encoding) == 8);
 static_assert(sizeof(StrobeFunctionKey) == 32 && offsetof(StrobeFunctionKey, kind) == 28);
 static_assert(sizeof(StrobeFramePlace) == 24);
@@ -277,7 +278,7 @@ struct StrobeRegisters {
 // Goes from a frame of native code to its caller, by the unwind tables that compilers write. `leaf` says that
 // `pc` is where a thread was stopped, and not a return address. The stack is read only between `low` and
 // `high`. False if the caller cannot be found, or if its frame would not be older. Written in Rust: see
-// native_code.rs.
+// unwinder.rs.
 bool strobe_unwind(void* unwinder, StrobeRegisters* registers, bool leaf, uintptr_t low, uintptr_t high);
 static_assert(sizeof(StrobeRegisters) == 24);
 

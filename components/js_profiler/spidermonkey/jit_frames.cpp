@@ -14,31 +14,29 @@
 // says that the frame is a function's. As long as that frame is on the stack this does not change: a function keeps
 // its script, and a script its place in the source.
 
-#ifdef __x86_64__
+#include "jit_frames.h"
 
-#  include "jit_frames.h"
+#include <algorithm>
 
-#  include <algorithm>
+#include "cells.h"
+#include "reveal.h"
 
-#  include "cells.h"
-#  include "reveal.h"
+#include "builtin/MapObject.h"
+#include "jit/BaselineFrame.h"
+#include "jit/BaselineJIT.h"
+#include "jit/JSJitFrameIter.h"
+#include "jit/JitFrames.h"
+#include "jit/JitRuntime.h"
+#include "jit/JitcodeMap.h"
+#include "jit/TrampolineNatives.h"
+#include "jit/VMFunctionList-inl.h"
+#include "vm/JSContext.h"
+#include "vm/JSFunction.h"
+#include "vm/Runtime.h"
+#include "wasm/WasmCode.h"
+#include "wasm/WasmProcess.h"
 
-#  include "builtin/MapObject.h"
-#  include "jit/BaselineFrame.h"
-#  include "jit/BaselineJIT.h"
-#  include "jit/JSJitFrameIter.h"
-#  include "jit/JitFrames.h"
-#  include "jit/JitRuntime.h"
-#  include "jit/JitcodeMap.h"
-#  include "jit/TrampolineNatives.h"
-#  include "jit/VMFunctionList-inl.h"
-#  include "vm/JSContext.h"
-#  include "vm/JSFunction.h"
-#  include "vm/Runtime.h"
-#  include "wasm/WasmCode.h"
-#  include "wasm/WasmProcess.h"
-
-#  include "vm/JSScript-inl.h"
+#include "vm/JSScript-inl.h"
 
 using namespace js;
 using jit::AddressIsInExecutableMemory;
@@ -595,5 +593,3 @@ Walked JitFrames::emitFrom(Link link) {
 }
 
 }  // namespace strobe
-
-#endif  // __x86_64__

@@ -9,17 +9,20 @@
 mod context;
 mod ffi;
 mod known_functions;
-mod native_code;
+mod modules;
+mod natives;
 mod script_sources;
 mod stack_buffer;
 #[cfg(test)]
 pub mod test_context;
 mod trace_objects;
+mod unwinder;
 
 pub use context::{EngineMode, SampledContext, Walker};
 pub use ffi::{FrameKind, FramePlace, FunctionKey, Position};
 pub use known_functions::KnownFunctions;
-pub use native_code::{NativeCode, Unwinder};
+pub use natives::NativeCode;
 pub use script_sources::{ScriptFacts, TakeSources};
 pub use stack_buffer::{StackBuffer, WalkOutcome, WalkedFrame};
 pub use trace_objects::{new_sample_objects, new_stack_objects};
+pub use unwinder::Unwinder;

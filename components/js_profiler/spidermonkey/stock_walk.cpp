@@ -92,7 +92,6 @@ StrobeWalk strobe_walk_stock(JSContext* cx, const StrobeStopped* stopped, Strobe
     return STROBE_WALK_INCONSISTENT;
   }
 
-#ifdef __x86_64__
   // While an exception leaves frames, the engine says that the youngest frame is one of them, until it has left
   // all of them. Code that the engine runs meanwhile may collect what these frames refer to.
   const Activation* oldest = cx->activation();
@@ -105,7 +104,6 @@ StrobeWalk strobe_walk_stock(JSContext* cx, const StrobeStopped* stopped, Strobe
     stack->contradiction = "frames are being left";
     return STROBE_WALK_INCONSISTENT;
   }
-#endif
 
   JS::ProfilingFrameIterator::RegisterState state;
   state.pc = reinterpret_cast<void*>(stopped->pc);

@@ -14,21 +14,19 @@
 //
 // A stack that contradicts itself is counted as inconsistent and not returned.
 
-#ifdef __x86_64__
+#include "jit/JitFrames.h"
+#include "vm/Activation.h"
+#include "vm/JSContext.h"
+#include "vm/JitActivation.h"
+#include "vm/Runtime.h"
+#include "wasm/WasmCode.h"
+#include "wasm/WasmProcess.h"
 
-#  include "jit/JitFrames.h"
-#  include "vm/Activation.h"
-#  include "vm/JSContext.h"
-#  include "vm/JitActivation.h"
-#  include "vm/Runtime.h"
-#  include "wasm/WasmCode.h"
-#  include "wasm/WasmProcess.h"
-
-#  include "jit_code.h"
-#  include "jit_frames.h"
-#  include "native_frames.h"
-#  include "stack_memory.h"
-#  include "stack_writer.h"
+#include "jit_code.h"
+#include "jit_frames.h"
+#include "native_frames.h"
+#include "stack_memory.h"
+#include "stack_writer.h"
 
 using namespace js;
 using strobe::JitCode;
@@ -156,5 +154,3 @@ StrobeWalk strobe_walk_table(JSContext* cx, const StrobeStopped* stopped, Strobe
   }
   return STROBE_WALK_STACK;
 }
-
-#endif  // __x86_64__

@@ -2,15 +2,13 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-#ifdef __x86_64__
+#include "jit_frames.h"
 
-#  include "jit_frames.h"
-
-#  include "wasm/WasmCode.h"
-#  include "wasm/WasmFrame.h"
-#  include "wasm/WasmFrameIter.h"
-#  include "wasm/WasmInstance.h"
-#  include "wasm/WasmProcess.h"
+#include "wasm/WasmCode.h"
+#include "wasm/WasmFrame.h"
+#include "wasm/WasmFrameIter.h"
+#include "wasm/WasmInstance.h"
+#include "wasm/WasmProcess.h"
 
 using namespace js;
 
@@ -128,5 +126,3 @@ Walked JitFrames::fromWasmRegisters(const StrobeRegisters& registers, uintptr_t 
 }
 
 }  // namespace strobe
-
-#endif  // __x86_64__

@@ -7,7 +7,7 @@
 //! ```text
 //!   sampling thread                        stopped thread
 //!   ───────────────                        ──────────────
-//!   work = what to run
+//!   task = what to run
 //!   word = REQUESTED (new ticket)
 //!   send the signal ─────────────────────► signal handler
 //!   poll for a while, then                 word: REQUESTED → RUNNING
@@ -17,9 +17,9 @@
 //!   take the result                        return from the handler, run on
 //! ```
 //!
-//! A request can also be a standing one. Then the handler does the work at every signal, whoever sends it, and
+//! A request can also be a standing one. Then the handler runs the task at every signal, whoever sends it, and
 //! sets the word to REQUESTED again. To take a standing request back, the sampling thread sets the word to
-//! IDLE. If the handler is doing the work at that moment, the sampling thread first waits until the word is
+//! IDLE. If the handler is running the task at that moment, the sampling thread first waits until the word is
 //! REQUESTED again.
 //!
 //! The word contains a ticket, so that a handler that runs too late finds another value and returns. Only the
@@ -54,12 +54,12 @@ pub struct Handshake {
     word: AtomicU32,
     /// The id of the thread that the request is for.
     target: AtomicI32,
-    work: AtomicPtr<c_void>,
+    task: AtomicPtr<c_void>,
 }
 
-/// The work that is requested. The handshake does not know what the pointer leads to. Only the code that makes
-/// requests and the code that answers them know it.
-pub struct Work(pub *mut c_void);
+/// What a thread is asked to run. The handshake does not know what the pointer leads to. Only the code that
+/// makes requests and the code that answers them know it.
+pub struct Task(pub *mut c_void);
 
 /// How a thread waits for another.
 pub trait Waiting {
@@ -73,10 +73,10 @@ pub trait Waiting {
     fn wake(&self, word: &AtomicU32);
 }
 
-/// Why the work was not done. The other thread does not use the work any more.
+/// Why the task was not run. The other thread does not use the task any more.
 #[derive(Debug)]
 pub enum NotDone<E> {
-    /// The thread did not begin the work in time.
+    /// The thread did not begin the task in time.
     TimedOut,
     /// The signal could not be sent.
     NotSent(E),
@@ -87,24 +87,25 @@ macro_rules! idle {
         Self {
             word: AtomicU32::new(IDLE),
             target: AtomicI32::new(0),
-            work: AtomicPtr::new(ptr::null_mut()),
+            task: AtomicPtr::new(ptr::null_mut()),
         }
     };
 }
 
 impl Handshake {
+    /// A handshake without a request.
     #[cfg(not(loom))]
     pub const fn new() -> Self {
         idle!()
     }
 
-    /// Not `const`, because loom's atomics cannot be made in a constant.
+    /// A handshake without a request. Not `const`, because loom's atomics cannot be made in a constant.
     #[cfg(loom)]
     pub fn new() -> Self {
         idle!()
     }
 
-    /// The sampling thread's side: makes the thread with this id do the work, and returns when it is done.
+    /// The sampling thread's side: makes the thread with this id run the task, and returns when it has done so.
     ///
     /// `send` sends the signal. `left` says how much time the thread still has to begin. When no time is left,
     /// the request is withdrawn, unless the thread has begun. A thread that has begun is waited for, `timeout`
@@ -112,13 +113,13 @@ impl Handshake {
     pub fn request<E>(
         &self,
         thread: i32,
-        work: Work,
+        task: Task,
         waiting: &impl Waiting,
         send: impl FnOnce() -> Result<(), E>,
         timeout: Duration,
         left: impl Fn() -> Duration,
     ) -> Result<(), NotDone<E>> {
-        let ticket = self.post(thread, work);
+        let ticket = self.post(thread, task);
         if let Err(error) = send() {
             self.word.store(ticket | IDLE, Ordering::Release);
             return Err(NotDone::NotSent(error));
@@ -131,14 +132,14 @@ impl Handshake {
         }
     }
 
-    /// The sampling thread's side: makes the thread with this id do the work at every signal, until
+    /// The sampling thread's side: makes the thread with this id run the task at every signal, until
     /// [`Handshake::take_back`] is called.
-    pub fn stand(&self, thread: i32, work: Work) {
-        self.post(thread, work);
+    pub fn stand(&self, thread: i32, task: Task) {
+        self.post(thread, task);
     }
 
     /// The sampling thread's side: ends the request that [`Handshake::stand`] has made. When this returns, the
-    /// work is not in use.
+    /// task is not in use.
     pub fn take_back(&self, waiting: &impl Waiting, timeout: Duration) {
         let ticket = self.word.load(Ordering::Relaxed) & TICKET_MASK;
         waiting.look(&self.word, ticket | RUNNING);
@@ -146,16 +147,16 @@ impl Handshake {
     }
 
     /// Makes a request, and returns its ticket.
-    fn post(&self, thread: i32, work: Work) -> u32 {
+    fn post(&self, thread: i32, task: Task) -> u32 {
         let ticket = (self.word.load(Ordering::Relaxed) & TICKET_MASK).wrapping_add(TICKET);
         self.target.store(thread, Ordering::Relaxed);
-        self.work.store(work.0, Ordering::Relaxed);
+        self.task.store(task.0, Ordering::Relaxed);
         self.word.store(ticket | REQUESTED, Ordering::Release);
         ticket
     }
 
-    /// Waits until the work is done. Withdraws the request when no time is left and the handler is not doing
-    /// the work. Returns whether the work is done. For a standing request that is always false.
+    /// Waits until the task is done. Withdraws the request when no time is left and the handler is not running
+    /// the task. Returns whether the task is done. For a standing request that is always false.
     fn settle(
         &self,
         ticket: u32,
@@ -172,7 +173,7 @@ impl Handshake {
             let left = left();
             let next = match left.is_zero() && word & PHASE_MASK == REQUESTED {
                 true => idle,
-                // A handler that has begun uses the work, so it must be waited for.
+                // A handler that has begun uses the task, so it must be waited for.
                 false => word | WAITING,
             };
             let changed =
@@ -189,24 +190,24 @@ impl Handshake {
         }
     }
 
-    /// The signal handler's side, called on the thread with this id: runs the work that is requested of this
+    /// The signal handler's side, called on the thread with this id: runs the task that is requested of this
     /// thread, if any. This function is safe in a signal handler if `run` and `waiting` are.
-    pub fn answer(&self, thread: i32, waiting: &impl Waiting, run: impl FnOnce(Work)) {
+    pub fn answer(&self, thread: i32, waiting: &impl Waiting, run: impl FnOnce(Task)) {
         self.answer_until(DONE, thread, waiting, run);
     }
 
     /// Like [`Handshake::answer`], for a standing request.
-    pub fn answer_standing(&self, thread: i32, waiting: &impl Waiting, run: impl FnOnce(Work)) {
+    pub fn answer_standing(&self, thread: i32, waiting: &impl Waiting, run: impl FnOnce(Task)) {
         self.answer_until(REQUESTED, thread, waiting, run);
     }
 
-    /// `after` is the phase to set when the work is done.
+    /// `after` is the phase to set when the task is done.
     fn answer_until(
         &self,
         after: u32,
         thread: i32,
         waiting: &impl Waiting,
-        run: impl FnOnce(Work),
+        run: impl FnOnce(Task),
     ) {
         let mut requested = self.word.load(Ordering::Acquire);
         if requested & PHASE_MASK != REQUESTED || self.target.load(Ordering::Relaxed) != thread {
@@ -225,7 +226,7 @@ impl Handshake {
             }
             requested = now;
         }
-        run(Work(self.work.load(Ordering::Relaxed)));
+        run(Task(self.task.load(Ordering::Relaxed)));
         let before = self.word.swap(ticket | after, Ordering::AcqRel);
         if before & WAITING != 0 {
             waiting.wake(&self.word);

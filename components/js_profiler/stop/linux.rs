@@ -27,7 +27,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 use std::{fmt, fs};
 
-use super::handshake::{Handshake, NotDone, Waiting, Work};
+use super::handshake::{Handshake, NotDone, Task, Waiting};
+use crate::arch::{RETURN_ADDRESS_BEFORE_CONTEXT, Registers};
 
 static HANDSHAKE: Handshake = Handshake::new();
 
@@ -53,6 +54,7 @@ pub struct Stopped {
     wasm_instance: usize,
     /// The register in which Ion's generic call stub keeps the address that the callee will return to.
     generic_return: usize,
+    /// The thread's stack. `sp` may be elsewhere while a handler of another signal runs on a stack of its own.
     stack: StackBounds,
 }
 
@@ -85,7 +87,7 @@ impl StackBounds {
 }
 
 impl Stopped {
-    /// Makes the state that is passed to the work of a request.
+    /// Makes the state that is passed to what a stopped thread runs.
     ///
     /// # Safety
     ///
@@ -114,25 +116,16 @@ impl Stopped {
     }
 }
 
-/// The registers that the signal handler finds.
-pub struct Registers {
-    pc: usize,
-    sp: usize,
-    fp: usize,
-    wasm_instance: usize,
-    generic_return: usize,
-}
-
-/// The work of every request begins with this.
+/// Every task begins with this.
 #[repr(C)]
-pub struct Task {
-    /// Does the work that begins with this task.
+pub struct TaskHeader {
+    /// Runs the task that begins with this header.
     ///
     /// # Safety
     ///
-    /// The calling thread must be in the handler that found the registers. It must be the thread that the work
-    /// is for. Nothing else may use the work meanwhile.
-    pub run: unsafe fn(*mut Task, Registers),
+    /// The calling thread must be in the handler that found the registers. It must be the thread that the task
+    /// is for. Nothing else may use the task meanwhile.
+    pub run: unsafe fn(*mut TaskHeader, Registers),
 }
 
 /// The right to stop threads. A process has one, because a thread that stops others must not be stopped itself,
@@ -150,7 +143,7 @@ impl Stopping {
 /// A walk that a thread is to run, and its result afterwards.
 #[repr(C)]
 struct Request<F, T> {
-    task: Task,
+    header: TaskHeader,
     walk: Option<F>,
     stack: StackBounds,
     result: Option<Result<T, Box<dyn Any + Send>>>,
@@ -160,10 +153,10 @@ struct Request<F, T> {
 ///
 /// # Safety
 ///
-/// As for [`Task::run`]. `task` must be the task of a `Request<F, T>`.
-unsafe fn run<F: FnOnce(&Stopped) -> T, T>(task: *mut Task, registers: Registers) {
-    // SAFETY: the task is the first field, and the pointer is that of the whole request.
-    let request = unsafe { &mut *task.cast::<Request<F, T>>() };
+/// As for [`TaskHeader::run`]. `header` must be that of a `Request<F, T>`.
+unsafe fn run<F: FnOnce(&Stopped) -> T, T>(header: *mut TaskHeader, registers: Registers) {
+    // SAFETY: the header is the first field, and the pointer is that of the whole request.
+    let request = unsafe { &mut *header.cast::<Request<F, T>>() };
     // SAFETY: see above.
     let stopped = unsafe { Stopped::new(registers, request.stack) };
     let walk = request.walk.take();
@@ -174,7 +167,9 @@ unsafe fn run<F: FnOnce(&Stopped) -> T, T>(task: *mut Task, registers: Registers
 /// returned.
 #[derive(Clone, Copy, Debug)]
 pub struct Thread {
+    /// The kernel's id of the thread.
     pub(super) tid: libc::pid_t,
+    /// The thread's stack.
     pub(super) stack: StackBounds,
 }
 
@@ -269,12 +264,12 @@ impl Thread {
             return Err(StopError::HandlerReplaced);
         }
         let mut request = Request {
-            task: Task { run: run::<F, T> },
+            header: TaskHeader { run: run::<F, T> },
             walk: Some(walk),
             stack: self.stack,
             result: None,
         };
-        let work = Work(ptr::from_mut(&mut request).cast());
+        let task = Task(ptr::from_mut(&mut request).cast());
         let send = || {
             // SAFETY: the signal's handler is installed, and the thread is one of this process.
             match unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), self.tid, signal) } {
@@ -285,7 +280,7 @@ impl Thread {
         let deadline = Instant::now() + STOP_TIMEOUT;
         let left = || deadline.saturating_duration_since(Instant::now());
         HANDSHAKE
-            .request(self.tid, work, &Futex, send, STOP_TIMEOUT, left)
+            .request(self.tid, task, &Futex, send, STOP_TIMEOUT, left)
             .map_err(|error| match error {
                 NotDone::TimedOut => StopError::TimedOut,
                 NotDone::NotSent(error) => StopError::Signal(error),
@@ -311,25 +306,26 @@ extern "C" fn on_signal(
     unsafe { *libc::__errno_location() = errno };
 }
 
-/// Runs the work that is requested of this thread. Everything in here is safe in a signal handler.
+/// Runs the task that is requested of this thread. Everything in here is safe in a signal handler.
 ///
 /// # Safety
 ///
 /// Both must be what the kernel has passed to the handler that is running.
 unsafe fn answer(info: &libc::siginfo_t, context: &libc::ucontext_t) {
-    let run = |work: Work| {
+    let run = |task: Task| {
         // SAFETY: see above.
-        let registers = registers_of(unsafe { before_other_handler(context) }.unwrap_or(context));
-        let task = work.0.cast::<Task>();
+        let interrupted = unsafe { before_other_handler(context) }.unwrap_or(context);
+        let registers = Registers::of_context(interrupted);
+        let header = task.0.cast::<TaskHeader>();
         // SAFETY: the code that made the request has put a task there that is for this thread, and does not
         // touch it while it is in use.
-        unsafe { ((*task).run)(task, registers) };
+        unsafe { ((*header).run)(header, registers) };
     };
     match info.si_code {
         libc::SI_TIMER => {
             // SAFETY: the signal of a timer has a value.
-            let place = unsafe { info.si_value() }.sival_ptr.addr();
-            if let Some(handshake) = STANDING.get(place) {
+            let slot = unsafe { info.si_value() }.sival_ptr.addr();
+            if let Some(handshake) = STANDING.get(slot) {
                 handshake.answer_standing(current_tid(), &Futex, run);
             }
         },
@@ -345,38 +341,28 @@ unsafe fn answer(info: &libc::siginfo_t, context: &libc::ucontext_t) {
 /// `context` must be what the kernel has passed to the handler that is running.
 unsafe fn before_other_handler(context: &libc::ucontext_t) -> Option<&libc::ucontext_t> {
     let word = size_of::<usize>();
-    let sp =
-        |context: &libc::ucontext_t| context.uc_mcontext.gregs[libc::REG_RSP as usize] as usize;
+    let sp = |context: &libc::ucontext_t| Registers::of_context(context).sp;
     let alternate =
         context.uc_stack.ss_sp as usize..context.uc_stack.ss_sp as usize + context.uc_stack.ss_size;
     if !alternate.contains(&sp(context)) {
         return None;
     }
-    // The kernel puts the handler's return address before each context. It is an address in the C library, the
-    // same for all handlers.
-    let restorer = unsafe { ptr::from_ref(context).cast::<usize>().sub(1).read() };
+    // The return address of a handler is in the C library, and is the same for all handlers.
+    let restorer = ptr::from_ref(context).wrapping_byte_sub(RETURN_ADDRESS_BEFORE_CONTEXT);
+    // SAFETY: the kernel has put it there.
+    let restorer = unsafe { restorer.cast::<usize>().read() };
     let last = alternate
         .end
-        .checked_sub(word + size_of::<libc::ucontext_t>())?;
+        .checked_sub(RETURN_ADDRESS_BEFORE_CONTEXT + size_of::<libc::ucontext_t>())?;
     let first = sp(context).next_multiple_of(word);
     (first..=last).step_by(word).find_map(|address| {
         // SAFETY: it is on the alternate stack, which this thread is using.
         let found = unsafe { (address as *const usize).read() == restorer };
+        let outer = (address + RETURN_ADDRESS_BEFORE_CONTEXT) as *const libc::ucontext_t;
         // SAFETY: as above; any bytes are a valid context.
-        let outer = found.then(|| unsafe { &*((address + word) as *const libc::ucontext_t) })?;
+        let outer = found.then(|| unsafe { &*outer })?;
         (!alternate.contains(&sp(outer))).then_some(outer)
     })
-}
-
-pub fn registers_of(context: &libc::ucontext_t) -> Registers {
-    let registers = &context.uc_mcontext.gregs;
-    Registers {
-        pc: registers[libc::REG_RIP as usize] as usize,
-        sp: registers[libc::REG_RSP as usize] as usize,
-        fp: registers[libc::REG_RBP as usize] as usize,
-        wasm_instance: registers[libc::REG_R14 as usize] as usize,
-        generic_return: registers[libc::REG_RAX as usize] as usize,
-    }
 }
 
 const NO_SIGNAL: &str = "no real-time signal is free";
@@ -506,6 +492,7 @@ fn has_default_action(signal: libc::c_int) -> bool {
     action_of(signal) == Some(libc::SIG_DFL)
 }
 
+/// Whether this crate's handler is installed for a signal.
 pub fn has_our_handler(signal: libc::c_int) -> bool {
     action_of(signal) == Some(on_signal as *const () as usize)
 }
@@ -525,6 +512,11 @@ fn current_tid() -> libc::pid_t {
     unsafe { libc::syscall(libc::SYS_gettid) as libc::pid_t }
 }
 
+/// The stack of the calling thread.
+///
+/// # Errors
+///
+/// If the system does not know it.
 pub fn current_stack_bounds() -> io::Result<StackBounds> {
     let check = |error: libc::c_int| match error {
         0 => Ok(()),

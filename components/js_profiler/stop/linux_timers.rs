@@ -22,74 +22,75 @@ use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::handshake::{Handshake, Work};
+use super::handshake::{Handshake, Task};
 use super::linux::{
-    self, Futex, Registers, STANDING, STOP_TIMEOUT, StackBounds, StopError, Stopped, Task, Thread,
+    self, Futex, STANDING, STOP_TIMEOUT, StackBounds, StopError, Stopped, TaskHeader, Thread,
 };
+use crate::arch::Registers;
 
-/// The work that runs on the stopped thread.
-pub trait TimedWork: Send {
-    /// Does the work. It must not allocate, and it must not take a lock that the thread may hold. So it must
+/// A task that runs on the stopped thread.
+pub trait TimedTask: Send {
+    /// Runs the task. It must not allocate, and it must not take a lock that the thread may hold. So it must
     /// not panic. It may be called later than at the time that was set, more than once for one of the times,
     /// and at moments for which no time was set.
     fn run(&mut self, stopped: &Stopped);
 }
 
-/// Makes a thread do work at given times. The thread must not end before this is dropped.
-pub struct StopTimers<W: TimedWork> {
+/// Makes a thread run a task at given times. The thread must not end before this is dropped.
+pub struct StopTimers<T: TimedTask> {
     thread: Thread,
-    place: Place,
+    slot: Slot,
     timers: Vec<Timer>,
     /// When the last timer that was set fires.
     last: Option<Instant>,
     /// A leaked `Box`. Only the thread may use it while `is_armed` is true.
-    timed: NonNull<Timed<W>>,
+    timed: NonNull<Timed<T>>,
     is_armed: bool,
 }
 
 #[repr(C)]
-struct Timed<W> {
-    task: Task,
-    work: W,
+struct Timed<T> {
+    header: TaskHeader,
+    task: T,
     stack: StackBounds,
     panic: Option<Box<dyn Any + Send>>,
 }
 
-/// Calls the work.
+/// Runs the task.
 ///
 /// # Safety
 ///
-/// As for [`Task::run`]. `task` must be the task of a `Timed<W>`.
-unsafe fn run<W: TimedWork>(task: *mut Task, registers: Registers) {
-    // SAFETY: the task is the first field, and the pointer is that of the whole `Timed<W>`.
-    let timed = unsafe { &mut *task.cast::<Timed<W>>() };
+/// As for [`TaskHeader::run`]. `header` must be that of a `Timed<T>`.
+unsafe fn run<T: TimedTask>(header: *mut TaskHeader, registers: Registers) {
+    // SAFETY: the header is the first field, and the pointer is that of the whole `Timed<T>`.
+    let timed = unsafe { &mut *header.cast::<Timed<T>>() };
     // SAFETY: see above.
     let stopped = unsafe { Stopped::new(registers, timed.stack) };
     if timed.panic.is_none() {
-        let result = panic::catch_unwind(AssertUnwindSafe(|| timed.work.run(&stopped)));
+        let result = panic::catch_unwind(AssertUnwindSafe(|| timed.task.run(&stopped)));
         timed.panic = result.err();
     }
 }
 
-impl<W: TimedWork> StopTimers<W> {
-    /// At most `count` times can be set at once.
+impl<T: TimedTask> StopTimers<T> {
+    /// Timers that run `task` on `thread`. At most `count` times can be set at once.
     ///
     /// # Errors
     ///
-    /// If all places or all timers are in use, or if no signal is free.
-    pub fn new(thread: Thread, count: usize, work: W) -> io::Result<Self> {
-        let place = Place::claim().ok_or_else(|| io::Error::other("all places are taken"))?;
-        let timers = (0..count).map(|_| Timer::new(&thread, &place));
+    /// If all slots or all timers are in use, or if no signal is free.
+    pub fn new(thread: Thread, count: usize, task: T) -> io::Result<Self> {
+        let slot = Slot::claim().ok_or_else(|| io::Error::other("all slots are taken"))?;
+        let timers = (0..count).map(|_| Timer::new(&thread, &slot));
         let timers = timers.collect::<io::Result<_>>()?;
         let timed = Timed {
-            task: Task { run: run::<W> },
-            work,
+            header: TaskHeader { run: run::<T> },
+            task,
             stack: thread.stack,
             panic: None,
         };
         Ok(Self {
             thread,
-            place,
+            slot,
             timers,
             last: None,
             timed: NonNull::from(Box::leak(Box::new(timed))),
@@ -97,16 +98,20 @@ impl<W: TimedWork> StopTimers<W> {
         })
     }
 
-    /// Makes the thread do the work at each of these times. They must be in ascending order, and there must be
+    /// Makes the thread run the task at each of these times. They must be in ascending order, and there must be
     /// no more of them than timers.
+    ///
+    /// # Errors
+    ///
+    /// If the thread cannot be stopped by our signal now, or if a timer cannot be set. Then no time is set.
     pub fn arm(&mut self, times: impl IntoIterator<Item = Instant>) -> Result<(), StopError> {
         self.disarm();
         let signal = linux::install_handler().map_err(StopError::Signal)?;
         if !linux::has_our_handler(signal) {
             return Err(StopError::HandlerReplaced);
         }
-        let work = Work(self.timed.as_ptr().cast());
-        self.place.handshake().stand(self.thread.tid, work);
+        let task = Task(self.timed.as_ptr().cast());
+        self.slot.handshake().stand(self.thread.tid, task);
         self.is_armed = true;
         let now = Instant::now();
         for (timer, time) in self.timers.iter().zip(times) {
@@ -121,14 +126,14 @@ impl<W: TimedWork> StopTimers<W> {
         Ok(())
     }
 
-    /// Whether the thread may be doing the work: it was told to, and has not been told to stop.
+    /// Whether the thread may be running the task: it was told to, and has not been told to stop.
     pub fn is_armed(&self) -> bool {
         self.is_armed
     }
 
-    /// Makes the thread stop doing the work. When this returns, the thread does not use the work any more.
-    /// Panics if the work has panicked.
-    pub fn disarm(&mut self) -> &mut W {
+    /// Makes the thread stop running the task. When this returns, the thread does not use the task any more.
+    /// Panics if the task has panicked.
+    pub fn disarm(&mut self) -> &mut T {
         if self.is_armed {
             if self.last.is_some_and(|last| last > Instant::now()) {
                 for timer in &self.timers {
@@ -136,7 +141,7 @@ impl<W: TimedWork> StopTimers<W> {
                     let _ = timer.set(Duration::ZERO);
                 }
             }
-            self.place.handshake().take_back(&Futex, STOP_TIMEOUT);
+            self.slot.handshake().take_back(&Futex, STOP_TIMEOUT);
             self.is_armed = false;
         }
         // SAFETY: the pointer is that of a box, and the thread does not use it any more.
@@ -144,11 +149,11 @@ impl<W: TimedWork> StopTimers<W> {
         if let Some(payload) = timed.panic.take() {
             panic::resume_unwind(payload);
         }
-        &mut timed.work
+        &mut timed.task
     }
 }
 
-impl<W: TimedWork> Drop for StopTimers<W> {
+impl<T: TimedTask> Drop for StopTimers<T> {
     fn drop(&mut self) {
         // The panic itself has been reported.
         let _ = panic::catch_unwind(AssertUnwindSafe(|| {
@@ -161,11 +166,11 @@ impl<W: TimedWork> Drop for StopTimers<W> {
 
 /// An index into [`STANDING`], which belongs to this value alone. A signal that comes late finds another
 /// request there, or none. A handler ignores a request of another thread.
-struct Place(usize);
+struct Slot(usize);
 
 static TAKEN: [AtomicBool; STANDING.len()] = [const { AtomicBool::new(false) }; STANDING.len()];
 
-impl Place {
+impl Slot {
     fn claim() -> Option<Self> {
         let is_free = |taken: &AtomicBool| !taken.swap(true, Ordering::AcqRel);
         TAKEN.iter().position(is_free).map(Self)
@@ -176,7 +181,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for Slot {
     fn drop(&mut self) {
         TAKEN[self.0].store(false, Ordering::Release);
     }
@@ -186,7 +191,7 @@ impl Drop for Place {
 struct Timer(libc::timer_t);
 
 impl Timer {
-    fn new(thread: &Thread, place: &Place) -> io::Result<Self> {
+    fn new(thread: &Thread, slot: &Slot) -> io::Result<Self> {
         let signal = linux::signal().map_err(io::Error::other)?;
         // SAFETY: a zeroed sigevent is a valid one; the timer is written if the call succeeds.
         unsafe {
@@ -194,7 +199,7 @@ impl Timer {
             event.sigev_notify = libc::SIGEV_THREAD_ID;
             event.sigev_notify_thread_id = thread.tid;
             event.sigev_signo = signal;
-            event.sigev_value.sival_ptr = ptr::without_provenance_mut(place.0);
+            event.sigev_value.sival_ptr = ptr::without_provenance_mut(slot.0);
             let mut timer = MaybeUninit::uninit();
             match libc::timer_create(libc::CLOCK_MONOTONIC, &mut event, timer.as_mut_ptr()) {
                 0 => Ok(Self(timer.assume_init())),
@@ -249,7 +254,7 @@ mod tests {
     /// Counts its calls.
     struct Counting(Arc<AtomicU64>);
 
-    impl TimedWork for Counting {
+    impl TimedTask for Counting {
         fn run(&mut self, stopped: &Stopped) {
             assert!(stopped.is_on_stack());
             self.0.fetch_add(1, Ordering::Relaxed);
@@ -258,7 +263,7 @@ mod tests {
 
     struct Panicking;
 
-    impl TimedWork for Panicking {
+    impl TimedTask for Panicking {
         fn run(&mut self, _: &Stopped) {
             panic!("on purpose");
         }
@@ -266,8 +271,8 @@ mod tests {
 
     fn stops_of(busy: &Busy, count: usize) -> (StopTimers<Counting>, Arc<AtomicU64>) {
         let calls = Arc::new(AtomicU64::new(0));
-        let work = Counting(calls.clone());
-        let stops = StopTimers::new(busy.thread, count, work).expect("there is a place");
+        let task = Counting(calls.clone());
+        let stops = StopTimers::new(busy.thread, count, task).expect("there is a slot");
         (stops, calls)
     }
 
@@ -282,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_does_the_work_at_each_time_and_can_be_told_again() {
+    fn a_thread_runs_the_task_at_each_time_and_can_be_armed_again() {
         let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let busy = Busy::new();
         let (mut stops, calls) = stops_of(&busy, 3);
@@ -297,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn two_threads_do_their_own_work() {
+    fn two_threads_run_their_own_tasks() {
         let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let (one, other) = (Busy::new(), Busy::new());
         let (mut stops, calls) = stops_of(&one, 2);
@@ -320,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_done_once_it_is_told_to_leave_it() {
+    fn nothing_runs_after_disarm() {
         let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let busy = Busy::new();
         let (mut stops, calls) = stops_of(&busy, 2);
@@ -351,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_of_the_work_is_one_of_who_collects_it() {
+    fn disarm_panics_if_the_task_has_panicked() {
         let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let busy = Busy::new();
         let mut stops = StopTimers::new(busy.thread, 1, Panicking).unwrap();
@@ -372,17 +377,17 @@ mod tests {
     }
 
     #[test]
-    fn places_are_given_back() {
+    fn slots_are_given_back() {
         let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let busy = Busy::new();
         let mut all = Vec::new();
         // Other code may have claimed some.
-        while let Some(place) = Place::claim() {
-            all.push(place);
+        while let Some(slot) = Slot::claim() {
+            all.push(slot);
         }
         let calls = Arc::new(AtomicU64::new(0));
         let error = StopTimers::new(busy.thread, 1, Counting(calls)).err();
-        assert_eq!(error.unwrap().to_string(), "all places are taken");
+        assert_eq!(error.unwrap().to_string(), "all slots are taken");
         drop(all);
         stops_of(&busy, 1);
     }

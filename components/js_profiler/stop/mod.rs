@@ -12,10 +12,8 @@ mod linux;
 mod linux_timers;
 
 #[cfg(test)]
-pub use linux::registers_of;
-#[cfg(test)]
 pub use linux::tests;
 pub use linux::{
     StackBounds, StopError, Stopped, Stopping, Thread, current_stack_bounds, wake_promptly,
 };
-pub use linux_timers::{StopTimers, TimedWork};
+pub use linux_timers::{StopTimers, TimedTask};

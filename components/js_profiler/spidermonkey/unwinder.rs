@@ -1,0 +1,188 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! Goes from frames of native code to their callers, by the tables for unwinding (`modules.rs`).
+//!
+//! The walk does that on the stopped thread (`native_frames.cpp`), so nothing here allocates after
+//! [`Unwinder::new`]. What a table says of an address becomes a rule, which is kept for the next walks.
+
+use std::ffi::c_void;
+use std::ptr;
+use std::sync::Arc;
+
+use gimli::{Register, RegisterRule, UnwindContext, UnwindContextStorage, UnwindTableRow};
+
+use super::ffi::GlueNativeCode;
+use super::natives::NativeCode;
+use crate::arch::{FrameRegisters, JUMP_THROUGH_TABLE, Rule};
+
+/// Storage for what is read of the tables, in place: the walk must not allocate.
+struct InPlace;
+
+/// Functions of the C library save six registers, and only a few rows are kept for one.
+impl UnwindContextStorage<usize> for InPlace {
+    type Rules = [(Register, RegisterRule<usize>); 32];
+    type Stack = [UnwindTableRow<usize, Self>; 8];
+}
+
+/// Gets from frames to their callers. No two walks use one at the same time.
+pub struct Unwinder {
+    code: Arc<NativeCode>,
+    context: Box<UnwindContext<usize, InPlace>>,
+    /// The rules that were used last. The place of a rule is determined by its address.
+    rules: Box<[(usize, Option<Rule>)]>,
+}
+
+impl Unwinder {
+    const RULES: usize = 1 << 10;
+
+    /// An unwinder for the native code that is known now.
+    pub fn new() -> Self {
+        Self {
+            code: NativeCode::current(),
+            context: Box::new(UnwindContext::new_in()),
+            rules: vec![(0, None); Self::RULES].into_boxed_slice(),
+        }
+    }
+
+    /// The data that a walk needs of the unwinder and of its code.
+    pub(super) fn glue(&mut self) -> GlueNativeCode {
+        let modules = &self.code.modules;
+        GlueNativeCode {
+            natives: self.code.natives.as_ptr(),
+            natives_length: self.code.natives.len(),
+            blocks: self.code.blocks.as_ptr(),
+            blocks_length: self.code.blocks.len(),
+            program_begin: modules.program.start,
+            program_end: modules.program.end,
+            exception_begin: modules.exception_handler.start,
+            exception_end: modules.exception_handler.end,
+            unwinder: ptr::from_mut(self).cast(),
+        }
+    }
+
+    /// The memory that it has allocated, in bytes.
+    pub fn memory(&self) -> usize {
+        size_of_val(&*self.rules) + size_of_val(&*self.context)
+    }
+
+    /// Uses `code` from now on.
+    pub fn set_code(&mut self, code: Arc<NativeCode>) {
+        if !Arc::ptr_eq(&code.modules, &self.code.modules) {
+            self.rules.fill((0, None));
+        }
+        self.code = code;
+    }
+
+    /// The registers of a frame's caller. `is_leaf` says that `registers` are those of a stopped thread, and
+    /// not of a frame that has called another one. `None` if they cannot be determined.
+    ///
+    /// Allocates nothing. `read` returns a word of the stack.
+    fn caller(
+        &mut self,
+        registers: FrameRegisters,
+        is_leaf: bool,
+        read: impl Fn(usize) -> Option<usize>,
+    ) -> Option<FrameRegisters> {
+        // The instruction after a call may belong to another function.
+        let address = if is_leaf {
+            registers.pc
+        } else {
+            registers.pc.checked_sub(1)?
+        };
+        self.rule(address, is_leaf)?.caller(registers, read)
+    }
+
+    /// The rule at an address. `None` if there is none.
+    fn rule(&mut self, address: usize, is_leaf: bool) -> Option<Rule> {
+        /// The multiplier of Knuth's multiplicative hashing for 64 bits.
+        const MULTIPLIER: usize = 0x9E37_79B9_7F4A_7C15;
+        let place = address.wrapping_mul(MULTIPLIER) >> (usize::BITS - Self::RULES.ilog2());
+        let (known, rule) = self.rules[place];
+        if known == address {
+            return rule;
+        }
+        let module = self.code.modules.at(address)?;
+        let rule = match module.function(address) {
+            Some(function) => function
+                .unwind_info_for_address(
+                    &module.frames,
+                    &module.bases,
+                    &mut self.context,
+                    address as u64,
+                )
+                .ok()
+                .and_then(Rule::of_row),
+            None => (is_leaf && is_jump_to_library(address)).then_some(Rule::WITHOUT_FRAME),
+        };
+        self.rules[place] = (address, rule);
+        rule
+    }
+}
+
+/// Whether a thread was stopped at a jump through the table of library addresses. Linkers write no entries
+/// for unwinding for such jumps.
+fn is_jump_to_library(address: usize) -> bool {
+    const LENGTH: usize = JUMP_THROUGH_TABLE.len();
+    // SAFETY: the thread is about to run this instruction, and code does not end in the middle of one.
+    unsafe { (address as *const [u8; LENGTH]).read() == JUMP_THROUGH_TABLE }
+}
+
+/// What C++ calls to go from a frame to its caller: see `glue.h`.
+///
+/// # Safety
+///
+/// As for the declaration in `glue.h`; C++ calls the function by its name. The pointers must be valid, nobody
+/// else may use what they point at, and `low..high` must be a part of the calling thread's stack.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn strobe_unwind(
+    unwinder: *mut c_void,
+    registers: *mut FrameRegisters,
+    leaf: bool,
+    low: usize,
+    high: usize,
+) -> bool {
+    // SAFETY: see above.
+    let (unwinder, registers) = unsafe { (&mut *unwinder.cast::<Unwinder>(), &mut *registers) };
+    let read = |address: usize| {
+        let is_on_stack = address >= low
+            && address < high
+            && high - address >= size_of::<usize>()
+            && address.is_multiple_of(size_of::<usize>());
+        // SAFETY: any word of the stack may be read.
+        is_on_stack.then(|| unsafe { (address as *const usize).read_volatile() })
+    };
+    match unwinder.caller(*registers, leaf, read) {
+        Some(caller) => {
+            *registers = caller;
+            true
+        },
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn at_its_first_instruction_a_function_has_only_its_return_address_on_the_stack() {
+        let registers = FrameRegisters {
+            pc: libc::qsort as *const () as usize,
+            sp: 0x1000,
+            fp: 0x2000,
+        };
+        let read = |address: usize| (address == 0x1000).then_some(0x1234_usize);
+        let caller = FrameRegisters {
+            pc: 0x1234,
+            sp: 0x1008,
+            fp: 0x2000,
+        };
+        let mut unwinder = Unwinder::new();
+        // The second time the rule is known.
+        for _ in 0..2 {
+            assert_eq!(unwinder.caller(registers, true, read), Some(caller));
+        }
+    }
+}
