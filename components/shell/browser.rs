@@ -25,6 +25,7 @@ use url::Url;
 
 use crate::about_profiling::{Endpoints, ProfilingServer, Recordings, SessionHistory};
 use crate::command_line::{CommandLine, ExitAfter};
+use crate::failure::{FAILURE, report};
 use crate::frame_clock::FrameClock;
 use crate::load_error;
 use crate::page_delegate::{EngineDelegate, Event, Events, PageDelegate};
@@ -32,7 +33,7 @@ use crate::profile::{self, ProfileRecording};
 use crate::screenshot::Screenshot;
 use crate::termination::Termination;
 use crate::webdriver::{self, Request, WebDriver};
-use crate::{FAILURE, console, crash, report};
+use crate::{console, crash};
 
 /// In characters. The reason ends with a place in the source and may quote the page before that.
 const MAX_CRASH_REASON: usize = 1_000;

@@ -20,6 +20,7 @@ mod content_process;
 mod convert;
 mod crash;
 mod duration;
+mod failure;
 mod frame_clock;
 mod headless;
 mod keyboard;
@@ -48,14 +49,8 @@ use profile_recorder::Recorder;
 
 use crate::about_profiling::Recordings;
 use crate::command_line::{CommandLine, Parsed};
+use crate::failure::{BAD_USAGE, FAILURE, report, warn};
 use crate::profile::Output;
-
-/// The exit status of a run in which something went wrong: a page crashed or could not be loaded, a
-/// screenshot could not be taken, or a profile could not be written, converted or shown.
-const FAILURE: u8 = 1;
-
-/// The exit status for a wrong command line.
-const BAD_USAGE: u8 = 2;
 
 fn main() -> ExitCode {
     // Servo starts this program again as a content process.
@@ -238,15 +233,4 @@ fn has_display() -> bool {
     ["DISPLAY", "WAYLAND_DISPLAY"]
         .iter()
         .any(|name| env::var_os(name).is_some_and(|value| !value.is_empty()))
-}
-
-/// Tells the person at the terminal of a source map that is not used.
-fn warn(notice: &profile_formats::Notice) {
-    report(&format!("warning: {notice}"));
-}
-
-/// Tells the person at the terminal what went wrong, on one line.
-fn report(message: &str) {
-    console::clear_status();
-    eprintln!("strobe: {}", terminal_text::on_one_line(message));
 }
