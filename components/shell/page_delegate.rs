@@ -17,9 +17,9 @@ use servo::{
 use url::Url;
 
 use crate::about_profiling::{self, Return, SessionHistory};
-use crate::browser::Surface;
 use crate::console;
 use crate::failure::report;
+use crate::surface::Surface;
 
 /// Something that changes which pages there are, or whether the browser goes on.
 ///

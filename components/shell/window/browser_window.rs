@@ -26,8 +26,8 @@ use super::action::Action;
 use super::chrome::{self, Shown};
 use super::controls::PageArea;
 use super::{tab::Tab, theme, toolbar, window_system_message};
-use crate::browser::Page;
 use crate::frame_clock::{DEFAULT_FRAME_INTERVAL, FrameClock};
+use crate::page::Page;
 
 /// The title of a window whose page has no title, and the end of all other titles.
 const NAME: &str = "Strobe";

@@ -15,7 +15,7 @@ use super::icons::{self, Icon};
 use super::tab::Tab;
 use super::theme::palette;
 use super::{tab_strip, toolbar};
-use crate::browser::Page;
+use crate::page::Page;
 
 /// The height of the tabs and the toolbar together, in points.
 pub const HEIGHT: f32 = tab_strip::HEIGHT + toolbar::HEIGHT;

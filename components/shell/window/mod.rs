@@ -50,9 +50,11 @@ use tab::Tab;
 use wheel::{Turn, WheelButtons};
 
 use crate::about_profiling::{Recordings, is_profiling_page, page_url};
-use crate::browser::{Browser, Next, Page, Surface};
+use crate::browser::{Browser, Next};
 use crate::command_line::CommandLine;
 use crate::keyboard::keyboard_event;
+use crate::page::Page;
+use crate::surface::Surface;
 
 /// How often to check whether a recording is in progress.
 const RECORDING_INTERVAL: Duration = Duration::from_millis(250);

@@ -17,7 +17,7 @@ use super::icons::{self, Icon};
 use super::tab::Tab;
 use super::theme::palette;
 use super::toolbar;
-use crate::browser::Page;
+use crate::page::Page;
 
 /// In points, like all lengths here.
 pub const HEIGHT: f32 = 38.;

@@ -20,7 +20,7 @@ use super::icons::{self, Icon};
 use super::tab::Tab;
 use super::theme::palette;
 use super::{address, zoom};
-use crate::browser::Page;
+use crate::page::Page;
 
 /// In points, like all lengths here.
 pub const HEIGHT: f32 = 42.;
