@@ -21,7 +21,8 @@ use terminal_text::shortened;
 use url::Url;
 
 use crate::about_profiling::{Endpoints, ProfilingServer, Recordings, SessionHistory};
-use crate::command_line::{CommandLine, ExitAfter};
+use crate::arguments::ExitAfter;
+use crate::command_line::CommandLine;
 use crate::failure::{FAILURE, report};
 use crate::load_error;
 use crate::page::{Load, Page};

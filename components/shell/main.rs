@@ -13,6 +13,7 @@
 const _: Option<&str> = option_env!("STROBE_CHECKOUT");
 
 mod about_profiling;
+mod arguments;
 mod browser;
 mod command_line;
 mod console;
