@@ -15,6 +15,7 @@
 //! Read are files up to that version, those of Firefox as well; of them native functions have their name and lines
 //! only, for their addresses are in machine code.
 
+mod schema;
 mod writer;
 
 use std::borrow::Cow;
@@ -24,6 +25,10 @@ use std::num::NonZeroU32;
 use serde::Deserialize;
 use serde_json::Value;
 
+use self::schema::{
+    CATEGORIES, DOCUMENT, EVENT_LOOP, Flags, JAVASCRIPT, KINDS, MISSED_SAMPLES, NANOSECONDS,
+    NEWEST_VERSION, PAGE, RUNNING, RUNNING_BUILT_IN, WORKER,
+};
 pub use self::writer::prepare;
 use crate::bounds::MAX_READ_BYTES;
 use crate::error::Error;
@@ -35,58 +40,6 @@ use crate::recording::{
     Invalid, Missed, MissedReason, Place, Process, Recording, ResourceId, Sample, StackId,
 };
 use crate::stackless;
-
-const NEWEST_VERSION: u32 = 55;
-
-const NANOSECONDS: f64 = 1e6;
-
-/// The category of functions whose activity was not recorded, of callers, and of a leaf that was running.
-const JAVASCRIPT: &str = "JavaScript";
-/// Its subcategories: a leaf that was recorded as running; what the engine or the DOM has; and both.
-const RUNNING: &str = "Running";
-const BUILT_IN: &str = "Built-in";
-const RUNNING_BUILT_IN: &str = "Running built-in";
-
-/// Categories by Firefox's names, where it has one, and its colours.
-const CATEGORIES: [(Activity, &str, &str); 6] = [
-    (Activity::Idle, "Idle", "transparent"),
-    (Activity::Gc, "GC / CC", "orange"),
-    (Activity::Style, "Style", "lightblue"),
-    (Activity::Layout, "Layout", "purple"),
-    (Activity::Paint, "Graphics", "green"),
-    (Activity::Other, "Other work", "darkgray"),
-];
-
-/// What the format says of a function's kind.
-#[derive(Clone, Copy, Eq, PartialEq)]
-struct Flags {
-    is_js: bool,
-    /// It is none of JavaScript's, and is shown among these.
-    relevant_for_js: bool,
-}
-
-impl Flags {
-    const fn new(is_js: bool, relevant_for_js: bool) -> Self {
-        Self {
-            is_js,
-            relevant_for_js,
-        }
-    }
-}
-
-/// How kinds are told apart.
-const KINDS: [(FunctionKind, Flags); 4] = [
-    (FunctionKind::Script, Flags::new(true, false)),
-    (FunctionKind::BuiltIn, Flags::new(false, true)),
-    (FunctionKind::Unknown, Flags::new(true, true)),
-    (FunctionKind::Native, Flags::new(false, false)),
-];
-
-const EVENT_LOOP: &str = "EventLoop";
-const DOCUMENT: &str = "Document";
-const MISSED_SAMPLES: &str = "MissedSamples";
-const PAGE: &str = "page";
-const WORKER: &str = "worker";
 
 #[derive(Deserialize)]
 struct File {
@@ -651,8 +604,4 @@ fn string(thread: &Thread, index: u32, place: impl FnOnce() -> String) -> Result
     let strings = &thread.string_array;
     let string = strings.get(index as usize).map(String::as_str);
     string.ok_or_else(|| Error::out_of_range(place(), index.into(), "stringArray", strings.len()))
-}
-
-fn nanoseconds(milliseconds: f64) -> u64 {
-    (milliseconds * NANOSECONDS).round() as u64
 }

@@ -10,129 +10,32 @@ use std::time::{Duration, Instant};
 use std::{io, thread};
 
 use crossbeam_channel::{RecvTimeoutError, Sender, bounded};
-use euclid::Scale;
 use profile_recorder::Recorder;
 use servo::protocol_handler::ProtocolRegistry;
 use servo::user_contents::UserStyleSheet;
 use servo::{
-    AuthenticationRequest, CreateNewWebViewRequest, Cursor, DeviceIndependentPixel, DeviceIntPoint,
-    DeviceIntSize, DevicePixel, EmbedderControl, EmbedderControlId, EventLoopWaker, InputEventId,
-    InputEventResult, Opts, Preferences, RenderingContext, ScreenGeometry, Servo, ServoBuilder,
-    SimpleDialog, Theme, TraversalId, UserContentManager, WebView, WebViewBuilder, WebViewId,
+    CreateNewWebViewRequest, EventLoopWaker, Opts, Preferences, Servo, ServoBuilder, Theme,
+    UserContentManager, WebView, WebViewBuilder, WebViewId,
 };
 use terminal_text::shortened;
 use url::Url;
 
 use crate::about_profiling::{Endpoints, ProfilingServer, Recordings, SessionHistory};
-use crate::command_line::{CommandLine, ExitAfter};
-use crate::frame_clock::FrameClock;
+use crate::arguments::ExitAfter;
+use crate::command_line::CommandLine;
+use crate::failure::{FAILURE, report};
 use crate::load_error;
+use crate::page::{Load, Page};
 use crate::page_delegate::{EngineDelegate, Event, Events, PageDelegate};
 use crate::profile::{self, ProfileRecording};
 use crate::screenshot::Screenshot;
+use crate::surface::Surface;
 use crate::termination::Termination;
 use crate::webdriver::{self, Request, WebDriver};
-use crate::{FAILURE, console, crash, report};
+use crate::{console, crash};
 
 /// In characters. The reason ends with a place in the source and may quote the page before that.
 const MAX_CRASH_REASON: usize = 1_000;
-
-/// What a page is drawn on: a tab of a window, or memory.
-pub trait Surface: 'static {
-    /// Whether a person sees the page. If not, a page that crashed or could not be loaded is closed.
-    const INTERACTIVE: bool;
-
-    /// Pages may share one. Then they all have its size, and the surface ensures that only one is visible.
-    fn rendering_context(&self) -> Rc<dyn RenderingContext>;
-    /// Device pixels per logical pixel.
-    fn hidpi_scale_factor(&self) -> Scale<f32, DeviceIndependentPixel, DevicePixel>;
-    /// The theme of the page, if it is known.
-    fn theme(&self) -> Option<Theme> {
-        None
-    }
-    fn screen_geometry(&self) -> ScreenGeometry;
-    /// Decides when the page is drawn.
-    fn frame_clock(&self) -> &FrameClock;
-    /// Draws `webview`, the page of this surface, at once or as soon as the window system lets it.
-    fn draw(&self, webview: &WebView);
-    /// The page asks for this size of its window, with decorations, in device pixels.
-    fn resize_to(&self, webview: &WebView, outer_size: DeviceIntSize);
-    /// The page asks for its window to be at this place on the screen, in device pixels.
-    fn move_to(&self, _position: DeviceIntPoint) {}
-    /// Makes the page as large as the screen allows.
-    fn maximize(&self) {}
-    /// Shows the page to the person, and gives it the keyboard's focus.
-    fn focus(&self, _webview: &WebView) {}
-    /// The page was opened. `in_front` says whether to show it now.
-    fn added(&self, _webview: &WebView, _in_front: bool) {}
-    /// Something that the window shows around the page has changed, such as its title, history or load status.
-    fn page_changed(&self, _webview: &WebView) {}
-    fn url_changed(&self, _url: &Url) {}
-    fn favicon_changed(&self, _webview: &WebView) {}
-    fn cursor_changed(&self, _cursor: Cursor) {}
-    /// The page has handled an input event. Servo has not drawn the effects yet.
-    fn input_event_handled(
-        &self,
-        _webview: &WebView,
-        _event: InputEventId,
-        _result: InputEventResult,
-    ) {
-    }
-    fn fullscreen_changed(&self, _fullscreen: bool) {}
-    /// The page's script waits for an answer. By default the dialog is dismissed.
-    fn show_dialog(&self, _webview: &WebView, _id: EmbedderControlId, dialog: SimpleDialog) {
-        dialog.dismiss();
-    }
-    /// Shows any control except a dialog. A control that is dropped counts as "nothing chosen".
-    fn show_control(&self, _control: EmbedderControl) {}
-    /// A dialog or control no longer needs an answer.
-    fn hide_control(&self, _id: EmbedderControlId) {}
-    /// Asks for a name and a password. A request that is dropped goes on without them.
-    fn sign_in(&self, _request: AuthenticationRequest) {}
-}
-
-/// A page and its surface.
-pub struct Page<S> {
-    // Before the surface, so that it is dropped first: the engine draws on the surface until then.
-    pub webview: WebView,
-    pub surface: Rc<S>,
-    history: Rc<SessionHistory>,
-    load: Load,
-}
-
-/// What the person asks of a page.
-impl<S> Page<S> {
-    pub fn load(&self, url: Url) {
-        self.history.load(&url);
-        self.webview.load(url);
-    }
-
-    /// None if this is the oldest entry of the history.
-    pub fn go_back(&self) -> Option<TraversalId> {
-        self.webview.can_go_back().then(|| {
-            self.history.go_back();
-            self.webview.go_back(1)
-        })
-    }
-
-    /// None if this is the newest entry of the history.
-    pub fn go_forward(&self) -> Option<TraversalId> {
-        self.webview.can_go_forward().then(|| {
-            self.history.go_forward();
-            self.webview.go_forward(1)
-        })
-    }
-}
-
-/// The progress of a page's first load.
-enum Load {
-    /// The page is loading.
-    Started(Url),
-    /// It ended with a page that may be Servo's error page. The page is being asked.
-    Checking(Url, load_error::Answer),
-    /// It ended, or the page was not opened by the command line.
-    Done,
-}
 
 /// What the event loop should do.
 #[derive(Debug, PartialEq)]
@@ -450,12 +353,7 @@ impl<S: Surface> Browser<S> {
         }
         surface.added(&webview, in_front);
         let id = webview.id();
-        self.pages.push(Page {
-            webview,
-            surface,
-            history,
-            load,
-        });
+        self.pages.push(Page::new(webview, surface, history, load));
         id
     }
 

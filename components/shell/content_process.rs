@@ -18,7 +18,8 @@ use rustix::{
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
-use crate::{crash, report};
+use crate::crash;
+use crate::failure::report;
 
 /// The option with which Servo starts the program.
 const OPTION: &str = "--content-process";

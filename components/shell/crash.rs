@@ -12,7 +12,7 @@ use std::thread;
 
 use signal_hook::low_level;
 
-use crate::{FAILURE, report};
+use crate::failure::{FAILURE, report};
 
 /// Reports panics to Servo, which tells the embedder which page crashed. A panic of the main thread
 /// ends the process with [`FAILURE`].

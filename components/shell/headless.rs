@@ -16,9 +16,10 @@ use servo::{
 };
 
 use crate::about_profiling::Recordings;
-use crate::browser::{Browser, Next, Surface};
+use crate::browser::{Browser, Next};
 use crate::command_line::{self, CommandLine};
 use crate::frame_clock::{DEFAULT_FRAME_INTERVAL, FrameClock};
+use crate::surface::Surface;
 
 /// Runs the browser without a window. Returns the exit status of the process. The error says why no
 /// page could be opened.

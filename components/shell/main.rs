@@ -13,6 +13,7 @@
 const _: Option<&str> = option_env!("STROBE_CHECKOUT");
 
 mod about_profiling;
+mod arguments;
 mod browser;
 mod command_line;
 mod console;
@@ -20,11 +21,13 @@ mod content_process;
 mod convert;
 mod crash;
 mod duration;
+mod failure;
 mod frame_clock;
 mod headless;
 mod keyboard;
 mod load_error;
 mod no_wayland;
+mod page;
 mod page_delegate;
 mod preferences;
 mod profile;
@@ -33,6 +36,7 @@ mod reserved_output;
 mod saved_file;
 mod saved_recording;
 mod screenshot;
+mod surface;
 mod termination;
 mod url_argument;
 mod webdriver;
@@ -48,14 +52,8 @@ use profile_recorder::Recorder;
 
 use crate::about_profiling::Recordings;
 use crate::command_line::{CommandLine, Parsed};
+use crate::failure::{BAD_USAGE, FAILURE, report, warn};
 use crate::profile::Output;
-
-/// The exit status of a run in which something went wrong: a page crashed or could not be loaded, a
-/// screenshot could not be taken, or a profile could not be written, converted or shown.
-const FAILURE: u8 = 1;
-
-/// The exit status for a wrong command line.
-const BAD_USAGE: u8 = 2;
 
 fn main() -> ExitCode {
     // Servo starts this program again as a content process.
@@ -238,15 +236,4 @@ fn has_display() -> bool {
     ["DISPLAY", "WAYLAND_DISPLAY"]
         .iter()
         .any(|name| env::var_os(name).is_some_and(|value| !value.is_empty()))
-}
-
-/// Tells the person at the terminal of a source map that is not used.
-fn warn(notice: &profile_formats::Notice) {
-    report(&format!("warning: {notice}"));
-}
-
-/// Tells the person at the terminal what went wrong, on one line.
-fn report(message: &str) {
-    console::clear_status();
-    eprintln!("strobe: {}", terminal_text::on_one_line(message));
 }

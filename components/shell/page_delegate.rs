@@ -17,8 +17,9 @@ use servo::{
 use url::Url;
 
 use crate::about_profiling::{self, Return, SessionHistory};
-use crate::browser::Surface;
 use crate::console;
+use crate::failure::report;
+use crate::surface::Surface;
 
 /// Something that changes which pages there are, or whether the browser goes on.
 ///
@@ -236,7 +237,7 @@ impl ServoDelegate for EngineDelegate {
         match error {
             ServoError::LostConnectionWithBackend => self.0.push(Event::EngineLost),
             ServoError::DevtoolsFailedToStart | ServoError::ResponseFailedToSend(_) => {
-                crate::report(&format!("Servo: {error:?}"));
+                report(&format!("Servo: {error:?}"));
             },
         }
     }

@@ -22,7 +22,8 @@ use servo::{
 };
 use socket2::{Domain, Socket, Type};
 
-use crate::browser::{Page, Surface};
+use crate::page::Page;
+use crate::surface::Surface;
 
 /// What the server asks of the browser itself, rather than of an open page.
 pub enum Request {

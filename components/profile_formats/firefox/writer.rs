@@ -11,7 +11,7 @@ use std::num::NonZeroU32;
 use indexmap::IndexSet;
 use serde::Serialize;
 
-use super::{
+use super::schema::{
     BUILT_IN, CATEGORIES, DOCUMENT, EVENT_LOOP, JAVASCRIPT, KINDS, MISSED_SAMPLES, NANOSECONDS,
     NEWEST_VERSION, PAGE, RUNNING, RUNNING_BUILT_IN, WORKER, nanoseconds,
 };

@@ -9,12 +9,7 @@ use servo::protocol_handler::Request;
 use servo_url::ImmutableOrigin;
 use url::Url;
 
-use super::SCHEME;
-
-/// Whether `url` is about:profiling, with any query and fragment.
-pub fn is_profiling_page(url: &Url) -> bool {
-    url.scheme() == "about" && url.path() == "profiling"
-}
+use super::address::{SCHEME, is_profiling_page};
 
 /// Whether a page may navigate itself, a page that it opened or one of its frames from `current` to `target`.
 ///

@@ -13,7 +13,7 @@ use std::cmp::Ordering;
 
 use url::Url;
 
-use super::is_profiling_page;
+use super::address::is_profiling_page;
 
 /// The session history of a page, as Servo reported it last.
 #[derive(Default)]

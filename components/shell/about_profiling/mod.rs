@@ -9,6 +9,7 @@
 //! the page, and only to the document that received it ([`tokens`]).
 
 mod access;
+mod address;
 mod endpoints;
 mod history;
 mod protocol;
@@ -24,27 +25,15 @@ use std::sync::Arc;
 use profile_recorder::Recorder;
 use servo::WebViewId;
 use servo::protocol_handler::ProtocolRegistry;
-use url::Url;
 
-pub use self::access::{is_profiling_page, may_navigate};
+pub use self::access::may_navigate;
+use self::address::SCHEME;
+pub use self::address::{is_profiling_page, page_url};
 pub use self::endpoints::Endpoints;
 pub use self::history::{Return, SessionHistory};
 use self::protocol::ProfilingProtocol;
 pub use self::recordings::Recordings;
 use self::tokens::Tokens;
-
-/// The scheme of the server. Servo also asks the handler of this scheme for about:profiling.
-const SCHEME: &str = "profiling";
-
-const PAGE: &str = "about:profiling";
-
-/// The address of the page, or of a recording on it.
-pub fn page_url(recording: Option<&str>) -> Url {
-    let mut url = Url::parse(PAGE).expect("is a URL");
-    let fragment = recording.map(|recording| format!("recording={recording}"));
-    url.set_fragment(fragment.as_deref());
-    url
-}
 
 /// The browser's handle on the server. Pages reach the server through Servo's network code.
 pub struct ProfilingServer {

@@ -17,6 +17,7 @@ use servo::protocol_handler::{
     ResponseBody,
 };
 
+use super::address::is_profiling_page;
 use super::endpoints::{Answer, Endpoints, Failure};
 use super::query::Query;
 use super::tokens::Tokens;
@@ -36,7 +37,7 @@ impl ProtocolHandler for ProfilingProtocol {
         _: &mut DoneChannel,
         _: &FetchContext,
     ) -> FutureResponse<'a> {
-        match access::is_profiling_page(request.current_url().as_url()) {
+        match is_profiling_page(request.current_url().as_url()) {
             true => Box::pin(future::ready(self.page(request))),
             false => Box::pin(self.data(request)),
         }

@@ -12,7 +12,7 @@ use profile_formats::Format;
 use profile_recorder::EventLoops;
 
 use super::Output;
-use crate::command_line::{
+use crate::arguments::{
     ExitAfter, format_parser, source_map_folders, source_maps_argument, top_argument,
 };
 use crate::duration::{milliseconds, seconds};

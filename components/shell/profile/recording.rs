@@ -19,6 +19,7 @@ use super::ProfileOptions;
 use super::condition::{Condition, Finding};
 use super::output::{Output, Written};
 use crate::console;
+use crate::failure::{report, warn};
 use crate::report::{MAX_EVENT_LOOP, grouped, recording_report};
 
 /// How often the progress line is updated.
@@ -60,7 +61,7 @@ impl ProfileRecording {
             .map_err(|error| format!("cannot record: {error}"))?;
         let used = recorder.progress().map(|progress| progress.interval);
         if let Some(note) = used.and_then(|used| interval_note(options.interval, used)) {
-            crate::report(&note);
+            report(&note);
         }
         let now = Instant::now();
         Ok(Self {
@@ -89,7 +90,7 @@ impl ProfileRecording {
             Finding::No => Next::GoOn,
             Finding::Yes => Next::End,
             Finding::Thrown(message) => {
-                crate::report(&format!(
+                report(&format!(
                     "--until-js {}: not true yet: {}",
                     condition.expression(),
                     console::quoted(&message)
@@ -117,13 +118,13 @@ impl ProfileRecording {
             .stop(spin)
             .map_err(|error| format!("nothing to save: {error}; about:profiling has stopped it"))?;
         for notice in self.recorder.notices() {
-            crate::report(&format!("warning: {notice}"));
+            report(&format!("warning: {notice}"));
         }
         // Maps that the person names come first.
         profile_formats::apply_map_folders(&mut recording, &self.options.source_maps)
             .iter()
             .chain(&profile_formats::apply_own_maps(&mut recording))
-            .for_each(crate::warn);
+            .for_each(warn);
         let (written, outcome) = self.options.output.write(self.options.format, &recording);
         let mut text = recording_report(&recording, progress.as_ref(), self.options.top);
         for written in &written {

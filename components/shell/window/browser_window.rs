@@ -2,18 +2,15 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The window itself, and how it is drawn. The engine draws the page in front into an image. The window draws
-//! that image beneath its toolbar.
+//! The window itself, and its state. `draw.rs` draws it.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use dpi::{LogicalSize, PhysicalPosition, PhysicalSize};
-use egui::{ClippedPrimitive, Context, Event, PaintCallback, Pos2, Rect, ViewportId, pos2, vec2};
-use egui_glow::{CallbackFn, Painter};
-use euclid::default::{Point2D, Rect as EuclidRect, Size2D};
+use dpi::{LogicalSize, PhysicalSize};
+use egui::{ClippedPrimitive, Context, Event, Pos2, Rect, ViewportId, pos2, vec2};
+use egui_glow::Painter;
 use servo::{
     OffscreenRenderingContext, RenderingContext, Theme, WebViewId, WindowRenderingContext,
 };
@@ -22,12 +19,10 @@ use winit::event_loop::ActiveEventLoop;
 use winit::raw_window_handle::{HasDisplayHandle, HasWindowHandle};
 use winit::window::{Fullscreen, Theme as WinitTheme, Window};
 
-use super::action::Action;
-use super::chrome::{self, Shown};
-use super::controls::PageArea;
-use super::{tab::Tab, theme, toolbar, window_system_message};
-use crate::browser::Page;
+use super::layout::{CHROME_HEIGHT, PageArea, page_size_within};
+use super::{address_focus, theme, window_system};
 use crate::frame_clock::{DEFAULT_FRAME_INTERVAL, FrameClock};
+use crate::page::Page;
 
 /// The title of a window whose page has no title, and the end of all other titles.
 const NAME: &str = "Strobe";
@@ -38,23 +33,23 @@ const MIN_SIZE: (f64, f64) = (360., 240.);
 pub struct BrowserWindow {
     /// What draws the tabs and the toolbar.
     context: Context,
-    input: RefCell<egui_winit::State>,
+    pub(super) input: RefCell<egui_winit::State>,
     /// Keys for dialogs of a page that wait for a later drawing.
-    held_keys: RefCell<Vec<Event>>,
-    drawing: RefCell<Drawing>,
+    pub(super) held_keys: RefCell<Vec<Event>>,
+    pub(super) drawing: RefCell<Drawing>,
     /// The target that the pages are drawn on. They all have the same size, and one is visible at a time.
     page_context: Rc<OffscreenRenderingContext>,
-    window_context: Rc<WindowRenderingContext>,
+    pub(super) window_context: Rc<WindowRenderingContext>,
     frame_clock: FrameClock,
     /// The theme that the command line asks for, if any. Otherwise it is the desktop's.
     wanted_theme: Option<Theme>,
     selected: Cell<Option<WebViewId>>,
     /// Whether the toolbar, the page or the size has changed since the last drawing.
-    chrome_changed: Cell<bool>,
-    page_changed: Cell<bool>,
-    size_changed: Cell<bool>,
+    pub(super) chrome_changed: Cell<bool>,
+    pub(super) page_changed: Cell<bool>,
+    pub(super) size_changed: Cell<bool>,
     /// When to draw the tabs and the toolbar again even if there is no event.
-    chrome_due: Cell<Option<Instant>>,
+    pub(super) chrome_due: Cell<Option<Instant>>,
     is_fullscreen: Cell<bool>,
     /// In fullscreen, whether the toolbar is shown at the moment.
     is_chrome_called: Cell<bool>,
@@ -63,17 +58,17 @@ pub struct BrowserWindow {
     title: RefCell<String>,
     pointer: Cell<Pos2>,
     /// Whether an input method may compose text, in the toolbar or in a page.
-    is_ime_allowed: Cell<bool>,
+    pub(super) is_ime_allowed: Cell<bool>,
     /// What went wrong, until the person has read it.
     notice: RefCell<Option<String>>,
     // This field is dropped last, because the rendering contexts draw on the window.
     window: Window,
 }
 
-struct Drawing {
-    painter: Painter,
+pub struct Drawing {
+    pub painter: Painter,
     /// The shapes of the tabs and the toolbar as drawn last, including the place of the page.
-    primitives: Vec<ClippedPrimitive>,
+    pub primitives: Vec<ClippedPrimitive>,
 }
 
 impl Drop for Drawing {
@@ -89,7 +84,7 @@ impl BrowserWindow {
         page_size: PhysicalSize<u32>,
         wanted_theme: Option<Theme>,
     ) -> Result<Self, String> {
-        let height = f64::from(page_size.height) + f64::from(chrome::HEIGHT);
+        let height = f64::from(page_size.height) + f64::from(CHROME_HEIGHT);
         let attributes = Window::default_attributes()
             .with_title(NAME)
             .with_min_inner_size(LogicalSize::new(MIN_SIZE.0, MIN_SIZE.1))
@@ -100,7 +95,7 @@ impl BrowserWindow {
             .with_inner_size(LogicalSize::new(f64::from(page_size.width), height));
         let window = event_loop
             .create_window(attributes)
-            .map_err(|error| window_system_message(&error))?;
+            .map_err(|error| window_system::message(&error))?;
         let display_handle = event_loop
             .display_handle()
             .map_err(|error| error.to_string())?;
@@ -213,7 +208,7 @@ impl BrowserWindow {
     }
 
     /// The page of the tab in front.
-    pub fn in_front<'a>(&self, pages: &'a [Page<Tab>]) -> Option<&'a Page<Tab>> {
+    pub fn in_front<'a, S>(&self, pages: &'a [Page<S>]) -> Option<&'a Page<S>> {
         pages
             .iter()
             .find(|page| Some(page.webview.id()) == self.selected())
@@ -251,7 +246,7 @@ impl BrowserWindow {
     }
 
     pub fn is_editing_address(&self) -> bool {
-        toolbar::is_editing_address(&self.context)
+        address_focus::is_editing_address(&self.context)
     }
 
     pub fn is_focused(&self) -> bool {
@@ -344,7 +339,7 @@ impl BrowserWindow {
     /// Whether the page is at this place of the window, in points.
     pub fn is_page_at(&self, position: Pos2) -> bool {
         let chrome_bottom = match self.has_chrome() {
-            true => chrome::HEIGHT,
+            true => CHROME_HEIGHT,
             false => 0.,
         };
         position.y >= chrome_bottom
@@ -381,146 +376,6 @@ impl BrowserWindow {
         }
     }
 
-    /// Draws what has changed, and returns the person's actions.
-    pub fn draw(&self, pages: &[Page<Tab>], shown: &Shown) -> Vec<Action> {
-        let inner_size = self.window.inner_size();
-        if inner_size.width == 0 || inner_size.height == 0 {
-            return Vec::new();
-        }
-        if self.window_context.make_current().is_err() {
-            return Vec::new();
-        }
-        let in_front = self.in_front(pages);
-        if self.size_changed.take() {
-            if self.window_context.size() != inner_size {
-                self.window_context.resize(inner_size);
-            }
-            let page_size = page_size_within(inner_size, self.scale(), !self.is_fullscreen.get());
-            match in_front {
-                Some(page) => page.webview.resize(page_size),
-                None => self.page_context.resize(page_size),
-            }
-            self.page_changed.set(true);
-            self.chrome_changed.set(true);
-        }
-        if self.page_changed.take()
-            && let Some(page) = in_front
-        {
-            page.webview.paint();
-        }
-        let mut actions = Vec::new();
-        if self.chrome_changed.take() {
-            actions = self.draw_chrome(pages, shown);
-        }
-        if self.window_context.make_current().is_err() {
-            return actions;
-        }
-        self.window_context.prepare_for_rendering();
-        let size = [inner_size.width, inner_size.height];
-        let background = theme::palette(&self.context)
-            .toolbar
-            .to_normalized_gamma_f32();
-        let Drawing {
-            painter,
-            primitives,
-        } = &mut *self.drawing.borrow_mut();
-        painter.clear(size, background);
-        painter.paint_primitives(size, self.scale(), primitives);
-        self.window.pre_present_notify();
-        self.window_context.present();
-        actions
-    }
-
-    fn draw_chrome(&self, pages: &[Page<Tab>], shown: &Shown) -> Vec<Action> {
-        let mut input = self.input.borrow_mut().take_egui_input(&self.window);
-        let mut events = self.held_keys.take();
-        events.append(&mut input.events);
-        if let Some(page) = self.in_front(pages) {
-            let held = page.surface.controls().borrow().hold_keys(&mut events);
-            self.held_keys.replace(held);
-        }
-        input.events = events;
-        let mut actions = Vec::new();
-        let page_area = self.page_area();
-        let page_picture = self.page_picture(page_area.rect);
-        let output = self.context.run_ui(input, |ui| {
-            if let Some(picture) = &page_picture {
-                ui.painter().add(picture.clone());
-            }
-            chrome::show(ui, self, pages, shown, page_area, &mut actions);
-            if !self.held_keys.borrow().is_empty() {
-                ui.ctx().request_repaint();
-            }
-        });
-        let place = self.input_method_of_page(pages);
-        let is_page_typed_into = output.platform_output.ime.is_none() && place.is_some();
-        let mut input = self.input.borrow_mut();
-        // While the person types into the page, egui must not turn the input method off.
-        input.set_allow_ime(self.is_ime_allowed.get() && !is_page_typed_into);
-        input.handle_platform_output(&self.window, output.platform_output);
-        if is_page_typed_into && !self.is_ime_allowed.get() {
-            self.window.set_ime_allowed(true);
-        }
-        self.is_ime_allowed
-            .set(is_page_typed_into || input.allow_ime());
-        drop(input);
-        if is_page_typed_into && let Some(place) = place {
-            let place = place * self.scale();
-            self.window.set_ime_cursor_area(
-                PhysicalPosition::new(place.min.x, place.min.y),
-                PhysicalSize::new(place.width().max(1.), place.height().max(1.)),
-            );
-        }
-        let delay = output
-            .viewport_output
-            .get(&ViewportId::ROOT)
-            .map_or(Duration::MAX, |output| output.repaint_delay)
-            // At most one drawing per frame of the display.
-            .max(self.frame_clock.interval());
-        self.chrome_due.set(Instant::now().checked_add(delay));
-
-        let primitives = self
-            .context
-            .tessellate(output.shapes, output.pixels_per_point);
-        let mut drawing = self.drawing.borrow_mut();
-        for (id, delta) in &output.textures_delta.set {
-            drawing.painter.set_texture(*id, delta);
-        }
-        drawing.primitives = primitives;
-        for id in output.textures_delta.free {
-            drawing.painter.free_texture(id);
-        }
-        actions
-    }
-
-    /// A callback that copies the engine's picture of the page into `rect` whenever the window is drawn.
-    fn page_picture(&self, rect: Rect) -> Option<PaintCallback> {
-        let copy = self.page_context.render_to_parent_callback()?;
-        let callback = CallbackFn::new(move |info, painter| {
-            let place = info.viewport_in_pixels();
-            let place = EuclidRect::new(
-                Point2D::new(place.left_px, place.from_bottom_px),
-                Size2D::new(place.width_px, place.height_px),
-            );
-            copy(painter.gl(), place);
-        });
-        Some(PaintCallback {
-            rect,
-            callback: Arc::new(callback),
-        })
-    }
-
-    /// The place of the text input in the page in front, in points.
-    fn input_method_of_page(&self, pages: &[Page<Tab>]) -> Option<Rect> {
-        let page = self.in_front(pages)?;
-        let place = page.surface.input_method()?;
-        let area = PageArea {
-            zoom: page.webview.page_zoom(),
-            ..self.page_area()
-        };
-        Some(area.place(place))
-    }
-
     /// Shows a notice to the person, or removes it.
     pub fn set_notice(&self, notice: Option<String>) {
         *self.notice.borrow_mut() = notice;
@@ -542,16 +397,4 @@ impl BrowserWindow {
             *self.title.borrow_mut() = title;
         }
     }
-}
-
-/// The size of a page in a window with this inner size, in device pixels.
-fn page_size_within(inner: PhysicalSize<u32>, scale: f32, has_chrome: bool) -> PhysicalSize<u32> {
-    let chrome = match has_chrome {
-        true => (chrome::HEIGHT * scale).round() as u32,
-        false => 0,
-    };
-    PhysicalSize::new(
-        inner.width.max(1),
-        inner.height.saturating_sub(chrome).max(1),
-    )
 }

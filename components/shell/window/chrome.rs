@@ -10,27 +10,19 @@ use egui::{
 
 use super::action::Action;
 use super::browser_window::BrowserWindow;
-use super::controls::PageArea;
 use super::icons::{self, Icon};
+use super::layout::{CHROME_HEIGHT, PageArea, TAB_STRIP_HEIGHT, TOOLBAR_HEIGHT};
 use super::tab::Tab;
 use super::theme::palette;
 use super::{tab_strip, toolbar};
-use crate::browser::Page;
-
-/// The height of the tabs and the toolbar together, in points.
-pub const HEIGHT: f32 = tab_strip::HEIGHT + toolbar::HEIGHT;
-
-/// The state that is shown in addition to the pages.
-pub struct Shown {
-    pub is_recording: bool,
-}
+use crate::page::Page;
 
 /// Lays out the window around the place of the page, and collects the person's actions.
 pub fn show(
     ui: &mut Ui,
     window: &BrowserWindow,
     pages: &[Page<Tab>],
-    shown: &Shown,
+    is_recording: bool,
     area: PageArea,
     actions: &mut Vec<Action>,
 ) {
@@ -40,17 +32,17 @@ pub fn show(
         let colours = palette(&context);
         let bare = |fill| Frame::NONE.fill(fill);
         Panel::top("tabs")
-            .exact_size(tab_strip::HEIGHT)
+            .exact_size(TAB_STRIP_HEIGHT)
             .show_separator_line(false)
             .frame(bare(colours.tab_strip))
             .show_inside(ui, |ui| tab_strip::show(ui, window, pages, actions));
         Panel::top("toolbar")
-            .exact_size(toolbar::HEIGHT)
+            .exact_size(TOOLBAR_HEIGHT)
             .show_separator_line(false)
             .frame(bare(colours.toolbar).inner_margin(Margin::symmetric(6, 0)))
             .show_inside(ui, |ui| {
-                toolbar::show(ui, window, in_front, shown, actions);
-                let lower_edge = HEIGHT - 0.5;
+                toolbar::show(ui, window, in_front, is_recording, actions);
+                let lower_edge = CHROME_HEIGHT - 0.5;
                 let line = egui::Stroke::new(1., colours.line);
                 let width = context.content_rect().x_range();
                 ui.painter().hline(width, lower_edge, line);
@@ -65,7 +57,7 @@ pub fn show(
     };
     if window.has_chrome() {
         // In fullscreen the toolbar covers the top of the page.
-        area.rect.min.y = area.rect.min.y.max(HEIGHT);
+        area.rect.min.y = area.rect.min.y.max(CHROME_HEIGHT);
     }
     page.surface.controls().borrow_mut().show(&context, area);
     if let Some(notice) = window.notice() {

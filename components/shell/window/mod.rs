@@ -6,20 +6,23 @@
 
 mod action;
 mod address;
+mod address_focus;
 mod browser_window;
 mod chrome;
 mod controls;
+mod draw;
 mod icons;
 mod input;
+mod layout;
 mod shortcuts;
 mod tab;
 mod tab_strip;
 mod theme;
 mod toolbar;
 mod wheel;
+mod window_system;
 mod zoom;
 
-use std::fmt::Display;
 use std::path::{self, Path};
 use std::rc::Rc;
 use std::thread;
@@ -44,15 +47,18 @@ use winit::window::WindowId;
 
 use action::Action;
 use browser_window::BrowserWindow;
-use chrome::Shown;
+use draw::draw_window;
 use input::Composition;
+use layout::CHROME_HEIGHT;
 use tab::Tab;
 use wheel::{Turn, WheelButtons};
 
 use crate::about_profiling::{Recordings, is_profiling_page, page_url};
-use crate::browser::{Browser, Next, Page, Surface};
+use crate::browser::{Browser, Next};
 use crate::command_line::CommandLine;
 use crate::keyboard::keyboard_event;
+use crate::page::Page;
+use crate::surface::Surface;
 
 /// How often to check whether a recording is in progress.
 const RECORDING_INTERVAL: Duration = Duration::from_millis(250);
@@ -70,28 +76,18 @@ pub fn run(
     let no_window = |message: String| format!("cannot open a window (try --headless): {message}");
     let event_loop = EventLoop::with_user_event()
         .build()
-        .map_err(|error| no_window(window_system_message(&error)))?;
+        .map_err(|error| no_window(window_system::message(&error)))?;
     let mut application = Application {
         waker: Waker(event_loop.create_proxy()),
         state: State::Starting(Box::new((command_line, preferences, recorder, recordings))),
     };
     event_loop
         .run_app(&mut application)
-        .map_err(|error| no_window(window_system_message(&error)))?;
+        .map_err(|error| no_window(window_system::message(&error)))?;
     match application.state {
         State::Ended(outcome) => outcome.map_err(no_window),
         State::Starting(_) | State::Running(_) => Ok(0),
     }
-}
-
-/// Winit's message for an error of the window system, without the place in winit's source.
-fn window_system_message(error: &dyn Display) -> String {
-    let message = error.to_string();
-    message
-        .strip_prefix("os error at ")
-        .and_then(|message| message.split_once(".rs:"))
-        .and_then(|(_, message)| message.split_once(": "))
-        .map_or(message.clone(), |(_, message)| message.to_owned())
 }
 
 /// The message by which other threads wake the event loop.
@@ -419,10 +415,7 @@ impl Session {
     }
 
     fn draw(&mut self) {
-        let shown = Shown {
-            is_recording: self.is_recording,
-        };
-        let actions = self.window.draw(self.browser.pages(), &shown);
+        let actions = draw_window(&self.window, self.browser.pages(), self.is_recording);
         for action in actions {
             self.perform(action);
         }
@@ -480,7 +473,7 @@ impl Session {
         self.window.set_pointer(position);
         if self.window.is_fullscreen() {
             let is_near = match self.window.has_chrome() {
-                true => position.y < chrome::HEIGHT + 16. || self.window.is_editing_address(),
+                true => position.y < CHROME_HEIGHT + 16. || self.window.is_editing_address(),
                 false => position.y < 2.,
             };
             self.window.call_chrome(is_near);
@@ -732,7 +725,7 @@ impl Session {
         if self.window.is_fullscreen() {
             self.window.call_chrome(true);
         }
-        toolbar::edit_address(self.window.context());
+        address_focus::edit_address(self.window.context());
         self.window.redraw_chrome();
     }
 
@@ -843,18 +836,4 @@ impl Session {
 
 fn blank() -> Url {
     Url::parse(toolbar::BLANK).expect("is a URL")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_window_systems_words_are_kept_without_the_place_in_winit() {
-        assert_eq!(
-            window_system_message(&"os error at /src/linux/mod.rs:788: Failed: no X server"),
-            "Failed: no X server"
-        );
-        assert_eq!(window_system_message(&"not supported"), "not supported");
-    }
 }

@@ -23,9 +23,9 @@ use url::{Origin, Url};
 
 use super::browser_window::BrowserWindow;
 use super::controls::Controls;
-use crate::browser::Surface;
 use crate::command_line;
 use crate::frame_clock::FrameClock;
+use crate::surface::Surface;
 
 pub struct Tab {
     window: Rc<BrowserWindow>,

@@ -14,14 +14,13 @@ use servo::LoadStatus;
 use super::action::Action;
 use super::browser_window::BrowserWindow;
 use super::icons::{self, Icon};
+use super::layout::TAB_STRIP_HEIGHT;
 use super::tab::Tab;
 use super::theme::palette;
 use super::toolbar;
-use crate::browser::Page;
+use crate::page::Page;
 
 /// In points, like all lengths here.
-pub const HEIGHT: f32 = 38.;
-
 const WIDEST: f32 = 230.;
 const NARROWEST: f32 = 96.;
 /// Room for the button that opens a tab.
@@ -40,7 +39,7 @@ pub fn show(ui: &mut Ui, window: &BrowserWindow, pages: &[Page<Tab>], actions: &
     let count = pages.len().max(1) as f32;
     let width = (for_tabs / count - GAP).clamp(NARROWEST, WIDEST);
     let all = ((width + GAP) * pages.len() as f32).min(for_tabs);
-    let strip = Rect::from_min_size(room.min + vec2(6., 0.), vec2(all, HEIGHT));
+    let strip = Rect::from_min_size(room.min + vec2(6., 0.), vec2(all, TAB_STRIP_HEIGHT));
     let mut tabs = ui.new_child(UiBuilder::new().max_rect(strip));
     ScrollArea::horizontal()
         .scroll_bar_visibility(ScrollBarVisibility::AlwaysHidden)
@@ -74,7 +73,7 @@ fn tab(
     let colours = palette(ui.ctx());
     let title = title(page);
 
-    let (room, _) = ui.allocate_exact_size(vec2(width, HEIGHT), Sense::hover());
+    let (room, _) = ui.allocate_exact_size(vec2(width, TAB_STRIP_HEIGHT), Sense::hover());
     // The tab in front joins the toolbar beneath it.
     let rect = Rect::from_min_max(room.min + vec2(0., 5.), room.max);
     let response = ui.interact(rect, Id::new(("tab", id)), Sense::click());

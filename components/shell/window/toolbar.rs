@@ -6,7 +6,6 @@
 
 use std::env;
 
-use egui::text::{CCursor, CCursorRange};
 use egui::{
     Align, Area, Button, Context, CornerRadius, Frame, Id, Key, Label, Layout, Margin, Modifiers,
     Order, RichText, Stroke, StrokeKind, TextEdit, Ui, vec2,
@@ -14,50 +13,25 @@ use egui::{
 use servo::LoadStatus;
 
 use super::action::Action;
+use super::address_focus::{edit_address, field_id, is_editing_address, select_all};
 use super::browser_window::BrowserWindow;
-use super::chrome::Shown;
 use super::icons::{self, Icon};
 use super::tab::Tab;
 use super::theme::palette;
 use super::{address, zoom};
-use crate::browser::Page;
+use crate::page::Page;
 
-/// In points, like all lengths here.
-pub const HEIGHT: f32 = 42.;
-
+/// In points.
 const FIELD_HEIGHT: f32 = 30.;
 
 /// The page of new tabs.
 pub const BLANK: &str = "about:blank";
 
-fn field_id() -> Id {
-    Id::new("address")
-}
-
-/// Whether keys go to the address field.
-pub fn is_editing_address(context: &Context) -> bool {
-    context.memory(|memory| memory.has_focus(field_id()))
-}
-
-/// Focuses the address field and selects the whole address.
-pub fn edit_address(context: &Context) {
-    context.memory_mut(|memory| memory.request_focus(field_id()));
-    select_all(context);
-}
-
-fn select_all(context: &Context) {
-    let mut state = TextEdit::load_state(context, field_id()).unwrap_or_default();
-    // The field limits the range to its text.
-    let all = CCursorRange::two(CCursor::new(0), CCursor::new(usize::MAX / 2));
-    state.cursor.set_char_range(Some(all));
-    state.store(context, field_id());
-}
-
 pub fn show(
     ui: &mut Ui,
     window: &BrowserWindow,
     page: Option<&Page<Tab>>,
-    shown: &Shown,
+    is_recording: bool,
     actions: &mut Vec<Action>,
 ) {
     ui.spacing_mut().item_spacing.x = 2.;
@@ -91,7 +65,7 @@ pub fn show(
         }
         ui.add_space(4.);
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            profiling_buttons(ui, shown, actions);
+            profiling_buttons(ui, is_recording, actions);
             if let Some(page) = page {
                 if let Some(label) = zoom::label(page.webview.page_zoom()) {
                     let button = Button::new(RichText::new(label).size(12.)).frame(true);
@@ -108,12 +82,12 @@ pub fn show(
 }
 
 /// The buttons are added from right to left.
-fn profiling_buttons(ui: &mut Ui, shown: &Shown, actions: &mut Vec<Action>) {
+fn profiling_buttons(ui: &mut Ui, is_recording: bool, actions: &mut Vec<Action>) {
     if icons::icon_button(ui, Icon::Profile, "Open about:profiling", true).clicked() {
         actions.push(Action::OpenProfiling);
     }
     let colours = palette(ui.ctx());
-    let (icon, what, colour) = match shown.is_recording {
+    let (icon, what, colour) = match is_recording {
         true => (
             Icon::StopRecording,
             "Stop the recording and show it (Ctrl+Shift+P)",

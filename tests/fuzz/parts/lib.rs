@@ -18,6 +18,8 @@ extern crate self as profile_recorder;
 extern crate self as servo;
 
 mod about_profiling;
+#[path = "../../../components/shell/arguments.rs"]
+mod arguments;
 #[path = "../../../components/shell/command_line.rs"]
 mod command_line;
 #[path = "../../../components/shell/convert.rs"]
@@ -42,7 +44,8 @@ pub mod url_argument;
 mod window;
 
 pub use self::about_profiling::{Query, recording_options};
-pub use self::command_line::{CommandLine, ExitAfter, Parsed};
+pub use self::arguments::ExitAfter;
+pub use self::command_line::{CommandLine, Parsed};
 pub use self::kept::{Kept, Nonsense, Wanted, kind};
 pub use self::options::{EventLoopId, EventLoops, NotAnEventLoopId, Options};
 pub use self::window::interpret;

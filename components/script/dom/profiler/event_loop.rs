@@ -16,7 +16,7 @@ use profile_traits::mem::{Report, ReportKind, perform_memory_report};
 use profile_traits::path;
 use servo_base::id::BrowsingContextId;
 
-use super::{collections, linked_maps};
+use super::{collections, map_fetch};
 use crate::dom::dedicatedworkerglobalscope::DedicatedWorkerScriptMsg;
 use crate::dom::globalscope::GlobalScope;
 use crate::dom::serviceworkerglobalscope::ServiceWorkerScriptMsg;
@@ -38,7 +38,7 @@ pub(crate) fn enter(cx: *mut RawJSContext) {
     // SAFETY: this is the thread's context, and `leave` is called before it is destroyed.
     let mode = unsafe { EngineMode::new(cx, Walker::preferred()) };
     let event_loop = EventLoop::new(mode);
-    event_loop.fetch_maps_by(Box::new(linked_maps::fetch));
+    event_loop.fetch_maps_by(Box::new(map_fetch::fetch));
     EVENT_LOOP.with(|this| this.replace(Some(event_loop)));
     // SAFETY: this is the thread's context.
     unsafe { collections::follow(cx.as_ptr()) };

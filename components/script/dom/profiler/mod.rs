@@ -12,6 +12,7 @@ mod description;
 pub(crate) mod event_loop;
 mod http_error;
 pub(crate) mod linked_maps;
+mod map_fetch;
 mod markers;
 pub(crate) mod muted;
 pub(crate) mod performanceprofileentry;

@@ -27,7 +27,6 @@ use stylo_atoms::Atom;
 use super::event_loop;
 use super::markers::marker_filter;
 use super::performanceprofileentry::{CapturedTrace, FinishedSession, PerformanceProfileEntry};
-use super::profilingstate::ProfilerId;
 use crate::dom::bindings::codegen::Bindings::PerformanceBinding::DOMHighResTimeStamp;
 use crate::dom::bindings::codegen::Bindings::PerformanceProfileEntryBinding::PerformanceProfileEntryMethods;
 use crate::dom::bindings::codegen::Bindings::ProfilerBinding::{
@@ -54,6 +53,10 @@ use crate::tasks::task_source::SendableTaskSource;
 
 /// Some pages recognise a refusal by its message, so it is the same as Chromium's.
 const NOT_ALLOWED: &str = "JS profiling is disabled by Document Policy.";
+
+/// Identifies a profiler among those of its global.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) struct ProfilerId(pub(super) u64);
 
 /// <https://wicg.github.io/js-self-profiling/#profiler>
 #[dom_struct]

@@ -18,6 +18,7 @@ use script_bindings::cell::DomRefCell;
 use script_bindings::weakref::WeakRef;
 
 use super::description;
+use super::profiler::ProfilerId;
 use crate::dom::bindings::inheritance::Castable;
 use crate::dom::bindings::root::{Dom, DomRoot};
 use crate::dom::bindings::trace::JSTraceable;
@@ -44,10 +45,6 @@ bitflags! {
         const THROTTLED = 1 << 2;
     }
 }
-
-/// Identifies a profiler among those of its global.
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) struct ProfilerId(u64);
 
 /// The profilers whose session is running, or whose trace has not arrived. A profiler that nobody refers to
 /// is kept alive as long as somebody could notice that it is gone, and collected then.

@@ -8,8 +8,8 @@ use egui::color_picker::{Alpha, color_picker_color32};
 use egui::{Color32, Context};
 use servo::{ColorPicker, RgbColor};
 
-use super::PageArea;
 use super::dialog::{self, Answer};
+use crate::window::layout::PageArea;
 
 pub struct ColourPicker {
     picker: ColorPicker,

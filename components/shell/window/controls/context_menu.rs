@@ -7,8 +7,8 @@
 use egui::{Context, Pos2, Rect, Vec2};
 use servo::{ContextMenu, ContextMenuItem};
 
-use super::PageArea;
 use super::menu::{Choice, Item, Line, Menu};
+use crate::window::layout::PageArea;
 
 pub struct PageMenu {
     menu: ContextMenu,

@@ -7,12 +7,12 @@
 
 use egui::{
     Align, Align2, Area, Button, Context, CornerRadius, Frame, Id, Key, Layout, Margin, Modifiers,
-    Order, Response, RichText, Ui,
+    Order, Pos2, Response, RichText, Ui, pos2,
 };
 
-use super::{PageArea, default_corner};
+use crate::window::address_focus::is_editing_address;
+use crate::window::layout::PageArea;
 use crate::window::theme::palette;
-use crate::window::toolbar;
 
 /// The state of a dialog.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,6 +58,11 @@ pub fn show<R>(
         .inner
 }
 
+/// The corner for a control that has no place of its own.
+pub fn default_corner(page: PageArea) -> Pos2 {
+    pos2(page.rect.center().x, page.rect.min.y + 24.)
+}
+
 /// Shows the buttons at the bottom of a dialog, and handles their keys. Without `dismiss` there is only one
 /// button.
 pub fn buttons(ui: &mut Ui, accept: &str, can_accept: bool, dismiss: Option<&str>) -> Answer {
@@ -91,6 +96,5 @@ pub fn buttons(ui: &mut Ui, accept: &str, can_accept: bool, dismiss: Option<&str
 /// Whether this key was pressed for the dialog. While an address is being typed, no key is for the dialog,
 /// because a page could open one at any moment.
 pub fn pressed(ui: &Ui, key: Key) -> bool {
-    !toolbar::is_editing_address(ui.ctx())
-        && ui.input_mut(|input| input.consume_key(Modifiers::NONE, key))
+    !is_editing_address(ui.ctx()) && ui.input_mut(|input| input.consume_key(Modifiers::NONE, key))
 }

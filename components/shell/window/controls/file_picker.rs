@@ -15,10 +15,10 @@ use egui::{
 };
 use servo::FilePicker;
 
-use super::PageArea;
 use super::dialog::{self, Answer};
 use crate::url_argument;
 use crate::window::icons::Icon;
+use crate::window::layout::PageArea;
 use crate::window::theme::palette;
 
 pub struct FileDialog {

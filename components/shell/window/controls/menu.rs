@@ -9,10 +9,10 @@ use egui::{
     ScrollArea, Sense, TextStyle, Ui, WidgetInfo, WidgetType, pos2, vec2,
 };
 
-use super::PageArea;
+use crate::window::address_focus::is_editing_address;
 use crate::window::icons::Icon;
+use crate::window::layout::PageArea;
 use crate::window::theme::palette;
-use crate::window::toolbar;
 
 /// A line of a menu.
 pub enum Line<'a> {
@@ -147,7 +147,7 @@ impl Menu {
     }
 
     fn follow_keys(&mut self, context: &Context, lines: &[Line]) -> Choice {
-        if toolbar::is_editing_address(context) {
+        if is_editing_address(context) {
             return Choice::None;
         }
         let pressed = |key| context.input_mut(|input| input.consume_key(Modifiers::NONE, key));

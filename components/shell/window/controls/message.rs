@@ -7,8 +7,8 @@
 use egui::{Context, Id, Label, ScrollArea, TextEdit};
 use servo::SimpleDialog;
 
-use super::PageArea;
 use super::dialog::{self, Answer};
+use crate::window::layout::PageArea;
 
 pub struct Message {
     dialog: SimpleDialog,

@@ -14,10 +14,8 @@ mod message;
 mod select;
 mod sign_in;
 
-use egui::{Context, Event, Pos2, Rect, pos2, vec2};
-use servo::{
-    AuthenticationRequest, DeviceIntRect, EmbedderControl, EmbedderControlId, SimpleDialog,
-};
+use egui::{Context, Event, Pos2};
+use servo::{AuthenticationRequest, EmbedderControl, EmbedderControlId, SimpleDialog};
 
 use colour_picker::ColourPicker;
 use context_menu::PageMenu;
@@ -26,26 +24,7 @@ use message::Message;
 use select::Select;
 use sign_in::SignIn;
 
-/// Where a page is in the window.
-#[derive(Clone, Copy)]
-pub struct PageArea {
-    /// In points.
-    pub rect: Rect,
-    /// Device pixels per point.
-    pub scale: f32,
-    /// Points per CSS pixel.
-    pub zoom: f32,
-}
-
-impl PageArea {
-    /// Converts the place of a control to points in the window. Servo 0.7.0 gives CSS pixels of the document,
-    /// although the type says otherwise.
-    pub fn place(&self, rect: DeviceIntRect) -> Rect {
-        let corner = vec2(rect.min.x as f32, rect.min.y as f32) * self.zoom;
-        let size = vec2(rect.width() as f32, rect.height() as f32) * self.zoom;
-        Rect::from_min_size(self.rect.min + corner, size)
-    }
-}
+use super::layout::PageArea;
 
 /// The open controls of one page. A control that is dropped without an answer counts as dismissed.
 #[derive(Default)]
@@ -153,14 +132,9 @@ fn reveal_page(context: &Context) {
     context.request_discard("what a page asks has been answered");
 }
 
-/// The corner for a control that has no place of its own.
-fn default_corner(page: PageArea) -> Pos2 {
-    pos2(page.rect.center().x, page.rect.min.y + 24.)
-}
-
 #[cfg(test)]
 mod tests {
-    use egui::{Id, LayerId, Order, RawInput};
+    use egui::{Id, LayerId, Order, RawInput, Rect, vec2};
 
     use super::*;
 
@@ -173,7 +147,7 @@ mod tests {
             scale: 1.,
             zoom: 1.,
         };
-        let inside = default_corner(page) + vec2(0., 20.);
+        let inside = dialog::default_corner(page) + vec2(0., 20.);
         let draw = |mut is_open: bool, is_answered: bool| {
             let input = RawInput {
                 screen_rect: Some(rect),

@@ -7,8 +7,8 @@
 use egui::Context;
 use servo::{SelectElement, SelectElementOption, SelectElementOptionOrOptgroup};
 
-use super::PageArea;
 use super::menu::{Choice, Item, Line, Menu};
+use crate::window::layout::PageArea;
 
 pub struct Select {
     element: SelectElement,

@@ -7,8 +7,8 @@
 use egui::{Context, Grid, TextEdit, Ui};
 use servo::AuthenticationRequest;
 
-use super::PageArea;
 use super::dialog::{self, Answer};
+use crate::window::layout::PageArea;
 
 pub struct SignIn {
     request: AuthenticationRequest,

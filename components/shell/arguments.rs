@@ -1,0 +1,55 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! Arguments that several commands have in common, and what they mean.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Arg, ArgAction, ArgMatches, value_parser};
+use profile_formats::Format;
+
+/// When to end even if pages are still open.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ExitAfter {
+    /// When every page of the command line has loaded and the screenshot is written.
+    Load,
+    /// This long after the pages were opened.
+    Elapsed(Duration),
+}
+
+/// Parses the name of a format.
+pub fn format_parser() -> impl TypedValueParser<Value = Format> {
+    let names = Format::ALL.map(Format::as_str);
+    PossibleValuesParser::new(names).try_map(|name| Format::by_name(&name).ok_or("no format"))
+}
+
+/// How many functions a report lists.
+pub fn top_argument() -> Arg {
+    Arg::new("top")
+        .long("top")
+        .value_name("N")
+        .value_parser(value_parser!(usize))
+        .default_value("10")
+        .help("How many functions to list, those with the most self samples first")
+}
+
+/// Where the source maps of scripts are.
+pub fn source_maps_argument() -> Arg {
+    Arg::new("source-maps")
+        .long("source-maps")
+        .value_name("DIR")
+        .action(ArgAction::Append)
+        .value_parser(value_parser!(PathBuf))
+        .help("Apply the source maps in this folder to scripts; may be repeated")
+}
+
+pub fn source_map_folders(matches: &mut ArgMatches, working_directory: &Path) -> Vec<PathBuf> {
+    let folders = matches.remove_many::<PathBuf>("source-maps");
+    let folders = folders.into_iter().flatten();
+    folders
+        .map(|folder| working_directory.join(folder))
+        .collect()
+}
