@@ -14,7 +14,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from strobe.bench import bootstrap, browsers, figures, performance_docs, real
+from strobe.bench import browsers, confidence, figures, performance_docs, real
 from strobe.errors import MachError
 
 # Posts what the script of its library says, and its flags. With an interval it logs a stop and a session, too.
@@ -111,22 +111,22 @@ class BootstrapTest(unittest.TestCase):
         return statistics.fmean(statistics.fmean(group) for group in groups)
 
     def test_of_measurements_that_are_the_same(self):
-        self.assertEqual(bootstrap.interval([[2.0, 2.0], [4.0]], self.mean), (3.0, 3.0))
+        self.assertEqual(confidence.interval([[2.0, 2.0], [4.0]], self.mean), (3.0, 3.0))
 
     def test_of_measurements_that_differ(self):
         values = [1.0 + number / 100 for number in range(100)]
-        least, most = bootstrap.interval([values], self.mean)
+        least, most = confidence.interval([values], self.mean)
         # Two standard errors of the mean, 0.029 each, on both sides.
         self.assertAlmostEqual(least, 1.495 - 2 * 0.029, delta=0.01)
         self.assertAlmostEqual(most, 1.495 + 2 * 0.029, delta=0.01)
-        self.assertEqual(bootstrap.interval([values], self.mean), (least, most), "the same each time")
+        self.assertEqual(confidence.interval([values], self.mean), (least, most), "the same each time")
         # Four times as many measurements halve it.
-        narrow = bootstrap.interval([values * 4], self.mean)
+        narrow = confidence.interval([values * 4], self.mean)
         self.assertAlmostEqual((most - least) / (narrow[1] - narrow[0]), 2, delta=0.2)
 
     def test_each_group_keeps_its_size(self):
         sizes = set()
-        bootstrap.interval([[1.0] * 3, [2.0] * 5], lambda groups: sizes.add(tuple(map(len, groups))) or 1.0)
+        confidence.interval([[1.0] * 3, [2.0] * 5], lambda groups: sizes.add(tuple(map(len, groups))) or 1.0)
         self.assertEqual(sizes, {(3, 5)})
 
 

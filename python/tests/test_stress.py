@@ -24,13 +24,14 @@ from strobe import build, paths
 from strobe.bench.process_size import ProcessSize
 from strobe.bench.sample_counts import SampleCounts
 from strobe.errors import MachError
-from strobe.stress import stress, stress_browser, stress_exemptions, stress_plan
-from strobe.stress.stress_browser import Browser
-from strobe.stress.stress_changes import CONFIGURATIONS
-from strobe.stress.stress_episode import Episode
-from strobe.stress.stress_plan import FEATURES, make_changes_episode, make_episode
-from strobe.stress.stress_report import Failure, Totals
-from strobe.stress.stress_watchdog import HARD_BOUND, Activity, Watchdog, read_activity
+from strobe.stress import browser as stress_browser
+from strobe.stress import exemptions, plan, stress
+from strobe.stress.browser import Browser
+from strobe.stress.changes import CONFIGURATIONS
+from strobe.stress.episode import Episode
+from strobe.stress.plan import FEATURES, make_changes_episode, make_episode
+from strobe.stress.report import Failure, Totals
+from strobe.stress.watchdog import HARD_BOUND, Activity, Watchdog, read_activity
 
 PAGES = paths.ROOT / "tests" / "stress"
 
@@ -140,7 +141,7 @@ class PlanTest(unittest.TestCase):
         self.assertEqual(page.partition("?")[0], "one.stress.test/stress/page.html")
         query = parse_qs(urlsplit(page).query)
         self.assertEqual((query["seed"], query["check"]), (["7 8 318fe4d4"], ["no"]))
-        mix = stress_plan.LITTLE | stress_plan.MIXES["everything"]
+        mix = plan.LITTLE | plan.MIXES["everything"]
         self.assertEqual(json.loads(query["with"][0]), mix)
         self.assertEqual(
             [(step.at, step.what) for step in first.steps],
@@ -164,7 +165,7 @@ class PlanTest(unittest.TestCase):
         self.assertEqual((killed.ending, len(killed.pages), len(killed.steps)), ("SIGINT", 3, 5))
 
     def test_a_plan_in_another_process(self):
-        script = "from strobe.stress.stress_plan import make_episode; print(make_episode(7, 8).to_json())"
+        script = "from strobe.stress.plan import make_episode; print(make_episode(7, 8).to_json())"
         again = subprocess.run(
             [sys.executable, "-c", script],
             env={**os.environ, "PYTHONPATH": str(paths.ROOT / "python"), "PYTHONHASHSEED": "1"},
@@ -198,7 +199,7 @@ class PlanTest(unittest.TestCase):
         for episode in episodes:
             times = [step.at for step in episode.steps]
             self.assertEqual(times, sorted(times))
-            self.assertIn(episode.ending, stress_plan.ENDINGS)
+            self.assertIn(episode.ending, plan.ENDINGS)
             if episode.feature == "kills":
                 self.assertTrue(episode.multiprocess and len(episode.pages) > 1)
             for step in episode.steps:
@@ -208,15 +209,15 @@ class PlanTest(unittest.TestCase):
         written = Path(stress.__file__).read_text(encoding="utf-8")
         for what in whats:
             self.assertRegex(written, rf'case .*"{what}"')
-        for name in stress_plan.IGNORED_SIGNALS + stress_plan.HANDLED_SIGNALS:
+        for name in plan.IGNORED_SIGNALS + plan.HANDLED_SIGNALS:
             self.assertTrue(name == "SAMPLER" or hasattr(signal, name), name)
 
     def test_pages_know_all_actions_and_orders(self):
         scripts = "".join(file.read_text(encoding="utf-8") for file in PAGES.glob("*.js"))
-        for mix in (stress_plan.LITTLE, *stress_plan.MIXES.values()):
+        for mix in (plan.LITTLE, *plan.MIXES.values()):
             for action in mix:
                 self.assertRegex(scripts, rf"function {action}\(")
-        for kinds in stress_plan.PROGRAMS.values():
+        for kinds in plan.PROGRAMS.values():
             for kind in kinds:
                 self.assertRegex(scripts, rf"(?m)^    {kind}\(make, name, callee\)")
         orders = {
@@ -232,7 +233,7 @@ class PlanTest(unittest.TestCase):
         for number in range(50):
             for place, page in enumerate(make_episode(2, number).pages):
                 site, _, path = page.partition("/")
-                self.assertEqual(site, stress_plan.SITES[place])
+                self.assertEqual(site, plan.SITES[place])
                 self.assertTrue((paths.ROOT / "tests" / urlsplit(path).path).is_file())
                 parameters = parse_qs(urlsplit(path).query, strict_parsing=True)
                 self.assertEqual(parameters["window"], [str(place)])
@@ -636,7 +637,7 @@ class ExemptionTest(PlayCase):
         self.assertEqual(failure, f"a thread panicked: {FETCH.format('Script#1')}")
 
     def test_a_panic_that_comes_too_often(self):
-        cap = next(one.cap for one in stress_exemptions.SERVO_PANICS if one.name == "fetch-gone")
+        cap = next(one.cap for one in exemptions.SERVO_PANICS if one.name == "fetch-gone")
         play = self.play("page", {"late": [[0, FETCH.format(worker(number))] for number in range(cap + 1)]})
         (failure,) = play.failures
         self.assertRegex(failure.what, rf"worker.js{cap}, .*no more than {cap} times in an episode\)$")
@@ -743,7 +744,7 @@ class ExemptionTest(PlayCase):
         self.assertTrue(any("ended by signal 6" in failure for failure in failures), failures)
 
     def test_aborts_for_lack_of_memory(self):
-        known = stress_exemptions.Circumstances(episode(short_of_memory=True))
+        known = exemptions.Circumstances(episode(short_of_memory=True))
         stack = "#0 abort ()\n#1 {} ()\n"
         line = "Hit MOZ_CRASH([unhandlable oom] a) at b.cpp:1"
         for told, number, function, hits in (
@@ -757,22 +758,22 @@ class ExemptionTest(PlayCase):
             ([NO_UNWINDING], signal.SIGSEGV, "js::GetterSetter::setter", {}),
             ([], signal.SIGSEGV, "js::AutoEnterOOMUnsafeRegion::crash_impl", {}),
         ):
-            excuses = stress_exemptions.Excuses()
+            excuses = exemptions.Excuses()
             told = list(told)
-            crash = stress_exemptions.Crash(1, number, stack.format(function))
+            crash = exemptions.Crash(1, number, stack.format(function))
             self.assertEqual(excuses.judge_crash(crash, told, known), bool(hits))
             # One reason in the log excuses one process.
             self.assertFalse(excuses.judge_crash(crash, told, known))
             self.assertEqual(excuses.hits, hits)
-        self.assertEqual(stress_exemptions.denials_told(f"a\n{line}\n{NO_UNWINDING}\n"), [line])
+        self.assertEqual(exemptions.denials_told(f"a\n{line}\n{NO_UNWINDING}\n"), [line])
 
     def test_a_process_that_was_killed(self):
-        known = stress_exemptions.Circumstances(episode(), killed={12})
-        excuses = stress_exemptions.Excuses()
+        known = exemptions.Circumstances(episode(), killed={12})
+        excuses = exemptions.Excuses()
 
         def judge(pid: int) -> str | None:
             text = f"UnregisterReporter: 'system-content-{pid}' name is unknown (thread MemoryProfiler, /a/mem.rs:1:1)"
-            return excuses.judge_panic(stress_exemptions.Panic(0.0, text), known)
+            return excuses.judge_panic(exemptions.Panic(0.0, text), known)
 
         self.assertRegex(judge(13), "known as memory-reporter-unknown, but only of a process that was killed")
         self.assertIsNone(judge(12))
@@ -805,15 +806,15 @@ class ExemptionTest(PlayCase):
     def test_an_end_before_any_page(self):
         known = {"was_ready": False}
         for exemption, members in (
-            (stress_exemptions.EARLY_SIGNAL, {"ending": "SIGHUP"}),
-            (stress_exemptions.EARLY_RECORDING, {"ending": "close", "profile_command": []}),
+            (exemptions.EARLY_SIGNAL, {"ending": "SIGHUP"}),
+            (exemptions.EARLY_RECORDING, {"ending": "close", "profile_command": []}),
         ):
-            excuses = stress_exemptions.Excuses()
-            self.assertTrue(excuses.take(exemption, stress_exemptions.Circumstances(episode(**members), **known)))
-            self.assertFalse(excuses.take(exemption, stress_exemptions.Circumstances(episode(**members), **known)))
+            excuses = exemptions.Excuses()
+            self.assertTrue(excuses.take(exemption, exemptions.Circumstances(episode(**members), **known)))
+            self.assertFalse(excuses.take(exemption, exemptions.Circumstances(episode(**members), **known)))
             for others, ready in (({"ending": "close"}, False), (members, True)):
-                circumstances = stress_exemptions.Circumstances(episode(**others), was_ready=ready)
-                self.assertFalse(stress_exemptions.Excuses().take(exemption, circumstances))
+                circumstances = exemptions.Circumstances(episode(**others), was_ready=ready)
+                self.assertFalse(exemptions.Excuses().take(exemption, circumstances))
 
     def test_a_deadlock_of_servos(self):
         constellation = (
@@ -840,12 +841,12 @@ class ExemptionTest(PlayCase):
                 self.assertEqual(play.excuses.hits, {})
 
     def test_each_says_what_it_is(self):
-        names = [exemption.name for exemption in stress_exemptions.EXEMPTIONS]
+        names = [exemption.name for exemption in exemptions.EXEMPTIONS]
         self.assertEqual(len(set(names)), len(names))
-        for exemption in stress_exemptions.EXEMPTIONS:
+        for exemption in exemptions.EXEMPTIONS:
             self.assertRegex(exemption.reason, r"^[A-Z].*\.$")
             self.assertGreater(exemption.cap, 0)
-            self.assertFalse(stress_exemptions.Excuses().hits)
+            self.assertFalse(exemptions.Excuses().hits)
 
 
 class LeakTest(unittest.TestCase):
@@ -912,7 +913,7 @@ class SamplerRestTest(unittest.TestCase):
     def test_it_does_not_sleep_while_a_worker_runs(self):
         play = self.rest(itertools.count(), workers={2: 3})
         play.hang.assert_not_called()
-        play.excuse.assert_called_once_with(stress_exemptions.UNENDED_WORKER)
+        play.excuse.assert_called_once_with(exemptions.UNENDED_WORKER)
 
 
     def test_it_does_not_sleep_while_a_worker_runs_that_is_not_excused(self):

@@ -21,7 +21,7 @@ from strobe.errors import MachError
 from strobe.setup import toolchain
 from strobe.tally import Failed
 from strobe.wpt import wpt
-from strobe.wpt.wptresults import compared, read_lines
+from strobe.wpt.results import compared, read_lines
 
 
 def log(*entries: dict) -> list[str]:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 
 from ..errors import MachError
 from ..table import text_table
-from . import bootstrap
+from . import confidence
 
 # How far the geometric mean of a control may be from 1.
 CONTROL_BAND = 0.01
@@ -835,7 +835,7 @@ class Interval:
 
 def _interval(groups: Iterable[list[float]], figure: Callable[[list[list[float]]], float]) -> Interval:
     groups = list(groups)
-    return Interval(figure(groups), *bootstrap.interval(groups, figure))
+    return Interval(figure(groups), *confidence.interval(groups, figure))
 
 
 def _mean_of_medians(groups: list[list[float]]) -> float:

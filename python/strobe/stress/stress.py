@@ -4,7 +4,7 @@
 
 """./mach stress: puts a browser that stops its own threads under random stress, for minutes.
 
-A run is a series of episodes (stress_plan.py). Each starts a browser with pages of tests/stress and disturbs it. The
+A run is a series of episodes (plan.py). Each starts a browser with pages of tests/stress and disturbs it. The
 pages post heartbeats with what they have done and found, and obey the orders in the answers.
 """
 
@@ -29,11 +29,11 @@ from ..bench.sample_counts import LOG_FILTER, SampleCounts, read_counts
 from ..errors import MachError
 from ..run import shown_from_here
 from ..server import PageServer
-from . import stress_changes
-from .stress_browser import Browser, free_port, is_running, save_core_stacks, save_stacks
-from .stress_changes import CONFIGURATIONS, LEAST_SECONDS
-from .stress_episode import Episode, Step
-from .stress_exemptions import (
+from . import changes
+from .browser import Browser, free_port, is_running, save_core_stacks, save_stacks
+from .changes import CONFIGURATIONS, LEAST_SECONDS
+from .episode import Episode, Step
+from .exemptions import (
     CRASHED,
     EARLY_RECORDING,
     EARLY_SIGNAL,
@@ -57,10 +57,10 @@ from .stress_exemptions import (
     said,
     without_queries,
 )
-from .stress_plan import FEATURES, SITES, make_changes_episode, make_episode
-from .stress_report import Failure, Totals
-from .stress_watchdog import BOUND, Watchdog, read_activity
-from .stress_webdriver import Driver, Refused
+from .plan import FEATURES, SITES, make_changes_episode, make_episode
+from .report import Failure, Totals
+from .watchdog import BOUND, Watchdog, read_activity
+from .webdriver import Driver, Refused
 
 LARGEST_SEED = 2**32 - 1
 # Seconds between looks at the browser.
@@ -119,7 +119,7 @@ def stress(
     """
     for feature in features:
         if feature not in FEATURES and feature not in CONFIGURATIONS:
-            known = f"{', '.join(FEATURES)}, and {stress_changes.FORM}"
+            known = f"{', '.join(FEATURES)}, and {changes.FORM}"
             raise MachError(f"--feature {feature}: no such feature; the features are {known}")
     configuration = next((CONFIGURATIONS[feature] for feature in features if feature in CONFIGURATIONS), None)
     if configuration is not None and len(features) > 1:
@@ -153,12 +153,12 @@ def stress(
     finally:
         totals.seconds = time.monotonic() - started
         if configuration is not None:
-            missing = stress_changes.what_was_not_done(totals, profile)
+            missing = changes.what_was_not_done(totals, profile)
             totals.failures += [Failure(seed, episode or 0, configuration.name, what) for what in missing]
         print(f"\n{totals.report(release)}\n\nThe figures are in {shown_from_here(figures)}")
         save(figures, binary, seed, totals)
     if configuration is not None:
-        print(stress_changes.summary(configuration, totals))
+        print(changes.summary(configuration, totals))
     if totals.failures:
         raise MachError(f"{len(totals.failures)} failures, see above")
 

@@ -20,7 +20,7 @@ from ..errors import MachError
 from ..lock import cache_lock
 from ..setup.environments import ensure_environment
 from ..tally import Tally
-from .wptresults import Results, compared, read_log
+from .results import Results, compared, read_log
 
 # The commit of upstream that is cloned if no checkout is named.
 REPOSITORY = "https://github.com/web-platform-tests/wpt.git"

@@ -12,9 +12,9 @@ import json
 import random
 from urllib.parse import urlencode
 
-from .stress_changes import EPISODE_SECONDS, Configuration
-from .stress_changes import FEATURE as ENGINE_CHANGES
-from .stress_episode import Episode, Step
+from .changes import EPISODE_SECONDS, Configuration
+from .changes import FEATURE as ENGINE_CHANGES
+from .episode import Episode, Step
 
 # The main subject of an episode, and the number of such episodes in a round.
 FEATURES = {

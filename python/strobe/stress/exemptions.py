@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from ..bench.sample_counts import LOGGED, PANIC
-from .stress_episode import Episode
+from .episode import Episode
 
 # The query of an address in the name of a thread.
 QUERY = re.compile(r"\?[^ ,]+")

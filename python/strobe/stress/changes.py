@@ -11,7 +11,7 @@ import itertools
 import json
 from dataclasses import dataclass
 
-from .stress_report import Totals
+from .report import Totals
 
 FEATURE = "engine-changes"
 WALKERS = ("table", "stock")

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, field
 
 from ..bench.sample_counts import SampleCounts
 from ..table import text_table
-from .stress_exemptions import EXEMPTIONS
-from .stress_watchdog import HANG
+from .exemptions import EXEMPTIONS
+from .watchdog import HANG
 
 # Rows of the report, by the keys of the counts that tests/stress posts and stress.py keeps.
 ROWS = {
