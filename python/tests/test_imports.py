@@ -27,16 +27,9 @@ CRATES = {
     "components/source_maps": (),
 }
 
-# The one circle that there is: the table of natives is written in Rust, and is a field of what C++ gets.
-KNOWN_CIRCLE = ("spidermonkey::ffi", "spidermonkey::native_code")
-
 
 def crate_imports(crate: str) -> dict[str, set[str]]:
-    graph = rust_imports.imports(paths.ROOT / crate, CRATES[crate])
-    if crate == "components/js_profiler":
-        importing, imported = KNOWN_CIRCLE
-        graph.get(importing, set()).discard(imported)
-    return graph
+    return rust_imports.imports(paths.ROOT / crate, CRATES[crate])
 
 
 def python_imports(package: Path) -> dict[str, set[str]]:
