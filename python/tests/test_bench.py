@@ -346,7 +346,7 @@ class StopsTest(unittest.TestCase):
         self.assertIn(" 1000            1002  18000       60.00     90.00      1000.00", lines)
         self.assertIn("limits: depth 10 median 5 µs, 99th percentile 20 µs; depth 1000 median 60 µs", lines)
         self.assertIn("\ndepth 1000, js_profiling_max_stack_depth=4096: load of the machine", text)
-        self.assertIn("time in the signal's handler. What the kernel takes", text)
+        self.assertIn("times in the signal's handler. The time that the kernel takes", text)
 
     def test_each_limit(self):
         for changed, missed in (

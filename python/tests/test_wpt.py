@@ -232,7 +232,7 @@ class CheckoutTest(unittest.TestCase):
         }.items():
             self.assertEqual(wpt.included([path], self.checkout), [name])
         for path in ("hr-tim", "hr-time/b.html", "tests/wpt/tests/nothing.html", "tests/wpt"):
-            with self.assertRaisesRegex(MachError, f"^{re.escape(path)}: not in "):
+            with self.assertRaisesRegex(MachError, f"^{re.escape(path)}: neither in "):
                 wpt.included([path], self.checkout)
 
     def test_the_configuration(self):
@@ -300,7 +300,7 @@ class BaseTest(unittest.TestCase):
     def test_it_cannot_be_in_the_checkout(self):
         inside = str(paths.ROOT / "target" / "cache")
         with mock.patch.dict(os.environ, {"STROBE_CACHE_DIR": inside}), mock.patch.object(build.process, "run") as run:
-            with self.assertRaisesRegex(MachError, "/target/cache/base: is in the checkout, whose hooks Cargo would"):
+            with self.assertRaisesRegex(MachError, "/target/cache/base: is in the checkout, so Cargo would"):
                 build.build_base()
         run.assert_not_called()
 
