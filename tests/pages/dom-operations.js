@@ -311,133 +311,11 @@ const rows = {
   },
 };
 
-// Here a built-in function calls the operation. A page's own trace does not show what a built-in function calls.
-const rowsOfBuiltIns = {
-  inMap(n) {
-    let spent = 0;
-    for (let i = 0; i < n; i++) {
-      const start = clock.now();
-      result = [WORDS].map(btoa);
-      spent += clock.now() - start;
-    }
-    return spent;
-  },
-  inForEach(n) {
-    let spent = 0;
-    for (let i = 0; i < n; i++) {
-      const start = clock.now();
-      result = [WORDS].forEach(btoa);
-      spent += clock.now() - start;
-    }
-    return spent;
-  },
-  inArrayFrom(n) {
-    let spent = 0;
-    for (let i = 0; i < n; i++) {
-      const start = clock.now();
-      result = Array.from([WORDS], btoa);
-      spent += clock.now() - start;
-    }
-    return spent;
-  },
-  inReplace(n) {
-    let spent = 0;
-    for (let i = 0; i < n; i++) {
-      const start = clock.now();
-      result = "x".replace("x", bound);
-      spent += clock.now() - start;
-    }
-    return spent;
-  },
-  inReflectGet(n) {
-    let spent = 0;
-    for (let i = 0; i < n; i++) {
-      const start = clock.now();
-      result = Reflect.get(tree, "innerHTML");
-      spent += clock.now() - start;
-    }
-    return spent;
-  },
-  inReflectSet(n) {
-    let spent = 0;
-    for (let i = 0; i < n; i++) {
-      const start = clock.now();
-      result = Reflect.set(written, "innerHTML", MARKUP);
-      spent += clock.now() - start;
-    }
-    return spent;
-  },
-  inReflectApply(n) {
-    let spent = 0;
-    for (let i = 0; i < n; i++) {
-      const start = clock.now();
-      result = Reflect.apply(querySelector, searched, [".absent"]);
-      spent += clock.now() - start;
-    }
-    return spent;
-  },
-  inReflectConstruct(n) {
-    let spent = 0;
-    for (let i = 0; i < n; i++) {
-      const start = clock.now();
-      result = Reflect.construct(URLSearchParams, [QUERY]);
-      spent += clock.now() - start;
-    }
-    return spent;
-  },
-  inCall(n) {
-    let spent = 0;
-    for (let i = 0; i < n; i++) {
-      const start = clock.now();
-      result = querySelector.call(searched, ".absent");
-      spent += clock.now() - start;
-    }
-    return spent;
-  },
-  inApply(n) {
-    let spent = 0;
-    for (let i = 0; i < n; i++) {
-      const start = clock.now();
-      result = querySelector.apply(searched, [".absent"]);
-      spent += clock.now() - start;
-    }
-    return spent;
-  },
-  inStringify(n) {
-    let spent = 0;
-    for (let i = 0; i < n; i++) {
-      const start = clock.now();
-      result = JSON.stringify({ toJSON: bound });
-      spent += clock.now() - start;
-    }
-    return spent;
-  },
-  inSort(n) {
-    let spent = 0;
-    for (let i = 0; i < n; i++) {
-      const start = clock.now();
-      result = [1, 2].sort(bound);
-      spent += clock.now() - start;
-    }
-    return spent;
-  },
-  inString(n) {
-    let spent = 0;
-    for (let i = 0; i < n; i++) {
-      const start = clock.now();
-      result = String(withToString[0]);
-      spent += clock.now() - start;
-    }
-    return spent;
-  },
-};
-
 // A collection of garbage in a round is not the operation's work.
 const isOfCollection = sample => sample.marker === "gc";
 
-// Gives the size of a batch of calls that is short enough to end in time, and so long that what is around it takes no
-// time. By then the row is compiled.
-function warmUp(run) {
+async function measure(run) {
+  // Batches short enough to end in time, and so long that what is around them takes no time.
   let batch = 4;
   let calls = 0;
   do {
@@ -448,11 +326,7 @@ function warmUp(run) {
       batch *= 2;
     }
   } while (calls < COLD || calls < 2 * batch);
-  return batch;
-}
 
-async function measure(run) {
-  const batch = warmUp(run);
   const rounds = [];
   let samples = 0;
   for (let i = 0; i < MOST_ROUNDS && samples < LEAST_SAMPLES; i++) {
@@ -475,34 +349,7 @@ async function measure(run) {
   return rounds;
 }
 
-// For a recording: the page says what it has measured, and when it is done.
-var isDone = false;
-
-function measureRecorded(run) {
-  const batch = warmUp(run);
-  const begin = clock.now();
-  let spent = 0;
-  let time = 0;
-  while (time < MILLISECONDS) {
-    spent += run(batch);
-    time = clock.now() - begin;
-  }
-  return { time, spent };
-}
-
-function measureAllRecorded() {
-  const measured = Object.entries(rowsOfBuiltIns).map(([name, run]) => [name, measureRecorded(run)]);
-  console.log(`measured ${JSON.stringify(Object.fromEntries(measured))}`);
-  isDone = true;
-}
-
-if (parameters.has("recorded")) {
-  addEventListener("load", measureAllRecorded);
-} else {
-  runTest(measureAll);
-}
-
-async function measureAll() {
+runTest(async () => {
   if (document.readyState !== "complete") {
     await event(window, "load");
   }
@@ -512,4 +359,4 @@ async function measureAll() {
     results[name] = await measure(run);
   }
   return results;
-}
+});

@@ -72,7 +72,19 @@ function ten(x) {
 
 function steps(n) {
   let x = 1;
-  for (let i = 0; i < n; i++) {
+  // Several times, because the processor ends the loop while it waits for the last operations: a sample there is in
+  // the loop, and not in the last function.
+  for (let i = 0; i < n; i += 6) {
+    x = twentyTwo(x);
+    x = ten(x);
+    x = twentyTwo(x);
+    x = ten(x);
+    x = twentyTwo(x);
+    x = ten(x);
+    x = twentyTwo(x);
+    x = ten(x);
+    x = twentyTwo(x);
+    x = ten(x);
     x = twentyTwo(x);
     x = ten(x);
   }

@@ -213,6 +213,8 @@ pub struct GlueNativeCode {
     pub exception_begin: usize,
     pub exception_end: usize,
     pub unwinder: *mut c_void,
+    pub natives_version: u64,
+    pub newest_native: usize,
 }
 
 #[repr(C)]
@@ -287,10 +289,10 @@ const _: () = {
     assert!(size_of::<CallSite>() == 128 && offset_of!(CallSite, length) == 24);
     assert!(offset_of!(CallSite, known) == 36 && offset_of!(CallSite, code_offsets) == 80);
     assert!(size_of::<GlueKnownFunctions>() == 64);
-    assert!(size_of::<Native>() == 32 && size_of::<GlueNativeCode>() == 72);
-    assert!(size_of::<GlueStack>() == 240 && offset_of!(GlueStack, known) == 56);
-    assert!(offset_of!(GlueStack, native_code) == 120 && offset_of!(GlueStack, text) == 208);
-    assert!(offset_of!(GlueStack, contradiction) == 232);
+    assert!(size_of::<Native>() == 32 && size_of::<GlueNativeCode>() == 88);
+    assert!(size_of::<GlueStack>() == 256 && offset_of!(GlueStack, known) == 56);
+    assert!(offset_of!(GlueStack, native_code) == 120 && offset_of!(GlueStack, text) == 224);
+    assert!(offset_of!(GlueStack, contradiction) == 248);
     assert!(size_of::<SampleRow>() == 16 && offset_of!(SampleRow, stack_id) == 8);
     assert!(size_of::<StackRow>() == 8);
     assert!(size_of::<GlueSource>() == 64 && offset_of!(GlueSource, id) == 48);

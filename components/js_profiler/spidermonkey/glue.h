@@ -181,6 +181,10 @@ struct StrobeNativeCode {
   uintptr_t exception_end;
   // The argument for strobe_unwind.
   void* unwinder;
+  // strobe_natives_version() before the natives were read, or earlier.
+  uint64_t natives_version;
+  // The code of the native that was then the last one in the engine's table; 0 if the table was empty.
+  uintptr_t newest_native;
 };
 
 // The result of a walk. The sampling thread allocates it in advance, because the walk must not allocate.
@@ -255,10 +259,10 @@ static_assert(sizeof(StrobeKnownPosition) == 16 && offsetof(StrobeKnownPosition,
 static_assert(sizeof(StrobeCallSite) == 128 && offsetof(StrobeCallSite, length) == 24);
 static_assert(offsetof(StrobeCallSite, known) == 36 && offsetof(StrobeCallSite, code_offsets) == 80);
 static_assert(sizeof(StrobeKnownFunctions) == 64);
-static_assert(sizeof(StrobeNative) == 32 && sizeof(StrobeNativeCode) == 72);
-static_assert(sizeof(StrobeStack) == 240 && offsetof(StrobeStack, known) == 56);
-static_assert(offsetof(StrobeStack, native_code) == 120 && offsetof(StrobeStack, text) == 208);
-static_assert(offsetof(StrobeStack, contradiction) == 232);
+static_assert(sizeof(StrobeNative) == 32 && sizeof(StrobeNativeCode) == 88);
+static_assert(sizeof(StrobeStack) == 256 && offsetof(StrobeStack, known) == 56);
+static_assert(offsetof(StrobeStack, native_code) == 120 && offsetof(StrobeStack, text) == 224);
+static_assert(offsetof(StrobeStack, contradiction) == 248);
 static_assert(sizeof(StrobeStopped) == 56 && offsetof(StrobeStopped, wasm_instance) == 24);
 static_assert(offsetof(StrobeStopped, generic_return) == 32 && offsetof(StrobeStopped, stack_low) == 40);
 
@@ -280,6 +284,9 @@ struct StrobeRegisters {
 // `high`. False if the caller cannot be found, or if its frame would not be older. Written in Rust: see
 // unwinder.rs.
 bool strobe_unwind(void* unwinder, StrobeRegisters* registers, bool leaf, uintptr_t low, uintptr_t high);
+// The address at which the function of native code begins that contains `address`; 0 if that is not known. Written in
+// Rust: see unwinder.rs.
+uintptr_t strobe_function_begin(const void* unwinder, uintptr_t address);
 static_assert(sizeof(StrobeRegisters) == 24);
 
 // Calls `take` with each entry of the engine's table of natives, until it returns false. The entry that was

@@ -9,6 +9,7 @@
 #include "native_frames.h"
 
 #include "jit/ProcessExecutableMemory.h"
+#include "vm/NativeNames.h"
 
 using js::jit::AddressIsInExecutableMemory;
 
@@ -119,15 +120,41 @@ NativeFrames::At NativeFrames::goUp(uintptr_t end, Found* oldest) {
   if (at == At::Lost) {
     return at;
   }
+  bool knowsAll = !count || strobe_natives_version() == code_.natives_version;
   size_t first = count > Kept ? count - Kept : 0;
   for (size_t i = count; i-- > first;) {
     const Step& step = steps[i % Kept];
-    if (const StrobeNative* native = NativeAt(code_, step.address)) {
+    const StrobeNative* native = NativeAt(code_, step.address);
+    if (!native && !knowsAll) {
+      native = newNativeAt(step.address);
+    }
+    if (native) {
       *oldest = {native, {step.end - DescriptorOffset, 0, native->begin}};
       break;
     }
   }
   return at;
+}
+
+// A page defines natives when it first uses a part of the engine or of the DOM, also between the moment at which a walk
+// is asked for and the walk. The engine's table has a native before any script can call it, and only grows.
+const StrobeNative* NativeFrames::newNativeAt(uintptr_t address) {
+  uintptr_t begin = strobe_function_begin(code_.unwinder, address);
+  if (!begin) {
+    return nullptr;
+  }
+  const StrobeNativeName* entry = strobe_last_native_name();
+  for (; entry && reinterpret_cast<uintptr_t>(entry->code) != code_.newest_native; entry = entry->previous) {
+    if (reinterpret_cast<uintptr_t>(entry->code) == begin) {
+      if (!HasName(entry)) {
+        return nullptr;
+      }
+      newNative_ = {begin, begin, reinterpret_cast<const uint8_t*>(entry->name), uint32_t(entry->length),
+                    strobe_hash_name(entry->name, entry->length)};
+      return &newNative_;
+    }
+  }
+  return nullptr;
 }
 
 bool NativeFrames::toAnyCaller() {

@@ -11,7 +11,12 @@
 #include "glue.h"
 #include "stack_memory.h"
 
+struct StrobeNativeName;
+
 namespace strobe {
+
+// Whether the code of a native in the engine's table stands for one name.
+bool HasName(const StrobeNativeName* entry);
 
 // The native whose code contains an address; null if there is none.
 const StrobeNative* NativeAt(const StrobeNativeCode& code, uintptr_t address);
@@ -23,6 +28,8 @@ class NativeFrames {
   StrobeRegisters registers_;
   // Whether the program counter is that of the stopped thread, and not a return address.
   bool leaf_ = true;
+  // The last native that was found although it is not in the table.
+  StrobeNative newNative_ = {};
 
  public:
   NativeFrames(const StrobeNativeCode& code, const StrobeStopped& stopped);
@@ -68,6 +75,8 @@ class NativeFrames {
     return address >= code_.program_begin && address < code_.program_end;
   }
   bool toCaller();
+  // The native whose code contains an address, if the native was defined after the table of natives was read.
+  const StrobeNative* newNativeAt(uintptr_t address);
   // The same from any frame: JIT code links each of its frames, too.
   bool toAnyCaller();
 };

@@ -2,7 +2,8 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-// The engine's table of natives. It is read while no thread is stopped; the walk uses a copy.
+// The engine's table of natives. It is read while no thread is stopped. The walk uses a copy, and of the table only what
+// was added since.
 
 #include "glue.h"
 
@@ -11,14 +12,19 @@
 #include "builtin/Eval.h"
 #include "jit/JitFrames.h"
 
-void strobe_each_native(bool (*take)(void* taker, uintptr_t code, const uint8_t* name, size_t name_length),
-                        void* taker) {
+#include "native_frames.h"
+
+bool strobe::HasName(const StrobeNativeName* entry) {
   // A direct eval does not call this function, but in some tiers looks as if it did.
   auto* eval = reinterpret_cast<const void*>(&js::IndirectEval);
+  return entry->code != eval && !strobe_native_is_shared(entry);
+}
+
+void strobe_each_native(bool (*take)(void* taker, uintptr_t code, const uint8_t* name, size_t name_length),
+                        void* taker) {
   for (const StrobeNativeName* entry = strobe_last_native_name(); entry; entry = entry->previous) {
-    bool hasName = entry->code != eval && !strobe_native_is_shared(entry);
     if (!take(taker, reinterpret_cast<uintptr_t>(entry->code), reinterpret_cast<const uint8_t*>(entry->name),
-              hasName ? entry->length : 0)) {
+              strobe::HasName(entry) ? entry->length : 0)) {
       return;
     }
   }

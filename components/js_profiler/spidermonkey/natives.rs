@@ -24,9 +24,9 @@ pub struct NativeCode {
     /// See `StrobeNativeCode::blocks`.
     pub(super) blocks: Vec<u32>,
     /// The version of the engine's table at that time.
-    version: u64,
+    pub(super) version: u64,
     /// The code of the native that was added to the engine's table last.
-    newest: usize,
+    pub(super) newest: usize,
     /// When the table of natives was read.
     made: Instant,
 }

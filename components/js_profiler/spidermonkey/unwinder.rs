@@ -58,6 +58,8 @@ impl Unwinder {
             program_end: modules.program.end,
             exception_begin: modules.exception_handler.start,
             exception_end: modules.exception_handler.end,
+            natives_version: self.code.version,
+            newest_native: self.code.newest,
             unwinder: ptr::from_mut(self).cast(),
         }
     }
@@ -160,6 +162,20 @@ unsafe extern "C" fn strobe_unwind(
         },
         None => false,
     }
+}
+
+/// The begin of the function that contains an address; 0 if it is not known. Allocates nothing.
+///
+/// # Safety
+///
+/// `unwinder` must be a valid [`Unwinder`] that nobody changes meanwhile.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn strobe_function_begin(unwinder: *const c_void, address: usize) -> usize {
+    // SAFETY: see above.
+    let unwinder = unsafe { &*unwinder.cast::<Unwinder>() };
+    let module = unwinder.code.modules.at(address);
+    let function = module.and_then(|module| module.function(address));
+    function.map_or(0, |function| function.initial_address() as usize)
 }
 
 #[cfg(test)]

@@ -242,7 +242,7 @@ impl ThreadWalks {
 
     /// How far ahead walks may be requested now; `None` if the thread is not busy or is unlikely to stop.
     pub fn timed_horizon(&self) -> Option<Duration> {
-        // Timed walks do not know natives that are defined after they were asked for.
+        // A walk finds natives that are defined after it was asked for, but that takes longer.
         let may_be_timed = self.thread.is_some()
             && self.stops_in_time
             && !self.is_never_timed

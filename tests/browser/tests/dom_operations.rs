@@ -6,8 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use browser_tests::{Marker, Site, Trace, record, report};
-use profile_formats::Activity;
+use browser_tests::{Marker, Site, Trace, report};
 use serde_json::Value;
 
 /// The rows of the page, and the operations that are called there in turn.
@@ -154,106 +153,6 @@ fn check(tier: &str, preferences: &[&str], query: &str) {
         "DOM operations in {tier}: their samples have at least {least:.2} % of their time"
     ));
     assert!(faults.is_empty(), "in {tier}:\n{}", faults.join("\n"));
-}
-
-/// The rows in which a built-in function calls the operation.
-const ROWS_OF_BUILT_INS: &str = "
-    inMap: btoa
-    inForEach: btoa
-    inArrayFrom: btoa
-    inReplace: querySelector
-    inReflectGet: get innerHTML
-    inReflectSet: set innerHTML
-    inReflectApply: querySelector
-    inReflectConstruct: URLSearchParams
-    inCall: querySelector
-    inApply: querySelector
-    inStringify: querySelector
-    inSort: querySelector
-    inString: toString
-";
-
-/// Records the rows of the page in which built-in functions call operations, and checks them.
-fn check_recorded(tier: &str, preferences: &[&str], query: &str) {
-    let site = Site::plain().serve();
-    let url = site.url(&format!("/dom-operations.html?recorded&{query}"));
-    let mut arguments = vec!["--until-js", "isDone", "--pref", "layout_threads=1"];
-    for preference in preferences {
-        arguments.extend(["--pref", preference]);
-    }
-    arguments.push(&url);
-    let (recording, output) = record(&arguments);
-    let measured = output
-        .stderr
-        .lines()
-        .find_map(|line| line.split_once("measured "))
-        .unwrap_or_else(|| panic!("{}", output.stderr))
-        .1;
-    let measured: Value = serde_json::from_str(measured).unwrap();
-    let mut counts: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
-    let expected = rows(ROWS_OF_BUILT_INS);
-    for event_loop in recording.event_loops() {
-        for sample in event_loop.samples() {
-            if sample.activity == Some(Activity::Gc) {
-                continue;
-            }
-            let frames = event_loop.frames_of(sample.stack);
-            let labels: Vec<_> = frames
-                .into_iter()
-                .map(|frame| &*event_loop.function_of(frame).name)
-                .collect();
-            for (name, operations) in &expected {
-                if let Some(at) = labels.iter().position(|label| label == name) {
-                    let (all, in_operation) = counts.entry(*name).or_default();
-                    *all += 1;
-                    let is_in = labels[at + 1..]
-                        .iter()
-                        .any(|label| operations.contains(label));
-                    *in_operation += usize::from(is_in);
-                }
-            }
-        }
-    }
-    let mut faults = Vec::new();
-    let mut least = f64::INFINITY;
-    for (name, operations) in &expected {
-        let (all, in_operation) = counts.get(name).copied().unwrap_or_default();
-        let figure = |key: &str| measured[name][key].as_f64().expect("a number");
-        let truth = 100. * figure("spent") / figure("time");
-        let share = 100. * in_operation as f64 / all as f64;
-        least = least.min(100. * share / truth);
-        let least_share = LEAST_SHARE / 100. * truth;
-        let deviation = (least_share * (100. - least_share) / all as f64).sqrt();
-        if all < LEAST_SAMPLES || share < least_share - DEVIATIONS * deviation {
-            faults.push(format!(
-                "{name}: {share:.2} % of {all} samples are in {}, which took {truth:.2} % of the time",
-                operations.join(" or "),
-            ));
-        }
-    }
-    report(&format!(
-        "DOM operations that built-in functions call in {tier}: their samples have at least {least:.2} % of their time"
-    ));
-    assert!(faults.is_empty(), "in {tier}:\n{}", faults.join("\n"));
-}
-
-#[test]
-fn dom_operations_that_built_in_functions_call_have_their_samples_in_the_interpreter() {
-    check_recorded(
-        "the interpreter",
-        &["js_baseline_interpreter_enabled=false"],
-        "cold=0",
-    );
-}
-
-#[test]
-fn dom_operations_that_built_in_functions_call_have_their_samples_in_baseline() {
-    check_recorded("Baseline", &["js_ion_enabled=false"], "cold=400");
-}
-
-#[test]
-fn dom_operations_that_built_in_functions_call_have_their_samples_in_ion() {
-    check_recorded("Ion", &[], "cold=3000");
 }
 
 #[test]
