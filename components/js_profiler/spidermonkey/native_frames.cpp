@@ -146,7 +146,8 @@ const StrobeNative* NativeFrames::newNativeAt(uintptr_t address) {
   const StrobeNativeName* entry = strobe_last_native_name();
   for (; entry && reinterpret_cast<uintptr_t>(entry->code) != code_.newest_native; entry = entry->previous) {
     if (reinterpret_cast<uintptr_t>(entry->code) == begin) {
-      if (!HasName(entry)) {
+      // `eval`, which natives.cpp leaves out, is never new: each global has it.
+      if (strobe_native_is_shared(entry)) {
         return nullptr;
       }
       newNative_ = {begin, begin, reinterpret_cast<const uint8_t*>(entry->name), uint32_t(entry->length),

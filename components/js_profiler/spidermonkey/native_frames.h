@@ -11,12 +11,7 @@
 #include "glue.h"
 #include "stack_memory.h"
 
-struct StrobeNativeName;
-
 namespace strobe {
-
-// Whether the code of a native in the engine's table stands for one name.
-bool HasName(const StrobeNativeName* entry);
 
 // The native whose code contains an address; null if there is none.
 const StrobeNative* NativeAt(const StrobeNativeCode& code, uintptr_t address);

@@ -12,19 +12,14 @@
 #include "builtin/Eval.h"
 #include "jit/JitFrames.h"
 
-#include "native_frames.h"
-
-bool strobe::HasName(const StrobeNativeName* entry) {
-  // A direct eval does not call this function, but in some tiers looks as if it did.
-  auto* eval = reinterpret_cast<const void*>(&js::IndirectEval);
-  return entry->code != eval && !strobe_native_is_shared(entry);
-}
-
 void strobe_each_native(bool (*take)(void* taker, uintptr_t code, const uint8_t* name, size_t name_length),
                         void* taker) {
+  // A direct eval does not call this function, but in some tiers looks as if it did.
+  auto* eval = reinterpret_cast<const void*>(&js::IndirectEval);
   for (const StrobeNativeName* entry = strobe_last_native_name(); entry; entry = entry->previous) {
+    bool hasName = entry->code != eval && !strobe_native_is_shared(entry);
     if (!take(taker, reinterpret_cast<uintptr_t>(entry->code), reinterpret_cast<const uint8_t*>(entry->name),
-              strobe::HasName(entry) ? entry->length : 0)) {
+              hasName ? entry->length : 0)) {
       return;
     }
   }
