@@ -277,28 +277,54 @@ pub struct GlueSource {
     pub has_text: bool,
 }
 
-// `glue.h` asserts the same.
-const _: () = {
-    assert!(size_of::<Text>() == 12 && offset_of!(Text, encoding) == 8);
-    assert!(size_of::<FunctionKey>() == 32 && offset_of!(FunctionKey, kind) == 28);
-    assert!(size_of::<FramePlace>() == 24);
-    assert!(size_of::<GlueFrame>() == 104 && offset_of!(GlueFrame, known) == 32);
-    assert!(offset_of!(GlueFrame, place) == 64 && offset_of!(GlueFrame, flags) == 88);
-    assert!(offset_of!(GlueFrame, code_offset) == 92 && offset_of!(GlueFrame, position) == 96);
-    assert!(size_of::<KnownPosition>() == 16 && offset_of!(KnownPosition, position) == 8);
-    assert!(size_of::<CallSite>() == 128 && offset_of!(CallSite, length) == 24);
-    assert!(offset_of!(CallSite, known) == 36 && offset_of!(CallSite, code_offsets) == 80);
-    assert!(size_of::<GlueKnownFunctions>() == 64);
-    assert!(size_of::<Native>() == 32 && size_of::<GlueNativeCode>() == 88);
-    assert!(size_of::<GlueStack>() == 256 && offset_of!(GlueStack, known) == 56);
-    assert!(offset_of!(GlueStack, native_code) == 120 && offset_of!(GlueStack, text) == 224);
-    assert!(offset_of!(GlueStack, contradiction) == 248);
-    assert!(size_of::<SampleRow>() == 16 && offset_of!(SampleRow, stack_id) == 8);
-    assert!(size_of::<StackRow>() == 8);
-    assert!(size_of::<GlueSource>() == 64 && offset_of!(GlueSource, id) == 48);
-    assert!(offset_of!(GlueSource, has_text) == 60);
-    assert!(size_of::<FrameRegisters>() == 24);
-};
+/// Asserts the size of a structure and where its fields are.
+macro_rules! assert_layout {
+    ($type:ident, $size:literal, { $($field:ident: $offset:literal),+ }) => {
+        const _: () = {
+            assert!(size_of::<$type>() == $size);
+            $(assert!(offset_of!($type, $field) == $offset);)+
+        };
+    };
+}
+
+// `glue.h` asserts the same layouts.
+assert_layout!(Text, 12, { offset: 0, length: 4, encoding: 8 });
+assert_layout!(FunctionKey, 32, {
+    realm: 0, source_id: 8, source_start: 12, source_end: 16, line: 20, column: 24, kind: 28
+});
+assert_layout!(FramePlace, 24, { address: 0, return_address: 8, callee: 16 });
+assert_layout!(Position, 8, { line: 0, column: 4 });
+assert_layout!(GlueFrame, 104, {
+    function: 0, known: 32, name: 36, resource: 48, place: 64, flags: 88, code_offset: 92, position:
+    96
+});
+assert_layout!(KnownPosition, 16, { function: 0, code_offset: 4, position: 8 });
+assert_layout!(CallSite, 128, {
+    return_address: 0, script: 8, removals: 16, length: 24, flags: 25, known: 36, code_offsets: 80,
+    unused: 124
+});
+assert_layout!(GlueKnownFunctions, 64, {
+    functions: 0, functions_length: 8, slots: 16, slots_length: 24, positions: 32, positions_length:
+    40, call_sites: 48, call_sites_length: 56
+});
+assert_layout!(Native, 32, { begin: 0, end: 8, name: 16, name_length: 24, hash: 28 });
+assert_layout!(GlueNativeCode, 88, {
+    natives: 0, natives_length: 8, blocks: 16, blocks_length: 24, program_begin: 32, program_end:
+    40, exception_begin: 48, exception_end: 56, unwinder: 64, natives_version: 72, newest_native: 80
+});
+assert_layout!(GlueStack, 256, {
+    frames: 0, frames_capacity: 8, max_frames: 16, realms: 24, realms_length: 32, realm_frames: 40,
+    everything: 48, known: 56, native_code: 120, frames_length: 208, complete_length: 216, text:
+    224, text_capacity: 232, truncated: 240, complete_truncated: 241, text_lost: 242, contradiction:
+    248
+});
+assert_layout!(FrameRegisters, 24, { pc: 0, sp: 8, fp: 16 });
+assert_layout!(SampleRow, 16, { timestamp: 0, stack_id: 8, marker: 12 });
+assert_layout!(StackRow, 8, { frame_id: 0, parent_id: 4 });
+assert_layout!(GlueSource, 64, {
+    name: 0, name_length: 8, realm: 16, map_url: 24, map_url_length: 32, length: 40, id: 48, line:
+    52, column: 56, has_text: 60
+});
 
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -248,23 +248,6 @@ enum StrobeWalk : uint32_t {
   STROBE_WALK_INCONSISTENT = 3,
 };
 
-// ffi.rs asserts the same.
-static_assert(sizeof(StrobeText) == 12 && offsetof(StrobeText, encoding) == 8);
-static_assert(sizeof(StrobeFunctionKey) == 32 && offsetof(StrobeFunctionKey, kind) == 28);
-static_assert(sizeof(StrobeFramePlace) == 24);
-static_assert(sizeof(StrobeFrame) == 104 && offsetof(StrobeFrame, known) == 32);
-static_assert(offsetof(StrobeFrame, place) == 64 && offsetof(StrobeFrame, flags) == 88);
-static_assert(offsetof(StrobeFrame, code_offset) == 92 && offsetof(StrobeFrame, position) == 96);
-static_assert(sizeof(StrobeKnownPosition) == 16 && offsetof(StrobeKnownPosition, position) == 8);
-static_assert(sizeof(StrobeCallSite) == 128 && offsetof(StrobeCallSite, length) == 24);
-static_assert(offsetof(StrobeCallSite, known) == 36 && offsetof(StrobeCallSite, code_offsets) == 80);
-static_assert(sizeof(StrobeKnownFunctions) == 64);
-static_assert(sizeof(StrobeNative) == 32 && sizeof(StrobeNativeCode) == 88);
-static_assert(sizeof(StrobeStack) == 256 && offsetof(StrobeStack, known) == 56);
-static_assert(offsetof(StrobeStack, native_code) == 120 && offsetof(StrobeStack, text) == 224);
-static_assert(offsetof(StrobeStack, contradiction) == 248);
-static_assert(sizeof(StrobeStopped) == 56 && offsetof(StrobeStopped, wasm_instance) == 24);
-static_assert(offsetof(StrobeStopped, generic_return) == 32 && offsetof(StrobeStopped, stack_low) == 40);
 
 // The hashes of StrobeKnownFunctions.
 uint64_t strobe_hash_function(const StrobeFunctionKey* function);
@@ -287,7 +270,6 @@ bool strobe_unwind(void* unwinder, StrobeRegisters* registers, bool leaf, uintpt
 // The address at which the function of native code begins that contains `address`; 0 if that is not known. Written in
 // Rust: see unwinder.rs.
 uintptr_t strobe_function_begin(const void* unwinder, uintptr_t address);
-static_assert(sizeof(StrobeRegisters) == 24);
 
 // Calls `take` with each entry of the engine's table of natives, until it returns false. The entry that was
 // added last comes first. The name is ASCII and lives as long as the process. It is empty if functions with
@@ -340,7 +322,6 @@ struct StrobeSource {
   // Whether the engine has the text.
   bool has_text;
 };
-static_assert(sizeof(StrobeSource) == 64 && offsetof(StrobeSource, id) == 48 && offsetof(StrobeSource, has_text) == 60);
 
 // Whether the text is wanted.
 typedef bool (*StrobeWantsText)(void* taker, const StrobeSource* source);
@@ -380,7 +361,6 @@ struct StrobeSampleRow {
   // Index of the marker's name; STROBE_ABSENT if there is no marker.
   uint32_t marker;
 };
-static_assert(sizeof(StrobeSampleRow) == 16 && offsetof(StrobeSampleRow, stack_id) == 8);
 
 // A stack of a trace.
 struct StrobeStackRow {
@@ -388,13 +368,130 @@ struct StrobeStackRow {
   // May be STROBE_ABSENT.
   uint32_t parent_id;
 };
-static_assert(sizeof(StrobeStackRow) == 8);
 
 // A new array of the current realm, with a plain object for each row. Null, with a pending exception, if there is no
 // memory. The context's own thread must call these functions, where garbage may be collected. `markers` are ASCII.
 JSObject* strobe_new_samples(JSContext* cx, const StrobeSampleRow* rows, size_t length, const char* const* markers,
                              size_t markers_length);
 JSObject* strobe_new_stacks(JSContext* cx, const StrobeStackRow* rows, size_t length);
+
+// The Rust side, ffi.rs and stop/linux.rs, asserts the same layouts.
+static_assert(sizeof(StrobeText) == 12);
+static_assert(offsetof(StrobeText, offset) == 0);
+static_assert(offsetof(StrobeText, length) == 4);
+static_assert(offsetof(StrobeText, encoding) == 8);
+static_assert(sizeof(StrobeFunctionKey) == 32);
+static_assert(offsetof(StrobeFunctionKey, realm) == 0);
+static_assert(offsetof(StrobeFunctionKey, source_id) == 8);
+static_assert(offsetof(StrobeFunctionKey, source_start) == 12);
+static_assert(offsetof(StrobeFunctionKey, source_end) == 16);
+static_assert(offsetof(StrobeFunctionKey, line) == 20);
+static_assert(offsetof(StrobeFunctionKey, column) == 24);
+static_assert(offsetof(StrobeFunctionKey, kind) == 28);
+static_assert(sizeof(StrobeFramePlace) == 24);
+static_assert(offsetof(StrobeFramePlace, address) == 0);
+static_assert(offsetof(StrobeFramePlace, return_address) == 8);
+static_assert(offsetof(StrobeFramePlace, callee) == 16);
+static_assert(sizeof(StrobePosition) == 8);
+static_assert(offsetof(StrobePosition, line) == 0);
+static_assert(offsetof(StrobePosition, column) == 4);
+static_assert(sizeof(StrobeFrame) == 104);
+static_assert(offsetof(StrobeFrame, function) == 0);
+static_assert(offsetof(StrobeFrame, known) == 32);
+static_assert(offsetof(StrobeFrame, name) == 36);
+static_assert(offsetof(StrobeFrame, resource) == 48);
+static_assert(offsetof(StrobeFrame, place) == 64);
+static_assert(offsetof(StrobeFrame, flags) == 88);
+static_assert(offsetof(StrobeFrame, code_offset) == 92);
+static_assert(offsetof(StrobeFrame, position) == 96);
+static_assert(sizeof(StrobeKnownPosition) == 16);
+static_assert(offsetof(StrobeKnownPosition, function) == 0);
+static_assert(offsetof(StrobeKnownPosition, code_offset) == 4);
+static_assert(offsetof(StrobeKnownPosition, position) == 8);
+static_assert(sizeof(StrobeCallSite) == 128);
+static_assert(offsetof(StrobeCallSite, return_address) == 0);
+static_assert(offsetof(StrobeCallSite, script) == 8);
+static_assert(offsetof(StrobeCallSite, removals) == 16);
+static_assert(offsetof(StrobeCallSite, length) == 24);
+static_assert(offsetof(StrobeCallSite, flags) == 25);
+static_assert(offsetof(StrobeCallSite, known) == 36);
+static_assert(offsetof(StrobeCallSite, code_offsets) == 80);
+static_assert(offsetof(StrobeCallSite, unused) == 124);
+static_assert(sizeof(StrobeKnownFunctions) == 64);
+static_assert(offsetof(StrobeKnownFunctions, functions) == 0);
+static_assert(offsetof(StrobeKnownFunctions, functions_length) == 8);
+static_assert(offsetof(StrobeKnownFunctions, slots) == 16);
+static_assert(offsetof(StrobeKnownFunctions, slots_length) == 24);
+static_assert(offsetof(StrobeKnownFunctions, positions) == 32);
+static_assert(offsetof(StrobeKnownFunctions, positions_length) == 40);
+static_assert(offsetof(StrobeKnownFunctions, call_sites) == 48);
+static_assert(offsetof(StrobeKnownFunctions, call_sites_length) == 56);
+static_assert(sizeof(StrobeNative) == 32);
+static_assert(offsetof(StrobeNative, begin) == 0);
+static_assert(offsetof(StrobeNative, end) == 8);
+static_assert(offsetof(StrobeNative, name) == 16);
+static_assert(offsetof(StrobeNative, name_length) == 24);
+static_assert(offsetof(StrobeNative, hash) == 28);
+static_assert(sizeof(StrobeNativeCode) == 88);
+static_assert(offsetof(StrobeNativeCode, natives) == 0);
+static_assert(offsetof(StrobeNativeCode, natives_length) == 8);
+static_assert(offsetof(StrobeNativeCode, blocks) == 16);
+static_assert(offsetof(StrobeNativeCode, blocks_length) == 24);
+static_assert(offsetof(StrobeNativeCode, program_begin) == 32);
+static_assert(offsetof(StrobeNativeCode, program_end) == 40);
+static_assert(offsetof(StrobeNativeCode, exception_begin) == 48);
+static_assert(offsetof(StrobeNativeCode, exception_end) == 56);
+static_assert(offsetof(StrobeNativeCode, unwinder) == 64);
+static_assert(offsetof(StrobeNativeCode, natives_version) == 72);
+static_assert(offsetof(StrobeNativeCode, newest_native) == 80);
+static_assert(sizeof(StrobeStack) == 256);
+static_assert(offsetof(StrobeStack, frames) == 0);
+static_assert(offsetof(StrobeStack, frames_capacity) == 8);
+static_assert(offsetof(StrobeStack, max_frames) == 16);
+static_assert(offsetof(StrobeStack, realms) == 24);
+static_assert(offsetof(StrobeStack, realms_length) == 32);
+static_assert(offsetof(StrobeStack, realm_frames) == 40);
+static_assert(offsetof(StrobeStack, everything) == 48);
+static_assert(offsetof(StrobeStack, known) == 56);
+static_assert(offsetof(StrobeStack, native_code) == 120);
+static_assert(offsetof(StrobeStack, frames_length) == 208);
+static_assert(offsetof(StrobeStack, complete_length) == 216);
+static_assert(offsetof(StrobeStack, text) == 224);
+static_assert(offsetof(StrobeStack, text_capacity) == 232);
+static_assert(offsetof(StrobeStack, truncated) == 240);
+static_assert(offsetof(StrobeStack, complete_truncated) == 241);
+static_assert(offsetof(StrobeStack, text_lost) == 242);
+static_assert(offsetof(StrobeStack, contradiction) == 248);
+static_assert(sizeof(StrobeRegisters) == 24);
+static_assert(offsetof(StrobeRegisters, pc) == 0);
+static_assert(offsetof(StrobeRegisters, sp) == 8);
+static_assert(offsetof(StrobeRegisters, fp) == 16);
+static_assert(sizeof(StrobeSampleRow) == 16);
+static_assert(offsetof(StrobeSampleRow, timestamp) == 0);
+static_assert(offsetof(StrobeSampleRow, stack_id) == 8);
+static_assert(offsetof(StrobeSampleRow, marker) == 12);
+static_assert(sizeof(StrobeStackRow) == 8);
+static_assert(offsetof(StrobeStackRow, frame_id) == 0);
+static_assert(offsetof(StrobeStackRow, parent_id) == 4);
+static_assert(sizeof(StrobeSource) == 64);
+static_assert(offsetof(StrobeSource, name) == 0);
+static_assert(offsetof(StrobeSource, name_length) == 8);
+static_assert(offsetof(StrobeSource, realm) == 16);
+static_assert(offsetof(StrobeSource, map_url) == 24);
+static_assert(offsetof(StrobeSource, map_url_length) == 32);
+static_assert(offsetof(StrobeSource, length) == 40);
+static_assert(offsetof(StrobeSource, id) == 48);
+static_assert(offsetof(StrobeSource, line) == 52);
+static_assert(offsetof(StrobeSource, column) == 56);
+static_assert(offsetof(StrobeSource, has_text) == 60);
+static_assert(sizeof(StrobeStopped) == 56);
+static_assert(offsetof(StrobeStopped, pc) == 0);
+static_assert(offsetof(StrobeStopped, sp) == 8);
+static_assert(offsetof(StrobeStopped, fp) == 16);
+static_assert(offsetof(StrobeStopped, wasm_instance) == 24);
+static_assert(offsetof(StrobeStopped, generic_return) == 32);
+static_assert(offsetof(StrobeStopped, stack_low) == 40);
+static_assert(offsetof(StrobeStopped, stack_high) == 48);
 
 }  // extern "C"
 

@@ -58,10 +58,13 @@ pub struct Stopped {
     stack: StackBounds,
 }
 
-// `glue.h` asserts the same.
+// `glue.h` asserts the same layout.
 const _: () = {
-    assert!(size_of::<Stopped>() == 56 && offset_of!(Stopped, wasm_instance) == 24);
+    assert!(size_of::<Stopped>() == 56 && size_of::<StackBounds>() == 16);
+    assert!(offset_of!(Stopped, pc) == 0 && offset_of!(Stopped, sp) == 8);
+    assert!(offset_of!(Stopped, fp) == 16 && offset_of!(Stopped, wasm_instance) == 24);
     assert!(offset_of!(Stopped, generic_return) == 32 && offset_of!(Stopped, stack) == 40);
+    assert!(offset_of!(StackBounds, low) == 0 && offset_of!(StackBounds, high) == 8);
 };
 
 /// The addresses of a thread's stack: `low..high`.
