@@ -337,7 +337,7 @@ bool StackWriter::describeCallSite(const Mark& before, StrobeCallSite* site) con
   size_t length = stack_->frames_length;
   // Otherwise something was left out.
   bool isWhole = length > before.length && length - before.length == total_ - before.total;
-  if (!isWhole || length - before.length > STROBE_MAX_INLINED) {
+  if (full_ || !isWhole || length - before.length > STROBE_MAX_INLINED) {
     return false;
   }
   for (size_t i = before.length; i < length; i++) {
