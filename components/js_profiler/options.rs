@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use crate::work::MarkerFilter;
+use crate::sampled_activity::MarkerFilter;
 
 /// What a session is started with.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crossbeam_channel::{Receiver, Sender};
-use js_profiler_traits::GroupId;
+use js_profiler_traits::EventLoopId;
 use js_profiler_traits::recording::{
     LeftOut, MAX_SOURCE_BYTES, RecordedSource, RecordingId, Report,
 };
@@ -84,7 +84,7 @@ impl SourceRequests {
 /// Asks an event loop for the texts of scripts.
 pub struct SourceRequest {
     recording: RecordingId,
-    group: GroupId,
+    event_loop: EventLoopId,
     /// [`RecordedSource::id`] of each.
     ids: Vec<u32>,
     room: Arc<Room>,
@@ -99,7 +99,7 @@ impl SourceRequest {
     /// process's part of the recording, and `reports` takes the texts.
     pub fn new(
         recording: RecordingId,
-        group: GroupId,
+        event_loop: EventLoopId,
         ids: Vec<u32>,
         room: Arc<Room>,
         maps: Arc<LinkedMaps>,
@@ -107,7 +107,7 @@ impl SourceRequest {
     ) -> Self {
         Self {
             recording,
-            group,
+            event_loop,
             ids,
             room,
             maps,
@@ -161,7 +161,7 @@ impl SourceRequest {
         names.truncate(MAX_NAMED);
         self.send(Report::SourcesLeftOut {
             recording: self.recording,
-            group: self.group,
+            event_loop: self.event_loop,
             why,
             count: count as u32,
             names,
@@ -244,7 +244,7 @@ impl TakeSources for Reading<'_> {
             let link = self.links.of(&mut facts);
             self.request.send(Report::Source {
                 recording: self.request.recording,
-                group: self.request.group,
+                event_loop: self.request.event_loop,
                 source: Box::new(RecordedSource {
                     id: facts.id,
                     name: facts.name.clone(),
@@ -275,7 +275,7 @@ impl Reading<'_> {
         };
         let reporter = Reporter {
             recording: self.request.recording,
-            group: self.request.group,
+            event_loop: self.request.event_loop,
             reports: self.request.reports.clone(),
         };
         let maps = &self.request.maps;

@@ -39,7 +39,7 @@ class SampleCounts:
 
 @dataclass(frozen=True)
 class StopDurations:
-    """How often the thread of an event loop was stopped, and for how long, in ns: as walks/durations.rs logs it."""
+    """How often the thread of an event loop was stopped, and for how long, in ns: as sampled_thread/durations.rs logs it."""
 
     count: int
     median: int
