@@ -30,12 +30,12 @@ use crate::linked_maps::LinkedMaps;
 use crate::room::Room;
 use crate::sampled_recording::SampledRecordingOptions;
 use crate::sampling_thread::{self, Message, SamplingThread};
-use crate::script_sources::{SourceRequest, SourceRequests};
+use crate::script_sources::{SourceRequest, SourceRequests, WantedOfScripts};
 use crate::spidermonkey::SampledContext;
 use crate::stop::Thread;
 
-/// How long the end of a recording waits for event loops that are busy, before it goes on without the texts of
-/// their scripts.
+/// How long the end of a recording waits for event loops that are busy, before it goes on without the texts and the
+/// source maps of their scripts.
 const LONGEST_WAIT_FOR_SOURCES: Duration = Duration::from_secs(2);
 
 static REGISTRY: Mutex<Registry> = Mutex::new(Registry {
@@ -59,7 +59,7 @@ struct Registered {
     activity: SharedActivity,
     description: Arc<SharedDescription>,
     source_requests: Arc<SourceRequests>,
-    /// The scripts of the recording whose texts are still to be read.
+    /// The scripts of the recording that are still to be read.
     unread_sources: Vec<u32>,
     /// Set while the event loop is a group of that thread.
     sampling_thread: Option<Arc<SamplingThread>>,
@@ -216,7 +216,7 @@ pub fn stop_recording(id: Option<RecordingId>) {
         )
     };
     wait_for(ends);
-    if recording.options.sources {
+    if recording.wanted_of_scripts().is_any() {
         report_sources(&recording);
         // If nobody asks for the end, nobody waits for the maps.
         if id.is_some() {
@@ -240,8 +240,8 @@ pub fn end_event_loop(id: RecordingId, group: GroupId) {
     wait_for(end.into_iter().collect());
 }
 
-/// The end of an event loop's recording. The answer comes when everything has been reported. It names the scripts whose
-/// texts are to be read.
+/// The end of an event loop's recording. The answer comes when everything has been reported. It names the scripts that
+/// are to be read.
 type End = (GroupId, Receiver<Vec<u32>>);
 
 /// Waits until everything has been reported. Then each of these event loops leaves the sampling thread, unless
@@ -260,7 +260,7 @@ fn wait_for(ends: Vec<End>) {
     }
 }
 
-/// Asks the event loops for the texts of their scripts, and waits for the answers for a limited time.
+/// Asks the event loops for what is wanted of their scripts, and waits for the answers for a limited time.
 fn report_sources(recording: &Recording) {
     let mut asked = Vec::new();
     for event_loop in &mut registry().event_loops {
@@ -284,13 +284,13 @@ fn report_sources(recording: &Recording) {
     }
 }
 
-/// The scripts of an event loop whose texts must be read now, because some of the scripts are about to go away. Called
-/// on its own thread.
+/// The scripts of an event loop that must be read now, because some of them are about to go away. Called on its own
+/// thread.
 pub fn sources_to_read(group: GroupId) -> Option<SourceRequest> {
     let (mut request, sampling_thread) = {
         let mut registry = registry();
         let recording = registry.recording.as_ref()?;
-        if !recording.options.sources {
+        if !recording.wanted_of_scripts().is_any() {
             return None;
         }
         let mut request = recording.source_request(group, Vec::new());
@@ -357,10 +357,18 @@ impl Registry {
 }
 
 impl Recording {
+    fn wanted_of_scripts(&self) -> WantedOfScripts {
+        WantedOfScripts {
+            texts: self.options.sources,
+            maps: self.options.linked_maps,
+        }
+    }
+
     fn source_request(&self, group: GroupId, ids: Vec<u32>) -> SourceRequest {
         SourceRequest::new(
             self.options.id,
             group,
+            self.wanted_of_scripts(),
             ids,
             self.room.clone(),
             self.maps.clone(),
@@ -452,7 +460,7 @@ impl Registered {
                 id: recording.options.id,
                 interval: recording_interval(recording.options.interval, base),
                 without_stacks,
-                sources: recording.options.sources,
+                scripts: recording.wanted_of_scripts().is_any(),
                 reports: recording.reports.clone(),
             }),
         });
@@ -569,6 +577,7 @@ mod tests {
                 interval: Duration::from_millis(1),
                 event_loops,
                 sources: false,
+                linked_maps: false,
             }));
             recorder
         }

@@ -107,7 +107,7 @@ pub enum Message {
         group: GroupId,
         ended: Sender<Vec<u32>>,
     },
-    /// Asks for the scripts of a group's recording whose texts are wanted, except for those in earlier
+    /// Asks for the scripts of which a group's recording wants something, except for those in earlier
     /// answers.
     NewSources {
         group: GroupId,

@@ -186,6 +186,7 @@ fn options(event_loops: EventLoops) -> Options {
         long_tasks: None,
         without_page: None,
         sources: false,
+        linked_maps: false,
     }
 }
 
@@ -308,7 +309,7 @@ fn report_sources(
             name: "https://a.example/a.js".to_owned(),
             line: 3,
             column: 1,
-            text,
+            text: Some(text),
             map_url: None,
         }),
     };
@@ -531,6 +532,7 @@ fn what_could_not_be_recorded_to_the_end_is_told_until_the_next_recording() {
 fn with_sources() -> Options {
     Options {
         sources: true,
+        linked_maps: true,
         ..options(EventLoops::All)
     }
 }
@@ -556,7 +558,7 @@ fn the_texts_of_scripts_are_in_the_recording_and_what_is_left_out_is_told() {
     };
     let (line, url, source) = function(&with_text);
     let source = source.unwrap();
-    assert_eq!(source.text, SCRIPT);
+    assert_eq!(source.text.as_deref(), Some(SCRIPT));
     assert_eq!((source.line.get(), source.column.get()), (3, 1));
     // It was made from text, so its function has no other place.
     assert_eq!(url.as_deref(), Some("https://a.example/a.js"));
