@@ -87,8 +87,6 @@ const FAILURE: &str = "failure";
 const SOURCES: &str = "sources";
 /// As [`SOURCES`], with more text than a recording takes.
 const MUCH_TEXT: &str = "much text";
-/// As [`SOURCES`], although nobody has asked for texts.
-const UNASKED: &str = "unasked";
 /// As [`SOURCES`], with more source maps than a recording takes.
 const MANY_MAPS: &str = "many maps";
 
@@ -298,7 +296,7 @@ fn report_sources(
     recording: RecordingId,
     group: GroupId,
 ) -> Option<()> {
-    if ![SOURCES, MUCH_TEXT, UNASKED, MANY_MAPS].contains(&behaviour) {
+    if ![SOURCES, MUCH_TEXT, MANY_MAPS].contains(&behaviour) {
         return Some(());
     }
     let source = |id, text: String| Report::Source {
@@ -635,13 +633,23 @@ fn maps_that_are_too_much_are_told() {
 }
 
 #[test]
-fn texts_that_nobody_has_asked_for_are_not_taken() {
+fn what_nobody_has_asked_for_is_not_taken() {
     let (recorder, _guard) = recorder();
-    let unsound = Process::start(UNASKED);
-    recorder.start(options(EventLoops::All)).unwrap();
-    wait_until(|| unsound.status().unwrap().gone);
-    let recording = recorder.stop().unwrap();
-    assert_eq!(samples_of(process(&recording, &unsound)).len(), 1);
+    // The process reports a text, and then a map.
+    for (sources, linked_maps) in [(false, false), (false, true), (true, false)] {
+        let unsound = Process::start(SOURCES);
+        let wanted = Options {
+            sources,
+            linked_maps,
+            ..options(EventLoops::All)
+        };
+        recorder.start(wanted).unwrap();
+        wait_until(|| unsound.status().unwrap().gone);
+        let recording = recorder.stop().unwrap();
+        let process = process(&recording, &unsound);
+        assert_eq!(process.event_loops[0].samples().len(), 1);
+        assert_eq!(process.event_loops[0].sources().len() > 0, sources);
+    }
 }
 
 #[test]
