@@ -263,7 +263,7 @@ impl State {
         }
     }
 
-    /// Reports the texts of scripts that the recording wants, except for those that were reported before.
+    /// Reports what the recording wants of scripts, except for what was reported before.
     fn report_sources(&self) {
         if let Some(request) = registry::sources_to_read(self.id) {
             self.read_sources(request);

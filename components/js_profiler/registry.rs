@@ -33,12 +33,12 @@ use crate::sampled_loop::SampledLoop;
 use crate::sampled_recording::SampledRecordingOptions;
 use crate::sampled_thread::SampledThread;
 use crate::sampling_thread::{self, SamplingThread};
-use crate::script_sources::{SourceRequest, SourceRequests};
+use crate::script_sources::{SourceRequest, SourceRequests, WantedOfScripts};
 use crate::spidermonkey::SampledContext;
 use crate::stop::Thread;
 
-/// How long the end of a recording waits for event loops that are busy, before it goes on without the texts of
-/// their scripts.
+/// How long the end of a recording waits for event loops that are busy, before it goes on without the texts and the
+/// source maps of their scripts.
 const LONGEST_WAIT_FOR_SOURCES: Duration = Duration::from_secs(2);
 
 static REGISTRY: Mutex<Registry> = Mutex::new(Registry {
@@ -62,7 +62,7 @@ struct RegisteredLoop {
     activity: SharedActivity,
     description: Arc<SharedDescription>,
     source_requests: Arc<SourceRequests>,
-    /// The scripts of the recording whose texts are still to be read.
+    /// The scripts of the recording that are still to be read.
     unread_sources: Vec<u32>,
     /// Set while the event loop has joined that thread.
     sampling_thread: Option<Arc<SamplingThread>>,
@@ -221,7 +221,7 @@ pub fn stop_recording(id: Option<RecordingId>) {
         )
     };
     wait_for(ends);
-    if recording.options.sources {
+    if recording.wanted_of_scripts().is_any() {
         report_sources(&recording);
         // If nobody asks for the end, nobody waits for the maps.
         if id.is_some() {
@@ -245,8 +245,8 @@ pub fn end_event_loop(recording: RecordingId, id: EventLoopId) {
     wait_for(end.into_iter().collect());
 }
 
-/// The end of an event loop's recording. The answer comes when everything has been reported. It names the scripts whose
-/// texts are to be read.
+/// The end of an event loop's recording. The answer comes when everything has been reported. It names the scripts that
+/// are to be read.
 type End = (EventLoopId, Receiver<Vec<u32>>);
 
 /// Waits until everything has been reported. Then each of these event loops leaves the sampling thread, unless
@@ -265,7 +265,7 @@ fn wait_for(ends: Vec<End>) {
     }
 }
 
-/// Asks the event loops for the texts of their scripts, and waits for the answers for a limited time.
+/// Asks the event loops for what is wanted of their scripts, and waits for the answers for a limited time.
 fn report_sources(recording: &Recording) {
     let mut asked = Vec::new();
     for event_loop in &mut registry().event_loops {
@@ -289,13 +289,13 @@ fn report_sources(recording: &Recording) {
     }
 }
 
-/// The scripts of an event loop whose texts must be read now, because some of the scripts are about to go away. Called
-/// on its own thread.
+/// The scripts of an event loop that must be read now, because some of them are about to go away. Called on its own
+/// thread.
 pub fn sources_to_read(id: EventLoopId) -> Option<SourceRequest> {
     let (mut request, sampling_thread) = {
         let mut registry = registry();
         let recording = registry.recording.as_ref()?;
-        if !recording.options.sources {
+        if !recording.wanted_of_scripts().is_any() {
             return None;
         }
         let mut request = recording.source_request(id, Vec::new());
@@ -362,10 +362,18 @@ impl Registry {
 }
 
 impl Recording {
+    fn wanted_of_scripts(&self) -> WantedOfScripts {
+        WantedOfScripts {
+            texts: self.options.sources,
+            maps: self.options.linked_maps,
+        }
+    }
+
     fn source_request(&self, event_loop: EventLoopId, ids: Vec<u32>) -> SourceRequest {
         SourceRequest::new(
             self.options.id,
             event_loop,
+            self.wanted_of_scripts(),
             ids,
             self.room.clone(),
             self.maps.clone(),
@@ -452,7 +460,7 @@ impl RegisteredLoop {
         let options = SampledRecordingOptions {
             id: recording.options.id,
             without_stacks,
-            sources: recording.options.sources,
+            scripts: recording.wanted_of_scripts().is_any(),
             reports: recording.reports.clone(),
         };
         sampling_thread.send(move |sampler| {
@@ -574,6 +582,7 @@ mod tests {
                 interval: Duration::from_millis(1),
                 event_loops,
                 sources: false,
+                linked_maps: false,
             }));
             recorder
         }

@@ -111,8 +111,8 @@ impl SampledLoop {
         self.subscribers.recording = Some(recording);
     }
 
-    /// Ends the recording, if there is one, and reports its data. Returns the scripts whose texts are wanted,
-    /// except for those that were returned before.
+    /// Ends the recording, if there is one, and reports its data. Returns the scripts of which something is
+    /// wanted, except for those that were returned before.
     pub fn end_recording(&mut self) -> Vec<u32> {
         let Some(recording) = self.subscribers.recording.take() else {
             return Vec::new();
@@ -122,7 +122,7 @@ impl SampledLoop {
         new_sources
     }
 
-    /// The scripts of the recording whose texts are wanted, except for those that were returned before.
+    /// The scripts of which the recording wants something, except for those that were returned before.
     pub fn take_new_sources(&mut self) -> Vec<u32> {
         let recording = self.subscribers.recording.as_mut();
         recording.map_or_else(Vec::new, SampledRecording::take_new_sources)

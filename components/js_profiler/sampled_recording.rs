@@ -74,7 +74,7 @@ struct News {
     sources: Sources,
 }
 
-/// The scripts that define functions of the recording, if their texts are wanted.
+/// The scripts that define functions of the recording, if something is wanted of them.
 #[derive(Default, MallocSizeOf)]
 struct Sources {
     are_wanted: bool,
@@ -92,7 +92,7 @@ impl Sources {
         }
     }
 
-    /// Whether the recording may have the text to which a function's position refers.
+    /// Whether the recording may have the text to which a function's position refers, or a map of that text.
     fn may_have(&self, function: &Function) -> bool {
         self.are_wanted && function.source.is_some()
     }
@@ -190,8 +190,8 @@ pub struct SampledRecordingOptions {
     pub id: RecordingId,
     /// The reason, in one sentence, why the stacks cannot be walked. `None` if they can.
     pub without_stacks: Option<String>,
-    /// Whether the texts of scripts are wanted.
-    pub sources: bool,
+    /// Whether the texts or the source maps of scripts are wanted.
+    pub scripts: bool,
     /// Takes the reports. The channel must be unbounded.
     pub reports: Sender<Report>,
 }
@@ -225,7 +225,7 @@ impl SampledRecording {
                 frame_count: 0,
                 stacks: Table::default(),
                 sources: Sources {
-                    are_wanted: options.sources,
+                    are_wanted: options.scripts,
                     ..Sources::default()
                 },
             },
@@ -305,7 +305,7 @@ impl SampledRecording {
         }
     }
 
-    /// The scripts whose texts are wanted, except for those that were returned before: see
+    /// The scripts of which something is wanted, except for those that were returned before: see
     /// [`js_profiler_traits::recording::RecordedSource::id`]. The functions that they define are reported first.
     pub fn take_new_sources(&mut self) -> Vec<u32> {
         if !self.news.sources.new.is_empty() {
@@ -315,7 +315,7 @@ impl SampledRecording {
     }
 
     /// Reports what is new, for the last time. `functions` are those of the event loop. Returns the rest of the
-    /// scripts whose texts are wanted.
+    /// scripts of which something is wanted.
     pub fn finish(mut self, functions: &[Function]) -> Vec<u32> {
         self.read_description(functions);
         let missed = self.subscriber.missed_until(CrossProcessInstant::now());
@@ -391,7 +391,7 @@ mod tests {
             let options = SampledRecordingOptions {
                 id: RecordingId(1),
                 without_stacks: None,
-                sources: false,
+                scripts: false,
                 reports: sender,
             };
             let two_ticks = Schedule::new(NonZeroU32::new(2).unwrap(), 0, false);

@@ -217,13 +217,13 @@ pub struct Function {
     pub column: Option<NonZeroU32>,
     /// The realm whose function it is, where that was recorded.
     pub realm: Option<RealmId>,
-    /// The text in which it is defined, if the recording has it.
+    /// The script in which it is defined, if the recording has its text or its source map.
     pub source: Option<SourceId>,
     /// What the script that ran has for it, if the rest is by a source map.
     pub generated: Option<Box<GeneratedPlace>>,
 }
 
-/// The text of a script, or of a file that a script was built from.
+/// A script, or a file that a script was built from.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Source {
     /// The URL. If script made it from text, what made it, such as `https://a.test/a.js line 3 > eval`.
@@ -232,9 +232,11 @@ pub struct Source {
     pub line: NonZeroU32,
     /// 1-based column of the first character, in UTF-16 code units.
     pub column: NonZeroU32,
-    pub text: String,
+    /// Absent if the recording has only the map of the script. Such a script is dropped when maps are applied
+    /// ([`crate::apply_own_maps`]), and is written to no file.
+    pub text: Option<String>,
     /// The link to its source map, from the header of the response, or else from the comment in the text; absent if the
-    /// map is in the comment itself.
+    /// map is in the comment itself. It may be a `data:` URL, which is the map itself.
     pub map_url: Option<String>,
 }
 
@@ -257,6 +259,15 @@ pub struct GeneratedPlace {
     pub line: Option<NonZeroU32>,
     /// 1-based, in UTF-16 code units; absent if the line is.
     pub column: Option<NonZeroU32>,
+}
+
+impl Source {
+    /// About what it takes in an event loop's tables, in bytes.
+    fn bytes(&self) -> u64 {
+        let [text, link] =
+            [&self.text, &self.map_url].map(|one| one.as_ref().map_or(0, String::len));
+        bytes::SOURCE + (self.name.len() + text + link) as u64
+    }
 }
 
 impl Function {
@@ -597,13 +608,45 @@ impl EventLoop {
 
     /// An equal one keeps its id.
     pub fn add_source(&mut self, source: Source) -> Result<SourceId, Invalid> {
-        let link = source.map_url.as_ref().map_or(0, String::len);
-        let length = source.name.len() + source.text.len() + link;
+        let bytes = source.bytes();
         let (index, is_new) = self.sources.insert_full(source);
         if is_new {
-            self.take(bytes::SOURCE, length)?;
+            self.take(bytes, 0)?;
         }
         id(index).map(SourceId)
+    }
+
+    /// Whether the recording has texts.
+    pub(crate) fn has_texts(&self) -> bool {
+        self.sources.iter().any(|source| source.text.is_some())
+    }
+
+    /// Drops the scripts without a text. Functions that differed only by them become one.
+    pub(crate) fn forget_scripts_without_text(&mut self) -> Result<(), Invalid> {
+        if self.sources.iter().all(|source| source.text.is_some()) {
+            return Ok(());
+        }
+        let mut ids = Vec::with_capacity(self.sources.len());
+        for source in mem::take(&mut self.sources) {
+            ids.push(match source.text {
+                Some(_) => Some(SourceId(id(self.sources.insert_full(source).0)?)),
+                None => {
+                    self.bytes -= source.bytes();
+                    None
+                },
+            });
+        }
+        let of_source = |function: &Function| Function {
+            source: function.source.and_then(|source| ids[source.index()]),
+            ..function.clone()
+        };
+        let functions = self.functions.iter().map(of_source).collect();
+        let frames: Vec<_> = self
+            .frames
+            .iter()
+            .map(|frame| (frame.function.index(), frame.place))
+            .collect();
+        self.replace_functions(functions, &frames)
     }
 
     /// Adds the map that a script links to. Of several, one that came counts. It is kept until it is applied.

@@ -389,7 +389,7 @@ fn read_functions(
             name: source.name,
             line: source.line,
             column: source.column,
-            text: source.text,
+            text: Some(source.text),
             map_url: source.map_url,
         })
     })?;
@@ -723,7 +723,8 @@ fn sources_data(event_loop: &EventLoop) -> Option<impl Serialize> {
     let sources = move || {
         event_loop.sources().map(|source| SourceData {
             name: &*source.name,
-            text: &*source.text,
+            // Those without one are dropped when maps are applied.
+            text: source.text.as_deref().unwrap_or_default(),
             line: source.line,
             column: source.column,
             map_url: source.map_url.as_deref(),

@@ -30,6 +30,9 @@ pub struct Options {
     /// Whether the recording has the texts of the scripts whose functions were sampled, as the engine has them:
     /// at most 16 MiB for a script, and 64 MiB in all. [`crate::Recorder::notices`] says what is left out.
     pub sources: bool,
+    /// Whether the source maps that these scripts link to are fetched, with the rights of their documents and workers:
+    /// see [`profile_formats::apply_own_maps`]. At most 48 MiB for a map, and 192 MiB in all.
+    pub linked_maps: bool,
 }
 
 /// Which event loops are recorded.

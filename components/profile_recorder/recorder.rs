@@ -14,7 +14,7 @@ use crossbeam_channel::Sender;
 use js_profiler_traits::recording::{
     Chunk, EventLoopStatus as ReportedEventLoop, LeftOut, LinkedMap, MAX_MAPS_BYTES,
     MAX_SOURCE_BYTES, MAX_SOURCES_BYTES, RecordedSource, RecordingId, RecordingOptions, Report,
-    Request, Selection, recording_interval,
+    Request, Selection, is_map_itself, recording_interval,
 };
 use js_profiler_traits::{EventLoopId, preferences};
 use log::{debug, warn};
@@ -34,8 +34,8 @@ const STATUS_TIMEOUT: Duration = Duration::from_millis(500);
 /// Samples that a process has not reported in this time after the end of the recording are lost.
 const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The same for recordings with the texts of scripts. These are read after the last sample, and source maps are
-/// fetched.
+/// The same for recordings with the texts of scripts or with source maps. Texts are read after the last sample, and maps
+/// are fetched then.
 const STOP_TIMEOUT_WITH_SOURCES: Duration = Duration::from_secs(20);
 
 /// For each reason, how many scripts without a text are named, and how many characters of each name.
@@ -49,6 +49,8 @@ const MAX_FAILURE_TEXT: usize = 500;
 
 /// The pause after a connection could not be accepted, for example because there are no descriptors left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+const MIB: usize = 1 << 20;
 
 /// How many refused connections are logged. There is a limit because anybody on this machine can try.
 const MAX_REFUSALS_TOLD: usize = 100;
@@ -75,7 +77,7 @@ struct State {
     /// The event loops of the present or the last recording that are no longer recorded, with a sentence that
     /// says why.
     failures: BTreeMap<BrowserEventLoopId, String>,
-    /// The scripts whose texts are not in that recording.
+    /// The scripts whose texts are not in that recording or, if it has none, whose source maps are not.
     left_out: BTreeMap<(BrowserEventLoopId, LeftOut), Scripts>,
     /// What people are told about the scripts that the last recording left out.
     notices: Vec<String>,
@@ -146,16 +148,22 @@ impl Scripts {
             .extend(names.map(|name| name.chars().take(MAX_SCRIPT_NAME).collect()));
     }
 
-    /// One sentence for people, about the scripts of this event loop.
-    fn notice(&self, event_loop: &str, why: LeftOut) -> String {
-        const MIB: usize = 1 << 20;
-        let (scripts, each, discarded) = match self.count {
-            1 => ("the text of a script is".to_owned(), "it", "script"),
-            count => (
-                format!("the texts of {count} scripts are"),
-                "each",
-                "scripts",
-            ),
+    /// One sentence for people, about the scripts of this event loop. Either their texts were wanted or only their
+    /// source maps.
+    fn notice(&self, event_loop: &str, why: LeftOut, texts_were_wanted: bool) -> String {
+        let (each, discarded) = match self.count {
+            1 => ("it", "script"),
+            _ => ("each", "scripts"),
+        };
+        let missing = match (self.count, texts_were_wanted) {
+            (1, true) => "the text of a script is missing".to_owned(),
+            (count, true) => format!("the texts of {count} scripts are missing"),
+            (1, false) => {
+                "a script is shown as it ran, even if it links to a source map".to_owned()
+            },
+            (count, false) => {
+                format!("{count} scripts are shown as they ran, even if they link to source maps")
+            },
         };
         let why = match why {
             LeftOut::TooLong => format!("{each} is longer than {} MiB", MAX_SOURCE_BYTES / MIB),
@@ -170,7 +178,7 @@ impl Scripts {
             true => String::new(),
             false => format!(" ({})", self.names.join(", ")),
         };
-        format!("Event loop {event_loop}: {scripts} missing, because {why}{names}.")
+        format!("Event loop {event_loop}: {missing}, because {why}{names}.")
     }
 }
 
@@ -401,7 +409,7 @@ impl Recorder {
                 return Err(NotRecording);
             }
             recording.stopping = true;
-            let timeout = match recording.options.sources {
+            let timeout = match recording.options.sources || recording.options.linked_maps {
                 true => STOP_TIMEOUT_WITH_SOURCES,
                 false => STOP_TIMEOUT,
             };
@@ -418,7 +426,7 @@ impl Recorder {
             }
         }
         let recording = state.recording.take().ok_or(NotRecording)?;
-        state.notices = state.tell_left_out();
+        state.notices = state.tell_left_out(recording.options.sources);
         let finished: Vec<_> = state.processes.iter_mut().map(Process::take_kept).collect();
         state
             .processes
@@ -450,7 +458,7 @@ impl UnderWay {
     fn request(&self) -> impl Fn(&Process) -> Request + use<> {
         let (id, interval, event_loops) =
             (self.id, self.interval, self.options.event_loops.clone());
-        let sources = self.options.sources;
+        let (sources, linked_maps) = (self.options.sources, self.options.linked_maps);
         move |process| {
             let event_loops = match &event_loops {
                 EventLoops::All => Selection::All,
@@ -463,7 +471,13 @@ impl UnderWay {
                     }
                 },
             };
-            start_request(id, interval, event_loops, sources)
+            Request::Start(RecordingOptions {
+                id,
+                interval,
+                event_loops,
+                sources,
+                linked_maps,
+            })
         }
     }
 
@@ -476,12 +490,13 @@ impl UnderWay {
                 new_ones: false, ..
             } => return None,
         };
-        Some(start_request(
-            self.id,
-            self.interval,
+        Some(Request::Start(RecordingOptions {
+            id: self.id,
+            interval: self.interval,
             event_loops,
-            self.options.sources,
-        ))
+            sources: self.options.sources,
+            linked_maps: self.options.linked_maps,
+        }))
     }
 
     fn finish(self, processes: Vec<Finished>) -> Recording {
@@ -511,20 +526,6 @@ impl UnderWay {
             processes: processes.collect(),
         }
     }
-}
-
-fn start_request(
-    id: RecordingId,
-    interval: Duration,
-    event_loops: Selection,
-    sources: bool,
-) -> Request {
-    Request::Start(RecordingOptions {
-        id,
-        interval,
-        event_loops,
-        sources,
-    })
 }
 
 impl Process {
@@ -605,7 +606,7 @@ impl Connection {
 
 impl State {
     /// What is left out of the recording that ends.
-    fn tell_left_out(&mut self) -> Vec<String> {
+    fn tell_left_out(&mut self, texts_were_wanted: bool) -> Vec<String> {
         let left_out = mem::take(&mut self.left_out).into_iter();
         let notices = left_out.filter_map(|((id, why), scripts)| {
             let mut processes = self.processes.iter();
@@ -614,7 +615,7 @@ impl State {
                 .kept
                 .get(&id.event_loop)
                 .filter(|kept| !kept.is_left_out())?;
-            Some(scripts.notice(&named(id, &kept.label()), why))
+            Some(scripts.notice(&named(id, &kept.label()), why, texts_were_wanted))
         });
         notices.collect()
     }
@@ -834,6 +835,14 @@ fn named(id: BrowserEventLoopId, name: &str) -> String {
     }
 }
 
+/// A part of a sentence for people.
+fn no_room_for_maps() -> String {
+    format!(
+        "all source maps together would be longer than {} MiB",
+        MAX_MAPS_BYTES / MIB
+    )
+}
+
 /// Counts what is left out, unless there are too many reasons and event loops to tell.
 fn add_left_out(
     left_out: &mut BTreeMap<(BrowserEventLoopId, LeftOut), Scripts>,
@@ -855,27 +864,47 @@ impl Process {
         }
     }
 
-    /// Keeps the text of a script. If there is no room for it, returns the script's name.
+    /// Keeps the text of a script, and its link to a source map. If there is no room for the text, returns the script's
+    /// name.
     fn take_source(
         &mut self,
         recording: &mut UnderWay,
         event_loop: EventLoopId,
-        source: RecordedSource,
+        mut source: RecordedSource,
     ) -> Result<Option<String>, kept::Nonsense> {
+        let is_wanted = match source.text {
+            Some(_) => recording.options.sources,
+            None => recording.options.linked_maps,
+        };
         // The functions that it defines come first.
-        let kept = self
-            .kept
-            .get_mut(&event_loop.0)
-            .filter(|_| recording.options.sources);
+        let kept = self.kept.get_mut(&event_loop.0).filter(|_| is_wanted);
         let kept = kept.ok_or(kept::Nonsense::Source("that nobody has asked for"))?;
+        let map = source.map_url.take_if(|link| is_map_itself(link));
         let Some(room) = recording
             .sources_room
             .checked_sub(kept::bytes_of_source(&source))
         else {
             return Ok(Some(source.name));
         };
+        // A map that is in the link takes the room of maps.
+        let bytes = map.as_ref().map_or(0, String::len);
+        let maps_room = recording.maps_room.checked_sub(bytes);
+        let without_map = map.is_some() && maps_room.is_none();
+        let (id, name) = (source.id, source.name.clone());
+        source.map_url = map.filter(|_| maps_room.is_some()).or(source.map_url);
         kept.add_source(source)?;
         recording.sources_room = room;
+        recording.maps_room = maps_room.unwrap_or(recording.maps_room);
+        if without_map {
+            kept.add_map(LinkedMap {
+                sources: vec![id],
+                url: name,
+                content: Err(format!(
+                    "for its source map, in a data: URL, there is no room: {}",
+                    no_room_for_maps()
+                )),
+            })?;
+        }
         Ok(None)
     }
 
@@ -886,18 +915,15 @@ impl Process {
         event_loop: EventLoopId,
         mut map: LinkedMap,
     ) -> Result<(), kept::Nonsense> {
-        const MIB: usize = 1 << 20;
         let kept = self
             .kept
             .get_mut(&event_loop.0)
-            .filter(|_| recording.options.sources);
+            .filter(|_| recording.options.linked_maps);
         let kept = kept.ok_or(kept::Nonsense::Map("that nobody has asked for"))?;
         let room = recording.maps_room.checked_sub(kept::bytes_of_map(&map));
         if room.is_none() {
             map.url = map.url.chars().take(MAX_FAILURE_TEXT).collect();
-            let most = MAX_MAPS_BYTES / MIB;
-            let why = format!("all source maps together would be longer than {most} MiB");
-            map.content = Err(why);
+            map.content = Err(no_room_for_maps());
         }
         if kept.add_map(map)?
             && let Some(room) = room

@@ -89,8 +89,6 @@ const FAILURE: &str = "failure";
 const SOURCES: &str = "sources";
 /// As [`SOURCES`], with more text than a recording takes.
 const MUCH_TEXT: &str = "much text";
-/// As [`SOURCES`], although nobody has asked for texts.
-const UNASKED: &str = "unasked";
 /// As [`SOURCES`], with more source maps than a recording takes.
 const MANY_MAPS: &str = "many maps";
 
@@ -188,6 +186,7 @@ fn options(event_loops: EventLoops) -> Options {
         long_tasks: None,
         without_page: None,
         sources: false,
+        linked_maps: false,
     }
 }
 
@@ -301,7 +300,7 @@ fn report_sources(
     recording: RecordingId,
     event_loop: EventLoopId,
 ) -> Option<()> {
-    if ![SOURCES, MUCH_TEXT, UNASKED, MANY_MAPS].contains(&behaviour) {
+    if ![SOURCES, MUCH_TEXT, MANY_MAPS].contains(&behaviour) {
         return Some(());
     }
     let source = |id, text: String| Report::Source {
@@ -312,7 +311,7 @@ fn report_sources(
             name: "https://a.example/a.js".to_owned(),
             line: 3,
             column: 1,
-            text,
+            text: Some(text),
             map_url: None,
         }),
     };
@@ -538,6 +537,7 @@ fn what_could_not_be_recorded_to_the_end_is_told_until_the_next_recording() {
 fn with_sources() -> Options {
     Options {
         sources: true,
+        linked_maps: true,
         ..options(EventLoops::All)
     }
 }
@@ -563,7 +563,7 @@ fn the_texts_of_scripts_are_in_the_recording_and_what_is_left_out_is_told() {
     };
     let (line, url, source) = function(&with_text);
     let source = source.unwrap();
-    assert_eq!(source.text, SCRIPT);
+    assert_eq!(source.text.as_deref(), Some(SCRIPT));
     assert_eq!((source.line.get(), source.column.get()), (3, 1));
     // It was made from text, so its function has no other place.
     assert_eq!(url.as_deref(), Some("https://a.example/a.js"));
@@ -640,13 +640,23 @@ fn maps_that_are_too_much_are_told() {
 }
 
 #[test]
-fn texts_that_nobody_has_asked_for_are_not_taken() {
+fn what_nobody_has_asked_for_is_not_taken() {
     let (recorder, _guard) = recorder();
-    let unsound = Process::start(UNASKED);
-    recorder.start(options(EventLoops::All)).unwrap();
-    wait_until(|| unsound.status().unwrap().gone);
-    let recording = recorder.stop().unwrap();
-    assert_eq!(samples_of(process(&recording, &unsound)).len(), 1);
+    // The process reports a text, and then a map.
+    for (sources, linked_maps) in [(false, false), (false, true), (true, false)] {
+        let unsound = Process::start(SOURCES);
+        let wanted = Options {
+            sources,
+            linked_maps,
+            ..options(EventLoops::All)
+        };
+        recorder.start(wanted).unwrap();
+        wait_until(|| unsound.status().unwrap().gone);
+        let recording = recorder.stop().unwrap();
+        let process = process(&recording, &unsound);
+        assert_eq!(process.event_loops[0].samples().len(), 1);
+        assert_eq!(process.event_loops[0].sources().len() > 0, sources);
+    }
 }
 
 #[test]

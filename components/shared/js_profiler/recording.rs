@@ -71,8 +71,10 @@ pub struct RecordingOptions {
     /// The event loops to record.
     pub event_loops: Selection,
     /// Whether the texts of the scripts whose functions were sampled are reported as well: see
-    /// [`Report::Source`], and [`Report::Map`].
+    /// [`Report::Source`].
     pub sources: bool,
+    /// Whether the source maps that these scripts link to are fetched and reported: see [`Report::Map`].
+    pub linked_maps: bool,
 }
 
 /// The interval that a recording gets for the `requested` one: rounded down to a multiple of `base`, and
@@ -135,7 +137,7 @@ pub enum Report {
         /// All event loops of the process.
         event_loops: Vec<EventLoopStatus>,
     },
-    /// The text of a script, whose functions came in a chunk of this event loop.
+    /// The text of a script whose functions came in a chunk of this event loop, or its link to a source map, or both.
     Source {
         /// The recording that the event loop is part of.
         recording: RecordingId,
@@ -144,7 +146,8 @@ pub enum Report {
         /// The script.
         source: Box<RecordedSource>,
     },
-    /// The texts of some scripts of an event loop are left out.
+    /// The texts of some scripts of an event loop are left out. If only source maps are wanted, it is not known
+    /// whether these scripts link to any.
     SourcesLeftOut {
         /// The recording that the event loop is part of.
         recording: RecordingId,
@@ -157,7 +160,7 @@ pub enum Report {
         /// The names of the first ones, where they are known.
         names: Vec<String>,
     },
-    /// A source map that scripts of an event loop link to. Their texts came before.
+    /// A source map that scripts of an event loop link to. A [`Report::Source`] of each came before.
     Map {
         /// The recording that the event loop is part of.
         recording: RecordingId,
@@ -251,7 +254,7 @@ pub struct RecordedFunction {
     pub source: Option<u32>,
 }
 
-/// The text of a script, as the engine has it.
+/// A script, as the engine has it.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct RecordedSource {
     /// The engine's number of it, which no other script of the process has.
@@ -263,11 +266,18 @@ pub struct RecordedSource {
     pub line: u32,
     /// The 1-based column of the text's first character, in UTF-16 code units.
     pub column: u32,
-    /// The text. A surrogate without its partner is U+FFFD.
-    pub text: String,
+    /// The text. A surrogate without its partner is U+FFFD. `None` if texts are not wanted, or if it is left out.
+    pub text: Option<String>,
     /// The link to its source map, from the header of the response, or else from the comment in the text. `None` if
-    /// there is neither, or if the map is in the comment itself, as a `data:` URL.
+    /// there is neither. It may be a `data:` URL, which is the map itself. If that is in the comment of a text that is
+    /// reported, it is not repeated here.
     pub map_url: Option<String>,
+}
+
+/// Whether a link to a source map is the map itself.
+pub fn is_map_itself(link: &str) -> bool {
+    let scheme = link.get(..5).unwrap_or_default();
+    scheme.eq_ignore_ascii_case("data:")
 }
 
 /// A source map that scripts link to.

@@ -140,6 +140,15 @@ fn without_the_option_there_are_no_texts() {
     assert!(!functions(&recording, "inlineWork").is_empty());
     let mut event_loops = recording.event_loops();
     assert!(event_loops.all(|one| one.sources().len() == 0));
+    // The map in an evaluated text is applied without the text.
+    let written = functions(&recording, "originalWork");
+    let [(event_loop, function, None)] = written[..] else {
+        panic!("{written:?}");
+    };
+    assert_eq!(
+        event_loop.resource_of(function),
+        Some(&*site.url("/written.ts"))
+    );
     // Without its text, the function has no place.
     let evaluated = functions(&recording, "evaluatedWork");
     let [(_, function, None)] = evaluated[..] else {

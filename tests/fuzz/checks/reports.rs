@@ -252,7 +252,7 @@ mod tests {
                 memory: 9,
             }],
         };
-        let source = |id, line| Report::Source {
+        let source_with = |id, line, text: Option<&str>, link: &str| Report::Source {
             recording: RecordingId(1),
             event_loop: EventLoopId(7),
             source: Box::new(RecordedSource {
@@ -260,10 +260,11 @@ mod tests {
                 name: "a.js".to_owned(),
                 line,
                 column: 1,
-                text: "f();".to_owned(),
-                map_url: Some("a.js.map".to_owned()),
+                text: text.map(str::to_owned),
+                map_url: Some(link.to_owned()),
             }),
         };
+        let source = |id, line| source_with(id, line, Some("f();"), "a.js.map");
         let map = |sources: &[u32], content: Result<&str, &str>| Report::Map {
             recording: RecordingId(1),
             event_loop: EventLoopId(7),
@@ -348,6 +349,15 @@ mod tests {
                 "source-twice",
                 0,
                 with_sources(vec![source(5, 1), source(5, 1)]),
+            ),
+            (
+                "links",
+                0,
+                with_sources(vec![
+                    source_with(5, 1, None, "a.js.map"),
+                    source_with(6, 9, None, "data:,%7B%7D"),
+                    map(&[5], Ok(MAP)),
+                ]),
             ),
             ("source-nowhere", 0, with_sources(vec![source(5, 0)])),
             ("source-first", 0, vec![source(5, 1)]),
