@@ -328,8 +328,7 @@ impl Reading<'_> {
             let why = self.request.maps.why_no_room(map.url.len());
             let reporter = self.reporter();
             reporter.report(vec![facts.id], facts.name, Err(why));
-        }
-        if let Some(link) = map_to_fetch {
+        } else if let Some(link) = map_to_fetch {
             self.fetch_map(&facts, &link);
         }
     }
