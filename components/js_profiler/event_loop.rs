@@ -361,6 +361,22 @@ impl Session {
     }
 }
 
+impl Session {
+    /// Ends the session, and waits for its trace.
+    ///
+    /// # Errors
+    ///
+    /// The reason why there is none.
+    pub fn finish(self) -> Result<Trace, Failure> {
+        let (sender, trace) = crossbeam_channel::bounded(1);
+        self.stop(CrossProcessInstant::now(), move |stopped| {
+            // The receiver is here.
+            let _ = sender.send(stopped);
+        });
+        trace.recv().unwrap_or(Err(Failure::Lost))
+    }
+}
+
 impl Drop for Session {
     fn drop(&mut self) {
         let (event_loop, id) = (self.state.id, self.id);

@@ -22,3 +22,18 @@ pub struct SessionOptions {
     /// Whether the session starts in the paused state.
     pub is_paused: bool,
 }
+
+impl SessionOptions {
+    /// Takes a sample at each of these intervals, without a limit. For embeddings without documents.
+    pub fn every(sample_interval: Duration) -> Self {
+        Self {
+            sample_interval,
+            max_buffer_size: u32::MAX,
+            markers: MarkerFilter {
+                document: None,
+                isolated: true,
+            },
+            is_paused: false,
+        }
+    }
+}

@@ -501,7 +501,6 @@ mod tests {
     use super::*;
     use crate::failure::{Failure, OnTrace};
     use crate::options::SessionOptions;
-    use crate::sampled_activity::MarkerFilter;
     use crate::sampled_session::{Ended, SampledSession};
     use crate::spidermonkey::Walker;
     use crate::spidermonkey::test_context::TestContext;
@@ -792,15 +791,7 @@ mod tests {
                 sampling_thread,
                 ends,
             };
-            let options = SessionOptions {
-                sample_interval: Duration::from_millis(1),
-                max_buffer_size: u32::MAX,
-                markers: MarkerFilter {
-                    document: None,
-                    isolated: true,
-                },
-                is_paused: false,
-            };
+            let options = SessionOptions::every(Duration::from_millis(1));
             let (event_loop, id) = (session.event_loop, session.id);
             session.sampling_thread.send(move |sampler| {
                 let schedule = sampler.schedule(options.sample_interval, options.is_paused);

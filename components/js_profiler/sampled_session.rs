@@ -162,7 +162,7 @@ mod tests {
     use super::*;
     use crate::function_table::{Function, FunctionId};
     use crate::sample::{FunctionStack, StackFrame};
-    use crate::sampled_activity::{MarkerFilter, SampledActivity};
+    use crate::sampled_activity::SampledActivity;
     use crate::spidermonkey::{FrameKind, Position};
 
     const OURS: RealmId = RealmId(1);
@@ -317,13 +317,8 @@ mod tests {
         };
         let schedule = Schedule::new(NonZeroU32::new(interval).unwrap(), 0, false);
         let options = SessionOptions {
-            sample_interval: Duration::from_millis(1),
             max_buffer_size,
-            markers: MarkerFilter {
-                document: None,
-                isolated: true,
-            },
-            is_paused: false,
+            ..SessionOptions::every(Duration::from_millis(1))
         };
         let session = SampledSession::new(SessionId(1), OURS, None, schedule, options, on_end);
         (session, full)
