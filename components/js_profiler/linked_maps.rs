@@ -15,7 +15,7 @@ use crossbeam_channel::Sender;
 use js_profiler_traits::recording::{
     LinkedMap, MAX_MAP_BYTES, MAX_MAPS_BYTES, RecordingId, Report,
 };
-use js_profiler_traits::{GroupId, RealmId};
+use js_profiler_traits::{EventLoopId, RealmId};
 
 use crate::room::Room;
 
@@ -102,7 +102,7 @@ struct Waiting {
 /// Scripts with equal keys share one fetch.
 #[derive(Clone, PartialEq)]
 struct Key {
-    group: GroupId,
+    event_loop: EventLoopId,
     realm: RealmId,
     script: String,
     link: String,
@@ -114,7 +114,7 @@ pub struct Reporter {
     /// The recording that the maps belong to.
     pub recording: RecordingId,
     /// The event loop whose scripts link to the maps.
-    pub group: GroupId,
+    pub event_loop: EventLoopId,
     /// Takes the reports.
     pub reports: Sender<Report>,
 }
@@ -125,7 +125,7 @@ impl Reporter {
         // An error means that nobody receives reports any more.
         let _ = self.reports.send(Report::Map {
             recording: self.recording,
-            group: self.group,
+            event_loop: self.event_loop,
             map: Box::new(LinkedMap {
                 sources,
                 url,
@@ -180,7 +180,7 @@ impl LinkedMaps {
         source: u32,
     ) {
         let key = Key {
-            group: reporter.group,
+            event_loop: reporter.event_loop,
             realm,
             script: script.to_owned(),
             link: link.to_owned(),
@@ -370,7 +370,7 @@ mod tests {
                 maps: Arc::default(),
                 reporter: Reporter {
                     recording: RecordingId(1),
-                    group: GroupId(2),
+                    event_loop: EventLoopId(2),
                     reports: sender,
                 },
                 reports,

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crossbeam_channel::{Receiver, Sender};
-use js_profiler_traits::GroupId;
+use js_profiler_traits::EventLoopId;
 use js_profiler_traits::recording::{
     LeftOut, MAX_SOURCE_BYTES, RecordedSource, RecordingId, Report, is_map_itself,
 };
@@ -101,7 +101,7 @@ impl WantedOfScripts {
 /// Asks an event loop for what is wanted of scripts.
 pub struct SourceRequest {
     recording: RecordingId,
-    group: GroupId,
+    event_loop: EventLoopId,
     wanted: WantedOfScripts,
     /// [`RecordedSource::id`] of each.
     ids: Vec<u32>,
@@ -117,7 +117,7 @@ impl SourceRequest {
     /// process's part of the recording, and `reports` takes the texts and the links.
     pub fn new(
         recording: RecordingId,
-        group: GroupId,
+        event_loop: EventLoopId,
         wanted: WantedOfScripts,
         ids: Vec<u32>,
         room: Arc<Room>,
@@ -126,7 +126,7 @@ impl SourceRequest {
     ) -> Self {
         Self {
             recording,
-            group,
+            event_loop,
             wanted,
             ids,
             room,
@@ -185,7 +185,7 @@ impl SourceRequest {
         names.truncate(MAX_NAMED);
         self.send(Report::SourcesLeftOut {
             recording: self.recording,
-            group: self.group,
+            event_loop: self.event_loop,
             why,
             count: count as u32,
             names,
@@ -314,7 +314,7 @@ impl Reading<'_> {
         let map_to_fetch = map_to_fetch.map(|link| link.url.clone());
         self.request.send(Report::Source {
             recording: self.request.recording,
-            group: self.request.group,
+            event_loop: self.request.event_loop,
             source: Box::new(RecordedSource {
                 id: facts.id,
                 name: facts.name.clone(),
@@ -336,7 +336,7 @@ impl Reading<'_> {
     fn reporter(&self) -> Reporter {
         Reporter {
             recording: self.request.recording,
-            group: self.request.group,
+            event_loop: self.request.event_loop,
             reports: self.request.reports.clone(),
         }
     }

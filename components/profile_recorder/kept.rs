@@ -101,7 +101,7 @@ struct KeptSample {
     time: f64,
     /// The index of the stack plus one.
     stack: Option<NonZeroU32>,
-    activity: Option<Marker>,
+    marker: Option<Marker>,
 }
 
 const _: () = assert!(size_of::<KeptSample>() == 16);
@@ -252,7 +252,7 @@ impl Kept {
             self.add_sample(KeptSample {
                 time,
                 stack,
-                activity: sample.activity,
+                marker: sample.marker,
             });
             if self.full {
                 return Ok(());
@@ -404,7 +404,7 @@ impl Kept {
     /// Follows the stretches in which the event loop is busy, and drops the samples of those that were too short.
     /// Returns whether this sample may be kept. An idle sample may be kept only if it ends a long stretch.
     fn is_of_long_task(&mut self, sample: KeptSample, least: f64) -> bool {
-        if sample.activity.is_some() {
+        if sample.marker.is_some() {
             if self.stretch.is_none() {
                 // What was missed before this sample is kept only if the sample before it is kept.
                 let last = self.last_kept_time();
@@ -720,7 +720,7 @@ impl Part {
                 time: sample.time,
                 weight: 1,
                 stack: index(sample.stack).and_then(|index| stacks[index]),
-                activity: Some(sample.activity.map_or(Activity::Idle, activity)),
+                activity: Some(sample.marker.map_or(Activity::Idle, activity)),
             })?;
         }
         Ok(())
@@ -866,7 +866,7 @@ fn milliseconds_of(duration: Duration) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use js_profiler_traits::GroupId;
+    use js_profiler_traits::EventLoopId;
     use js_profiler_traits::recording::{RecordedSample, RecordingId};
 
     use super::*;
@@ -914,7 +914,7 @@ mod tests {
     }
 
     fn nothing() -> Chunk {
-        Chunk::empty(RecordingId(1), GroupId(1), SampleCounts::default())
+        Chunk::empty(RecordingId(1), EventLoopId(1), SampleCounts::default())
     }
 
     /// A moment on the tests' clock, in milliseconds.
@@ -931,7 +931,7 @@ mod tests {
         RecordedSample {
             time: at(time),
             stack,
-            activity: Some(Marker::Script),
+            marker: Some(Marker::Script),
         }
     }
 
@@ -939,7 +939,7 @@ mod tests {
         RecordedSample {
             time: at(time),
             stack: None,
-            activity: None,
+            marker: None,
         }
     }
 
@@ -1556,7 +1556,7 @@ mod tests {
         chunk.samples = vec![RecordedSample {
             time: now,
             stack: Some(1),
-            activity: None,
+            marker: None,
         }];
         kept.add(chunk, now).unwrap();
         let before = kept.memory();

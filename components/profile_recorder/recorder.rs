@@ -16,7 +16,7 @@ use js_profiler_traits::recording::{
     MAX_SOURCE_BYTES, MAX_SOURCES_BYTES, RecordedSource, RecordingId, RecordingOptions, Report,
     Request, Selection, is_map_itself, recording_interval,
 };
-use js_profiler_traits::{GroupId, preferences};
+use js_profiler_traits::{EventLoopId, preferences};
 use log::{debug, warn};
 use profile_formats::Recording;
 use servo_base::cross_process_instant::CrossProcessInstant;
@@ -24,8 +24,8 @@ use servo_base::cross_process_instant::CrossProcessInstant;
 use crate::connection::{Accepted, ReceiveError, Sender as ConnectionSender};
 use crate::kept::{self, Kept, Wanted};
 use crate::{
-    EventLoopId, EventLoopStatus, EventLoops, Options, ProcessStatus, Progress, RecordedStatus,
-    SessionStatus, Status, connection,
+    BrowserEventLoopId, EventLoopStatus, EventLoops, Options, ProcessStatus, Progress,
+    RecordedStatus, SessionStatus, Status, connection,
 };
 
 /// A process that does not report its status in this time is shown as it was before.
@@ -76,9 +76,9 @@ struct State {
     recording: Option<UnderWay>,
     /// The event loops of the present or the last recording that are no longer recorded, with a sentence that
     /// says why.
-    failures: BTreeMap<EventLoopId, String>,
+    failures: BTreeMap<BrowserEventLoopId, String>,
     /// The scripts whose texts are not in that recording or, if it has none, whose source maps are not.
-    left_out: BTreeMap<(EventLoopId, LeftOut), Scripts>,
+    left_out: BTreeMap<(BrowserEventLoopId, LeftOut), Scripts>,
     /// What people are told about the scripts that the last recording left out.
     notices: Vec<String>,
     last_recording: u64,
@@ -188,7 +188,7 @@ pub enum StartError {
     /// A recording is running already. There can be only one.
     Recording,
     /// A chosen event loop does not exist.
-    NoSuchEventLoop(EventLoopId),
+    NoSuchEventLoop(BrowserEventLoopId),
     /// No event loop was chosen, and later ones are not to be recorded.
     NothingToRecord,
 }
@@ -340,7 +340,7 @@ impl Recorder {
         Ok(())
     }
 
-    fn check(&self, ids: &[EventLoopId], new_ones: bool) -> Result<(), StartError> {
+    fn check(&self, ids: &[BrowserEventLoopId], new_ones: bool) -> Result<(), StartError> {
         if ids.is_empty() && !new_ones {
             return Err(StartError::NothingToRecord);
         }
@@ -466,7 +466,7 @@ impl UnderWay {
                 EventLoops::These { ids, new_ones } => {
                     let of_process = ids.iter().filter(|id| id.process == process.pid);
                     Selection::These {
-                        groups: of_process.map(|id| GroupId(id.group)).collect(),
+                        event_loops: of_process.map(|id| EventLoopId(id.event_loop)).collect(),
                         new_ones: *new_ones,
                     }
                 },
@@ -507,10 +507,10 @@ impl UnderWay {
             .filter(|process| !process.kept.is_empty())
             .map(|process| {
                 let pid = process.pid;
-                let event_loops = process.kept.into_iter().filter_map(|(group, kept)| {
-                    debug!("Event loop {pid}.{group}: {:?}", kept.counts());
+                let event_loops = process.kept.into_iter().filter_map(|(event_loop, kept)| {
+                    debug!("Event loop {pid}.{event_loop}: {:?}", kept.counts());
                     let finished = kept.finish(newest);
-                    let log = |error| warn!("Event loop {pid}.{group} is left out: {error}");
+                    let log = |error| warn!("Event loop {pid}.{event_loop} is left out: {error}");
                     finished.map_err(log).ok()
                 });
                 profile_formats::Process {
@@ -532,9 +532,9 @@ impl Process {
     /// `interval` is that of the recording, if there is one.
     fn shown(&self, interval: Option<Duration>) -> ProcessStatus {
         let event_loops = self.event_loops.iter().map(|event_loop| EventLoopStatus {
-            id: EventLoopId {
+            id: BrowserEventLoopId {
                 process: self.pid,
-                group: event_loop.group.0,
+                event_loop: event_loop.id.0,
             },
             name: event_loop.description.label(),
             kind: kept::kind(event_loop.description.clone()),
@@ -554,7 +554,7 @@ impl Process {
                         .map_or_else(String::new, |realm| realm.url.clone()),
                 })
                 .collect(),
-            recorded: interval.and_then(|interval| self.recorded(event_loop.group, interval)),
+            recorded: interval.and_then(|interval| self.recorded(event_loop.id, interval)),
             memory: event_loop.memory,
         });
         ProcessStatus {
@@ -565,8 +565,11 @@ impl Process {
         }
     }
 
-    fn recorded(&self, group: GroupId, interval: Duration) -> Option<RecordedStatus> {
-        let kept = self.kept.get(&group.0).filter(|kept| !kept.is_left_out())?;
+    fn recorded(&self, event_loop: EventLoopId, interval: Duration) -> Option<RecordedStatus> {
+        let kept = self
+            .kept
+            .get(&event_loop.0)
+            .filter(|kept| !kept.is_left_out())?;
         let counts = kept.counts();
         Some(RecordedStatus {
             interval,
@@ -610,7 +613,7 @@ impl State {
             let process = processes.find(|process| process.pid == id.process)?;
             let kept = process
                 .kept
-                .get(&id.group)
+                .get(&id.event_loop)
                 .filter(|kept| !kept.is_left_out())?;
             Some(scripts.notice(&named(id, &kept.label()), why, texts_were_wanted))
         });
@@ -715,15 +718,15 @@ impl Shared {
             },
             Report::Failed {
                 recording,
-                group,
+                event_loop,
                 why,
             } => {
                 let is_meant = |under_way: &UnderWay| under_way.id == recording;
                 if state.recording.as_ref().is_some_and(is_meant)
                     && state.failures.len() < MAX_FAILURES
                 {
-                    let id = process.event_loop_id(group);
-                    let name = process.kept.get(&group.0).map(Kept::label);
+                    let id = process.event_loop_id(event_loop);
+                    let name = process.kept.get(&event_loop.0).map(Kept::label);
                     let name = named(id, &name.unwrap_or_default());
                     let why: String = why.chars().take(MAX_FAILURE_TEXT).collect();
                     warn!("Event loop {name} is not recorded any more: {why}");
@@ -733,7 +736,7 @@ impl Shared {
             },
             Report::Source {
                 recording,
-                group,
+                event_loop,
                 source,
             } => {
                 let Some(under_way) = &mut state.recording else {
@@ -742,10 +745,10 @@ impl Shared {
                 if under_way.id != recording {
                     return ControlFlow::Continue(());
                 }
-                match process.take_source(under_way, group, *source) {
+                match process.take_source(under_way, event_loop, *source) {
                     Ok(None) => {},
                     Ok(Some(name)) => {
-                        let id = process.event_loop_id(group);
+                        let id = process.event_loop_id(event_loop);
                         add_left_out(&mut state.left_out, id, LeftOut::NoRoom, 1, [name]);
                     },
                     Err(nonsense) => {
@@ -759,7 +762,7 @@ impl Shared {
             },
             Report::Map {
                 recording,
-                group,
+                event_loop,
                 map,
             } => {
                 let Some(under_way) = &mut state.recording else {
@@ -768,7 +771,7 @@ impl Shared {
                 if under_way.id != recording {
                     return ControlFlow::Continue(());
                 }
-                if let Err(nonsense) = process.take_map(under_way, group, *map) {
+                if let Err(nonsense) = process.take_map(under_way, event_loop, *map) {
                     warn!(
                         "Process {} reports {nonsense}. Nothing more is accepted from it.",
                         process.pid
@@ -778,15 +781,15 @@ impl Shared {
             },
             Report::SourcesLeftOut {
                 recording,
-                group,
+                event_loop,
                 why,
                 count,
                 names,
             } => {
                 let is_meant = |under_way: &UnderWay| under_way.id == recording;
-                let is_kept = process.kept.contains_key(&group.0);
+                let is_kept = process.kept.contains_key(&event_loop.0);
                 if is_kept && state.recording.as_ref().is_some_and(is_meant) {
-                    let id = process.event_loop_id(group);
+                    let id = process.event_loop_id(event_loop);
                     add_left_out(&mut state.left_out, id, why, count, names);
                 }
             },
@@ -825,7 +828,7 @@ impl Shared {
 }
 
 /// The name of an event loop for people. `name` may be empty.
-fn named(id: EventLoopId, name: &str) -> String {
+fn named(id: BrowserEventLoopId, name: &str) -> String {
     match name.is_empty() {
         true => id.to_string(),
         false => format!("{id}, {name}"),
@@ -842,8 +845,8 @@ fn no_room_for_maps() -> String {
 
 /// Counts what is left out, unless there are too many reasons and event loops to tell.
 fn add_left_out(
-    left_out: &mut BTreeMap<(EventLoopId, LeftOut), Scripts>,
-    id: EventLoopId,
+    left_out: &mut BTreeMap<(BrowserEventLoopId, LeftOut), Scripts>,
+    id: BrowserEventLoopId,
     why: LeftOut,
     count: u32,
     names: impl IntoIterator<Item = String>,
@@ -854,10 +857,10 @@ fn add_left_out(
 }
 
 impl Process {
-    fn event_loop_id(&self, group: GroupId) -> EventLoopId {
-        EventLoopId {
+    fn event_loop_id(&self, event_loop: EventLoopId) -> BrowserEventLoopId {
+        BrowserEventLoopId {
             process: self.pid,
-            group: group.0,
+            event_loop: event_loop.0,
         }
     }
 
@@ -866,7 +869,7 @@ impl Process {
     fn take_source(
         &mut self,
         recording: &mut UnderWay,
-        group: GroupId,
+        event_loop: EventLoopId,
         mut source: RecordedSource,
     ) -> Result<Option<String>, kept::Nonsense> {
         let is_wanted = match source.text {
@@ -874,7 +877,7 @@ impl Process {
             None => recording.options.linked_maps,
         };
         // The functions that it defines come first.
-        let kept = self.kept.get_mut(&group.0).filter(|_| is_wanted);
+        let kept = self.kept.get_mut(&event_loop.0).filter(|_| is_wanted);
         let kept = kept.ok_or(kept::Nonsense::Source("that nobody has asked for"))?;
         let map = source.map_url.take_if(|link| is_map_itself(link));
         let Some(room) = recording
@@ -909,12 +912,12 @@ impl Process {
     fn take_map(
         &mut self,
         recording: &mut UnderWay,
-        group: GroupId,
+        event_loop: EventLoopId,
         mut map: LinkedMap,
     ) -> Result<(), kept::Nonsense> {
         let kept = self
             .kept
-            .get_mut(&group.0)
+            .get_mut(&event_loop.0)
             .filter(|_| recording.options.linked_maps);
         let kept = kept.ok_or(kept::Nonsense::Map("that nobody has asked for"))?;
         let room = recording.maps_room.checked_sub(kept::bytes_of_map(&map));
@@ -934,10 +937,10 @@ impl Process {
         if chunk.recording != recording.id {
             return Ok(());
         }
-        let group = chunk.group;
+        let event_loop = chunk.event_loop;
         let kept = self
             .kept
-            .entry(group.0)
+            .entry(event_loop.0)
             .or_insert_with(|| Kept::new(recording.wanted(), recording.start));
         let was_full = kept.is_full();
         kept.add(chunk, CrossProcessInstant::now())?;
@@ -947,7 +950,7 @@ impl Process {
         {
             let request = Request::EndEventLoop {
                 recording: recording.id,
-                group,
+                event_loop,
             };
             // Not on this thread, which holds the lock that others wait for.
             spawn("ProfileRequest", move || connection.ask(request));

@@ -15,7 +15,7 @@ use malloc_size_of_derive::MallocSizeOf;
 use serde::{Deserialize, Serialize};
 use servo_base::cross_process_instant::CrossProcessInstant;
 
-use crate::{GroupId, Marker, SampleCounts, Stack};
+use crate::{EventLoopId, Marker, SampleCounts, Stack};
 
 /// The id of a recording of a browser, which covers all processes of that browser.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, MallocSizeOf, PartialEq, Serialize)]
@@ -46,7 +46,7 @@ pub enum Request {
         /// The recording that the event loop is part of.
         recording: RecordingId,
         /// The event loop.
-        group: GroupId,
+        event_loop: EventLoopId,
     },
     /// Ends the recording. The answer is [`Report::Stopped`], which comes after the last chunk.
     Stop(RecordingId),
@@ -94,7 +94,7 @@ pub enum Selection {
     /// Chosen ones.
     These {
         /// The event loops that were chosen.
-        groups: Vec<GroupId>,
+        event_loops: Vec<EventLoopId>,
         /// Whether later event loops are recorded as well.
         new_ones: bool,
     },
@@ -102,11 +102,14 @@ pub enum Selection {
 
 impl Selection {
     /// Whether an event loop is recorded. `is_new` says whether it began after the recording.
-    pub fn includes(&self, group: GroupId, kind: EventLoopKind, is_new: bool) -> bool {
+    pub fn includes(&self, event_loop: EventLoopId, kind: EventLoopKind, is_new: bool) -> bool {
         match self {
             Self::All => true,
             Self::Main => kind == EventLoopKind::Page,
-            Self::These { groups, new_ones } => (is_new && *new_ones) || groups.contains(&group),
+            Self::These {
+                event_loops,
+                new_ones,
+            } => (is_new && *new_ones) || event_loops.contains(&event_loop),
         }
     }
 }
@@ -121,7 +124,7 @@ pub enum Report {
         /// The recording that the event loop is part of.
         recording: RecordingId,
         /// The event loop.
-        group: GroupId,
+        event_loop: EventLoopId,
         /// The reason, as a part of a sentence for people.
         why: String,
     },
@@ -139,7 +142,7 @@ pub enum Report {
         /// The recording that the event loop is part of.
         recording: RecordingId,
         /// The event loop.
-        group: GroupId,
+        event_loop: EventLoopId,
         /// The script.
         source: Box<RecordedSource>,
     },
@@ -149,7 +152,7 @@ pub enum Report {
         /// The recording that the event loop is part of.
         recording: RecordingId,
         /// The event loop.
-        group: GroupId,
+        event_loop: EventLoopId,
         /// The reason.
         why: LeftOut,
         /// How many.
@@ -162,7 +165,7 @@ pub enum Report {
         /// The recording that the event loop is part of.
         recording: RecordingId,
         /// The event loop.
-        group: GroupId,
+        event_loop: EventLoopId,
         /// The map, or why there is none.
         map: Box<LinkedMap>,
     },
@@ -174,7 +177,7 @@ pub struct Chunk {
     /// The recording that the samples belong to.
     pub recording: RecordingId,
     /// The event loop that was sampled.
-    pub group: GroupId,
+    pub event_loop: EventLoopId,
     /// The event loop's description, if it has changed since the last chunk.
     pub description: Option<Description>,
     /// The reason, in one sentence, why the samples have no stacks. `None` if they have.
@@ -202,10 +205,10 @@ pub struct Chunk {
 
 impl Chunk {
     /// A chunk with nothing new.
-    pub fn empty(recording: RecordingId, group: GroupId, counts: SampleCounts) -> Self {
+    pub fn empty(recording: RecordingId, event_loop: EventLoopId, counts: SampleCounts) -> Self {
         Self {
             recording,
-            group,
+            event_loop,
             description: None,
             without_stacks: None,
             new_tables: false,
@@ -380,7 +383,7 @@ pub struct RecordedSample {
     /// its stack is not known.
     pub stack: Option<u32>,
     /// What the event loop was doing; `None` if it was idle.
-    pub activity: Option<Marker>,
+    pub marker: Option<Marker>,
 }
 
 /// What an event loop is for.
@@ -445,7 +448,7 @@ fn shortened(text: &str) -> Cow<'_, str> {
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct EventLoopStatus {
     /// The event loop.
-    pub group: GroupId,
+    pub id: EventLoopId,
     /// What people are told of it.
     pub description: Description,
     /// The reason, in one sentence, why a recording of it would have no stacks. `None` if it would have them.
@@ -513,9 +516,9 @@ mod tests {
     #[test]
     fn a_selection_includes_what_it_says() {
         use EventLoopKind::{Page, Unknown, Worker};
-        let (one, two) = (GroupId(1), GroupId(2));
+        let (one, two) = (EventLoopId(1), EventLoopId(2));
         let these = |new_ones| Selection::These {
-            groups: vec![one],
+            event_loops: vec![one],
             new_ones,
         };
         for kind in [Page, Worker, Unknown] {

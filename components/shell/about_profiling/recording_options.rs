@@ -6,7 +6,7 @@
 
 use std::num::NonZeroU64;
 
-use profile_recorder::{EventLoopId, EventLoops, Options};
+use profile_recorder::{BrowserEventLoopId, EventLoops, Options};
 
 use super::query::Query;
 
@@ -35,7 +35,7 @@ pub fn recording_options(
             ids: ids
                 .split(',')
                 .map(|id| {
-                    id.parse::<EventLoopId>()
+                    id.parse::<BrowserEventLoopId>()
                         .map_err(|error| format!("eventLoops: {error}"))
                 })
                 .collect::<Result<_, _>>()?,
