@@ -147,7 +147,7 @@ fn a_recursion_through_several_functions_has_each_of_its_frames() {
 fn check_lines_of_recursion(preferences: &[&str]) {
     let site = Site::plain().serve();
     let url = site.url("/repeated.html?recorded");
-    let mut arguments = vec!["--until-js", "rounds > 800", &url];
+    let mut arguments = vec!["--until-js", "rounds > 20 && busy > 4000", &url];
     for preference in preferences {
         arguments.extend(["--pref", preference]);
     }
