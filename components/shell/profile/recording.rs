@@ -57,6 +57,7 @@ impl ProfileRecording {
                 long_tasks: options.long_tasks,
                 without_page: None,
                 sources: options.sources,
+                linked_maps: options.linked_maps,
             })
             .map_err(|error| format!("cannot record: {error}"))?;
         let used = recorder.progress().map(|progress| progress.interval);
@@ -121,10 +122,12 @@ impl ProfileRecording {
             report(&format!("warning: {notice}"));
         }
         // Maps that the person names come first.
-        profile_formats::apply_map_folders(&mut recording, &self.options.source_maps)
-            .iter()
-            .chain(&profile_formats::apply_own_maps(&mut recording))
-            .for_each(warn);
+        let folders = &self.options.source_maps;
+        let mut map_notices = profile_formats::apply_map_folders(&mut recording, folders);
+        if self.options.linked_maps {
+            map_notices.extend(profile_formats::apply_own_maps(&mut recording));
+        }
+        map_notices.iter().for_each(warn);
         let (written, outcome) = self.options.output.write(self.options.format, &recording);
         let mut text = recording_report(&recording, progress.as_ref(), self.options.top);
         for written in &written {
@@ -158,7 +161,7 @@ impl ProfileRecording {
     }
 
     fn stop(&self, mut spin: impl FnMut()) -> Result<Recording, NotRecording> {
-        if !self.options.sources {
+        if !self.options.linked_maps {
             return self.recorder.stop();
         }
         // Servo tells the browser's loop about each source map that is fetched, so the loop must go on.
