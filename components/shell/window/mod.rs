@@ -164,13 +164,17 @@ impl ApplicationHandler<Wake> for Application {
 
     fn exiting(&mut self, _: &ActiveEventLoop) {
         // Windows need the connection to the display to close, so they are dropped here.
-        if let State::Running(session) = std::mem::replace(&mut self.state, State::Taken) {
-            let Session {
-                browser, window, ..
-            } = *session;
-            self.state = State::Ended(Ok(browser.shut_down()));
-            drop(window);
-        }
+        self.state = match std::mem::replace(&mut self.state, State::Taken) {
+            State::Running(session) => {
+                let Session {
+                    browser, window, ..
+                } = *session;
+                let ended = browser.shut_down();
+                drop(window);
+                State::Ended(Ok(ended))
+            },
+            other => other,
+        };
     }
 
     fn device_event(&mut self, _: &ActiveEventLoop, _: DeviceId, event: DeviceEvent) {

@@ -287,14 +287,18 @@ fn nobody_is_asked_who_cannot_answer() {
     let (new, named) = (&[&*url][..], &["-o", &file, &url][..]);
     let unreachable = &["http://127.0.0.1:1/"][..];
     type Start = fn(&[&str], &Path, &[(&str, &str)]) -> Command;
-    let (typed, in_script): (Start, Start) = (Command::start_on_terminal, Command::start_in_script);
+    let (typed, in_script, without): (Start, Start, Start) = (
+        Command::start_on_terminal,
+        Command::start_in_script,
+        Command::start_in,
+    );
     for (why, start, arguments, environment, expected) in [
         ("no display", typed, new, &[][..], 0),
-        ("CI", typed, new, &[shown, ("CI", "true")], 0),
-        ("-o", typed, named, &[shown], 0),
-        ("an error", typed, unreachable, &[shown], 1),
-        ("a script", in_script, new, &[shown], 0),
-        ("no terminal", Command::start_in, new, &[shown], 0),
+        ("CI", typed, new, &[shown, ("CI", "true")][..], 0),
+        ("-o", typed, named, &[shown][..], 0),
+        ("an error", typed, unreachable, &[shown][..], 1),
+        ("a script", in_script, new, &[shown][..], 0),
+        ("no terminal", without, new, &[shown][..], 0),
     ] {
         let command = start(&profile_arguments(arguments), folder.0.path(), environment);
         let output = command.end();
