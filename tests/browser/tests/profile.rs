@@ -271,7 +271,7 @@ fn a_person_at_a_terminal_can_open_the_profile() {
     }
     let mut command = asked();
     command.type_text("y\n");
-    display.wait_for_window("Strobe");
+    display.wait_for_window("Profiling");
     // Now it is the browser, which Ctrl-C ends.
     command.type_text("\u{3}");
     command.end().assert_success();
