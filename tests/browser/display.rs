@@ -85,6 +85,15 @@ impl Display {
         &self.name
     }
 
+    /// Waits until a window has this text in its title.
+    pub fn wait_for_window(&self, title: &str) {
+        let deadline = Instant::now() + TIME_BOUND;
+        while let Err(error) = self.xdotool(&["search", "--onlyvisible", "--name", title]) {
+            assert!(Instant::now() < deadline, "no window {title}: {error}");
+            thread::sleep(RETRY_INTERVAL);
+        }
+    }
+
     /// Clicks with the left button at a place on the screen. Windows are in its upper left corner.
     pub fn click(&self, x: i32, y: i32) {
         let (x, y) = (x.to_string(), y.to_string());

@@ -40,7 +40,8 @@ that shows the profile in any browser. A file whose name ends in .gz is compress
 .json.gz without a format before it is for profiler.firefox.com. A trace or a cpuprofile
 holds only one event loop: if several were sampled, each has a file of its own.
 Without -o, the profile goes to a new file in the working directory, named strobe-profile with the
-ending of its format. With -o, an existing file is replaced. `strobe view FILE` shows the profile.
+ending of its format. With -o, an existing file is replaced. `strobe view FILE` shows the profile;
+at a terminal the command offers to do so, unless it is part of a script.
 If a source map of --source-maps is missing or wrong, a warning says so, and the profile is complete without it.
 The source maps that the sampled scripts link to are fetched as their pages could fetch them, and are applied
 in every format. A map that does not come is a warning. With --no-linked-maps nothing is fetched, and scripts
