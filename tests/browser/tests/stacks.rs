@@ -99,10 +99,19 @@ fn a_stack_that_is_cut_within_inlined_calls_changes_no_later_stack() {
     let depths = trace.stacks_of_samples().filter_map(|stack| {
         let deepest = stack.iter().position(|&label| label == "deepest")?;
         let recursion = stack[..deepest].iter();
-        Some(recursion.filter(|&&label| label == "even" || label == "odd").count())
+        Some(
+            recursion
+                .filter(|&&label| label == "even" || label == "odd")
+                .count(),
+        )
     });
     let (cut, whole): (Vec<_>, Vec<_>) = depths.partition(|&depth| depth > 13);
-    assert!(cut.len() > 100 && whole.len() > 100, "{} and {}", cut.len(), whole.len());
+    assert!(
+        cut.len() > 100 && whole.len() > 100,
+        "{} and {}",
+        cut.len(),
+        whole.len()
+    );
     assert!(whole.iter().all(|&depth| depth == 13), "{whole:?}");
 }
 
