@@ -446,11 +446,17 @@ fn functions_are_shown_as_written_unless_maps_are_not_to_be_fetched() {
         person.click("#show-recorder");
         shown
     };
-    assert_eq!(record(), [[json!("written"), json!("app.ts:11:10")]]);
+    assert_eq!(
+        record(),
+        [[json!("written"), json!(site.url("/app.ts:11:10"))]]
+    );
     assert_eq!(site.requests_for("/app.map"), 1);
     person.wait_until("!document.querySelector('#linked-maps').disabled");
     person.click("#linked-maps");
-    assert_eq!(record(), [[json!("built"), json!("app.js:1:15")]]);
+    assert_eq!(
+        record(),
+        [[json!("built"), json!(site.url("/app.js:1:15"))]]
+    );
     assert_eq!(site.requests_for("/app.map"), 1);
     let (status, console) = driver.shut_down();
     assert!(status.success(), "{status}\n{console}");
