@@ -84,7 +84,8 @@ class SampleCountsTest(unittest.TestCase):
             read_counts("SessionId(3): SampleCounts { taken: 1 }")
 
     def test_the_line_of_reasons(self):
-        line = f'{PREFIX}EventLoopId(1): unwalkable: {{"a stub has no frame": 2, "the thread is on another stack": 11}}\n'
+        reasons = '{"a stub has no frame": 2, "the thread is on another stack": 11}'
+        line = f"{PREFIX}EventLoopId(1): unwalkable: {reasons}\n"
         self.assertEqual(read_reasons(line), {"a stub has no frame": 2, "the thread is on another stack": 11})
         self.assertEqual(read_reasons(f"{PREFIX}SessionId(3): {COUNTS}"), {})
 
