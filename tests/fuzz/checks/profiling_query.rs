@@ -17,6 +17,7 @@ const NAMES: [&str; 8] = [
     "keepLast",
     "longTasks",
     "sources",
+    "linkedMaps",
 ];
 
 pub fn profiling_query(input: &[u8]) {
