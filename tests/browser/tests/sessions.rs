@@ -195,7 +195,8 @@ fn walks_that_are_requested_ahead_serve_every_session_that_is_due() {
             .iter()
             .map(|sample| sample.timestamp)
             .collect();
-        assert!(times.is_sorted_by(|one, next| one < next), "{times:?}");
+        // Two walks on a busy machine may be so near that the coarsened clock says the same.
+        assert!(times.is_sorted(), "{times:?}");
     }
     let often_times: Vec<_> = often
         .samples
