@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use js_profiler_traits::recording::{Description, Realm};
-use js_profiler_traits::{GroupId, RealmId, SessionId, Trace};
+use js_profiler_traits::{EventLoopId, RealmId, SessionId, Trace};
 use log::warn;
 use malloc_size_of::MallocSizeOf;
 use servo_base::cross_process_instant::CrossProcessInstant;
@@ -23,11 +23,10 @@ use crate::failure::{Failure, OnTrace};
 use crate::linked_maps::{FetchMap, MapHeaders};
 use crate::options::SessionOptions;
 use crate::registry;
-use crate::sampled_session::Ended;
-use crate::sampling_thread::{Message, SamplingThread};
+use crate::sampled_session::{Ended, SampledSession};
+use crate::sampling_thread::Sampler;
 use crate::script_sources::{MapLinks, SourceRequest, SourceRequests};
 use crate::spidermonkey::EngineMode;
-use crate::stop::Thread;
 
 /// The greatest number of sessions that run at once on one event loop.
 const MAX_SESSIONS: usize = 100;
@@ -72,14 +71,12 @@ impl std::error::Error for StartError {}
 /// and its thread are remembered.
 pub struct EventLoop {
     state: Rc<State>,
-    description: Arc<SharedDescription>,
     source_requests: Arc<SourceRequests>,
 }
 
+/// What an event loop shares with its sessions.
 struct State {
-    group: GroupId,
-    /// Set by the first session.
-    sampling_thread: RefCell<Option<Arc<SamplingThread>>>,
+    id: EventLoopId,
     /// Set to `None` when the event loop ends, so that sessions which outlive it do not touch the engine.
     mode: RefCell<Option<EngineMode>>,
     description: Arc<SharedDescription>,
@@ -96,27 +93,25 @@ impl EventLoop {
     /// Registers the event loop of the calling thread, to which the context of `mode` must belong.
     pub fn new(mode: EngineMode) -> Self {
         let source_requests = Arc::new(SourceRequests::default());
-        let (group, description) = registry::register(mode.context(), source_requests.clone());
+        let (id, description) = registry::register(mode.context(), source_requests.clone());
         Self {
             state: Rc::new(State {
-                group,
-                description: description.clone(),
+                id,
+                description,
                 map_headers: RefCell::default(),
                 fetch_map: RefCell::new(None),
-                sampling_thread: RefCell::new(None),
                 mode: RefCell::new(Some(mode)),
                 sessions: Cell::new(0),
                 running: Cell::new(0),
             }),
-            description,
             source_requests,
         }
     }
 
-    /// The id of the event loop's group.
+    /// The id of the event loop.
     #[cfg(test)]
-    pub fn group(&self) -> GroupId {
-        self.state.group
+    pub fn id(&self) -> EventLoopId {
+        self.state.id
     }
 
     /// Starts a session that samples the realm which the context is in. Unless the session is paused, its
@@ -145,14 +140,8 @@ impl EventLoop {
         let mut mode = state.mode.borrow_mut();
         let mode = mode.as_mut().ok_or(StartError::NoRealm)?;
         let realm = mode.current_realm().ok_or(StartError::NoRealm)?;
-        // Done for every session, not only the first one: the action for the signal belongs to the process,
-        // and other code may have changed it.
-        Thread::prepare().map_err(StartError::SamplingThread)?;
-        if state.sampling_thread.borrow().is_none() {
-            let joined = registry::join_for_sessions(state.group);
-            let sampling_thread = joined.map_err(StartError::SamplingThread)?;
-            state.sampling_thread.replace(Some(sampling_thread));
-        }
+        let joined = registry::join_for_sessions(state.id);
+        let sampling_thread = joined.map_err(StartError::SamplingThread)?;
         if !options.is_paused {
             if !mode.set_enabled(true) {
                 return Err(StartError::OutOfMemory);
@@ -161,18 +150,14 @@ impl EventLoop {
         }
         state.sessions.set(state.sessions.get() + 1);
         let id = SessionId(NEXT_SESSION.fetch_add(1, Ordering::Relaxed));
-        let (taken, when_taken) = crossbeam_channel::bounded(1);
-        state.send(|group| Message::Start {
-            group,
-            session: id,
-            realm,
-            browsing_context,
-            options,
-            on_end: Box::new(on_end),
-            first_sample_taken: Some(taken),
+        let (event_loop, on_end) = (state.id, Box::new(on_end));
+        // Without an answer the sampling thread has ended. The session is told of that in other ways.
+        let _ = sampling_thread.ask(move |sampler| {
+            let schedule = sampler.schedule(options.sample_interval, options.is_paused);
+            let session =
+                SampledSession::new(id, realm, browsing_context, schedule, options, on_end);
+            sampler.start(event_loop, session);
         });
-        // An error means that the sampling thread has ended. The session is told of that in other ways.
-        let _ = when_taken.recv();
         Ok(Session {
             id,
             state: state.clone(),
@@ -190,15 +175,13 @@ impl EventLoop {
         &self,
         measure: impl FnOnce(&dyn MallocSizeOf) -> usize + Send + 'static,
     ) -> usize {
-        let group = self.state.group;
-        // The event loop may be recorded without having sessions. Nothing is allocated for it unless it is a
-        // group.
-        let measured = registry::sampling_thread_of(group).and_then(|sampling_thread| {
-            sampling_thread.ask(|measured| Message::Measure {
-                group,
-                measure: Box::new(move |group| {
-                    let _ = measured.send(measure(group));
-                }),
+        let id = self.state.id;
+        // The event loop may be recorded without having sessions. Nothing is allocated for it unless it has joined
+        // the sampling thread.
+        let measured = registry::sampling_thread_of(id).and_then(|sampling_thread| {
+            sampling_thread.ask(move |sampler| {
+                let event_loop = sampler.event_loop(id);
+                event_loop.map_or(0, |event_loop| measure(event_loop))
             })
         });
         measured.unwrap_or(0)
@@ -208,7 +191,7 @@ impl EventLoop {
 impl EventLoop {
     /// Says what the event loop is for. Recordings show it to people.
     pub fn describe(&self, description: Description) {
-        registry::describe(&self.description, |described| {
+        registry::describe(&self.state.description, |described| {
             described.event_loop = description;
         });
     }
@@ -216,7 +199,7 @@ impl EventLoop {
     /// Says which document or worker a realm belongs to. It replaces what was known of this realm, or of an
     /// earlier realm at the same address.
     pub fn describe_realm(&self, id: RealmId, realm: Realm) {
-        self.description.change(|described| {
+        self.state.description.change(|described| {
             described.realms.insert(id, realm);
         });
     }
@@ -224,7 +207,7 @@ impl EventLoop {
     /// Notes that a script whose errors are muted is about to run in a realm. `url` is the script's URL.
     /// WebAssembly functions that the script makes are hidden from pages, too.
     pub fn add_muted_script(&self, realm: RealmId, url: &str) {
-        self.description.muted_scripts().add(realm, url);
+        self.state.description.muted_scripts().add(realm, url);
     }
 
     /// Says how another thread wakes this one, so that it calls [`EventLoop::serve_requests`].
@@ -254,8 +237,8 @@ impl EventLoop {
     pub fn forget_realm(&self, id: RealmId) {
         // While the realm's scripts are still there.
         self.state.report_sources();
-        self.description.muted_scripts().forget_realm(id);
-        self.description.change(|described| {
+        self.state.description.muted_scripts().forget_realm(id);
+        self.state.description.change(|described| {
             described.realms.remove(&id);
         });
     }
@@ -265,24 +248,24 @@ impl Drop for EventLoop {
     fn drop(&mut self) {
         self.state.report_sources();
         // The order matters: the thread must not be sampled any more when the engine's mode is dropped.
-        registry::unregister(self.state.group);
+        registry::unregister(self.state.id);
         // No new requests come after this.
         self.serve_requests();
-        self.state.sampling_thread.take();
         self.state.mode.take();
     }
 }
 
 impl State {
-    fn send(&self, message: impl FnOnce(GroupId) -> Message) {
-        if let Some(sampling_thread) = &*self.sampling_thread.borrow() {
-            sampling_thread.send(message(self.group));
+    /// Sends a request about a session. It is dropped if the event loop has ended.
+    fn send(&self, request: impl FnOnce(&mut Sampler) + Send + 'static) {
+        if let Some(sampling_thread) = registry::sampling_thread_of(self.id) {
+            sampling_thread.send(request);
         }
     }
 
-    /// Reports the texts of scripts that the recording wants, except for those that were reported before.
+    /// Reports what the recording wants of scripts, except for what was reported before.
     fn report_sources(&self) {
-        if let Some(request) = registry::sources_to_read(self.group) {
+        if let Some(request) = registry::sources_to_read(self.id) {
             self.read_sources(request);
         }
     }
@@ -345,11 +328,9 @@ impl Session {
         } else {
             self.state.add_running();
         }
-        self.state.send(|group| Message::SetPaused {
-            group,
-            session: self.id,
-            paused,
-        });
+        let (event_loop, id) = (self.state.id, self.id);
+        self.state
+            .send(move |sampler| sampler.set_paused(event_loop, id, paused));
     }
 
     /// Notes that the session takes no more samples. Called on the event loop's thread.
@@ -373,22 +354,34 @@ impl Session {
         on_trace: impl FnOnce(Result<Trace, Failure>) + Send + 'static,
     ) {
         let on_trace = OnTrace::new(on_trace);
-        self.state.send(|group| Message::Stop {
-            group,
-            session: self.id,
-            time,
-            on_trace,
-        });
+        let (event_loop, id) = (self.state.id, self.id);
+        self.state
+            .send(move |sampler| sampler.stop(event_loop, id, time, on_trace));
         self.note_ended();
+    }
+}
+
+impl Session {
+    /// Ends the session, and waits for its trace.
+    ///
+    /// # Errors
+    ///
+    /// The reason why there is none.
+    pub fn finish(self) -> Result<Trace, Failure> {
+        let (sender, trace) = crossbeam_channel::bounded(1);
+        self.stop(CrossProcessInstant::now(), move |stopped| {
+            // The receiver is here.
+            let _ = sender.send(stopped);
+        });
+        trace.recv().unwrap_or(Err(Failure::Lost))
     }
 }
 
 impl Drop for Session {
     fn drop(&mut self) {
-        self.state.send(|group| Message::Discard {
-            group,
-            session: self.id,
-        });
+        let (event_loop, id) = (self.state.id, self.id);
+        self.state
+            .send(move |sampler| sampler.discard(event_loop, id));
         self.note_ended();
     }
 }

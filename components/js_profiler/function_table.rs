@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The functions that have been seen on the stacks of a group, each of them once.
+//! The functions that have been seen on the stacks of an event loop, each of them once.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use malloc_size_of_derive::MallocSizeOf;
 
 use crate::spidermonkey::{FrameKind, FunctionKey, KnownFunctions, WalkedFrame};
 
-/// Index of a function in the table of its group.
+/// Index of a function in the table of its event loop.
 #[derive(Clone, Copy, Debug, Eq, Hash, MallocSizeOf, PartialEq)]
 pub struct FunctionId(pub u32);
 

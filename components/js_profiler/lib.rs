@@ -5,10 +5,10 @@
 //! The sampling component of <https://wicg.github.io/js-self-profiling/>. One sampling thread per process takes
 //! samples of the JavaScript that the event loops of the process run.
 //!
-//! An event loop (a script thread or a worker) registers with [`EventLoop::new`], and leaves when that value is
-//! dropped. From its first session on, and while it is recorded, it is a *profiler group* of the sampling
-//! thread. A group has *sessions*, one for each running `Profiler` object, and at most one *recording*. People
-//! who work on the engine start recordings from outside ([`serve`]).
+//! An event loop (a script thread or a worker) is registered from [`EventLoop::new`] until that value is dropped.
+//! It joins the sampling thread when it gets its first session or is recorded. It has *sessions*, one for each
+//! running `Profiler` object, and at most one *recording*. People who work on the engine start recordings from
+//! outside ([`serve`]).
 //!
 //! The sampling thread stops an event loop's thread by a signal. The stopped thread walks its stack into a
 //! buffer that was made in advance, and continues. Then the sampling thread gives the sample to all sessions
@@ -41,7 +41,6 @@ mod event_loop;
 mod every_instruction;
 mod failure;
 mod function_table;
-mod last_stack;
 mod linked_maps;
 mod missed_stretch;
 mod muted_scripts;
@@ -51,6 +50,7 @@ mod recorded_process;
 mod registry;
 mod room;
 mod sample;
+mod sampled_activity;
 mod sampled_loop;
 mod sampled_recording;
 mod sampled_session;
@@ -66,8 +66,6 @@ mod table;
 mod ticks;
 mod trace_builder;
 mod visibility;
-mod walks;
-mod work;
 
 pub use compressed_trace::compress;
 pub use event_loop::{EventLoop, Session, StartError};
@@ -75,7 +73,7 @@ pub use failure::Failure;
 pub use linked_maps::{CancelFetch, FetchMap, MapAnswer};
 pub use options::SessionOptions;
 pub use recorded_process::{end_recording, serve};
+pub use sampled_activity::MarkerFilter;
 pub use sampled_session::Ended;
 pub use sampling_thread::force_sample;
 pub use spidermonkey::{EngineMode, Walker, new_sample_objects, new_stack_objects};
-pub use work::MarkerFilter;

@@ -4,7 +4,7 @@
 
 //! The source maps that recorded scripts link to. The crate that knows documents fetches them, with the rights of the
 //! script's document or worker ([`FetchMap`]). Other threads take the answers, and the end of the recording waits for
-//! them.
+//! them. A map that is in the link itself is reported with its script.
 
 use std::collections::HashMap;
 use std::mem;
@@ -15,7 +15,7 @@ use crossbeam_channel::Sender;
 use js_profiler_traits::recording::{
     LinkedMap, MAX_MAP_BYTES, MAX_MAPS_BYTES, RecordingId, Report,
 };
-use js_profiler_traits::{GroupId, RealmId};
+use js_profiler_traits::{EventLoopId, RealmId};
 
 use crate::room::Room;
 
@@ -34,6 +34,8 @@ pub const MAX_LINK: usize = 10_000;
 /// The greatest number of characters that are reported of a URL, and of the reason why a map does not come.
 const MAX_URL: usize = 10_000;
 const MAX_WHY: usize = 1_000;
+
+const MIB: usize = 1 << 20;
 
 /// Ends a fetch that is under way.
 pub type CancelFetch = Box<dyn FnOnce() + Send>;
@@ -100,7 +102,7 @@ struct Waiting {
 /// Scripts with equal keys share one fetch.
 #[derive(Clone, PartialEq)]
 struct Key {
-    group: GroupId,
+    event_loop: EventLoopId,
     realm: RealmId,
     script: String,
     link: String,
@@ -112,17 +114,18 @@ pub struct Reporter {
     /// The recording that the maps belong to.
     pub recording: RecordingId,
     /// The event loop whose scripts link to the maps.
-    pub group: GroupId,
+    pub event_loop: EventLoopId,
     /// Takes the reports.
     pub reports: Sender<Report>,
 }
 
 impl Reporter {
-    fn report(&self, sources: Vec<u32>, url: String, content: Result<String, String>) {
+    /// Reports the map of these scripts ([`js_profiler_traits::recording::RecordedSource::id`]), or why there is none.
+    pub fn report(&self, sources: Vec<u32>, url: String, content: Result<String, String>) {
         // An error means that nobody receives reports any more.
         let _ = self.reports.send(Report::Map {
             recording: self.recording,
-            group: self.group,
+            event_loop: self.event_loop,
             map: Box::new(LinkedMap {
                 sources,
                 url,
@@ -147,6 +150,25 @@ impl LinkedMaps {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Takes room for a map of this many bytes that is not fetched, because it is in the link. False if there is none.
+    pub fn take(&self, bytes: usize) -> bool {
+        bytes <= MAX_MAP_BYTES && self.room.take(bytes)
+    }
+
+    /// Why there was no room for it, as a part of a sentence for people that begins with the name of the script.
+    pub fn why_no_room(&self, bytes: usize) -> String {
+        match bytes > MAX_MAP_BYTES {
+            true => format!(
+                "its source map, in a data: URL, is longer than {} MiB",
+                MAX_MAP_BYTES / MIB
+            ),
+            false => format!(
+                "for its source map, in a data: URL, there is no room: all source maps together would be longer than {} MiB",
+                MAX_MAPS_BYTES / MIB
+            ),
+        }
+    }
+
     /// Begins to fetch the map of a script, unless it is being fetched already. `source` is the script's number.
     pub fn fetch(
         self: &Arc<Self>,
@@ -158,7 +180,7 @@ impl LinkedMaps {
         source: u32,
     ) {
         let key = Key {
-            group: reporter.group,
+            event_loop: reporter.event_loop,
             realm,
             script: script.to_owned(),
             link: link.to_owned(),
@@ -278,7 +300,6 @@ impl MapAnswer {
 
     /// Adds bytes that have arrived. False if no more are wanted, because the map is too long.
     pub fn add(&mut self, bytes: &[u8]) -> bool {
-        const MIB: usize = 1 << 20;
         let why = if self.content.len() + bytes.len() > MAX_MAP_BYTES {
             format!("it is longer than {} MiB", MAX_MAP_BYTES / MIB)
         } else if !self.maps.room.take(bytes.len()) {
@@ -349,7 +370,7 @@ mod tests {
                 maps: Arc::default(),
                 reporter: Reporter {
                     recording: RecordingId(1),
-                    group: GroupId(2),
+                    event_loop: EventLoopId(2),
                     reports: sender,
                 },
                 reports,

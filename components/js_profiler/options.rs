@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use crate::work::MarkerFilter;
+use crate::sampled_activity::MarkerFilter;
 
 /// What a session is started with.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,4 +21,19 @@ pub struct SessionOptions {
     pub markers: MarkerFilter,
     /// Whether the session starts in the paused state.
     pub is_paused: bool,
+}
+
+impl SessionOptions {
+    /// Takes a sample at each of these intervals, without a limit. For embeddings without documents.
+    pub fn every(sample_interval: Duration) -> Self {
+        Self {
+            sample_interval,
+            max_buffer_size: u32::MAX,
+            markers: MarkerFilter {
+                document: None,
+                isolated: true,
+            },
+            is_paused: false,
+        }
+    }
 }

@@ -27,7 +27,10 @@ pub fn serve(request: Request, reports: &Sender<Report>) {
             }
         },
         Request::Start(options) => registry::start_recording(options, reports.clone()),
-        Request::EndEventLoop { recording, group } => registry::end_event_loop(recording, group),
+        Request::EndEventLoop {
+            recording,
+            event_loop,
+        } => registry::end_event_loop(recording, event_loop),
         Request::Stop(recording) => {
             registry::stop_recording(Some(recording));
             report(reports, Report::Stopped(recording));

@@ -5,8 +5,9 @@
 //! The event loops of this process, with what is needed to sample them from outside: recordings begin and end
 //! without the event loops doing anything.
 //!
-//! An event loop is listed here from its beginning to its end. While it has sessions or is recorded, it is a
-//! group of the sampling thread, and keeps that thread running.
+//! An event loop is listed here from its beginning to its end. It joins the sampling thread when it gets its
+//! first session or is recorded, and leaves when nobody needs its samples. Those that have joined keep the
+//! sampling thread running: nobody else owns it.
 //!
 //! The lock is held only for short moments, and nothing is waited for meanwhile. The sampling thread never
 //! takes it.
@@ -22,48 +23,50 @@ use js_profiler_traits::recording::{
     EventLoopStatus, MAX_SOURCES_BYTES, RecordingId, RecordingOptions, Report, SessionStatus,
     recording_interval,
 };
-use js_profiler_traits::{GroupId, preferences};
+use js_profiler_traits::{EventLoopId, preferences};
 use log::warn;
 
 use crate::description::{Described, SharedDescription};
 use crate::linked_maps::LinkedMaps;
 use crate::room::Room;
+use crate::sampled_loop::SampledLoop;
 use crate::sampled_recording::SampledRecordingOptions;
-use crate::sampling_thread::{self, Message, SamplingThread};
-use crate::script_sources::{SourceRequest, SourceRequests};
+use crate::sampled_thread::SampledThread;
+use crate::sampling_thread::{self, SamplingThread};
+use crate::script_sources::{SourceRequest, SourceRequests, WantedOfScripts};
 use crate::spidermonkey::SampledContext;
 use crate::stop::Thread;
 
-/// How long the end of a recording waits for event loops that are busy, before it goes on without the texts of
-/// their scripts.
+/// How long the end of a recording waits for event loops that are busy, before it goes on without the texts and the
+/// source maps of their scripts.
 const LONGEST_WAIT_FOR_SOURCES: Duration = Duration::from_secs(2);
 
 static REGISTRY: Mutex<Registry> = Mutex::new(Registry {
     event_loops: Vec::new(),
-    next: GroupId(1),
+    next: EventLoopId(1),
     recording: None,
 });
 
 struct Registry {
-    event_loops: Vec<Registered>,
-    /// The group of the next event loop.
-    next: GroupId,
+    event_loops: Vec<RegisteredLoop>,
+    /// The id of the next event loop.
+    next: EventLoopId,
     recording: Option<Recording>,
 }
 
-struct Registered {
-    group: GroupId,
+struct RegisteredLoop {
+    id: EventLoopId,
     /// An error says why the thread cannot be stopped.
     thread: Result<Thread, String>,
     context: SampledContext,
     activity: SharedActivity,
     description: Arc<SharedDescription>,
     source_requests: Arc<SourceRequests>,
-    /// The scripts of the recording whose texts are still to be read.
+    /// The scripts of the recording that are still to be read.
     unread_sources: Vec<u32>,
-    /// Set while the event loop is a group of that thread.
+    /// Set while the event loop has joined that thread.
     sampling_thread: Option<Arc<SamplingThread>>,
-    /// Whether the event loop has or had sessions. If so it stays a group until it ends.
+    /// Whether the event loop has or had sessions. If so it does not leave the sampling thread until it ends.
     has_had_sessions: bool,
     /// Whether the current recording includes it and has not ended for it.
     recorded: bool,
@@ -76,10 +79,10 @@ struct Registered {
 struct Recording {
     options: RecordingOptions,
     reports: Sender<Report>,
-    /// The first group that began after the recording.
-    first_new_group: GroupId,
+    /// The first event loop that began after the recording.
+    first_new: EventLoopId,
     /// The event loops that take no more samples.
-    ended: Vec<GroupId>,
+    ended: Vec<EventLoopId>,
     /// How many bytes the texts of scripts may still take.
     room: Arc<Room>,
     maps: Arc<LinkedMaps>,
@@ -94,15 +97,15 @@ fn registry() -> MutexGuard<'static, Registry> {
 pub fn register(
     context: SampledContext,
     source_requests: Arc<SourceRequests>,
-) -> (GroupId, Arc<SharedDescription>) {
+) -> (EventLoopId, Arc<SharedDescription>) {
     let thread = Thread::current().map_err(|error| error.to_string());
     let description = Arc::new(SharedDescription::of_this_thread());
-    let group = {
+    let id = {
         let mut registry = registry();
-        let group = registry.next;
-        registry.next = GroupId(group.0 + 1);
-        registry.event_loops.push(Registered {
-            group,
+        let id = registry.next;
+        registry.next = EventLoopId(id.0 + 1);
+        registry.event_loops.push(RegisteredLoop {
+            id,
             thread,
             context,
             activity: SharedActivity::of_this_thread(),
@@ -114,42 +117,42 @@ pub fn register(
             recorded: false,
             pending_ends: 0,
         });
-        group
+        id
     };
     record_wanted();
-    (group, description)
+    (id, description)
 }
 
 /// Removes an event loop. When this returns, it is never sampled again.
-pub fn unregister(group: GroupId) {
+pub fn unregister(id: EventLoopId) {
     let sampling_thread = {
         let mut registry = registry();
         let event_loops = &mut registry.event_loops;
-        let index = event_loops.iter().position(|other| other.group == group);
+        let index = event_loops.iter().position(|other| other.id == id);
         index.and_then(|index| event_loops.swap_remove(index).sampling_thread)
     };
     if let Some(sampling_thread) = sampling_thread {
-        sampling_thread.ask(|left| Message::Leave { group, left });
+        sampling_thread.ask(move |sampler| sampler.leave(id));
     }
 }
 
-/// Makes the event loop a group of the sampling thread for the rest of its life.
+/// Makes the event loop join the sampling thread for the rest of its life, unless it has. Returns that thread.
 ///
 /// # Errors
 ///
 /// If the thread of the event loop cannot be stopped, the sampling thread cannot be started, or the event
 /// loop has ended.
-pub fn join_for_sessions(group: GroupId) -> io::Result<Arc<SamplingThread>> {
+pub fn join_for_sessions(id: EventLoopId) -> io::Result<Arc<SamplingThread>> {
     let sampling_thread = start_sampling()?;
     let mut registry = registry();
-    let registered = registry
-        .event_loop(group)
+    let event_loop = registry
+        .event_loop(id)
         .ok_or_else(|| io::Error::other("the event loop has ended"))?;
-    if let Err(error) = &registered.thread {
+    if let Err(error) = &event_loop.thread {
         return Err(io::Error::other(error.clone()));
     }
-    registered.join(&sampling_thread);
-    registered.has_had_sessions = true;
+    event_loop.join(&sampling_thread);
+    event_loop.has_had_sessions = true;
     Ok(sampling_thread)
 }
 
@@ -160,9 +163,9 @@ fn start_sampling() -> io::Result<Arc<SamplingThread>> {
     SamplingThread::get_or_start()
 }
 
-/// The sampling thread, if the event loop is a group of it.
-pub fn sampling_thread_of(group: GroupId) -> Option<Arc<SamplingThread>> {
-    registry().event_loop(group)?.sampling_thread.clone()
+/// The sampling thread, if the event loop has joined it.
+pub fn sampling_thread_of(id: EventLoopId) -> Option<Arc<SamplingThread>> {
+    registry().event_loop(id)?.sampling_thread.clone()
 }
 
 /// Changes the description of an event loop. Called on its own thread.
@@ -180,7 +183,7 @@ pub fn start_recording(options: RecordingOptions, reports: Sender<Report>) {
         registry.recording = Some(Recording {
             options,
             reports,
-            first_new_group: registry.next,
+            first_new: registry.next,
             ended: Vec::new(),
             room: Arc::new(Room::of(MAX_SOURCES_BYTES)),
             maps: Arc::default(),
@@ -212,11 +215,13 @@ pub fn stop_recording(id: Option<RecordingId>) {
         let event_loops = registry.event_loops.iter_mut();
         (
             recording,
-            event_loops.filter_map(Registered::end_recording).collect(),
+            event_loops
+                .filter_map(RegisteredLoop::end_recording)
+                .collect(),
         )
     };
     wait_for(ends);
-    if recording.options.sources {
+    if recording.wanted_of_scripts().is_any() {
         report_sources(&recording);
         // If nobody asks for the end, nobody waits for the maps.
         if id.is_some() {
@@ -226,31 +231,31 @@ pub fn stop_recording(id: Option<RecordingId>) {
 }
 
 /// Ends the recording of one event loop, and returns when its samples have been reported.
-pub fn end_event_loop(id: RecordingId, group: GroupId) {
+pub fn end_event_loop(recording: RecordingId, id: EventLoopId) {
     let end = {
         let mut registry = registry();
         match &mut registry.recording {
-            Some(recording) if recording.options.id == id => recording.ended.push(group),
+            Some(running) if running.options.id == recording => running.ended.push(id),
             _ => return,
         }
         registry
-            .event_loop(group)
-            .and_then(Registered::end_recording)
+            .event_loop(id)
+            .and_then(RegisteredLoop::end_recording)
     };
     wait_for(end.into_iter().collect());
 }
 
-/// The end of an event loop's recording. The answer comes when everything has been reported. It names the scripts whose
-/// texts are to be read.
-type End = (GroupId, Receiver<Vec<u32>>);
+/// The end of an event loop's recording. The answer comes when everything has been reported. It names the scripts that
+/// are to be read.
+type End = (EventLoopId, Receiver<Vec<u32>>);
 
 /// Waits until everything has been reported. Then each of these event loops leaves the sampling thread, unless
 /// it is still sampled.
 fn wait_for(ends: Vec<End>) {
-    for (group, when_ended) in ends {
+    for (id, when_ended) in ends {
         // An error means that the sampling thread is gone.
         let new_sources = when_ended.recv().unwrap_or_default();
-        let left = registry().event_loop(group).and_then(|event_loop| {
+        let left = registry().event_loop(id).and_then(|event_loop| {
             event_loop.unread_sources.extend(new_sources);
             event_loop.leave_if_not_sampled()
         });
@@ -260,13 +265,13 @@ fn wait_for(ends: Vec<End>) {
     }
 }
 
-/// Asks the event loops for the texts of their scripts, and waits for the answers for a limited time.
+/// Asks the event loops for what is wanted of their scripts, and waits for the answers for a limited time.
 fn report_sources(recording: &Recording) {
     let mut asked = Vec::new();
     for event_loop in &mut registry().event_loops {
         let ids = mem::take(&mut event_loop.unread_sources);
         if !ids.is_empty() {
-            let request = recording.source_request(event_loop.group, ids);
+            let request = recording.source_request(event_loop.id, ids);
             let requests = event_loop.source_requests.clone();
             let when_done = requests.ask(request);
             asked.push((requests, when_done));
@@ -284,57 +289,57 @@ fn report_sources(recording: &Recording) {
     }
 }
 
-/// The scripts of an event loop whose texts must be read now, because some of the scripts are about to go away. Called
-/// on its own thread.
-pub fn sources_to_read(group: GroupId) -> Option<SourceRequest> {
+/// The scripts of an event loop that must be read now, because some of them are about to go away. Called on its own
+/// thread.
+pub fn sources_to_read(id: EventLoopId) -> Option<SourceRequest> {
     let (mut request, sampling_thread) = {
         let mut registry = registry();
         let recording = registry.recording.as_ref()?;
-        if !recording.options.sources {
+        if !recording.wanted_of_scripts().is_any() {
             return None;
         }
-        let mut request = recording.source_request(group, Vec::new());
-        let event_loop = registry.event_loop(group)?;
+        let mut request = recording.source_request(id, Vec::new());
+        let event_loop = registry.event_loop(id)?;
         request.add(mem::take(&mut event_loop.unread_sources));
         (request, event_loop.sampling_thread.clone())
     };
-    let new_sources = sampling_thread
-        .and_then(|thread| thread.ask(|sources| Message::NewSources { group, sources }));
-    request.add(new_sources.unwrap_or_default());
+    let new_sources = sampling_thread.and_then(|thread| {
+        thread.ask(move |sampler| sampler.event_loop(id).map(SampledLoop::take_new_sources))
+    });
+    request.add(new_sources.flatten().unwrap_or_default());
     Some(request)
 }
 
 /// The status of all event loops of the process.
 pub fn status() -> Vec<EventLoopStatus> {
-    let groups = sampling_thread::status();
+    let mut sampled = sampling_thread::status();
     let registry = registry();
-    let status_of = |event_loop: &Registered| {
+    let status_of = |event_loop: &RegisteredLoop| {
         let described = event_loop.description.lock();
-        let group = groups.iter().find(|other| other.group == event_loop.group);
-        let sessions = group.map_or(&[][..], |group| &group.sessions);
+        let index = sampled.iter().position(|other| other.id == event_loop.id);
+        let sampled = index.map(|index| sampled.swap_remove(index));
+        let memory = sampled.as_ref().map_or(0, |sampled| sampled.memory);
+        let sessions = sampled.into_iter().flat_map(|sampled| sampled.sessions);
+        let sessions = sessions.map(|(realm, status)| SessionStatus {
+            realm: described.realms.get(&realm).cloned(),
+            ..status
+        });
         EventLoopStatus {
-            group: event_loop.group,
+            id: event_loop.id,
             description: described.event_loop.clone(),
             without_stacks: event_loop.why_without_stacks(),
-            sessions: sessions
-                .iter()
-                .map(|session| SessionStatus {
-                    interval: session.interval,
-                    counts: session.counts,
-                    realm: described.realms.get(&session.realm).cloned(),
-                })
-                .collect(),
-            memory: group.map_or(0, |group| group.memory as u64),
+            sessions: sessions.collect(),
+            memory,
         }
     };
     registry.event_loops.iter().map(status_of).collect()
 }
 
 impl Registry {
-    fn event_loop(&mut self, group: GroupId) -> Option<&mut Registered> {
+    fn event_loop(&mut self, id: EventLoopId) -> Option<&mut RegisteredLoop> {
         self.event_loops
             .iter_mut()
-            .find(|event_loop| event_loop.group == group)
+            .find(|event_loop| event_loop.id == id)
     }
 
     fn is_any_wanted(&self) -> bool {
@@ -357,10 +362,18 @@ impl Registry {
 }
 
 impl Recording {
-    fn source_request(&self, group: GroupId, ids: Vec<u32>) -> SourceRequest {
+    fn wanted_of_scripts(&self) -> WantedOfScripts {
+        WantedOfScripts {
+            texts: self.options.sources,
+            maps: self.options.linked_maps,
+        }
+    }
+
+    fn source_request(&self, event_loop: EventLoopId, ids: Vec<u32>) -> SourceRequest {
         SourceRequest::new(
             self.options.id,
-            group,
+            event_loop,
+            self.wanted_of_scripts(),
             ids,
             self.room.clone(),
             self.maps.clone(),
@@ -369,28 +382,28 @@ impl Recording {
     }
 
     /// Whether the recording includes an event loop that is not recorded yet.
-    fn wants(&self, event_loop: &Registered) -> bool {
-        let group = event_loop.group;
+    fn wants(&self, event_loop: &RegisteredLoop) -> bool {
+        let id = event_loop.id;
         let kind = event_loop.description.lock().event_loop.kind;
-        let is_new = group.0 >= self.first_new_group.0;
+        let is_new = id.0 >= self.first_new.0;
         !event_loop.recorded
-            && self.options.event_loops.includes(group, kind, is_new)
-            && !self.ended.contains(&group)
+            && self.options.event_loops.includes(id, kind, is_new)
+            && !self.ended.contains(&id)
     }
 }
 
-impl Registered {
-    /// Makes the event loop a group of the sampling thread, unless it is one.
+impl RegisteredLoop {
+    /// Makes the event loop join the sampling thread, unless it has.
     fn join(&mut self, sampling_thread: &Arc<SamplingThread>) {
         if self.sampling_thread.is_some() {
             return;
         }
-        sampling_thread.send(Message::Join {
-            group: self.group,
-            thread: self.thread.as_ref().ok().copied(),
-            context: self.context.clone(),
-            activity: self.activity.clone(),
-            description: self.description.clone(),
+        let (id, context) = (self.id, self.context.clone());
+        let thread = self.thread.as_ref().ok().copied();
+        let (activity, description) = (self.activity.clone(), self.description.clone());
+        sampling_thread.send(move |sampler| {
+            let thread = SampledThread::new(id, thread, context, activity, description);
+            sampler.join(SampledLoop::new(id, thread));
         });
         self.sampling_thread = Some(sampling_thread.clone());
     }
@@ -399,19 +412,16 @@ impl Registered {
     /// samples the event loop any more, it leaves the sampling thread, and its reference to that thread is
     /// returned.
     ///
-    /// This does not wait for the answer to `Leave`. That is safe, because the thread of a group that has
-    /// neither sessions nor a recording is not stopped, and all ends of its recordings have been confirmed.
+    /// This does not wait until it has left. That is safe, because the thread of an event loop that has neither
+    /// sessions nor a recording is not stopped, and all ends of its recordings have been confirmed.
     fn leave_if_not_sampled(&mut self) -> Option<Arc<SamplingThread>> {
         self.pending_ends -= 1;
         if self.recorded || self.has_had_sessions || self.pending_ends > 0 {
             return None;
         }
         let sampling_thread = self.sampling_thread.take()?;
-        let (left, _) = crossbeam_channel::bounded(1);
-        sampling_thread.send(Message::Leave {
-            group: self.group,
-            left,
-        });
+        let id = self.id;
+        sampling_thread.send(move |sampler| sampler.leave(id));
         Some(sampling_thread)
     }
 
@@ -425,19 +435,19 @@ impl Registered {
     }
 
     fn record(&mut self, recording: &Recording, sampling_thread: &io::Result<Arc<SamplingThread>>) {
-        let group = self.group;
+        let id = self.id;
         let without_stacks = self.why_without_stacks();
         if let Some(why) = &without_stacks {
-            warn!("{group:?} is recorded without stacks. {why}");
+            warn!("{id:?} is recorded without stacks. {why}");
         }
         let sampling_thread = match sampling_thread {
             Ok(sampling_thread) => sampling_thread,
             Err(error) => {
                 let why = format!("the sampling thread cannot be used: {error}");
-                warn!("{group:?} cannot be recorded: {why}");
+                warn!("{id:?} cannot be recorded: {why}");
                 let _ = recording.reports.send(Report::Failed {
                     recording: recording.options.id,
-                    group,
+                    event_loop: id,
                     why,
                 });
                 return;
@@ -446,15 +456,18 @@ impl Registered {
         let base = preferences::base_interval();
         self.join(sampling_thread);
         self.recorded = true;
-        sampling_thread.send(Message::Record {
-            group,
-            recording: Box::new(SampledRecordingOptions {
-                id: recording.options.id,
-                interval: recording_interval(recording.options.interval, base),
-                without_stacks,
-                sources: recording.options.sources,
-                reports: recording.reports.clone(),
-            }),
+        let interval = recording_interval(recording.options.interval, base);
+        let options = SampledRecordingOptions {
+            id: recording.options.id,
+            without_stacks,
+            scripts: recording.wanted_of_scripts().is_any(),
+            reports: recording.reports.clone(),
+        };
+        sampling_thread.send(move |sampler| {
+            let schedule = sampler.schedule(interval, false);
+            if let Some(event_loop) = sampler.event_loop(id) {
+                event_loop.record(options, schedule);
+            }
         });
     }
 
@@ -462,13 +475,13 @@ impl Registered {
         if !mem::take(&mut self.recorded) {
             return None;
         }
-        let (ended, when_ended) = crossbeam_channel::bounded(1);
-        self.sampling_thread.as_ref()?.send(Message::EndRecording {
-            group: self.group,
-            ended,
+        let id = self.id;
+        let when_ended = self.sampling_thread.as_ref()?.begin_to_ask(move |sampler| {
+            let event_loop = sampler.event_loop(id);
+            event_loop.map_or_else(Vec::new, SampledLoop::end_recording)
         });
         self.pending_ends += 1;
-        Some((self.group, when_ended))
+        Some((id, when_ended))
     }
 }
 
@@ -488,18 +501,17 @@ mod tests {
     use super::*;
     use crate::failure::{Failure, OnTrace};
     use crate::options::SessionOptions;
-    use crate::sampled_session::Ended;
+    use crate::sampled_session::{Ended, SampledSession};
     use crate::spidermonkey::Walker;
     use crate::spidermonkey::test_context::TestContext;
     use crate::stop::tests::EVENT_LOOPS;
-    use crate::work::MarkerFilter;
     use crate::{EventLoop, serve};
 
     type Call = Box<dyn FnOnce(&EventLoop) + Send>;
 
     /// An event loop on a thread of its own. It runs no script.
     struct Loop {
-        group: GroupId,
+        id: EventLoopId,
         calls: Option<Sender<Call>>,
         handle: Option<JoinHandle<()>>,
     }
@@ -513,14 +525,14 @@ mod tests {
                 .spawn(move || {
                     let context = TestContext::new();
                     let event_loop = EventLoop::new(context.mode(walker));
-                    begun.send(event_loop.group()).unwrap();
+                    begun.send(event_loop.id()).unwrap();
                     for call in to_call {
                         call(&event_loop);
                     }
                 })
                 .unwrap();
             Self {
-                group: when_begun.recv().unwrap(),
+                id: when_begun.recv().unwrap(),
                 calls: Some(calls),
                 handle: Some(handle),
             }
@@ -569,6 +581,7 @@ mod tests {
                 interval: Duration::from_millis(1),
                 event_loops,
                 sources: false,
+                linked_maps: false,
             }));
             recorder
         }
@@ -587,13 +600,13 @@ mod tests {
         /// Waits until all of these have reported new samples. No other event loop may report any.
         fn wait_for_samples_of(&self, loops: &[&Loop]) {
             while self.reports.try_recv().is_ok() {}
-            let mut awaited: BTreeSet<_> = loops.iter().map(|one| one.group.0).collect();
+            let mut awaited: BTreeSet<_> = loops.iter().map(|one| one.id.0).collect();
             let all = awaited.clone();
             while !awaited.is_empty() {
                 let chunk = self.chunk();
-                assert!(all.contains(&chunk.group.0), "{:?}", chunk.group);
+                assert!(all.contains(&chunk.event_loop.0), "{:?}", chunk.event_loop);
                 if !chunk.samples.is_empty() {
-                    awaited.remove(&chunk.group.0);
+                    awaited.remove(&chunk.event_loop.0);
                 }
             }
         }
@@ -630,16 +643,20 @@ mod tests {
         recorder.wait_for_samples_of(&[&first, &second]);
         let third = Loop::begin(Walker::preferred());
         recorder.wait_for_samples_of(&[&first, &second, &third]);
-        let gone = second.group;
+        let gone = second.id;
         drop(second);
         recorder.wait_for_samples_of(&[&first, &third]);
 
-        let last: BTreeSet<_> = recorder.stop(1).iter().map(|chunk| chunk.group.0).collect();
-        assert_eq!(last, BTreeSet::from([first.group.0, third.group.0]));
+        let last: BTreeSet<_> = recorder
+            .stop(1)
+            .iter()
+            .map(|chunk| chunk.event_loop.0)
+            .collect();
+        assert_eq!(last, BTreeSet::from([first.id.0, third.id.0]));
         assert!(!last.contains(&gone.0));
         assert!(
             !is_sampling(),
-            "the sampling thread ends with its last group"
+            "the sampling thread ends with the last event loop"
         );
         drop(first);
         assert!(!is_sampling());
@@ -647,7 +664,7 @@ mod tests {
         let recorder = Recorder::start(2, Selection::All);
         recorder.wait_for_samples_of(&[&third]);
         drop(third);
-        assert!(!is_sampling(), "the last group has left by itself");
+        assert!(!is_sampling(), "the last event loop has left by itself");
         recorder.stop(2);
     }
 
@@ -673,10 +690,10 @@ mod tests {
     fn sessions_and_a_recording_do_not_end_each_other() {
         let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
         let event_loop = Loop::begin(Walker::preferred());
-        let group = event_loop.group;
+        let id = event_loop.id;
         let recorder = Recorder::start(1, Selection::All);
-        join_for_sessions(group).unwrap();
-        join_for_sessions(group).unwrap();
+        join_for_sessions(id).unwrap();
+        join_for_sessions(id).unwrap();
         recorder.wait_for_samples_of(&[&event_loop]);
         assert_eq!(recorder.stop(1).len(), 1);
         assert!(is_sampling(), "sessions keep running");
@@ -686,7 +703,7 @@ mod tests {
         assert!(is_sampling());
         drop(event_loop);
         assert!(!is_sampling());
-        assert!(join_for_sessions(group).is_err());
+        assert!(join_for_sessions(id).is_err());
     }
 
     #[test]
@@ -707,7 +724,7 @@ mod tests {
         recorder.stop(1);
 
         let these = |new_ones| Selection::These {
-            groups: vec![worker.group],
+            event_loops: vec![worker.id],
             new_ones,
         };
         let recorder = Recorder::start(2, these(false));
@@ -727,16 +744,16 @@ mod tests {
             Some(Report::Stopped(RecordingId(2)))
         );
         recorder.wait_for_samples_of(&[&worker, &newest]);
-        let end = |group| {
+        let end = |event_loop| {
             recorder.serve(Request::EndEventLoop {
                 recording: RecordingId(3),
-                group,
+                event_loop,
             });
         };
-        end(newest.group);
+        end(newest.id);
         newest.describe(EventLoopKind::Page);
         recorder.wait_for_samples_of(&[&worker]);
-        end(worker.group);
+        end(worker.id);
         assert!(!is_sampling());
         recorder.stop(3);
         drop(another);
@@ -758,7 +775,7 @@ mod tests {
 
     /// A session of an event loop that has no realm. It is started as one with a realm is.
     struct TestSession {
-        group: GroupId,
+        event_loop: EventLoopId,
         id: SessionId,
         sampling_thread: Arc<SamplingThread>,
         ends: Receiver<Ended>,
@@ -766,45 +783,31 @@ mod tests {
 
     impl TestSession {
         fn start(event_loop: &Loop, number: u64) -> Self {
-            let sampling_thread = join_for_sessions(event_loop.group).unwrap();
+            let sampling_thread = join_for_sessions(event_loop.id).unwrap();
             let (end, ends) = crossbeam_channel::unbounded();
             let session = Self {
-                group: event_loop.group,
+                event_loop: event_loop.id,
                 id: SessionId(number),
                 sampling_thread,
                 ends,
             };
-            let message = Message::Start {
-                group: session.group,
-                session: session.id,
-                realm: RealmId(1),
-                browsing_context: None,
-                options: SessionOptions {
-                    sample_interval: Duration::from_millis(1),
-                    max_buffer_size: u32::MAX,
-                    markers: MarkerFilter {
-                        document: None,
-                        isolated: true,
-                    },
-                    is_paused: false,
-                },
-                on_end: Box::new(move |ended| end.send(ended).unwrap()),
-                first_sample_taken: None,
-            };
-            session.sampling_thread.send(message);
+            let options = SessionOptions::every(Duration::from_millis(1));
+            let (event_loop, id) = (session.event_loop, session.id);
+            session.sampling_thread.send(move |sampler| {
+                let schedule = sampler.schedule(options.sample_interval, options.is_paused);
+                let on_end = Box::new(move |ended| end.send(ended).unwrap());
+                let started = SampledSession::new(id, RealmId(1), None, schedule, options, on_end);
+                sampler.start(event_loop, started);
+            });
             session
         }
 
         fn wait_for_samples(&self) {
             let taken = || {
-                let groups = sampling_thread::status();
-                let group = groups.iter().find(|group| group.group == self.group);
-                group
-                    .unwrap()
-                    .sessions
-                    .iter()
-                    .map(|one| one.counts.taken)
-                    .max()
+                let sampled = sampling_thread::status();
+                let status = sampled.iter().find(|status| status.id == self.event_loop);
+                let sessions = &status.unwrap().sessions;
+                sessions.iter().map(|(_, one)| one.counts.taken).max()
             };
             while taken().is_none_or(|taken| taken < 3) {
                 thread::sleep(Duration::from_millis(1));
@@ -813,13 +816,10 @@ mod tests {
 
         fn stop(&self) -> Result<Trace, Failure> {
             let (taken, when_taken) = crossbeam_channel::bounded(1);
-            let message = Message::Stop {
-                group: self.group,
-                session: self.id,
-                time: CrossProcessInstant::now(),
-                on_trace: OnTrace::new(move |trace| taken.send(trace).unwrap()),
-            };
-            self.sampling_thread.send(message);
+            let (event_loop, id, time) = (self.event_loop, self.id, CrossProcessInstant::now());
+            let on_trace = OnTrace::new(move |trace| taken.send(trace).unwrap());
+            self.sampling_thread
+                .send(move |sampler| sampler.stop(event_loop, id, time, on_trace));
             when_taken.recv().unwrap()
         }
     }
@@ -857,18 +857,18 @@ mod tests {
                 match recorder.reports.recv().unwrap() {
                     Report::Failed {
                         recording,
-                        group,
+                        event_loop,
                         why,
                     } => {
                         assert_eq!(recording, RecordingId(round));
                         assert_eq!(why, Failure::Panicked.to_string());
-                        failed.insert(group.0);
+                        failed.insert(event_loop.0);
                     },
                     Report::Chunk(_) => {},
                     report => panic!("{report:?}"),
                 }
             }
-            assert_eq!(failed, BTreeSet::from([first.group.0, second.group.0]));
+            assert_eq!(failed, BTreeSet::from([first.id.0, second.id.0]));
             assert!(recorder.stop(round).is_empty(), "nothing comes after it");
 
             let session = TestSession::start(&first, 10 * round + 4);
@@ -900,14 +900,14 @@ mod tests {
             event_loop.calls.as_ref().unwrap().send(call).unwrap();
             when_begun.recv().unwrap();
             let is_layout = |chunk: &Chunk| {
-                let mut activities = chunk.samples.iter().map(|sample| sample.activity);
-                activities.any(|activity| activity == Some(Marker::Layout))
+                let mut markers = chunk.samples.iter().map(|sample| sample.marker);
+                markers.any(|marker| marker == Some(Marker::Layout))
             };
             while !is_layout(&recorder.chunk()) {}
             end.send(()).unwrap();
             let is_idle = |chunk: &Chunk| {
                 let mut samples = chunk.samples.iter();
-                samples.any(|sample| sample.activity.is_none() && sample.stack.is_none())
+                samples.any(|sample| sample.marker.is_none() && sample.stack.is_none())
             };
             while !is_idle(&recorder.chunk()) {}
             recorder.stop(1);
@@ -945,7 +945,7 @@ mod tests {
         let recorder = Recorder::start(
             1,
             Selection::These {
-                groups: vec![second.group],
+                event_loops: vec![second.id],
                 new_ones: false,
             },
         );
@@ -962,7 +962,7 @@ mod tests {
         let of = |event_loop: &Loop| {
             status
                 .iter()
-                .find(|status| status.group == event_loop.group)
+                .find(|status| status.id == event_loop.id)
                 .unwrap()
         };
         assert_eq!(status.len(), 2);

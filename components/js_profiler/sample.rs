@@ -9,8 +9,8 @@ use servo_base::cross_process_instant::CrossProcessInstant;
 
 use crate::function_table::{Function, FunctionId};
 use crate::outcome::Outcome;
+use crate::sampled_activity::SampledActivity;
 use crate::spidermonkey::Position;
-use crate::work::Work;
 
 /// A function on a stack.
 #[derive(Clone, Copy, Debug, Eq, Hash, MallocSizeOf, PartialEq)]
@@ -49,7 +49,7 @@ pub struct Sample<'a> {
     /// How the sample went.
     pub outcome: Outcome,
     /// What the event loop was doing; `None` if it was idle.
-    pub work: Option<Work>,
+    pub activity: Option<SampledActivity>,
     /// The frames that pages may see are among these. Others may have been left out.
     pub for_pages: FunctionStack<'a>,
     /// The innermost frames of all realms, with nothing left out between them.

@@ -2,63 +2,80 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! An event loop as the sampling thread sees it, which is a profiler group: its thread, and its sessions and its
-//! recording, which are subscribers to its samples.
+//! An event loop as the sampling thread sees it: its thread, and its sessions and its recording, which are
+//! subscribers to its samples.
 //!
 //! A sample is made once, and given to all subscribers that are due.
 
 use std::iter;
 use std::num::NonZeroU32;
-use std::sync::Arc;
 use std::time::Instant;
 
-use js_profiler_traits::activity::SharedActivity;
-use js_profiler_traits::recording::MissedReason;
-use js_profiler_traits::{GroupId, SessionId};
+use js_profiler_traits::recording::{MissedReason, SessionStatus};
+use js_profiler_traits::{EventLoopId, RealmId, SessionId};
 use log::{debug, warn};
+use malloc_size_of::MallocSizeOf as _;
 use malloc_size_of_derive::MallocSizeOf;
+use profile_traits::mem::perform_memory_report;
 use servo_base::id::BrowsingContextId;
 use smallvec::SmallVec;
 
-use crate::description::SharedDescription;
 use crate::failure::Failure;
-use crate::sampled_recording::SampledRecording;
+use crate::sampled_recording::{SampledRecording, SampledRecordingOptions};
 use crate::sampled_session::SampledSession;
-use crate::sampled_thread::SampledThread;
-use crate::spidermonkey::{NativeCode, SampledContext};
-use crate::stop::Thread;
+use crate::sampled_thread::{Audience, MAX_TIMED_WALKS, SampledThread, StackTaker};
+use crate::schedule::Schedule;
+use crate::spidermonkey::NativeCode;
 use crate::subscribers::{Occasion, Subscribers};
 use crate::ticks::Ticks;
-use crate::walks::{Audience, MAX_TIMED_WALKS, StackTaker};
 
-/// A profiler group. See the module's documentation.
+/// An event loop, which may have sessions and a recording.
 #[derive(MallocSizeOf)]
 pub struct SampledLoop {
-    /// The id of the group.
-    pub id: GroupId,
+    /// The id of the event loop.
+    pub id: EventLoopId,
     thread: SampledThread,
     subscribers: Subscribers,
 }
 
+/// The status of an event loop that is sampled.
+pub struct SampledLoopStatus {
+    /// The event loop.
+    pub id: EventLoopId,
+    /// Its sessions that have not been stopped, with their realms. [`SessionStatus::realm`] is not set.
+    pub sessions: Vec<(RealmId, SessionStatus)>,
+    /// The memory that is allocated for the event loop, in bytes.
+    pub memory: u64,
+}
+
 impl SampledLoop {
-    /// A group without sessions. `thread` is `None` if the event loop's thread cannot be stopped.
-    pub fn new(
-        id: GroupId,
-        thread: Option<Thread>,
-        context: SampledContext,
-        activity: SharedActivity,
-        description: Arc<SharedDescription>,
-    ) -> Self {
+    /// An event loop without sessions.
+    pub fn new(id: EventLoopId, thread: SampledThread) -> Self {
         Self {
             id,
-            thread: SampledThread::new(id, thread, context, activity, description),
+            thread,
             subscribers: Subscribers::default(),
         }
     }
 
-    /// What the event loop has said about itself.
-    pub fn description(&self) -> &Arc<SharedDescription> {
-        self.thread.description()
+    /// Its status. `ticks` are those of its sessions.
+    pub fn status(&self, ticks: &Ticks) -> SampledLoopStatus {
+        let mut memory = 0;
+        perform_memory_report(|ops| memory = self.size_of(ops));
+        let sessions = self.subscribers.sessions.iter().map(|session| {
+            let subscriber = &session.subscriber;
+            let status = SessionStatus {
+                interval: ticks.duration(subscriber.schedule.interval()),
+                counts: subscriber.counts,
+                realm: None,
+            };
+            (session.realm, status)
+        });
+        SampledLoopStatus {
+            id: self.id,
+            sessions: sessions.collect(),
+            memory: memory as u64,
+        }
     }
 
     /// Adds a session.
@@ -86,14 +103,16 @@ impl SampledLoop {
     }
 
     /// Starts a recording. A recording that is running is ended.
-    pub fn record(&mut self, recording: SampledRecording) {
+    pub fn record(&mut self, options: SampledRecordingOptions, schedule: Schedule) {
         self.end_recording();
         NativeCode::with_new_libraries();
+        let description = self.thread.description().clone();
+        let recording = SampledRecording::new(self.id, description, options, schedule);
         self.subscribers.recording = Some(recording);
     }
 
-    /// Ends the recording, if there is one, and reports its data. Returns the scripts whose texts are wanted,
-    /// except for those that were returned before.
+    /// Ends the recording, if there is one, and reports its data. Returns the scripts of which something is
+    /// wanted, except for those that were returned before.
     pub fn end_recording(&mut self) -> Vec<u32> {
         let Some(recording) = self.subscribers.recording.take() else {
             return Vec::new();
@@ -103,7 +122,7 @@ impl SampledLoop {
         new_sources
     }
 
-    /// The scripts of the recording whose texts are wanted, except for those that were returned before.
+    /// The scripts of which the recording wants something, except for those that were returned before.
     pub fn take_new_sources(&mut self) -> Vec<u32> {
         let recording = self.subscribers.recording.as_mut();
         recording.map_or_else(Vec::new, SampledRecording::take_new_sources)
@@ -117,11 +136,6 @@ impl SampledLoop {
         self.subscribers.fail(self.thread.seen_functions(), failure);
         // The sessions that are still listed have ended, so they need no functions any more.
         self.thread.forget_stacks();
-    }
-
-    /// The sessions that have not been stopped.
-    pub fn sessions(&self) -> &[SampledSession] {
-        &self.subscribers.sessions
     }
 
     /// The session with this id.
@@ -141,12 +155,11 @@ impl SampledLoop {
 
     /// When the sampling thread has to attend to this event loop; `None` if no sample is due.
     pub fn next_wake(&self, ticks: &Ticks) -> Option<Instant> {
-        let walks = self.thread.walks();
         let next_tick = || {
             let due = ticks.instant(self.subscribers.next_tick()?);
-            Some(due.max(walks.runs_until()))
+            Some(due.max(self.thread.runs_until()))
         };
-        walks.timed_until().or_else(next_tick)
+        self.thread.timed_until().or_else(next_tick)
     }
 
     /// Takes the samples that are due. Asks for the next ones ahead of time if possible.
@@ -155,8 +168,8 @@ impl SampledLoop {
         if self.next_wake(ticks).is_none_or(|wake| wake > now) {
             return;
         }
-        match self.thread.walks().timed_until() {
-            Some(_) => self.collect(),
+        match self.thread.timed_until() {
+            Some(_) => self.collect(ticks),
             None => {
                 let tick = ticks.at(now);
                 let why_late = self.why_late(ticks);
@@ -169,7 +182,7 @@ impl SampledLoop {
     /// Why samples that were due before now have not been taken, if there are any.
     fn why_late(&self, ticks: &Ticks) -> MissedReason {
         // A shorter time makes no sample miss its tick.
-        match self.thread.walks().must_run() >= ticks.duration(NonZeroU32::MIN) {
+        match self.thread.must_run() >= ticks.duration(NonZeroU32::MIN) {
             true => MissedReason::LongWalks,
             false => MissedReason::SamplerLate,
         }
@@ -197,9 +210,10 @@ impl SampledLoop {
     }
 
     /// Takes the samples of the walks that the thread has done by itself. The thread does none of the other walks.
-    pub fn collect(&mut self) {
+    pub fn collect(&mut self, ticks: &Ticks) {
         let subscribers = &mut self.subscribers;
-        self.thread.collect(|tick, sample, why_late| {
+        self.thread.collect(|due, sample, why_late| {
+            let tick = ticks.at(due);
             subscribers.take(sample, Occasion::Tick { tick, why_late });
         });
     }
@@ -229,10 +243,9 @@ impl SampledLoop {
         self.thread.ask(&due, &audience);
     }
 
-    /// The next ticks for which timed walks can be asked, and when they are due.
-    fn next_due(&self, ticks: &Ticks) -> SmallVec<[(u64, Instant); MAX_TIMED_WALKS]> {
-        let walks = self.thread.walks();
-        let Some(horizon) = walks.timed_horizon() else {
+    /// When the next ticks are for which timed walks can be asked.
+    fn next_due(&self, ticks: &Ticks) -> SmallVec<[Instant; MAX_TIMED_WALKS]> {
+        let Some(horizon) = self.thread.timed_horizon() else {
             return SmallVec::new();
         };
         let now = Instant::now();
@@ -241,7 +254,7 @@ impl SampledLoop {
         let is_late = self
             .subscribers
             .next_tick()
-            .is_none_or(|tick| tick <= current || ticks.instant(tick) < walks.runs_until());
+            .is_none_or(|tick| tick <= current || ticks.instant(tick) < self.thread.runs_until());
         // The samples of a recording without stacks do not need the thread to stop.
         let recording = self.subscribers.recording.as_ref();
         let is_stopped = recording.is_none_or(SampledRecording::has_stacks);
@@ -251,16 +264,16 @@ impl SampledLoop {
         iter::successors(self.subscribers.next_tick_after(current), |&tick| {
             self.subscribers.next_tick_after(tick)
         })
-        .map(|tick| (tick, ticks.instant(tick)))
+        .map(|tick| ticks.instant(tick))
         .take(MAX_TIMED_WALKS)
-        .take_while(|(_, due)| *due <= now + horizon)
+        .take_while(|due| *due <= now + horizon)
         .collect()
     }
 
     /// The readers that walks are for.
     fn audience(&self) -> Audience {
         // A comparison is for people who look at the browser itself. It compares all functions.
-        match self.thread.walks().compares() {
+        match self.thread.compares() {
             true => Audience {
                 realms: SmallVec::new(),
                 everything: true,

@@ -9,16 +9,15 @@
 //! work on the engine, and never reaches a web page.
 
 use std::mem;
-use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crossbeam_channel::Sender;
 use js_profiler_traits::recording::{
-    Chunk, MissedReason, Realm, RecordedFrame, RecordedFunction, RecordedFunctionKind,
-    RecordedPosition, RecordedSample, RecordingId, Report,
+    Chunk, Realm, RecordedFrame, RecordedFunction, RecordedFunctionKind, RecordedPosition,
+    RecordedSample, RecordingId, Report,
 };
-use js_profiler_traits::{GroupId, RealmId, SampleCounts, Stack};
+use js_profiler_traits::{EventLoopId, RealmId, SampleCounts, Stack};
 use malloc_size_of_derive::MallocSizeOf;
 use rustc_hash::{FxHashMap, FxHashSet};
 use servo_base::cross_process_instant::CrossProcessInstant;
@@ -46,13 +45,14 @@ const MAX_STACKS: usize = 1 << 17;
 pub struct SampledRecording {
     /// The recording of the browser that this is a part of.
     pub id: RecordingId,
-    group: GroupId,
+    /// What it gets of samples, and when.
+    pub subscriber: Subscriber,
+    event_loop: EventLoopId,
     has_stacks: bool,
     #[ignore_malloc_size_of = "The event loop's"]
     description: Arc<SharedDescription>,
     /// The version of the description that was reported last.
     description_version: u64,
-    subscriber: Subscriber,
     news: News,
     last_report: CrossProcessInstant,
     #[ignore_malloc_size_of = "Holds nothing"]
@@ -74,7 +74,7 @@ struct News {
     sources: Sources,
 }
 
-/// The scripts that define functions of the recording, if their texts are wanted.
+/// The scripts that define functions of the recording, if something is wanted of them.
 #[derive(Default, MallocSizeOf)]
 struct Sources {
     are_wanted: bool,
@@ -92,7 +92,7 @@ impl Sources {
         }
     }
 
-    /// Whether the recording may have the text to which a function's position refers.
+    /// Whether the recording may have the text to which a function's position refers, or a map of that text.
     fn may_have(&self, function: &Function) -> bool {
         self.are_wanted && function.source.is_some()
     }
@@ -188,37 +188,34 @@ impl StackTables for News {
 pub struct SampledRecordingOptions {
     /// The recording of the browser that this is a part of.
     pub id: RecordingId,
-    /// The time between two samples, a multiple of the base interval.
-    pub interval: Duration,
     /// The reason, in one sentence, why the stacks cannot be walked. `None` if they can.
     pub without_stacks: Option<String>,
-    /// Whether the texts of scripts are wanted.
-    pub sources: bool,
+    /// Whether the texts or the source maps of scripts are wanted.
+    pub scripts: bool,
     /// Takes the reports. The channel must be unbounded.
     pub reports: Sender<Report>,
 }
 
 impl SampledRecording {
-    /// `interval` is `options.interval` in base intervals. The first sample is due after `current_tick`.
+    /// A recording of an event loop.
     pub fn new(
-        group: GroupId,
+        event_loop: EventLoopId,
         description: Arc<SharedDescription>,
         options: SampledRecordingOptions,
-        interval: NonZeroU32,
-        current_tick: u64,
+        schedule: Schedule,
     ) -> Self {
         Self {
             id: options.id,
-            group,
+            subscriber: Subscriber::new(Visibility::Everything, schedule),
+            event_loop,
             has_stacks: options.without_stacks.is_none(),
             description,
             description_version: 0,
-            subscriber: Subscriber::new(Visibility::Everything, interval, current_tick),
             news: News {
                 chunk: Chunk {
                     without_stacks: options.without_stacks,
                     new_tables: true,
-                    ..Chunk::empty(options.id, group, SampleCounts::default())
+                    ..Chunk::empty(options.id, event_loop, SampleCounts::default())
                 },
                 known_realms: FxHashMap::default(),
                 resources: Table::default(),
@@ -228,7 +225,7 @@ impl SampledRecording {
                 frame_count: 0,
                 stacks: Table::default(),
                 sources: Sources {
-                    are_wanted: options.sources,
+                    are_wanted: options.scripts,
                     ..Sources::default()
                 },
             },
@@ -240,16 +237,6 @@ impl SampledRecording {
     /// Whether the samples have stacks. If not, the thread is never stopped for them.
     pub fn has_stacks(&self) -> bool {
         self.has_stacks
-    }
-
-    /// When samples are due.
-    pub fn schedule(&self) -> &Schedule {
-        self.subscriber.schedule()
-    }
-
-    /// Moves on to `tick`. Samples that were due before it are counted as missed, for the reason `why_late`.
-    pub fn advance(&mut self, tick: u64, why_late: MissedReason) {
-        self.subscriber.advance(tick, why_late);
     }
 
     /// Adds a sample, or counts it as missed. Sends a report if the last one is old enough.
@@ -268,11 +255,11 @@ impl SampledRecording {
             true => sample,
             false => &without_stack,
         };
-        let (stack, activity) = self.subscriber.see(seen, &mut self.news);
+        let (stack, marker) = self.subscriber.see(seen, &mut self.news);
         self.news.chunk.samples.push(RecordedSample {
             time: sample.time,
             stack,
-            activity,
+            marker,
         });
         if sample.time - self.last_report >= REPORT_INTERVAL {
             self.report();
@@ -307,9 +294,9 @@ impl SampledRecording {
     /// Reports what is new.
     fn report(&mut self) {
         let news = &mut self.news;
-        let next = Chunk::empty(self.id, self.group, SampleCounts::default());
+        let next = Chunk::empty(self.id, self.event_loop, SampleCounts::default());
         let mut chunk = news.take_chunk(next);
-        chunk.counts = self.subscriber.counts();
+        chunk.counts = self.subscriber.counts;
         // An error means that nobody receives reports any more.
         let _ = self.reports.send(Report::Chunk(Box::new(chunk)));
         if news.stacks.len() >= MAX_STACKS {
@@ -318,7 +305,7 @@ impl SampledRecording {
         }
     }
 
-    /// The scripts whose texts are wanted, except for those that were returned before: see
+    /// The scripts of which something is wanted, except for those that were returned before: see
     /// [`js_profiler_traits::recording::RecordedSource::id`]. The functions that they define are reported first.
     pub fn take_new_sources(&mut self) -> Vec<u32> {
         if !self.news.sources.new.is_empty() {
@@ -327,8 +314,8 @@ impl SampledRecording {
         mem::take(&mut self.news.sources.new)
     }
 
-    /// Reports what is new, for the last time. `functions` is the group's table. Returns the rest of the
-    /// scripts whose texts are wanted.
+    /// Reports what is new, for the last time. `functions` are those of the event loop. Returns the rest of the
+    /// scripts of which something is wanted.
     pub fn finish(mut self, functions: &[Function]) -> Vec<u32> {
         self.read_description(functions);
         let missed = self.subscriber.missed_until(CrossProcessInstant::now());
@@ -339,11 +326,11 @@ impl SampledRecording {
 
     /// Reports what is new, and then the reason why nothing more comes.
     pub fn fail(self, functions: &[Function], failure: &Failure) {
-        let (recording, group, reports) = (self.id, self.group, self.reports.clone());
+        let (recording, event_loop, reports) = (self.id, self.event_loop, self.reports.clone());
         self.finish(functions);
         let _ = reports.send(Report::Failed {
             recording,
-            group,
+            event_loop,
             why: failure.to_string(),
         });
     }
@@ -351,15 +338,17 @@ impl SampledRecording {
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroU32;
+
     use crossbeam_channel::Receiver;
     use js_profiler_traits::Marker;
     use js_profiler_traits::activity::Activity;
-    use js_profiler_traits::recording::RecordedMissed;
+    use js_profiler_traits::recording::{MissedReason, RecordedMissed};
 
     use super::*;
     use crate::sample::FunctionStack;
+    use crate::sampled_activity::SampledActivity;
     use crate::visibility::MOST_FRAMES;
-    use crate::work::Work;
 
     const OURS: RealmId = RealmId(1);
     const OTHER: RealmId = RealmId(2);
@@ -401,19 +390,17 @@ mod tests {
             let description = Arc::new(SharedDescription::of_this_thread());
             let options = SampledRecordingOptions {
                 id: RecordingId(1),
-                interval: Duration::from_millis(2),
                 without_stacks: None,
-                sources: false,
+                scripts: false,
                 reports: sender,
             };
-            let two_ticks = NonZeroU32::new(2).unwrap();
+            let two_ticks = Schedule::new(NonZeroU32::new(2).unwrap(), 0, false);
             Self {
                 recording: SampledRecording::new(
-                    GroupId(1),
+                    EventLoopId(1),
                     description.clone(),
                     options,
                     two_ticks,
-                    0,
                 ),
                 description,
                 reports,
@@ -439,7 +426,7 @@ mod tests {
             let sample = Sample {
                 time,
                 outcome,
-                work: Work::of_sample(outcome, Activity::default(), None),
+                activity: SampledActivity::of_sample(outcome, Activity::default(), None),
                 for_pages: FunctionStack::default(),
                 everything: FunctionStack {
                     frames,
@@ -479,8 +466,11 @@ mod tests {
             self.chunks += 1;
             self.counts = chunk.counts;
             if chunk.new_tables {
-                self.tables
-                    .push(Chunk::empty(chunk.recording, chunk.group, chunk.counts));
+                self.tables.push(Chunk::empty(
+                    chunk.recording,
+                    chunk.event_loop,
+                    chunk.counts,
+                ));
             }
             let at = self.tables.len() - 1;
             let tables = &mut self.tables[at];
@@ -715,11 +705,14 @@ mod tests {
     fn samples_are_counted_as_they_went() {
         let mut recorded = Recorded::new(vec![function("f", OURS, FrameKind::Script)]);
         let is_due_at = |recorded: &mut Recorded, tick| {
-            let is_due = recorded.recording.schedule().is_due_by(tick);
-            recorded.recording.advance(tick, MissedReason::SamplerLate);
+            let is_due = recorded.recording.subscriber.schedule.is_due_by(tick);
+            recorded
+                .recording
+                .subscriber
+                .advance(tick, MissedReason::SamplerLate);
             is_due
         };
-        assert_eq!(recorded.recording.schedule().next_tick(), Some(2));
+        assert_eq!(recorded.recording.subscriber.schedule.next_tick(), Some(2));
         assert!(!is_due_at(&mut recorded, 1));
         assert!(is_due_at(&mut recorded, 2));
         // The samples due at 4 and 6 are missed.
@@ -730,7 +723,7 @@ mod tests {
         recorded.take(Outcome::Unwalkable, &[]);
         recorded.take(Outcome::Collecting, &[0]);
         let whole = recorded.finish();
-        let activities: Vec<_> = whole.samples.iter().map(|(_, one)| one.activity).collect();
+        let activities: Vec<_> = whole.samples.iter().map(|(_, one)| one.marker).collect();
         let (script, gc) = (Some(Marker::Script), Some(Marker::Gc));
         assert_eq!(activities, [None, script, script, gc]);
         let depths: Vec<_> = (0..4).map(|sample| whole.names(sample).len()).collect();

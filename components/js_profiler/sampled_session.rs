@@ -4,10 +4,7 @@
 
 //! A session as the sampling thread sees it: which samples it takes, and what it keeps of them.
 
-use std::num::NonZeroU32;
-
-use js_profiler_traits::recording::MissedReason;
-use js_profiler_traits::{RealmId, SampleCounts, SessionId, Trace};
+use js_profiler_traits::{RealmId, SessionId, Trace};
 use malloc_size_of_derive::MallocSizeOf;
 use servo_base::cross_process_instant::CrossProcessInstant;
 use servo_base::id::BrowsingContextId;
@@ -38,7 +35,10 @@ pub type OnEnd = Box<dyn FnOnce(Ended) + Send>;
 pub struct SampledSession {
     /// The id of the session.
     pub id: SessionId,
-    realm: RealmId,
+    /// The realm that has started it.
+    pub realm: RealmId,
+    /// What it gets of samples, and when.
+    pub subscriber: Subscriber,
     browsing_context: Option<BrowsingContextId>,
     max_buffer_size: usize,
     /// `None` if the session has ended by itself.
@@ -46,69 +46,39 @@ pub struct SampledSession {
     on_end: Option<OnEnd>,
     #[ignore_malloc_size_of = "A sentence"]
     failure: Option<Failure>,
-    subscriber: Subscriber,
     builder: TraceBuilder,
 }
 
 impl SampledSession {
-    /// `interval` is `options.sample_interval` in base intervals. The first sample is due after
-    /// `current_tick`.
+    /// A session of `realm`. `schedule` is that of `options`. `browsing_context` is where a forced sample finds the
+    /// session.
     pub fn new(
         id: SessionId,
         realm: RealmId,
         browsing_context: Option<BrowsingContextId>,
-        interval: NonZeroU32,
+        schedule: Schedule,
         options: SessionOptions,
         on_end: OnEnd,
-        current_tick: u64,
     ) -> Self {
         let visibility = Visibility::Page {
             realm,
             markers: options.markers,
         };
-        let mut subscriber = Subscriber::new(visibility, interval, current_tick);
-        subscriber.set_paused(options.is_paused, current_tick);
         Self {
             id,
             realm,
+            subscriber: Subscriber::new(visibility, schedule),
             browsing_context,
             max_buffer_size: options.max_buffer_size as usize,
             on_end: Some(on_end),
             failure: None,
-            subscriber,
             builder: TraceBuilder::default(),
         }
     }
 
-    /// The realm that has started the session.
-    pub fn realm(&self) -> RealmId {
-        self.realm
-    }
-
-    /// When samples are due.
-    pub fn schedule(&self) -> &Schedule {
-        self.subscriber.schedule()
-    }
-
-    /// How the samples have gone so far.
-    pub fn counts(&self) -> SampleCounts {
-        self.subscriber.counts()
-    }
-
-    /// Pauses the session or lets it go on at `current_tick`. A paused session takes no samples, and misses
-    /// none.
-    pub fn set_paused(&mut self, paused: bool, current_tick: u64) {
-        self.subscriber.set_paused(paused, current_tick);
-    }
-
-    /// Moves on to `tick`. Samples that were due before it are counted as missed, for the reason `why_late`.
-    pub fn advance(&mut self, tick: u64, why_late: MissedReason) {
-        self.subscriber.advance(tick, why_late);
-    }
-
     /// Whether the session is running and was started for this browsing context.
     pub fn is_running_in(&self, browsing_context: BrowsingContextId) -> bool {
-        self.schedule().is_running() && self.browsing_context == Some(browsing_context)
+        self.subscriber.schedule.is_running() && self.browsing_context == Some(browsing_context)
     }
 
     /// Adds a sample to the trace, or ends the session if its buffer is full. False if the sample was missed,
@@ -147,7 +117,7 @@ impl SampledSession {
         let Some(on_end) = self.on_end.take() else {
             return false;
         };
-        self.subscriber.end();
+        self.subscriber.schedule.end();
         on_end(ended);
         true
     }
@@ -173,25 +143,27 @@ impl SampledSession {
             return Err(failure);
         }
         self.builder.drop_samples_after(until);
-        Ok(self.builder.finish(self.subscriber.counts()))
+        Ok(self.builder.finish(self.subscriber.counts))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroU32;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::{Arc, mpsc};
     use std::time::Duration;
 
     use js_profiler_traits::Marker;
     use js_profiler_traits::activity::Activity;
+    use js_profiler_traits::recording::MissedReason;
     use servo_base::id::{Index, PipelineNamespaceId};
 
     use super::*;
     use crate::function_table::{Function, FunctionId};
     use crate::sample::{FunctionStack, StackFrame};
+    use crate::sampled_activity::SampledActivity;
     use crate::spidermonkey::{FrameKind, Position};
-    use crate::work::{MarkerFilter, Work};
 
     const OURS: RealmId = RealmId(1);
     const OTHER: RealmId = RealmId(2);
@@ -244,7 +216,7 @@ mod tests {
         session.take_sample(&Sample {
             time: CrossProcessInstant::now(),
             outcome,
-            work: Work::of_sample(outcome, Activity::default(), leaf),
+            activity: SampledActivity::of_sample(outcome, Activity::default(), leaf),
             for_pages: stack,
             everything: FunctionStack::default(),
             functions: table,
@@ -343,17 +315,12 @@ mod tests {
                 full.fetch_add(1, Ordering::Relaxed);
             })
         };
-        let interval = NonZeroU32::new(interval).unwrap();
+        let schedule = Schedule::new(NonZeroU32::new(interval).unwrap(), 0, false);
         let options = SessionOptions {
-            sample_interval: Duration::from_millis(1),
             max_buffer_size,
-            markers: MarkerFilter {
-                document: None,
-                isolated: true,
-            },
-            is_paused: false,
+            ..SessionOptions::every(Duration::from_millis(1))
         };
-        let session = SampledSession::new(SessionId(1), OURS, None, interval, options, on_end, 0);
+        let session = SampledSession::new(SessionId(1), OURS, None, schedule, options, on_end);
         (session, full)
     }
 
@@ -412,9 +379,9 @@ mod tests {
             assert_eq!(session.builder.sample_count(), taken);
         }
         assert_eq!(full.load(Ordering::Relaxed), 1);
-        assert!(!session.schedule().is_due_by(100));
-        session.advance(100, MissedReason::SamplerLate);
-        assert_eq!(session.schedule().next_tick(), None);
+        assert!(!session.subscriber.schedule.is_due_by(100));
+        session.subscriber.advance(100, MissedReason::SamplerLate);
+        assert_eq!(session.subscriber.schedule.next_tick(), None);
         assert_eq!(
             session
                 .finish(CrossProcessInstant::now())
@@ -441,7 +408,7 @@ mod tests {
             let (mut session, _) = session(1, 100);
             session.on_end = Some(Box::new(move |ended| sender.send(ended).unwrap()));
             take(&mut session, Outcome::Idle, &[], &[]);
-            session.set_paused(paused, 1);
+            session.subscriber.schedule.set_paused(paused, 1);
             let why = Failure::CannotStop("it sleeps".to_owned());
             session.fail(&why);
             session.fail(&Failure::Panicked);
@@ -449,9 +416,9 @@ mod tests {
                 ends.iter().collect::<Vec<_>>(),
                 [Ended::Failed(why.clone())]
             );
-            session.set_paused(false, 2);
+            session.subscriber.schedule.set_paused(false, 2);
             assert_eq!(
-                session.schedule().next_tick(),
+                session.subscriber.schedule.next_tick(),
                 None,
                 "it takes no more samples"
             );
@@ -462,11 +429,11 @@ mod tests {
     #[test]
     fn samples_due_before_a_tick_or_not_taken_are_missed() {
         let (mut session, _) = session(10, 100);
-        assert!(session.schedule().is_due_by(55));
-        session.advance(55, MissedReason::SamplerLate);
-        assert_eq!(session.counts().missed, 4);
+        assert!(session.subscriber.schedule.is_due_by(55));
+        session.subscriber.advance(55, MissedReason::SamplerLate);
+        assert_eq!(session.subscriber.counts.missed, 4);
         take(&mut session, MISSED, &[], &[]);
-        assert_eq!(session.counts().missed, 5);
+        assert_eq!(session.subscriber.counts.missed, 5);
         assert_eq!(session.builder.sample_count(), 0);
     }
 
@@ -480,12 +447,12 @@ mod tests {
         assert!(!session.is_running_in(context));
         session.browsing_context = Some(context);
         assert!(session.is_running_in(context) && !session.is_running_in(other));
-        session.set_paused(true, 5);
+        session.subscriber.schedule.set_paused(true, 5);
         assert!(!session.is_running_in(context));
-        session.set_paused(false, 6);
+        session.subscriber.schedule.set_paused(false, 6);
         // A forced sample does not move its ticks.
         assert!(take(&mut session, Outcome::Idle, &[], &[]));
-        assert_eq!(session.schedule().next_tick(), Some(10));
+        assert_eq!(session.subscriber.schedule.next_tick(), Some(10));
         assert!(!take(&mut session, MISSED, &[], &[]));
         assert!(!take(&mut session, Outcome::Unwalkable, &[], &[]));
         // The next sample finds the buffer full.

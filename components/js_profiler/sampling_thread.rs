@@ -2,13 +2,13 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The sampling thread: one per process, shared by all groups. It sleeps until the next tick at which a
-//! sample of a session or recording is due. If there is no such tick it sleeps until it gets a message.
+//! The sampling thread: one per process, shared by all event loops. It sleeps until the next tick at which a
+//! sample of a session or recording is due. If there is no such tick it sleeps until it gets a request.
 //!
 //! It survives a panic. Sessions and recordings fail then, and their owners are told; those that are started
 //! later are not affected. That is sound because the sampling thread shares nothing that a panic could leave
-//! half-changed: the stopped thread runs on (`stop/linux.rs`), and the lasting parts of a group, its thread
-//! and its context, are never changed.
+//! half-changed: the stopped thread runs on (`stop/linux.rs`), and the lasting parts of an event loop, its
+//! thread and its context, are never changed.
 
 use std::io;
 use std::panic::{self, AssertUnwindSafe};
@@ -18,133 +18,28 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TryRecvError};
-use js_profiler_traits::activity::SharedActivity;
-use js_profiler_traits::{GroupId, RealmId, SampleCounts, SessionId, preferences};
+use js_profiler_traits::{EventLoopId, SessionId, preferences};
 use log::debug;
-use malloc_size_of::MallocSizeOf;
-use profile_traits::mem::perform_memory_report;
 use servo_base::cross_process_instant::CrossProcessInstant;
 use servo_base::id::BrowsingContextId;
 
-use crate::description::SharedDescription;
 use crate::failure::{Failure, OnTrace};
-use crate::options::SessionOptions;
-use crate::sampled_loop::SampledLoop;
-use crate::sampled_recording::{SampledRecording, SampledRecordingOptions};
-use crate::sampled_session::{OnEnd, SampledSession};
-use crate::spidermonkey::{SampledContext, StackBuffer};
-use crate::stop::{self, Thread};
+use crate::sampled_loop::{SampledLoop, SampledLoopStatus};
+use crate::sampled_session::SampledSession;
+use crate::sampled_thread::StackTaker;
+use crate::schedule::Schedule;
+use crate::spidermonkey::StackBuffer;
+use crate::stop;
 use crate::ticks::Ticks;
-use crate::walks::StackTaker;
 
-/// Measures a group. Called on the sampling thread.
-pub type Measure = Box<dyn FnOnce(&dyn MallocSizeOf) + Send>;
-
-/// What event loops and recorders ask of the sampling thread.
-///
-/// `group` and `session` name the group and the session that a message is about. A channel in a message takes
-/// the answer. It is dropped without one if the sampling thread has ended.
-pub enum Message {
-    /// Makes an event loop a group.
-    Join {
-        group: GroupId,
-        /// `None` if the thread cannot be stopped.
-        thread: Option<Thread>,
-        /// The context that runs the event loop's JavaScript.
-        context: SampledContext,
-        /// What the event loop's thread is doing.
-        activity: SharedActivity,
-        /// What the event loop says about itself.
-        description: Arc<SharedDescription>,
-    },
-    /// Removes a group. When the answer comes, its thread is never stopped again.
-    Leave { group: GroupId, left: Sender<()> },
-    /// Starts a session. Takes its first sample if the event loop's thread waits for that, and answers then.
-    Start {
-        group: GroupId,
-        session: SessionId,
-        /// The realm that is sampled.
-        realm: RealmId,
-        /// Where a forced sample finds the session.
-        browsing_context: Option<BrowsingContextId>,
-        /// The sample interval must be a multiple of the base interval.
-        options: SessionOptions,
-        /// Called if the session ends by itself.
-        on_end: OnEnd,
-        /// Answered when the first sample has been taken or missed. `None` if nobody waits for the first
-        /// sample.
-        first_sample_taken: Option<Sender<()>>,
-    },
-    /// Pauses a session (`paused` is true) or lets it go on.
-    SetPaused {
-        group: GroupId,
-        session: SessionId,
-        paused: bool,
-    },
-    /// Ends a session, and passes its trace to `on_trace`. The trace has no sample later than `time`.
-    Stop {
-        group: GroupId,
-        session: SessionId,
-        time: CrossProcessInstant,
-        on_trace: OnTrace,
-    },
-    /// Takes a sample, independently of ticks, for every running session of a browsing context. The answer is
-    /// the number of these sessions that did not get one, because their thread could not be sampled.
-    ForceSample {
-        browsing_context: BrowsingContextId,
-        taken: Sender<usize>,
-    },
-    /// Calls `measure` with a group.
-    Measure { group: GroupId, measure: Measure },
-    /// Starts the recording of a group. A recording that is running is ended.
-    Record {
-        group: GroupId,
-        recording: Box<SampledRecordingOptions>,
-    },
-    /// Ends the recording of a group. When the answer comes, all data of the recording has been reported. The
-    /// answer has the same meaning as that of `NewSources`.
-    EndRecording {
-        group: GroupId,
-        ended: Sender<Vec<u32>>,
-    },
-    /// Asks for the scripts of a group's recording whose texts are wanted, except for those in earlier
-    /// answers.
-    NewSources {
-        group: GroupId,
-        sources: Sender<Vec<u32>>,
-    },
-    /// Asks for the status of all groups.
-    Status(Sender<Vec<GroupStatus>>),
-    /// Ends a session without a trace.
-    Discard { group: GroupId, session: SessionId },
-    /// Ends the thread. Sent when the last group has left.
-    End,
-}
-
-/// The status of a group.
-pub struct GroupStatus {
-    /// The group.
-    pub group: GroupId,
-    /// Its sessions that have not been stopped.
-    pub sessions: Vec<SampledSessionStatus>,
-    /// The memory that is allocated for the group, in bytes.
-    pub memory: usize,
-}
-
-/// The status of a session.
-pub struct SampledSessionStatus {
-    /// The realm that has started it.
-    pub realm: RealmId,
-    /// The sample interval.
-    pub interval: Duration,
-    /// How its samples have gone so far.
-    pub counts: SampleCounts,
-}
+/// What the sampling thread is asked to do. It is dropped undone if the thread has ended.
+type Request = Box<dyn FnOnce(&mut Sampler) + Send>;
 
 /// A handle of the sampling thread, for those who need it to run. The thread ends when the last reference is
 /// dropped.
 pub struct SamplingThread {
-    sender: Sender<Message>,
+    /// `None` once the thread is to end.
+    requests: Option<Sender<Request>>,
     /// `None` once the thread has ended.
     handle: Option<JoinHandle<()>>,
 }
@@ -195,33 +90,46 @@ impl SamplingThread {
             .recv()
             .map_err(|_| io::Error::other("it panicked while it started"))?;
         Ok(Self {
-            sender,
+            requests: Some(sender),
             handle: Some(handle),
         })
     }
 
-    /// Sends a message. If the thread has ended, the message is dropped, and with it the channel for an
-    /// answer.
-    pub fn send(&self, message: Message) {
-        let _ = self.sender.send(message);
-        if let Some(handle) = &self.handle {
+    /// Sends a request. If the thread has ended, the request is dropped.
+    pub fn send(&self, request: impl FnOnce(&mut Sampler) + Send + 'static) {
+        if let (Some(requests), Some(handle)) = (&self.requests, &self.handle) {
+            let _ = requests.send(Box::new(request));
             handle.thread().unpark();
         }
     }
 
-    /// Sends a message, and waits for the answer. `None` if the thread has ended, or does not know what the
-    /// message is about.
-    pub fn ask<T>(&self, message: impl FnOnce(Sender<T>) -> Message) -> Option<T> {
+    /// Sends a request whose answer comes on the channel. The channel is closed without an answer if the thread
+    /// has ended.
+    pub fn begin_to_ask<T: Send + 'static>(
+        &self,
+        request: impl FnOnce(&mut Sampler) -> T + Send + 'static,
+    ) -> Receiver<T> {
         let (answer, when_answered) = crossbeam_channel::bounded(1);
-        self.send(message(answer));
-        when_answered.recv().ok()
+        self.send(move |sampler| {
+            let _ = answer.send(request(sampler));
+        });
+        when_answered
+    }
+
+    /// Sends a request, and waits for the answer. `None` if the thread has ended.
+    pub fn ask<T: Send + 'static>(
+        &self,
+        request: impl FnOnce(&mut Sampler) -> T + Send + 'static,
+    ) -> Option<T> {
+        self.begin_to_ask(request).recv().ok()
     }
 }
 
 impl Drop for SamplingThread {
     fn drop(&mut self) {
-        self.send(Message::End);
+        drop(self.requests.take());
         if let Some(handle) = self.handle.take() {
+            handle.thread().unpark();
             // The thread reports its panics itself.
             let _ = handle.join();
         }
@@ -250,81 +158,86 @@ pub fn end_sampling() {
 /// be walked.
 pub fn force_sample(browsing_context: BrowsingContextId) -> Result<(), usize> {
     // Without a sampling thread, or without an answer from it, there are no sessions.
-    let failed = SamplingThread::current().and_then(|thread| {
-        thread.ask(|taken| Message::ForceSample {
-            browsing_context,
-            taken,
-        })
-    });
+    let failed = SamplingThread::current()
+        .and_then(|thread| thread.ask(move |sampler| sampler.force_sample(browsing_context)));
     match failed {
         None | Some(0) => Ok(()),
         Some(failed) => Err(failed),
     }
 }
 
-/// The status of all groups. Event loops that nobody samples are not groups.
-pub fn status() -> Vec<GroupStatus> {
-    let status = SamplingThread::current().and_then(|thread| thread.ask(Message::Status));
+/// The status of all event loops that are sampled.
+pub fn status() -> Vec<SampledLoopStatus> {
+    let status = SamplingThread::current().and_then(|thread| {
+        thread.ask(|sampler| {
+            let event_loops = sampler.event_loops.iter();
+            event_loops
+                .map(|event_loop| event_loop.status(&sampler.ticks))
+                .collect()
+        })
+    });
     status.unwrap_or_default()
 }
 
-/// The state of the thread itself.
-struct Sampler {
-    receiver: Receiver<Message>,
-    groups: Vec<SampledLoop>,
+/// The state of the thread itself. Requests use it on the sampling thread.
+pub struct Sampler {
+    requests: Receiver<Request>,
+    event_loops: Vec<SampledLoop>,
     ticks: Ticks,
-    stacks: StackTaker,
+    taker: StackTaker,
 }
 
 impl Sampler {
-    fn new(receiver: Receiver<Message>) -> Self {
+    fn new(requests: Receiver<Request>) -> Self {
         stop::wake_promptly();
         Self {
-            receiver,
-            groups: Vec::new(),
+            requests,
+            event_loops: Vec::new(),
             ticks: Ticks::new(Instant::now(), preferences::base_interval()),
-            stacks: StackTaker::new(),
+            taker: StackTaker::new(),
         }
     }
 
     fn run(mut self) {
         while panic::catch_unwind(AssertUnwindSafe(|| self.serve())).is_err() {
             // The panic itself has been reported.
-            self.stacks.buffer = StackBuffer::new();
-            for group in &mut self.groups {
-                group.fail(&Failure::Panicked);
+            self.taker.buffer = StackBuffer::new();
+            for event_loop in &mut self.event_loops {
+                event_loop.fail(&Failure::Panicked);
             }
         }
     }
 
-    /// Handles messages and takes samples, until the thread is to end.
+    /// Does what is requested and takes samples, until the thread is to end.
     fn serve(&mut self) {
         loop {
-            let wakes = self.groups.iter();
-            let wakes = wakes.filter_map(|group| group.next_wake(&self.ticks));
+            let event_loops = self.event_loops.iter();
+            let wakes = event_loops.filter_map(|event_loop| event_loop.next_wake(&self.ticks));
             // The deadline is absolute, so a late sample does not delay the ones after it.
-            let message = self.wait(wakes.min().filter(|_| !HAS_ENDED.load(Ordering::Relaxed)));
-            match message {
-                Ok(Message::End) | Err(RecvTimeoutError::Disconnected) => return,
-                Ok(message) => {
-                    // Walks that were requested in advance do not know of this message yet, so they are
-                    // collected first.
-                    self.groups.iter_mut().for_each(SampledLoop::collect);
-                    self.handle(message);
+            let request = self.wait(wakes.min().filter(|_| !HAS_ENDED.load(Ordering::Relaxed)));
+            match request {
+                Err(RecvTimeoutError::Disconnected) => return,
+                Ok(request) => {
+                    // Timed walks that were asked for do not know of this request yet, so they are collected
+                    // first.
+                    for event_loop in &mut self.event_loops {
+                        event_loop.collect(&self.ticks);
+                    }
+                    request(self);
                 },
                 Err(RecvTimeoutError::Timeout) => self.tick(),
             }
         }
     }
 
-    /// The next message, or a timeout when the deadline has passed.
+    /// The next request, or a timeout when the deadline has passed.
     ///
     /// Works like `Receiver::recv_deadline()`, but goes to sleep at once. That method polls the channel for a
     /// while first, which at every tick would cost more than the sample.
-    fn wait(&self, deadline: Option<Instant>) -> Result<Message, RecvTimeoutError> {
+    fn wait(&self, deadline: Option<Instant>) -> Result<Request, RecvTimeoutError> {
         loop {
-            match self.receiver.try_recv() {
-                Ok(message) => return Ok(message),
+            match self.requests.try_recv() {
+                Ok(request) => return Ok(request),
                 Err(TryRecvError::Disconnected) => return Err(RecvTimeoutError::Disconnected),
                 Err(TryRecvError::Empty) => {},
             }
@@ -337,149 +250,86 @@ impl Sampler {
     }
 
     fn tick(&mut self) {
-        for group in &mut self.groups {
+        for event_loop in &mut self.event_loops {
             if HAS_ENDED.load(Ordering::Relaxed) {
                 return;
             }
-            group.wake(&self.ticks, &mut self.stacks);
+            event_loop.wake(&self.ticks, &mut self.taker);
         }
     }
 
-    fn group(&mut self, id: GroupId) -> Option<&mut SampledLoop> {
-        self.groups.iter_mut().find(|group| group.id == id)
+    /// Adds an event loop.
+    pub fn join(&mut self, event_loop: SampledLoop) {
+        self.event_loops.push(event_loop);
     }
 
-    fn status_of(&self, group: &SampledLoop) -> GroupStatus {
-        let mut memory = 0;
-        perform_memory_report(|ops| memory = group.size_of(ops));
-        let sessions = group.sessions().iter().map(|session| SampledSessionStatus {
-            realm: session.realm(),
-            interval: self.ticks.duration(session.schedule().interval()),
-            counts: session.counts(),
-        });
-        GroupStatus {
-            group: group.id,
-            sessions: sessions.collect(),
-            memory,
+    /// Removes an event loop, whose thread is never stopped again.
+    pub fn leave(&mut self, id: EventLoopId) {
+        if let Some(index) = self.event_loops.iter().position(|other| other.id == id) {
+            self.event_loops.swap_remove(index).end_recording();
         }
     }
 
-    fn handle(&mut self, message: Message) {
-        match message {
-            Message::End => unreachable!("ends the loop"),
-            Message::Join {
-                group,
-                thread,
-                context,
-                activity,
-                description,
-            } => {
-                let group = SampledLoop::new(group, thread, context, activity, description);
-                self.groups.push(group);
-            },
-            Message::Leave { group, left } => {
-                if let Some(index) = self.groups.iter().position(|other| other.id == group) {
-                    self.groups.swap_remove(index).end_recording();
-                }
-                let _ = left.send(());
-            },
-            Message::Start {
-                group,
-                session,
-                realm,
-                browsing_context,
-                options,
-                on_end,
-                first_sample_taken,
-            } => {
-                let current_tick = self.ticks.at(Instant::now());
-                let interval = self.ticks.in_base_intervals(options.sample_interval);
-                let mut groups = self.groups.iter_mut();
-                if let Some(group) = groups.find(|known| known.id == group) {
-                    let started = SampledSession::new(
-                        session,
-                        realm,
-                        browsing_context,
-                        interval,
-                        options,
-                        on_end,
-                        current_tick,
-                    );
-                    group.add(started);
-                    if first_sample_taken.is_some() {
-                        group.take_first_sample(session, &mut self.stacks);
-                    }
-                }
-                if let Some(taken) = first_sample_taken {
-                    let _ = taken.send(());
-                }
-            },
-            Message::SetPaused {
-                group,
-                session,
-                paused,
-            } => {
-                let current_tick = self.ticks.at(Instant::now());
-                if let Some(session) = self.group(group).and_then(|group| group.session(session)) {
-                    session.set_paused(paused, current_tick);
-                }
-            },
-            Message::Stop {
-                group,
-                session,
-                time,
-                on_trace,
-            } => {
-                let id = session;
-                if let Some(session) = self.group(group).and_then(|group| group.remove(id)) {
-                    debug!("{:?}: {:?}", id, session.counts());
-                    on_trace.take(session.finish(time));
-                }
-            },
-            Message::ForceSample {
-                browsing_context,
-                taken,
-            } => {
-                let groups = self.groups.iter_mut();
-                let failed =
-                    groups.map(|group| group.force_sample(browsing_context, &mut self.stacks));
-                let _ = taken.send(failed.sum());
-            },
-            Message::Measure { group, measure } => {
-                if let Some(group) = self.group(group) {
-                    measure(group);
-                }
-            },
-            Message::Record { group, recording } => {
-                let current_tick = self.ticks.at(Instant::now());
-                let interval = self.ticks.in_base_intervals(recording.interval);
-                if let Some(group) = self.group(group) {
-                    group.record(SampledRecording::new(
-                        group.id,
-                        group.description().clone(),
-                        *recording,
-                        interval,
-                        current_tick,
-                    ));
-                }
-            },
-            Message::EndRecording { group, ended } => {
-                let group = self.group(group);
-                let _ = ended.send(group.map_or_else(Vec::new, SampledLoop::end_recording));
-            },
-            Message::NewSources { group, sources } => {
-                let group = self.group(group);
-                let _ = sources.send(group.map_or_else(Vec::new, SampledLoop::take_new_sources));
-            },
-            Message::Status(answer) => {
-                let status = self.groups.iter().map(|group| self.status_of(group));
-                let _ = answer.send(status.collect());
-            },
-            Message::Discard { group, session } => {
-                if let Some(group) = self.group(group) {
-                    group.remove(session);
-                }
-            },
+    /// The event loop with this id; `None` if it has not joined, or has left.
+    pub fn event_loop(&mut self, id: EventLoopId) -> Option<&mut SampledLoop> {
+        let mut event_loops = self.event_loops.iter_mut();
+        event_loops.find(|event_loop| event_loop.id == id)
+    }
+
+    /// A schedule that begins now. The interval must be a multiple of the base interval.
+    pub fn schedule(&self, interval: Duration, is_paused: bool) -> Schedule {
+        let interval = self.ticks.in_base_intervals(interval);
+        Schedule::new(interval, self.ticks.at(Instant::now()), is_paused)
+    }
+
+    /// Starts a session of an event loop, and takes its first sample unless it is paused.
+    pub fn start(&mut self, event_loop: EventLoopId, session: SampledSession) {
+        let mut event_loops = self.event_loops.iter_mut();
+        if let Some(event_loop) = event_loops.find(|other| other.id == event_loop) {
+            let id = session.id;
+            event_loop.add(session);
+            event_loop.take_first_sample(id, &mut self.taker);
         }
+    }
+
+    /// Pauses a session or lets it go on.
+    pub fn set_paused(&mut self, event_loop: EventLoopId, session: SessionId, is_paused: bool) {
+        let current_tick = self.ticks.at(Instant::now());
+        let event_loop = self.event_loop(event_loop);
+        if let Some(session) = event_loop.and_then(|event_loop| event_loop.session(session)) {
+            let schedule = &mut session.subscriber.schedule;
+            schedule.set_paused(is_paused, current_tick);
+        }
+    }
+
+    /// Ends a session without a trace.
+    pub fn discard(&mut self, event_loop: EventLoopId, session: SessionId) {
+        if let Some(event_loop) = self.event_loop(event_loop) {
+            event_loop.remove(session);
+        }
+    }
+
+    /// Ends a session, and passes its trace to `on_trace`. The trace has no sample later than `time`.
+    pub fn stop(
+        &mut self,
+        event_loop: EventLoopId,
+        session: SessionId,
+        time: CrossProcessInstant,
+        on_trace: OnTrace,
+    ) {
+        let event_loop = self.event_loop(event_loop);
+        if let Some(session) = event_loop.and_then(|event_loop| event_loop.remove(session)) {
+            debug!("{:?}: {:?}", session.id, session.subscriber.counts);
+            on_trace.take(session.finish(time));
+        }
+    }
+
+    /// Takes a sample, independently of ticks, for every running session of a browsing context. Returns how many
+    /// of these sessions did not get one, because their thread could not be sampled.
+    fn force_sample(&mut self, browsing_context: BrowsingContextId) -> usize {
+        let event_loops = self.event_loops.iter_mut();
+        event_loops
+            .map(|event_loop| event_loop.force_sample(browsing_context, &mut self.taker))
+            .sum()
     }
 }

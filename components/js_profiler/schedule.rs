@@ -22,12 +22,13 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// A schedule that is running. The first sample is due after `current_tick`.
-    pub fn new(interval: NonZeroU32, current_tick: u64) -> Self {
+    /// A schedule that is running or paused. The first sample is due after `current_tick`. `interval` is in base
+    /// intervals.
+    pub fn new(interval: NonZeroU32, current_tick: u64, is_paused: bool) -> Self {
         Self {
             interval,
             last_tick: current_tick,
-            is_paused: false,
+            is_paused,
             has_ended: false,
         }
     }
@@ -87,7 +88,7 @@ mod tests {
     use super::*;
 
     fn schedule(interval: u32) -> Schedule {
-        Schedule::new(NonZeroU32::new(interval).unwrap(), 0)
+        Schedule::new(NonZeroU32::new(interval).unwrap(), 0, false)
     }
 
     #[test]

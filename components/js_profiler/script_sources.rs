@@ -2,17 +2,18 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The texts of the scripts in a recording. The event loop reads them on its own thread, while no script is on
-//! the stack: when the recording ends, and before a document goes away.
+//! The texts of the scripts in a recording, and their links to source maps. The event loop reads them on its own
+//! thread, while no script is on the stack: when the recording ends, and before a document goes away. A link is read
+//! without the text, because the engine has kept it.
 
 use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crossbeam_channel::{Receiver, Sender};
-use js_profiler_traits::GroupId;
+use js_profiler_traits::EventLoopId;
 use js_profiler_traits::recording::{
-    LeftOut, MAX_SOURCE_BYTES, RecordedSource, RecordingId, Report,
+    LeftOut, MAX_SOURCE_BYTES, RecordedSource, RecordingId, Report, is_map_itself,
 };
 
 use crate::description::SharedDescription;
@@ -81,10 +82,27 @@ impl SourceRequests {
     }
 }
 
-/// Asks an event loop for the texts of scripts.
+/// What a recording wants of the scripts whose functions are sampled.
+#[derive(Clone, Copy)]
+pub struct WantedOfScripts {
+    /// Their texts.
+    pub texts: bool,
+    /// The source maps that they link to.
+    pub maps: bool,
+}
+
+impl WantedOfScripts {
+    /// Whether the recording needs to know which scripts are sampled.
+    pub fn is_any(self) -> bool {
+        self.texts || self.maps
+    }
+}
+
+/// Asks an event loop for what is wanted of scripts.
 pub struct SourceRequest {
     recording: RecordingId,
-    group: GroupId,
+    event_loop: EventLoopId,
+    wanted: WantedOfScripts,
     /// [`RecordedSource::id`] of each.
     ids: Vec<u32>,
     room: Arc<Room>,
@@ -96,10 +114,11 @@ pub struct SourceRequest {
 
 impl SourceRequest {
     /// A request for these scripts ([`RecordedSource::id`]) of an event loop. `room` and `maps` are those of the
-    /// process's part of the recording, and `reports` takes the texts.
+    /// process's part of the recording, and `reports` takes the texts and the links.
     pub fn new(
         recording: RecordingId,
-        group: GroupId,
+        event_loop: EventLoopId,
+        wanted: WantedOfScripts,
         ids: Vec<u32>,
         room: Arc<Room>,
         maps: Arc<LinkedMaps>,
@@ -107,7 +126,8 @@ impl SourceRequest {
     ) -> Self {
         Self {
             recording,
-            group,
+            event_loop,
+            wanted,
             ids,
             room,
             maps,
@@ -126,7 +146,7 @@ impl SourceRequest {
         self.tell(LeftOut::Busy, self.ids.len(), Vec::new());
     }
 
-    /// Reads and reports the texts, and begins to fetch the maps. Called by the event loop's own thread.
+    /// Reads and reports the texts and the links, and begins to fetch the maps. Called by the event loop's own thread.
     pub fn answer(mut self, mode: &EngineMode, links: &MapLinks<'_>) {
         let mut ids = mem::take(&mut self.ids);
         if ids.is_empty() {
@@ -149,7 +169,11 @@ impl SourceRequest {
             no_room,
             ..
         } = reading;
-        self.tell(LeftOut::Gone, ids.len() - found, Vec::new());
+        // Most scripts that are gone have run once and link to no map. So they are told only where their texts are
+        // missing.
+        if self.wanted.texts {
+            self.tell(LeftOut::Gone, ids.len() - found, Vec::new());
+        }
         self.tell(LeftOut::TooLong, too_long.len(), too_long);
         self.tell(LeftOut::NoRoom, no_room.len(), no_room);
     }
@@ -161,7 +185,7 @@ impl SourceRequest {
         names.truncate(MAX_NAMED);
         self.send(Report::SourcesLeftOut {
             recording: self.recording,
-            group: self.group,
+            event_loop: self.event_loop,
             why,
             count: count as u32,
             names,
@@ -184,20 +208,41 @@ pub struct MapLinks<'a> {
     pub fetch: Option<&'a FetchMap>,
 }
 
-impl MapLinks<'_> {
-    /// The link of a script. The header of its response has precedence over the comment in its text.
-    fn of(&self, facts: &mut ScriptFacts) -> Option<String> {
-        // Inline scripts and event handlers have the URL of their document.
-        let is_whole_response = facts.line == 1 && facts.column == 1;
-        let header = self.headers.of(&facts.name).filter(|_| is_whole_response);
-        match header {
-            Some(link) => Some(link.to_owned()),
-            None => facts.map_url.take().filter(|link| is_worth_telling(link)),
-        }
+/// The link of a script to its source map.
+struct MapLink {
+    url: String,
+    /// Whether it stands in the text of the script. Otherwise it is in the header of the response.
+    is_in_text: bool,
+}
+
+impl MapLink {
+    /// Whether the link is the map itself.
+    fn is_map(&self) -> bool {
+        is_map_itself(&self.url)
     }
 }
 
-/// The texts of a request, while they are read.
+impl MapLinks<'_> {
+    /// The link of a script. The header of its response has precedence over the comment in its text.
+    fn of(&self, facts: &mut ScriptFacts) -> Option<MapLink> {
+        // Inline scripts and event handlers have the URL of their document.
+        let is_whole_response = facts.line == 1 && facts.column == 1;
+        let header = self.headers.of(&facts.name).filter(|_| is_whole_response);
+        let link = match header {
+            Some(link) => MapLink {
+                url: link.to_owned(),
+                is_in_text: false,
+            },
+            None => MapLink {
+                url: facts.map_url.take()?,
+                is_in_text: true,
+            },
+        };
+        (link.url.len() <= MAX_LINK || link.is_map()).then_some(link)
+    }
+}
+
+/// The scripts of a request, while they are read.
 struct Reading<'a> {
     request: &'a SourceRequest,
     links: &'a MapLinks<'a>,
@@ -213,55 +258,89 @@ struct Reading<'a> {
 
 impl TakeSources for Reading<'_> {
     fn wants(&mut self, mut facts: ScriptFacts) -> bool {
-        let Some(least_bytes) = facts.least_bytes else {
-            return false;
-        };
-        self.found += 1;
         if facts.name.chars().count() > MAX_NAME {
             facts.name = facts.name.chars().take(MAX_NAME).collect();
         }
+        if !self.request.wanted.texts {
+            self.report(facts, None);
+            return false;
+        }
+        let Some(least_bytes) = facts.least_bytes else {
+            self.report(facts, None);
+            return false;
+        };
+        self.found += 1;
         if least_bytes > MAX_SOURCE_BYTES {
-            self.too_long.push(facts.name);
-            return false;
+            self.too_long.push(facts.name.clone());
+        } else if !self.request.room.has(least_bytes) {
+            self.no_room.push(facts.name.clone());
+        } else {
+            self.next = Some(facts);
+            return true;
         }
-        if !self.request.room.has(least_bytes) {
-            self.no_room.push(facts.name);
-            return false;
-        }
-        self.next = Some(facts);
-        true
+        self.report(facts, None);
+        false
     }
 
     fn take(&mut self, text: String) {
-        let Some(mut facts) = self.next.take() else {
+        let Some(facts) = self.next.take() else {
             return;
         };
         if text.len() > MAX_SOURCE_BYTES {
-            self.too_long.push(facts.name);
+            self.too_long.push(facts.name.clone());
         } else if !self.request.room.take(text.len()) {
-            self.no_room.push(facts.name);
+            self.no_room.push(facts.name.clone());
         } else {
-            let link = self.links.of(&mut facts);
-            self.request.send(Report::Source {
-                recording: self.request.recording,
-                group: self.request.group,
-                source: Box::new(RecordedSource {
-                    id: facts.id,
-                    name: facts.name.clone(),
-                    line: facts.line,
-                    column: facts.column,
-                    text,
-                    map_url: link.clone(),
-                }),
-            });
-            if let Some(link) = link {
-                self.fetch_map(&facts, &link);
-            }
+            self.report(facts, Some(text));
+            return;
         }
+        self.report(facts, None);
     }
 }
 
 impl Reading<'_> {
+    /// Reports a script, if there is something to tell of it, and begins to fetch its map.
+    fn report(&self, mut facts: ScriptFacts, text: Option<String>) {
+        let wants_map = self.request.wanted.maps;
+        let mut link = self.links.of(&mut facts);
+        // It need not be told twice.
+        link.take_if(|link| link.is_map() && link.is_in_text && text.is_some());
+        if text.is_none() && (link.is_none() || !wants_map) {
+            return;
+        }
+        let map_without_room = link
+            .take_if(|link| wants_map && link.is_map() && !self.request.maps.take(link.url.len()));
+        let map_to_fetch = link.as_ref().filter(|link| wants_map && !link.is_map());
+        let map_to_fetch = map_to_fetch.map(|link| link.url.clone());
+        self.request.send(Report::Source {
+            recording: self.request.recording,
+            event_loop: self.request.event_loop,
+            source: Box::new(RecordedSource {
+                id: facts.id,
+                name: facts.name.clone(),
+                line: facts.line,
+                column: facts.column,
+                text,
+                map_url: link.map(|link| link.url),
+            }),
+        });
+        if let Some(map) = map_without_room {
+            let why = self.request.maps.why_no_room(map.url.len());
+            let reporter = self.reporter();
+            reporter.report(vec![facts.id], facts.name, Err(why));
+        } else if let Some(link) = map_to_fetch {
+            self.fetch_map(&facts, &link);
+        }
+    }
+
+    fn reporter(&self) -> Reporter {
+        Reporter {
+            recording: self.request.recording,
+            event_loop: self.request.event_loop,
+            reports: self.request.reports.clone(),
+        }
+    }
+
     fn fetch_map(&self, facts: &ScriptFacts, link: &str) {
         let is_described = || {
             self.links
@@ -273,20 +352,9 @@ impl Reading<'_> {
         let Some(fetch) = self.links.fetch.filter(|_| is_described()) else {
             return;
         };
-        let reporter = Reporter {
-            recording: self.request.recording,
-            group: self.request.group,
-            reports: self.request.reports.clone(),
-        };
-        let maps = &self.request.maps;
+        let (maps, reporter) = (&self.request.maps, self.reporter());
         maps.fetch(fetch, &reporter, facts.realm, &facts.name, link, facts.id);
     }
-}
-
-/// A `data:` URL in a comment is in the text already.
-fn is_worth_telling(link: &str) -> bool {
-    let scheme = link.get(..5).unwrap_or_default();
-    link.len() <= MAX_LINK && !scheme.eq_ignore_ascii_case("data:")
 }
 
 #[cfg(test)]
@@ -297,7 +365,7 @@ mod tests {
 
     use js_profiler_traits::RealmId;
     use js_profiler_traits::recording::{
-        Chunk, LinkedMap, Realm, RecordingOptions, Request, Selection,
+        Chunk, LinkedMap, MAX_MAP_BYTES, Realm, RecordingOptions, Request, Selection,
     };
 
     use super::*;
@@ -312,6 +380,23 @@ mod tests {
     /// Defines a function that runs for long enough to be sampled.
     const BUSY: &str =
         "function busy() {\n  const end = Date.now() + 100;\n  while (Date.now() < end) {}\n}\n";
+
+    const EVERYTHING: WantedOfScripts = WantedOfScripts {
+        texts: true,
+        maps: true,
+    };
+    const MAPS: WantedOfScripts = WantedOfScripts {
+        texts: false,
+        maps: true,
+    };
+    const TEXTS: WantedOfScripts = WantedOfScripts {
+        texts: true,
+        maps: false,
+    };
+    const NOTHING: WantedOfScripts = WantedOfScripts {
+        texts: false,
+        maps: false,
+    };
 
     /// What an event loop of a test does, and whom it tells when it is done.
     enum Do {
@@ -432,13 +517,14 @@ mod tests {
     }
 
     impl Recording {
-        fn start(sources: bool) -> Self {
+        fn start(wanted: WantedOfScripts) -> Self {
             let (sender, reports) = crossbeam_channel::unbounded();
             let options = RecordingOptions {
                 id: RecordingId(1),
                 interval: Duration::from_millis(1),
                 event_loops: Selection::All,
-                sources,
+                sources: wanted.texts,
+                linked_maps: wanted.maps,
             };
             serve(Request::Start(options), &sender);
             Self { sender, reports }
@@ -478,20 +564,20 @@ mod tests {
         let inline = format!("\n{BUSY}busy(); // ä € 🙂 \n//# sourceMappingURL=maps/a.js.map");
         let evaluated = format!("{}evaluated();", BUSY.replace("busy", "evaluated"));
         let evaluating = format!("(0, eval)({evaluated:?});");
-        let recording = Recording::start(true);
+        let recording = Recording::start(EVERYTHING);
         event_loop.run(17, &inline);
         event_loop.run(1, &evaluating);
         let reported = recording.stop();
         let source = reported.source_of("busy");
-        assert_eq!(source.text, inline);
+        assert_eq!(source.text, Some(inline));
         assert_eq!(source.name, "https://a.test/a.js");
         assert_eq!((source.line, source.column), (17, 1));
         assert_eq!(source.map_url.as_deref(), Some("maps/a.js.map"));
         let source = reported.source_of("evaluated");
-        assert_eq!(source.text, evaluated);
+        assert_eq!(source.text, Some(evaluated));
         assert_eq!(source.name, "https://a.test/a.js line 1 > eval");
         assert_eq!(source.map_url, None);
-        let idle = |source: &RecordedSource| source.text.contains("idle");
+        let idle = |source: &RecordedSource| source.text.as_ref().unwrap().contains("idle");
         assert!(!reported.sources.iter().any(idle));
         assert!(reported.left_out.is_empty(), "{:?}", reported.left_out);
     }
@@ -500,7 +586,7 @@ mod tests {
     fn a_map_in_the_comment_is_not_reported_a_second_time() {
         let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
         let event_loop = Loop::begin();
-        let recording = Recording::start(true);
+        let recording = Recording::start(EVERYTHING);
         event_loop.run(
             1,
             &format!("{BUSY}busy();\n//# sourceMappingURL=Data:,%7B%7D"),
@@ -527,7 +613,7 @@ mod tests {
             });
             None
         });
-        let recording = Recording::start(true);
+        let recording = Recording::start(EVERYTHING);
         event_loop.run(1, &format!("{BUSY}busy();\n//# sourceMappingURL=a.map"));
         event_loop.run(1, &format!("{}other();", BUSY.replace("busy", "other")));
         let reported = recording.stop();
@@ -544,7 +630,7 @@ mod tests {
         let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
         let event_loop = Loop::begin_with(echo);
         event_loop.ask(|done| Do::NoteHeader("header.map", done));
-        let recording = Recording::start(true);
+        let recording = Recording::start(EVERYTHING);
         let inline = BUSY.replace("busy", "inline");
         event_loop.run(1, &format!("{BUSY}busy();\n//# sourceMappingURL=a.map"));
         event_loop.run(7, &format!("{inline}inline();\n//# sourceMappingURL=b.map"));
@@ -560,11 +646,96 @@ mod tests {
     }
 
     #[test]
+    fn maps_are_fetched_without_reading_the_texts() {
+        let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
+        let event_loop = Loop::begin_with(echo);
+        let recording = Recording::start(MAPS);
+        event_loop.run(17, &format!("{BUSY}busy();\n//# sourceMappingURL=a.map"));
+        let inside = BUSY.replace("busy", "inside");
+        let comment = "//# sourceMappingURL=data:,%7B%7D";
+        event_loop.run(1, &format!("{inside}inside();\n{comment}"));
+        let unlinked = BUSY.replace("busy", "unlinked");
+        event_loop.run(1, &format!("{unlinked}unlinked();"));
+        // The engine lets go of this one.
+        let gone = format!("{BUSY}busy(); 1");
+        event_loop.run(1, &format!("inNewRealm({gone:?}); engine.gc();"));
+        event_loop.run(1, "engine.gc();");
+        let reported = recording.stop();
+        let [busy, inside] = ["busy", "inside"].map(|name| reported.source_of(name));
+        assert_eq!((busy.line, busy.map_url.as_deref()), (17, Some("a.map")));
+        assert_eq!(inside.map_url.as_deref(), Some("data:,%7B%7D"));
+        // A script without a link is not told.
+        assert_eq!(reported.sources.len(), 2, "{:?}", reported.sources);
+        let mut texts = reported.sources.iter().map(|source| &source.text);
+        assert!(texts.all(Option::is_none));
+        // What is in the link is not fetched.
+        let expected = LinkedMap {
+            sources: vec![busy.id],
+            url: "https://a.test/answer.map".to_owned(),
+            content: Ok("a.map of https://a.test/a.js".to_owned()),
+        };
+        assert_eq!(reported.maps, [expected]);
+        assert!(reported.left_out.is_empty(), "{:?}", reported.left_out);
+    }
+
+    #[test]
+    fn a_script_whose_text_is_too_long_has_its_map() {
+        let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
+        let event_loop = Loop::begin_with(echo);
+        let recording = Recording::start(EVERYTHING);
+        let spaces = " ".repeat(MAX_SOURCE_BYTES);
+        event_loop.run(
+            1,
+            &format!("{BUSY}busy();{spaces}\n//# sourceMappingURL=a.map"),
+        );
+        let reported = recording.stop();
+        let busy = reported.source_of("busy");
+        assert_eq!(
+            (&busy.text, busy.map_url.as_deref()),
+            (&None, Some("a.map"))
+        );
+        assert_eq!(reported.maps.len(), 1);
+        assert!(matches!(reported.left_out[..], [(LeftOut::TooLong, 1, _)]));
+    }
+
+    #[test]
+    fn a_map_in_a_link_that_is_too_long_is_told() {
+        let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
+        let event_loop = Loop::begin_with(echo);
+        let recording = Recording::start(MAPS);
+        let long = "a".repeat(MAX_MAP_BYTES);
+        event_loop.run(
+            1,
+            &format!("{BUSY}busy();\n//# sourceMappingURL=data:,{long}"),
+        );
+        let reported = recording.stop();
+        let busy = reported.source_of("busy");
+        assert_eq!((&busy.text, &busy.map_url), (&None, &None));
+        let expected = LinkedMap {
+            sources: vec![busy.id],
+            url: "https://a.test/a.js".to_owned(),
+            content: Err("its source map, in a data: URL, is longer than 48 MiB".to_owned()),
+        };
+        assert_eq!(reported.maps, [expected]);
+    }
+
+    #[test]
+    fn texts_can_be_had_without_maps() {
+        let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
+        let event_loop = Loop::begin_with(echo);
+        let recording = Recording::start(TEXTS);
+        event_loop.run(1, &format!("{BUSY}busy();\n//# sourceMappingURL=a.map"));
+        let reported = recording.stop();
+        assert!(reported.source_of("busy").text.is_some());
+        assert!(reported.maps.is_empty(), "{:?}", reported.maps);
+    }
+
+    #[test]
     fn no_map_is_fetched_for_a_realm_that_nobody_has_described() {
         let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
         let event_loop = Loop::begin_with(echo);
         event_loop.ask(Do::ForgetRealm);
-        let recording = Recording::start(true);
+        let recording = Recording::start(EVERYTHING);
         event_loop.run(1, &format!("{BUSY}busy();\n//# sourceMappingURL=a.map"));
         let reported = recording.stop();
         assert!(reported.source_of("busy").map_url.is_some());
@@ -574,20 +745,21 @@ mod tests {
     #[test]
     fn nobody_reads_texts_that_are_not_asked_for() {
         let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
-        let event_loop = Loop::begin();
-        let recording = Recording::start(false);
-        event_loop.run(1, &format!("{BUSY}busy();"));
+        let event_loop = Loop::begin_with(echo);
+        let recording = Recording::start(NOTHING);
+        event_loop.run(1, &format!("{BUSY}busy();\n//# sourceMappingURL=a.map"));
         event_loop.ask(Do::ForgetRealm);
         let reported = recording.stop();
         assert!(reported.functions.iter().any(|(name, _)| name == "busy"));
-        assert!(reported.sources.is_empty() && reported.left_out.is_empty());
+        assert!(reported.sources.is_empty() && reported.maps.is_empty());
+        assert!(reported.left_out.is_empty());
     }
 
     #[test]
     fn texts_are_reported_before_a_realm_or_an_event_loop_goes_away() {
         let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
         let event_loop = Loop::begin();
-        let recording = Recording::start(true);
+        let recording = Recording::start(EVERYTHING);
         event_loop.run(1, &format!("{BUSY}busy();"));
         event_loop.ask(Do::ForgetRealm);
         // Each is reported once.
@@ -597,8 +769,9 @@ mod tests {
         event_loop.run(1, &format!("{late}late();"));
         drop(event_loop);
         let reported = recording.stop();
-        assert!(reported.source_of("busy").text.starts_with(BUSY));
-        assert!(reported.source_of("late").text.starts_with(&late));
+        let text = |function| reported.source_of(function).text.as_deref().unwrap();
+        assert!(text("busy").starts_with(BUSY));
+        assert!(text("late").starts_with(&late));
         let mut ids: Vec<_> = reported.sources.iter().map(|source| source.id).collect();
         let count = ids.len();
         ids.sort_unstable();
@@ -610,7 +783,7 @@ mod tests {
     fn what_has_no_text_in_the_recording_is_told_with_the_reason() {
         let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
         let event_loop = Loop::begin();
-        let recording = Recording::start(true);
+        let recording = Recording::start(EVERYTHING);
         // Nothing of it is left.
         let gone = format!("{BUSY}busy(); 1");
         event_loop.run(1, &format!("inNewRealm({gone:?}); engine.gc();"));
@@ -630,14 +803,14 @@ mod tests {
         assert!((1..=2).contains(gone) && nameless.is_empty());
         assert_eq!(named[..], ["https://a.test/a.js"]);
         let mut texts = reported.sources.iter().map(|source| &source.text);
-        assert!(texts.all(|text| !text.contains("long")));
+        assert!(texts.all(|text| !text.as_ref().unwrap().contains("long")));
     }
 
     #[test]
     fn an_event_loop_that_is_busy_is_not_waited_for_for_long() {
         let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
         let event_loop = Loop::begin();
-        let recording = Recording::start(true);
+        let recording = Recording::start(EVERYTHING);
         event_loop.run(1, &format!("{BUSY}busy();"));
         let (end, until) = crossbeam_channel::bounded(0);
         event_loop.to_do.send(Do::Hang(until)).unwrap();

@@ -5,8 +5,6 @@
 //! What sessions and recordings have in common: when samples are due, how many were missed, and the ids of
 //! what they may see of a stack.
 
-use std::num::NonZeroU32;
-
 use js_profiler_traits::recording::{MissedReason, RecordedMissed};
 use js_profiler_traits::{Marker, SampleCounts};
 use malloc_size_of_derive::MallocSizeOf;
@@ -23,9 +21,11 @@ use crate::visibility::Visibility;
 /// The part of a session or recording that gets samples.
 #[derive(MallocSizeOf)]
 pub struct Subscriber {
-    schedule: Schedule,
+    /// When samples are due.
+    pub schedule: Schedule,
+    /// How the samples have gone so far.
+    pub counts: SampleCounts,
     visibility: Visibility,
-    counts: SampleCounts,
     missed: MissedStretch,
     /// The id of each frame; `None` if the function may not be seen.
     frames: FxHashMap<StackFrame, Option<u32>>,
@@ -51,36 +51,16 @@ pub trait StackTables {
 }
 
 impl Subscriber {
-    /// `interval` is in base intervals. The first sample is due after `current_tick`.
-    pub fn new(visibility: Visibility, interval: NonZeroU32, current_tick: u64) -> Self {
+    /// A subscriber that has not seen anything yet.
+    pub fn new(visibility: Visibility, schedule: Schedule) -> Self {
         Self {
-            schedule: Schedule::new(interval, current_tick),
-            visibility,
+            schedule,
             counts: SampleCounts::default(),
+            visibility,
             missed: MissedStretch::new(),
             frames: FxHashMap::default(),
             last_stack: Vec::new(),
         }
-    }
-
-    /// When samples are due.
-    pub fn schedule(&self) -> &Schedule {
-        &self.schedule
-    }
-
-    /// How the samples have gone so far.
-    pub fn counts(&self) -> SampleCounts {
-        self.counts
-    }
-
-    /// Pauses the schedule or lets it go on at `current_tick`.
-    pub fn set_paused(&mut self, is_paused: bool, current_tick: u64) {
-        self.schedule.set_paused(is_paused, current_tick);
-    }
-
-    /// No more samples are due from now on.
-    pub fn end(&mut self) {
-        self.schedule.end();
     }
 
     /// Moves on to `tick`. Samples that were due before it are counted as missed, for the reason `why_late`.

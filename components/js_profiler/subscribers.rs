@@ -17,9 +17,9 @@ use crate::function_table::Function;
 use crate::sample::Sample;
 use crate::sampled_recording::SampledRecording;
 use crate::sampled_session::SampledSession;
+use crate::sampled_thread::Audience;
 use crate::schedule::Schedule;
 use crate::ticks;
-use crate::walks::Audience;
 
 /// All subscribers to the samples of one event loop.
 #[derive(Default, MallocSizeOf)]
@@ -50,15 +50,15 @@ impl Occasion {
     /// Whether a session is to get the sample.
     fn is_for(self, session: &SampledSession) -> bool {
         match self {
-            Self::Tick { tick, .. } => session.schedule().is_due_by(tick),
-            Self::First(id) => session.id == id && session.schedule().is_running(),
+            Self::Tick { tick, .. } => session.subscriber.schedule.is_due_by(tick),
+            Self::First(id) => session.id == id && session.subscriber.schedule.is_running(),
             Self::Forced(browsing_context) => session.is_running_in(browsing_context),
         }
     }
 
     /// Whether a recording is to get the sample.
     fn is_for_recording(self, recording: &SampledRecording) -> bool {
-        matches!(self, Self::Tick { tick, .. } if recording.schedule().is_due_by(tick))
+        matches!(self, Self::Tick { tick, .. } if recording.subscriber.schedule.is_due_by(tick))
     }
 }
 
@@ -71,15 +71,20 @@ impl Subscribers {
     /// The greatest interval at whose multiples all samples of the running sessions are due, in base intervals.
     /// `None` if no session is running.
     pub fn session_interval(&self) -> Option<NonZeroU32> {
-        let schedules = self.sessions.iter().map(SampledSession::schedule);
+        let schedules = self
+            .sessions
+            .iter()
+            .map(|session| &session.subscriber.schedule);
         let running = schedules.filter(|schedule| schedule.is_running());
-        ticks::group_interval(running.map(Schedule::interval))
+        ticks::common_interval(running.map(Schedule::interval))
     }
 
     /// The schedules of the sessions and of the recording.
     fn schedules(&self) -> impl Iterator<Item = &Schedule> {
-        let sessions = self.sessions.iter().map(SampledSession::schedule);
-        sessions.chain(self.recording.as_ref().map(SampledRecording::schedule))
+        let sessions = self.sessions.iter().map(|session| &session.subscriber);
+        let recording = self.recording.as_ref();
+        let all = sessions.chain(recording.map(|recording| &recording.subscriber));
+        all.map(|subscriber| &subscriber.schedule)
     }
 
     /// The next tick at which a sample is due.
@@ -97,7 +102,7 @@ impl Subscribers {
 
     /// The readers that stacks are walked for.
     pub fn audience(&self) -> Audience {
-        let realms: SmallVec<_> = self.sessions.iter().map(SampledSession::realm).collect();
+        let realms: SmallVec<_> = self.sessions.iter().map(|session| session.realm).collect();
         Audience {
             everything: self.recording.is_some() || realms.is_empty(),
             realms,
@@ -123,7 +128,7 @@ impl Subscribers {
         for session in &mut self.sessions {
             let is_for_it = occasion.is_for(session);
             if let Occasion::Tick { tick, why_late } = occasion {
-                session.advance(tick, why_late);
+                session.subscriber.advance(tick, why_late);
             }
             if is_for_it && !session.take_sample(sample) {
                 without += 1;
@@ -132,7 +137,7 @@ impl Subscribers {
         if let Some(recording) = &mut self.recording {
             let is_for_it = occasion.is_for_recording(recording);
             if let Occasion::Tick { tick, why_late } = occasion {
-                recording.advance(tick, why_late);
+                recording.subscriber.advance(tick, why_late);
             }
             if is_for_it {
                 recording.take_sample(sample);
@@ -141,7 +146,7 @@ impl Subscribers {
         without
     }
 
-    /// Ends all, because they cannot go on. `functions` is the group's table.
+    /// Ends all, because they cannot go on. `functions` are those of the event loop.
     pub fn fail(&mut self, functions: &[Function], failure: &Failure) {
         for session in &mut self.sessions {
             session.fail(failure);

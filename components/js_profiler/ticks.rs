@@ -5,8 +5,8 @@
 //! The times at which samples are due: a grid of ticks, at multiples of the base interval since an epoch.
 //!
 //! A session with an interval of *n* base intervals is due on every tick whose number is a multiple of *n*.
-//! So all sessions of a group are in step, and a session that joins or leaves does not move the ticks of
-//! others. The interval of a group's grid is the greatest common divisor of its sessions' intervals.
+//! So all sessions of an event loop are in step, and a session that begins or ends does not move the ticks of
+//! others.
 
 use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
@@ -61,8 +61,9 @@ pub fn multiples_between(after: u64, until: u64, interval: NonZeroU32) -> u64 {
     (until / interval).saturating_sub(after / interval)
 }
 
-/// The interval of a group: the greatest common divisor of all intervals. `None` without sessions.
-pub fn group_interval(intervals: impl IntoIterator<Item = NonZeroU32>) -> Option<NonZeroU32> {
+/// The greatest interval whose multiples include those of all intervals: their greatest common divisor. `None` if
+/// there are none.
+pub fn common_interval(intervals: impl IntoIterator<Item = NonZeroU32>) -> Option<NonZeroU32> {
     intervals.into_iter().reduce(|a, b| {
         let (mut a, mut b) = (a, b.get());
         while let Some(divisor) = NonZeroU32::new(b) {
@@ -82,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_groups_interval_is_the_gcd_of_its_sessions() {
+    fn the_common_interval_is_the_greatest_common_divisor() {
         for (intervals, expected) in [
             (&[][..], None),
             (&[7], Some(7)),
@@ -93,8 +94,8 @@ mod tests {
             (&[12, 18, 27], Some(3)),
             (&[u32::MAX, 1], Some(1)),
         ] {
-            let group = group_interval(intervals.iter().copied().map(interval));
-            assert_eq!(group.map(NonZeroU32::get), expected, "{intervals:?}");
+            let common = common_interval(intervals.iter().copied().map(interval));
+            assert_eq!(common.map(NonZeroU32::get), expected, "{intervals:?}");
         }
     }
 

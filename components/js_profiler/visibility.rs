@@ -9,8 +9,8 @@ use malloc_size_of_derive::MallocSizeOf;
 
 use crate::function_table::Function;
 use crate::sample::{FunctionStack, Sample, StackFrame};
+use crate::sampled_activity::MarkerFilter;
 use crate::spidermonkey::{FrameKind, Position};
-use crate::work::MarkerFilter;
 
 /// The greatest number of frames that a recording shows of a stack, because readers of profiles have a limit. A
 /// deeper stack loses frames at its root end.
@@ -53,8 +53,8 @@ impl Visibility {
     /// The marker of a sample; `None` if the event loop was idle, or if it may not see the marker.
     pub fn marker(&self, sample: &Sample<'_>) -> Option<Marker> {
         match self {
-            Self::Page { realm, markers } => markers.marker(sample.work, *realm),
-            Self::Everything => sample.work.map(|work| work.marker),
+            Self::Page { realm, markers } => markers.marker(sample.activity, *realm),
+            Self::Everything => sample.activity.map(|activity| activity.marker),
         }
     }
 

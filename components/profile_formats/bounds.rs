@@ -2,21 +2,21 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! How large a profile may be. Files come from anywhere, and a small one may stand for a text or for tables
-//! without end: a line of collapsed stacks for any number of samples, a few stacks for as many lines as there
-//! are samples, an URL for the place of every function.
+//! How large a profile may be. Files come from anywhere, and a small file may need a very long text or very large
+//! tables. A line of collapsed stacks stands for any number of samples. A few stacks may become as many lines as
+//! there are samples. One URL may be repeated for every function.
 //!
-//! Reading and writing take less than 1 GB of memory together, whatever the file: the text and what is read of it
-//! [`MAX_READ_BYTES`]; of these the recording, which stays, [`MAX_TABLES_BYTES`]; and what is made for writing,
-//! beside the recording, [`MAX_WRITE_BYTES`].
+//! Reading and writing together take less than 1 GB of memory, whatever is in the file. The text and everything
+//! that is made of it take at most [`MAX_READ_BYTES`]. The recording, which is a part of that and stays, takes at
+//! most [`MAX_TABLES_BYTES`]. Writing needs at most [`MAX_WRITE_BYTES`] more.
 
 use crate::calls;
 use crate::error::WriteError;
 use crate::format::Format;
 use crate::recording::{EventLoop, Recording};
 
-/// Bytes of a text that is read or written. Chrome's engine has no longer strings, so that tools could not read
-/// more; and a small compressed file cannot fill the memory.
+/// Bytes of a text that is read or written. Chrome's engine has no longer strings, so tools could not read a longer
+/// text. The bound also keeps a small compressed file from filling the memory.
 pub const MAX_TEXT_BYTES: u64 = 1 << 29;
 
 /// Bytes of memory for a file's content, its text if it was compressed, and what is made of it.
@@ -25,7 +25,7 @@ pub const MAX_READ_BYTES: u64 = 800_000_000;
 /// Bytes of memory for the tables of a recording that is read: 10,000,000 samples take 320 MB.
 pub const MAX_TABLES_BYTES: u64 = 450_000_000;
 
-/// Bytes of memory for what source maps say of the functions of a recording, beside the recording itself.
+/// Bytes of memory for what source maps say about the functions of a recording, beside the recording itself.
 pub const MAX_ORIGINAL_BYTES: u64 = 200_000_000;
 
 /// Bytes of all maps in folders that are read for a recording. A page may name any number of scripts.
@@ -34,7 +34,7 @@ pub const MAX_MAPS_BYTES: u64 = 2_000_000_000;
 /// Bytes of memory for writing a recording, beside the recording itself.
 const MAX_WRITE_BYTES: u64 = 450_000_000;
 
-/// Refuses a text of which this is the length in bytes, or less than it.
+/// Refuses a text if this is too long, in bytes. It may be less than the length of the text.
 pub fn check_length(format: Format, at_least: u64) -> Result<(), WriteError> {
     if at_least <= MAX_TEXT_BYTES {
         return Ok(());
@@ -60,15 +60,15 @@ pub fn check_memory(format: Format, recording: &Recording) -> Result<(), WriteEr
     )))
 }
 
-/// In bytes, at most. The numbers are those of the formats' own tables, with the room that these keep for more
-/// entries.
+/// An upper bound in bytes. The numbers are for the formats' own tables, including the room that these reserve for
+/// more entries.
 fn memory(format: Format, event_loop: &EventLoop) -> u64 {
     let functions = event_loop.functions().len() as u64;
     let frames = event_loop.frames().len() as u64;
     let stacks = event_loop.stacks().len() as u64;
     let calls = calls::BYTES_OF_STACK * stacks;
     let samples = event_loop.samples().len() as u64;
-    // Escaped it may be three times as long.
+    // Escaped text may be three times as long.
     let escaped = || {
         let names = event_loop.functions().map(|function| function.name.len());
         let length: usize = names.chain(event_loop.resources().map(str::len)).sum();
@@ -89,7 +89,7 @@ fn memory(format: Format, event_loop: &EventLoop) -> u64 {
             let with_activity = with_activity.filter(|sample| sample.activity.is_some());
             let leaves = (with_activity.count() as u64).min(8 * stacks);
             let resources = event_loop.resources().len() as u64;
-            // Each is in the table of strings, and in a label that it is made of.
+            // Each is in the table of strings, and in a label that is made of it.
             let texts = 2 * escaped();
             2_000
                 + 300 * functions

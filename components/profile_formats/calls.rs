@@ -2,17 +2,17 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The calls of an event loop: its stacks, for formats that hold less of a frame. Stacks that are the same to a
-//! format are one call.
+//! The calls of an event loop: its stacks, for formats that keep only a part of each frame. Stacks that a format
+//! cannot tell apart are one call.
 
 use indexmap::IndexSet;
 
 use crate::recording::{EventLoop, Frame, FunctionId, Place, StackId};
 
-/// What the table takes in memory for each stack, in bytes, with the room that it keeps for more.
+/// How much memory the table takes for each stack, in bytes, including the room that it reserves for more.
 pub const BYTES_OF_STACK: u64 = 90;
 
-/// What a format holds of a frame.
+/// Which part of a frame a format keeps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Detail {
     Functions,
@@ -25,7 +25,7 @@ pub enum Detail {
 pub struct Call {
     /// The index of the caller's; absent at the root. It is before this one in the table.
     pub caller: Option<u32>,
-    /// What the format holds of it.
+    /// The part of the frame that the format keeps.
     frame: Frame,
 }
 
@@ -34,7 +34,7 @@ impl Call {
         self.frame.function
     }
 
-    /// Without a column; absent if the format holds no places.
+    /// Without a column; absent if the format keeps no places.
     pub fn place(&self) -> Option<Place> {
         self.frame.place
     }

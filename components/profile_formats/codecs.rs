@@ -49,13 +49,13 @@ impl Format {
         }
     }
 
-    /// Writes a recording, in large pieces, and flushes. What is unfit for the format, and what would be longer
-    /// than [`MAX_TEXT_BYTES`](crate::MAX_TEXT_BYTES), is found before the first.
+    /// Writes a recording in large pieces, and flushes. If the recording does not fit the format, or its text would be
+    /// longer than [`MAX_TEXT_BYTES`](crate::MAX_TEXT_BYTES), nothing is written.
     pub fn write(self, recording: &Recording, writer: impl Write) -> Result<(), WriteError> {
         self.write_to(recording, || Ok(writer)).map(drop)
     }
 
-    /// Writes to what is not opened before all is checked.
+    /// Like [`Self::write`], but opens the file only when everything has been checked.
     pub(crate) fn write_to<W: Write>(
         self,
         recording: &Recording,
@@ -71,12 +71,12 @@ impl Format {
         Ok(writer)
     }
 
-    /// Checks what [`Self::write`] does before it writes, and gives the bytes that it would write.
+    /// Makes the checks of [`Self::write`], and returns how many bytes it would write.
     pub fn length(self, recording: &Recording) -> Result<u64, WriteError> {
         self.length_of(&self.prepare(recording)?)
     }
 
-    /// The text is made, and counted, until it is too long.
+    /// Makes the text and counts its bytes, until it is too long.
     fn length_of(self, text: &impl Text) -> Result<u64, WriteError> {
         let mut sink = Sink::counting(MAX_TEXT_BYTES);
         match text(&mut sink) {
@@ -104,7 +104,7 @@ impl Format {
     }
 }
 
-/// What the names of an object's members say. What comes after them is not looked at.
+/// The format, as the names of an object's members show it. What comes after them is not read.
 fn by_members(text: &[u8]) -> Option<Format> {
     const MARKS: [(&[&str], Format); 5] = [
         (&["frames", "stacks", "samples", "resources"], Format::Trace),
@@ -113,7 +113,7 @@ fn by_members(text: &[u8]) -> Option<Format> {
         (&["nodes", "startTime"], Format::Cpuprofile),
         (&["nodes", "samples"], Format::Cpuprofile),
     ];
-    // Of a text with more names than memory those are kept that may be asked for.
+    // A text may have more names than fit into memory. So only those are kept that may be asked for.
     let mut names: Vec<&str> = Vec::new();
     let all = || MARKS.iter().flat_map(|(mark, _)| *mark);
     let mut found = None;
@@ -126,7 +126,7 @@ fn by_members(text: &[u8]) -> Option<Format> {
         found = mark.map(|(_, format)| *format);
         found.is_some()
     }));
-    // An error ends the reading once something is found; another says that it is no object.
+    // An error ends the reading when the format has been found. Any other error means that the text is not an object.
     let _ = result;
     found
 }

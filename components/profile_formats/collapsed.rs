@@ -6,12 +6,12 @@
 //! space and the number of its samples. It is the input of
 //! [FlameGraph](https://github.com/brendangregg/FlameGraph#2-fold-stacks) and inferno.
 //!
-//! It holds neither times nor activities; of what a function is it holds what `label.rs` writes. Where there
-//! are several event loops, their names in brackets are the roots. How many samples were missed is lost.
-//! Read, the stacks follow each other on a clock with an interval of 1 ms.
+//! It has no times and no activities. A function is written as `label.rs` says. If there are several event loops,
+//! their names in brackets are the roots. How many samples were missed is lost. When a file is read, its stacks
+//! follow each other on a clock with an interval of 1 ms.
 //!
-//! Of the places in functions it holds nothing, or with [`Detail::Lines`] the lines and the offsets in WebAssembly
-//! modules, not the columns. A file of either kind is read as what it is.
+//! Places in functions are left out, or with [`Detail::Lines`] written as lines and as offsets in WebAssembly
+//! modules, without columns. Files of both kinds can be read.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
@@ -31,7 +31,7 @@ use crate::stackless;
 
 pub fn read(text: &[u8], memory: u64) -> Result<Recording, Error> {
     let mut memory = memory.min(MAX_TABLES_BYTES);
-    // Of others' files a root or another may be in brackets too.
+    // In files of other programs, other frames may be in brackets as well.
     let mut with_event_loops = true;
     for line in lines(text) {
         let root = line?.stack.split_once(';').map(|(root, _)| root);
@@ -127,7 +127,7 @@ fn read_line(number: usize, line: &[u8]) -> Result<Option<Line<'_>>, Error> {
     }))
 }
 
-/// Adds a line's samples behind those that are there.
+/// Adds a line's samples after those that are there.
 fn add<'a>(
     event_loop: &mut EventLoop,
     frames: &mut HashMap<&'a str, FrameId>,
@@ -160,7 +160,7 @@ fn add<'a>(
     event_loop.add_sample(sample)
 }
 
-/// The name of the event loop that a root stands for, as it is written.
+/// The name of the event loop that a root stands for, as in the file.
 fn in_brackets(root: &str) -> Option<&str> {
     root.strip_prefix('[')?.strip_suffix(']')
 }
@@ -262,7 +262,7 @@ impl<'a> Lines<'a> {
             if depth > 0 {
                 sink.write_all(b";")?;
             } else if place.is_none() && self.labels.is_in_brackets(function) {
-                // Not to be taken for an event loop.
+                // Otherwise it would be taken for an event loop.
                 let label = self.labels.text(function);
                 sink.write_all(label::escape_first(&label).as_bytes())?;
                 continue;

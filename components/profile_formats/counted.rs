@@ -2,17 +2,17 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! A deserializer that counts the memory of what is read by it: of each element of a list, its size, and of each
-//! text, its length. It ends the reading when that is more than it may be.
+//! A deserializer that counts how much memory its values take: the size of each element of a list, and the length
+//! of each text. It stops reading when the values take more than they may.
 //!
-//! Members of a structure are a part of it, and what is left out takes nothing.
+//! Members of a structure are a part of it, and members that are skipped take nothing.
 
 use std::cell::Cell;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-/// What is left of the memory that may be taken, in bytes; none once more would have been taken.
+/// How many bytes may still be taken. `None` once more than that were needed.
 pub struct Left(Cell<Option<u64>>);
 
 impl Left {
@@ -40,7 +40,7 @@ const GROWTH: usize = 2;
 
 pub const TOO_LARGE: &str = "what is in it takes more memory than a profile may take";
 
-/// Wraps a deserializer, and whatever is made by it.
+/// Wraps a deserializer, and all values that come from it.
 pub struct Counted<'l, T> {
     inner: T,
     left: &'l Left,
@@ -65,7 +65,7 @@ impl<'l, T> Counted<'l, T> {
     }
 }
 
-/// Those that hand a value on as it is.
+/// Methods that pass a value on unchanged.
 macro_rules! deserialize {
     ($($method:ident)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
@@ -130,7 +130,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Counted<'_, D> {
         self.inner.deserialize_struct(name, fields, visitor)
     }
 
-    /// Those that are read have no values in them.
+    /// The variants that are read have no values in them.
     fn deserialize_enum<V: Visitor<'de>>(
         self,
         name: &'static str,
@@ -149,7 +149,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Counted<'_, D> {
     }
 }
 
-/// Those that take nothing beside the value itself.
+/// Methods for values that take no memory beside themselves.
 macro_rules! visit {
     ($($method:ident $type:ty,)*) => {$(
         fn $method<E: Error>(self, value: $type) -> Result<V::Value, E> {

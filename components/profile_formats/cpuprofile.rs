@@ -6,19 +6,19 @@
 //! <https://chromedevtools.github.io/devtools-protocol/tot/Profiler/#type-Profile>, a tree of calls with its
 //! samples.
 //!
-//! It holds one event loop without its name, kind and realms. Times are rounded to whole microseconds on their
-//! clock, each by itself, so that errors do not add up; a function's `hitCount`s are its samples. Of a sample
-//! without stack it holds the activity, as a function at the root; the others' are lost. One without either is
-//! written as idle, for tools put Chrome's `(program)` on the stack before it and count it there. A file says
-//! no interval, nor when its clock was 0, nor how many samples were missed.
+//! It has one event loop, without its name, kind and realms. Each time is rounded to whole microseconds on its own,
+//! so errors do not add up. A function's `hitCount` is the number of its samples. The activity of a sample without
+//! a stack is written as a function at the root; other activities are lost. A sample without stack and activity is
+//! written as idle, because tools put Chrome's `(program)` on the stack before it and count it there. A file does
+//! not have the interval, the time origin of its clock, or the number of missed samples.
 //!
-//! Of places in functions it holds the lines at which leaves were executing: how many of a node's samples each line
-//! has, in `positionTicks`, not which. Read, the first samples of a node are at its first line, the next ones at its
-//! second, and those that no line has are without one; ticks beyond a node's samples count for nothing. The lines of
-//! callers, columns and offsets in WebAssembly modules are lost.
+//! Of places in functions it has only the lines at which leaves were executing: `positionTicks` says how many of a
+//! node's samples each line has, but not which. When a file is read, the first samples of a node get its first
+//! line, the next ones its second line, and those that are left get none. Ticks that a node has no samples for are
+//! ignored. The lines of callers, columns, and offsets in WebAssembly modules are lost.
 //!
-//! Chrome's own files have times that go back now and then: read, the samples are put in order, as DevTools do.
-//! A file without `samples` has those of its `hitCount`s, one after another.
+//! In Chrome's own files times sometimes go back. The samples are then sorted, as DevTools does it. If a file has no
+//! `samples`, they are made from each `hitCount`, one after another.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -40,11 +40,11 @@ use crate::recording::{
 use crate::sink::Sink;
 use crate::stackless;
 
-/// The function that all others are called by.
+/// The function that calls all others.
 const ROOT: &str = "(root)";
 const ROOT_ID: u64 = 1;
 
-/// The script of what has none.
+/// The script id of functions that are in no script.
 const NO_SCRIPT: &str = "0";
 
 const MICROSECONDS: f64 = 1e3;
@@ -68,7 +68,7 @@ struct Node {
     hit_count: u64,
     #[serde(default)]
     children: Vec<u64>,
-    /// Which some writers have instead of `children`.
+    /// Some writers have this instead of `children`.
     parent: Option<u64>,
     #[serde(default)]
     position_ticks: Vec<PositionTick>,
@@ -77,7 +77,7 @@ struct Node {
 /// Samples of a node at a line.
 #[derive(Clone, Copy, Deserialize, Serialize)]
 struct PositionTick {
-    /// What a writer finds those of a node by: its index.
+    /// Where a writer finds the ticks of a node: its index.
     #[serde(skip)]
     node: u32,
     /// 1-based; 0 if unknown.
@@ -106,17 +106,17 @@ fn unknown() -> i64 {
     -1
 }
 
-/// What a sample of a node is.
+/// What a sample of a node means.
 #[derive(Clone, Copy)]
 enum Leaf {
     Stack(Option<StackId>),
     Stackless(Option<Activity>),
 }
 
-/// What samples of a node are: some at its lines, and the others.
+/// The samples of a node: those at its lines, and the others.
 struct Leaves<'a> {
     leaf: Leaf,
-    /// Those that have none of their samples yet, and how many the first of them lacks.
+    /// The lines that still lack samples, and how many the first of them lacks.
     ticks: &'a [PositionTick],
     lacking: u64,
 }
@@ -130,7 +130,7 @@ impl<'a> Leaves<'a> {
         }
     }
 
-    /// Takes up to this number of samples that are at one line, or at none: the line and their number.
+    /// Takes up to this number of samples that have the same line, or no line. Returns the line and how many it took.
     fn take(&mut self, most: u64) -> (Option<NonZeroU32>, u64) {
         while let Some((tick, rest)) = self.ticks.split_first() {
             if self.lacking > 0 {
@@ -147,7 +147,7 @@ impl<'a> Leaves<'a> {
 
 pub fn read(text: &[u8], mut memory: u64) -> Result<Recording, Error> {
     let profile: Profile = json::read(text, &mut memory)?;
-    // What is kept of each while they are read.
+    // What is kept for each of them while they are read.
     const NODE: usize = 200;
     const SAMPLE: usize = 64;
     let samples = profile.samples.as_ref().map_or(0, Vec::len);
@@ -269,7 +269,7 @@ fn hits(nodes: &[Node]) -> Vec<NodeSample> {
     nodes
         .map(|(number, node)| {
             let time = (before as f64 * interval::DEFAULT).min(LAST_TIME);
-            // What is too heavy is refused later.
+            // A weight that is too large is refused later.
             before = before.saturating_add(node.hit_count);
             NodeSample {
                 time,
@@ -301,7 +301,7 @@ fn number_of(
     number.ok_or_else(|| Error::new(place(), format!("{id} is the id of no node")))
 }
 
-/// What each node is, by its number.
+/// What each node means, by its number.
 fn read_nodes(
     nodes: &[Node],
     numbers: &HashMap<u64, usize>,
@@ -344,7 +344,7 @@ fn read_nodes(
         leaves[number] = Some(leaf);
         next.extend(&children[number]);
     }
-    // What is not reached from a node without a caller has itself among its callers.
+    // A node that is not reached from a node without a caller is one of its own callers.
     let found = leaves.iter().position(Option::is_none);
     if let Some(number) = found {
         let problem = "the node is among its own callers, or called by one that is";
@@ -407,19 +407,19 @@ fn add_function(
         .map_err(|invalid| Error::new(place(), invalid))
 }
 
-/// What all nodes are written from.
+/// All that is needed to write the nodes.
 struct Nodes<'a> {
     event_loop: &'a EventLoop,
     calls: Calls,
     interval: f64,
-    /// Of each sample, the id of its node.
+    /// The node's id of each sample.
     ids: Vec<u64>,
     /// Here and below, by node.
     hits: Vec<u64>,
     children: Vec<Vec<u64>>,
     /// In the order of nodes and lines.
     ticks: Vec<PositionTick>,
-    /// The nodes behind those of calls, for samples that have none.
+    /// The nodes for samples without a call, which come after those of calls.
     stackless: Vec<Option<Activity>>,
     /// By function.
     names: Vec<Cow<'a, str>>,
@@ -428,7 +428,7 @@ struct Nodes<'a> {
 pub fn prepare(recording: &Recording) -> Result<impl Text, WriteError> {
     let event_loop = only_event_loop(recording, Format::Cpuprofile)?;
     let calls = Calls::of(event_loop, Detail::Functions);
-    // The root, the calls, and what stands for one.
+    // The root, the calls, and the nodes for samples without a call.
     let id_of_call = |call: usize| ROOT_ID + 1 + call as u64;
     let first_stackless = id_of_call(calls.len());
     let mut stackless: Vec<Option<Activity>> = Vec::new();
@@ -496,7 +496,7 @@ fn position_ticks(event_loop: &EventLoop, calls: &Calls) -> Vec<PositionTick> {
         let place = event_loop.frame(event_loop.stack(stack).frame).place;
         if let Some(line) = place.and_then(Place::line).filter(|_| weight > 0) {
             ticks.push(PositionTick {
-                // Behind the root.
+                // After the root.
                 node: 1 + calls.index_of(stack) as u32,
                 line: line.get(),
                 ticks: weight,

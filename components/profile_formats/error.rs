@@ -28,7 +28,7 @@ impl Error {
         Self::new("", problem)
     }
 
-    /// An index that points past the end of its table.
+    /// An index beyond the end of its table.
     pub(crate) fn out_of_range(
         place: impl Into<String>,
         index: u64,
@@ -41,7 +41,7 @@ impl Error {
         )
     }
 
-    /// A caller's stack that does not stand before its callee's.
+    /// A caller's stack that does not come before its callee's.
     pub(crate) fn no_stack_before(place: impl Into<String>, index: impl fmt::Display) -> Self {
         let problem = format!("{index} is not the index of a stack before this one");
         Self::new(place, problem)
@@ -64,7 +64,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// A text for a line of a terminal or of a page: what is in a file may be quoted in it.
+/// A text for one line of a terminal or of a page. It may quote what is in a file.
 fn shown(text: &str) -> String {
     const MAX_CHARACTERS: usize = 1_000;
     terminal_text::shortened(text, MAX_CHARACTERS)
@@ -77,8 +77,8 @@ pub enum WriteError {
     Io(io::Error),
     /// The format cannot hold it; nothing has been written. A sentence for a person.
     Unfit(String),
-    /// The text, or what it takes to write it, is beyond the bounds; nothing has been written. A sentence for a
-    /// person with what, its size and the bound.
+    /// The text, or the memory that writing it needs, would be too large; nothing has been written. A sentence for a
+    /// person that says what is too large, its size and the bound.
     TooLarge(String),
 }
 
@@ -100,7 +100,7 @@ impl From<io::Error> for WriteError {
 }
 
 impl From<serde_json::Error> for WriteError {
-    /// What is written has no maps with odd keys; only the writer fails.
+    /// The values have no maps with keys that JSON cannot hold. So only the writer fails.
     fn from(error: serde_json::Error) -> Self {
         Self::Io(error.into())
     }

@@ -4,11 +4,11 @@
 
 //! Files of profiles: whole or not at all.
 //!
-//! A file is written beside its place and then put there. So a file that is there already, which may be what was
-//! read, is as it was until all is written; and where that fails, on a full disk for instance, nothing is left
-//! behind. Pipes and devices have no such place, and are written as they are.
+//! A new file is written beside the old one and then takes its place. So the old file, which may be the one that was
+//! read, does not change until everything is written. If that fails, for example because the disk is full, no part of
+//! the new file is left. Pipes and devices cannot be replaced, and are written directly.
 //!
-//! A file whose name ends in `.gz` is compressed. The bounds of a text are those of the text before that.
+//! A file whose name ends in `.gz` is compressed. The bounds of a text are for the text before that.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, ErrorKind, IsTerminal, Write};
@@ -23,7 +23,7 @@ use crate::format::Format;
 use crate::recording::Recording;
 use crate::terminal::ForTerminal;
 
-/// As many as Linux follows.
+/// Linux follows as many.
 const MAX_LINKS: usize = 40;
 
 /// Whether a file with this name holds its text compressed by gzip.
@@ -75,7 +75,7 @@ impl<W: Write> Write for Encoded<W> {
 /// Where a path leads.
 #[derive(Debug, PartialEq)]
 enum Place {
-    /// A file that is there or not; no link.
+    /// A file that may or may not exist. Not a link.
     File(PathBuf),
     /// A pipe, a device, or a file that a process has open, such as `/dev/stdout`.
     Special(PathBuf),
@@ -89,7 +89,7 @@ pub fn replace(path: &Path, format: Format, recording: &Recording) -> Result<(),
     let is_compressed = is_compressed(path);
     match place(path)? {
         Place::Special(path) => {
-            // Behind what others have written there.
+            // After what others have written there.
             let open = || {
                 let special = Special::new(File::options().append(true).open(&path)?);
                 Ok(Encoded::new(special, is_compressed))
@@ -111,8 +111,8 @@ pub fn replace(path: &Path, format: Format, recording: &Recording) -> Result<(),
     Ok(())
 }
 
-/// Writes a recording to a stream that has no place, such as standard output. To a terminal, which would obey control
-/// characters in names, they are written as JSON has them, `\u001b`.
+/// Writes a recording to a stream such as standard output. If that is a terminal, which would obey control
+/// characters in names, these are escaped as in JSON: `\u001b`.
 pub fn write_to_stream(
     stream: impl Write + IsTerminal,
     format: Format,
@@ -121,7 +121,7 @@ pub fn write_to_stream(
     format.write(recording, Special::new(stream))
 }
 
-/// What is no file with a place: it may be a terminal.
+/// A stream, which may be a terminal.
 enum Special<W: Write> {
     Terminal(ForTerminal<W>),
     Other(W),
@@ -170,7 +170,7 @@ pub fn create_new(path: &Path, format: Format, recording: &Recording) -> Result<
 }
 
 /// Writes a recording to a file in a folder that is not there yet: `STEM.EXTENSION`, or else `STEM-2.EXTENSION`
-/// and so on. Gives its path; the error, the one that could not be written.
+/// and so on. Returns its path; an error has the path that could not be written.
 pub fn create_numbered(
     folder: &Path,
     stem: &str,
@@ -246,8 +246,7 @@ fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// Follows links. Those of `/proc` lead to files that a process has open, which have no place by which they could
-/// be replaced.
+/// Follows links. Those of `/proc` lead to files that a process has open. Such a file cannot be replaced.
 fn place(path: &Path) -> io::Result<Place> {
     let mut path = path.to_owned();
     for _ in 0..MAX_LINKS {

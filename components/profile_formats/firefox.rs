@@ -5,15 +5,15 @@
 //! The Firefox Profiler's processed format, version 55,
 //! <https://github.com/firefox-devtools/profiler/blob/main/docs-developer/processed-profile-format.md>.
 //!
-//! It holds everything but realms, and where a process has no id or a recording no time origin, it gets one.
-//! Times and the interval are rounded to whole nanoseconds. A function that is in no script is in the form that
-//! `label.rs` has; whether it is JavaScript says what kind of function it is. A frame has the line and column of its
-//! place, or its offset in a WebAssembly module as the address. The leaf's category is the activity, and a stretch of
-//! samples with one activity is a marker. A sample that has an activity and no stack has a frame of that name. A stretch
-//! of missed samples is a marker that says how many and why.
+//! It has everything but realms. If a process has no id, or a recording no time origin, one is made up. Times and the
+//! interval are rounded to whole nanoseconds. A function that is in no script is written as `label.rs` says. The flag
+//! for JavaScript tells the kinds of functions apart. A frame has the line and column of its place, or its offset in a
+//! WebAssembly module as the address. The leaf's category is the activity, and several samples in a row with the same
+//! activity are a marker. A sample that has an activity and no stack has a frame of that name. A stretch of missed
+//! samples is a marker that says how many and why.
 //!
-//! Read are files up to that version, those of Firefox as well; of them native functions have their name and lines
-//! only, for their addresses are in machine code.
+//! We read files up to that version, also those of Firefox. Native functions in them have only their names and lines,
+//! because their addresses are in machine code.
 
 mod schema;
 mod writer;
@@ -47,7 +47,7 @@ struct File {
     threads: Vec<Thread>,
 }
 
-/// What files of any version have.
+/// The part that is the same in all versions.
 #[derive(Deserialize)]
 struct Head {
     meta: Meta,
@@ -152,7 +152,7 @@ struct Markers {
     end_time: Vec<Option<f64>>,
 }
 
-/// The members that markers of ours have. Those of others are of any type.
+/// The members of our own markers. Markers of other programs may have members of any type.
 #[derive(Deserialize)]
 struct MarkerData {
     #[serde(default, rename = "type")]
@@ -169,7 +169,7 @@ struct MarkerData {
 
 pub fn read(text: &[u8], mut memory: u64) -> Result<Recording, Error> {
     let File { meta, threads } = json::read(text, &mut memory).map_err(|error| {
-        // That it is of a newer version is the likelier cause.
+        // More likely, the file has a newer version.
         let mut memory = MAX_READ_BYTES;
         let head = json::read(text, &mut memory);
         let checked = head.and_then(|Head { meta }| check_version(&meta));
@@ -268,7 +268,7 @@ fn read_thread(
         };
         let added = event_loop.add_sample(Sample {
             time: times[index],
-            // Saturates; what is too heavy is refused.
+            // Saturates; a weight that is too large is refused.
             weight: weight as u64,
             stack,
             activity,
@@ -303,7 +303,7 @@ fn times<'a>(samples: &'a Samples, place: &str) -> Result<Cow<'a, [f64]>, Error>
 /// A sample's stack and activity.
 type Leaf = (Option<StackId>, Option<Activity>);
 
-/// What each entry of the stack table is to a sample.
+/// What each entry of the stack table means for a sample.
 fn read_stacks(
     thread: &Thread,
     meta: &Meta,
@@ -424,7 +424,7 @@ impl FuncTable {
     }
 }
 
-/// The strings of a name and of a URL, by their indices, and what else a function is told from others by.
+/// What tells a function from others: the indices of its name and its URL among the strings, and the rest.
 type FuncKey = (
     u32,
     u32,
@@ -433,7 +433,7 @@ type FuncKey = (
     Option<NonZeroU32>,
 );
 
-/// What functions have been made of strings, by their indices: of a long string many functions may be.
+/// What has been made of strings for functions, by the strings' indices. Many functions may share a long string.
 #[derive(Default)]
 struct Texts {
     labels: HashMap<(u32, FunctionKind), FunctionId>,

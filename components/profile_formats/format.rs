@@ -26,7 +26,8 @@ pub enum Format {
     Cpuprofile,
     /// Flame graph tools' lines of stacks and counts.
     Collapsed,
-    /// The same with the lines at which functions were. Its text is recognised as the other's, which reads both.
+    /// The same, with the lines that functions were executing. A file of it is recognised as [`Self::Collapsed`],
+    /// whose reader reads both.
     CollapsedLines,
     /// A page that shows the recording in any browser.
     Html,
@@ -43,7 +44,7 @@ impl Format {
         Self::Html,
     ];
 
-    /// As it is called on the command line.
+    /// Its name on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Trace => "trace",
@@ -61,7 +62,7 @@ impl Format {
         Self::ALL.map(Self::as_str).join(", ")
     }
 
-    /// What the name of a file of this format ends in, after a point.
+    /// The end of the names of its files, after the point.
     pub fn extension(self) -> &'static str {
         match self {
             Self::Trace => "trace.json",
@@ -74,12 +75,12 @@ impl Format {
         }
     }
 
-    /// None if none is called so.
+    /// `None` if no format has this name.
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|format| format.as_str() == name)
     }
 
-    /// What a file's name says; `.json` alone says nothing.
+    /// The format that a file's name shows; `.json` alone shows none.
     pub fn by_file_name(file: &Path) -> Option<Self> {
         let name = file.file_name()?.to_str()?.to_ascii_lowercase();
         let name = name.strip_suffix(".gz").unwrap_or(&name);
@@ -106,7 +107,7 @@ impl Format {
     }
 }
 
-/// Writes a text, which is the same each time.
+/// Writes a text. It is the same each time.
 pub trait Text: Fn(&mut Sink<'_>) -> Result<(), WriteError> {}
 
 impl<F: Fn(&mut Sink<'_>) -> Result<(), WriteError>> Text for F {}

@@ -5,7 +5,7 @@
 //! A recording in one self-contained page, which shows it in any browser: the viewer, with its data in
 //! the script element that has the id `recording`.
 //!
-//! It holds what the viewer's data hold, see `viewer_data.rs`. Of the page only that element is read.
+//! It has all that the viewer's data have: see `viewer_data.rs`. Only that element of the page is read.
 
 use crate::error::Error;
 use crate::format::Text;
@@ -18,7 +18,7 @@ pub fn read(text: &[u8], memory: u64) -> Result<Recording, Error> {
         let start = viewer::RECORDING_START;
         Error::of_file(format!("a page without a recording: there is no {start}"))
     })?;
-    // In the data a `<` is a code, so that this is the end of the element.
+    // Each `<` in the data is escaped, so this is the end of the element.
     let (data, _) = split(rest, viewer::RECORDING_END.as_bytes())
         .ok_or_else(|| Error::of_file("the page ends within its recording"))?;
     viewer_data::read(data, memory)
@@ -31,7 +31,7 @@ pub fn is_page(text: &[u8]) -> bool {
 }
 
 fn split<'a>(text: &'a [u8], separator: &[u8]) -> Option<(&'a [u8], &'a [u8])> {
-    // Both begin with a character that is nowhere else in a long text of data.
+    // Both begin with a character that does not occur in the data.
     let mut from = 0;
     loop {
         let at = from + text[from..].iter().position(|byte| *byte == separator[0])?;

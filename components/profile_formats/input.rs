@@ -19,7 +19,7 @@ const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b];
 
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// All that a file or a stream has, for [`read`]. More than is read of any is an error.
+/// Everything in a file or a stream, for [`read`]. It is an error if that is more than may be read of a file.
 pub fn content(reader: impl Read) -> io::Result<Vec<u8>> {
     let content = up_to(reader, MAX_TEXT_BYTES)?;
     content.ok_or_else(|| {
@@ -37,8 +37,8 @@ fn up_to(reader: impl Read, max_bytes: u64) -> io::Result<Option<Vec<u8>>> {
     Ok((content.len() as u64 <= max_bytes).then_some(content))
 }
 
-/// Reads a file's content, compressed by gzip or not. The format is the one given, or that of which the
-/// content looks, or that of which the name does.
+/// Reads a file's content, which may be compressed by gzip. The format is the one given, or else the one that the
+/// content shows, or else the one that the name shows.
 pub fn read(
     content: &[u8],
     file: Option<&Path>,
@@ -82,7 +82,7 @@ fn decompress(content: &[u8], max_text_bytes: u64) -> Result<Vec<u8>, Error> {
     })
 }
 
-/// A text that ends too early, or is not JSON where it seems to be, is the likelier cause.
+/// More likely, the text ends too early, or is not JSON although it looks like it.
 fn unknown_format(text: &[u8]) -> String {
     if text.trim_ascii().is_empty() {
         return "the file is empty".to_owned();

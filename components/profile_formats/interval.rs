@@ -2,15 +2,15 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The interval of a file that does not say what it was.
+//! The interval of a file that does not say it.
 
 use crate::error::Error;
 use crate::recording::LAST_TIME;
 
-/// In milliseconds, where nothing is known.
+/// In milliseconds, if nothing is known.
 pub const DEFAULT: f64 = 1.;
 
-/// What a file says it was, in milliseconds.
+/// The interval that a file says, in milliseconds.
 pub fn checked(interval: f64, place: &str) -> Result<f64, Error> {
     if interval > 0. && interval <= LAST_TIME {
         return Ok(interval);
@@ -19,8 +19,8 @@ pub fn checked(interval: f64, place: &str) -> Result<f64, Error> {
     Err(Error::new(place, problem))
 }
 
-/// The median of what lies between one time and the next, over series of times in milliseconds. What is
-/// not between, because two times are the same, does not count.
+/// The median of the differences between one time and the next, over series of times in milliseconds. Two times that
+/// are the same do not count.
 pub fn estimate(series: impl IntoIterator<Item = impl IntoIterator<Item = f64>>) -> f64 {
     let mut differences = Vec::new();
     for times in series {

@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! What the readers and writers of JSON share.
+//! What the readers and writers of JSON have in common.
 
 use serde::de::DeserializeOwned;
 use serde::{Serialize, Serializer};
@@ -13,7 +13,7 @@ use crate::error::Error;
 
 /// Reads a text that holds one value. An error's place is its path in the text.
 ///
-/// `memory` is what may be taken for it, in bytes, and then what is left of it for tables.
+/// `memory` is how many bytes may be taken for it, and afterwards how many are left for tables.
 pub fn read<T: DeserializeOwned>(text: &[u8], memory: &mut u64) -> Result<T, Error> {
     let left = Left::new(*memory);
     let mut deserializer = serde_json::Deserializer::from_slice(text);
@@ -27,7 +27,8 @@ pub fn read<T: DeserializeOwned>(text: &[u8], memory: &mut u64) -> Result<T, Err
         *memory = bytes.min(MAX_TABLES_BYTES);
         return Ok(value);
     }
-    // Where each value is costs more than the values, and is asked only of a text with an error.
+    // To keep track of where each value is takes longer than to read the values. So it is done only for a text with an
+    // error.
     let left = Left::new(*memory);
     let mut deserializer = serde_json::Deserializer::from_slice(text);
     let counted = Counted::new(&mut deserializer, &left);
@@ -42,7 +43,7 @@ pub fn read<T: DeserializeOwned>(text: &[u8], memory: &mut u64) -> Result<T, Err
     Ok(value)
 }
 
-/// Columns of one table are as long as each other; `place` is that of the one that may not be.
+/// All columns of a table must have the same length. `place` is where the one is that may not.
 pub fn check_length(length: usize, of: usize, place: impl FnOnce() -> String) -> Result<(), Error> {
     match length == of {
         true => Ok(()),

@@ -2,15 +2,18 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! A function as one piece of text, for formats that have nothing else: `name (url:line:column)`, where it is
-//! defined, or what of it is known. A place in it may follow, at which it was executing or calling: its line,
-//! `name (url:line:column):line`, or its offset in a WebAssembly module, `name (url):0x1f`.
+//! A function as one piece of text, for formats that have nothing else: `name (url:line:column)`, with the place of
+//! its definition, as far as it is known. The place that it was executing or calling may follow: a line, as in
+//! `name (url:line:column):line`, or an offset in a WebAssembly module, as in `name (url):0x1f`.
 //!
-//! A text is read as the function that it was written for, whatever its name and URL. What would be taken
-//! for something else is written as in a URL: `;` and ends of lines, which end a frame or a stack; a `(`
-//! at the beginning of a name, for `(anonymous)` and `(idle)` are no names; a `)` at the end of a name
-//! without a URL and line, or the `:` of a number behind it; a `(` in a URL; a `:` that makes a port look like a
-//! line; and a `%` before one of these codes.
+//! When a text is read, it gives the function that it was written for, whatever that function's name and URL are. So
+//! characters that would be misread are escaped with `%`, as in a URL:
+//!
+//! - `;` and ends of lines, which end a frame or a stack;
+//! - a `(` at the beginning of a name, because `(anonymous)` and `(idle)` are not names;
+//! - a `)` at the end of a name without a URL and line, or the `:` of a number after it;
+//! - a `(` in a URL, and a `:` that would make a port look like a line;
+//! - a `%` before one of these codes.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -22,7 +25,7 @@ use crate::recording::{EventLoop, Function, FunctionId, FunctionKind, Invalid, P
 /// An anonymous function or top-level script.
 const ANONYMOUS: &str = "(anonymous)";
 
-/// What stands for a character behind a `%`. Of ends of lines these are all that JavaScript knows.
+/// What stands for a character after a `%`. JavaScript knows no other ends of lines.
 const CODES: [(char, &str); 10] = [
     (';', "3B"),
     ('\n', "0A"),
@@ -36,7 +39,7 @@ const CODES: [(char, &str); 10] = [
     ('\u{2029}', "E2%80%A9"),
 ];
 
-/// What a text says of a function.
+/// What a text says about a function.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Label {
     pub name: String,
@@ -77,7 +80,7 @@ pub struct Labels<'a> {
 /// A text is the name, a space, a parenthesis, the place and the end; or the name alone.
 struct LabelParts<'a> {
     name: Cow<'a, str>,
-    /// None if there is no more than a name.
+    /// `None` if there is only a name.
     end: Option<Box<str>>,
     resource: Option<ResourceId>,
     has_column: bool,
@@ -85,7 +88,7 @@ struct LabelParts<'a> {
 
 const BEFORE_DEFINITION: &str = " (";
 
-/// A definition of which nothing is known, before a place.
+/// An unknown definition, before a place.
 const NO_DEFINITION: &str = " ()";
 
 const BEFORE_PLACE: char = ':';
@@ -95,7 +98,7 @@ impl<'a> Labels<'a> {
     pub fn of(event_loop: &'a EventLoop) -> Self {
         let places = event_loop.resources().map(|resource| {
             let place = escape(resource, |character| character == '(');
-            // Without a column its end would be taken for one.
+            // Without a column, the end of the URL would be taken for one.
             let without_column = split_number(&place)
                 .map(|(before, number)| format!("{before}{}{number}", code_of(':')));
             (place, without_column)
@@ -236,7 +239,7 @@ pub fn read_name(text: &str) -> String {
     unescape(text)
 }
 
-/// The first character of a text as a code, where it would mean something else.
+/// The text with its first character as a code, if that would mean something else.
 pub fn escape_first(text: &str) -> String {
     let mut characters = text.chars();
     match characters.next() {
@@ -293,7 +296,7 @@ fn unescape(text: &str) -> String {
     unescaped + rest
 }
 
-/// The character whose code a text begins with, and what of the code is behind the `%`.
+/// The character whose code a text begins with, and the part of the code after the `%`.
 fn character_of_code(text: &str) -> Option<(char, &'static str)> {
     let text = text.strip_prefix('%')?;
     let entry = CODES.iter().find(|(_, code)| text.starts_with(code));
@@ -305,7 +308,7 @@ fn split_definition(text: &str) -> Option<(&str, &str)> {
     text.strip_suffix(')')?.rsplit_once(BEFORE_DEFINITION)
 }
 
-/// A text that ends in `)`, and a place behind it.
+/// A text that ends in `)`, and a place after it.
 fn split_place(text: &str) -> Option<(&str, Place)> {
     let (before, digits) = text.rsplit_once(BEFORE_PLACE)?;
     let place = match digits.strip_prefix(BEFORE_OFFSET) {
@@ -319,7 +322,7 @@ fn split_place(text: &str) -> Option<(&str, Place)> {
     before.ends_with(')').then_some((before, place))
 }
 
-/// Without a `:` and a line or column behind it.
+/// The text without a `:` and a line or column at its end.
 fn split_number(text: &str) -> Option<(&str, NonZeroU32)> {
     let (before, digits) = text.rsplit_once(':')?;
     let number: NonZeroU32 = digits.parse().ok()?;

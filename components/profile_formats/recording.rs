@@ -4,8 +4,8 @@
 
 //! The model of a recording.
 //!
-//! The tables of an event loop are interned as they grow, and can be asked for nothing that is not there:
-//! an id is given by the table itself. A sample takes 24 bytes and a stack 8 beside its hash.
+//! The tables of an event loop have no equal entries. Only a table gives ids to its entries, so each id refers to an
+//! entry. A sample takes 24 bytes, and a stack takes 8 beside its hash.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -17,18 +17,18 @@ use indexmap::IndexSet;
 
 use crate::error::WriteError;
 
-/// Stacks of more frames are refused. An engine's own stack ends long before; a trie of as many
-/// frames as a file has would make the text of one stack as long as the file, for every sample.
+/// Stacks of more frames are refused. An engine's own stack ends long before. In a file, each frame might call the
+/// next one. Then the text of one stack would be as long as the file, for every sample.
 pub const MAX_STACK_DEPTH: u32 = 10_000;
 
-/// Milliseconds, three hundred years: what a clock may show.
+/// The greatest time that a clock may show: three hundred years, in milliseconds.
 pub(crate) const LAST_TIME: f64 = 1e13;
 
 /// The names of event loops that a format needs to tell them apart, in bytes, all together.
 const MAX_NAMES_BYTES: usize = 1 << 26;
 
-/// What entries of an event loop's tables take in memory, in bytes, beside their text: at most, with the room that
-/// tables keep for more entries, and with what the readers keep of each while they read.
+/// How much memory entries of an event loop's tables take at most, in bytes, beside their text. It includes the room
+/// that tables reserve for more entries, and what readers keep for each entry while they read.
 mod bytes {
     pub const EVENT_LOOP: u64 = 2_000;
     pub const RESOURCE: u64 = 100;
@@ -57,7 +57,7 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Of one event loop, as most formats have it.
+    /// A recording of one event loop, as most formats have it.
     pub fn of_one(event_loop: EventLoop, interval: f64, time_origin: Option<f64>) -> Self {
         Self {
             time_origin,
@@ -83,7 +83,7 @@ impl Recording {
         })
     }
 
-    /// Leaves that event loop alone in it. Whether it is there; if not, nothing has changed.
+    /// Removes all other event loops. False if this one is not there; then nothing has changed.
     pub fn keep_only(&mut self, mut index: usize) -> bool {
         for (number, process) in self.processes.iter_mut().enumerate() {
             let count = process.event_loops.len();
@@ -109,8 +109,8 @@ impl Recording {
         self.event_loops_of_processes().map(|(_, one)| one)
     }
 
-    /// A name for each event loop that no other has: its process' where there are several, and its own. Of very
-    /// long names there may be too many.
+    /// A name for each event loop that no other one has: the name of its process, if there are several, and its own.
+    /// It is an error if the names would be too long together.
     pub(crate) fn distinct_names(&self) -> Result<Vec<String>, WriteError> {
         let is_several = self.processes.len() > 1;
         // A process may have a long name and many event loops.
@@ -146,7 +146,7 @@ impl Recording {
     }
 }
 
-/// A process of the browser, or what a file has for one.
+/// A process of the browser, or what a file has in its place.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Process {
     /// Empty if unknown.
@@ -217,13 +217,13 @@ pub struct Function {
     pub column: Option<NonZeroU32>,
     /// The realm whose function it is, where that was recorded.
     pub realm: Option<RealmId>,
-    /// The text in which it is defined, if the recording has it.
+    /// The script in which it is defined, if the recording has its text or its source map.
     pub source: Option<SourceId>,
     /// What the script that ran has for it, if the rest is by a source map.
     pub generated: Option<Box<GeneratedPlace>>,
 }
 
-/// The text of a script, or of a file that a script was built from.
+/// A script, or a file that a script was built from.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Source {
     /// The URL. If script made it from text, what made it, such as `https://a.test/a.js line 3 > eval`.
@@ -232,9 +232,11 @@ pub struct Source {
     pub line: NonZeroU32,
     /// 1-based column of the first character, in UTF-16 code units.
     pub column: NonZeroU32,
-    pub text: String,
+    /// Absent if the recording has only the map of the script. Such a script is dropped when maps are applied
+    /// ([`crate::apply_own_maps`]), and is written to no file.
+    pub text: Option<String>,
     /// The link to its source map, from the header of the response, or else from the comment in the text; absent if the
-    /// map is in the comment itself.
+    /// map is in the comment itself. It may be a `data:` URL, which is the map itself.
     pub map_url: Option<String>,
 }
 
@@ -259,6 +261,15 @@ pub struct GeneratedPlace {
     pub column: Option<NonZeroU32>,
 }
 
+impl Source {
+    /// About what it takes in an event loop's tables, in bytes.
+    fn bytes(&self) -> u64 {
+        let [text, link] =
+            [&self.text, &self.map_url].map(|one| one.as_ref().map_or(0, String::len));
+        bytes::SOURCE + (self.name.len() + text + link) as u64
+    }
+}
+
 impl Function {
     /// About what it takes in an event loop's tables, in bytes.
     pub(crate) fn bytes(&self) -> u64 {
@@ -276,7 +287,7 @@ pub enum FunctionKind {
     Script,
     /// A function of the engine or of the DOM that script called.
     BuiltIn,
-    /// Neither: code that is not there for JavaScript.
+    /// Neither: code that has nothing to do with JavaScript.
     Native,
     /// The file does not say. Of a page's own trace nobody can say it: a function without a script is a
     /// built-in or was made by `eval`.
@@ -342,7 +353,7 @@ pub struct Stack {
     pub frame: FrameId,
 }
 
-/// What an event loop was found at.
+/// What an event loop was doing at one moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
     /// Milliseconds on the recording's clock.
@@ -480,14 +491,14 @@ impl StackId {
     }
 }
 
-/// What an event loop does not take.
+/// Why an event loop does not accept an entry.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Invalid {
     /// Times do not go back.
     Backwards { time: f64, last: f64 },
     /// Not a number of milliseconds from 0 on.
     Time(f64),
-    /// A sample that stands for none.
+    /// A sample whose weight is 0.
     NoWeight,
     /// A stretch of missed samples that ends before it starts.
     EndsBefore { start: f64, end: f64 },
@@ -560,12 +571,12 @@ impl EventLoop {
         Ok(event_loop)
     }
 
-    /// About what its tables take in memory, in bytes.
+    /// About how much memory its tables take, in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// A new bound for what its tables take, in bytes.
+    /// Sets a new bound for its tables, in bytes.
     pub(crate) fn allow(&mut self, max_bytes: u64) {
         self.max_bytes = Some(max_bytes);
     }
@@ -597,13 +608,45 @@ impl EventLoop {
 
     /// An equal one keeps its id.
     pub fn add_source(&mut self, source: Source) -> Result<SourceId, Invalid> {
-        let link = source.map_url.as_ref().map_or(0, String::len);
-        let length = source.name.len() + source.text.len() + link;
+        let bytes = source.bytes();
         let (index, is_new) = self.sources.insert_full(source);
         if is_new {
-            self.take(bytes::SOURCE, length)?;
+            self.take(bytes, 0)?;
         }
         id(index).map(SourceId)
+    }
+
+    /// Whether the recording has texts.
+    pub(crate) fn has_texts(&self) -> bool {
+        self.sources.iter().any(|source| source.text.is_some())
+    }
+
+    /// Drops the scripts without a text. Functions that differed only by them become one.
+    pub(crate) fn forget_scripts_without_text(&mut self) -> Result<(), Invalid> {
+        if self.sources.iter().all(|source| source.text.is_some()) {
+            return Ok(());
+        }
+        let mut ids = Vec::with_capacity(self.sources.len());
+        for source in mem::take(&mut self.sources) {
+            ids.push(match source.text {
+                Some(_) => Some(SourceId(id(self.sources.insert_full(source).0)?)),
+                None => {
+                    self.bytes -= source.bytes();
+                    None
+                },
+            });
+        }
+        let of_source = |function: &Function| Function {
+            source: function.source.and_then(|source| ids[source.index()]),
+            ..function.clone()
+        };
+        let functions = self.functions.iter().map(of_source).collect();
+        let frames: Vec<_> = self
+            .frames
+            .iter()
+            .map(|frame| (frame.function.index(), frame.place))
+            .collect();
+        self.replace_functions(functions, &frames)
     }
 
     /// Adds the map that a script links to. Of several, one that came counts. It is kept until it is applied.

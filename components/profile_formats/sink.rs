@@ -2,11 +2,11 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! What formats write into: it counts the bytes, and takes no more than a bound.
+//! Formats write into a sink. It counts the bytes, and takes no more than a bound.
 
 use std::io::{self, BufWriter, ErrorKind, Write};
 
-/// Writes on in large pieces, or counts alone.
+/// Passes the bytes on in large pieces, or only counts them.
 pub struct Sink<'a> {
     bytes: u64,
     max_bytes: u64,

@@ -30,6 +30,9 @@ use crate::recording::{
 /// How many notices are told one by one.
 const MAX_TOLD: usize = 20;
 
+/// Why functions can be replaced.
+const NO_BOUND: &str = "there is no bound, and there are no more frames and stacks than before";
+
 /// What is told about maps, each once. A page may name any number of scripts, so of very many the first are told.
 #[derive(Debug, Default)]
 pub struct Notices {
@@ -110,16 +113,16 @@ pub fn apply_source_maps(
     }
 }
 
-/// Applies the maps that scripts link to and that were fetched, and those that they contain as `data:` URLs, to a recording
-/// that has the texts of scripts. Each notice is about a map that is not used. Functions that were mapped before stay as
-/// they are. The fetched maps are let go of.
+/// Applies the maps that scripts link to and that were fetched, and those that they contain as `data:` URLs. Each notice is
+/// about a map that is not used. Functions that were mapped before stay as they are. Then the maps are let go of, and the
+/// scripts that the recording knows only for their maps: what is left of scripts is their texts, if they were recorded.
 pub fn apply_own_maps(recording: &mut Recording) -> Vec<Notice> {
     let mut notices = Notices::default();
     let mut room = MAX_ORIGINAL_BYTES;
     let processes = recording.processes.iter_mut();
     for event_loop in processes.flat_map(|process| &mut process.event_loops) {
         let mut changes = Changes::of(event_loop);
-        let functions_of = changes.functions_of_texts().into_iter();
+        let functions_of = changes.functions_of_sources().into_iter();
         let mut scripts: Vec<_> = functions_of
             .map(|(id, functions)| (changes.event_loop.take_map(id), id, functions))
             .collect();
@@ -170,7 +173,10 @@ pub fn apply_own_maps(recording: &mut Recording) -> Vec<Notice> {
             }
         }
         changes.event_loop.forget_maps();
-        changes.make();
+        changes
+            .make()
+            .forget_scripts_without_text()
+            .expect(NO_BOUND);
     }
     notices.into_vec()
 }
@@ -183,10 +189,10 @@ fn read_fetched(fetched: &FetchedMap) -> Result<SourceMap, Notice> {
     SourceMap::read(content.as_bytes(), url, base.as_ref())
 }
 
-/// The map in the comment at the end of a script.
+/// The map in the link of a script.
 fn own_map(script: &Source) -> Result<Option<SourceMap>, Notice> {
-    let Some(Link::Inline(content)) = Link::of_script(&script.name, None, Some(&script.text))?
-    else {
+    let (link, text) = (script.map_url.as_deref(), script.text.as_deref());
+    let Some(Link::Inline(content)) = Link::of_script(&script.name, link, text)? else {
         return Ok(None);
     };
     let base = Url::parse(&script.name).ok();
@@ -286,7 +292,7 @@ impl<'a> Mapping<'a> {
     /// The text of that file, if the map has it and the recording has the texts of scripts.
     fn source(&mut self, original: &Original<'a>, event_loop: &mut EventLoop) -> Option<SourceId> {
         let source_maps::Source { url, text, .. } = original.source;
-        let text = text.filter(|_| event_loop.sources().len() > 0)?;
+        let text = text.filter(|_| event_loop.has_texts())?;
         if let Some(known) = self.sources.get(url) {
             return *known;
         }
@@ -298,7 +304,7 @@ impl<'a> Mapping<'a> {
                     name: url.to_owned(),
                     line: NonZeroU32::MIN,
                     column: NonZeroU32::MIN,
-                    text: text.to_owned(),
+                    text: Some(text.to_owned()),
                     map_url: None,
                 };
                 event_loop.add_source(source).ok()
@@ -396,8 +402,8 @@ impl<'a> Changes<'a> {
         }
     }
 
-    /// The texts of scripts that the recording has, each with its functions.
-    fn functions_of_texts(&self) -> IndexMap<SourceId, Vec<(FunctionId, ResourceId)>> {
+    /// The scripts whose texts or maps the recording has, each with its functions.
+    fn functions_of_sources(&self) -> IndexMap<SourceId, Vec<(FunctionId, ResourceId)>> {
         let mut functions_of: IndexMap<_, Vec<_>> = IndexMap::new();
         for (resource, functions) in &self.functions_of {
             for id in functions {
@@ -533,9 +539,9 @@ impl<'a> Changes<'a> {
     }
 
     /// Puts them into the event loop.
-    fn make(mut self) {
+    fn make(mut self) -> &'a mut EventLoop {
         if self.replaced.is_empty() && self.frames.is_empty() {
-            return;
+            return self.event_loop;
         }
         let count = self.event_loop.functions().len();
         let mut frames = Vec::with_capacity(self.event_loop.frames().len());
@@ -577,7 +583,8 @@ impl<'a> Changes<'a> {
         }
         self.event_loop
             .replace_functions(functions, &frames)
-            .expect("there is no bound, and there are no more frames and stacks than before");
+            .expect(NO_BOUND);
+        self.event_loop
     }
 }
 

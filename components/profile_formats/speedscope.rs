@@ -5,17 +5,18 @@
 //! speedscope's own format, <https://github.com/jlfwong/speedscope/wiki/Importing-from-custom-sources>:
 //! functions that all event loops share, and for each event loop its samples, each with a weight.
 //!
-//! What is written is sampled profiles in milliseconds. A sample's weight is the interval times the samples it
-//! stands for, so that a function's time in speedscope is its samples times the interval; what lies between
-//! samples that were missed is closed up, and samples in a row with one stack are one. The member `sampleInterval`, in milliseconds, is ours.
+//! We write sampled profiles in milliseconds. A sample's weight is the interval times the number of samples that it
+//! stands for, so a function's time in speedscope is its samples times the interval. The time in which samples were
+//! missed is left out. Samples in a row with the same stack are written as one. The member `sampleInterval`, in
+//! milliseconds, is ours.
 //!
-//! Read are sampled profiles of any unit of time, and those without unit, which count. A weight stands for so many
-//! samples as it has intervals, rounded to the nearest number but at least one; without a `sampleInterval` the
-//! smallest weight is taken for it. A weight of 0 stands for nothing.
+//! We read sampled profiles with any unit of time, and those without a unit, whose weights are numbers of samples. A
+//! weight stands for as many samples as it has intervals, rounded to the nearest number, but for at least one. If
+//! there is no `sampleInterval`, the smallest weight is taken for it. A weight of 0 stands for nothing.
 //!
-//! Of a sample without stack it holds the activity, as a function of that name; the others' are lost, and so
-//! are processes, the kinds of event loops and functions, realms, and how many samples were missed.
-//! What the format calls a frame is a function, and its line is where that is defined; places in functions are lost.
+//! The activity of a sample without a stack is written as a function of that name. Other activities are lost, and so
+//! are processes, the kinds of event loops and functions, realms, and how many samples were missed. A frame of the
+//! format is a function, and its line is where the function is defined. Places in functions are lost.
 
 use std::borrow::Cow;
 use std::num::NonZeroU32;
@@ -195,7 +196,7 @@ fn read_profile(
         .map_err(|invalid| Error::new(place, invalid))?;
     let mut frames: Vec<Option<FrameId>> = vec![None; shared.len()];
     let mut passed = 0.;
-    // The sample before and its stacks, from the root: what is above where two part is the same.
+    // The sample before and its stacks, from the root. Up to where two samples differ, their stacks are the same.
     let mut last: &[u32] = &[];
     let mut stacks: Vec<StackId> = Vec::new();
     for (index, (sample, weight)) in profile.samples.iter().zip(&profile.weights).enumerate() {
@@ -206,7 +207,7 @@ fn read_profile(
         if duration == 0. {
             continue;
         }
-        // Saturates; what is too heavy is refused below.
+        // Saturates; a weight that is too large is refused below.
         let weight = (duration / interval).round().max(1.) as u64;
         let mut read = Sample {
             time,
@@ -268,7 +269,7 @@ fn label_of(shared: &SharedFrame) -> Label {
     }
 }
 
-/// Functions that all event loops share: of one name and place they are one.
+/// The functions of all event loops. Those with the same name and place are one.
 struct SharedFrames<'a> {
     /// Each URL is there once, however many functions are in it.
     files: IndexSet<&'a str>,
@@ -440,7 +441,7 @@ fn write(
     Ok(serde_json::to_writer(sink, &file)?)
 }
 
-/// The first of samples in a row that are written alike, and the weight of all.
+/// The first of several samples in a row that are written the same way, and the weight of all of them.
 fn stretches<'a>(samples: &'a [Sample], calls: &Calls) -> impl Iterator<Item = (&'a Sample, u64)> {
     let call_of = |sample: &Sample| sample.stack.map(|stack| calls.index_of(stack));
     let is_alike = move |one: &Sample, next: &Sample| {

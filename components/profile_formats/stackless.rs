@@ -2,13 +2,13 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! What stands for a stack where none was: formats without activities show them as functions at the root.
-//! Names are Chrome's where it has any, but for garbage collection: tools put a `(garbage collector)` on the
-//! stack of the sample before it, and count it there.
+//! The names for samples without a stack. Formats that have no activities show them as functions at the root. The
+//! names are Chrome's where it has any, except for garbage collection: tools put a `(garbage collector)` on the stack
+//! of the sample before it, and count it there.
 
 use crate::recording::Activity;
 
-/// The first of an activity's is written.
+/// If an activity has several names, the first one is written.
 const NAMES: [(Option<Activity>, &str); 9] = [
     (None, "(program)"),
     (Some(Activity::Idle), "(idle)"),
@@ -27,7 +27,7 @@ pub fn name(activity: Option<Activity>) -> &'static str {
     entry.expect("every activity has a name").1
 }
 
-/// What a sample was, whose whole stack has this name; none if it is a function.
+/// The activity of a sample whose stack has only this name. `None` if it is the name of a function.
 pub fn activity(name: &str) -> Option<Option<Activity>> {
     let entry = NAMES.iter().find(|(_, other)| *other == name);
     entry.map(|(activity, _)| *activity)

@@ -9,7 +9,7 @@ use std::num::NonZeroU32;
 
 use crate::recording::{EventLoop, Recording};
 
-/// What makes two functions the same in every format.
+/// Two functions with the same key are one function in every format.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct FunctionKey<'a> {
     pub name: &'a str,
@@ -56,7 +56,7 @@ impl<'a> Totals<'a> {
                 itself[stack.index()] += sample.weight;
             }
         }
-        // Children stand behind their parents.
+        // Children come after their parents.
         let mut total = itself.clone();
         for (index, stack) in event_loop.stacks().enumerate().rev() {
             if let Some(parent) = stack.parent {
@@ -83,7 +83,7 @@ impl<'a> Totals<'a> {
             })
             .collect();
 
-        // Of a function that calls itself only the outermost call counts.
+        // If a function calls itself, only the outermost call counts.
         let outermost = outermost(event_loop, &numbers);
         for (index, stack) in event_loop.stacks().enumerate() {
             let function = event_loop.frame(stack.frame).function;
@@ -123,7 +123,7 @@ fn outermost(event_loop: &EventLoop, numbers: &[usize]) -> Vec<bool> {
         outermost[index] = *calls == 0;
         *calls += 1;
         next = first_child[index];
-        // Back up to where there is one more.
+        // Back to the nearest parent that has another child.
         let mut at = Some(index);
         while next.is_none()
             && let Some(index) = at

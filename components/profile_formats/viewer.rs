@@ -4,10 +4,10 @@
 
 //! The viewer of recordings, `resources/about-profiling/`, composed into one document that loads nothing.
 //!
-//! In the folder it is a page with stylesheets and scripts beside it, each named by a line of its own,
-//! `<link rel="stylesheet" href="FILE">` or `<script src="FILE"></script>`, in whose place its text is put. Names
-//! of functions and URLs in a recording are chosen by the pages that were recorded; so the document has a policy
-//! by which no script runs but these, and nothing is loaded.
+//! In the folder it is a page with stylesheets and scripts beside it. A line of the page names each of them,
+//! `<link rel="stylesheet" href="FILE">` or `<script src="FILE"></script>`, and is replaced by its text. The names of
+//! functions and the URLs in a recording were chosen by the pages that were recorded. So the document has a policy
+//! that lets only these scripts run, and nothing be loaded.
 
 use std::io::Write;
 use std::sync::LazyLock;
@@ -26,7 +26,7 @@ use crate::viewer_data;
 pub const RECORDING_START: &str = r#"<script type="application/json" id="recording">"#;
 pub const RECORDING_END: &str = "</script>";
 
-/// The scheme of the server for about:profiling, which a saved page finds nothing behind.
+/// The scheme of the server for about:profiling. A saved page has no such server.
 const SERVER: &str = "profiling:";
 
 // `PAGE`, the text of the page, and `RESOURCES`, the names and texts of the files that it names.
@@ -41,8 +41,8 @@ struct Document {
 
 static DOCUMENT: LazyLock<Document> = LazyLock::new(Document::compose);
 
-/// The viewer as one document: of a recording, which it shows at once; or with the token by which the server
-/// for about:profiling knows it.
+/// The viewer as one document: with a recording, which it shows at once, or with the token by which the server for
+/// about:profiling recognises it.
 pub fn viewer_page(recording: Option<&Recording>, token: Option<&str>) -> String {
     let mut page = Vec::new();
     write(recording, token, &mut page).expect("nothing fails in memory");
@@ -74,7 +74,7 @@ impl Document {
     fn compose() -> Self {
         let mut lines = PAGE.split_inclusive('\n').peekable();
         let mut before_token = String::new();
-        // The encoding is to be found at the beginning.
+        // Browsers look for the encoding at the beginning.
         for line in lines.by_ref() {
             before_token += line;
             if line.trim_ascii_start().starts_with("<meta charset=") {
@@ -147,7 +147,8 @@ fn attribute(text: &str) -> String {
     text.replace('&', "&amp;").replace('"', "&quot;")
 }
 
-/// JSON as the text of a script element, which a `<` could end: in JSON it is in strings alone.
+/// JSON as the text of a script element. A `<` could end the element, so it is escaped; in JSON it occurs only in
+/// strings.
 struct InElement;
 
 impl Formatter for InElement {

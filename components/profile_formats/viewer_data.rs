@@ -2,11 +2,10 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The data of the viewer that is `resources/about-profiling/`, version 2: JSON, in which a table is an
-//! object of columns, for these are shorter than rows and quicker to read.
+//! The data of the viewer in `resources/about-profiling/`, version 2, as JSON. A table is an object of columns,
+//! because these are shorter than rows and faster to read.
 //!
-//! It holds everything. Times of samples are rounded to whole microseconds on their clock, each by itself,
-//! so that errors do not add up.
+//! It has everything. Each time of a sample is rounded to whole microseconds on its own, so errors do not add up.
 //!
 //! | member | |
 //! |---|---|
@@ -27,7 +26,7 @@
 //! Resources, sources, realms, functions, parents, frames and stacks are indices. An id, an offset or an activity that is
 //! absent is -1; a line or column, 0.
 //!
-//! Version 1 is read, too. It has no `functions`, and its `frames` are as these are here.
+//! Version 1 can be read, too. It has no `functions`, and its `frames` have the columns of these.
 
 use std::io::Write;
 use std::num::NonZeroU32;
@@ -228,7 +227,7 @@ type ReadEventLoop = EventLoopData<
 >;
 type ReadProcess<E> = ProcessData<String, Vec<E>>;
 
-/// What version 1 has.
+/// The tables of version 1.
 #[derive(Deserialize)]
 struct OldEventLoop {
     name: String,
@@ -249,7 +248,7 @@ pub fn read(text: &[u8], mut memory: u64) -> Result<Recording, Error> {
         Ok(data) => return Err(unknown_version(data.version)),
         Err(error) => error,
     };
-    // That it is of another version is the likelier cause.
+    // More likely, the file has another version.
     let mut memory_of_head = MAX_READ_BYTES;
     match json::read(text, &mut memory_of_head) {
         Ok(Head {
@@ -359,7 +358,7 @@ impl Kind {
     }
 }
 
-/// The ids that a table's entries get. Entries that are there twice are one to an event loop.
+/// The ids that a table's entries get. Equal entries get one id.
 fn added<T, I>(
     entries: Vec<T>,
     place: &str,
@@ -389,7 +388,7 @@ fn read_functions(
             name: source.name,
             line: source.line,
             column: source.column,
-            text: source.text,
+            text: Some(source.text),
             map_url: source.map_url,
         })
     })?;
@@ -575,7 +574,7 @@ fn read_samples(
     }
     let mut microseconds: u64 = 0;
     for (index, since_last) in samples.time.into_iter().enumerate() {
-        // Saturates; what is too late is refused.
+        // Saturates; a time that is too late is refused.
         microseconds = microseconds.saturating_add(since_last);
         let at = |name: &str| format!("{place}.{name}[{index}]");
         let activity = samples.activity[index];
@@ -640,7 +639,7 @@ fn read_missed(missed: ReadMissed, event_loop: &mut EventLoop, place: &str) -> R
     Ok(())
 }
 
-/// What an index stands for; none for [`ABSENT`].
+/// What an index stands for; `None` for [`ABSENT`].
 fn entry<T: Copy>(
     index: i64,
     table: &[T],
@@ -723,7 +722,8 @@ fn sources_data(event_loop: &EventLoop) -> Option<impl Serialize> {
     let sources = move || {
         event_loop.sources().map(|source| SourceData {
             name: &*source.name,
-            text: &*source.text,
+            // Those without one are dropped when maps are applied.
+            text: source.text.as_deref().unwrap_or_default(),
             line: source.line,
             column: source.column,
             map_url: source.map_url.as_deref(),

@@ -6,9 +6,9 @@
 //! <https://wicg.github.io/js-self-profiling/#the-profilertrace-dictionary> with the markers of
 //! <https://github.com/WICG/js-self-profiling/blob/main/markers.md>.
 //!
-//! It holds one event loop without its name, kind and realms, and no places in functions. It does not tell an idle event loop from
-//! one whose work may not be shown, nor a built-in from a function that `eval` made, and says neither the
-//! interval nor when its clock was 0, nor how many samples were missed.
+//! It has one event loop, without its name, kind and realms, and no places in functions. It does not tell an idle
+//! event loop from one whose activity may not be shown, nor a built-in from a function that `eval` made. It does not
+//! have the interval, the time origin of its clock, or the number of missed samples.
 
 use std::num::NonZeroU32;
 

@@ -18,7 +18,7 @@ use std::time::Duration;
 use js_profiler_traits::recording::{
     Chunk, Description, EventLoopKind, LinkedMap, MAX_MAP_BYTES, MAX_SOURCE_BYTES, MissedReason,
     Realm, RecordedFrame, RecordedFunction, RecordedFunctionKind, RecordedMissed, RecordedPosition,
-    RecordedSource,
+    RecordedSource, is_map_itself,
 };
 use js_profiler_traits::{Marker, SampleCounts, Stack};
 use profile_formats::{
@@ -64,9 +64,9 @@ pub struct Kept {
     last_missed: (f64, f64),
     /// How many samples were reported as missed.
     missed_samples: u64,
-    /// The texts of scripts, by the engine's number.
+    /// The scripts that were reported, by the engine's number.
     sources: HashMap<u32, RecordedSource>,
-    /// The source maps that they link to, by the engine's number of the script.
+    /// The source maps that were fetched for them, by the engine's number of the script.
     maps: HashMap<u32, Arc<FetchedMap>>,
     /// The size of the texts and the maps, in bytes.
     sources_bytes: usize,
@@ -101,7 +101,7 @@ struct KeptSample {
     time: f64,
     /// The index of the stack plus one.
     stack: Option<NonZeroU32>,
-    activity: Option<Marker>,
+    marker: Option<Marker>,
 }
 
 const _: () = assert!(size_of::<KeptSample>() == 16);
@@ -146,7 +146,7 @@ pub enum Nonsense {
     OutOfTime,
     /// Missed samples that are impossible, and what is wrong with them.
     Missed(&'static str),
-    /// The text of a script that is impossible, and what is wrong with it.
+    /// The text of a script or its link that is impossible, and what is wrong with it.
     Source(&'static str),
     /// A source map that is impossible, and what is wrong with it.
     Map(&'static str),
@@ -252,7 +252,7 @@ impl Kept {
             self.add_sample(KeptSample {
                 time,
                 stack,
-                activity: sample.activity,
+                marker: sample.marker,
             });
             if self.full {
                 return Ok(());
@@ -264,16 +264,20 @@ impl Kept {
         Ok(())
     }
 
-    /// Adds the text of a script.
+    /// Adds the text of a script or its link to a source map.
     ///
     /// # Errors
     ///
     /// A [`Nonsense`] says why it cannot be accepted.
     pub fn add_source(&mut self, source: RecordedSource) -> Result<(), Nonsense> {
-        let link = source.map_url.as_ref().map_or(0, String::len);
-        if source.text.len() > MAX_SOURCE_BYTES
+        let text = source.text.as_ref().map_or(0, String::len);
+        let is_long = |link: &String| match is_map_itself(link) {
+            true => link.len() > MAX_MAP_BYTES,
+            false => link.len() > MAX_SOURCE_NAME,
+        };
+        if text > MAX_SOURCE_BYTES
             || source.name.len() > MAX_SOURCE_NAME
-            || link > MAX_SOURCE_NAME
+            || source.map_url.as_ref().is_some_and(is_long)
         {
             return Err(Nonsense::Source("that is too long"));
         }
@@ -288,7 +292,7 @@ impl Kept {
         Ok(())
     }
 
-    /// Adds a source map to the scripts that link to it, if their texts are kept and have no map yet. True if there are
+    /// Adds a source map to the scripts that link to it, if they are kept and have no map yet. True if there are
     /// any such scripts.
     ///
     /// # Errors
@@ -400,7 +404,7 @@ impl Kept {
     /// Follows the stretches in which the event loop is busy, and drops the samples of those that were too short.
     /// Returns whether this sample may be kept. An idle sample may be kept only if it ends a long stretch.
     fn is_of_long_task(&mut self, sample: KeptSample, least: f64) -> bool {
-        if sample.activity.is_some() {
+        if sample.marker.is_some() {
             if self.stretch.is_none() {
                 // What was missed before this sample is kept only if the sample before it is kept.
                 let last = self.last_kept_time();
@@ -572,7 +576,7 @@ impl Kept {
         let label = self.description.label();
         let mut event_loop = EventLoop::new(label, kind(self.description));
         let mut sources = Sources {
-            texts: self.sources,
+            scripts: self.sources,
             maps: self.maps,
             known: HashMap::new(),
         };
@@ -586,21 +590,21 @@ impl Kept {
     }
 }
 
-/// The texts of scripts, while an event loop's tables are made.
+/// The scripts that were reported, while an event loop's tables are made.
 struct Sources {
     /// Those that are in no table yet.
-    texts: HashMap<u32, RecordedSource>,
+    scripts: HashMap<u32, RecordedSource>,
     maps: HashMap<u32, Arc<FetchedMap>>,
     known: HashMap<u32, SourceId>,
 }
 
 impl Sources {
-    /// The text of a script in the tables. `None` if there is none.
+    /// A script in the tables. `None` if it was not reported.
     fn add(&mut self, id: u32, event_loop: &mut EventLoop) -> Result<Option<SourceId>, Invalid> {
         if let Some(known) = self.known.get(&id) {
             return Ok(Some(*known));
         }
-        let Some(source) = self.texts.remove(&id) else {
+        let Some(source) = self.scripts.remove(&id) else {
             return Ok(None);
         };
         let one_or_more = |number| NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN);
@@ -716,7 +720,7 @@ impl Part {
                 time: sample.time,
                 weight: 1,
                 stack: index(sample.stack).and_then(|index| stacks[index]),
-                activity: Some(sample.activity.map_or(Activity::Idle, activity)),
+                activity: Some(sample.marker.map_or(Activity::Idle, activity)),
             })?;
         }
         Ok(())
@@ -824,10 +828,11 @@ fn check(what: &'static str, id: Option<u32>, length: usize) -> Result<(), Nonse
     }
 }
 
-/// The memory that the text of a script takes, in bytes.
+/// The memory that a script takes, in bytes.
 pub fn bytes_of_source(source: &RecordedSource) -> usize {
     let link = source.map_url.as_ref().map_or(0, String::len);
-    size_of::<RecordedSource>() + source.text.len() + source.name.len() + link
+    let text = source.text.as_ref().map_or(0, String::len);
+    size_of::<RecordedSource>() + text + source.name.len() + link
 }
 
 /// The memory, in bytes, that a source map takes, or the reason why there is none.
@@ -861,7 +866,7 @@ fn milliseconds_of(duration: Duration) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use js_profiler_traits::GroupId;
+    use js_profiler_traits::EventLoopId;
     use js_profiler_traits::recording::{RecordedSample, RecordingId};
 
     use super::*;
@@ -909,7 +914,7 @@ mod tests {
     }
 
     fn nothing() -> Chunk {
-        Chunk::empty(RecordingId(1), GroupId(1), SampleCounts::default())
+        Chunk::empty(RecordingId(1), EventLoopId(1), SampleCounts::default())
     }
 
     /// A moment on the tests' clock, in milliseconds.
@@ -926,7 +931,7 @@ mod tests {
         RecordedSample {
             time: at(time),
             stack,
-            activity: Some(Marker::Script),
+            marker: Some(Marker::Script),
         }
     }
 
@@ -934,7 +939,7 @@ mod tests {
         RecordedSample {
             time: at(time),
             stack: None,
-            activity: None,
+            marker: None,
         }
     }
 
@@ -1533,7 +1538,7 @@ mod tests {
             name: "https://a.example/a.js line 3 > eval".to_owned(),
             line: 1,
             column: 1,
-            text: text.to_owned(),
+            text: Some(text.to_owned()),
             map_url: Some("a.js.map".to_owned()),
         }
     }
@@ -1551,7 +1556,7 @@ mod tests {
         chunk.samples = vec![RecordedSample {
             time: now,
             stack: Some(1),
-            activity: None,
+            marker: None,
         }];
         kept.add(chunk, now).unwrap();
         let before = kept.memory();
@@ -1567,8 +1572,8 @@ mod tests {
         assert_eq!(event_loop.resource_of(root), Some("https://a.example/a.js"));
         let text = event_loop.source(evaluated.source.unwrap());
         assert_eq!(
-            (&*text.text, text.map_url.as_deref()),
-            ("two", Some("a.js.map"))
+            (text.text.as_deref(), text.map_url.as_deref()),
+            (Some("two"), Some("a.js.map"))
         );
         assert_eq!(event_loop.sources().len(), 1);
         // It has no URL.

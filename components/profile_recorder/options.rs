@@ -30,6 +30,9 @@ pub struct Options {
     /// Whether the recording has the texts of the scripts whose functions were sampled, as the engine has them:
     /// at most 16 MiB for a script, and 64 MiB in all. [`crate::Recorder::notices`] says what is left out.
     pub sources: bool,
+    /// Whether the source maps that these scripts link to are fetched, with the rights of their documents and workers:
+    /// see [`profile_formats::apply_own_maps`]. At most 48 MiB for a map, and 192 MiB in all.
+    pub linked_maps: bool,
 }
 
 /// Which event loops are recorded.
@@ -42,7 +45,7 @@ pub enum EventLoops {
     /// Chosen ones.
     These {
         /// The event loops that were chosen.
-        ids: Vec<EventLoopId>,
+        ids: Vec<BrowserEventLoopId>,
         /// Whether event loops that begin during the recording are recorded as well.
         new_ones: bool,
     },
@@ -50,31 +53,31 @@ pub enum EventLoops {
 
 /// An event loop of the browser. Its text is `PID.NUMBER`.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub struct EventLoopId {
+pub struct BrowserEventLoopId {
     /// The process id.
     pub process: u32,
     /// The number of the event loop among all that the process has had.
-    pub group: u64,
+    pub event_loop: u64,
 }
 
-/// The error for a text that is not an [`EventLoopId`].
+/// The error for a text that is not a [`BrowserEventLoopId`].
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct NotAnEventLoopId(String);
 
-impl fmt::Display for EventLoopId {
+impl fmt::Display for BrowserEventLoopId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}.{}", self.process, self.group)
+        write!(formatter, "{}.{}", self.process, self.event_loop)
     }
 }
 
-impl FromStr for EventLoopId {
+impl FromStr for BrowserEventLoopId {
     type Err = NotAnEventLoopId;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let numbers = text.split_once('.').and_then(|(process, group)| {
+        let numbers = text.split_once('.').and_then(|(process, event_loop)| {
             Some(Self {
                 process: process.parse().ok()?,
-                group: group.parse().ok()?,
+                event_loop: event_loop.parse().ok()?,
             })
         });
         numbers
@@ -84,7 +87,7 @@ impl FromStr for EventLoopId {
     }
 }
 
-impl Serialize for EventLoopId {
+impl Serialize for BrowserEventLoopId {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
@@ -108,9 +111,9 @@ mod tests {
 
     #[test]
     fn an_id_is_read_as_it_is_written() {
-        let id = EventLoopId {
+        let id = BrowserEventLoopId {
             process: 4711,
-            group: 2,
+            event_loop: 2,
         };
         assert_eq!(id.to_string(), "4711.2");
         assert_eq!("4711.2".parse(), Ok(id));
@@ -127,7 +130,7 @@ mod tests {
             " 1.2",
             "4294967296.1",
         ] {
-            let error = bad.parse::<EventLoopId>().unwrap_err();
+            let error = bad.parse::<BrowserEventLoopId>().unwrap_err();
             assert!(error.to_string().contains(&format!("'{bad}'")), "{error}");
         }
     }

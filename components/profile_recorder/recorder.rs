@@ -14,9 +14,9 @@ use crossbeam_channel::Sender;
 use js_profiler_traits::recording::{
     Chunk, EventLoopStatus as ReportedEventLoop, LeftOut, LinkedMap, MAX_MAPS_BYTES,
     MAX_SOURCE_BYTES, MAX_SOURCES_BYTES, RecordedSource, RecordingId, RecordingOptions, Report,
-    Request, Selection, recording_interval,
+    Request, Selection, is_map_itself, recording_interval,
 };
-use js_profiler_traits::{GroupId, preferences};
+use js_profiler_traits::{EventLoopId, preferences};
 use log::{debug, warn};
 use profile_formats::Recording;
 use servo_base::cross_process_instant::CrossProcessInstant;
@@ -24,8 +24,8 @@ use servo_base::cross_process_instant::CrossProcessInstant;
 use crate::connection::{Accepted, ReceiveError, Sender as ConnectionSender};
 use crate::kept::{self, Kept, Wanted};
 use crate::{
-    EventLoopId, EventLoopStatus, EventLoops, Options, ProcessStatus, Progress, RecordedStatus,
-    SessionStatus, Status, connection,
+    BrowserEventLoopId, EventLoopStatus, EventLoops, Options, ProcessStatus, Progress,
+    RecordedStatus, SessionStatus, Status, connection,
 };
 
 /// A process that does not report its status in this time is shown as it was before.
@@ -34,8 +34,8 @@ const STATUS_TIMEOUT: Duration = Duration::from_millis(500);
 /// Samples that a process has not reported in this time after the end of the recording are lost.
 const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The same for recordings with the texts of scripts. These are read after the last sample, and source maps are
-/// fetched.
+/// The same for recordings with the texts of scripts or with source maps. Texts are read after the last sample, and maps
+/// are fetched then.
 const STOP_TIMEOUT_WITH_SOURCES: Duration = Duration::from_secs(20);
 
 /// For each reason, how many scripts without a text are named, and how many characters of each name.
@@ -49,6 +49,8 @@ const MAX_FAILURE_TEXT: usize = 500;
 
 /// The pause after a connection could not be accepted, for example because there are no descriptors left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+const MIB: usize = 1 << 20;
 
 /// How many refused connections are logged. There is a limit because anybody on this machine can try.
 const MAX_REFUSALS_TOLD: usize = 100;
@@ -74,9 +76,9 @@ struct State {
     recording: Option<UnderWay>,
     /// The event loops of the present or the last recording that are no longer recorded, with a sentence that
     /// says why.
-    failures: BTreeMap<EventLoopId, String>,
-    /// The scripts whose texts are not in that recording.
-    left_out: BTreeMap<(EventLoopId, LeftOut), Scripts>,
+    failures: BTreeMap<BrowserEventLoopId, String>,
+    /// The scripts whose texts are not in that recording or, if it has none, whose source maps are not.
+    left_out: BTreeMap<(BrowserEventLoopId, LeftOut), Scripts>,
     /// What people are told about the scripts that the last recording left out.
     notices: Vec<String>,
     last_recording: u64,
@@ -146,16 +148,22 @@ impl Scripts {
             .extend(names.map(|name| name.chars().take(MAX_SCRIPT_NAME).collect()));
     }
 
-    /// One sentence for people, about the scripts of this event loop.
-    fn notice(&self, event_loop: &str, why: LeftOut) -> String {
-        const MIB: usize = 1 << 20;
-        let (scripts, each, discarded) = match self.count {
-            1 => ("the text of a script is".to_owned(), "it", "script"),
-            count => (
-                format!("the texts of {count} scripts are"),
-                "each",
-                "scripts",
-            ),
+    /// One sentence for people, about the scripts of this event loop. Either their texts were wanted or only their
+    /// source maps.
+    fn notice(&self, event_loop: &str, why: LeftOut, texts_were_wanted: bool) -> String {
+        let (each, discarded) = match self.count {
+            1 => ("it", "script"),
+            _ => ("each", "scripts"),
+        };
+        let missing = match (self.count, texts_were_wanted) {
+            (1, true) => "the text of a script is missing".to_owned(),
+            (count, true) => format!("the texts of {count} scripts are missing"),
+            (1, false) => {
+                "a script is shown as it ran, even if it links to a source map".to_owned()
+            },
+            (count, false) => {
+                format!("{count} scripts are shown as they ran, even if they link to source maps")
+            },
         };
         let why = match why {
             LeftOut::TooLong => format!("{each} is longer than {} MiB", MAX_SOURCE_BYTES / MIB),
@@ -170,7 +178,7 @@ impl Scripts {
             true => String::new(),
             false => format!(" ({})", self.names.join(", ")),
         };
-        format!("Event loop {event_loop}: {scripts} missing, because {why}{names}.")
+        format!("Event loop {event_loop}: {missing}, because {why}{names}.")
     }
 }
 
@@ -180,7 +188,7 @@ pub enum StartError {
     /// A recording is running already. There can be only one.
     Recording,
     /// A chosen event loop does not exist.
-    NoSuchEventLoop(EventLoopId),
+    NoSuchEventLoop(BrowserEventLoopId),
     /// No event loop was chosen, and later ones are not to be recorded.
     NothingToRecord,
 }
@@ -332,7 +340,7 @@ impl Recorder {
         Ok(())
     }
 
-    fn check(&self, ids: &[EventLoopId], new_ones: bool) -> Result<(), StartError> {
+    fn check(&self, ids: &[BrowserEventLoopId], new_ones: bool) -> Result<(), StartError> {
         if ids.is_empty() && !new_ones {
             return Err(StartError::NothingToRecord);
         }
@@ -401,7 +409,7 @@ impl Recorder {
                 return Err(NotRecording);
             }
             recording.stopping = true;
-            let timeout = match recording.options.sources {
+            let timeout = match recording.options.sources || recording.options.linked_maps {
                 true => STOP_TIMEOUT_WITH_SOURCES,
                 false => STOP_TIMEOUT,
             };
@@ -418,7 +426,7 @@ impl Recorder {
             }
         }
         let recording = state.recording.take().ok_or(NotRecording)?;
-        state.notices = state.tell_left_out();
+        state.notices = state.tell_left_out(recording.options.sources);
         let finished: Vec<_> = state.processes.iter_mut().map(Process::take_kept).collect();
         state
             .processes
@@ -450,7 +458,7 @@ impl UnderWay {
     fn request(&self) -> impl Fn(&Process) -> Request + use<> {
         let (id, interval, event_loops) =
             (self.id, self.interval, self.options.event_loops.clone());
-        let sources = self.options.sources;
+        let (sources, linked_maps) = (self.options.sources, self.options.linked_maps);
         move |process| {
             let event_loops = match &event_loops {
                 EventLoops::All => Selection::All,
@@ -458,12 +466,18 @@ impl UnderWay {
                 EventLoops::These { ids, new_ones } => {
                     let of_process = ids.iter().filter(|id| id.process == process.pid);
                     Selection::These {
-                        groups: of_process.map(|id| GroupId(id.group)).collect(),
+                        event_loops: of_process.map(|id| EventLoopId(id.event_loop)).collect(),
                         new_ones: *new_ones,
                     }
                 },
             };
-            start_request(id, interval, event_loops, sources)
+            Request::Start(RecordingOptions {
+                id,
+                interval,
+                event_loops,
+                sources,
+                linked_maps,
+            })
         }
     }
 
@@ -476,12 +490,13 @@ impl UnderWay {
                 new_ones: false, ..
             } => return None,
         };
-        Some(start_request(
-            self.id,
-            self.interval,
+        Some(Request::Start(RecordingOptions {
+            id: self.id,
+            interval: self.interval,
             event_loops,
-            self.options.sources,
-        ))
+            sources: self.options.sources,
+            linked_maps: self.options.linked_maps,
+        }))
     }
 
     fn finish(self, processes: Vec<Finished>) -> Recording {
@@ -492,10 +507,10 @@ impl UnderWay {
             .filter(|process| !process.kept.is_empty())
             .map(|process| {
                 let pid = process.pid;
-                let event_loops = process.kept.into_iter().filter_map(|(group, kept)| {
-                    debug!("Event loop {pid}.{group}: {:?}", kept.counts());
+                let event_loops = process.kept.into_iter().filter_map(|(event_loop, kept)| {
+                    debug!("Event loop {pid}.{event_loop}: {:?}", kept.counts());
                     let finished = kept.finish(newest);
-                    let log = |error| warn!("Event loop {pid}.{group} is left out: {error}");
+                    let log = |error| warn!("Event loop {pid}.{event_loop} is left out: {error}");
                     finished.map_err(log).ok()
                 });
                 profile_formats::Process {
@@ -513,27 +528,13 @@ impl UnderWay {
     }
 }
 
-fn start_request(
-    id: RecordingId,
-    interval: Duration,
-    event_loops: Selection,
-    sources: bool,
-) -> Request {
-    Request::Start(RecordingOptions {
-        id,
-        interval,
-        event_loops,
-        sources,
-    })
-}
-
 impl Process {
     /// `interval` is that of the recording, if there is one.
     fn shown(&self, interval: Option<Duration>) -> ProcessStatus {
         let event_loops = self.event_loops.iter().map(|event_loop| EventLoopStatus {
-            id: EventLoopId {
+            id: BrowserEventLoopId {
                 process: self.pid,
-                group: event_loop.group.0,
+                event_loop: event_loop.id.0,
             },
             name: event_loop.description.label(),
             kind: kept::kind(event_loop.description.clone()),
@@ -553,7 +554,7 @@ impl Process {
                         .map_or_else(String::new, |realm| realm.url.clone()),
                 })
                 .collect(),
-            recorded: interval.and_then(|interval| self.recorded(event_loop.group, interval)),
+            recorded: interval.and_then(|interval| self.recorded(event_loop.id, interval)),
             memory: event_loop.memory,
         });
         ProcessStatus {
@@ -564,8 +565,11 @@ impl Process {
         }
     }
 
-    fn recorded(&self, group: GroupId, interval: Duration) -> Option<RecordedStatus> {
-        let kept = self.kept.get(&group.0).filter(|kept| !kept.is_left_out())?;
+    fn recorded(&self, event_loop: EventLoopId, interval: Duration) -> Option<RecordedStatus> {
+        let kept = self
+            .kept
+            .get(&event_loop.0)
+            .filter(|kept| !kept.is_left_out())?;
         let counts = kept.counts();
         Some(RecordedStatus {
             interval,
@@ -602,16 +606,16 @@ impl Connection {
 
 impl State {
     /// What is left out of the recording that ends.
-    fn tell_left_out(&mut self) -> Vec<String> {
+    fn tell_left_out(&mut self, texts_were_wanted: bool) -> Vec<String> {
         let left_out = mem::take(&mut self.left_out).into_iter();
         let notices = left_out.filter_map(|((id, why), scripts)| {
             let mut processes = self.processes.iter();
             let process = processes.find(|process| process.pid == id.process)?;
             let kept = process
                 .kept
-                .get(&id.group)
+                .get(&id.event_loop)
                 .filter(|kept| !kept.is_left_out())?;
-            Some(scripts.notice(&named(id, &kept.label()), why))
+            Some(scripts.notice(&named(id, &kept.label()), why, texts_were_wanted))
         });
         notices.collect()
     }
@@ -714,15 +718,15 @@ impl Shared {
             },
             Report::Failed {
                 recording,
-                group,
+                event_loop,
                 why,
             } => {
                 let is_meant = |under_way: &UnderWay| under_way.id == recording;
                 if state.recording.as_ref().is_some_and(is_meant)
                     && state.failures.len() < MAX_FAILURES
                 {
-                    let id = process.event_loop_id(group);
-                    let name = process.kept.get(&group.0).map(Kept::label);
+                    let id = process.event_loop_id(event_loop);
+                    let name = process.kept.get(&event_loop.0).map(Kept::label);
                     let name = named(id, &name.unwrap_or_default());
                     let why: String = why.chars().take(MAX_FAILURE_TEXT).collect();
                     warn!("Event loop {name} is not recorded any more: {why}");
@@ -732,7 +736,7 @@ impl Shared {
             },
             Report::Source {
                 recording,
-                group,
+                event_loop,
                 source,
             } => {
                 let Some(under_way) = &mut state.recording else {
@@ -741,10 +745,10 @@ impl Shared {
                 if under_way.id != recording {
                     return ControlFlow::Continue(());
                 }
-                match process.take_source(under_way, group, *source) {
+                match process.take_source(under_way, event_loop, *source) {
                     Ok(None) => {},
                     Ok(Some(name)) => {
-                        let id = process.event_loop_id(group);
+                        let id = process.event_loop_id(event_loop);
                         add_left_out(&mut state.left_out, id, LeftOut::NoRoom, 1, [name]);
                     },
                     Err(nonsense) => {
@@ -758,7 +762,7 @@ impl Shared {
             },
             Report::Map {
                 recording,
-                group,
+                event_loop,
                 map,
             } => {
                 let Some(under_way) = &mut state.recording else {
@@ -767,7 +771,7 @@ impl Shared {
                 if under_way.id != recording {
                     return ControlFlow::Continue(());
                 }
-                if let Err(nonsense) = process.take_map(under_way, group, *map) {
+                if let Err(nonsense) = process.take_map(under_way, event_loop, *map) {
                     warn!(
                         "Process {} reports {nonsense}. Nothing more is accepted from it.",
                         process.pid
@@ -777,15 +781,15 @@ impl Shared {
             },
             Report::SourcesLeftOut {
                 recording,
-                group,
+                event_loop,
                 why,
                 count,
                 names,
             } => {
                 let is_meant = |under_way: &UnderWay| under_way.id == recording;
-                let is_kept = process.kept.contains_key(&group.0);
+                let is_kept = process.kept.contains_key(&event_loop.0);
                 if is_kept && state.recording.as_ref().is_some_and(is_meant) {
-                    let id = process.event_loop_id(group);
+                    let id = process.event_loop_id(event_loop);
                     add_left_out(&mut state.left_out, id, why, count, names);
                 }
             },
@@ -824,17 +828,25 @@ impl Shared {
 }
 
 /// The name of an event loop for people. `name` may be empty.
-fn named(id: EventLoopId, name: &str) -> String {
+fn named(id: BrowserEventLoopId, name: &str) -> String {
     match name.is_empty() {
         true => id.to_string(),
         false => format!("{id}, {name}"),
     }
 }
 
+/// A part of a sentence for people.
+fn no_room_for_maps() -> String {
+    format!(
+        "all source maps together would be longer than {} MiB",
+        MAX_MAPS_BYTES / MIB
+    )
+}
+
 /// Counts what is left out, unless there are too many reasons and event loops to tell.
 fn add_left_out(
-    left_out: &mut BTreeMap<(EventLoopId, LeftOut), Scripts>,
-    id: EventLoopId,
+    left_out: &mut BTreeMap<(BrowserEventLoopId, LeftOut), Scripts>,
+    id: BrowserEventLoopId,
     why: LeftOut,
     count: u32,
     names: impl IntoIterator<Item = String>,
@@ -845,34 +857,54 @@ fn add_left_out(
 }
 
 impl Process {
-    fn event_loop_id(&self, group: GroupId) -> EventLoopId {
-        EventLoopId {
+    fn event_loop_id(&self, event_loop: EventLoopId) -> BrowserEventLoopId {
+        BrowserEventLoopId {
             process: self.pid,
-            group: group.0,
+            event_loop: event_loop.0,
         }
     }
 
-    /// Keeps the text of a script. If there is no room for it, returns the script's name.
+    /// Keeps the text of a script, and its link to a source map. If there is no room for the text, returns the script's
+    /// name.
     fn take_source(
         &mut self,
         recording: &mut UnderWay,
-        group: GroupId,
-        source: RecordedSource,
+        event_loop: EventLoopId,
+        mut source: RecordedSource,
     ) -> Result<Option<String>, kept::Nonsense> {
+        let is_wanted = match source.text {
+            Some(_) => recording.options.sources,
+            None => recording.options.linked_maps,
+        };
         // The functions that it defines come first.
-        let kept = self
-            .kept
-            .get_mut(&group.0)
-            .filter(|_| recording.options.sources);
+        let kept = self.kept.get_mut(&event_loop.0).filter(|_| is_wanted);
         let kept = kept.ok_or(kept::Nonsense::Source("that nobody has asked for"))?;
+        let map = source.map_url.take_if(|link| is_map_itself(link));
         let Some(room) = recording
             .sources_room
             .checked_sub(kept::bytes_of_source(&source))
         else {
             return Ok(Some(source.name));
         };
+        // A map that is in the link takes the room of maps.
+        let bytes = map.as_ref().map_or(0, String::len);
+        let maps_room = recording.maps_room.checked_sub(bytes);
+        let without_map = map.is_some() && maps_room.is_none();
+        let (id, name) = (source.id, source.name.clone());
+        source.map_url = map.filter(|_| maps_room.is_some()).or(source.map_url);
         kept.add_source(source)?;
         recording.sources_room = room;
+        recording.maps_room = maps_room.unwrap_or(recording.maps_room);
+        if without_map {
+            kept.add_map(LinkedMap {
+                sources: vec![id],
+                url: name,
+                content: Err(format!(
+                    "for its source map, in a data: URL, there is no room: {}",
+                    no_room_for_maps()
+                )),
+            })?;
+        }
         Ok(None)
     }
 
@@ -880,21 +912,18 @@ impl Process {
     fn take_map(
         &mut self,
         recording: &mut UnderWay,
-        group: GroupId,
+        event_loop: EventLoopId,
         mut map: LinkedMap,
     ) -> Result<(), kept::Nonsense> {
-        const MIB: usize = 1 << 20;
         let kept = self
             .kept
-            .get_mut(&group.0)
-            .filter(|_| recording.options.sources);
+            .get_mut(&event_loop.0)
+            .filter(|_| recording.options.linked_maps);
         let kept = kept.ok_or(kept::Nonsense::Map("that nobody has asked for"))?;
         let room = recording.maps_room.checked_sub(kept::bytes_of_map(&map));
         if room.is_none() {
             map.url = map.url.chars().take(MAX_FAILURE_TEXT).collect();
-            let most = MAX_MAPS_BYTES / MIB;
-            let why = format!("all source maps together would be longer than {most} MiB");
-            map.content = Err(why);
+            map.content = Err(no_room_for_maps());
         }
         if kept.add_map(map)?
             && let Some(room) = room
@@ -908,10 +937,10 @@ impl Process {
         if chunk.recording != recording.id {
             return Ok(());
         }
-        let group = chunk.group;
+        let event_loop = chunk.event_loop;
         let kept = self
             .kept
-            .entry(group.0)
+            .entry(event_loop.0)
             .or_insert_with(|| Kept::new(recording.wanted(), recording.start));
         let was_full = kept.is_full();
         kept.add(chunk, CrossProcessInstant::now())?;
@@ -921,7 +950,7 @@ impl Process {
         {
             let request = Request::EndEventLoop {
                 recording: recording.id,
-                group,
+                event_loop,
             };
             // Not on this thread, which holds the lock that others wait for.
             spawn("ProfileRequest", move || connection.ask(request));

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use profile_formats::EventLoopKind;
 
-use crate::EventLoopId;
+use crate::BrowserEventLoopId;
 
 /// The browser's processes and their event loops.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -34,7 +34,7 @@ pub struct ProcessStatus {
 #[derive(Clone, Debug, PartialEq)]
 pub struct EventLoopStatus {
     /// Its id, which [`crate::EventLoops::These`] takes.
-    pub id: EventLoopId,
+    pub id: BrowserEventLoopId,
     /// A name for people. Several event loops may have the same.
     pub name: String,
     /// What it is for.

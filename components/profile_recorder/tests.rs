@@ -21,7 +21,7 @@ use js_profiler_traits::recording::{
     MAX_MAPS_BYTES, MAX_SOURCE_BYTES, MAX_SOURCES_BYTES, RecordedFrame, RecordedFunction,
     RecordedFunctionKind, RecordedSample, RecordedSource, RecordingId, Report, Request, Selection,
 };
-use js_profiler_traits::{GroupId, Marker, SampleCounts, Stack};
+use js_profiler_traits::{EventLoopId, Marker, SampleCounts, Stack};
 use profile_formats::Recording;
 use serde::de::{Deserialize, Deserializer, Error};
 use serde::ser::{Serialize, SerializeTuple, Serializer};
@@ -29,7 +29,9 @@ use servo_base::cross_process_instant::CrossProcessInstant;
 
 use crate::connection::{self, Connected, Sender};
 use crate::recorder::Recorder;
-use crate::{EventLoopId, EventLoops, NotRecording, Options, ProcessStatus, StartError, Status};
+use crate::{
+    BrowserEventLoopId, EventLoops, NotRecording, Options, ProcessStatus, StartError, Status,
+};
 
 /// Says what a process of this program is to report.
 const VARIABLE: &str = "STROBE_TEST_PROCESS";
@@ -87,8 +89,6 @@ const FAILURE: &str = "failure";
 const SOURCES: &str = "sources";
 /// As [`SOURCES`], with more text than a recording takes.
 const MUCH_TEXT: &str = "much text";
-/// As [`SOURCES`], although nobody has asked for texts.
-const UNASKED: &str = "unasked";
 /// As [`SOURCES`], with more source maps than a recording takes.
 const MANY_MAPS: &str = "many maps";
 
@@ -144,10 +144,10 @@ impl Process {
         processes.into_iter().find(|other| other.pid == self.id())
     }
 
-    fn event_loop(&self) -> EventLoopId {
-        EventLoopId {
+    fn event_loop(&self) -> BrowserEventLoopId {
+        BrowserEventLoopId {
             process: self.id(),
-            group: 7,
+            event_loop: 7,
         }
     }
 }
@@ -186,6 +186,7 @@ fn options(event_loops: EventLoops) -> Options {
         long_tasks: None,
         without_page: None,
         sources: false,
+        linked_maps: false,
     }
 }
 
@@ -248,14 +249,16 @@ fn content_process() {
         };
         for report in new {
             let first = match &report {
-                Report::Chunk(chunk) if chunk.new_tables => Some((chunk.recording, chunk.group)),
+                Report::Chunk(chunk) if chunk.new_tables => {
+                    Some((chunk.recording, chunk.event_loop))
+                },
                 _ => None,
             };
             if report_or_nonsense(&reports, &behaviour, report).is_none() {
                 return;
             }
-            if let Some((recording, group)) = first
-                && report_sources(&reports, &behaviour, recording, group).is_none()
+            if let Some((recording, event_loop)) = first
+                && report_sources(&reports, &behaviour, recording, event_loop).is_none()
             {
                 return;
             }
@@ -282,7 +285,7 @@ fn report_or_nonsense(reports: &Sender<Report>, behaviour: &str, report: Report)
         },
         Report::Chunk(chunk) if behaviour == FAILURE && !chunk.new_tables => Report::Failed {
             recording: chunk.recording,
-            group: chunk.group,
+            event_loop: chunk.event_loop,
             why: format!("it broke{}", "!".repeat(1_000_000)),
         },
         report => report,
@@ -295,26 +298,26 @@ fn report_sources(
     reports: &Sender<Report>,
     behaviour: &str,
     recording: RecordingId,
-    group: GroupId,
+    event_loop: EventLoopId,
 ) -> Option<()> {
-    if ![SOURCES, MUCH_TEXT, UNASKED, MANY_MAPS].contains(&behaviour) {
+    if ![SOURCES, MUCH_TEXT, MANY_MAPS].contains(&behaviour) {
         return Some(());
     }
     let source = |id, text: String| Report::Source {
         recording,
-        group,
+        event_loop,
         source: Box::new(RecordedSource {
             id,
             name: "https://a.example/a.js".to_owned(),
             line: 3,
             column: 1,
-            text,
+            text: Some(text),
             map_url: None,
         }),
     };
     let left_out = |recording, why, names: &[&str]| Report::SourcesLeftOut {
         recording,
-        group,
+        event_loop,
         why,
         count: 2,
         names: names.iter().map(|&name| name.to_owned()).collect(),
@@ -334,7 +337,7 @@ fn report_sources(
         };
         all.extend((0..count).map(|number| Report::Map {
             recording,
-            group,
+            event_loop,
             map: Box::new(LinkedMap {
                 // From the last one on.
                 sources: vec![count - number],
@@ -365,7 +368,7 @@ fn answer(request: Request, recorded: &mut Option<Recorded>) -> Vec<Report> {
         Request::Start(options) => {
             let is_wanted = match options.event_loops {
                 Selection::All | Selection::Main => true,
-                Selection::These { groups, .. } => groups.contains(&GroupId(7)),
+                Selection::These { event_loops, .. } => event_loops.contains(&EventLoopId(7)),
             };
             *recorded = is_wanted.then_some(Recorded {
                 recording: options.id,
@@ -373,8 +376,11 @@ fn answer(request: Request, recorded: &mut Option<Recorded>) -> Vec<Report> {
             });
             recorded.iter_mut().map(Recorded::sample).collect()
         },
-        Request::EndEventLoop { recording, group } => {
-            assert_eq!(group, GroupId(7));
+        Request::EndEventLoop {
+            recording,
+            event_loop,
+        } => {
+            assert_eq!(event_loop, EventLoopId(7));
             recorded.take_if(|recorded| recorded.recording == recording);
             Vec::new()
         },
@@ -386,7 +392,7 @@ fn answer(request: Request, recorded: &mut Option<Recorded>) -> Vec<Report> {
         Request::Status { number } => vec![Report::Status {
             number,
             event_loops: vec![EventLoopStatus {
-                group: GroupId(7),
+                id: EventLoopId(7),
                 description: description(),
                 without_stacks: None,
                 sessions: Vec::new(),
@@ -416,7 +422,7 @@ impl Recorded {
         self.taken += 1;
         Report::Chunk(Box::new(Chunk {
             recording: self.recording,
-            group: GroupId(7),
+            event_loop: EventLoopId(7),
             description: is_first.then(description),
             without_stacks: None,
             new_tables: is_first,
@@ -443,7 +449,7 @@ impl Recorded {
             samples: vec![RecordedSample {
                 time: CrossProcessInstant::now(),
                 stack: Some(0),
-                activity: Some(Marker::Script),
+                marker: Some(Marker::Script),
             }],
             counts: SampleCounts {
                 taken: self.taken,
@@ -531,6 +537,7 @@ fn what_could_not_be_recorded_to_the_end_is_told_until_the_next_recording() {
 fn with_sources() -> Options {
     Options {
         sources: true,
+        linked_maps: true,
         ..options(EventLoops::All)
     }
 }
@@ -556,7 +563,7 @@ fn the_texts_of_scripts_are_in_the_recording_and_what_is_left_out_is_told() {
     };
     let (line, url, source) = function(&with_text);
     let source = source.unwrap();
-    assert_eq!(source.text, SCRIPT);
+    assert_eq!(source.text.as_deref(), Some(SCRIPT));
     assert_eq!((source.line.get(), source.column.get()), (3, 1));
     // It was made from text, so its function has no other place.
     assert_eq!(url.as_deref(), Some("https://a.example/a.js"));
@@ -633,13 +640,23 @@ fn maps_that_are_too_much_are_told() {
 }
 
 #[test]
-fn texts_that_nobody_has_asked_for_are_not_taken() {
+fn what_nobody_has_asked_for_is_not_taken() {
     let (recorder, _guard) = recorder();
-    let unsound = Process::start(UNASKED);
-    recorder.start(options(EventLoops::All)).unwrap();
-    wait_until(|| unsound.status().unwrap().gone);
-    let recording = recorder.stop().unwrap();
-    assert_eq!(samples_of(process(&recording, &unsound)).len(), 1);
+    // The process reports a text, and then a map.
+    for (sources, linked_maps) in [(false, false), (false, true), (true, false)] {
+        let unsound = Process::start(SOURCES);
+        let wanted = Options {
+            sources,
+            linked_maps,
+            ..options(EventLoops::All)
+        };
+        recorder.start(wanted).unwrap();
+        wait_until(|| unsound.status().unwrap().gone);
+        let recording = recorder.stop().unwrap();
+        let process = process(&recording, &unsound);
+        assert_eq!(process.event_loops[0].samples().len(), 1);
+        assert_eq!(process.event_loops[0].sources().len() > 0, sources);
+    }
 }
 
 #[test]
@@ -733,8 +750,8 @@ fn what_is_not_there_cannot_be_recorded() {
             new_ones: false,
         })
     };
-    let missing = EventLoopId {
-        group: 8,
+    let missing = BrowserEventLoopId {
+        event_loop: 8,
         ..process.event_loop()
     };
     let error = recorder.start(these(vec![process.event_loop(), missing]));

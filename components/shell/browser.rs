@@ -4,6 +4,7 @@
 
 //! One run of the browser: its pages, their events, and its end.
 
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -46,6 +47,15 @@ pub enum Next {
     End,
 }
 
+/// How a run ended.
+pub struct Ended {
+    /// The exit status of the process.
+    pub status: u8,
+    /// The profiles that were saved to new files, if all went well.
+    pub new_profiles: Vec<PathBuf>,
+    pub termination: Termination,
+}
+
 /// Servo and its pages.
 pub struct Browser<S> {
     pages: Vec<Page<S>>,
@@ -67,6 +77,8 @@ pub struct Browser<S> {
     is_for_profile: bool,
     /// That recording, while it is in progress.
     profile: Option<ProfileRecording>,
+    /// The new files in which it was saved.
+    new_profiles: Vec<PathBuf>,
     /// When the pages of the command line were opened.
     start: Instant,
     /// The exit status so far.
@@ -145,6 +157,7 @@ impl<S: Surface> Browser<S> {
             recorder,
             is_for_profile: profile.is_some(),
             profile,
+            new_profiles: Vec::new(),
             start: Instant::now(),
             status: 0,
             is_engine_lost: false,
@@ -263,11 +276,11 @@ impl<S: Surface> Browser<S> {
         self.with_screenshot(|screenshot| screenshot.page_lost(webview, "its page was closed"));
     }
 
-    /// Shuts Servo down in order, and gives the exit status of the process.
+    /// Shuts Servo down in order.
     ///
     /// When this returns, no thread of Servo is running. A running thread would crash in destructors of
     /// statics when the process exits.
-    pub fn shut_down(mut self) -> u8 {
+    pub fn shut_down(mut self) -> Ended {
         self.with_screenshot(|screenshot| {
             screenshot.abandon("the browser ended before its page was drawn")
         });
@@ -280,6 +293,8 @@ impl<S: Surface> Browser<S> {
             user_contents,
             webdriver,
             status,
+            mut new_profiles,
+            termination,
             ..
         } = self;
         let _watchdog = ShutdownWatchdog::start();
@@ -291,7 +306,14 @@ impl<S: Surface> Browser<S> {
         // A page whose dialog is open waits for the answer.
         drop(webdriver);
         drop(servo);
-        status
+        if status != 0 {
+            new_profiles.clear();
+        }
+        Ended {
+            status,
+            new_profiles,
+            termination,
+        }
     }
 
     /// Carries out WebDriver commands. True if the browser should end.
@@ -517,8 +539,9 @@ impl<S: Surface> Browser<S> {
                 self.servo.spin_event_loop();
             }
         };
-        if let Err(message) = profile.finish(spin) {
-            self.fail(&message);
+        match profile.finish(spin) {
+            Ok(new_files) => self.new_profiles = new_files,
+            Err(message) => self.fail(&message),
         }
         if let Some(url) = missing {
             self.fail(&format!(

@@ -16,19 +16,18 @@ use servo::{
 };
 
 use crate::about_profiling::Recordings;
-use crate::browser::{Browser, Next};
+use crate::browser::{Browser, Ended, Next};
 use crate::command_line::{self, CommandLine};
 use crate::frame_clock::{DEFAULT_FRAME_INTERVAL, FrameClock};
 use crate::surface::Surface;
 
-/// Runs the browser without a window. Returns the exit status of the process. The error says why no
-/// page could be opened.
+/// Runs the browser without a window. The error says why no page could be opened.
 pub fn run(
     command_line: CommandLine,
     preferences: Preferences,
     recorder: Recorder,
     recordings: Recordings,
-) -> Result<u8, String> {
+) -> Result<Ended, String> {
     let (waker, woken) = Waker::new();
     let size = command_line.window_size;
     let open_surface = || MemorySurface::new(size);

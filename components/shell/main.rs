@@ -163,7 +163,13 @@ fn main() -> ExitCode {
         window::run(command_line, preferences, recorder, recordings)
     };
     match outcome {
-        Ok(status) => ExitCode::from(status),
+        Ok(ended) => match profile::offer(&ended.new_profiles, &ended.termination) {
+            Ok(()) => ExitCode::from(ended.status),
+            Err(message) => {
+                report(&format!("cannot show the profile: {message}"));
+                ExitCode::from(FAILURE)
+            },
+        },
         Err(message) => {
             report(&message);
             ExitCode::from(FAILURE)

@@ -19,6 +19,13 @@ const RUNTIME_FOLDER: &str = "XDG_RUNTIME_DIR";
 /// Debian's name for a folder that does not exist. Only root could make it.
 const NO_FOLDER: &str = "/nonexistent";
 
+/// Takes back what [`prepare`] has set, for a program that has a window.
+pub fn undo(command: &mut Command) {
+    if env::var_os(RUNTIME_FOLDER).is_some_and(|folder| folder == NO_FOLDER) {
+        command.env_remove(RUNTIME_FOLDER);
+    }
+}
+
 /// For a run without a window: starts this program again, in this process, if libwayland would print its error.
 /// Otherwise it returns. It also returns if that is not possible: the error does no harm.
 pub fn prepare() {

@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! How large a map and a folder of maps may be. Maps come from anywhere, as pages do, and a small one may make large
+//! How large a map and a folder of maps may be. Maps come from anywhere, as pages do, and a small map may need large
 //! tables.
 //!
 //! Reading the largest map takes less than 500 MB of memory: its content, a copy of the fields that are read, the texts,
@@ -30,8 +30,8 @@ pub const MAX_SCOPES_BYTES: usize = 10_000_000;
 /// Bytes of a source in which functions are looked for by their text. TypeScript's compiler is a file of 9 MB.
 pub const MAX_OUTLINE_BYTES: usize = 16_000_000;
 
-/// Bytes of all sources of a map in which functions are looked for. What is found of a text takes no more than four
-/// times its bytes.
+/// Bytes of all sources of a map in which functions are looked for. The functions of a text take at most four times
+/// as much memory as the text.
 pub const MAX_OUTLINED_BYTES: usize = 32_000_000;
 
 /// Functions around a function whose name is asked for.

@@ -133,12 +133,12 @@ impl MapFolder {
 
     /// The map of a script, by the script's URL or path. These are tried in turn:
     ///
-    /// 1. a map with the script's name and `.map` behind it,
+    /// 1. a map with the script's name followed by `.map`,
     /// 2. the map that a script of the same name in this folder links to,
     /// 3. a map whose field `file` has the script's name.
     ///
-    /// Of several, the one is taken whose path has the longest end in common with the script's. If several have it, the
-    /// notice names them.
+    /// If there are several, the one is taken whose path has the longest end in common with the script's. If that is true
+    /// of several, the notice names them.
     pub fn find(&self, script: &str) -> Result<Option<FoundMap>, Notice> {
         let wanted = names_in_url(script);
         let Some(name) = wanted.last().filter(|name| !name.is_empty()) else {
@@ -246,7 +246,7 @@ impl MapFolder {
         }
     }
 
-    /// Maps by the name in their field `file`. It is often a name from before the last step of a build, so it is asked
+    /// Maps by the name in their field `file`. It is often a name from before the last step of a build, so it is tried
     /// last.
     fn by_script(&self) -> &HashMap<String, Vec<usize>> {
         #[derive(Deserialize)]

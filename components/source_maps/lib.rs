@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Where the code of a script was written, and by what names, as its source map has it: ECMA-426.
+//! Where the code of a script was written and which names it had there, as the script's source map says: ECMA-426.
 //!
 //! The crate fetches nothing. It says where the map of a script is ([`Link`]) or finds it in a folder ([`MapFolder`]),
 //! reads it ([`SourceMap`]), and answers for places of the script. Whatever is in a map, there is an answer or a [`Notice`]
@@ -33,7 +33,7 @@
 //! }"#;
 //! let map = SourceMap::read(content, map_url.as_str(), Some(&map_url))?;
 //!
-//! // A function as the engine tells of it, and a place in it that ran.
+//! // A function as the engine describes it, and a place in it that ran.
 //! let definition = Place { line: 1, column: 17 };
 //! let running = Place { line: 1, column: 28 };
 //! let function = GeneratedFunction {
@@ -51,8 +51,8 @@
 //! # Ok::<(), source_maps::Notice>(())
 //! ```
 //!
-//! Sentry's crate `sourcemap` decodes the mappings and finds places in them. It takes some errors of a map for
-//! numbers, and makes large tables of little text, so `map.rs` and `mappings.rs` check a map first and hand on what is
+//! Sentry's crate `sourcemap` decodes the mappings and finds places in them. It reads some errors of a map as numbers,
+//! and makes large tables of little text. So `map.rs` and `mappings.rs` check a map first, and pass on only what is
 //! known and sound. The sections of an index map are kept apart, as they are in the map.
 
 #![deny(unsafe_code)]

@@ -16,9 +16,9 @@ const NAME: &str = "sourceMappingURL=";
 /// Where the map of a script is.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Link {
-    /// It is in the link itself, a `data:` URL. What its sources are relative to is the script's URL.
+    /// It is in the link itself, a `data:` URL. Its sources are relative to the script's URL.
     Inline(Vec<u8>),
-    /// It is to be fetched. What its sources are relative to is this URL, or the one it was redirected to.
+    /// It is to be fetched. Its sources are relative to this URL, or to the one that it was redirected to.
     Url(Url),
 }
 
@@ -59,7 +59,7 @@ fn has_data_scheme(link: &str) -> bool {
 }
 
 fn inline(link: &str) -> Result<Link, String> {
-    // As base64 it is longer by a third, percent-encoded by two.
+    // Base64 makes it a third longer, and percent-encoding three times as long.
     if link.len() as u64 > 3 * MAX_MAP_BYTES {
         return Err(format!(
             "its source map, in a data: URL, is longer than {MAX_MAP_BYTES} bytes"
@@ -89,11 +89,11 @@ pub fn link_in_text(text: &str) -> Option<&str> {
     None
 }
 
-/// What the end of a line is.
+/// What a line ends with.
 enum Line<'a> {
-    /// Comments after which nothing stands but white space, and the link in the last of them that has one.
+    /// Comments with only white space after them, and the link in the last of them that has one.
     Comments(Option<&'a str>),
-    /// Code without such a comment behind it.
+    /// Code without such a comment after it.
     Code,
 }
 
@@ -134,7 +134,7 @@ fn match_link(comment: &str) -> Option<&str> {
     (!link.contains(is_white_space)).then_some(link)
 }
 
-/// WhiteSpace of ECMA-262; the terminators of lines are none where this is asked.
+/// WhiteSpace of ECMA-262. Callers pass no line terminators.
 fn is_white_space(character: char) -> bool {
     character.is_whitespace() || character == '\u{feff}'
 }

@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! A map that was read, and what it says of places.
+//! A map that was read, and what it says about places.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -42,7 +42,7 @@ pub struct Original<'a> {
     pub source: Source<'a>,
     pub line: u32,
     pub column: u32,
-    /// Of the variable, function or property that stands there.
+    /// The name of the variable, function or property there.
     pub name: Option<&'a str>,
 }
 
@@ -77,7 +77,7 @@ pub(crate) struct Section {
 }
 
 struct SourceEntry {
-    /// None if the map does not name it.
+    /// `None` if the map does not name it.
     url: Option<Box<str>>,
     is_ignored: bool,
     outline: OnceLock<Option<Box<Outlined>>>,
@@ -477,7 +477,7 @@ impl Reader<'_> {
         Ok(entries)
     }
 
-    /// A text that is no URL stays as it is.
+    /// A text that is not a URL stays as it is.
     fn resolve(&self, source: &str) -> String {
         match Url::options().base_url(self.base).parse(source) {
             Ok(url) => url.into(),

@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The names by which functions were written.
+//! The names that functions had in the code that was written.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use sourcemap::{DecodedMap, Token};
 use crate::map::{Outlined, Place, Section, SourceMap};
 use crate::outline::Name;
 
-/// What the engine says of a function of the script.
+/// What the engine says about a function of the script.
 #[derive(Clone, Copy, Debug)]
 pub struct GeneratedFunction<'a> {
     pub name: &'a str,
@@ -40,7 +40,7 @@ const SCRIPT_ENDINGS: [&str; 11] = [
 ];
 
 impl SourceMap {
-    /// The name by which a function was written. These are asked in turn:
+    /// The name that a function had in the code that was written. These are tried in turn:
     ///
     /// 1. the map's `scopes`,
     /// 2. its `x_facebook_sources`, which React Native has,
@@ -194,7 +194,7 @@ impl SourceMap {
             let (outlined, text) = self.outline_of(section, token)?;
             let (line, column) = token.get_src();
             let offset = outlined.columns.offset(text, line, column)?;
-            // The bracket at the end of a function is one column. What comes behind it is outside.
+            // The bracket at the end of a function is one column. What comes after it is outside.
             let is_behind =
                 text[offset..].starts_with('}') && section.columns_behind(token, *place) > 0;
             outlined

@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The functions that a map itself tells of: the field `scopes`, a proposal for ECMA-426.
+//! The functions that a map itself names: the field `scopes`, a proposal for ECMA-426.
 //! <https://tc39.es/ecma426/branch/proposal-scopes/#sec-scopes>
 //!
 //! Variables and their values are not kept.
@@ -154,7 +154,7 @@ impl Decoder {
                 self.scopes.ranges[range as usize].end = self.range_at;
                 Ok(())
             },
-            // Variables, and what is not known.
+            // Variables and unknown items.
             _ => Ok(()),
         }
     }

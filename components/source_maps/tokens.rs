@@ -4,7 +4,7 @@
 
 //! The words and signs of a source in JavaScript, TypeScript or JSX.
 //!
-//! This is not the whole lexical grammar. The text in an element of JSX is taken for code. What is before a slash
+//! This is not the whole lexical grammar. The text in an element of JSX is taken for code. The token before a slash
 //! decides whether it begins a regular expression. A quote without another one on its line is a sign.
 
 /// A part of a text that is neither white space nor a comment.
@@ -33,7 +33,7 @@ pub enum Kind {
     Sign(u8),
 }
 
-/// Words behind which an expression begins, and so a slash a regular expression.
+/// Words after which an expression begins. So a slash after them begins a regular expression.
 const BEFORE_EXPRESSION: [&str; 15] = [
     "await",
     "case",
@@ -57,13 +57,13 @@ pub struct Tokens<'a> {
     at: usize,
     last: Option<Token>,
     begins_line: bool,
-    /// For each `{` that is open whether it is a hole of a template.
+    /// For each `{` that is open, whether it is a hole of a template.
     braces: Vec<bool>,
     /// Strings and regular expressions of this line that have no end.
     without_end: usize,
 }
 
-/// On a line with more strings or regular expressions without an end, none is looked for.
+/// If a line has more strings or regular expressions without an end than this, no further ends are looked for.
 const MAX_WITHOUT_END: usize = 16;
 
 impl<'a> Tokens<'a> {
@@ -108,7 +108,7 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// The kind of what begins here and its length in bytes.
+    /// The kind and the length in bytes of the token that begins here.
     fn scan(&mut self, first: u8) -> (Kind, usize) {
         let rest = self.rest();
         match first {
@@ -205,7 +205,7 @@ pub fn is_line_end(character: char) -> bool {
     matches!(character, '\n' | '\r' | '\u{2028}' | '\u{2029}')
 }
 
-/// Other characters than those of ASCII that are no white space are parts of names.
+/// Characters beyond ASCII are parts of names unless they are white space.
 fn is_word_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$') || !byte.is_ascii()
 }

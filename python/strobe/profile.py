@@ -4,9 +4,12 @@
 
 """./mach profile: builds the browser and runs `strobe profile` with the same options."""
 
+import os
+import signal
+import sys
 from pathlib import Path
 
-from . import build, process
+from . import build
 from .errors import MachError
 
 
@@ -15,19 +18,12 @@ def profile(arguments: list[str], release: bool = False):
 
 
 def run(binary: Path, arguments: list[str]):
-    browser = process.start([str(binary), "profile", *arguments], cwd=Path.cwd(), env=build.browser_environment())
+    """Becomes the browser, which is then the command that the person has typed: Ctrl-C is for it, and it may ask."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Python ignores this signal, and an ignored signal would stay ignored.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
-        status = _wait(browser)
-    finally:
-        process.end(browser)
-    if status != 0:
-        raise MachError(f"the browser {process.describe_status(status)}")
-
-
-def _wait(browser) -> int:
-    """The browser's exit status. Ctrl-C also reaches the browser, which saves the recording and then ends."""
-    while True:
-        try:
-            return browser.wait()
-        except KeyboardInterrupt:
-            continue
+        os.execve(binary, [str(binary), "profile", *arguments], build.browser_environment())
+    except OSError as error:
+        raise MachError(f"{binary}: cannot be run: {error.strerror}") from None

@@ -48,7 +48,7 @@ from strobe.setup import upstream
 
 PREFIX = "[2026-01-31T12:00:00Z DEBUG js_profiler::sampling_thread] "
 COUNTS = "SampleCounts { taken: 1200, missed: 3, collecting: 40, unwalkable: 1, truncated: 7 }"
-STOPPED = "GroupId({}): stood still {} times, ns: median 1234, 99th percentile 5678, longest 91011"
+STOPPED = "EventLoopId({}): stood still {} times, ns: median 1234, 99th percentile 5678, longest 91011"
 # Logs what the arguments say, loads the page, stops at a checkpoint, posts and ends with a status.
 FAKE_BROWSER = """\
 #!{python}
@@ -78,26 +78,27 @@ class SampleCountsTest(unittest.TestCase):
         self.assertEqual(read_counts(f"{PREFIX}SessionId(12): {reordered}"), SampleCounts(1200, 3, 40, 1, 7))
 
     def test_other_lines(self):
-        for line in (f"{PREFIX}GroupId(1): 2 sessions, interval Some(1) ticks", "", "SampleCounts"):
+        for line in (f"{PREFIX}EventLoopId(1): 2 sessions, interval Some(1) ticks", "", "SampleCounts"):
             self.assertIsNone(read_counts(line))
         with self.assertRaises(KeyError):
             read_counts("SessionId(3): SampleCounts { taken: 1 }")
 
     def test_the_line_of_reasons(self):
-        line = f'{PREFIX}GroupId(1): unwalkable: {{"a stub has no frame": 2, "the thread is on another stack": 11}}\n'
+        reasons = '{"a stub has no frame": 2, "the thread is on another stack": 11}'
+        line = f"{PREFIX}EventLoopId(1): unwalkable: {reasons}\n"
         self.assertEqual(read_reasons(line), {"a stub has no frame": 2, "the thread is on another stack": 11})
         self.assertEqual(read_reasons(f"{PREFIX}SessionId(3): {COUNTS}"), {})
 
     def test_the_line_of_stops(self):
-        line = f"[2026-01-31T12:00:00Z DEBUG js_profiler::walks::durations] {STOPPED.format(1, 9876)}\n"
+        line = f"[2026-01-31T12:00:00Z DEBUG js_profiler::sampled_thread::durations] {STOPPED.format(1, 9876)}\n"
         self.assertEqual(read_stops(line), StopDurations(9876, 1234, 5678, 91011))
-        for other in (f"{PREFIX}SessionId(3): {COUNTS}", 'GroupId(1): unwalkable: {"stood still 2 times": 2}', ""):
+        for other in (f"{PREFIX}SessionId(3): {COUNTS}", 'EventLoopId(1): unwalkable: {"stood still 2 times": 2}', ""):
             self.assertIsNone(read_stops(other))
         self.assertIsNone(read_counts(line))
         self.assertEqual(read_reasons(line), {})
 
     def test_logged_lines(self):
-        self.assertRegex(f"{PREFIX}GroupId(1): 2 sessions", sample_counts.LOGGED)
+        self.assertRegex(f"{PREFIX}EventLoopId(1): 2 sessions", sample_counts.LOGGED)
         self.assertRegex("[2026-01-31T12:00:00Z ERROR script] x", sample_counts.LOGGED)
         for line in ("strobe: oh", "[x] y", "a [2026-01-31T12:00:00Z ERROR script] x"):
             self.assertNotRegex(line, sample_counts.LOGGED)
@@ -170,7 +171,7 @@ class MeasurementTest(unittest.TestCase):
 
     def test_a_visit(self):
         stopped = [STOPPED.format(group, count) for group, count in enumerate((20, 300, 4))]
-        lines = (f"SessionId(1): {COUNTS}", 'GroupId(1): unwalkable: {"a": 2}', f"SessionId(2): {COUNTS}", *stopped)
+        lines = (f"SessionId(1): {COUNTS}", 'EventLoopId(1): unwalkable: {"a": 2}', f"SessionId(2): {COUNTS}", *stopped)
         log = "strobe: oh\n" + "".join(f"{PREFIX}{line}\n" for line in lines)
         measured, errors = self.measure(log, '{"rounds": 3}')
         self.assertEqual((measured.result, measured.failure), ({"rounds": 3}, None))

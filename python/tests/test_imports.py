@@ -101,16 +101,16 @@ class ImportsTest(unittest.TestCase):
     def test_imports_are_found(self):
         graph = crate_imports("components/js_profiler")
         self.assertIn("sampling_thread", graph["registry"])
-        self.assertIn("registry", graph["recorded_process"], "in a group")
-        self.assertIn("stop::linux", graph["walks"], "what another file re-exports")
-        self.assertIn("walks::walk", graph["walks"], "of a parent")
+        self.assertIn("registry", graph["recorded_process"], "in braces")
+        self.assertIn("stop::linux", graph["sampled_thread"], "what another file re-exports")
+        self.assertIn("sampled_thread::walk", graph["sampled_thread"], "of a parent")
         self.assertIn("event_loop", graph["crate"], "of the root")
         self.assertIn("stop::handshake", graph["stop::linux"], "of a sibling")
         self.assertEqual(graph["stop::handshake"], set())
         self.assertNotIn("every_instruction", graph, "a test")
 
-        graph = next(level for level in rust_imports.levels(graph) if "walks" in level)
-        self.assertIn("stop", graph["walks"], "a folder")
+        graph = next(level for level in rust_imports.levels(graph) if "sampled_thread" in level)
+        self.assertIn("stop", graph["sampled_thread"], "a folder")
         self.assertEqual(graph["stop"], {"arch"}, "of a file with another name")
         self.assertEqual(graph["arch"], set())
 

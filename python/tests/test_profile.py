@@ -2,7 +2,6 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-import contextlib
 import os
 import signal
 import subprocess
@@ -29,6 +28,14 @@ class ProfileTest(unittest.TestCase):
         file.chmod(0o755)
         return file
 
+    def mach(self, browser: Path, arguments: list[str], **options) -> subprocess.Popen:
+        """A process that becomes the browser."""
+        code = "import sys; from pathlib import Path; from strobe import profile; "
+        code += "profile.run(Path(sys.argv[1]), sys.argv[2:])"
+        environment = os.environ | {"PYTHONPATH": str(paths.ROOT / "python")}
+        command = [sys.executable, "-c", code, str(browser), *arguments]
+        return subprocess.Popen(command, cwd=self.folder, env=environment, **options)
+
     def test_the_browser_has_the_arguments_and_our_folder(self):
         browser = self.browser(
             """
@@ -36,14 +43,16 @@ class ProfileTest(unittest.TestCase):
             pathlib.Path(__file__).with_name("seen").write_text(repr((sys.argv[1:], os.getcwd())))
             """
         )
-        with contextlib.chdir(self.folder):
-            profile.run(browser, ["--interval", "2", "a b.html"])
+        self.assertEqual(self.mach(browser, ["--interval", "2", "a b.html"]).wait(), 0)
         seen = (["profile", "--interval", "2", "a b.html"], os.path.realpath(self.folder))
         self.assertEqual((self.folder / "seen").read_text(), repr(seen))
 
-    def test_a_browser_that_fails(self):
-        with self.assertRaisesRegex(MachError, "^the browser failed with status 1$"):
-            profile.run(self.browser("raise SystemExit(1)"), [])
+    def test_the_exit_status_is_the_browsers(self):
+        self.assertEqual(self.mach(self.browser("raise SystemExit(2)"), []).wait(), 2)
+
+    def test_the_browser_is_the_command_that_was_typed(self):
+        browser = self.browser("import os; raise SystemExit(os.getpgrp() != os.getpid())")
+        self.assertEqual(self.mach(browser, [], start_new_session=True).wait(), 0)
 
     def test_a_browser_that_is_not_there(self):
         with self.assertRaisesRegex(MachError, "^/nowhere/strobe: cannot be run: No such file or directory"):
@@ -62,10 +71,9 @@ class ProfileTest(unittest.TestCase):
             print("saved", flush=True)
             """
         )
-        code = f"from pathlib import Path\nfrom strobe import profile\nprofile.run(Path({str(browser)!r}), [])\n"
-        mach = subprocess.Popen(
-            [sys.executable, "-c", code],
-            cwd=paths.ROOT / "python",
+        mach = self.mach(
+            browser,
+            [],
             stdout=subprocess.PIPE,
             text=True,
             start_new_session=True,

@@ -36,7 +36,7 @@ if "interval=" in url:
     name = "[2026-01-31T12:00:00Z DEBUG js_profiler::sampling_thread]"
     print(name, "SessionId(1): SampleCounts {{ taken: 90, missed: 10, collecting: 0, unwalkable: 1, truncated: 0 }}",
           file=sys.stderr)
-    print(name, "GroupId(1): stood still 90 times, ns: median 3000, 99th percentile 20000, longest 50000",
+    print(name, "EventLoopId(1): stood still 90 times, ns: median 3000, 99th percentile 20000, longest 50000",
           file=sys.stderr)
 body = json.dumps(result).encode()
 urllib.request.urlopen(urllib.request.Request(urljoin(url, "/result"), body, method="POST"))

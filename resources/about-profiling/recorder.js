@@ -143,6 +143,9 @@ strobe.recorder = (() => {
     if (byId("with-sources").checked) {
       result.sources = 1;
     }
+    if (!byId("linked-maps").checked) {
+      result.linkedMaps = 0;
+    }
     if (byId("long-tasks").checked) {
       result.longTasks = number("long-tasks-ms", "Long tasks");
     }

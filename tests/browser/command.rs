@@ -4,9 +4,9 @@
 
 //! The browser as a command on the command line.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
-use std::process::{self, Child, ExitStatus, Stdio};
+use std::process::{self, Child, ChildStdin, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -26,7 +26,10 @@ const INTERVAL: Duration = Duration::from_millis(20);
 pub struct Command {
     /// None when it has ended.
     child: Option<Child>,
-    stdout: Option<JoinHandle<Vec<u8>>>,
+    /// The keyboard of its terminal. None if it has no terminal.
+    keyboard: Option<ChildStdin>,
+    stdout: Arc<Mutex<Vec<u8>>>,
+    stdout_reader: Option<JoinHandle<()>>,
     stderr: Arc<Mutex<String>>,
     stderr_reader: Option<JoinHandle<()>>,
     _one_at_a_time: MutexGuard<'static, ()>,
@@ -60,8 +63,43 @@ impl Command {
         Self::spawn(command)
     }
 
-    /// Same as [`Command::start`], in a folder and on a terminal. What it prints there is its standard output.
-    pub fn start_on_terminal(arguments: &[&str], folder: &Path) -> Self {
+    /// Same as [`Command::start_with`], in a folder.
+    pub fn start_in(arguments: &[&str], folder: &Path, environment: &[(&str, &str)]) -> Self {
+        let mut command = process::Command::new(binary());
+        command
+            .args(arguments)
+            .current_dir(folder)
+            .env_remove("CI")
+            .envs(environment.iter().copied());
+        Self::spawn(command)
+    }
+
+    /// Same as [`Command::start_with`], in a folder and on a terminal, as a command that a person has typed there. What
+    /// it prints there is its standard output.
+    pub fn start_on_terminal(
+        arguments: &[&str],
+        folder: &Path,
+        environment: &[(&str, &str)],
+    ) -> Self {
+        Self::start_as_typed("exec ", arguments, "", folder, environment)
+    }
+
+    /// Same as [`Command::start_on_terminal`], as a command of a script.
+    pub fn start_in_script(
+        arguments: &[&str],
+        folder: &Path,
+        environment: &[(&str, &str)],
+    ) -> Self {
+        Self::start_as_typed("", arguments, "; exit $?", folder, environment)
+    }
+
+    fn start_as_typed(
+        before: &str,
+        arguments: &[&str],
+        behind: &str,
+        folder: &Path,
+        environment: &[(&str, &str)],
+    ) -> Self {
         let binary = binary();
         let program = binary.to_str().expect("is text");
         let quoted = |word: &&str| format!("'{}'", word.replace('\'', r"'\''"));
@@ -72,27 +110,41 @@ impl Command {
             .collect();
         let mut command = process::Command::new("script");
         command
-            .args(["--quiet", "--return", "--command", &words.join(" ")])
+            .args(["--quiet", "--return", "--command"])
+            .arg(format!("{before}{}{behind}", words.join(" ")))
             .arg("/dev/null")
-            .current_dir(folder);
-        Self::spawn(command)
+            .current_dir(folder)
+            .stdin(Stdio::piped());
+        for variable in ["CI", "DISPLAY", "WAYLAND_DISPLAY"] {
+            command.env_remove(variable);
+        }
+        command.envs(environment.iter().copied());
+        Self::spawn_with_input(command)
     }
 
     fn spawn(mut command: process::Command) -> Self {
+        command.stdin(Stdio::null());
+        Self::spawn_with_input(command)
+    }
+
+    fn spawn_with_input(mut command: process::Command) -> Self {
         let one_at_a_time = one_at_a_time();
         panics::log_panics(&mut command);
         let mut child = command
-            .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
             .unwrap_or_else(|error| panic!("{command:?} cannot be started: {error}"));
-        let stdout = collect(child.stdout.take().expect("is piped"));
+        let stdout = Arc::<Mutex<Vec<u8>>>::default();
+        let stdout_reader = collect(child.stdout.take().expect("is piped"), stdout.clone());
+        let keyboard = child.stdin.take();
         let stderr = Arc::new(Mutex::new(String::new()));
         let stderr_reader = follow(child.stderr.take().expect("is piped"), stderr.clone());
         Self {
             child: Some(child),
-            stdout: Some(stdout),
+            keyboard,
+            stdout,
+            stdout_reader: Some(stdout_reader),
             stderr,
             stderr_reader: Some(stderr_reader),
             _one_at_a_time: one_at_a_time,
@@ -121,6 +173,31 @@ impl Command {
         }
     }
 
+    /// Waits until it has printed this text to its terminal.
+    pub fn wait_for_text(&mut self, text: &str) {
+        let deadline = Instant::now() + TIME_BOUND;
+        loop {
+            let printed = String::from_utf8_lossy(&bytes_of(&self.stdout)).into_owned();
+            if printed.contains(text) {
+                return;
+            }
+            let child = self.child.as_mut().expect("runs");
+            let has_ended = child.try_wait().expect("it is our child").is_some();
+            assert!(
+                !has_ended && Instant::now() < deadline,
+                "{text} is never printed\n{printed}"
+            );
+            thread::sleep(INTERVAL);
+        }
+    }
+
+    /// Types on its terminal.
+    pub fn type_text(&mut self, text: &str) {
+        let keyboard = self.keyboard.as_mut().expect("is on a terminal");
+        let typed = keyboard.write_all(text.as_bytes());
+        typed.and_then(|()| keyboard.flush()).expect("it is there");
+    }
+
     /// Sends it a signal by its name, such as INT.
     pub fn signal(&self, name: &str) {
         signal(self.id(), name);
@@ -129,6 +206,8 @@ impl Command {
     /// Waits for its end. Panics if it does not end in time, or if one of its threads panicked.
     pub fn end(mut self) -> Output {
         let mut child = self.child.take().expect("runs");
+        // The end of the input of a terminal.
+        drop(self.keyboard.take());
         let deadline = Instant::now() + TIME_BOUND;
         let (status, has_hung) = loop {
             match child.try_wait().expect("it is our child") {
@@ -140,8 +219,8 @@ impl Command {
                 None => thread::sleep(INTERVAL),
             }
         };
-        let reader = self.stdout.take().expect("is read once");
-        let stdout = join_by(reader, deadline + INTERVAL);
+        let reader = self.stdout_reader.take().expect("is read once");
+        let stdout = join_by(reader, deadline + INTERVAL).map(|()| bytes_of(&self.stdout));
         let reader = self.stderr_reader.take().expect("is read once");
         let all = stdout.zip(join_by(reader, deadline + INTERVAL));
         let stderr = text_of(&self.stderr);
@@ -227,11 +306,20 @@ fn follow(output: impl Read + Send + 'static, text: Arc<Mutex<String>>) -> JoinH
     })
 }
 
-fn collect(mut output: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
+fn bytes_of(stdout: &Mutex<Vec<u8>>) -> Vec<u8> {
+    stdout
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .clone()
+}
+
+fn collect(mut output: impl Read + Send + 'static, text: Arc<Mutex<Vec<u8>>>) -> JoinHandle<()> {
     thread::spawn(move || {
-        let mut text = Vec::new();
+        let mut bytes = vec![0; 1 << 16];
         // An error ends the text.
-        let _ = output.read_to_end(&mut text);
-        text
+        while let Ok(length @ 1..) = output.read(&mut bytes) {
+            let mut text = text.lock().unwrap_or_else(PoisonError::into_inner);
+            text.extend_from_slice(&bytes[..length]);
+        }
     })
 }

@@ -85,6 +85,15 @@ impl Display {
         &self.name
     }
 
+    /// Waits until a window has this text in its title.
+    pub fn wait_for_window(&self, title: &str) {
+        let deadline = Instant::now() + TIME_BOUND;
+        while let Err(error) = self.xdotool(&["search", "--onlyvisible", "--name", title]) {
+            assert!(Instant::now() < deadline, "no window {title}: {error}");
+            thread::sleep(RETRY_INTERVAL);
+        }
+    }
+
     /// The window of a process, by the window system's name, if it is on the screen.
     fn window_of(&self, process: &BrowserProcess) -> Option<String> {
         let pid = process.id().to_string();

@@ -7,8 +7,8 @@
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
 use http_body_util::{BodyExt, Full};
@@ -57,6 +57,8 @@ pub struct SiteContent {
     headers: HashMap<String, Vec<(HeaderName, HeaderValue)>>,
     generated: HashMap<String, String>,
     headers_by_query: bool,
+    /// The paths that were asked for.
+    requests: Arc<Mutex<Vec<String>>>,
 }
 
 impl SiteContent {
@@ -98,6 +100,7 @@ impl SiteContent {
         let address = listener.local_addr().expect("an IP address");
         let (sender, events) = mpsc::channel();
         let (stop, stopped) = oneshot::channel();
+        let requests = self.requests.clone();
         let thread = thread::spawn({
             let sender = sender.clone();
             move || serve(runtime, listener, Arc::new(self), sender, stopped)
@@ -108,6 +111,7 @@ impl SiteContent {
             thread: Some(thread),
             sender,
             events,
+            requests,
         }
     }
 
@@ -118,6 +122,7 @@ impl SiteContent {
     ) -> Result<Response<Full<Bytes>>, hyper::Error> {
         let path = request.uri().path().to_owned();
         let query = request.uri().query().unwrap_or_default().to_owned();
+        self.requests.lock().expect("no panic").push(path.clone());
         let mut response = Response::new(Full::default());
         if let Some(name) = path.strip_prefix(CHECKPOINT) {
             let (answer, answered) = oneshot::channel();
@@ -236,6 +241,7 @@ pub struct Site {
     thread: Option<JoinHandle<()>>,
     pub(crate) sender: Sender<Event>,
     pub(crate) events: Receiver<Event>,
+    requests: Arc<Mutex<Vec<String>>>,
 }
 
 impl Site {
@@ -265,6 +271,12 @@ impl Site {
 
     pub fn url(&self, path: &str) -> String {
         format!("{}{path}", self.origin)
+    }
+
+    /// How often a path was asked for.
+    pub fn requests_for(&self, path: &str) -> usize {
+        let requests = self.requests.lock().expect("no panic");
+        requests.iter().filter(|one| *one == path).count()
     }
 
     /// A visit to one of the site's pages.

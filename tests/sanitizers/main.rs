@@ -139,6 +139,7 @@ fn record_until(end: Instant) -> u64 {
                 interval: Duration::from_millis(1),
                 event_loops: Selection::All,
                 sources: true,
+                linked_maps: true,
             }),
             &reports,
         );

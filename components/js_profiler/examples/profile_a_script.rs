@@ -13,11 +13,10 @@ use std::collections::BTreeSet;
 use std::ffi::CString;
 use std::iter;
 use std::ptr::{self, NonNull};
-use std::sync::mpsc;
 use std::time::Duration;
 use std::{env, fs};
 
-use js_profiler::{EngineMode, EventLoop, MarkerFilter, SessionOptions, Walker};
+use js_profiler::{EngineMode, EventLoop, SessionOptions, Walker};
 use js_profiler_traits::Trace;
 use mozjs::jsapi::OnNewGlobalHookOption;
 use mozjs::jsval::UndefinedValue;
@@ -27,17 +26,16 @@ use mozjs::rust::wrappers2::JS_NewGlobalObject;
 use mozjs::rust::{
     CompileOptionsWrapper, JSEngine, RealmOptions, Runtime, SIMPLE_GLOBAL_CLASS, evaluate_script,
 };
-use servo_base::cross_process_instant::CrossProcessInstant;
 
 fn main() {
     let path = env::args().nth(1).expect("profile_a_script SCRIPT");
     let script = fs::read_to_string(&path).expect("the script can be read");
-    let engine = JSEngine::init().expect("SpiderMonkey starts");
-    print!("{}", table(&profile(&engine, &path, &script)));
+    print!("{}", table(&profile(&path, &script)));
 }
 
 /// Runs the script, and takes a sample for each millisecond that it runs.
-fn profile(engine: &JSEngine, path: &str, script: &str) -> Trace {
+fn profile(path: &str, script: &str) -> Trace {
+    let engine = JSEngine::init().expect("SpiderMonkey starts");
     let mut runtime = Runtime::new(engine.handle());
     // SAFETY: the event loop is dropped before the runtime, and on its thread.
     #[expect(unsafe_code)]
@@ -58,15 +56,7 @@ fn profile(engine: &JSEngine, path: &str, script: &str) -> Trace {
     let mut realm = AutoRealm::new_from_handle(cx, global.handle());
     let cx = &mut *realm;
 
-    let options = SessionOptions {
-        sample_interval: Duration::from_millis(1),
-        max_buffer_size: u32::MAX,
-        markers: MarkerFilter {
-            document: None,
-            isolated: true,
-        },
-        is_paused: false,
-    };
+    let options = SessionOptions::every(Duration::from_millis(1));
     let session = event_loop.start(options, None, |ended| eprintln!("{ended:?}"));
     let session = session.expect("the context is in a realm, and its thread can be stopped");
 
@@ -77,14 +67,7 @@ fn profile(engine: &JSEngine, path: &str, script: &str) -> Trace {
         eprintln!("{path} threw");
     }
 
-    let (sender, trace) = mpsc::channel();
-    session.stop(CrossProcessInstant::now(), move |trace| {
-        let _ = sender.send(trace);
-    });
-    trace
-        .recv()
-        .expect("a stopped session delivers a trace or an error")
-        .expect("nothing has failed")
+    session.finish().expect("nothing has failed")
 }
 
 /// How many samples have each function as their leaf, and how many have it anywhere on the stack.
@@ -120,7 +103,7 @@ fn the_function_that_did_the_work_is_first() {
         function busy() { let sum = 0; for (let i = 0; i < 1e5; i++) { sum += Math.sqrt(i); } return sum; }
         function caller() { idle(); return busy(); }
         for (let i = 0; i < 1000; i++) { caller(); }";
-    let trace = profile(&JSEngine::init().unwrap(), "test.js", script);
+    let trace = profile("test.js", script);
     let table = table(&trace);
     let first = table.lines().nth(1).unwrap();
     assert!(first.ends_with(" busy:2"), "{table}");

@@ -13,6 +13,9 @@ namespace strobe {
 
 // A table of the thread that is walked, which only walks of this thread use.
 //
+// A call of JIT code is known by its return address. All frames of the Baseline interpreter share a few return addresses,
+// so there the callee tells the frames apart, too. It only chooses the slot: a function that was moved is not found.
+//
 // A slot is valid while JitcodeGlobalTable::removals() is what it was when the slot was written:
 // - An address of code belongs to the same entry then, because entries of living code do not overlap.
 // - The script is the same, too. It was on the stack when the slot was written, so a collection frees it only if it
@@ -24,10 +27,20 @@ class CallSites {
   uint64_t removals_;
 
   static constexpr size_t Ways = 2;
-  StrobeCallSite* firstOf(uintptr_t returnAddress) const {
+
+ public:
+  // What chooses the slot.
+  struct Key {
+    uintptr_t returnAddress;
+    // The callee in a frame of the Baseline interpreter; 0 in other code.
+    uintptr_t interpreted;
+  };
+
+ private:
+  StrobeCallSite* firstOf(const Key& key) const {
     // JIT code is aligned to 16 bytes, and calls are a few bytes apart.
     constexpr uint64_t Multiplier = 0x9E3779B97F4A7C15;
-    uint64_t hash = uint64_t(returnAddress) * Multiplier;
+    uint64_t hash = uint64_t(key.returnAddress ^ key.interpreted) * Multiplier;
     return slots_ + ((hash >> 32) & (length_ - 1) & ~(Ways - 1));
   }
 
@@ -39,32 +52,43 @@ class CallSites {
   // The slot of a call; null if there is none. `script()` is called only if the address is that of a known call in
   // the code of a function.
   template <typename Script>
-  const StrobeCallSite* find(uintptr_t returnAddress, Script script) const {
+  const StrobeCallSite* find(const Key& key, Script script) const {
     if (!length_) {
       return nullptr;
     }
-    const StrobeCallSite* first = firstOf(returnAddress);
+    const StrobeCallSite* first = firstOf(key);
     for (const StrobeCallSite* slot = first; slot < first + Ways; slot++) {
-      if (slot->return_address == returnAddress && slot->removals == removals_ && slot->script == script()) {
+      if (slot->return_address == key.returnAddress && slot->removals == removals_ && slot->script == script()) {
         return slot;
       }
     }
     return nullptr;
   }
 
+  // Makes the processor load the slots of a call.
+  void prefetch(const Key& key) const {
+    if (length_) {
+      const StrobeCallSite* first = firstOf(key);
+      __builtin_prefetch(first);
+      __builtin_prefetch(first + 1);
+    }
+  }
+  // The first function that the first slot of a call has; 0 if it is free. The call itself may have another one.
+  uint32_t firstKnown(const Key& key) const { return length_ ? firstOf(key)->known[0] : 0; }
+
   // Adds a call, whose functions are in `site`.
-  void put(uintptr_t returnAddress, uintptr_t script, const StrobeCallSite& site) {
+  void put(const Key& key, uintptr_t script, const StrobeCallSite& site) {
     if (!length_) {
       return;
     }
-    StrobeCallSite* first = firstOf(returnAddress);
-    bool isSame = first->return_address == returnAddress && first->script == script;
+    StrobeCallSite* first = firstOf(key);
+    bool isSame = first->return_address == key.returnAddress && first->script == script;
     if (!isSame && first->removals == removals_) {
       // The older of the two others is lost.
       first[1] = first[0];
     }
     *first = site;
-    first->return_address = returnAddress;
+    first->return_address = key.returnAddress;
     first->script = script;
     first->removals = removals_;
   }

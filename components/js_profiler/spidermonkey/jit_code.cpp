@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "builtin/MapObject.h"
+#include "jit/BaselineJIT.h"
 #include "jit/JitCode.h"
 #include "jit/JitRuntime.h"
 #include "jit/JitcodeMap.h"
@@ -37,6 +38,11 @@ struct FallbackCode : Private<BaselineICFallbackCode, jit::JitCode*> {
   friend constexpr Pointer Find(FallbackCode);
 };
 template struct Reveal<FallbackCode, &BaselineICFallbackCode::code_>;
+
+struct InterpreterCode : Private<jit::BaselineInterpreter, jit::JitCode*> {
+  friend constexpr Pointer Find(InterpreterCode);
+};
+template struct Reveal<InterpreterCode, &jit::BaselineInterpreter::code_>;
 
 namespace {
 
@@ -71,6 +77,11 @@ const JitcodeGlobalEntry* JitCode::entry(uintptr_t pc) const {
 }
 
 uint64_t JitCode::removals() const { return runtime_->getJitcodeGlobalTable()->removals(); }
+
+bool JitCode::isInInterpreter(uintptr_t pc) const {
+  const jit::JitCode* interpreter = runtime_->baselineInterpreter().*Find(InterpreterCode());
+  return interpreter && IsIn(interpreter, pc);
+}
 
 bool JitCode::isVMWrapper(uintptr_t pc) const {
   // The wrappers are made one after the other, and the stub `getProfilerExitFrameTail` follows them.

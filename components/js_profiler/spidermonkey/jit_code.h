@@ -81,6 +81,9 @@ class JitCode {
   // JitcodeGlobalTable::removals().
   uint64_t removals() const;
 
+  // Whether an address is in the Baseline interpreter.
+  bool isInInterpreter(uintptr_t pc) const;
+
   // The kind of the code at `pc`. `entry` must be the entry of that address.
   JitCodeKind kind(uintptr_t pc, const js::jit::JitcodeGlobalEntry* entry) const;
 

@@ -428,22 +428,53 @@ Walked JitFrames::emitCaller(const Link& link) {
   }
   StackWriter::Mark before = writer_.mark();
   auto script = [&] { return reinterpret_cast<uintptr_t>(ScriptCellOf(CalleeToken(place.callee))); };
-  const StrobeCallSite* site = callSites_.find(link.returnAddress, script);
-  if (site && writer_.appendCallSite(*site, place)) {
+  CallSites::Key key = callSiteOf(link.returnAddress, place.callee);
+  const StrobeCallSite* site = callSites_.find(key, script);
+  // What the Baseline interpreter executes is in each frame, and not in the return address.
+  bool isSameEachTime = !key.interpreted || !writer_.wantsPosition();
+  if (site && isSameEachTime && writer_.appendCallSite(*site, place)) {
     writer_.noteRepeatable(before, link.returnAddress, place.callee);
     return Walked::Done;
   }
   const JitcodeGlobalEntry* entry = code_.entry(link.returnAddress);
   Walked walked = emitFunction(fp, place.return_address, link.returnAddress, false, entry);
-  // What the Baseline interpreter executes is in each frame, and not in the return address.
-  if (walked == Walked::Done && !entry->isBaselineInterpreter()) {
+  if (walked == Walked::Done && isSameEachTime) {
     writer_.noteRepeatable(before, link.returnAddress, place.callee);
     StrobeCallSite found;
     if (writer_.describeCallSite(before, &found)) {
-      callSites_.put(link.returnAddress, script(), found);
+      callSites_.put(key, script(), found);
     }
   }
   return walked;
+}
+
+CallSites::Key JitFrames::callSiteOf(uintptr_t returnAddress, uintptr_t callee) const {
+  return {returnAddress, code_.isInInterpreter(returnAddress) ? callee : 0};
+}
+
+// After a few milliseconds of other work, the processor's caches have little of what a walk reads: the stack, callees,
+// call sites and known functions. One after the other, each frame would wait for several loads from memory. No word is
+// followed here: a prefetch of an address that leads nowhere does nothing.
+void JitFrames::prefetchCallers(const Link& link) const {
+  constexpr uintptr_t Line = 64;
+  constexpr uintptr_t UsualFrame = 2 * Line;
+  for (uintptr_t i = 0; i < Ahead * UsualFrame; i += Line) {
+    __builtin_prefetch(reinterpret_cast<const void*>(link.callerFrame + i));
+  }
+  CallSites::Key keys[Ahead];
+  size_t count = 0;
+  uintptr_t returnAddress = link.returnAddress;
+  for (uintptr_t fp = link.callerFrame; count < Ahead && stack_.holdsFrame(fp) && stack_.word(fp) > fp;
+       fp = stack_.word(fp)) {
+    uintptr_t callee = stack_.word(fp + CalleeOffset);
+    __builtin_prefetch(reinterpret_cast<const void*>(callee & jit::CalleeTokenMask));
+    keys[count] = callSiteOf(returnAddress, callee);
+    callSites_.prefetch(keys[count++]);
+    returnAddress = stack_.word(fp + ReturnAddressOffset);
+  }
+  for (size_t i = 0; i < count; i++) {
+    writer_.prefetchKnown(callSites_.firstKnown(keys[i]));
+  }
 }
 
 void JitFrames::noteEntry(uintptr_t fp) {
@@ -525,7 +556,10 @@ void JitFrames::emitExitFunction(uintptr_t exit) {
 }
 
 Walked JitFrames::emitFrom(Link link) {
-  while (!writer_.full()) {
+  for (size_t frames = 0; !writer_.full(); frames++) {
+    if (frames % Ahead == 0) {
+      prefetchCallers(link);
+    }
     switch (link.callerType) {
       case FrameType::BaselineStub:
       case FrameType::IonICCall: {

@@ -119,6 +119,11 @@ class JitFrames {
                    Inlined inlined, bool leaf);
   // The same for the frame that a link leads to. It must be on the stack.
   Walked emitCaller(const Link& link);
+  CallSites::Key callSiteOf(uintptr_t returnAddress, uintptr_t callee) const;
+  // Makes the processor load what the walk of the next `Ahead` frames will read, all at once. `link` leads to the first
+  // of them. This changes nothing but the time that the walk takes.
+  void prefetchCallers(const Link& link) const;
+  static constexpr size_t Ahead = 8;
   void emitTrampolineNative(uintptr_t fp, uintptr_t returnAddress);
   // Writes the built-in that a function of the engine stands for, if JIT code has called that function.
   void emitExitFunction(uintptr_t exit);

@@ -17,10 +17,6 @@ use super::ffi::{CallSite, FunctionKey, KnownPosition, Position};
 /// With this many positions the table is emptied.
 const MAX_POSITIONS: usize = 1 << 18;
 
-/// Whether walks keep what they find at calls. Not yet: `./mach stress --seed 302 --episode 29` found false stacks of a
-/// recursion with it, whose cause is not known.
-const KEEPS_CALL_SITES: bool = false;
-
 /// Functions, and positions in them, that the walk recognises.
 #[derive(Clone, Default, MallocSizeOf)]
 pub struct KnownFunctions {
@@ -127,10 +123,8 @@ impl KnownFunctions {
                 self.slots[slot] = index as u32 + 1;
             }
         }
-        if KEEPS_CALL_SITES {
-            self.call_sites
-                .get_or_insert_with(|| Arc::new(CallSites::new()));
-        }
+        self.call_sites
+            .get_or_insert_with(|| Arc::new(CallSites::new()));
         let slot = self.slot(&key);
         self.keys.push(key);
         self.slots[slot] = self.keys.len() as u32;

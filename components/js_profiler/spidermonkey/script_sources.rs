@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The texts of scripts, as the engine has them.
+//! The texts of scripts and their links to source maps, as the engine has them.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -31,9 +31,9 @@ pub struct ScriptFacts {
     pub least_bytes: Option<usize>,
 }
 
-/// Takes the texts of scripts.
+/// Takes what the engine has of scripts. Its functions may cause a collection of garbage.
 pub trait TakeSources {
-    /// Whether the text of this script is wanted.
+    /// Takes a script, and says whether its text is wanted. If not, the text is neither copied nor decompressed.
     fn wants(&mut self, script: ScriptFacts) -> bool;
     /// Takes the text of the script that [`wants`](Self::wants) was called with last. It is not empty.
     fn take(&mut self, text: String);

@@ -151,6 +151,12 @@ class StackWriter {
   // or were left out.
   bool describeCallSite(const Mark& before, StrobeCallSite* site) const;
   const StrobeKnownFunctions& known() const { return stack_->known; }
+  // Makes the processor load a known function. `known` is as in StrobeFrame.
+  void prefetchKnown(uint32_t known) const {
+    if (known && known <= stack_->known.functions_length) {
+      __builtin_prefetch(&stack_->known.functions[known - 1]);
+    }
+  }
 
  private:
   // What became of a frame: the frame if its text is to be written, and the area for the text. Otherwise both

@@ -2,19 +2,19 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! What the reader and the writer of the format have in common: its version, its units and its names.
+//! What the reader and the writer of the format have in common: its version, units and names.
 
 use crate::recording::{Activity, FunctionKind};
 
 /// The version that is written, and the newest one that is read.
 pub const NEWEST_VERSION: u32 = 55;
 
-/// In a millisecond.
+/// Nanoseconds in a millisecond.
 pub const NANOSECONDS: f64 = 1e6;
 
 /// The category of functions whose activity was not recorded, of callers, and of a leaf that was running.
 pub const JAVASCRIPT: &str = "JavaScript";
-/// Its subcategories: a leaf that was recorded as running; what the engine or the DOM has; and both.
+/// Its subcategories: leaves that were recorded as running, functions of the engine or the DOM, and both.
 pub const RUNNING: &str = "Running";
 pub const BUILT_IN: &str = "Built-in";
 pub const RUNNING_BUILT_IN: &str = "Running built-in";
@@ -29,11 +29,11 @@ pub const CATEGORIES: [(Activity, &str, &str); 6] = [
     (Activity::Other, "Other work", "darkgray"),
 ];
 
-/// What the format says of a function's kind.
+/// How the format writes a function's kind.
 #[derive(Clone, Copy, Eq, PartialEq)]
 pub struct Flags {
     pub is_js: bool,
-    /// It is none of JavaScript's, and is shown among these.
+    /// It does not belong to JavaScript, but is shown among functions that do.
     pub relevant_for_js: bool,
 }
 

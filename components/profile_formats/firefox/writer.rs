@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Writes the format. The crate fxprof-processed-profile, which samply writes it with, has no lines of frames.
+//! Writes the format. The crate fxprof-processed-profile, which samply uses for that, cannot write lines of frames.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -27,10 +27,10 @@ use crate::recording::{
 use crate::sink::Sink;
 use crate::stackless;
 
-/// What has no category; and the subcategory of what has no other.
+/// The category of samples without one, and the subcategory where there is no other.
 const OTHER: &str = "Other";
 
-/// What a stretch of samples that ran script is called.
+/// The name of a stretch of samples that ran script.
 const SCRIPT: &str = "Script";
 
 /// An absent index or address.
@@ -54,7 +54,7 @@ impl Category {
     const BUILT_IN: Self = Self(JAVASCRIPT_INDEX, 2);
     const RUNNING_BUILT_IN: Self = Self(JAVASCRIPT_INDEX, 3);
 
-    /// That of a function, which as the leaf has the sample's activity.
+    /// The category of a function. If it is the leaf, `activity` is that of the sample.
     fn of(kind: FunctionKind, activity: Option<Activity>) -> Self {
         match (activity, kind) {
             (None, FunctionKind::BuiltIn) => Self::BUILT_IN,
@@ -333,7 +333,7 @@ impl<'a> Thread<'a> {
         }
     }
 
-    /// What the kind of the event loop, its samples and those that were missed are as markers.
+    /// The markers for the kind of the event loop, for its activities and for missed samples.
     fn markers(&self, interval: f64) -> impl Iterator<Item = Marker<'a>> {
         let (kind, documents) = kind(self.event_loop);
         let kind = kind.map(|kind| Marker {
@@ -411,11 +411,11 @@ struct Stretch<'a> {
     /// Here and below, a time in milliseconds.
     start: f64,
     last: &'a Sample,
-    /// Of the sample behind it.
+    /// The time of the sample after it.
     next: Option<f64>,
 }
 
-/// Those that are to be seen: not idle ones.
+/// The stretches that are shown, which are those that are not idle.
 fn stretches(event_loop: &EventLoop) -> impl Iterator<Item = Stretch<'_>> {
     let samples = event_loop.samples();
     let mut behind = 0;
@@ -445,8 +445,7 @@ struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// How long the event loop has been busy since the entry before, in microseconds: the height of the graph of
-    /// activity.
+    /// How long the event loop has been busy since the entry before, in microseconds. The activity graph shows it.
     fn busy(&self, interval: f64) -> u64 {
         let Sample {
             time,
@@ -473,7 +472,7 @@ fn rounded(milliseconds: f64) -> f64 {
     nanoseconds(milliseconds) as f64 / NANOSECONDS
 }
 
-/// Ids of processes, each of which there is once: the second one of 42 is 42.1.
+/// Ids of processes. Each is used once: the second process with the id 42 gets 42.1.
 fn distinct_pids(processes: &[Process]) -> Vec<String> {
     let mut counts: HashMap<u32, u32> = HashMap::new();
     let pids = processes.iter().enumerate();
@@ -500,7 +499,7 @@ pub fn prepare(recording: &Recording) -> Result<impl Text, WriteError> {
     Ok(move |sink: &mut Sink<'_>| write(recording, &pids, &threads, sink))
 }
 
-/// A column of one value.
+/// A column with the same value in all rows.
 fn same<T: Copy + Serialize>(value: T, length: usize) -> impl Serialize {
     Array(move || std::iter::repeat_n(value, length))
 }
@@ -525,7 +524,7 @@ fn write(
     #[serde(rename_all = "camelCase")]
     struct Meta<T> {
         preprocessed_profile_version: u32,
-        /// That of what Gecko writes, which nobody looks at.
+        /// The version of Gecko's own format. Nobody reads it.
         version: u32,
         product: &'static str,
         process_type: u32,
@@ -598,7 +597,7 @@ fn thread_data<'a>(
     #[serde(rename_all = "camelCase")]
     struct ThreadData<'a, R, F, N, T, S, M, A> {
         name: &'a str,
-        /// A main thread would be shown under its process' name.
+        /// The Firefox Profiler would show a main thread under its process' name.
         is_main_thread: bool,
         process_type: &'static str,
         process_name: &'a str,

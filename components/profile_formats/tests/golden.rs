@@ -37,7 +37,7 @@ fn page() -> EventLoop {
             name: "https://a.test/work.js".to_owned(),
             line: NonZeroU32::MIN,
             column: NonZeroU32::MIN,
-            text: "// \"äöü\" </script>\n//# sourceMappingURL=work.js.map\n".to_owned(),
+            text: Some("// \"äöü\" </script>\n//# sourceMappingURL=work.js.map\n".to_owned()),
             map_url: Some("work.js.map".to_owned()),
         })
         .unwrap();

@@ -332,7 +332,7 @@ fn texts(size: usize) -> Recording {
             name: number.to_string(),
             line: NonZeroU32::MIN,
             column: NonZeroU32::MIN,
-            text: "\u{1}".repeat(16),
+            text: Some("\u{1}".repeat(16)),
             map_url: None,
         };
         let function = Function {
@@ -359,7 +359,7 @@ fn long_text(size: usize) -> Recording {
         name: String::new(),
         line: NonZeroU32::MIN,
         column: NonZeroU32::MIN,
-        text: "a".repeat(64 * size),
+        text: Some("a".repeat(64 * size)),
         map_url: None,
     };
     event_loop.add_source(text).unwrap();

@@ -112,7 +112,7 @@ fn recording_of_script(name: &str, numbers: &[(&str, &str, &str)], has_text: boo
         name: url.clone(),
         line: NonZeroU32::MIN,
         column: NonZeroU32::MIN,
-        text: script.clone(),
+        text: Some(script.clone()),
         map_url: None,
     });
     let text = text.map(|text| event_loop.add_source(text).unwrap());
@@ -316,7 +316,7 @@ fn a_trace_that_a_page_sent_home() {
 
 /// The text of the function's file, if the recording has one.
 fn text_of<'a>(event_loop: &'a EventLoop, function: &Function) -> Option<&'a str> {
-    function.source.map(|id| &*event_loop.source(id).text)
+    event_loop.source(function.source?).text.as_deref()
 }
 
 #[test]
@@ -418,7 +418,7 @@ fn a_broken_map_in_a_recorded_script_is_told_and_changes_nothing() {
             name: URL.to_owned(),
             line: NonZeroU32::MIN,
             column: NonZeroU32::MIN,
-            text: format!("f()\n//# sourceMappingURL={link}"),
+            text: Some(format!("f()\n//# sourceMappingURL={link}")),
             map_url: None,
         };
         let text = event_loop.add_source(text).unwrap();
@@ -443,7 +443,7 @@ fn a_broken_map_in_a_recorded_script_is_told_and_changes_nothing() {
 }
 
 /// A recording of a script and of a copy of it, both with this map.
-fn recording_with_fetched(content: Result<&str, &str>) -> Recording {
+fn recording_with_fetched(content: Result<&str, &str>, has_text: bool) -> Recording {
     let fetched = Arc::new(FetchedMap {
         url: "https://a.test/maps/app.js.map".to_owned(),
         content: content.map(str::to_owned).map_err(str::to_owned),
@@ -454,7 +454,8 @@ fn recording_with_fetched(content: Result<&str, &str>) -> Recording {
             name: URL.to_owned(),
             line: number(line).unwrap(),
             column: NonZeroU32::MIN,
-            text: format!("function {name}() {{}}\n//# sourceMappingURL=data:,broken"),
+            text: has_text
+                .then(|| format!("function {name}() {{}}\n//# sourceMappingURL=data:,broken")),
             map_url: Some("../maps/app.js.map".to_owned()),
         };
         let text = event_loop.add_source(text).unwrap();
@@ -471,7 +472,7 @@ fn recording_with_fetched(content: Result<&str, &str>) -> Recording {
 #[test]
 fn a_fetched_map_is_applied_and_its_files_are_relative_to_it() {
     let content = map(TWO_FILES.0, TWO_FILES.1);
-    let mut recording = recording_with_fetched(Ok(&content));
+    let mut recording = recording_with_fetched(Ok(&content), true);
     assert_eq!(apply_own_maps(&mut recording), []);
     let key = |name: &str| (name.to_owned(), "https://a.test/maps/a.ts".to_owned());
     let shown = shown(&recording);
@@ -484,13 +485,76 @@ fn a_fetched_map_is_applied_and_its_files_are_relative_to_it() {
 }
 
 #[test]
+fn a_map_is_applied_without_the_text_of_its_script() {
+    let content = r#"{"version":3,"sources":["a.ts"],"sourcesContent":["function work() {}"],"names":[],
+        "mappings":"AAAA"}"#;
+    let mut recording = recording_with_fetched(Ok(content), false);
+    assert_eq!(apply_own_maps(&mut recording), []);
+    // The name is from the text that the map has.
+    let key = ("work".to_owned(), "https://a.test/maps/a.ts".to_owned());
+    let shown = shown(&recording);
+    assert_eq!(shown.keys().collect::<Vec<_>>(), [&key]);
+    assert_eq!(shown[&key], [1, 1]);
+    // There are no texts, neither of the script nor of its files.
+    let event_loop = recording.event_loops().next().unwrap();
+    assert_eq!(event_loop.sources().len(), 0);
+    assert!(event_loop.functions().all(|one| one.source.is_none()));
+}
+
+#[test]
+fn a_map_in_the_link_of_a_script_is_applied_without_its_text() {
+    let map = map(TWO_FILES.0, TWO_FILES.1);
+    let link = format!("data:application/json,{}", map.replace('"', "%22"));
+    let mut event_loop = EventLoop::new("page", EventLoopKind::Unknown);
+    let mut of_script = |text: Option<&str>, map_url: Option<&str>, name: &str| {
+        let script = Source {
+            name: URL.to_owned(),
+            line: NonZeroU32::MIN,
+            column: NonZeroU32::MIN,
+            text: text.map(str::to_owned),
+            map_url: map_url.map(str::to_owned),
+        };
+        let script = event_loop.add_source(script).unwrap();
+        let function = Function {
+            source: Some(script),
+            ..script_function(&mut event_loop, (URL, name), (1, 2))
+        };
+        sample(&mut event_loop, None, &function, source(1, 5));
+    };
+    of_script(None, Some(&link), "f");
+    // They were made from text at one place, and their maps did not come. They differ only by that.
+    of_script(None, Some("a.map"), "g");
+    of_script(None, Some("b.map"), "g");
+    of_script(Some("function h() {}"), None, "h");
+    let mut recording = of_one(event_loop);
+    assert_eq!(apply_own_maps(&mut recording), []);
+    let event_loop = recording.event_loops().next().unwrap();
+    let texts: Vec<_> = event_loop
+        .functions()
+        .map(|one| (&*one.name, text_of(event_loop, one)))
+        .collect();
+    assert_eq!(
+        texts,
+        [("f", None), ("g", None), ("h", Some("function h() {}"))]
+    );
+    assert_eq!(event_loop.samples().len(), 4);
+    let key = |name: &str, file: &str| (name.to_owned(), file.to_owned());
+    let shown = shown(&recording);
+    assert!(
+        shown.contains_key(&key("f", "https://a.test/out/a.ts")),
+        "{shown:?}"
+    );
+    assert!(shown.contains_key(&key("g", URL)), "{shown:?}");
+}
+
+#[test]
 fn a_map_that_came_counts_more_than_one_that_did_not() {
     let mut event_loop = EventLoop::new("page", EventLoopKind::Unknown);
     let text = Source {
         name: URL.to_owned(),
         line: NonZeroU32::MIN,
         column: NonZeroU32::MIN,
-        text: "function f() {}".to_owned(),
+        text: Some("function f() {}".to_owned()),
         map_url: Some("a.map".to_owned()),
     };
     let text = event_loop.add_source(text).unwrap();
@@ -520,7 +584,7 @@ fn a_map_that_did_not_come_or_is_none_is_told_with_its_script() {
         (Err("it is gone"), "it is gone"),
         (Ok("<html>"), "source map"),
     ] {
-        let mut recording = recording_with_fetched(content);
+        let mut recording = recording_with_fetched(content, true);
         let before = recording.clone();
         let notices = apply_own_maps(&mut recording);
         // Once, although two scripts have it.

@@ -3,11 +3,11 @@
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
 //! What a thread is doing besides running JavaScript, and for which document. The thread writes it when it
-//! goes from one kind of work to another; a sampler reads it from outside.
+//! goes from one activity to another, and the sampling thread reads it.
 //!
-//! All of it is in one word, so a reader needs no lock and never sees the work of one document under the name
-//! of another. Only the thread itself writes the word, so writing needs no atomic exchange either: entering
-//! and leaving are one load and one store each, whether or not anybody reads.
+//! All of it is in one word, so a reader needs no lock and never sees the activity of one document under the
+//! name of another. Only the thread itself writes the word, so writing needs no atomic exchange either:
+//! entering and leaving are one load and one store each, whether or not anybody reads.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -29,9 +29,9 @@ thread_local!(static THIS_THREAD: SharedActivity = SharedActivity::default());
 /// What a thread was doing at some moment.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Activity {
-    /// The innermost kind of work that was entered; `None` if the thread was in no work.
+    /// The kind of the innermost activity that was entered; `None` if the thread was in none.
     pub marker: Option<Marker>,
-    /// The document that the work is for; `None` if it is for no document.
+    /// The document that the activity is for; `None` if it is for no document.
     pub document: Option<DocumentId>,
     /// Whether garbage was being collected at that moment.
     pub collecting: bool,
@@ -67,16 +67,16 @@ impl SharedActivity {
     }
 }
 
-/// Begins work of this kind on the calling thread, for the document of `pipeline` or for none. The work ends
+/// Begins an activity of this kind on the calling thread, for the document of `pipeline` or for none. It ends
 /// when the returned value is dropped; the thread then goes on with what it did before.
-#[must_use = "the work ends when this is dropped"]
+#[must_use = "the activity ends when this is dropped"]
 pub fn enter(marker: Marker, pipeline: impl Into<Option<PipelineId>>) -> Entered {
     let document = pipeline.into().and_then(DocumentId::of_pipeline);
-    let work = marker.to_bits() | document.map_or(0, DocumentId::to_bits) << DOCUMENT_SHIFT;
+    let entered = marker.to_bits() | document.map_or(0, DocumentId::to_bits) << DOCUMENT_SHIFT;
     // Nobody reads the activity of a thread that is ending.
     let previous = THIS_THREAD.try_with(|activity| {
         let word = activity.load();
-        activity.store(work | word & COLLECTION_BITS);
+        activity.store(entered | word & COLLECTION_BITS);
         word & !COLLECTION_BITS
     });
     Entered {
@@ -85,7 +85,7 @@ pub fn enter(marker: Marker, pipeline: impl Into<Option<PipelineId>>) -> Entered
     }
 }
 
-/// Work that a thread is in: see [`enter`].
+/// An activity that a thread is in: see [`enter`].
 pub struct Entered {
     previous: u64,
     of_this_thread: PhantomData<*const ()>,

@@ -2,16 +2,16 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Ids of what a sampler knows: groups, sessions, realms and documents.
+//! Ids of what is sampled: event loops, sessions, realms and documents.
 
 use malloc_size_of_derive::MallocSizeOf;
 use serde::{Deserialize, Serialize};
 use servo_base::id::PipelineId;
 
-/// A profiler group: one event loop (a script thread or a worker) and its JavaScript runtime. An id is never
-/// used twice in a process.
+/// An event loop (a script thread or a worker) and its JavaScript runtime. An id is never used twice in a
+/// process.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, MallocSizeOf, PartialEq, Serialize)]
-pub struct GroupId(pub u64);
+pub struct EventLoopId(pub u64);
 
 /// A profiling session, which a `Profiler` object drives. An id is never used twice in a process.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, MallocSizeOf, PartialEq, Serialize)]
@@ -24,7 +24,7 @@ pub struct SessionId(pub u64);
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, MallocSizeOf, PartialEq, Serialize)]
 pub struct RealmId(pub u64);
 
-/// The document, or the worker's global, that work is done for. Unique within an event loop.
+/// The document, or the worker's global, that an activity is for. Unique within an event loop.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, MallocSizeOf, PartialEq, Serialize)]
 pub struct DocumentId(u64);
 
@@ -35,8 +35,8 @@ impl DocumentId {
     /// The document of a pipeline. A pipeline has one document; a worker has the pipeline of the document
     /// that made it, but runs on an event loop of its own.
     ///
-    /// `None` if the pipeline's number does not fit into an id. Servo gives no such number; the work of such
-    /// a pipeline would count as nobody's and be shown to nobody.
+    /// `None` if the pipeline's number does not fit into an id. Servo gives no such number. The activities of
+    /// such a pipeline would be shown to nobody.
     pub fn of_pipeline(pipeline: PipelineId) -> Option<Self> {
         let namespace = u64::from(pipeline.namespace_id.0);
         let index = u64::from(pipeline.index.0.get());

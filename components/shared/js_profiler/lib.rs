@@ -18,6 +18,6 @@ pub mod preferences;
 pub mod recording;
 mod trace;
 
-pub use ids::{DocumentId, GroupId, RealmId, SessionId};
+pub use ids::{DocumentId, EventLoopId, RealmId, SessionId};
 pub use options::{IntervalError, supported_interval};
 pub use trace::{Frame, Marker, Sample, SampleCounts, Stack, Trace};

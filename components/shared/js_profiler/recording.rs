@@ -15,7 +15,7 @@ use malloc_size_of_derive::MallocSizeOf;
 use serde::{Deserialize, Serialize};
 use servo_base::cross_process_instant::CrossProcessInstant;
 
-use crate::{GroupId, Marker, SampleCounts, Stack};
+use crate::{EventLoopId, Marker, SampleCounts, Stack};
 
 /// The id of a recording of a browser, which covers all processes of that browser.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, MallocSizeOf, PartialEq, Serialize)]
@@ -46,7 +46,7 @@ pub enum Request {
         /// The recording that the event loop is part of.
         recording: RecordingId,
         /// The event loop.
-        group: GroupId,
+        event_loop: EventLoopId,
     },
     /// Ends the recording. The answer is [`Report::Stopped`], which comes after the last chunk.
     Stop(RecordingId),
@@ -71,8 +71,10 @@ pub struct RecordingOptions {
     /// The event loops to record.
     pub event_loops: Selection,
     /// Whether the texts of the scripts whose functions were sampled are reported as well: see
-    /// [`Report::Source`], and [`Report::Map`].
+    /// [`Report::Source`].
     pub sources: bool,
+    /// Whether the source maps that these scripts link to are fetched and reported: see [`Report::Map`].
+    pub linked_maps: bool,
 }
 
 /// The interval that a recording gets for the `requested` one: rounded down to a multiple of `base`, and
@@ -92,7 +94,7 @@ pub enum Selection {
     /// Chosen ones.
     These {
         /// The event loops that were chosen.
-        groups: Vec<GroupId>,
+        event_loops: Vec<EventLoopId>,
         /// Whether later event loops are recorded as well.
         new_ones: bool,
     },
@@ -100,11 +102,14 @@ pub enum Selection {
 
 impl Selection {
     /// Whether an event loop is recorded. `is_new` says whether it began after the recording.
-    pub fn includes(&self, group: GroupId, kind: EventLoopKind, is_new: bool) -> bool {
+    pub fn includes(&self, event_loop: EventLoopId, kind: EventLoopKind, is_new: bool) -> bool {
         match self {
             Self::All => true,
             Self::Main => kind == EventLoopKind::Page,
-            Self::These { groups, new_ones } => (is_new && *new_ones) || groups.contains(&group),
+            Self::These {
+                event_loops,
+                new_ones,
+            } => (is_new && *new_ones) || event_loops.contains(&event_loop),
         }
     }
 }
@@ -119,7 +124,7 @@ pub enum Report {
         /// The recording that the event loop is part of.
         recording: RecordingId,
         /// The event loop.
-        group: GroupId,
+        event_loop: EventLoopId,
         /// The reason, as a part of a sentence for people.
         why: String,
     },
@@ -132,21 +137,22 @@ pub enum Report {
         /// All event loops of the process.
         event_loops: Vec<EventLoopStatus>,
     },
-    /// The text of a script, whose functions came in a chunk of this event loop.
+    /// The text of a script whose functions came in a chunk of this event loop, or its link to a source map, or both.
     Source {
         /// The recording that the event loop is part of.
         recording: RecordingId,
         /// The event loop.
-        group: GroupId,
+        event_loop: EventLoopId,
         /// The script.
         source: Box<RecordedSource>,
     },
-    /// The texts of some scripts of an event loop are left out.
+    /// The texts of some scripts of an event loop are left out. If only source maps are wanted, it is not known
+    /// whether these scripts link to any.
     SourcesLeftOut {
         /// The recording that the event loop is part of.
         recording: RecordingId,
         /// The event loop.
-        group: GroupId,
+        event_loop: EventLoopId,
         /// The reason.
         why: LeftOut,
         /// How many.
@@ -154,12 +160,12 @@ pub enum Report {
         /// The names of the first ones, where they are known.
         names: Vec<String>,
     },
-    /// A source map that scripts of an event loop link to. Their texts came before.
+    /// A source map that scripts of an event loop link to. A [`Report::Source`] of each came before.
     Map {
         /// The recording that the event loop is part of.
         recording: RecordingId,
         /// The event loop.
-        group: GroupId,
+        event_loop: EventLoopId,
         /// The map, or why there is none.
         map: Box<LinkedMap>,
     },
@@ -171,7 +177,7 @@ pub struct Chunk {
     /// The recording that the samples belong to.
     pub recording: RecordingId,
     /// The event loop that was sampled.
-    pub group: GroupId,
+    pub event_loop: EventLoopId,
     /// The event loop's description, if it has changed since the last chunk.
     pub description: Option<Description>,
     /// The reason, in one sentence, why the samples have no stacks. `None` if they have.
@@ -199,10 +205,10 @@ pub struct Chunk {
 
 impl Chunk {
     /// A chunk with nothing new.
-    pub fn empty(recording: RecordingId, group: GroupId, counts: SampleCounts) -> Self {
+    pub fn empty(recording: RecordingId, event_loop: EventLoopId, counts: SampleCounts) -> Self {
         Self {
             recording,
-            group,
+            event_loop,
             description: None,
             without_stacks: None,
             new_tables: false,
@@ -248,7 +254,7 @@ pub struct RecordedFunction {
     pub source: Option<u32>,
 }
 
-/// The text of a script, as the engine has it.
+/// A script, as the engine has it.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct RecordedSource {
     /// The engine's number of it, which no other script of the process has.
@@ -260,11 +266,18 @@ pub struct RecordedSource {
     pub line: u32,
     /// The 1-based column of the text's first character, in UTF-16 code units.
     pub column: u32,
-    /// The text. A surrogate without its partner is U+FFFD.
-    pub text: String,
+    /// The text. A surrogate without its partner is U+FFFD. `None` if texts are not wanted, or if it is left out.
+    pub text: Option<String>,
     /// The link to its source map, from the header of the response, or else from the comment in the text. `None` if
-    /// there is neither, or if the map is in the comment itself, as a `data:` URL.
+    /// there is neither. It may be a `data:` URL, which is the map itself. If that is in the comment of a text that is
+    /// reported, it is not repeated here.
     pub map_url: Option<String>,
+}
+
+/// Whether a link to a source map is the map itself.
+pub fn is_map_itself(link: &str) -> bool {
+    let scheme = link.get(..5).unwrap_or_default();
+    scheme.eq_ignore_ascii_case("data:")
 }
 
 /// A source map that scripts link to.
@@ -370,7 +383,7 @@ pub struct RecordedSample {
     /// its stack is not known.
     pub stack: Option<u32>,
     /// What the event loop was doing; `None` if it was idle.
-    pub activity: Option<Marker>,
+    pub marker: Option<Marker>,
 }
 
 /// What an event loop is for.
@@ -435,7 +448,7 @@ fn shortened(text: &str) -> Cow<'_, str> {
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct EventLoopStatus {
     /// The event loop.
-    pub group: GroupId,
+    pub id: EventLoopId,
     /// What people are told of it.
     pub description: Description,
     /// The reason, in one sentence, why a recording of it would have no stacks. `None` if it would have them.
@@ -503,9 +516,9 @@ mod tests {
     #[test]
     fn a_selection_includes_what_it_says() {
         use EventLoopKind::{Page, Unknown, Worker};
-        let (one, two) = (GroupId(1), GroupId(2));
+        let (one, two) = (EventLoopId(1), EventLoopId(2));
         let these = |new_ones| Selection::These {
-            groups: vec![one],
+            event_loops: vec![one],
             new_ones,
         };
         for kind in [Page, Worker, Unknown] {

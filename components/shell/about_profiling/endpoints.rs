@@ -9,12 +9,13 @@ use std::fs::File;
 use std::io;
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use http::StatusCode;
 use profile_formats::{EventLoopKind, Format, WriteError, write_viewer_data};
-use profile_recorder::{EventLoops, Options, Recorder};
+use profile_recorder::{EventLoops, Options, Recorder, StartError};
 use serde::Serialize;
 use serde_json::json;
 use url::Url;
@@ -29,6 +30,8 @@ use crate::{saved_file, url_argument};
 pub struct Endpoints {
     recorder: Recorder,
     recordings: Recordings,
+    /// Whether the source maps that scripts link to are applied to the recording.
+    linked_maps: AtomicBool,
     /// Which source maps of the last recording that was made here are not used, as sentences.
     map_notices: Mutex<Vec<String>>,
 }
@@ -71,6 +74,7 @@ impl Endpoints {
         Self {
             recorder,
             recordings,
+            linked_maps: AtomicBool::default(),
             map_notices: Mutex::default(),
         }
     }
@@ -95,10 +99,15 @@ impl Endpoints {
             long_tasks: None,
             without_page: Some(OWN_PAGE),
             sources: false,
+            linked_maps: true,
         };
-        self.recorder
-            .start(options)
-            .map_err(|error| error.to_string())?;
+        self.start(options).map_err(|error| error.to_string())
+    }
+
+    fn start(&self, options: Options) -> Result<(), StartError> {
+        let linked_maps = options.linked_maps;
+        self.recorder.start(options)?;
+        self.linked_maps.store(linked_maps, Ordering::Relaxed);
         self.map_notices().clear();
         Ok(())
     }
@@ -106,8 +115,10 @@ impl Endpoints {
     /// Gives the recording's id.
     pub fn stop_recording(&self) -> Result<String, String> {
         let mut recording = self.recorder.stop().map_err(|error| error.to_string())?;
-        let notices = profile_formats::apply_own_maps(&mut recording);
-        *self.map_notices() = notices.iter().map(ToString::to_string).collect();
+        if self.linked_maps.load(Ordering::Relaxed) {
+            let notices = profile_formats::apply_own_maps(&mut recording);
+            *self.map_notices() = notices.iter().map(ToString::to_string).collect();
+        }
         Ok(self.recordings.add_made(recording))
     }
 
@@ -138,10 +149,8 @@ impl Endpoints {
                 let options =
                     recording_options(&mut query, |present| self.present_event_loops(present))?;
                 query.end()?;
-                self.recorder
-                    .start(options)
+                self.start(options)
                     .map_err(|error| failure(StatusCode::CONFLICT, error.to_string()))?;
-                self.map_notices().clear();
                 to_json(&json!({}))
             },
             "stop" => {
@@ -508,6 +517,7 @@ mod tests {
             ("start?interval=1&keepLast=x", 400, &["keepLast=x"]),
             ("start?interval=1&ownPage=x", 400, &["ownPage=x"]),
             ("start?interval=1&sources=x", 400, &["sources=x"]),
+            ("start?interval=1&linkedMaps=x", 400, &["linkedMaps=x"]),
             ("start?interval=1&fast=1", 400, &["fast"]),
             ("stop", 409, &["no recording"]),
             ("recording", 400, &["id is missing"]),

@@ -6,7 +6,7 @@
 
 use std::num::NonZeroU64;
 
-use profile_recorder::{EventLoopId, EventLoops, Options};
+use profile_recorder::{BrowserEventLoopId, EventLoops, Options};
 
 use super::query::Query;
 
@@ -35,7 +35,7 @@ pub fn recording_options(
             ids: ids
                 .split(',')
                 .map(|id| {
-                    id.parse::<EventLoopId>()
+                    id.parse::<BrowserEventLoopId>()
                         .map_err(|error| format!("eventLoops: {error}"))
                 })
                 .collect::<Result<_, _>>()?,
@@ -50,6 +50,7 @@ pub fn recording_options(
         long_tasks: query.milliseconds("longTasks")?,
         without_page: (!with_own_page).then_some(OWN_PAGE),
         sources: query.flag("sources")?.unwrap_or_default(),
+        linked_maps: query.flag("linkedMaps")?.unwrap_or(true),
     })
 }
 
@@ -66,6 +67,24 @@ mod tests {
     use url::Url;
 
     use super::*;
+
+    #[test]
+    fn maps_are_fetched_unless_the_person_says_otherwise() {
+        for (query, linked_maps, sources) in [
+            ("", true, false),
+            ("&linkedMaps=0", false, false),
+            ("&linkedMaps=1&sources=1", true, true),
+            ("&linkedMaps=0&sources=1", false, true),
+        ] {
+            let url = Url::parse(&format!("profiling:start?interval=1{query}")).unwrap();
+            let options = recording_options(&mut Query::of(&url), |_| EventLoops::All).unwrap();
+            assert_eq!(
+                (options.linked_maps, options.sources),
+                (linked_maps, sources),
+                "{query}"
+            );
+        }
+    }
 
     #[test]
     fn its_own_page_is_recorded_only_if_it_is_asked_for() {

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use profile_formats::EventLoopKind;
 use profile_recorder::{
-    EventLoopId, EventLoopStatus, ProcessStatus, Progress, RecordedStatus, Recorder, SessionStatus,
+    BrowserEventLoopId, EventLoopStatus, ProcessStatus, Progress, RecordedStatus, Recorder,
+    SessionStatus,
 };
 use serde::Serialize;
 
@@ -38,7 +39,7 @@ struct Process {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct EventLoop {
-    id: EventLoopId,
+    id: BrowserEventLoopId,
     name: String,
     kind: &'static str,
     documents: Vec<String>,

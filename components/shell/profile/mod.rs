@@ -5,10 +5,12 @@
 //! `strobe profile`: a recording from before the page is opened until the run ends for any reason.
 
 mod condition;
+mod offer;
 mod options;
 mod output;
 mod recording;
 
+pub use self::offer::offer;
 pub use self::options::ProfileOptions;
 pub use self::output::Output;
 pub use self::recording::{Next, ProfileRecording};

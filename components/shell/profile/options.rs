@@ -40,11 +40,14 @@ that shows the profile in any browser. A file whose name ends in .gz is compress
 .json.gz without a format before it is for profiler.firefox.com. A trace or a cpuprofile
 holds only one event loop: if several were sampled, each has a file of its own.
 Without -o, the profile goes to a new file in the working directory, named strobe-profile with the
-ending of its format. With -o, an existing file is replaced. `strobe view FILE` shows the profile.
+ending of its format. With -o, an existing file is replaced. `strobe view FILE` shows the profile;
+at a terminal the command offers to do so, unless it is part of a script.
 If a source map of --source-maps is missing or wrong, a warning says so, and the profile is complete without it.
-With --sources, .html keeps the text of each script whose functions were sampled; the other formats do not.
-The source maps that these scripts link to are fetched as their pages could fetch them, and are applied in
-every format. A map that does not come is a warning.
+The source maps that the sampled scripts link to are fetched as their pages could fetch them, and are applied
+in every format. A map that does not come is a warning. With --no-linked-maps nothing is fetched, and scripts
+are shown as they ran.
+With --sources, .html keeps the text of each script whose functions were sampled, and the original texts that
+maps have; the other formats do not.
 
 The table of functions goes to standard output. So do the pages' console messages and dialogs, each
 marked: log, warning, error, alert, confirm or prompt. With `-o -` only the profile goes to standard
@@ -64,6 +67,8 @@ pub struct ProfileOptions {
     pub long_tasks: Option<Duration>,
     /// Whether the texts of the scripts are recorded as well.
     pub sources: bool,
+    /// Whether the source maps that scripts link to are fetched and applied.
+    pub linked_maps: bool,
     pub format: Format,
     pub output: Output,
     /// How many functions are listed.
@@ -129,9 +134,14 @@ impl ProfileOptions {
                     .long("sources")
                     .action(ArgAction::SetTrue)
                     .help(
-                        "Record the texts of the scripts, too: at most 16 MiB each, and 64 MiB in all; and apply \
-                         the source maps that they link to",
+                        "Record the texts of the scripts, too: at most 16 MiB each, and 64 MiB in all",
                     ),
+            )
+            .arg(
+                Arg::new("no-linked-maps")
+                    .long("no-linked-maps")
+                    .action(ArgAction::SetTrue)
+                    .help("Do not fetch or apply the source maps that scripts link to"),
             )
             .arg(
                 Arg::new("event-loops")
@@ -196,6 +206,7 @@ impl ProfileOptions {
             keep_last,
             long_tasks: matches.remove_one("long-tasks"),
             sources: matches.get_flag("sources"),
+            linked_maps: !matches.get_flag("no-linked-maps"),
             format,
             output,
             top: matches.remove_one("top").expect("clap has a default"),

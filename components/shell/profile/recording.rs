@@ -5,7 +5,7 @@
 //! The recording of a run of the browser.
 
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use std::{panic, thread};
 
@@ -18,9 +18,9 @@ use terminal_text::{on_one_line, shortened};
 use super::ProfileOptions;
 use super::condition::{Condition, Finding};
 use super::output::{Output, Written};
-use crate::console;
 use crate::failure::{report, warn};
 use crate::report::{MAX_EVENT_LOOP, grouped, recording_report};
+use crate::{console, has_display};
 
 /// How often the progress line is updated.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
@@ -57,6 +57,7 @@ impl ProfileRecording {
                 long_tasks: options.long_tasks,
                 without_page: None,
                 sources: options.sources,
+                linked_maps: options.linked_maps,
             })
             .map_err(|error| format!("cannot record: {error}"))?;
         let used = recorder.progress().map(|progress| progress.interval);
@@ -110,9 +111,9 @@ impl ProfileRecording {
         self.next_progress.into_iter().chain(condition).min()
     }
 
-    /// Stops, writes the recording, and prints its report. `spin` lets the browser's loop run meanwhile. The error is the
-    /// message for the person.
-    pub fn finish(self, spin: impl FnMut()) -> Result<(), String> {
+    /// Stops, writes the recording, and prints its report. `spin` lets the browser's loop run meanwhile. Returns the new
+    /// files, for which the person has chosen no place. The error is the message for the person.
+    pub fn finish(self, spin: impl FnMut()) -> Result<Vec<PathBuf>, String> {
         let progress = self.recorder.progress();
         let mut recording = self
             .stop(spin)
@@ -121,17 +122,23 @@ impl ProfileRecording {
             report(&format!("warning: {notice}"));
         }
         // Maps that the person names come first.
-        profile_formats::apply_map_folders(&mut recording, &self.options.source_maps)
-            .iter()
-            .chain(&profile_formats::apply_own_maps(&mut recording))
-            .for_each(warn);
+        let folders = &self.options.source_maps;
+        let mut map_notices = profile_formats::apply_map_folders(&mut recording, folders);
+        if self.options.linked_maps {
+            map_notices.extend(profile_formats::apply_own_maps(&mut recording));
+        }
+        map_notices.iter().for_each(warn);
         let (written, outcome) = self.options.output.write(self.options.format, &recording);
         let mut text = recording_report(&recording, progress.as_ref(), self.options.top);
         for written in &written {
             text += &place(written, self.options.output == Output::Stdout);
         }
-        if matches!(self.options.output, Output::NewFile(_)) && io::stdout().is_terminal() {
-            text += &how_to_look(&written);
+        let new_files = match self.options.output {
+            Output::NewFile(_) => written.into_iter().filter_map(|one| one.file).collect(),
+            Output::Stdout | Output::File(_) => Vec::new(),
+        };
+        if io::stdout().is_terminal() {
+            text += &how_to_look(&new_files, has_display());
         }
         console::clear_status();
         match self.options.output {
@@ -149,11 +156,12 @@ impl ProfileRecording {
         }
         outcome?;
         // The files are written, so failures are reported last.
-        told(&self.recorder.failures())
+        told(&self.recorder.failures())?;
+        Ok(new_files)
     }
 
     fn stop(&self, mut spin: impl FnMut()) -> Result<Recording, NotRecording> {
-        if !self.options.sources {
+        if !self.options.linked_maps {
             return self.recorder.stop();
         }
         // Servo tells the browser's loop about each source map that is fetched, so the loop must go on.
@@ -208,14 +216,23 @@ fn place(written: &Written, is_first_alone: bool) -> String {
     }
 }
 
-/// The command that shows the profile. Empty if nothing was written.
-fn how_to_look(written: &[Written]) -> String {
-    let files = written.iter().filter_map(|written| written.file.as_deref());
-    let arguments: String = files.map(|file| format!(" {}", quoted(file))).collect();
-    match &*arguments {
-        "" => String::new(),
-        arguments => format!("To look at it: strobe view{}\n", on_one_line(arguments)),
-    }
+/// The command that shows these profiles. Empty if there are none.
+fn how_to_look(files: &[PathBuf], has_display: bool) -> String {
+    let arguments: String = files
+        .iter()
+        .map(|file| format!(" {}", quoted(file)))
+        .collect();
+    let what = match files.len() {
+        0 => return String::new(),
+        1 => "it",
+        _ => "them",
+    };
+    let place = match has_display {
+        true => "",
+        false => ", where there is a display",
+    };
+    let arguments = on_one_line(&arguments);
+    format!("To look at {what}{place}: strobe view{arguments}\n")
 }
 
 /// A file as an argument in a command line of a shell.
@@ -312,14 +329,8 @@ mod tests {
     #[test]
     fn the_command_that_shows_the_profile_can_be_copied() {
         let of = |files: &[&str]| {
-            let written: Vec<_> = files
-                .iter()
-                .map(|file| Written {
-                    file: Some(file.into()),
-                    event_loop: None,
-                })
-                .collect();
-            how_to_look(&written)
+            let files: Vec<_> = files.iter().map(PathBuf::from).collect();
+            how_to_look(&files, true)
         };
         assert_eq!(of(&[]), "");
         assert_eq!(
@@ -328,7 +339,11 @@ mod tests {
         );
         assert_eq!(
             of(&["/a b/1", "/it's/$2", "/\u{1b}"]),
-            "To look at it: strobe view '/a b/1' '/it'\\''s/$2' '/\\u{1b}'\n"
+            "To look at them: strobe view '/a b/1' '/it'\\''s/$2' '/\\u{1b}'\n"
+        );
+        assert_eq!(
+            how_to_look(&["/a".into()], false),
+            "To look at it, where there is a display: strobe view /a\n"
         );
     }
 

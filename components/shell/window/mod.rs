@@ -54,7 +54,7 @@ use tab::Tab;
 use wheel::{Turn, WheelButtons};
 
 use crate::about_profiling::{Recordings, is_profiling_page, page_url};
-use crate::browser::{Browser, Next};
+use crate::browser::{Browser, Ended, Next};
 use crate::command_line::CommandLine;
 use crate::keyboard::keyboard_event;
 use crate::page::Page;
@@ -66,13 +66,13 @@ const RECORDING_INTERVAL: Duration = Duration::from_millis(250);
 /// How many closed tabs can be reopened.
 const REMEMBERED_TABS: usize = 25;
 
-/// Runs the browser in a window. Returns the exit status of the process. The error says why there is no window.
+/// Runs the browser in a window. The error says why there is no window.
 pub fn run(
     command_line: CommandLine,
     preferences: Preferences,
     recorder: Recorder,
     recordings: Recordings,
-) -> Result<u8, String> {
+) -> Result<Ended, String> {
     let no_window = |message: String| format!("cannot open a window (try --headless): {message}");
     let event_loop = EventLoop::with_user_event()
         .build()
@@ -86,7 +86,9 @@ pub fn run(
         .map_err(|error| no_window(window_system::message(&error)))?;
     match application.state {
         State::Ended(outcome) => outcome.map_err(no_window),
-        State::Starting(_) | State::Running(_) => Ok(0),
+        State::Starting(_) | State::Running(_) | State::Taken => {
+            Err(no_window("it was never ready".to_owned()))
+        },
     }
 }
 
@@ -117,8 +119,10 @@ enum State {
     /// A window can be opened only once the event loop runs.
     Starting(Box<(CommandLine, Preferences, Recorder, Recordings)>),
     Running(Box<Session>),
-    /// Holds the exit status, or the reason why no window could be opened.
-    Ended(Result<u8, String>),
+    /// The other states are being changed.
+    Taken,
+    /// Holds the reason if no window could be opened.
+    Ended(Result<Ended, String>),
 }
 
 impl ApplicationHandler<Wake> for Application {
@@ -126,8 +130,7 @@ impl ApplicationHandler<Wake> for Application {
         if !matches!(self.state, State::Starting(_)) {
             return;
         }
-        let State::Starting(settings) = std::mem::replace(&mut self.state, State::Ended(Ok(0)))
-        else {
+        let State::Starting(settings) = std::mem::replace(&mut self.state, State::Taken) else {
             return;
         };
         let (command_line, preferences, recorder, recordings) = *settings;
@@ -161,13 +164,17 @@ impl ApplicationHandler<Wake> for Application {
 
     fn exiting(&mut self, _: &ActiveEventLoop) {
         // Windows need the connection to the display to close, so they are dropped here.
-        if let State::Running(session) = std::mem::replace(&mut self.state, State::Ended(Ok(0))) {
-            let Session {
-                browser, window, ..
-            } = *session;
-            self.state = State::Ended(Ok(browser.shut_down()));
-            drop(window);
-        }
+        self.state = match std::mem::replace(&mut self.state, State::Taken) {
+            State::Running(session) => {
+                let Session {
+                    browser, window, ..
+                } = *session;
+                let ended = browser.shut_down();
+                drop(window);
+                State::Ended(Ok(ended))
+            },
+            other => other,
+        };
     }
 
     fn device_event(&mut self, _: &ActiveEventLoop, _: DeviceId, event: DeviceEvent) {

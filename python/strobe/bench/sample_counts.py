@@ -13,8 +13,10 @@ LOG_FILTER = "error,js_profiler=debug"
 LOGGED = re.compile(r"^\[\S+ +[A-Z]+ +\w+(?:::\w+)*\] ")
 # The line that components/shell/crash.rs logs for a panic of a thread that is not the main one.
 PANIC = re.compile(r"^\[\S+ +ERROR +strobe::crash\] (.*)")
-REASONS = re.compile(r"\bGroupId\(\d+\): unwalkable: \{(.*)\}")
-STOPS = re.compile(r"\bGroupId\(\d+\): stood still (\d+) times, ns: median (\d+), 99th percentile (\d+), longest (\d+)")
+REASONS = re.compile(r"\bEventLoopId\(\d+\): unwalkable: \{(.*)\}")
+STOPS = re.compile(
+    r"\bEventLoopId\(\d+\): stood still (\d+) times, ns: median (\d+), 99th percentile (\d+), longest (\d+)"
+)
 FINISHED_SESSION = re.compile(r"\bSessionId\((\d+)\): SampleCounts \{ (.*?) \}")
 
 
@@ -39,7 +41,7 @@ class SampleCounts:
 
 @dataclass(frozen=True)
 class StopDurations:
-    """How often the thread of an event loop was stopped, and for how long, in ns: as walks/durations.rs logs it."""
+    """How often the thread of an event loop was stopped, and for how long, in ns: see sampled_thread/durations.rs."""
 
     count: int
     median: int

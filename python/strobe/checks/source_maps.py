@@ -96,19 +96,22 @@ class Profiles:
     def make(self) -> list[dict]:
         """Entries for check.mjs. The first one is a saved page."""
         raw = self._file("raw", "html")
-        self._record("html", raw)
+        self._record("html", raw, "--no-linked-maps")
         self._add("recorded without maps", "html", raw, is_mapped=False)
         for format in ENDINGS:
             recorded = self._file("recorded", format)
-            self._record(format, recorded, *self.maps)
+            self._record(format, recorded, "--no-linked-maps", *self.maps)
             self._add("recorded with maps", format, recorded, has_lines=format in WITH_LINES)
             converted = self._file("converted", format)
             self._convert("html", raw, format, converted, *self.maps)
             self._add("mapped by convert", format, converted, has_lines=format in WITH_LINES)
         # The maps are fetched as the page can fetch them.
         linked = self._file("linked", "html")
-        self._record("html", linked, "--sources")
+        self._record("html", linked)
         self._add("recorded with linked maps", "html", linked, has_lines=True)
+        with_texts = self._file("with-texts", "html")
+        self._record("html", with_texts, "--sources")
+        self._add("recorded with linked maps and texts", "html", with_texts, has_lines=True)
         for format in ENDINGS:
             if format != "html":
                 converted = self._file("of-linked", format)

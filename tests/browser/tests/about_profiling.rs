@@ -409,6 +409,67 @@ fn the_texts_of_scripts_are_recorded_if_that_is_ticked() {
 }
 
 #[test]
+fn functions_are_shown_as_written_unless_maps_are_not_to_be_fetched() {
+    let script = "function built() {\n  const end = performance.now() + 20;\n  while (performance.now() < end);\n}\n\
+         var rounds = 0;\nsetInterval(() => { built(); rounds++; }, 30);\n//# sourceMappingURL=app.map";
+    let map = json!({
+        "version": 3, "sources": ["app.ts"], "names": ["written"],
+        "sourcesContent": [format!("{}function written() {{\n  waste();\n  time();\n}}\n", "\n".repeat(10))],
+        "mappings": "AAUA,SAASA;AACP;AACA;AACA;A",
+    });
+    let site = Site::plain()
+        .generated("/app.js", script.to_owned())
+        .generated("/app.map", map.to_string())
+        .generated(
+            "/app.html",
+            "<!DOCTYPE html><meta charset='utf-8'><script src='app.js'></script>".to_owned(),
+        )
+        .serve();
+    let driver = Driver::start(&["--window-size", "1200x900"]);
+    driver.open("about:profiling");
+    let person = Person(&driver);
+    person.open_beside(&site.url("/app.html"), "rounds > 0");
+    let record = || {
+        driver.execute(
+            "delete document.documentElement.dataset.ready;
+            delete document.querySelector('#progress').dataset.samples;",
+        );
+        person.click("#record");
+        person.wait_until("Number(document.querySelector('#progress').dataset.samples) >= 500");
+        person.click("#record");
+        person.wait_until("document.documentElement.dataset.ready === ''");
+        // It has no texts.
+        let facts = person.read("document.querySelector('#details .facts').textContent");
+        assert!(
+            !facts.as_str().expect("a text").contains("Texts"),
+            "{facts}"
+        );
+        let functions = person.read("strobe.inspect.functions()");
+        let functions = functions.as_array().expect("a list").iter();
+        let functions = functions.filter(|one| one["name"] == "written" || one["name"] == "built");
+        let shown: Vec<_> = functions
+            .map(|one| [one["name"].clone(), one["place"].clone()])
+            .collect();
+        person.click("#show-recorder");
+        shown
+    };
+    assert_eq!(
+        record(),
+        [[json!("written"), json!(site.url("/app.ts:11:10"))]]
+    );
+    assert_eq!(site.requests_for("/app.map"), 1);
+    person.wait_until("!document.querySelector('#linked-maps').disabled");
+    person.click("#linked-maps");
+    assert_eq!(
+        record(),
+        [[json!("built"), json!(site.url("/app.js:1:15"))]]
+    );
+    assert_eq!(site.requests_for("/app.map"), 1);
+    let (status, console) = driver.shut_down();
+    assert!(status.success(), "{status}\n{console}");
+}
+
+#[test]
 fn a_page_goes_on_while_a_recording_of_it_is_stopped() {
     let site = Site::plain().serve();
     let driver = Driver::start(&["--window-size", "1200x900"]);

@@ -46,9 +46,18 @@ fn map(name: &str) -> String {
     .to_string()
 }
 
+/// Records a page until it is done.
+fn record_page(url: &str, more: &[&str]) -> (Recording, Output) {
+    record(&[&["--until-js", "isDone", url], more].concat())
+}
+
 /// Records a page until it is done, with the texts of its scripts.
 fn record_texts(url: &str, more: &[&str]) -> (Recording, Output) {
-    record(&[&["--sources", "--until-js", "isDone", url], more].concat())
+    record_page(url, &[&["--sources"], more].concat())
+}
+
+fn number_of_texts(recording: &Recording) -> usize {
+    recording.event_loops().map(|one| one.sources().len()).sum()
 }
 
 /// How a script's function is shown: its name and file, and its name in the script that ran.
@@ -162,23 +171,133 @@ fn maps_are_applied(more: &[&str]) {
             .generated(&link(name), map(name));
     }
     let site = site.serve();
-    let (recording, output) = record_texts(&site.url("/page.html"), more);
+    let (recording, output) = record_page(&site.url("/page.html"), more);
     for (name, ..) in names {
         let file = site.url(&format!("/maps/{name}.ts"));
         assert_is_as_written(&recording, &output, name, &file);
     }
+    let has_texts = more.contains(&"--sources");
+    assert_eq!(number_of_texts(&recording) > 0, has_texts);
     assert_is_as_written(&recording, &output, "shared", &other.url("/shared.ts"));
     assert!(!output.stderr.contains("warning: "), "{}", output.stderr);
 }
 
 #[test]
 fn maps_by_comment_and_header_are_fetched_and_applied() {
-    maps_are_applied(&[]);
+    maps_are_applied(&["--sources"]);
 }
 
 #[test]
 fn maps_are_fetched_by_other_processes_too() {
+    maps_are_applied(&["--sources", "--multiprocess"]);
+}
+
+#[test]
+fn maps_are_fetched_and_applied_without_texts_too() {
+    maps_are_applied(&[]);
+}
+
+#[test]
+fn maps_are_fetched_without_texts_by_other_processes_too() {
     maps_are_applied(&["--multiprocess"]);
+}
+
+/// The line in `moved.ts` at which [`moved_map`]'s function is defined.
+const MOVED_LINE: u32 = 11;
+
+/// A map of the script `moved`, whose functions were written further down.
+fn moved_map() -> String {
+    map("moved").replace("AAAA,SAASA", "AAUA,SAASA")
+}
+
+/// A page with a script that links to a map, and one that contains its map.
+fn site_of_maps() -> Site {
+    let inside = map("inside").replace('%', "%25").replace('"', "%22");
+    let inside = inside.replace(' ', "%20").replace('\\', "%5C");
+    let inside = format!("data:application/json,{inside}");
+    Site::plain()
+        .generated("/js/moved.js", script("moved", "", Some("/maps/moved.map")))
+        .generated("/maps/moved.map", moved_map())
+        .generated("/js/inside.js", script("inside", "", Some(&inside)))
+        .generated("/page.html", page(&["js/moved.js", "js/inside.js"]))
+        .serve()
+}
+
+/// The lines at which a function was executing, and the line of its definition.
+fn lines(recording: &Recording, name: &str) -> (Vec<u32>, Option<u32>) {
+    let mut lines = Vec::new();
+    let mut definition = None;
+    for event_loop in recording.event_loops() {
+        for frame in event_loop.frames() {
+            let function = event_loop.function(frame.function);
+            if function.name == name {
+                definition = function.line.map(|line| line.get());
+                lines.extend(frame.place.and_then(|place| Some(place.line()?.get())));
+            }
+        }
+    }
+    (lines, definition)
+}
+
+#[test]
+fn a_recording_without_texts_shows_names_files_and_lines_as_written() {
+    let site = site_of_maps();
+    let (recording, output) = record_page(&site.url("/page.html"), &[]);
+    let file = site.url("/maps/moved.ts");
+    assert_is_as_written(&recording, &output, "moved", &file);
+    let file = site.url("/js/inside.ts");
+    assert_is_as_written(&recording, &output, "inside", &file);
+    let (lines, definition) = lines(&recording, "movedWork");
+    assert_eq!(definition, Some(MOVED_LINE));
+    // The function has four lines.
+    let is_written = |line: &u32| (MOVED_LINE..MOVED_LINE + 4).contains(line);
+    assert!(
+        !lines.is_empty() && lines.iter().all(is_written),
+        "{lines:?}"
+    );
+    assert_eq!(number_of_texts(&recording), 0);
+    // Neither the text of the script nor that of the file.
+    let file = String::from_utf8_lossy(&output.stdout);
+    assert!(!file.contains("performance.now() + 60") && !file.contains("waste();"));
+    assert!(!output.stderr.contains("warning: "), "{}", output.stderr);
+    assert_eq!(site.requests_for("/maps/moved.map"), 1);
+}
+
+#[test]
+fn no_map_is_fetched_or_applied_if_the_person_says_so() {
+    for more in [
+        &["--no-linked-maps"][..],
+        &["--no-linked-maps", "--sources"],
+    ] {
+        let site = site_of_maps();
+        let (recording, output) = record_page(&site.url("/page.html"), more);
+        for name in ["moved", "inside"] {
+            let script = site.url(&format!("/js/{name}.js"));
+            let expected = (format!("{name}Built"), script, None);
+            assert_eq!(shown(&recording, name), [expected], "{more:?}");
+        }
+        let has_texts = more.contains(&"--sources");
+        assert_eq!(number_of_texts(&recording) > 0, has_texts);
+        assert!(!output.stderr.contains("warning: "), "{}", output.stderr);
+        // The page's own requests are seen.
+        assert_eq!(site.requests_for("/js/moved.js"), 1);
+        assert_eq!(site.requests_for("/maps/moved.map"), 0, "{more:?}");
+    }
+}
+
+#[test]
+fn a_page_that_is_busy_at_the_end_is_shown_as_it_ran_and_this_is_told() {
+    let site = Site::plain().serve();
+    let url = site.url("/texts-busy.html");
+    let (_, output) = record(&["--duration=6", &url]);
+    let mut told = output.stderr.lines();
+    let told = told.find(|line| line.contains("warning: "));
+    let told = told.unwrap_or_else(|| panic!("{}", output.stderr));
+    assert!(
+        told.contains(&url) && told.contains(" ran, even if "),
+        "{told}"
+    );
+    assert!(told.contains("the event loop was busy"), "{told}");
 }
 
 #[test]
@@ -350,6 +469,15 @@ const WATCHING: &str = "
 
 #[test]
 fn a_page_sees_nothing_of_the_maps_that_are_fetched() {
+    a_page_sees_nothing(false);
+}
+
+#[test]
+fn a_page_sees_nothing_of_the_maps_that_are_fetched_with_its_texts() {
+    a_page_sees_nothing(true);
+}
+
+fn a_page_sees_nothing(with_texts: bool) {
     const BOUND: Duration = Duration::from_secs(60);
     let other = Site::plain()
         .generated("/private.map", map("private"))
@@ -395,7 +523,9 @@ fn a_page_sees_nothing_of_the_maps_that_are_fetched() {
     driver.switch_to(&page);
     driver.open(&site.url("/page.html"));
     driver.switch_to(&ours);
-    driver.click("#with-sources");
+    if with_texts {
+        driver.click("#with-sources");
+    }
     driver.click("#record");
     wait_until("Number(document.querySelector('#progress').dataset.samples) >= 10");
     driver.switch_to(&page);

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use browser_tests::{Command, Driver, Hosts, Output, Site, report, run_browser, signal};
+use browser_tests::{Command, Display, Driver, Hosts, Output, Site, report, run_browser, signal};
 use profile_formats::{
     EventLoop, EventLoopKind, Format, MissedReason, Process, Recording, Totals, read,
 };
@@ -239,13 +239,74 @@ fn on_a_terminal_the_command_that_shows_the_profile_is_told() {
     let (site, folder) = (site(), Folder::new());
     let url = site.url("/busy.html?rounds=40&close");
     let arguments = profile_arguments(&[&url]);
-    let output = Command::start_on_terminal(&arguments, folder.0.path()).end();
+    let output = Command::start_on_terminal(&arguments, folder.0.path(), &[]).end();
     output.assert_success();
     let text = output.text();
     let (_, file) = text.rsplit_once("strobe view ").unwrap();
     let file = file.trim_end();
     assert!(file.ends_with("/strobe-profile.firefox.json"), "{text}");
     assert!(leaves(&recording(file))["seventy"] > 0, "{text}");
+}
+
+/// What the command asks a person.
+const OFFER: &str = "Open it in the browser now? [y/N] ";
+
+#[test]
+fn a_person_at_a_terminal_can_open_the_profile() {
+    let (site, folder) = (site(), Folder::new());
+    let display = Display::start(1200, 900);
+    let environment = [("DISPLAY", display.name())];
+    let url = site.url("/busy.html?rounds=40&close");
+    let arguments = profile_arguments(&[&url]);
+    let asked = || {
+        let mut command = Command::start_on_terminal(&arguments, folder.0.path(), &environment);
+        command.wait_for_text(OFFER);
+        command
+    };
+    // Enter, n, the end of the input and Ctrl-C.
+    for answer in ["\n", "n\n", "\u{4}", "\u{3}"] {
+        let mut command = asked();
+        command.type_text(answer);
+        command.end().assert_success();
+    }
+    let mut command = asked();
+    command.type_text("y\n");
+    display.wait_for_window("Profiling");
+    // Now it is the browser, which Ctrl-C ends.
+    command.type_text("\u{3}");
+    command.end().assert_success();
+}
+
+#[test]
+fn nobody_is_asked_who_cannot_answer() {
+    let (site, folder) = (site(), Folder::new());
+    let display = Display::start(1200, 900);
+    let shown = ("DISPLAY", display.name());
+    let url = site.url("/busy.html?rounds=40&close");
+    let file = folder.file("a.html");
+    let (new, named) = (&[&*url][..], &["-o", &file, &url][..]);
+    let unreachable = &["http://127.0.0.1:1/"][..];
+    type Start = fn(&[&str], &Path, &[(&str, &str)]) -> Command;
+    let (typed, in_script, without): (Start, Start, Start) = (
+        Command::start_on_terminal,
+        Command::start_in_script,
+        Command::start_in,
+    );
+    for (why, start, arguments, environment, expected) in [
+        ("no display", typed, new, &[][..], 0),
+        ("CI", typed, new, &[shown, ("CI", "true")][..], 0),
+        ("-o", typed, named, &[shown][..], 0),
+        ("an error", typed, unreachable, &[shown][..], 1),
+        ("a script", in_script, new, &[shown][..], 0),
+        ("no terminal", without, new, &[shown][..], 0),
+    ] {
+        let command = start(&profile_arguments(arguments), folder.0.path(), environment);
+        let output = command.end();
+        let text = output.text();
+        assert_eq!(output.status.code(), Some(expected), "{why}: {text}");
+        assert!(text.contains("The profile is in "), "{why}: {text}");
+        assert!(!text.contains("[y/N]"), "{why}: {text}");
+    }
 }
 
 #[test]

@@ -84,6 +84,37 @@ fn recursion_two_thousand_deep_is_cut_at_its_root() {
     );
 }
 
+#[test]
+fn a_stack_that_is_cut_within_inlined_calls_changes_no_later_stack() {
+    let trace = Trace::read(&visit_allowed("/recursion-cut.html"));
+    Edges::parse(
+        "(root) > (anonymous), even, odd
+        (anonymous) > inTurns
+        inTurns > even
+        even > odd, deepest
+        odd > even, deepest
+        deepest > work",
+    )
+    .assert_hold(&trace);
+    let depths = trace.stacks_of_samples().filter_map(|stack| {
+        let deepest = stack.iter().position(|&label| label == "deepest")?;
+        let recursion = stack[..deepest].iter();
+        Some(
+            recursion
+                .filter(|&&label| label == "even" || label == "odd")
+                .count(),
+        )
+    });
+    let (cut, whole): (Vec<_>, Vec<_>) = depths.partition(|&depth| depth > 13);
+    assert!(
+        cut.len() > 100 && whole.len() > 100,
+        "{} and {}",
+        cut.len(),
+        whole.len()
+    );
+    assert!(whole.iter().all(|&depth| depth == 13), "{whole:?}");
+}
+
 /// The functions that repeated.js has on the stack when it spins, from the first `next` on. Where `calls` calls, its
 /// depth follows.
 fn functions_of_recursion() -> Vec<(&'static str, Option<usize>)> {
@@ -125,7 +156,7 @@ fn a_recursion_through_several_functions_has_each_of_its_frames() {
 fn check_lines_of_recursion(preferences: &[&str]) {
     let site = Site::plain().serve();
     let url = site.url("/repeated.html?recorded");
-    let mut arguments = vec!["--until-js", "rounds > 800", &url];
+    let mut arguments = vec!["--until-js", "rounds > 20 && busy > 4000", &url];
     for preference in preferences {
         arguments.extend(["--pref", preference]);
     }

@@ -44,7 +44,7 @@ fn taken(console: &str) -> u64 {
     counts.max().expect("it is logged")
 }
 
-/// The counts of the log's lines `GroupId(1): compared: {None: 10, StockLacksLeaf: 1}`.
+/// The counts of the log's lines `EventLoopId(1): compared: {None: 10, StockLacksLeaf: 1}`.
 fn compared(console: &str) -> BTreeMap<&str, u64> {
     let mut counts = BTreeMap::new();
     let lines = console.lines().filter_map(|line| {

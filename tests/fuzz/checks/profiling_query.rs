@@ -4,7 +4,7 @@
 
 //! Each input is the query of `profiling:start`, without its question mark.
 
-use fuzz_parts::{EventLoopId, EventLoops, Query, recording_options};
+use fuzz_parts::{BrowserEventLoopId, EventLoops, Query, recording_options};
 use url::Url;
 
 /// The parameters that the server reads from the query.
@@ -17,6 +17,7 @@ const NAMES: [&str; 8] = [
     "keepLast",
     "longTasks",
     "sources",
+    "linkedMaps",
 ];
 
 pub fn profiling_query(input: &[u8]) {
@@ -37,7 +38,7 @@ pub fn profiling_query(input: &[u8]) {
             assert!(options.long_tasks.is_none_or(|least| !least.is_zero()));
             if let EventLoops::These { ids, .. } = &options.event_loops {
                 for id in ids {
-                    assert_eq!(id.to_string().parse::<EventLoopId>(), Ok(*id));
+                    assert_eq!(id.to_string().parse::<BrowserEventLoopId>(), Ok(*id));
                 }
             }
             for name in NAMES {

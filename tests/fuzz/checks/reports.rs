@@ -42,7 +42,7 @@ pub fn reports(input: &[u8]) {
         match report {
             Report::Chunk(chunk) => {
                 let kept = event_loops
-                    .entry(chunk.group.0)
+                    .entry(chunk.event_loop.0)
                     .or_insert_with(|| Kept::new(wanted, start));
                 let result = kept.add(*chunk, now);
                 check_kept(kept, wanted);
@@ -51,8 +51,10 @@ pub fn reports(input: &[u8]) {
                     break;
                 }
             },
-            Report::Source { group, source, .. } => {
-                let Some(kept) = event_loops.get_mut(&group.0) else {
+            Report::Source {
+                event_loop, source, ..
+            } => {
+                let Some(kept) = event_loops.get_mut(&event_loop.0) else {
                     break;
                 };
                 let memory = kept.memory();
@@ -66,8 +68,10 @@ pub fn reports(input: &[u8]) {
                     },
                 }
             },
-            Report::Map { group, map, .. } => {
-                let Some(kept) = event_loops.get_mut(&group.0) else {
+            Report::Map {
+                event_loop, map, ..
+            } => {
+                let Some(kept) = event_loops.get_mut(&event_loop.0) else {
                     break;
                 };
                 let result = kept.add_map(*map);
@@ -138,7 +142,7 @@ mod tests {
         Realm, RecordedFrame, RecordedFunction, RecordedFunctionKind, RecordedMissed,
         RecordedPosition, RecordedSample, RecordedSource, RecordingId, SessionStatus,
     };
-    use js_profiler_traits::{GroupId, Marker, SampleCounts, Stack};
+    use js_profiler_traits::{EventLoopId, Marker, SampleCounts, Stack};
 
     use super::*;
 
@@ -147,18 +151,18 @@ mod tests {
 
     const MILLISECOND: i64 = 1_000_000;
 
-    fn sample(time: i64, stack: Option<u32>, activity: Option<Marker>) -> RecordedSample {
+    fn sample(time: i64, stack: Option<u32>, marker: Option<Marker>) -> RecordedSample {
         RecordedSample {
             time: instant(time),
             stack,
-            activity,
+            marker,
         }
     }
 
     fn chunk() -> Chunk {
         Chunk {
             recording: RecordingId(1),
-            group: GroupId(7),
+            event_loop: EventLoopId(7),
             description: None,
             without_stacks: None,
             new_tables: true,
@@ -237,7 +241,7 @@ mod tests {
         let status = Report::Status {
             number: 3,
             event_loops: vec![EventLoopStatus {
-                group: GroupId(7),
+                id: EventLoopId(7),
                 description: Description::default(),
                 without_stacks: None,
                 sessions: vec![SessionStatus {
@@ -248,21 +252,22 @@ mod tests {
                 memory: 9,
             }],
         };
-        let source = |id, line| Report::Source {
+        let source_with = |id, line, text: Option<&str>, link: &str| Report::Source {
             recording: RecordingId(1),
-            group: GroupId(7),
+            event_loop: EventLoopId(7),
             source: Box::new(RecordedSource {
                 id,
                 name: "a.js".to_owned(),
                 line,
                 column: 1,
-                text: "f();".to_owned(),
-                map_url: Some("a.js.map".to_owned()),
+                text: text.map(str::to_owned),
+                map_url: Some(link.to_owned()),
             }),
         };
+        let source = |id, line| source_with(id, line, Some("f();"), "a.js.map");
         let map = |sources: &[u32], content: Result<&str, &str>| Report::Map {
             recording: RecordingId(1),
-            group: GroupId(7),
+            event_loop: EventLoopId(7),
             map: Box::new(LinkedMap {
                 sources: sources.to_vec(),
                 url: "https://a.example/a.js.map".to_owned(),
@@ -271,7 +276,7 @@ mod tests {
         };
         let left_out = Report::SourcesLeftOut {
             recording: RecordingId(1),
-            group: GroupId(7),
+            event_loop: EventLoopId(7),
             why: LeftOut::Gone,
             count: 1,
             names: vec!["b.js".to_owned()],
@@ -290,7 +295,7 @@ mod tests {
         };
         let idle = more(vec![sample(30 * MILLISECOND, None, None)]);
         let other = Chunk {
-            group: GroupId(u64::MAX),
+            event_loop: EventLoopId(u64::MAX),
             ..chunk()
         };
         let stretch = |start: i64, end: i64, samples, why| RecordedMissed {
@@ -344,6 +349,15 @@ mod tests {
                 "source-twice",
                 0,
                 with_sources(vec![source(5, 1), source(5, 1)]),
+            ),
+            (
+                "links",
+                0,
+                with_sources(vec![
+                    source_with(5, 1, None, "a.js.map"),
+                    source_with(6, 9, None, "data:,%7B%7D"),
+                    map(&[5], Ok(MAP)),
+                ]),
             ),
             ("source-nowhere", 0, with_sources(vec![source(5, 0)])),
             ("source-first", 0, vec![source(5, 1)]),

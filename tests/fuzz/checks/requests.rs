@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use ipc_channel::ipc::IpcMessage;
-use js_profiler_traits::GroupId;
+use js_profiler_traits::EventLoopId;
 use js_profiler_traits::preferences;
 use js_profiler_traits::recording::{EventLoopKind, Request, recording_interval};
 
@@ -39,7 +39,7 @@ pub fn requests(input: &[u8]) {
                 assert_eq!(interval.as_nanos() % base.as_nanos(), 0);
             }
             for kind in [EventLoopKind::Page, EventLoopKind::Worker] {
-                options.event_loops.includes(GroupId(1), kind, true);
+                options.event_loops.includes(EventLoopId(1), kind, true);
             }
         },
         Request::EndEventLoop { .. }

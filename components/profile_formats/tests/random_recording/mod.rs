@@ -77,7 +77,7 @@ fn function(random: &mut Random, event_loop: &mut EventLoop) -> Function {
         name: (*random.of(&URLS)).to_owned(),
         line: number(random).unwrap_or(NonZeroU32::MIN),
         column: NonZeroU32::MIN,
-        text: (*random.of(&NAMES)).to_owned(),
+        text: Some((*random.of(&NAMES)).to_owned()),
         map_url: random.once_in(2).then(|| "a.js.map".to_owned()),
     };
     let kinds = [

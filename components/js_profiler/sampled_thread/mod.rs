@@ -2,10 +2,11 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The walks of one event loop's thread: at once, when the sampling thread stops it, or at set times, when the thread
-//! stops by itself (`timed.rs`).
+//! An event loop's thread as the sampling thread sees it. Looking at the thread makes a sample. The thread walks its
+//! stack at once, when the sampling thread stops it, or at set times, when it stops by itself (`timed.rs`).
 
 mod durations;
+mod last_stack;
 mod timed;
 mod walk;
 
@@ -14,20 +15,25 @@ use std::ffi::CStr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use js_profiler_traits::GroupId;
+use js_profiler_traits::EventLoopId;
 use js_profiler_traits::activity::{Activity, SharedActivity};
 use js_profiler_traits::recording::MissedReason;
 use log::debug;
 use malloc_size_of_derive::MallocSizeOf;
 
 use self::durations::StopDurations;
-use self::timed::{HORIZON, TimedWalk};
-pub use self::timed::{MAX_TIMED_WALKS, TimedWalks};
-use self::walk::WalkRequest;
-pub use self::walk::{Audience, FinishedWalk, StackTaker};
+use self::last_stack::LastStack;
+pub use self::timed::MAX_TIMED_WALKS;
+use self::timed::{HORIZON, TimedWalk, TimedWalks};
+pub use self::walk::{Audience, StackTaker};
+use self::walk::{FinishedWalk, WalkRequest};
 use crate::comparison::Comparison;
+use crate::description::SharedDescription;
 use crate::failure::Failure;
-use crate::spidermonkey::{FramePlace, KnownFunctions, NativeCode, SampledContext, WalkOutcome};
+use crate::function_table::Function;
+use crate::outcome::Outcome;
+use crate::sample::Sample;
+use crate::spidermonkey::{KnownFunctions, NativeCode, SampledContext, StackBuffer, WalkOutcome};
 use crate::stop::Thread;
 
 /// After this many failed attempts in a row to stop the thread, it is given up. A thread that gets no
@@ -35,11 +41,11 @@ use crate::stop::Thread;
 /// refused.
 const MAX_FAILED_STOPS: u32 = 200;
 
-/// Stops one event loop's thread and walks its stack.
+/// Stops one event loop's thread and makes samples of it.
 #[derive(MallocSizeOf)]
-pub struct ThreadWalks {
+pub struct SampledThread {
     /// For the log.
-    group: GroupId,
+    event_loop: EventLoopId,
     /// `None` if the thread cannot be stopped.
     #[ignore_malloc_size_of = "Holds nothing"]
     thread: Option<Thread>,
@@ -47,6 +53,9 @@ pub struct ThreadWalks {
     context: SampledContext,
     #[ignore_malloc_size_of = "One word"]
     activity: SharedActivity,
+    #[ignore_malloc_size_of = "The event loop's"]
+    description: Arc<SharedDescription>,
+    last: LastStack,
     /// How many attempts to stop the thread have failed since the last successful one.
     failed_stops: u32,
     /// Whether the last attempt to stop the thread was successful, and in time.
@@ -65,36 +74,21 @@ pub struct ThreadWalks {
     unwalkable: BTreeMap<&'static CStr, u64>,
 }
 
-/// What was found when the thread was looked at.
-pub enum Look {
-    /// It runs no JavaScript. It was not stopped.
-    Idle,
-    /// It did not stop.
-    Missed,
-    /// The frames are in the buffer of the [`StackTaker`].
-    Walked(FinishedWalk),
-}
-
-/// What is known of the stack before a walk.
-pub struct Known<'a> {
-    /// The functions whose text the walk need not write.
-    pub functions: &'a Arc<KnownFunctions>,
-    /// The frames of the last known stack, from the root to the leaf.
-    pub places: &'a [FramePlace],
-}
-
-impl ThreadWalks {
+impl SampledThread {
     /// `thread` is `None` if the thread cannot be stopped.
     pub fn new(
-        group: GroupId,
+        event_loop: EventLoopId,
         thread: Option<Thread>,
         context: SampledContext,
         activity: SharedActivity,
+        description: Arc<SharedDescription>,
     ) -> Self {
         Self {
-            group,
+            event_loop,
             thread,
             activity,
+            description,
+            last: LastStack::default(),
             failed_stops: 0,
             stops_in_time: false,
             timed: None,
@@ -107,14 +101,14 @@ impl ThreadWalks {
         }
     }
 
-    /// Whether the thread runs no JavaScript.
-    pub fn is_idle(&self) -> bool {
-        self.context.is_idle()
+    /// What the event loop has said about itself.
+    pub fn description(&self) -> &Arc<SharedDescription> {
+        &self.description
     }
 
-    /// What the thread is doing besides running JavaScript.
-    pub fn activity(&self) -> Activity {
-        self.activity.get()
+    /// All functions that have been on a stack of the thread, in the order of their ids.
+    pub fn seen_functions(&self) -> &[Function] {
+        self.last.seen_functions()
     }
 
     /// Whether each stack is walked both ways, and the two are compared.
@@ -137,46 +131,25 @@ impl ThreadWalks {
         self.timed.as_ref().and_then(TimedWalks::until)
     }
 
-    /// Frees what is needed only while there are samples to take. Writes the statistics into the log.
-    pub fn rest(&mut self) {
-        let group = self.group;
-        self.timed = None;
-        self.is_never_timed = false;
-        if self.timed_count != 0 {
-            debug!("{group:?}: {} timed walks", self.timed_count);
-            self.timed_count = 0;
-        }
-        if !self.unwalkable.is_empty() {
-            debug!("{group:?}: unwalkable: {:?}", self.unwalkable);
-            self.unwalkable.clear();
-        }
-        self.durations.log_and_clear(group);
-        if let Some(comparison) = &mut self.comparison {
-            debug!("{group:?}: compared: {:?}", comparison.take());
-        }
-    }
-
-    /// The thread could not be sampled. Later attempts begin anew.
-    pub fn forget_failures(&mut self) {
-        self.failed_stops = 0;
-        self.stops_in_time = false;
-        self.timed = None;
-    }
-
-    /// Stops the thread and walks its stack, unless the thread runs no JavaScript. It is an error if the thread is
-    /// given up.
+    /// Takes a sample: stops the thread and walks its stack, unless it runs no JavaScript. If `is_compared` is true
+    /// and the two walkers are compared, both walk the stack.
+    ///
+    /// # Errors
+    ///
+    /// The thread is given up: too many attempts in a row to stop it have failed.
     pub fn look(
         &mut self,
         taker: &mut StackTaker,
-        known: &Known<'_>,
         audience: &Audience,
         is_compared: bool,
-    ) -> Result<Look, Failure> {
-        if self.is_idle() {
-            return Ok(Look::Idle);
+    ) -> Result<Sample<'_>, Failure> {
+        if self.context.is_idle() {
+            self.last.clear();
+            let activity = self.activity.get();
+            return Ok(self.last.without_stack(Outcome::Idle, activity));
         }
         let Some(thread) = &self.thread else {
-            return Ok(Look::Missed);
+            return Ok(self.missed());
         };
         let StackTaker {
             buffer,
@@ -193,9 +166,9 @@ impl ThreadWalks {
             // The comparison needs the text of every function.
             known: match comparison {
                 Some(_) => const { &KnownFunctions::new() },
-                None => known.functions,
+                None => self.last.known_functions(),
             },
-            places: known.places,
+            places: self.last.places(),
         };
         let stopped = thread.while_stopped(stopping, |stopped| {
             request.walk(stopped, unwinder, buffer, |unwinder| {
@@ -204,40 +177,64 @@ impl ThreadWalks {
                 }
             })
         });
-        let finished = match stopped {
-            Ok(finished) => finished,
+        let walk = match stopped {
+            Ok(walk) => walk,
             Err(error) => {
                 self.stops_in_time = false;
                 self.failed_stops += 1;
                 return match self.failed_stops < MAX_FAILED_STOPS {
-                    true => Ok(Look::Missed),
+                    true => Ok(self.missed()),
                     false => Err(Failure::CannotStop(error.to_string())),
                 };
             },
         };
         self.stops_in_time = true;
         if let Some(comparison) = comparison {
-            comparison.compare(finished.outcome, buffer);
+            comparison.compare(walk.outcome, buffer);
         }
-        self.note(&finished);
-        Ok(Look::Walked(finished))
+        self.note(&walk);
+        Ok(self.sample(&walk, buffer))
     }
 
-    fn note(&mut self, finished: &FinishedWalk) {
-        self.failed_stops = 0;
-        self.durations.record(finished.duration);
-        if let WalkOutcome::Unwalkable(why) = finished.outcome {
-            *self.unwalkable.entry(why).or_default() += 1;
-        }
+    /// Takes a sample that says only what the thread is doing. The thread is not stopped for it.
+    pub fn look_without_stopping(&self) -> Sample<'_> {
+        let outcome = match self.context.is_idle() {
+            true => Outcome::Idle,
+            // JavaScript is running, and its stack is not known.
+            false => Outcome::Unwalkable,
+        };
+        self.last.without_stack(outcome, self.activity.get())
+    }
+
+    fn missed(&self) -> Sample<'_> {
+        let missed = Outcome::Missed(self.why_not_stopped());
+        self.last.without_stack(missed, Activity::default())
     }
 
     /// Why the thread did not stop, or did not stop in time, when it was last asked to.
-    pub fn why_not_stopped(&self) -> MissedReason {
+    fn why_not_stopped(&self) -> MissedReason {
         // This assumes that the thread is doing now what it did then.
         match self.stops_in_time || self.thread.is_none_or(|thread| !thread.is_runnable()) {
             true => MissedReason::NotStopped,
             false => MissedReason::NoProcessor,
         }
+    }
+
+    fn note(&mut self, walk: &FinishedWalk) {
+        self.failed_stops = 0;
+        self.durations.record(walk.duration);
+        if let WalkOutcome::Unwalkable(why) = walk.outcome {
+            *self.unwalkable.entry(why).or_default() += 1;
+        }
+    }
+
+    /// The sample of a walk, whose frames are in `buffer`.
+    fn sample(&mut self, walk: &FinishedWalk, buffer: &mut StackBuffer) -> Sample<'_> {
+        let made_by_muted = |function: &Function| {
+            let muted = self.description.muted_scripts();
+            muted.contains(function.realm, &function.resource)
+        };
+        self.last.take(walk, buffer, made_by_muted)
     }
 
     /// How far ahead walks may be requested now; `None` if the thread is not busy or is unlikely to stop.
@@ -247,14 +244,14 @@ impl ThreadWalks {
             && self.stops_in_time
             && !self.is_never_timed
             && !self.compares()
-            && !self.is_idle()
+            && !self.context.is_idle()
             && !NativeCode::current().is_new();
         may_be_timed.then_some(HORIZON)
     }
 
-    /// Asks the thread to walk its stack by itself at these ticks, which are due at these times: at least two, and
-    /// no more than [`MAX_TIMED_WALKS`].
-    pub fn ask(&mut self, due: &[(u64, Instant)], known: &Known<'_>, audience: &Audience) {
+    /// Asks the thread to walk its stack by itself at these times: at least two, and no more than
+    /// [`MAX_TIMED_WALKS`].
+    pub fn ask(&mut self, due: &[Instant], audience: &Audience) {
         let Some(thread) = self.thread else {
             return;
         };
@@ -265,35 +262,71 @@ impl ThreadWalks {
         let mut timed = match timed {
             Ok(timed) => timed,
             Err(error) => {
-                debug!("{:?}: no timed walks: {error}", self.group);
+                debug!("{:?}: no timed walks: {error}", self.event_loop);
                 self.is_never_timed = true;
                 return;
             },
         };
-        if let Err(error) = timed.ask(due, known.functions.clone(), known.places, audience) {
+        let known = self.last.known_functions().clone();
+        if let Err(error) = timed.ask(due, known, self.last.places(), audience) {
             // The next attempt to stop the thread finds out what is wrong.
-            debug!("{:?}: no timed walks: {error}", self.group);
+            debug!("{:?}: no timed walks: {error}", self.event_loop);
             self.stops_in_time = false;
         }
         self.timed = Some(timed);
     }
 
-    /// Takes the timed walks out, and the thread does no more of them. [`put_back`](Self::put_back) must be called
-    /// afterwards. `None` if none were requested.
-    pub fn collect(&mut self) -> Option<TimedWalks> {
-        self.timed_until()?;
-        let mut timed = self.timed.take()?;
+    /// Calls `take` for each walk that the thread has done by itself: with the time for which it was asked, the
+    /// sample, and the reason why other walks have not been done. The thread does none of these later.
+    pub fn collect(&mut self, mut take: impl FnMut(Instant, &Sample<'_>, MissedReason)) {
+        let Some(mut timed) = self.timed.take_if(|timed| timed.until().is_some()) else {
+            return;
+        };
         // The walks that come late are left out. The samples for them are taken or missed at the next tick.
         self.stops_in_time = !timed.walks().iter().any(TimedWalk::is_late);
         for finished in timed.walks().iter().filter_map(|walk| walk.finished) {
             self.timed_count += 1;
             self.note(&finished);
         }
-        Some(timed)
+        let why_late = self.why_not_stopped();
+        for walk in timed.walks() {
+            if let Some(finished) = walk.finished {
+                let sample = self.sample(&finished, &mut walk.buffer);
+                take(walk.due, &sample, why_late);
+            }
+        }
+        self.timed = Some(timed);
     }
 
-    /// Puts back the walks that [`collect`](Self::collect) has taken out.
-    pub fn put_back(&mut self, timed: TimedWalks) {
-        self.timed = Some(timed);
+    /// The thread could not be sampled. Later attempts begin anew.
+    pub fn forget_failures(&mut self) {
+        self.failed_stops = 0;
+        self.stops_in_time = false;
+        self.timed = None;
+    }
+
+    /// Must be called only when nothing refers to the functions any more.
+    pub fn forget_stacks(&mut self) {
+        self.last = LastStack::default();
+    }
+
+    /// Frees what is needed only while there are samples to take. Writes the statistics into the log.
+    pub fn rest(&mut self) {
+        let event_loop = self.event_loop;
+        self.forget_stacks();
+        self.timed = None;
+        self.is_never_timed = false;
+        if self.timed_count != 0 {
+            debug!("{event_loop:?}: {} timed walks", self.timed_count);
+            self.timed_count = 0;
+        }
+        if !self.unwalkable.is_empty() {
+            debug!("{event_loop:?}: unwalkable: {:?}", self.unwalkable);
+            self.unwalkable.clear();
+        }
+        self.durations.log_and_clear(event_loop);
+        if let Some(comparison) = &mut self.comparison {
+            debug!("{event_loop:?}: compared: {:?}", comparison.take());
+        }
     }
 }

@@ -44,9 +44,8 @@ impl MallocSizeOf for TimedWalks {
 
 /// A walk that was asked for.
 pub struct TimedWalk {
-    /// The tick whose sample it is for.
-    pub tick: u64,
-    due: Instant,
+    /// The time at which it was to be done.
+    pub due: Instant,
     /// The frames, once it is done.
     pub buffer: StackBuffer,
     /// `None` until the thread has done it.
@@ -56,7 +55,6 @@ pub struct TimedWalk {
 impl TimedWalk {
     fn new() -> Self {
         Self {
-            tick: 0,
             due: Instant::now(),
             buffer: StackBuffer::new(),
             finished: None,
@@ -158,21 +156,21 @@ impl TimedWalks {
         self.stops.is_armed().then_some(self.until)
     }
 
-    /// Asks the thread to walk its stack at these ticks, which are due at these times: at least two, and no more
-    /// than [`MAX_TIMED_WALKS`]. `places` are the frames of the last known stack.
+    /// Asks the thread to walk its stack at these times: at least two, and no more than [`MAX_TIMED_WALKS`].
+    /// `places` are the frames of the last known stack.
     ///
     /// # Errors
     ///
     /// If the thread cannot be told, because the signal's handler was replaced or a timer cannot be set.
     pub fn ask(
         &mut self,
-        due: &[(u64, Instant)],
+        due: &[Instant],
         known: Arc<KnownFunctions>,
         places: &[FramePlace],
         audience: &Audience,
     ) -> Result<(), StopError> {
-        let [.., (_, last_but_one), (_, last)] = due else {
-            panic!("fewer than two ticks");
+        let [.., last_but_one, last] = due else {
+            panic!("fewer than two times");
         };
         // The last walk may be this late.
         self.until = *last + (*last - *last_but_one) / 2;
@@ -182,8 +180,7 @@ impl TimedWalks {
         side.places.extend_from_slice(places);
         side.count = due.len();
         side.unwinder.set_code(NativeCode::current());
-        for (walk, &(tick, due)) in side.walks.iter_mut().zip(due) {
-            walk.tick = tick;
+        for (walk, &due) in side.walks.iter_mut().zip(due) {
             walk.due = due;
             walk.finished = None;
             walk.buffer.clear();
@@ -193,7 +190,7 @@ impl TimedWalks {
         let room = capacities.max().unwrap_or_default();
         side.places.reserve(room.saturating_sub(side.places.len()));
         self.memory = side.memory();
-        self.stops.arm(due.iter().map(|(_, time)| *time))
+        self.stops.arm(due.iter().copied())
     }
 
     /// The walks that were asked for last, in their order. The thread does no more of them.

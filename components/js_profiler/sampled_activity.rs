@@ -11,60 +11,60 @@ use malloc_size_of_derive::MallocSizeOf;
 
 use crate::outcome::Outcome;
 
-/// For whom work is done.
+/// For whom an event loop does something.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Beneficiary {
     /// A document, or a worker's global.
     Document(DocumentId),
     /// A realm. Script is attributed to its realm.
     Realm(RealmId),
-    /// The whole event loop, as a collection of garbage is.
+    /// The whole event loop. Garbage is collected for it.
     Everybody,
-    /// It is not known for whom. So no session may see the work.
+    /// It is not known for whom. So no session may see the activity.
     Unknown,
 }
 
 /// What an event loop was doing, before the filter that decides who may know it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Work {
-    /// The kind of work.
+pub struct SampledActivity {
+    /// The kind of activity.
     pub marker: Marker,
-    /// For whom it was done.
+    /// For whom it was.
     pub done_for: Beneficiary,
 }
 
-impl Work {
-    /// The work that a sample shows. `None` if the event loop was idle. `leaf` is the realm of the innermost
-    /// function on the stack.
+impl SampledActivity {
+    /// The activity that a sample shows. `None` if the event loop was idle. `activity` is what the thread had
+    /// entered, and `leaf` is the realm of the innermost function on the stack.
     ///
-    /// If work is nested, the innermost counts. A collection of garbage can interrupt anything. Style, layout
-    /// and paint run no script, so script that is on the stack meanwhile has called for them. All other work
-    /// may run script.
+    /// If activities are nested, the innermost counts. A collection of garbage can interrupt anything. Style,
+    /// layout and paint run no script, so script that is on the stack meanwhile has called for them. All other
+    /// activities may run script.
     pub fn of_sample(outcome: Outcome, activity: Activity, leaf: Option<RealmId>) -> Option<Self> {
-        let work = |marker, done_for| Some(Self { marker, done_for });
+        let sampled = |marker, done_for| Some(Self { marker, done_for });
         let document = activity
             .document
             .map_or(Beneficiary::Unknown, Beneficiary::Document);
         if activity.collecting || outcome == Outcome::Collecting {
-            return work(Marker::Gc, Beneficiary::Everybody);
+            return sampled(Marker::Gc, Beneficiary::Everybody);
         }
         match activity.marker {
             Some(marker @ (Marker::Style | Marker::Layout | Marker::Paint)) => {
-                work(marker, document)
+                sampled(marker, document)
             },
-            _ if outcome == Outcome::Stack => work(
+            _ if outcome == Outcome::Stack => sampled(
                 Marker::Script,
                 leaf.map_or(Beneficiary::Unknown, Beneficiary::Realm),
             ),
             // The part that is left of the last stack does not say which function was called after it.
-            _ if outcome == Outcome::Unwalkable => work(Marker::Script, Beneficiary::Unknown),
-            Some(marker) => work(marker, document),
+            _ if outcome == Outcome::Unwalkable => sampled(Marker::Script, Beneficiary::Unknown),
+            Some(marker) => sampled(marker, document),
             None => None,
         }
     }
 }
 
-/// Which markers the samples of a session may have: only those of work that is done for it.
+/// Which markers the samples of a session may have: only those of activities that are for it.
 #[derive(Clone, Copy, Debug, Eq, MallocSizeOf, PartialEq)]
 pub struct MarkerFilter {
     /// The document of the session; `None` if it is not known.
@@ -75,9 +75,9 @@ pub struct MarkerFilter {
 }
 
 impl MarkerFilter {
-    /// The marker that a session of `realm` may see for this work.
-    pub fn marker(self, work: Option<Work>, realm: RealmId) -> Option<Marker> {
-        let Work { marker, done_for } = work?;
+    /// The marker that a session of `realm` may see for this activity.
+    pub fn marker(self, activity: Option<SampledActivity>, realm: RealmId) -> Option<Marker> {
+        let SampledActivity { marker, done_for } = activity?;
         let is_ours = match done_for {
             Beneficiary::Document(document) => self.document == Some(document),
             Beneficiary::Realm(leaf) => leaf == realm,
@@ -125,13 +125,13 @@ mod tests {
 
     /// What a session of the first document gets if it is isolated, and if it is not.
     fn shown(outcome: Outcome, activity: Activity, leaf: RealmId) -> [Option<Marker>; 2] {
-        let work = Work::of_sample(outcome, activity, Some(leaf));
+        let sampled = SampledActivity::of_sample(outcome, activity, Some(leaf));
         [true, false].map(|isolated| {
             let filter = MarkerFilter {
                 document: Some(document(1)),
                 isolated,
             };
-            filter.marker(work, REALM)
+            filter.marker(sampled, REALM)
         })
     }
 
@@ -141,7 +141,7 @@ mod tests {
         use Outcome::{Collecting, Idle, Stack, Unwalkable};
         let marker = |outcome, entered| {
             let activity = activity(entered, Some(document(1)));
-            Work::of_sample(outcome, activity, Some(REALM)).map(|work| work.marker)
+            SampledActivity::of_sample(outcome, activity, Some(REALM)).map(|sampled| sampled.marker)
         };
         for entered in [Style, Layout, Paint].map(Some) {
             // Script that is on the stack has called for it, and waits.
@@ -162,8 +162,8 @@ mod tests {
                     collecting: true,
                     ..activity(entered, Some(document(1)))
                 };
-                let work = Work::of_sample(outcome, collecting, Some(REALM));
-                assert_eq!(work.map(|work| work.marker), Some(Gc));
+                let sampled = SampledActivity::of_sample(outcome, collecting, Some(REALM));
+                assert_eq!(sampled.map(|sampled| sampled.marker), Some(Gc));
             }
         }
     }
@@ -202,8 +202,8 @@ mod tests {
         };
         for document in [Some(document(1)), None] {
             let activity = activity(Some(Marker::Layout), document);
-            let work = Work::of_sample(Outcome::Idle, activity, None);
-            assert_eq!(unknown.marker(work, REALM), None);
+            let sampled = SampledActivity::of_sample(Outcome::Idle, activity, None);
+            assert_eq!(unknown.marker(sampled, REALM), None);
         }
     }
 

@@ -7,7 +7,7 @@
 use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
-use js_profiler_traits::GroupId;
+use js_profiler_traits::EventLoopId;
 use log::debug;
 use malloc_size_of_derive::MallocSizeOf;
 
@@ -60,12 +60,12 @@ impl StopDurations {
     }
 
     /// Writes what was recorded since the last call into the log.
-    pub fn log_and_clear(&mut self, group: GroupId) {
+    pub fn log_and_clear(&mut self, event_loop: EventLoopId) {
         if self.nanoseconds.is_empty() {
             return;
         }
         debug!(
-            "{group:?}: stood still {} times, ns: median {}, 99th percentile {}, longest {}",
+            "{event_loop:?}: stood still {} times, ns: median {}, 99th percentile {}, longest {}",
             self.nanoseconds.len(),
             self.nanoseconds.value_at_quantile(0.5),
             self.nanoseconds.value_at_quantile(0.99),

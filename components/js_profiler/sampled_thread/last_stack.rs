@@ -5,16 +5,18 @@
 //! What is known about an event loop's stack: the last stack that was walked, and the functions that have
 //! been seen.
 
+use std::sync::Arc;
+
 use js_profiler_traits::activity::Activity;
 use malloc_size_of_derive::MallocSizeOf;
 use servo_base::cross_process_instant::CrossProcessInstant;
 
+use super::walk::FinishedWalk;
 use crate::function_table::{Function, FunctionTable};
 use crate::outcome::Outcome;
 use crate::sample::{FunctionStack, Sample, StackFrame};
-use crate::spidermonkey::{FrameKind, FramePlace, StackBuffer, WalkOutcome};
-use crate::walks::{FinishedWalk, Known};
-use crate::work::Work;
+use crate::sampled_activity::SampledActivity;
+use crate::spidermonkey::{FrameKind, FramePlace, KnownFunctions, StackBuffer, WalkOutcome};
 
 /// The last known stack, from the root to the leaf. If a later stack cannot be walked, those frames of this
 /// one that are still there are used in its place.
@@ -39,12 +41,14 @@ impl LastStack {
         self.seen.functions()
     }
 
-    /// What the next walk needs to know.
-    pub fn known(&self) -> Known<'_> {
-        Known {
-            functions: self.seen.known(),
-            places: &self.places,
-        }
+    /// The functions whose text the next walk need not write.
+    pub fn known_functions(&self) -> &Arc<KnownFunctions> {
+        self.seen.known()
+    }
+
+    /// The frames of this stack, from the root to the leaf.
+    pub fn places(&self) -> &[FramePlace] {
+        &self.places
     }
 
     /// Forgets the stack: no JavaScript is running.
@@ -113,7 +117,7 @@ impl LastStack {
     /// The sample of a walk that has made this the last stack.
     fn sample(&self, walk: &FinishedWalk, outcome: Outcome) -> Sample<'_> {
         let functions = self.seen.functions();
-        // A native function belongs to no realm: the work is done by the code that calls it.
+        // A native function belongs to no realm. It runs for the code that has called it.
         let innermost = self.frames.iter().rev();
         let leaf = innermost
             .map(|frame| &functions[frame.function.index()])
@@ -121,7 +125,11 @@ impl LastStack {
         Sample {
             time: walk.time,
             outcome,
-            work: Work::of_sample(outcome, walk.activity, leaf.map(|function| function.realm)),
+            activity: SampledActivity::of_sample(
+                outcome,
+                walk.activity,
+                leaf.map(|function| function.realm),
+            ),
             for_pages: FunctionStack {
                 frames: &self.frames,
                 truncated: self.truncated,
@@ -139,7 +147,7 @@ impl LastStack {
         Sample {
             time: CrossProcessInstant::now(),
             outcome,
-            work: Work::of_sample(outcome, activity, None),
+            activity: SampledActivity::of_sample(outcome, activity, None),
             for_pages: FunctionStack::default(),
             everything: FunctionStack::default(),
             functions: self.seen.functions(),
