@@ -150,6 +150,16 @@ impl Window {
         ))
     }
 
+    /// The texts of the elements that a selector matches and whose text is wider than they are.
+    fn too_wide(&self, selector: &str) -> Value {
+        self.see(selector, "");
+        self.person().read(&format!(
+            "[...document.querySelectorAll({})].filter(one => one.scrollWidth > one.clientWidth)
+                .map(one => one.textContent)",
+            json!(selector)
+        ))
+    }
+
     /// Copies the address that the window shows, and pastes it into the page.
     fn address(&self) -> Value {
         self.display.key("ctrl+l");
@@ -253,6 +263,7 @@ fn event_loops_are_saved_in_a_file_each() {
         let [first, second] =
             ["all", "all-2"].map(|stem| window.folder.path().join(format!("{stem}.{format}")));
         window.click("#save-button");
+        assert_eq!(window.too_wide("#save-panel .formats span"), json!([]));
         window.fill("#save-path", first.to_str().unwrap());
         window.click(&format!("#save-{format}"));
         window.see(
