@@ -75,6 +75,21 @@ fn a_profile_that_cannot_be_shown_is_an_error() {
 }
 
 #[test]
+fn a_function_without_a_source_is_listed_by_its_name_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("trace.json");
+    let trace = r#"{
+        "resources": [], "frames": [{ "name": "", "line": 1, "column": 1 }], "stacks": [{ "frameId": 0 }],
+        "samples": [{ "timestamp": 1, "stackId": 0 }, { "timestamp": 2, "stackId": 0 }]
+    }"#;
+    fs::write(&file, trace).unwrap();
+    let output = Command::start(&["report", file.to_str().unwrap()]).end();
+    output.assert_success();
+    let text = output.text();
+    assert!(text.contains("  (anonymous)  (no source)\n"), "{text}");
+}
+
+#[test]
 fn a_run_without_a_window_needs_no_folder_for_wayland() {
     let arguments = ["--headless", "--exit-after=load", "about:blank"];
     let environment = [("XDG_RUNTIME_DIR", ""), ("WAYLAND_DISPLAY", "")];
