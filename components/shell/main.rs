@@ -20,6 +20,7 @@ mod console;
 mod content_process;
 mod convert;
 mod crash;
+mod display;
 mod duration;
 mod failure;
 mod frame_clock;
@@ -157,7 +158,7 @@ fn main() -> ExitCode {
         return ExitCode::from(FAILURE);
     }
 
-    let outcome = if command_line.headless || !has_display() {
+    let outcome = if command_line.headless || !display::is_there() {
         headless::run(command_line, preferences, recorder, recordings)
     } else {
         window::run(command_line, preferences, recorder, recordings)
@@ -186,13 +187,13 @@ fn opens_no_window(mut arguments: impl Iterator<Item = OsString>) -> bool {
         return false;
     }
     let mut rest = first.into_iter().chain(arguments);
-    !has_display() || rest.any(|argument| argument == "--headless")
+    !display::is_there() || rest.any(|argument| argument == "--headless")
 }
 
 /// Reads the saved profiles that the command line names, and adds their pages to those to open.
 fn saved_recordings(command_line: &mut CommandLine) -> Result<Recordings, String> {
     let recordings = Recordings::default();
-    if !command_line.views.is_empty() && !command_line.headless && !has_display() {
+    if !command_line.views.is_empty() && !command_line.headless && !display::is_there() {
         return Err(
             "view: there is no display; try 'strobe report FILE', or 'strobe convert FILE a.html'"
                 .to_owned(),
@@ -235,11 +236,4 @@ fn check_host_file() -> Result<(), String> {
         Ok(_) => Ok(()),
         Err(error) => Err(format!("{VARIABLE}: {}: {error}", file.display())),
     }
-}
-
-/// Whether there is a display to open windows on.
-fn has_display() -> bool {
-    ["DISPLAY", "WAYLAND_DISPLAY"]
-        .iter()
-        .any(|name| env::var_os(name).is_some_and(|value| !value.is_empty()))
 }

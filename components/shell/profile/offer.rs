@@ -14,7 +14,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
 use crate::termination::Termination;
-use crate::{has_display, no_wayland};
+use crate::{display, no_wayland};
 
 /// Set by services that build and test programs. Some of them give their commands a terminal.
 const AUTOMATED: &str = "CI";
@@ -47,7 +47,7 @@ pub fn offer(profiles: &[PathBuf], termination: &Termination) -> Result<(), Stri
 fn is_person_there(termination: &Termination) -> bool {
     io::stdin().is_terminal()
         && io::stdout().is_terminal()
-        && has_display()
+        && display::is_there()
         && env::var_os(AUTOMATED).is_none_or(|value| value.is_empty())
         && !termination.is_by_program()
         && fs::read_to_string("/proc/self/stat")

@@ -20,7 +20,7 @@ use super::condition::{Condition, Finding};
 use super::output::{Output, Written};
 use crate::failure::{report, warn};
 use crate::report::{MAX_EVENT_LOOP, grouped, recording_report};
-use crate::{console, has_display};
+use crate::{console, display};
 
 /// How often the progress line is updated.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
@@ -138,7 +138,7 @@ impl ProfileRecording {
             Output::Stdout | Output::File(_) => Vec::new(),
         };
         if io::stdout().is_terminal() {
-            text += &how_to_look(&new_files, has_display());
+            text += &how_to_look(&new_files, display::is_there());
         }
         console::clear_status();
         match self.options.output {

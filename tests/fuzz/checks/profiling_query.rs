@@ -8,7 +8,7 @@ use fuzz_parts::{BrowserEventLoopId, EventLoops, Query, recording_options};
 use url::Url;
 
 /// The parameters that the server reads from the query.
-const NAMES: [&str; 8] = [
+const NAMES: [&str; 9] = [
     "interval",
     "eventLoops",
     "newOnes",
