@@ -94,11 +94,74 @@ impl Display {
         }
     }
 
-    /// Clicks with the left button at a place on the screen. Windows are in its upper left corner.
-    pub fn click(&self, x: i32, y: i32) {
+    /// The window of a process, by the window system's name, if it is on the screen.
+    fn window_of(&self, process: &BrowserProcess) -> Option<String> {
+        let pid = process.id().to_string();
+        let found = self.xdotool(&["search", "--onlyvisible", "--pid", &pid]);
+        found.ok()?.lines().next().map(str::to_owned)
+    }
+
+    /// Waits for the window of a browser that is driven otherwise, and gives it the keyboard's focus.
+    pub fn focus(&self, process: &BrowserProcess) {
+        let deadline = Instant::now() + TIME_BOUND;
+        let window = loop {
+            if let Some(window) = self.window_of(process) {
+                break window;
+            }
+            assert!(Instant::now() < deadline, "the browser has no window");
+            thread::sleep(RETRY_INTERVAL);
+        };
+        self.focus_window(&window);
+    }
+
+    fn focus_window(&self, window: &str) {
+        self.hands(&["windowfocus", "--sync", window]);
+    }
+
+    /// Presses and releases keys together, by their X names, such as "ctrl+l".
+    pub fn key(&self, keys: &str) {
+        self.hands(&["key", "--clearmodifiers", keys]);
+    }
+
+    /// Types a text, letter by letter.
+    pub fn write(&self, text: &str) {
+        self.hands(&["type", "--delay", "4", text]);
+    }
+
+    /// Moves the mouse to a place on the screen, in device pixels. Windows are in its upper left corner.
+    pub fn point(&self, x: i32, y: i32) {
         let (x, y) = (x.to_string(), y.to_string());
-        let done = self.xdotool(&["mousemove", &x, &y, "click", "1"]);
-        done.unwrap_or_else(|error| panic!("no click at {x}, {y}: {error}"));
+        self.hands(&["mousemove", &x, &y]);
+    }
+
+    /// Clicks at a place: button 1 is the left one, 2 the middle one, 3 the right one. Buttons 4 to 7 turn the wheel.
+    pub fn click(&self, button: u32, x: i32, y: i32) {
+        self.point(x, y);
+        self.hands(&["click", &button.to_string()]);
+    }
+
+    /// Clicks where the mouse is, while a key is held.
+    pub fn click_with(&self, key: &str, button: u32) {
+        let button = button.to_string();
+        self.hands(&["keydown", key, "click", &button, "keyup", key]);
+    }
+
+    /// Presses the left button at the first place, moves to the others, and releases it.
+    pub fn drag(&self, places: &[(i32, i32)]) {
+        for (index, (x, y)) in places.iter().enumerate() {
+            self.point(*x, *y);
+            if index == 0 {
+                self.hands(&["mousedown", "1"]);
+            }
+        }
+        self.hands(&["mouseup", "1"]);
+    }
+
+    /// Does with the keyboard and the mouse what a command of `xdotool` says.
+    fn hands(&self, arguments: &[&str]) {
+        if let Err(error) = self.xdotool(arguments) {
+            panic!("xdotool {}: {error}", arguments.join(" "));
+        }
     }
 
     /// The colour of a pixel of the screen, as 0xRRGGBB.
@@ -189,7 +252,7 @@ impl<'a> BrowserWindow<'a> {
         let browser = Browser::spawn(command, move || {
             let _ = sender.send(());
         });
-        let pid = browser.child.id().to_string();
+        let process = BrowserProcess::of(&browser.child);
         let mut window = Self {
             display,
             browser: Some(browser),
@@ -198,11 +261,8 @@ impl<'a> BrowserWindow<'a> {
             lines_read: 0,
             _one_at_a_time: one_at_a_time,
         };
-        window.window = window.wait("a window", |_| {
-            let found = display.xdotool(&["search", "--onlyvisible", "--pid", &pid]);
-            found.ok()?.lines().next().map(str::to_owned)
-        });
-        window.hands(&["windowfocus", "--sync", &window.window]);
+        window.window = window.wait("a window", |_| display.window_of(&process));
+        display.focus_window(&window.window);
         window
     }
 
@@ -210,44 +270,31 @@ impl<'a> BrowserWindow<'a> {
         BrowserProcess::of(&self.browser.as_ref().expect("runs").child)
     }
 
-    fn hands(&self, arguments: &[&str]) {
-        if let Err(error) = self.display.xdotool(arguments) {
-            panic!("xdotool {}: {error}", arguments.join(" "));
-        }
-    }
-
-    /// Presses and releases keys together, by their X names, such as "ctrl+l".
+    /// See [`Display::key`].
     pub fn key(&self, keys: &str) {
-        self.hands(&["key", "--clearmodifiers", keys]);
+        self.display.key(keys);
     }
 
-    /// Types a text, letter by letter.
+    /// See [`Display::write`].
     pub fn write(&self, text: &str) {
-        self.hands(&["type", "--delay", "4", text]);
+        self.display.write(text);
     }
 
-    /// Moves the mouse to a place of the window, in device pixels.
-    pub fn point(&self, x: i32, y: i32) {
-        let (x, y) = (x.to_string(), y.to_string());
-        self.hands(&["mousemove", "--window", &self.window, &x, &y]);
-    }
-
-    /// Clicks at a place of the window: button 1 is the left one, 2 the middle one, 3 the right one.
+    /// See [`Display::click`].
     pub fn click(&self, button: u32, x: i32, y: i32) {
-        self.point(x, y);
-        self.hands(&["click", &button.to_string()]);
+        self.display.click(button, x, y);
     }
 
-    /// Clicks where the mouse is, while a key is held.
+    /// See [`Display::click_with`].
     pub fn click_with(&self, key: &str, button: u32) {
-        let button = button.to_string();
-        self.hands(&["keydown", key, "click", &button, "keyup", key]);
+        self.display.click_with(key, button);
     }
 
     /// Resizes the window, in device pixels.
     pub fn resize(&self, width: i32, height: i32) {
         let (width, height) = (width.to_string(), height.to_string());
-        self.hands(&["windowsize", &self.window, &width, &height]);
+        let arguments = ["windowsize", &self.window, &width, &height];
+        self.display.hands(&arguments);
     }
 
     /// Waits until the window has this title.

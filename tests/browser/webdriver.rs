@@ -215,6 +215,21 @@ impl Driver {
         tab["handle"].take()
     }
 
+    /// The handles of all tabs, as soon as there are this many.
+    pub fn tabs(&self, count: usize) -> Vec<Value> {
+        let deadline = Instant::now() + TIME_BOUND;
+        loop {
+            let handles = self.get("/window/handles");
+            let handles = handles.unwrap_or_else(|failure| panic!("the tabs: {failure:?}"));
+            let handles = handles.as_array().expect("a list");
+            if handles.len() >= count {
+                return handles.clone();
+            }
+            assert!(Instant::now() < deadline, "{count} tabs: {handles:?}");
+            thread::sleep(RETRY_INTERVAL);
+        }
+    }
+
     /// Sends the following commands to the tab with this handle.
     pub fn switch_to(&self, tab: &Value) {
         self.post("/window", &json!({ "handle": tab }))

@@ -22,19 +22,26 @@ const TIME_BOUND: Duration = Duration::from_secs(60);
 const SAMPLES: u64 = 20_000;
 
 /// A person who uses about:profiling.
-struct Person<'a>(&'a Driver);
+pub(crate) struct Person<'a>(pub(crate) &'a Driver);
 
 impl Person<'_> {
     /// Waits until an expression is true in the page.
-    fn wait_until(&self, expression: &str) {
+    pub(crate) fn wait_until(&self, expression: &str) {
         if !self.0.becomes_true(expression, TIME_BOUND) {
             let error = self.read("document.querySelector('#error-text')?.textContent");
             panic!("{expression} did not become true; the page's error is {error}");
         }
     }
 
-    fn read(&self, expression: &str) -> Value {
+    pub(crate) fn read(&self, expression: &str) -> Value {
         self.0.execute(&format!("return {expression};"))
+    }
+
+    /// Waits until what the page shows now has been drawn: the frame after the next one begins then.
+    pub(crate) fn wait_for_picture(&self) {
+        self.read(
+            "new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(resolve)))",
+        );
     }
 
     fn click(&self, selector: &str) {
@@ -652,7 +659,7 @@ fn pictures() {
             driver.open("about:profiling");
             let person = Person(&driver);
             let take = |view: &str| {
-                person.read("new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(resolve)))");
+                person.wait_for_picture();
                 let picture = driver.get("/screenshot").unwrap();
                 let picture = BASE64.decode(picture.as_str().expect("text")).unwrap();
                 let file = docs.join(format!("{view}-{theme}-{width}.png"));

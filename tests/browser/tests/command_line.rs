@@ -6,31 +6,14 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use browser_tests::{Command, Display, Driver};
 use profile_formats::{Format, read, replace};
-use serde_json::{Value, json};
-
-/// What has not happened by then will not happen.
-const TIME_BOUND: Duration = Duration::from_secs(60);
+use serde_json::json;
 
 fn save(text: &str, file: &Path, format: Format) {
     let (recording, _) = read(text.as_bytes(), None, Some(Format::Collapsed)).unwrap();
     replace(file, format, &recording).unwrap();
-}
-
-/// The tabs, as soon as there are this many.
-fn tabs(driver: &Driver, count: usize) -> Vec<Value> {
-    let deadline = Instant::now() + TIME_BOUND;
-    loop {
-        let handles = driver.get("/window/handles").unwrap();
-        let handles = handles.as_array().expect("a list");
-        if handles.len() >= count {
-            return handles.clone();
-        }
-        assert!(Instant::now() < deadline, "{handles:?}");
-    }
 }
 
 #[test]
@@ -42,7 +25,7 @@ fn saved_profiles_are_shown_each_in_a_tab() {
     save("h 3\n", Path::new(&files[1]), Format::Firefox);
     let display = Display::start(1100, 900);
     let driver = Driver::view_on(&display, &[&files[0], &files[1]]);
-    let tabs = tabs(&driver, 2);
+    let tabs = driver.tabs(2);
     for (tab, shown) in tabs.iter().zip([
         json!(["first.html", 2, "about:profiling#recording=1"]),
         json!(["second.json.gz", 3, "about:profiling#recording=2"]),
@@ -89,6 +72,21 @@ fn a_profile_that_cannot_be_shown_is_an_error() {
             assert!(output.stderr.contains(part), "{part}: {}", output.stderr);
         }
     }
+}
+
+#[test]
+fn a_function_without_a_source_is_listed_by_its_name_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("trace.json");
+    let trace = r#"{
+        "resources": [], "frames": [{ "name": "", "line": 1, "column": 1 }], "stacks": [{ "frameId": 0 }],
+        "samples": [{ "timestamp": 1, "stackId": 0 }, { "timestamp": 2, "stackId": 0 }]
+    }"#;
+    fs::write(&file, trace).unwrap();
+    let output = Command::start(&["report", file.to_str().unwrap()]).end();
+    output.assert_success();
+    let text = output.text();
+    assert!(text.contains("  (anonymous)  (no source)\n"), "{text}");
 }
 
 #[test]

@@ -42,6 +42,7 @@ mod stacks;
 mod terminal;
 mod timeline;
 mod viewer;
+mod viewer_window;
 mod walkers;
 mod warmed;
 mod webdriver;

@@ -21,7 +21,7 @@ const PAGE: &str = "/resources/about-profiling/about-profiling.html";
 
 /// It has eight samples. main is in all of them, work is in six and is the leaf of two, sort is in four, and idle is in
 /// none.
-const TRACE: &str = r#"{
+pub(crate) const TRACE: &str = r#"{
   "resources": ["https://a.example/app.js", "https://b.example/library.js"],
   "frames": [
     { "name": "main", "resourceId": 0, "line": 1, "column": 1 },
