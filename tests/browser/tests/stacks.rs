@@ -86,7 +86,11 @@ fn recursion_two_thousand_deep_is_cut_at_its_root() {
 
 #[test]
 fn a_stack_that_is_cut_within_inlined_calls_changes_no_later_stack() {
-    let trace = Trace::read(&visit_allowed("/recursion-cut.html"));
+    // So small that no frame of a stack is a copy of another one.
+    const MAX_DEPTH: &str = "js_profiling_max_stack_depth=20";
+    let site = Site::allowing().serve();
+    let visit = site.visit("/recursion-cut.html").preference(MAX_DEPTH);
+    let trace = Trace::read(&visit.run());
     Edges::parse(
         "(root) > (anonymous), even, odd
         (anonymous) > inTurns
