@@ -4,27 +4,38 @@
 
 "use strict";
 
-function deepest() {
-  return work(2);
+function deepest(milliseconds) {
+  return work(milliseconds);
 }
 
-// These two are inlined into each other, so a frame of the thread's stack holds several of their calls.
-function even(depth) {
-  return depth === 0 ? deepest() : odd(depth - 1) + 1;
+function descend(depth, milliseconds) {
+  return depth === 0 ? deepest(milliseconds) : descend(depth - 1, milliseconds) + 1;
 }
 
-function odd(depth) {
-  return depth === 0 ? deepest() : even(depth - 1) + 1;
+// The optimising compiler inlines this.
+function inner(depth, milliseconds) {
+  return descend(depth, milliseconds) + 1;
 }
 
-// Deep stacks are cut at another of the calls each time. The stacks in between are whole.
+function outer(depth, milliseconds) {
+  return inner(depth, milliseconds) + 1;
+}
+
+let garbage;
+
+// Some of the deep stacks are cut between the two functions. The stacks in between are whole. What walks have kept is
+// forgotten each time: the memory makes the engine collect garbage.
 function inTurns() {
-  for (let i = 0; i < 500; i++) {
-    even(i % 2 ? 12 : 600 + (i >> 1) % 16);
+  for (let i = 0; i < 300; i++) {
+    garbage = new Uint8Array(1 << 26);
+    outer(i % 2 ? 2 : 12 + (i >> 1) % 8, 4);
   }
 }
 
 runTest(async () => {
+  for (let i = 0; i < 5000; i++) {
+    outer(2, 0);
+  }
   const profiler = new Profiler({ sampleInterval: 1, maxBufferSize: 100_000 });
   inTurns();
   return profiler.stop();
