@@ -285,15 +285,16 @@ fn what_counts_is_said_when_the_wheel_has_zoomed() {
     window.end();
 }
 
-/// Two tabs: about:profiling, which is in front, and a page that is busy.
+/// Two tabs: about:profiling, which is in front, and a page that is busy at any moment. The viewer folds the event loops
+/// that were idle.
 fn recorder_beside_a_busy_page(site: &Site) -> Window {
     let window = Window::with_recorder();
     window.display.key("ctrl+t");
-    window.display.write(&site.url("/busy.html"));
+    window.display.write(&site.url("/busy.html?hidden"));
     window.display.key("Return");
     window.driver.tabs(2);
     window.display.key("ctrl+1");
-    window.see("#loops-body .name", "/busy.html");
+    window.see("#loops-body .name", "/busy.html?hidden");
     window
 }
 
@@ -321,7 +322,7 @@ fn the_recorder_is_not_in_its_recording_unless_that_is_ticked() {
             .execute("delete document.documentElement.dataset.ready;");
         window.click("#record");
         window.person().wait_until(IS_READY);
-        window.see("#lane-list .name", "/busy.html");
+        window.see("#lane-list .name", "/busy.html?hidden");
         let lanes = window.texts("#lane-list .name").to_string();
         assert_eq!(lanes.contains("about:profiling"), is_ticked, "{lanes}");
         window.click("#show-recorder");
@@ -335,7 +336,7 @@ fn the_recorder_is_not_in_its_recording_unless_that_is_ticked() {
 fn event_loops_are_counted_in_the_list_while_they_are_recorded() {
     let site = Site::plain().serve();
     let window = recorder_beside_a_busy_page(&site);
-    let samples = counts("/busy.html");
+    let samples = counts("/busy.html?hidden");
     window.person().wait_until(&format!("{samples}[0] === '–'"));
     window.click("#record");
     // Digits are in groups.
