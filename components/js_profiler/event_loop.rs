@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use js_profiler_traits::recording::{Description, Realm};
 use js_profiler_traits::{EventLoopId, RealmId, SessionId, Trace};
-use log::warn;
+use log::{debug, warn};
 use malloc_size_of::MallocSizeOf;
 use servo_base::cross_process_instant::CrossProcessInstant;
 use servo_base::id::BrowsingContextId;
@@ -185,6 +185,16 @@ impl EventLoop {
             })
         });
         measured.unwrap_or(0)
+    }
+
+    /// The memory of the tables that say which functions are where in this event loop's JIT code, in bytes. The
+    /// engine has them whether anybody profiles or not.
+    pub fn measure_code_tables(&self) -> usize {
+        let mode = self.state.mode.borrow();
+        let tables = mode.as_ref().map(EngineMode::code_tables);
+        let tables = tables.unwrap_or_default();
+        debug!("{:?}: {tables:?}", self.state.id);
+        tables.ion_size + tables.other_size
     }
 }
 

@@ -13,12 +13,31 @@ async function profilerMemory(isOurs = name => name === "js-profiler") {
   return reports.filter(({ path }) => path.some(isOurs)).map(({ size }) => size);
 }
 
+// How many functions to compile.
+const COMPILED = 200;
+
 function work(milliseconds) {
   const end = performance.now() + milliseconds;
   while (performance.now() < end) { /* until then */ }
 }
 
+// Makes functions and runs them until they are compiled.
+const kept = [];
+function compile(count) {
+  for (let i = 0; i < count; i++) {
+    const compiled = new Function("x", `let sum = ${i}; for (let i = 0; i < x; i++) { sum += i; } return sum;`);
+    for (let j = 0; j < 1000; j++) {
+      compiled(10);
+    }
+    kept.push(compiled);
+  }
+}
+
 async function measure() {
+  const codeTables = () => profilerMemory(name => name === "js-code-tables");
+  const tables = await codeTables();
+  compile(COMPILED);
+  const moreTables = await codeTables();
   const before = await profilerMemory();
   const profiler = new Profiler({ sampleInterval: 1, maxBufferSize: 1_000_000 });
   work(100);
@@ -37,7 +56,7 @@ async function measure() {
     await new Promise(resolve => setTimeout(resolve, 1));
   }
   const entries = await profilerMemory(name => name.startsWith("PerformanceProfileEntry"));
-  return { before, early, late, between, after, entries };
+  return { before, early, late, between, after, entries, compiled: COMPILED, tables, moreTables };
 }
 
 measure()

@@ -16,8 +16,8 @@ use js_profiler_traits::preferences;
 use mozjs_sys::jsapi::JSContext;
 
 use super::ffi::{
-    FramePlace, GlueKnownFunctions, GlueStack, GlueWalk, strobe_count_kept, strobe_current_realm,
-    strobe_is_idle, strobe_walk_table,
+    CodeTables, FramePlace, GlueKnownFunctions, GlueStack, GlueWalk, strobe_count_kept,
+    strobe_current_realm, strobe_is_idle, strobe_measure_code_tables, strobe_walk_table,
 };
 #[cfg(feature = "stock_walk")]
 use super::ffi::{
@@ -274,6 +274,12 @@ impl EngineMode {
         // SAFETY: we are on the context's thread.
         let realm = unsafe { strobe_current_realm(self.cx.as_ptr()) };
         (realm != 0).then_some(RealmId(realm))
+    }
+
+    /// The engine's tables of the context's JIT code.
+    pub(crate) fn code_tables(&self) -> CodeTables {
+        // SAFETY: we are on the context's thread, outside of a walk.
+        unsafe { strobe_measure_code_tables(self.cx.as_ptr()) }
     }
 
     /// Passes the scripts with these ids that still exist to `taker`. The ids are in ascending order. Garbage

@@ -97,6 +97,20 @@ impl FramePlace {
     }
 }
 
+/// The tables that say which functions are where in an event loop's JIT code. Sizes are in bytes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CodeTables {
+    /// The pieces of code that Ion has compiled.
+    pub ion_entries: usize,
+    /// The tables of these.
+    pub ion_size: usize,
+    /// Other pieces of code: of Baseline, and of inline caches.
+    pub other_entries: usize,
+    /// The tables of these, and what all pieces share.
+    pub other_size: usize,
+}
+
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct GlueFrame {
@@ -319,6 +333,7 @@ assert_layout!(GlueStack, 256, {
     248
 });
 assert_layout!(FrameRegisters, 24, { pc: 0, sp: 8, fp: 16 });
+assert_layout!(CodeTables, 32, { ion_entries: 0, ion_size: 8, other_entries: 16, other_size: 24 });
 assert_layout!(SampleRow, 16, { timestamp: 0, stack_id: 8, marker: 12 });
 assert_layout!(StackRow, 8, { frame_id: 0, parent_id: 4 });
 assert_layout!(GlueSource, 64, {
@@ -359,6 +374,7 @@ unsafe extern "C" {
         places: *const FramePlace,
         length: usize,
     ) -> usize;
+    pub fn strobe_measure_code_tables(cx: *mut JSContext) -> CodeTables;
     pub fn strobe_current_realm(cx: *mut JSContext) -> u64;
     pub fn strobe_new_samples(
         cx: *mut JSContext,

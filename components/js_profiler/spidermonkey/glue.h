@@ -346,6 +346,19 @@ void strobe_set_stock_enabled(JSContext* cx, bool enabled);
 // Frees the profiling stack. No script may be running.
 void strobe_uninstall_stock(JSContext* cx, ProfilingStack* stack);
 
+// The tables that say which functions are where in JIT code. Sizes are in bytes.
+struct StrobeCodeTables {
+  // Compiled by Ion.
+  size_t ion_entries;
+  size_t ion_size;
+  // Other code, and what all entries share.
+  size_t other_entries;
+  size_t other_size;
+};
+
+// Called on the context's own thread, never during a walk.
+StrobeCodeTables strobe_measure_code_tables(JSContext* cx);
+
 // The realm that the context is in, as in StrobeFunctionKey::realm; 0 for none.
 uint64_t strobe_current_realm(JSContext* cx);
 
@@ -466,6 +479,11 @@ static_assert(sizeof(StrobeRegisters) == 24);
 static_assert(offsetof(StrobeRegisters, pc) == 0);
 static_assert(offsetof(StrobeRegisters, sp) == 8);
 static_assert(offsetof(StrobeRegisters, fp) == 16);
+static_assert(sizeof(StrobeCodeTables) == 32);
+static_assert(offsetof(StrobeCodeTables, ion_entries) == 0);
+static_assert(offsetof(StrobeCodeTables, ion_size) == 8);
+static_assert(offsetof(StrobeCodeTables, other_entries) == 16);
+static_assert(offsetof(StrobeCodeTables, other_size) == 24);
 static_assert(sizeof(StrobeSampleRow) == 16);
 static_assert(offsetof(StrobeSampleRow, timestamp) == 0);
 static_assert(offsetof(StrobeSampleRow, stack_id) == 8);

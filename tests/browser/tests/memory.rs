@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 /// The bytes that about:memory shows for the profiler, for each event loop.
 #[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Reports {
     before: Vec<usize>,
     early: Vec<usize>,
@@ -18,6 +19,12 @@ struct Reports {
     after: Vec<usize>,
     /// The bytes of finished sessions in the performance timeline.
     entries: Vec<usize>,
+    /// The bytes of the engine's tables of JIT code.
+    tables: Vec<usize>,
+    /// The number of functions that are compiled then.
+    compiled: usize,
+    /// The bytes of the tables after that.
+    more_tables: Vec<usize>,
 }
 
 #[test]
@@ -47,4 +54,8 @@ fn tables_and_samples_are_in_about_memory() {
         only(&reports.entries) > 500 * LEAST_BYTES_PER_SAMPLE,
         "{reports:?}"
     );
+    // Each piece of code has an entry with a label.
+    const LEAST_BYTES_PER_FUNCTION: usize = 100;
+    let grown = only(&reports.more_tables) - only(&reports.tables);
+    assert!(grown > reports.compiled * LEAST_BYTES_PER_FUNCTION, "{reports:?}");
 }

@@ -142,23 +142,26 @@ fn with_event_loop(call: impl FnOnce(&EventLoop)) {
     });
 }
 
-/// What the profiler has allocated for this thread, for about:memory.
+/// What the profiler has allocated for this thread, and the engine's tables for it, for about:memory.
 pub(crate) fn memory_reports(path_prefix: &str) -> Vec<Report> {
-    EVENT_LOOP.with(|event_loop| {
-        let event_loop = event_loop.borrow();
-        let size = event_loop.as_ref().map(|event_loop| {
-            event_loop.measure(|group| {
-                let mut size = 0;
-                perform_memory_report(|ops| size = group.size_of(ops));
-                size
-            })
+    let mut reports = Vec::new();
+    with_event_loop(|event_loop| {
+        let size = event_loop.measure(|measured| {
+            let mut size = 0;
+            perform_memory_report(|ops| size = measured.size_of(ops));
+            size
         });
-        size.map(|size| Report {
+        reports.push(Report {
             path: path![path_prefix.to_owned(), "js-profiler"],
             kind: ReportKind::ExplicitJemallocHeapSize,
             size,
-        })
-        .into_iter()
-        .collect()
-    })
+        });
+        reports.push(Report {
+            path: path![path_prefix.to_owned(), "js-code-tables"],
+            // SpiderMonkey uses the system's heap.
+            kind: ReportKind::ExplicitSystemHeapSize,
+            size: event_loop.measure_code_tables(),
+        });
+    });
+    reports
 }
