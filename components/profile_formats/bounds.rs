@@ -81,7 +81,15 @@ fn memory(format: Format, event_loop: &EventLoop) -> u64 {
         Format::Collapsed | Format::CollapsedLines => {
             calls + 24 * stacks + 80 * functions + escaped()
         },
-        Format::Speedscope => calls + 150 * functions + 80 * event_loop.resources().len() as u64,
+        Format::Speedscope | Format::SpeedscopeLines => {
+            // The number of what a frame is written as, and perhaps the line.
+            let of_frame = match format {
+                Format::SpeedscopeLines => 100,
+                _ => 8,
+            };
+            let resources = event_loop.resources().len() as u64;
+            calls + 150 * functions + 80 * resources + of_frame * frames
+        },
         Format::Cpuprofile => calls + 150 * stacks + 8 * samples + 24 * functions + escaped(),
         Format::Firefox => {
             // A stack has an entry for each activity at its leaf, and so has a frame.

@@ -42,7 +42,7 @@ impl Format {
         match self {
             Self::Trace => web_trace::read(text, memory),
             Self::Firefox => firefox::read(text, memory),
-            Self::Speedscope => speedscope::read(text, memory),
+            Self::Speedscope | Self::SpeedscopeLines => speedscope::read(text, memory),
             Self::Cpuprofile => cpuprofile::read(text, memory),
             Self::Collapsed | Self::CollapsedLines => collapsed::read(text, memory),
             Self::Html => html::read(text, memory),
@@ -95,7 +95,8 @@ impl Format {
         Ok(match self {
             Self::Trace => Box::new(web_trace::prepare(recording)?),
             Self::Firefox => Box::new(firefox::prepare(recording)?),
-            Self::Speedscope => Box::new(speedscope::prepare(recording)?),
+            Self::Speedscope => Box::new(speedscope::prepare(recording, Detail::Functions)?),
+            Self::SpeedscopeLines => Box::new(speedscope::prepare(recording, Detail::Lines)?),
             Self::Cpuprofile => Box::new(cpuprofile::prepare(recording)?),
             Self::Collapsed => Box::new(collapsed::prepare(recording, Detail::Functions)?),
             Self::CollapsedLines => Box::new(collapsed::prepare(recording, Detail::Lines)?),

@@ -22,6 +22,9 @@ pub enum Format {
     Firefox,
     /// That of <https://www.speedscope.app>.
     Speedscope,
+    /// The same, with the lines that functions were executing in the place of functions. A file of it is recognised as
+    /// [`Self::Speedscope`] and read as such: its lines are functions then.
+    SpeedscopeLines,
     /// What Chrome's DevTools save and load.
     Cpuprofile,
     /// Flame graph tools' lines of stacks and counts.
@@ -34,10 +37,11 @@ pub enum Format {
 }
 
 impl Format {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Trace,
         Self::Firefox,
         Self::Speedscope,
+        Self::SpeedscopeLines,
         Self::Cpuprofile,
         Self::Collapsed,
         Self::CollapsedLines,
@@ -50,6 +54,7 @@ impl Format {
             Self::Trace => "trace",
             Self::Firefox => "firefox",
             Self::Speedscope => "speedscope",
+            Self::SpeedscopeLines => "speedscope-lines",
             Self::Cpuprofile => "cpuprofile",
             Self::Collapsed => "collapsed",
             Self::CollapsedLines => "collapsed-lines",
@@ -68,6 +73,7 @@ impl Format {
             Self::Trace => "trace.json",
             Self::Firefox => "firefox.json",
             Self::Speedscope => "speedscope.json",
+            Self::SpeedscopeLines => "speedscope-lines.json",
             Self::Cpuprofile => "cpuprofile",
             Self::Collapsed => "collapsed",
             Self::CollapsedLines => "collapsed-lines",
@@ -92,6 +98,7 @@ impl Format {
         match extension {
             "cpuprofile" => Some(Self::Cpuprofile),
             "speedscope" => Some(Self::Speedscope),
+            "speedscope-lines" => Some(Self::SpeedscopeLines),
             "collapsed" | "folded" => Some(Self::Collapsed),
             "collapsed-lines" => Some(Self::CollapsedLines),
             "firefox" => Some(Self::Firefox),

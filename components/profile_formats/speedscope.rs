@@ -15,13 +15,19 @@
 //! there is no `sampleInterval`, the smallest weight is taken for it. A weight of 0 stands for nothing.
 //!
 //! The activity of a sample without a stack is written as a function of that name. Other activities are lost, and so
-//! are processes, the kinds of event loops and functions, realms, and how many samples were missed. A frame of the
-//! format is a function, and its line is where the function is defined. Places in functions are lost.
+//! are processes, the kinds of event loops and functions, realms, and how many samples were missed.
+//!
+//! A frame of the format is a function, and its line is where the function is defined. Places in functions are lost.
+//!
+//! With [`Detail::Lines`] a frame is a line of a function, and has the function's name. The line is the one that was
+//! executing or calling, and is absent if it is not known. The column is absent if it is not the same in all frames at the
+//! line. Definitions are lost, and so are offsets in WebAssembly modules. A file does not say which of the two it is, so
+//! both are read in the same way, and a line becomes a function.
 
 use std::borrow::Cow;
 use std::num::NonZeroU32;
 
-use indexmap::IndexSet;
+use indexmap::{IndexMap, IndexSet};
 use serde::{Deserialize, Serialize};
 
 use crate::bounds::check_length;
@@ -32,7 +38,8 @@ use crate::interval;
 use crate::json::{self, Array, Number};
 use crate::label::{self, Label};
 use crate::recording::{
-    EventLoop, EventLoopKind, Frame, FrameId, FunctionKind, Process, Recording, Sample, StackId,
+    EventLoop, EventLoopKind, Frame, FrameId, FunctionKind, Place, Process, Recording, Sample,
+    StackId,
 };
 use crate::sink::Sink;
 use crate::stackless;
@@ -269,12 +276,15 @@ fn label_of(shared: &SharedFrame) -> Label {
     }
 }
 
-/// The functions of all event loops. Those with the same name and place are one.
+/// What is in the table of frames, for all event loops: the functions, or their lines.
 struct SharedFrames<'a> {
     /// Each URL is there once, however many functions are in it.
     files: IndexSet<&'a str>,
-    frames: IndexSet<SharedKey<'a>>,
-    /// For each event loop the places of its functions.
+    /// Those with the same name and place are one.
+    functions: IndexSet<SharedKey<'a>>,
+    /// Absent if functions are written.
+    lines: Option<Lines>,
+    /// For each event loop the places of its frames.
     places: Vec<Vec<usize>>,
     /// Of each event loop.
     calls: Vec<Calls>,
@@ -290,44 +300,126 @@ struct SharedKey<'a> {
 }
 
 impl<'a> SharedFrames<'a> {
-    fn of(recording: &'a Recording) -> Self {
+    fn of(recording: &'a Recording, detail: Detail) -> Self {
         let mut shared = Self {
             files: IndexSet::new(),
-            frames: IndexSet::new(),
+            functions: IndexSet::new(),
+            lines: match detail {
+                Detail::Functions => None,
+                Detail::Lines => Some(Lines::default()),
+            },
             places: Vec::new(),
             calls: Vec::new(),
         };
         for event_loop in recording.event_loops() {
             let files = event_loop.resources();
             let files: Vec<usize> = files.map(|url| shared.files.insert_full(url).0).collect();
-            let places = event_loop.functions().map(|function| {
+            let functions = event_loop.functions().map(|function| {
                 let key = SharedKey {
                     name: label::write_name(&function.name),
                     file: function.resource.map(|resource| files[resource.index()]),
                     line: function.line,
                     column: function.column,
                 };
-                shared.frames.insert_full(key).0
+                shared.functions.insert_full(key).0
+            });
+            let functions: Vec<usize> = functions.collect();
+            let places = event_loop.frames().map(|frame| {
+                let function = functions[frame.function.index()];
+                match &mut shared.lines {
+                    None => function,
+                    Some(lines) => lines.add(function, frame.place),
+                }
             });
             let places = places.collect();
             shared.places.push(places);
-            shared.calls.push(Calls::of(event_loop, Detail::Functions));
+            shared.calls.push(Calls::of(event_loop, detail));
             for sample in event_loop.samples() {
                 if sample.stack.is_none() && sample.activity.is_some() {
-                    shared.frames.insert(stackless_key(sample));
+                    let function = shared.functions.insert_full(stackless_key(sample)).0;
+                    if let Some(lines) = &mut shared.lines {
+                        lines.add(function, None);
+                    }
                 }
             }
         }
         shared
     }
 
+    fn len(&self) -> usize {
+        match &self.lines {
+            None => self.functions.len(),
+            Some(lines) => lines.0.len(),
+        }
+    }
+
+    /// The entry at a place of the table.
+    fn frame(&self, place: usize) -> SharedFrame<&str> {
+        let (function, line, column) = match &self.lines {
+            None => {
+                let function = &self.functions[place];
+                (function, function.line, function.column)
+            },
+            Some(lines) => {
+                let (function, line, column) = lines.get(place);
+                (&self.functions[function], line, column)
+            },
+        };
+        SharedFrame {
+            name: &*function.name,
+            file: function.file.map(|file| self.files[file]),
+            line: line.map(NonZeroU32::get),
+            col: column.map(NonZeroU32::get),
+        }
+    }
+
+    fn frames(&self) -> impl Iterator<Item = SharedFrame<&str>> {
+        (0..self.len()).map(|place| self.frame(place))
+    }
+
+    /// The place of a sample without a stack. Absent if its activity is not known.
+    fn place_of_stackless(&self, sample: &Sample) -> Option<usize> {
+        sample.activity?;
+        let function = self.functions.get_index_of(&stackless_key(sample))?;
+        match &self.lines {
+            None => Some(function),
+            Some(lines) => lines.0.get_index_of(&(function, None)),
+        }
+    }
+
     /// The least length of their text, in bytes.
     fn least_length(&self) -> u64 {
-        let lengths = self.frames.iter().map(|frame| {
-            let file = frame.file.map_or(0, |file| self.files[file].len());
+        let lengths = self.frames().map(|frame| {
+            let file = frame.file.map_or(0, str::len);
             (r#"{"name":""}"#.len() + frame.name.len() + file) as u64
         });
         lengths.fold(0, u64::saturating_add)
+    }
+}
+
+/// Functions by their places, and lines of them. A line has a column if it is the same in all frames at the line.
+#[derive(Default)]
+struct Lines(IndexMap<(usize, Option<NonZeroU32>), Option<NonZeroU32>>);
+
+impl Lines {
+    /// Adds the line of a frame if it is not there. Returns its place.
+    fn add(&mut self, function: usize, place: Option<Place>) -> usize {
+        let line = place.and_then(Place::line);
+        let column = place.and_then(Place::column);
+        let entry = self.0.entry((function, line));
+        let index = entry.index();
+        let known = entry.or_insert(column);
+        if *known != column {
+            *known = None;
+        }
+        index
+    }
+
+    /// The function, the line and the column at a place.
+    fn get(&self, place: usize) -> (usize, Option<NonZeroU32>, Option<NonZeroU32>) {
+        let entry = self.0.get_index(place);
+        let ((function, line), column) = entry.expect("it is the place of a line");
+        (*function, *line, *column)
     }
 }
 
@@ -341,13 +433,17 @@ fn least_length(event_loop: &EventLoop, calls: &Calls) -> u64 {
     lengths.fold(0, u64::saturating_add)
 }
 
-pub fn prepare(recording: &Recording) -> Result<impl Text, WriteError> {
+pub fn prepare(recording: &Recording, detail: Detail) -> Result<impl Text, WriteError> {
+    let format = match detail {
+        Detail::Functions => Format::Speedscope,
+        Detail::Lines => Format::SpeedscopeLines,
+    };
     let names = recording.distinct_names()?;
-    let shared = SharedFrames::of(recording);
+    let shared = SharedFrames::of(recording, detail);
     let lengths = recording.event_loops().zip(&shared.calls);
     let lengths = lengths.map(|(event_loop, calls)| least_length(event_loop, calls));
     let length = lengths.fold(shared.least_length(), u64::saturating_add);
-    check_length(Format::Speedscope, length)?;
+    check_length(format, length)?;
     Ok(move |sink: &mut Sink<'_>| write(recording, &names, &shared, sink))
 }
 
@@ -403,15 +499,11 @@ fn write(
                 end_value: start + event_loop.weight() as f64 * interval,
                 samples: Array(move || {
                     stretches(samples, calls).map(move |(sample, _)| -> Vec<usize> {
-                        let Some(stack) = sample.stack else {
-                            let is_named = sample.activity.is_some();
-                            let place = is_named.then(|| stackless_key(sample));
-                            let place = place.and_then(|key| shared.frames.get_index_of(&key));
-                            return place.into_iter().collect();
-                        };
-                        let path = calls.path_to(calls.index_of(stack));
-                        let functions = path.iter().map(|call| call.function());
-                        functions.map(|function| places[function.index()]).collect()
+                        if sample.stack.is_none() {
+                            return shared.place_of_stackless(sample).into_iter().collect();
+                        }
+                        let frames = event_loop.frames_of(sample.stack).into_iter();
+                        frames.map(|frame| places[frame.index()]).collect()
                     })
                 }),
                 weights: Array(move || {
@@ -427,21 +519,15 @@ fn write(
         active_profile_index: 0,
         sample_interval: interval,
         shared: Shared {
-            frames: Array(|| {
-                shared.frames.iter().map(|frame| SharedFrame {
-                    name: &*frame.name,
-                    file: frame.file.map(|file| shared.files[file]),
-                    line: frame.line.map(NonZeroU32::get),
-                    col: frame.column.map(NonZeroU32::get),
-                })
-            }),
+            frames: Array(|| shared.frames()),
         },
         profiles: Array(profiles),
     };
     Ok(serde_json::to_writer(sink, &file)?)
 }
 
-/// The first of several samples in a row that are written the same way, and the weight of all of them.
+/// The first of several samples in a row that are written the same way, and the weight of all of them. With lines, samples
+/// at two offsets in a WebAssembly module are not put together.
 fn stretches<'a>(samples: &'a [Sample], calls: &Calls) -> impl Iterator<Item = (&'a Sample, u64)> {
     let call_of = |sample: &Sample| sample.stack.map(|stack| calls.index_of(stack));
     let is_alike = move |one: &Sample, next: &Sample| {

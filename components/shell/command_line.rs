@@ -115,12 +115,14 @@ could not be taken; 2 if the command line is wrong.";
 const AFTER_CONVERT_HELP: &str = "\
 Formats, and the file names that select them: trace, the result of Profiler.stop() in a page (.trace,
 .trace.json); firefox, for profiler.firefox.com (.firefox.json); speedscope (.speedscope.json);
-cpuprofile, for Chrome's DevTools (.cpuprofile); collapsed, for flame graphs (.collapsed, .folded);
-collapsed-lines, the same with a line number for each function (.collapsed-lines); html, a page that shows
-the profile in any browser (.html). A file whose name ends in .gz is compressed with gzip. The ending .json.gz
+speedscope-lines, the same with a frame for each line of a function (.speedscope-lines.json); cpuprofile,
+for Chrome's DevTools (.cpuprofile); collapsed, for flame graphs (.collapsed, .folded); collapsed-lines,
+the same with a line number for each function (.collapsed-lines); html, a page that shows the profile in
+any browser (.html). A file whose name ends in .gz is compressed with gzip. The ending .json.gz
 without a format before it means firefox.
 
-Every function keeps its samples. A trace or a cpuprofile holds only one event loop.
+Every function keeps its samples. A trace or a cpuprofile holds only one event loop. A file of
+speedscope-lines is read as speedscope, and each of its lines is a function then.
 If a source map of --source-maps is missing or wrong, a warning says so, and the profile is complete without it.
 Exit status: 0 if all went well; 1 if a file could not be read or written; 2 if the command line is
 wrong.";
@@ -138,7 +140,7 @@ command line is wrong.";
 const AFTER_REPORT_HELP: &str = "\
 The file may have any format that `strobe convert` reads, such as a trace that a page sent to its server.
 --lines also lists the lines at which functions were executing. The trace of a page has no lines, and nor do
-the formats speedscope and collapsed.
+the formats speedscope and collapsed. The lines of speedscope-lines are read as functions.
 If a source map of --source-maps is missing or wrong, a warning says so, and the report is complete without it.
 
 Exit status: 0 if all went well; 1 if the file could not be read; 2 if the command line is wrong.";

@@ -11,6 +11,7 @@ strobe.save = (() => {
   const FORMATS = [
     ["firefox", "Firefox Profiler", "opens at profiler.firefox.com"],
     ["speedscope", "speedscope", "all event loops"],
+    ["speedscope-lines", "speedscope with lines", "a frame for each line of a function"],
     ["cpuprofile", "cpuprofile", "Chrome's developer tools"],
     ["collapsed", "Collapsed stacks", "for flame graph scripts"],
     ["collapsed-lines", "Collapsed stacks with lines", "the same, with a line number for each function"],

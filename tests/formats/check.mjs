@@ -20,6 +20,7 @@ const CPUProfileDataModel = await devtools.loadModel();
 // For each tool a check of each format that it reads.
 const CHECKS = [
   [`speedscope ${speedscope.version}`, "speedscope", checkSpeedscope],
+  [`speedscope ${speedscope.version}`, "speedscope-lines", checkSpeedscopeLines],
   [`speedscope ${speedscope.version}`, "cpuprofile", checkCpuprofileInSpeedscope],
   [`speedscope ${speedscope.version}`, "collapsed", checkCollapsed],
   [`speedscope ${speedscope.version}`, "collapsed-lines", checkCollapsedLines],
@@ -52,16 +53,36 @@ for (const [tool, format, check] of CHECKS) {
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;
 
+async function checkSpeedscope(text, expected) {
+  await forEachProfile(text, expected, (place, profile, { functions }) => {
+    const found = speedscope.totals(profile, expected.interval, speedscope.keyOfFrame);
+    sameFunctions(place, found, functions);
+  });
+}
+
+/** The same with a frame for each line of a function. Frames of functions at one line are added up here. */
+async function checkSpeedscopeLines(text, expected) {
+  const keyOf = ({ name, file, line }) => speedscope.keyOfFrame({ name, file, line });
+  await forEachProfile(text, expected, (place, profile, { functions, lines }) => {
+    const found = speedscope.totals(profile, expected.interval, keyOf);
+    const entries = [
+      ...lines.map(({ name, resource, at, itself }) => ({ name, resource, line: at, itself, total: 0 })),
+      // The samples of a function that are at no line.
+      ...functions.map(({ name, resource, itself }) => ({ name, resource, itself, total: 0 })),
+      ...lines.map(({ name, resource, itself }) => ({ name, resource, itself: -itself, total: 0 })),
+    ];
+    sameFunctions(place, found, entries, ["itself"]);
+  });
+}
+
 /** speedscope's own format: a profile for each event loop, whose weights are samples times the interval. */
-async function checkSpeedscope(text, { file, interval, eventLoops }) {
+async function forEachProfile(text, { file, interval, eventLoops }, check) {
   const profiles = await imported(file, text);
   same("profiles", profiles.length, eventLoops.length);
   profiles.forEach((profile, index) => {
-    const expected = eventLoops[index];
     const place = `profile ${index}`;
-    near(`${place}: total weight`, profile.getTotalWeight() / interval, expected.samples);
-    const found = speedscope.totals(profile, interval, speedscope.keyOfFrame);
-    sameFunctions(place, found, expected.functions);
+    near(`${place}: total weight`, profile.getTotalWeight() / interval, eventLoops[index].samples);
+    check(place, profile, eventLoops[index]);
   });
 }
 

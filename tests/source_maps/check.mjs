@@ -26,7 +26,7 @@ const folder = process.argv[2];
 const { profiles, page } = JSON.parse(readFileSync(join(folder, "profiles.json"), "utf8"));
 const viewerPage = readFileSync(join(folder, page), "utf8");
 
-// Each gives the totals of functions and of lines, by their keys.
+// Each gives the totals of functions and of lines, by their keys. Keys have definitions unless `hasDefinitions` is false.
 const READERS = {
   collapsed: (file, text) => readCollapsed(file, text),
   "collapsed-lines": (file, text) => readCollapsed(file, text),
@@ -44,6 +44,7 @@ const READERS = {
     const profile = onlyOne(await importProfiles(file, text));
     return { functions: speedscope.totals(profile, 1, speedscope.keyOfFrame), lines: new Map() };
   },
+  "speedscope-lines": (file, text) => readSpeedscopeLines(file, text),
   trace: (_, text) => viewer.totals(viewer.read(text, viewerPage)),
 };
 
@@ -69,6 +70,26 @@ async function readCollapsed(file, text) {
   return { functions, lines };
 }
 
+/** A frame is a line of a function, or a function of which no line is known. */
+async function readSpeedscopeLines(file, text) {
+  const functions = new Map();
+  const lines = new Map();
+  onlyOne(await importProfiles(file, text)).forEachFrame((frame) => {
+    const key = speedscope.keyOfFrame({ name: frame.name, file: frame.file });
+    if (key === null) {
+      return;
+    }
+    const entry = entryOf(functions, key);
+    entry.itself += frame.getSelfWeight();
+    entry.total += frame.getTotalWeight();
+    if (frame.line !== undefined) {
+      const keyOfLine = lineKey(key, frame.line);
+      lines.set(keyOfLine, (lines.get(keyOfLine) ?? 0) + frame.getSelfWeight());
+    }
+  });
+  return { functions, lines, hasDefinitions: false };
+}
+
 function onlyOne(list) {
   if (list.length !== 1) {
     throw new Error(`${list.length} event loops, not 1`);
@@ -92,10 +113,12 @@ function hottest(entries) {
   return entries.reduce((most, entry) => (most === null || entry.itself > most.itself ? entry : most), null);
 }
 
-function checkKnown(program, functions) {
+function checkKnown(program, functions, hasDefinitions) {
   for (const { name, file, definition } of program.known) {
     const line = lineWith(file, definition);
-    const samples = functions.find((found) => found.name === name && found.file === file && found.line === line)?.total;
+    const samples = functions.find(
+      (found) => found.name === name && found.file === file && (found.line === line || !hasDefinitions),
+    )?.total;
     if (!(samples > 0)) {
       throw new Error(`no samples of ${shown({ name, file, line })}`);
     }
@@ -165,7 +188,7 @@ async function check({ program: name, file, format, isMapped, hasLines }) {
   if (!isMapped) {
     return checkGenerated(program, functions);
   }
-  checkKnown(program, functions);
+  checkKnown(program, functions, totals.hasDefinitions ?? true);
   if (hasLines) {
     const lines = [...totals.lines].map(([key, itself]) => {
       const end = key.lastIndexOf(":");

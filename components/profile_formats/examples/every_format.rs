@@ -27,8 +27,9 @@ use self::random_recording::recording;
 
 const RANDOM_RECORDINGS: u64 = 40;
 
-const FORMATS: [Format; 5] = [
+const FORMATS: [Format; 6] = [
     Format::Speedscope,
+    Format::SpeedscopeLines,
     Format::Cpuprofile,
     Format::Collapsed,
     Format::CollapsedLines,

@@ -1088,7 +1088,7 @@ fn what_a_file_is_comes_from_its_text_and_then_from_its_name() {
         ("{", "not JSON: EOF"),
         (
             "{}",
-            "none of the formats trace, firefox, speedscope, cpuprofile, collapsed, collapsed-lines, html",
+            "none of the formats trace, firefox, speedscope, speedscope-lines, cpuprofile, collapsed, collapsed-lines, html",
         ),
         ("hello", "none of the formats"),
         ("<!DOCTYPE html><p>hello", "none of the formats"),
@@ -1104,6 +1104,8 @@ fn names_of_files_say_their_format() {
         ("a.cpuprofile", Some(Format::Cpuprofile)),
         ("a.b.SPEEDSCOPE.json", Some(Format::Speedscope)),
         ("a.speedscope", Some(Format::Speedscope)),
+        ("a.speedscope-lines", Some(Format::SpeedscopeLines)),
+        ("a.speedscope-lines.json.gz", Some(Format::SpeedscopeLines)),
         ("a.firefox.json.gz", Some(Format::Firefox)),
         ("dir.cpuprofile/a.trace.json", Some(Format::Trace)),
         ("a.folded", Some(Format::Collapsed)),

@@ -190,9 +190,18 @@ fn check(format: Format, file: &str) {
     let (read, recognised) = read(golden.as_bytes(), None, None).unwrap();
     match format {
         Format::CollapsedLines => assert_eq!(recognised, Format::Collapsed),
+        Format::SpeedscopeLines => assert_eq!(recognised, Format::Speedscope),
         _ => assert_eq!(recognised, format),
     }
-    assert_eq!(Totals::of(&read), Totals::of(&recording));
+    let (read, recording) = (Totals::of(&read), Totals::of(&recording));
+    assert_eq!(
+        (read.samples, read.with_stack),
+        (recording.samples, recording.with_stack)
+    );
+    // Its lines are functions.
+    if format != Format::SpeedscopeLines {
+        assert_eq!(read, recording);
+    }
 }
 
 #[test]
@@ -208,6 +217,14 @@ fn firefox() {
 #[test]
 fn speedscope() {
     check(Format::Speedscope, "page_and_worker.speedscope.json");
+}
+
+#[test]
+fn speedscope_lines() {
+    check(
+        Format::SpeedscopeLines,
+        "page_and_worker.speedscope-lines.json",
+    );
 }
 
 #[test]

@@ -31,12 +31,15 @@ ENDINGS = {
     "html": ".html",
     "firefox": ".firefox.json",
     "speedscope": ".speedscope.json",
+    "speedscope-lines": ".speedscope-lines.json",
     "cpuprofile": ".cpuprofile",
     "collapsed": ".collapsed",
     "collapsed-lines": ".collapsed-lines",
     "trace": ".trace.json",
 }
-WITH_LINES = ("html", "firefox", "cpuprofile", "collapsed-lines")
+WITH_LINES = ("html", "firefox", "cpuprofile", "collapsed-lines", "speedscope-lines")
+# These have no definitions, which a map needs.
+WITHOUT_DEFINITIONS = ("speedscope-lines",)
 # Only these have the columns of places, which a map needs.
 WITH_PLACES = ("html", "firefox")
 # A warning that is only about the page's own script.
@@ -118,6 +121,8 @@ class Profiles:
                 self._convert("html", linked, format, converted)
                 self._add("recorded with linked maps", format, converted, has_lines=format in WITH_LINES)
         for format in ENDINGS:
+            if format in WITHOUT_DEFINITIONS:
+                continue
             unmapped = self._file("unmapped", format)
             self._convert("html", raw, format, unmapped)
             mapped = self._file(f"of-{format}", "html")

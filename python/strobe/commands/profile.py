@@ -19,8 +19,8 @@ EPILOG = (
     "Other options, which `strobe profile --help` describes: --interval MS, --duration S or --until-load or --until-js "
     "EXPR, --keep-last S, --long-tasks MS, --no-linked-maps, --sources, --event-loops all|main, --format FORMAT, "
     "-o FILE, --top N, --source-maps DIR, and those of the browser, such as --headless, --window-size WxH, "
-    "--pref NAME=VALUE and --multiprocess. The formats are firefox, speedscope, cpuprofile, collapsed, "
-    "collapsed-lines, trace and html."
+    "--pref NAME=VALUE and --multiprocess. The formats are firefox, speedscope, speedscope-lines, "
+    "cpuprofile, collapsed, collapsed-lines, trace and html."
 )
 OWN_OPTIONS = ("--release", "-h", "--help")
 

@@ -99,20 +99,22 @@ impl Person<'_> {
         self.wait_until("document.documentElement.dataset.ready === ''");
     }
 
-    /// For each function by name, its self samples and its total samples.
+    /// For each function by name, its self samples and its total samples. Those of one name are added up, for a file of
+    /// speedscope's lines has a function for each line.
     fn functions(&self) -> BTreeMap<String, (u64, u64)> {
         let functions = self.read("strobe.inspect.functions()");
-        let functions = functions.as_array().expect("a list").iter();
-        functions
-            .filter(|one| !one["name"].as_str().expect("a name").starts_with('('))
-            .map(|one| {
-                let weight = |key: &str| one[key].as_u64().expect("a number");
-                (
-                    one["name"].as_str().unwrap().to_owned(),
-                    (weight("self"), weight("total")),
-                )
-            })
-            .collect()
+        let mut by_name: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+        for one in functions.as_array().expect("a list") {
+            let name = one["name"].as_str().expect("a name");
+            if name.starts_with('(') {
+                continue;
+            }
+            let weight = |key: &str| one[key].as_u64().expect("a number");
+            let (itself, total) = by_name.entry(name.to_owned()).or_default();
+            *itself += weight("self");
+            *total += weight("total");
+        }
+        by_name
     }
 
     /// The rows of a tree or a list that are on the screen: name, self samples and total samples.

@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use std::num::NonZeroU32;
 
 use profile_formats::{
-    EventLoop, Format, FunctionKey, MAX_STACK_DEPTH, MissedReason, Place, Recording, Totals,
-    WriteError, read, write_viewer_data,
+    EventLoop, Format, Frame, Function, FunctionKey, MAX_STACK_DEPTH, MissedReason, Place,
+    Recording, Totals, WriteError, read, write_viewer_data,
 };
 
 /// A recording with more samples is not written, because some formats have an entry for each sample.
@@ -151,14 +151,51 @@ fn samples_of_lines(recording: &Recording) -> HashMap<(FunctionKey<'_>, NonZeroU
     lines
 }
 
+/// A name, a script and a line in it.
+type NamedLine<'a> = (&'a str, Option<&'a str>, Option<NonZeroU32>);
+
+/// How many samples each line of each name has of its own.
+fn samples_of_named_lines(
+    recording: &Recording,
+    line_of: impl Fn(&Function, Frame) -> Option<NonZeroU32>,
+) -> HashMap<NamedLine<'_>, u64> {
+    let mut lines = HashMap::new();
+    for event_loop in recording.event_loops() {
+        for sample in event_loop.samples() {
+            let Some(stack) = sample.stack else { continue };
+            let leaf = event_loop.stack(stack).frame;
+            let function = event_loop.function_of(leaf);
+            let resource = event_loop.resource_of(function);
+            // A line of a function without a name and a script is not read.
+            let is_known = resource.is_some() || !function.name.is_empty();
+            let line = line_of(function, event_loop.frame(leaf)).filter(|_| is_known);
+            *lines.entry((&*function.name, resource, line)).or_default() += sample.weight;
+        }
+    }
+    lines
+}
+
+/// Checks what was read from a file of speedscope's lines: each line keeps its samples, and is a function.
+fn check_lines_as_functions(recording: &Recording, again: &Recording) {
+    let counts = |recording: &Recording| {
+        let totals = Totals::of(recording);
+        (totals.samples, totals.with_stack)
+    };
+    assert_eq!(counts(again), counts(recording));
+    assert_eq!(
+        samples_of_named_lines(again, |function, _| function.line),
+        samples_of_named_lines(recording, |_, frame| frame.place.and_then(Place::line))
+    );
+}
+
 /// How many samples were missed in each stretch, and why.
 fn missed_of(recording: &Recording) -> Vec<(u32, MissedReason)> {
     let missed = recording.event_loops().flat_map(EventLoop::missed);
     missed.map(|missed| (missed.samples, missed.why)).collect()
 }
 
-/// Writes the recording in a format and reads it again. Each function and each line must keep its samples, unless the
-/// format cannot hold the recording.
+/// Writes the recording in a format and reads it again. Each function and each line must keep its samples, as far as the
+/// format has both, unless it cannot hold the recording.
 fn check_conversion(recording: &Recording, format: Format) {
     let mut text = Vec::new();
     match format.write(recording, &mut text) {
@@ -175,12 +212,17 @@ fn check_conversion(recording: &Recording, format: Format) {
         panic!("{format}: cannot be read again: {error}\n{text}")
     });
     check_tables(&again);
-    assert_eq!(Totals::of(&again), Totals::of(recording), "{format}");
+    match format {
+        Format::SpeedscopeLines => check_lines_as_functions(recording, &again),
+        _ => assert_eq!(Totals::of(&again), Totals::of(recording), "{format}"),
+    }
     let lines = match format {
         Format::Firefox | Format::Html | Format::Cpuprofile | Format::CollapsedLines => {
             samples_of_lines(recording)
         },
-        Format::Trace | Format::Speedscope | Format::Collapsed => HashMap::new(),
+        Format::Trace | Format::Speedscope | Format::SpeedscopeLines | Format::Collapsed => {
+            HashMap::new()
+        },
     };
     assert_eq!(samples_of_lines(&again), lines, "{format}");
     let missed = match format {
