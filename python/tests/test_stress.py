@@ -69,6 +69,10 @@ if what != "silent":
 if what == "crashing":
     os.kill(os.getpid(), signal.SIGSEGV)
 tell("early")
+if "saved" in script:
+    profile = sys.argv[sys.argv.index("-o") + 1]
+    open(profile, "w").close()
+    os.utime(profile, times=(time.time() - script["saved"],) * 2)
 if "by itself" in script:
     leave()
 if what == "panicking":
@@ -631,6 +635,14 @@ class ExemptionTest(PlayCase):
         self.assertRegex(
             failure, r"^a thread panicked: .* \(known as fetch-gone, but only while the browser ends\)$"
         )
+
+    def test_a_panic_while_strobe_profile_ends_by_itself(self):
+        panic = [[LONG_AGO, FETCH.format(worker())]]
+        with mock.patch.object(Play, "check_profile"):
+            script = {"early": panic, "saved": LONG_AGO + 1}
+            self.assertEqual(self.excused(script, profile_command=[]), {"fetch-gone": 1})
+            (failure,) = self.failed({"early": panic, "saved": LONG_AGO - 2}, profile_command=[])
+            self.assertRegex(failure, "only while the browser ends")
 
     def test_a_panic_of_another_thread(self):
         (failure,) = self.failed({"late": [[0, FETCH.format("Script#1")]]})

@@ -652,10 +652,12 @@ class Play:
             elif not self.has_crashed():
                 status = self.end_browser()
         except Stuck:
-            pass
+            known.ending = min(known.ending, saved)
         finally:
             if known.ending is None:
                 known.ending = time.time()
+            if (saved := self.profile_saved()) is not None:
+                known.ending = min(known.ending, saved)
             browser.end()
         known.killed = browser.killed
         known.lost_all_pages = all(self.may_be_lost(self.last_beat.get(window)) for window in self.orders)
@@ -676,6 +678,12 @@ class Play:
         self.read_samples(log)
         if self.profile_file is not None and not self.failures:
             self.check_profile()
+
+    def profile_saved(self) -> float | None:
+        """When `strobe profile` has saved the profile. From then on it ends by itself, perhaps before we tell it to."""
+        if self.profile_file is None or not self.profile_file.exists():
+            return None
+        return self.profile_file.stat().st_mtime
 
     def end_browser(self) -> int:
         """Ends the browser as the plan says, and waits for its exit."""
