@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use js_profiler_traits::recording::{Description, Realm};
+use js_profiler_traits::recording::{Description, PageAnswer, Realm};
 use js_profiler_traits::{EventLoopId, RealmId, SessionId, Trace};
 use log::{debug, warn};
 use malloc_size_of::MallocSizeOf;
@@ -212,6 +212,11 @@ impl EventLoop {
         self.state.description.change(|described| {
             described.realms.insert(id, realm);
         });
+    }
+
+    /// Notes how a page was answered. Only the first page of the event loop counts.
+    pub fn note_answer(&self, answer: PageAnswer) {
+        registry::note_answer(self.state.id, answer);
     }
 
     /// Notes that a script whose errors are muted is about to run in a realm. `url` is the script's URL.

@@ -20,8 +20,8 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, Sender};
 use js_profiler_traits::activity::SharedActivity;
 use js_profiler_traits::recording::{
-    EventLoopStatus, MAX_SOURCES_BYTES, RecordingId, RecordingOptions, Report, SessionStatus,
-    recording_interval,
+    EventLoopStatus, MAX_SOURCES_BYTES, PageAnswer, RecordingId, RecordingOptions, Report,
+    SessionStatus, recording_interval,
 };
 use js_profiler_traits::{EventLoopId, preferences};
 use log::warn;
@@ -61,6 +61,8 @@ struct RegisteredLoop {
     context: SampledContext,
     activity: SharedActivity,
     description: Arc<SharedDescription>,
+    /// How its first page was answered, if it has had one.
+    first_answer: Option<PageAnswer>,
     source_requests: Arc<SourceRequests>,
     /// The scripts of the recording that are still to be read.
     unread_sources: Vec<u32>,
@@ -110,6 +112,7 @@ pub fn register(
             context,
             activity: SharedActivity::of_this_thread(),
             description: description.clone(),
+            first_answer: None,
             source_requests,
             unread_sources: Vec::new(),
             sampling_thread: None,
@@ -175,22 +178,42 @@ pub fn describe(description: &SharedDescription, change: impl FnOnce(&mut Descri
     record_wanted();
 }
 
+/// Notes how a page of an event loop was answered. If it is the first one, the answer is reported to the recording that
+/// is running, and to each later one at its beginning.
+pub fn note_answer(id: EventLoopId, answer: PageAnswer) {
+    let mut registry = registry();
+    let Some(event_loop) = registry.event_loop(id) else {
+        return;
+    };
+    if event_loop.first_answer.is_some() {
+        return;
+    }
+    event_loop.first_answer = Some(answer);
+    if let Some(recording) = &registry.recording {
+        recording.report_answer(answer);
+    }
+}
+
 /// Starts a recording. A recording that is running is ended.
 pub fn start_recording(options: RecordingOptions, reports: Sender<Report>) {
     stop_recording(None);
     {
         let mut registry = registry();
-        registry.recording = Some(Recording {
+        let recording = Recording {
             options,
             reports,
             first_new: registry.next,
             ended: Vec::new(),
             room: Arc::new(Room::of(MAX_SOURCES_BYTES)),
             maps: Arc::default(),
-        });
+        };
         for event_loop in &mut registry.event_loops {
             event_loop.unread_sources.clear();
+            if let Some(answer) = event_loop.first_answer {
+                recording.report_answer(answer);
+            }
         }
+        registry.recording = Some(recording);
     }
     record_wanted();
 }
@@ -362,6 +385,14 @@ impl Registry {
 }
 
 impl Recording {
+    fn report_answer(&self, answer: PageAnswer) {
+        // An error means that nobody receives reports any more.
+        let _ = self.reports.send(Report::PageAnswer {
+            recording: self.options.id,
+            answer,
+        });
+    }
+
     fn wanted_of_scripts(&self) -> WantedOfScripts {
         WantedOfScripts {
             texts: self.options.sources,
@@ -497,6 +528,7 @@ mod tests {
     };
     use js_profiler_traits::{Marker, RealmId, SessionId, Trace};
     use servo_base::cross_process_instant::CrossProcessInstant;
+    use servo_base::id::TEST_WEBVIEW_ID;
 
     use super::*;
     use crate::failure::{Failure, OnTrace};
@@ -771,6 +803,39 @@ mod tests {
         assert!(first.reports.is_empty());
         crate::end_recording();
         assert!(!is_sampling());
+    }
+
+    #[test]
+    fn the_answer_to_the_first_page_is_reported_to_this_recording_and_to_later_ones() {
+        let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
+        let event_loop = Loop::begin(Walker::preferred());
+        let answer = |http_error| PageAnswer {
+            webview: TEST_WEBVIEW_ID,
+            http_error,
+        };
+        let answers = |recorder: &Recorder, number| -> Vec<_> {
+            recorder.serve(Request::Stop(RecordingId(number)));
+            let answers = recorder
+                .reports
+                .try_iter()
+                .filter_map(|report| match report {
+                    Report::PageAnswer { recording, answer } => Some((recording, answer)),
+                    _ => None,
+                });
+            answers.collect()
+        };
+        let recorder = Recorder::start(1, Selection::All);
+        for noted in [answer(Some(404)), answer(None)] {
+            event_loop.call(move |event_loop| event_loop.note_answer(noted));
+        }
+        let expected = |number| [(RecordingId(number), answer(Some(404)))];
+        assert_eq!(answers(&recorder, 1), expected(1));
+        let recorder = Recorder::start(2, Selection::All);
+        assert_eq!(answers(&recorder, 2), expected(2));
+
+        drop(event_loop);
+        let recorder = Recorder::start(3, Selection::All);
+        assert!(answers(&recorder, 3).is_empty(), "its event loop has ended");
     }
 
     /// A session of an event loop that has no realm. It is started as one with a realm is.

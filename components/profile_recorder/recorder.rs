@@ -20,6 +20,7 @@ use js_profiler_traits::{EventLoopId, preferences};
 use log::{debug, warn};
 use profile_formats::Recording;
 use servo_base::cross_process_instant::CrossProcessInstant;
+use servo_base::id::WebViewId;
 
 use crate::connection::{Accepted, ReceiveError, Sender as ConnectionSender};
 use crate::kept::{self, Kept, Wanted};
@@ -46,6 +47,9 @@ const MAX_SCRIPT_NAME: usize = 100;
 /// because content processes report them.
 const MAX_FAILURES: usize = 1_000;
 const MAX_FAILURE_TEXT: usize = 500;
+
+/// For how many web views the first answer is kept. Content processes report these, too.
+const MAX_ANSWERS: usize = 1_000;
 
 /// The pause after a connection could not be accepted, for example because there are no descriptors left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -77,6 +81,9 @@ struct State {
     /// The event loops of the present or the last recording that are no longer recorded, with a sentence that
     /// says why.
     failures: BTreeMap<BrowserEventLoopId, String>,
+    /// The HTTP error with which the first page of each web view was answered, as reported to that recording. `None` if
+    /// it was answered without one.
+    answers: BTreeMap<WebViewId, Option<u16>>,
     /// The scripts whose texts are not in that recording or, if it has none, whose source maps are not.
     left_out: BTreeMap<(BrowserEventLoopId, LeftOut), Scripts>,
     /// What people are told about the scripts that the last recording left out.
@@ -329,6 +336,7 @@ impl Recorder {
                 stopping: false,
             };
             state.failures.clear();
+            state.answers.clear();
             state.left_out.clear();
             state.notices.clear();
             // Processes that connect later get the request when they connect.
@@ -386,6 +394,12 @@ impl Recorder {
     /// could not be sampled: a sentence for each, with the reason.
     pub fn failures(&self) -> Vec<String> {
         self.0.lock().failures.values().cloned().collect()
+    }
+
+    /// The HTTP status with which the first page of a web view was answered, after redirects, if it is that of an error
+    /// and came before the end of the present or the last recording. It is not known of a web view that a page has opened.
+    pub fn http_error(&self, webview: WebViewId) -> Option<u16> {
+        self.0.lock().answers.get(&webview).copied().flatten()
     }
 
     /// What is missing from the last recording, although its samples are complete: a sentence for each event
@@ -791,6 +805,17 @@ impl Shared {
                 if is_kept && state.recording.as_ref().is_some_and(is_meant) {
                     let id = process.event_loop_id(event_loop);
                     add_left_out(&mut state.left_out, id, why, count, names);
+                }
+            },
+            Report::PageAnswer { recording, answer } => {
+                let is_meant = |under_way: &UnderWay| under_way.id == recording;
+                if state.recording.as_ref().is_some_and(is_meant)
+                    && state.answers.len() < MAX_ANSWERS
+                {
+                    // It is reported before anything of the page runs. So the answers to pages that this one navigates
+                    // to come later.
+                    let first = state.answers.entry(answer.webview);
+                    first.or_insert(answer.http_error);
                 }
             },
             Report::Stopped(id) => {

@@ -18,14 +18,16 @@ use std::{env, thread};
 use crossbeam_channel::{RecvTimeoutError, unbounded};
 use js_profiler_traits::recording::{
     Chunk, Description, EventLoopKind, EventLoopStatus, LeftOut, LinkedMap, MAX_MAP_BYTES,
-    MAX_MAPS_BYTES, MAX_SOURCE_BYTES, MAX_SOURCES_BYTES, RecordedFrame, RecordedFunction,
-    RecordedFunctionKind, RecordedSample, RecordedSource, RecordingId, Report, Request, Selection,
+    MAX_MAPS_BYTES, MAX_SOURCE_BYTES, MAX_SOURCES_BYTES, PageAnswer, RecordedFrame,
+    RecordedFunction, RecordedFunctionKind, RecordedSample, RecordedSource, RecordingId, Report,
+    Request, Selection,
 };
 use js_profiler_traits::{EventLoopId, Marker, SampleCounts, Stack};
 use profile_formats::Recording;
 use serde::de::{Deserialize, Deserializer, Error};
 use serde::ser::{Serialize, SerializeTuple, Serializer};
 use servo_base::cross_process_instant::CrossProcessInstant;
+use servo_base::id::{BrowsingContextId, Index, TEST_NAMESPACE, WebViewId};
 
 use crate::connection::{self, Connected, Sender};
 use crate::recorder::Recorder;
@@ -50,7 +52,7 @@ const GARBAGE_PREFIX: &str = "garbage ";
 
 /// What a compromised process might send: nothing, a report of no kind, and reports of each kind that end
 /// too early, or say that more follows than any memory holds.
-const GARBAGE: [&[u8]; 11] = [
+const GARBAGE: [&[u8]; 13] = [
     &[],
     &[0xFF; 64],
     &[0],
@@ -59,6 +61,8 @@ const GARBAGE: [&[u8]; 11] = [
     &[3],
     &[4],
     &[5],
+    &[6],
+    &[7],
     &[0, 0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F],
     &[0, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x01],
     &[3, 1, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x01],
@@ -91,6 +95,9 @@ const SOURCES: &str = "sources";
 const MUCH_TEXT: &str = "much text";
 /// As [`SOURCES`], with more source maps than a recording takes.
 const MANY_MAPS: &str = "many maps";
+
+/// A sample, and then how pages were answered, more than are kept.
+const ANSWERS: &str = "answers";
 
 /// The script of the processes that report its text.
 const SCRIPT: &str = "function f() {}";
@@ -258,7 +265,8 @@ fn content_process() {
                 return;
             }
             if let Some((recording, event_loop)) = first
-                && report_sources(&reports, &behaviour, recording, event_loop).is_none()
+                && (report_sources(&reports, &behaviour, recording, event_loop).is_none()
+                    || report_answers(&reports, &behaviour, recording).is_none())
             {
                 return;
             }
@@ -354,6 +362,38 @@ fn report_sources(
         left_out(RecordingId(u64::MAX), LeftOut::Busy, &[]),
     ]);
     all.iter().try_for_each(|report| reports.send(report)).ok()
+}
+
+/// Reports how pages were answered, if the process is one that does.
+fn report_answers(reports: &Sender<Report>, behaviour: &str, recording: RecordingId) -> Option<()> {
+    if behaviour != ANSWERS {
+        return Some(());
+    }
+    let another = RecordingId(u64::MAX);
+    let some = [
+        (another, 1, Some(500)),
+        (recording, 1, None),
+        (recording, 1, Some(404)),
+        (recording, 2, Some(404)),
+        (recording, 2, None),
+    ];
+    let many = (3..=1_001).map(|number| (recording, number, Some(503)));
+    for (recording, number, http_error) in some.into_iter().chain(many) {
+        let answer = PageAnswer {
+            webview: webview(number),
+            http_error,
+        };
+        let report = Report::PageAnswer { recording, answer };
+        reports.send(&report).ok()?;
+    }
+    Some(())
+}
+
+fn webview(number: u32) -> WebViewId {
+    WebViewId::mock_for_testing(BrowsingContextId {
+        namespace_id: TEST_NAMESPACE,
+        index: Index::new(number).unwrap(),
+    })
 }
 
 /// The recording of a process.
@@ -531,6 +571,30 @@ fn what_could_not_be_recorded_to_the_end_is_told_until_the_next_recording() {
     drop(failing);
     recorder.start(options(EventLoops::All)).unwrap();
     assert!(recorder.failures().is_empty());
+    recorder.stop().unwrap();
+}
+
+#[test]
+fn the_first_answer_for_a_web_view_counts_until_the_next_recording() {
+    let (recorder, _guard) = recorder();
+    let process = Process::start(ANSWERS);
+    recorder.start(options(EventLoops::All)).unwrap();
+    // All but the first of them come after the answers.
+    wait_for_more_samples(recorder, 5);
+    recorder.stop().unwrap();
+    for (number, expected) in [
+        (1, None),
+        (2, Some(404)),
+        (3, Some(503)),
+        (1_000, Some(503)),
+        (1_001, None),
+    ] {
+        assert_eq!(recorder.http_error(webview(number)), expected, "{number}");
+    }
+
+    drop(process);
+    recorder.start(options(EventLoops::All)).unwrap();
+    assert_eq!(recorder.http_error(webview(2)), None);
     recorder.stop().unwrap();
 }
 

@@ -79,6 +79,8 @@ pub struct Browser<S> {
     profile: Option<ProfileRecording>,
     /// The new files in which it was saved.
     new_profiles: Vec<PathBuf>,
+    /// The first page of the command line, which is the one that a recording is made of, and its URL there.
+    first_page: Option<(WebViewId, Url)>,
     /// When the pages of the command line were opened.
     start: Instant,
     /// The exit status so far.
@@ -158,6 +160,7 @@ impl<S: Surface> Browser<S> {
             is_for_profile: profile.is_some(),
             profile,
             new_profiles: Vec::new(),
+            first_page: None,
             start: Instant::now(),
             status: 0,
             is_engine_lost: false,
@@ -166,7 +169,10 @@ impl<S: Surface> Browser<S> {
             let builder =
                 WebViewBuilder::new(&browser.servo, surface.rendering_context()).url(url.clone());
             let in_front = browser.pages.is_empty();
-            browser.add_page(builder, surface, Load::Started(url), in_front);
+            let page = browser.add_page(builder, surface, Load::Started(url.clone()), in_front);
+            if in_front {
+                browser.first_page = Some((page, url));
+            }
         }
         browser.screenshot = command_line
             .screenshot
@@ -522,7 +528,8 @@ impl<S: Surface> Browser<S> {
         }
     }
 
-    /// Ends the recording and writes it. If its page has not come yet, the recording has nothing of it.
+    /// Ends the recording and writes it. The run has failed if the page has not come yet, because the recording has
+    /// nothing of it, and if the page was answered with an HTTP error, because it is not the one that was asked for.
     fn finish_profile(&mut self) {
         let Some(profile) = self.profile.take() else {
             return;
@@ -547,7 +554,16 @@ impl<S: Surface> Browser<S> {
             self.fail(&format!(
                 "cannot load {url}: the recording ended before the page came"
             ));
+        } else if let Some(message) = self.told_http_error() {
+            self.fail(&message);
         }
+    }
+
+    /// What the person is told if the page that was recorded was answered with an HTTP error.
+    fn told_http_error(&self) -> Option<String> {
+        let (page, url) = self.first_page.as_ref()?;
+        let status = self.recorder.http_error(*page)?;
+        Some(format!("{url} was answered with the HTTP status {status}"))
     }
 
     fn fail(&mut self, message: &str) {

@@ -9,8 +9,9 @@ use terminal_text::on_one_line;
 
 use crate::console;
 
-/// The exit status of a run in which something went wrong: a page crashed or could not be loaded, a
-/// screenshot could not be taken, or a profile could not be written, converted or shown.
+/// The exit status of a run in which something went wrong: a page crashed or could not be loaded, a page
+/// to profile was answered with an HTTP error, a screenshot could not be taken, or a profile could not be
+/// written, converted or shown.
 pub const FAILURE: u8 = 1;
 
 /// The exit status for a wrong command line.

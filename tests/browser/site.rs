@@ -56,6 +56,7 @@ pub struct SiteContent {
     headers_of_all: Vec<(HeaderName, HeaderValue)>,
     headers: HashMap<String, Vec<(HeaderName, HeaderValue)>>,
     generated: HashMap<String, String>,
+    statuses: HashMap<String, StatusCode>,
     headers_by_query: bool,
     /// The paths that were asked for.
     requests: Arc<Mutex<Vec<String>>>,
@@ -78,6 +79,13 @@ impl SiteContent {
     /// Adds a file that the test generated.
     pub fn generated(mut self, path: &str, content: String) -> Self {
         self.generated.insert(path.to_owned(), content);
+        self
+    }
+
+    /// Answers requests for a file with this status.
+    pub fn status(mut self, path: &str, status: u16) -> Self {
+        let status = StatusCode::from_u16(status).expect("a status of HTTP");
+        self.statuses.insert(path.to_owned(), status);
         self
     }
 
@@ -144,6 +152,9 @@ impl SiteContent {
             *response.status_mut() = StatusCode::NO_CONTENT;
         } else if let Some(content) = self.content(&path) {
             *response.body_mut() = content.into();
+            if let Some(status) = self.statuses.get(&path) {
+                *response.status_mut() = *status;
+            }
             let headers = response.headers_mut();
             headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type(&path)));
             headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

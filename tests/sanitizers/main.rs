@@ -153,7 +153,8 @@ fn record_until(end: Instant) -> u64 {
                 Report::Status { .. }
                 | Report::Source { .. }
                 | Report::SourcesLeftOut { .. }
-                | Report::Map { .. } => {},
+                | Report::Map { .. }
+                | Report::PageAnswer { .. } => {},
                 Report::Stopped(stopped) => {
                     assert_eq!(stopped, id);
                     break;

@@ -14,6 +14,7 @@ use std::time::Duration;
 use malloc_size_of_derive::MallocSizeOf;
 use serde::{Deserialize, Serialize};
 use servo_base::cross_process_instant::CrossProcessInstant;
+use servo_base::id::WebViewId;
 
 use crate::{EventLoopId, Marker, SampleCounts, Stack};
 
@@ -169,6 +170,23 @@ pub enum Report {
         /// The map, or why there is none.
         map: Box<LinkedMap>,
     },
+    /// How the first page of an event loop was answered. A web view that no page has opened has a new event loop for
+    /// its first page, so the answer to that page is always reported. It is the first one reported for its web view.
+    PageAnswer {
+        /// The recording.
+        recording: RecordingId,
+        /// The answer.
+        answer: PageAnswer,
+    },
+}
+
+/// How a page was answered. A page is a document that is in no frame.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct PageAnswer {
+    /// The web view that shows the page.
+    pub webview: WebViewId,
+    /// The HTTP status of the response, after redirects, if it is that of an error.
+    pub http_error: Option<u16>,
 }
 
 /// What is new of an event loop's recording since the last chunk.

@@ -53,9 +53,9 @@ maps have; the other formats do not.
 The table of functions goes to standard output. So do the pages' console messages and dialogs, each
 marked: log, warning, error, alert, confirm or prompt. With `-o -` only the profile goes to standard
 output, and the rest goes to standard error.
-Exit status: 0 if all went well, even after a signal; 1 if the page crashed, could not be loaded or has
-not come before the end, an event loop could not be recorded to the end, or the profile could not be
-written; 2 if the command line is wrong.";
+Exit status: 0 if all went well, even after a signal; 1 if the page crashed, could not be loaded, was
+answered with an HTTP error or has not come before the end, an event loop could not be recorded to the
+end, or the profile could not be written; 2 if the command line is wrong.";
 
 /// What a person asked for.
 #[derive(Clone, Debug, PartialEq)]

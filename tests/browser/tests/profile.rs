@@ -11,7 +11,9 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use browser_tests::{Command, Display, Driver, Hosts, Output, Site, report, run_browser, signal};
+use browser_tests::{
+    Command, Display, Driver, Hosts, Output, Site, path_with_header, report, run_browser, signal,
+};
 use profile_formats::{
     EventLoop, EventLoopKind, Format, MissedReason, Process, Recording, Totals, read,
 };
@@ -211,12 +213,75 @@ fn a_page_that_was_answered_with_an_error_is_told() {
     let file = folder.file("a.folded");
     let url = site.url("/not-there.html");
     let output = profile(&["--until-load", "-o", &file, &url]);
-    output.assert_success();
-    let told = format!("warning: {url} was answered with the HTTP status 404\n");
-    assert!(output.text().contains(&told), "{}", output.text());
+    assert_eq!(output.status.code(), Some(1), "{}", output.stderr);
+    let told = format!("{url} was answered with the HTTP status 404\n");
+    let on_console = format!("warning: {told}");
+    assert!(output.text().contains(&on_console), "{}", output.text());
+    let as_error = format!("strobe: {told}");
+    assert!(output.stderr.contains(&as_error), "{}", output.stderr);
+    // The recording was written all the same.
+    let written = format!("The profile is in {file}\n");
+    assert!(output.text().contains(&written), "{}", output.text());
+    assert!(Path::new(&file).exists());
+
     let output = profile(&["--until-load", "-o", &file, &site.url("/busy.html")]);
     output.assert_success();
-    assert!(!output.text().contains("HTTP status"), "{}", output.text());
+    let all = output.text() + &output.stderr;
+    assert!(!all.contains("HTTP status"), "{all}");
+}
+
+#[test]
+fn the_answer_to_the_url_of_the_command_line_decides_about_the_exit_status() {
+    let page =
+        |script| format!("<!DOCTYPE html>\n<title>A page</title>\n<script>{script}</script>\n");
+    let leave = "location = `//localhost:${location.port}/not-there.html`";
+    let site = Site::plain()
+        .headers_by_query()
+        .status("/broken.html", 500)
+        .generated("/broken.html", page("location = 'busy.html'"))
+        .generated("/leaving.html", page(leave))
+        .serve();
+    let redirect = path_with_header("/busy.html", "Location", "/not-there.html");
+    let folder = Folder::new();
+    let file = folder.file("a.folded");
+    for (path, until, erroneous, told) in [
+        (&*redirect, "--until-load", "/not-there.html", Some(404)),
+        // What the page navigates to changes nothing.
+        (
+            "/broken.html",
+            "--until-js=location.pathname === '/busy.html'",
+            "/broken.html",
+            Some(500),
+        ),
+        (
+            "/leaving.html",
+            "--until-js=location.pathname === '/not-there.html'",
+            "/not-there.html",
+            None,
+        ),
+        // Nor does a frame.
+        (
+            "/busy.html?frame=/not-there.html",
+            "--until-load",
+            "/not-there.html",
+            None,
+        ),
+    ] {
+        for processes in [&[][..], &["--multiprocess"]] {
+            let (url, before) = (site.url(path), site.requests_for(erroneous));
+            let output = profile(&[processes, &[until, "-o", &file, &url]].concat());
+            let stderr = &output.stderr;
+            assert!(site.requests_for(erroneous) > before, "{path}: {stderr}");
+            let expected = i32::from(told.is_some());
+            assert_eq!(output.status.code(), Some(expected), "{path}: {stderr}");
+            let message =
+                |status| format!("strobe: {url} was answered with the HTTP status {status}\n");
+            match told.map(message) {
+                Some(message) => assert!(stderr.contains(&message), "{stderr}"),
+                None => assert!(!stderr.contains("HTTP status"), "{stderr}"),
+            }
+        }
+    }
 }
 
 #[test]

@@ -81,7 +81,10 @@ pub fn reports(input: &[u8]) {
                     break;
                 }
             },
-            Report::Failed { .. } | Report::Stopped(_) | Report::SourcesLeftOut { .. } => {},
+            Report::Failed { .. }
+            | Report::Stopped(_)
+            | Report::SourcesLeftOut { .. }
+            | Report::PageAnswer { .. } => {},
             Report::Status { event_loops, .. } => {
                 for event_loop in event_loops {
                     event_loop.description.label();
@@ -139,10 +142,11 @@ mod tests {
 
     use js_profiler_traits::recording::{
         Chunk, Description, EventLoopKind, EventLoopStatus, LeftOut, LinkedMap, MissedReason,
-        Realm, RecordedFrame, RecordedFunction, RecordedFunctionKind, RecordedMissed,
+        PageAnswer, Realm, RecordedFrame, RecordedFunction, RecordedFunctionKind, RecordedMissed,
         RecordedPosition, RecordedSample, RecordedSource, RecordingId, SessionStatus,
     };
     use js_profiler_traits::{EventLoopId, Marker, SampleCounts, Stack};
+    use servo_base::id::TEST_WEBVIEW_ID;
 
     use super::*;
 
@@ -281,6 +285,13 @@ mod tests {
             count: 1,
             names: vec!["b.js".to_owned()],
         };
+        let answer = |http_error| Report::PageAnswer {
+            recording: RecordingId(1),
+            answer: PageAnswer {
+                webview: TEST_WEBVIEW_ID,
+                http_error,
+            },
+        };
         let with_sources = |sources: Vec<Report>| {
             let mut reports = chunks([chunk()]);
             reports.extend(sources);
@@ -378,6 +389,7 @@ mod tests {
             ),
             ("map-first", 0, vec![map(&[5], Ok(MAP))]),
             ("status", 0, vec![status, Report::Stopped(RecordingId(1))]),
+            ("answers", 0, vec![answer(None), answer(Some(404))]),
         ]
     }
 

@@ -11,7 +11,7 @@ use std::ptr::NonNull;
 use js::jsapi::JSContext as RawJSContext;
 use js_profiler::{Ended, EngineMode, EventLoop, Session, SessionOptions, StartError, Walker};
 use js_profiler_traits::RealmId;
-use js_profiler_traits::recording::{Description, Realm};
+use js_profiler_traits::recording::{Description, PageAnswer, Realm};
 use profile_traits::mem::{Report, ReportKind, perform_memory_report};
 use profile_traits::path;
 use servo_base::id::BrowsingContextId;
@@ -116,6 +116,11 @@ pub(super) fn describe(description: Description) {
 /// Says which document or worker a realm of this thread belongs to.
 pub(super) fn describe_realm(id: RealmId, realm: Realm) {
     with_event_loop(|event_loop| event_loop.describe_realm(id, realm));
+}
+
+/// Notes how a page of this thread was answered.
+pub(super) fn note_answer(answer: PageAnswer) {
+    with_event_loop(|event_loop| event_loop.note_answer(answer));
 }
 
 /// Notes that a script whose errors are muted is about to run in a realm of this thread.
