@@ -652,7 +652,7 @@ class Play:
             elif not self.has_crashed():
                 status = self.end_browser()
         except Stuck:
-            known.ending = min(known.ending, saved)
+            pass
         finally:
             if known.ending is None:
                 known.ending = time.time()
