@@ -34,6 +34,7 @@ mod json;
 mod label;
 mod map_folders;
 mod recording;
+mod report;
 mod sink;
 mod source_mapped;
 mod speedscope;
@@ -55,6 +56,7 @@ pub use crate::recording::{
     FunctionKind, GeneratedPlace, Invalid, MAX_STACK_DEPTH, Missed, MissedReason, Place, Process,
     Realm, RealmId, Recording, ResourceId, Sample, Source, SourceId, Stack, StackId,
 };
+pub use crate::report::{MAX_EVENT_LOOP, Outcome, grouped, line_report, report};
 pub use crate::source_mapped::{Notices, apply_own_maps, apply_source_maps};
 pub use crate::totals::{FunctionKey, FunctionTotals, Totals};
 pub use crate::viewer::viewer_page;

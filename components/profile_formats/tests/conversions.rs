@@ -99,12 +99,7 @@ fn samples_of_stacks<'a>(recording: &'a Recording, formats: &[Format]) -> BTreeM
             let frames = event_loop.frames_of(sample.stack);
             let path = frames.iter().enumerate().map(|(depth, frame)| {
                 let function = event_loop.function_of(*frame);
-                let key = FunctionKey {
-                    name: &function.name,
-                    resource: event_loop.resource_of(function),
-                    line: function.line,
-                    column: function.column,
-                };
+                let key = FunctionKey::of(event_loop, function);
                 let place = event_loop.frame(*frame).place;
                 let is_leaf = depth + 1 == frames.len();
                 let held = |place, format: &Format| held(*format, place, is_leaf);
