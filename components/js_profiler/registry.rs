@@ -83,7 +83,7 @@ struct Recording {
     first_new: EventLoopId,
     /// The event loops that take no more samples.
     ended: Vec<EventLoopId>,
-    /// How many bytes the texts of scripts may still take.
+    /// How many bytes the texts of sources may still take.
     room: Arc<Room>,
     maps: Arc<LinkedMaps>,
 }
@@ -364,7 +364,7 @@ impl Registry {
 impl Recording {
     fn wanted_of_scripts(&self) -> WantedOfScripts {
         WantedOfScripts {
-            texts: self.options.sources,
+            sources: self.options.sources,
             maps: self.options.linked_maps,
         }
     }

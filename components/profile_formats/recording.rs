@@ -223,7 +223,7 @@ pub struct Function {
     pub generated: Option<Box<GeneratedPlace>>,
 }
 
-/// A script, or a file that a script was built from.
+/// The source of a script, or a file that a script was built from.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Source {
     /// The URL. If script made it from text, what made it, such as `https://a.test/a.js line 3 > eval`.
@@ -232,7 +232,7 @@ pub struct Source {
     pub line: NonZeroU32,
     /// 1-based column of the first character, in UTF-16 code units.
     pub column: NonZeroU32,
-    /// Absent if the recording has only the map of the script. Such a script is dropped when maps are applied
+    /// Absent if the recording has only the map of the script. Such a source is dropped when maps are applied
     /// ([`crate::apply_own_maps`]), and is written to no file.
     pub text: Option<String>,
     /// The link to its source map, from the header of the response, or else from the comment in the text; absent if the
@@ -417,7 +417,8 @@ impl MissedReason {
     }
 }
 
-/// What the event loop was doing.
+/// What the event loop was doing: nothing, or what the `ProfilerMarker` of the same name says. The trace of a page has
+/// only the marker, and has none for an idle event loop either.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Activity {
     /// Waiting for something to do.
@@ -621,8 +622,8 @@ impl EventLoop {
         self.sources.iter().any(|source| source.text.is_some())
     }
 
-    /// Drops the scripts without a text. Functions that differed only by them become one.
-    pub(crate) fn forget_scripts_without_text(&mut self) -> Result<(), Invalid> {
+    /// Drops the sources without a text. Functions that differed only by them become one.
+    pub(crate) fn forget_sources_without_text(&mut self) -> Result<(), Invalid> {
         if self.sources.iter().all(|source| source.text.is_some()) {
             return Ok(());
         }

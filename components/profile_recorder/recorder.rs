@@ -77,7 +77,7 @@ struct State {
     /// The event loops of the present or the last recording that are no longer recorded, with a sentence that
     /// says why.
     failures: BTreeMap<BrowserEventLoopId, String>,
-    /// The scripts whose texts are not in that recording or, if it has none, whose source maps are not.
+    /// The scripts whose sources are not in that recording or, if it has none, whose source maps are not.
     left_out: BTreeMap<(BrowserEventLoopId, LeftOut), Scripts>,
     /// What people are told about the scripts that the last recording left out.
     notices: Vec<String>,
@@ -124,7 +124,7 @@ struct UnderWay {
     start: CrossProcessInstant,
     /// The same, in milliseconds since the Unix epoch. `None` if the system's clock is before that.
     time_origin: Option<f64>,
-    /// How many bytes the texts of scripts may still take.
+    /// How many bytes sources may still take.
     sources_room: usize,
     /// How many bytes source maps may still take.
     maps_room: usize,
@@ -148,14 +148,14 @@ impl Scripts {
             .extend(names.map(|name| name.chars().take(MAX_SCRIPT_NAME).collect()));
     }
 
-    /// One sentence for people, about the scripts of this event loop. Either their texts were wanted or only their
+    /// One sentence for people, about the scripts of this event loop. Either their sources were wanted or only their
     /// source maps.
-    fn notice(&self, event_loop: &str, why: LeftOut, texts_were_wanted: bool) -> String {
+    fn notice(&self, event_loop: &str, why: LeftOut, sources_were_wanted: bool) -> String {
         let (each, discarded) = match self.count {
             1 => ("it", "script"),
             _ => ("each", "scripts"),
         };
-        let missing = match (self.count, texts_were_wanted) {
+        let missing = match (self.count, sources_were_wanted) {
             (1, true) => "the text of a script is missing".to_owned(),
             (count, true) => format!("the texts of {count} scripts are missing"),
             (1, false) => {
@@ -606,7 +606,7 @@ impl Connection {
 
 impl State {
     /// What is left out of the recording that ends.
-    fn tell_left_out(&mut self, texts_were_wanted: bool) -> Vec<String> {
+    fn tell_left_out(&mut self, sources_were_wanted: bool) -> Vec<String> {
         let left_out = mem::take(&mut self.left_out).into_iter();
         let notices = left_out.filter_map(|((id, why), scripts)| {
             let mut processes = self.processes.iter();
@@ -615,7 +615,7 @@ impl State {
                 .kept
                 .get(&id.event_loop)
                 .filter(|kept| !kept.is_left_out())?;
-            Some(scripts.notice(&named(id, &kept.label()), why, texts_were_wanted))
+            Some(scripts.notice(&named(id, &kept.label()), why, sources_were_wanted))
         });
         notices.collect()
     }
@@ -864,8 +864,7 @@ impl Process {
         }
     }
 
-    /// Keeps the text of a script, and its link to a source map. If there is no room for the text, returns the script's
-    /// name.
+    /// Keeps the source of a script. If there is no room for it, returns the script's name.
     fn take_source(
         &mut self,
         recording: &mut UnderWay,
