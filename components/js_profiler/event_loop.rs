@@ -14,7 +14,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use js_profiler_traits::recording::{Description, Realm};
 use js_profiler_traits::{EventLoopId, RealmId, SessionId, Trace};
 use log::warn;
-use malloc_size_of::MallocSizeOf;
 use servo_base::cross_process_instant::CrossProcessInstant;
 use servo_base::id::BrowsingContextId;
 
@@ -169,22 +168,15 @@ impl EventLoop {
 
 impl EventLoop {
     /// The memory that the sampling thread has allocated for this event loop, in bytes: tables of functions,
-    /// sessions with their traces, and a recording. `measure` is called on the sampling thread, with a value
-    /// that has all of these.
-    pub fn measure(
-        &self,
-        measure: impl FnOnce(&dyn MallocSizeOf) -> usize + Send + 'static,
-    ) -> usize {
+    /// sessions with their traces, and a recording.
+    pub fn memory(&self) -> usize {
         let id = self.state.id;
         // The event loop may be recorded without having sessions. Nothing is allocated for it unless it has joined
         // the sampling thread.
-        let measured = registry::sampling_thread_of(id).and_then(|sampling_thread| {
-            sampling_thread.ask(move |sampler| {
-                let event_loop = sampler.event_loop(id);
-                event_loop.map_or(0, |event_loop| measure(event_loop))
-            })
+        let memory = registry::sampling_thread_of(id).and_then(|sampling_thread| {
+            sampling_thread.ask(move |sampler| sampler.event_loop(id).map(|one| one.memory()))
         });
-        measured.unwrap_or(0)
+        memory.flatten().unwrap_or(0)
     }
 }
 

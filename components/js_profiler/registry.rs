@@ -840,8 +840,10 @@ mod tests {
             for session in &sessions {
                 session.wait_for_samples();
             }
-            let measured = |event_loop: &EventLoop| event_loop.measure(|_| panic!("on purpose"));
-            first.call(move |event_loop| assert_eq!(measured(event_loop), 0));
+            let sampling_thread = sampling_thread_of(first.id).expect("it has sessions");
+            let answer: Option<()> = sampling_thread.ask(|_| panic!("on purpose"));
+            assert_eq!(answer, None);
+            drop(sampling_thread);
 
             for session in &sessions {
                 assert_eq!(session.ends.recv(), Ok(Ended::Failed(Failure::Panicked)));

@@ -58,10 +58,15 @@ impl SampledLoop {
         }
     }
 
-    /// Its status. `ticks` are those of its sessions.
-    pub fn status(&self, ticks: &Ticks) -> SampledLoopStatus {
+    /// The memory that is allocated for it, in bytes.
+    pub fn memory(&self) -> usize {
         let mut memory = 0;
         perform_memory_report(|ops| memory = self.size_of(ops));
+        memory
+    }
+
+    /// Its status. `ticks` are those of its sessions.
+    pub fn status(&self, ticks: &Ticks) -> SampledLoopStatus {
         let sessions = self.subscribers.sessions.iter().map(|session| {
             let subscriber = &session.subscriber;
             let status = SessionStatus {
@@ -74,7 +79,7 @@ impl SampledLoop {
         SampledLoopStatus {
             id: self.id,
             sessions: sessions.collect(),
-            memory: memory as u64,
+            memory: self.memory() as u64,
         }
     }
 

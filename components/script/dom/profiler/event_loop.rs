@@ -12,7 +12,7 @@ use js::jsapi::JSContext as RawJSContext;
 use js_profiler::{Ended, EngineMode, EventLoop, Session, SessionOptions, StartError, Walker};
 use js_profiler_traits::RealmId;
 use js_profiler_traits::recording::{Description, Realm};
-use profile_traits::mem::{Report, ReportKind, perform_memory_report};
+use profile_traits::mem::{Report, ReportKind};
 use profile_traits::path;
 use servo_base::id::BrowsingContextId;
 
@@ -146,19 +146,11 @@ fn with_event_loop(call: impl FnOnce(&EventLoop)) {
 pub(crate) fn memory_reports(path_prefix: &str) -> Vec<Report> {
     EVENT_LOOP.with(|event_loop| {
         let event_loop = event_loop.borrow();
-        let size = event_loop.as_ref().map(|event_loop| {
-            event_loop.measure(|group| {
-                let mut size = 0;
-                perform_memory_report(|ops| size = group.size_of(ops));
-                size
-            })
-        });
-        size.map(|size| Report {
+        let report = event_loop.as_ref().map(|event_loop| Report {
             path: path![path_prefix.to_owned(), "js-profiler"],
             kind: ReportKind::ExplicitJemallocHeapSize,
-            size,
-        })
-        .into_iter()
-        .collect()
+            size: event_loop.memory(),
+        });
+        report.into_iter().collect()
     })
 }
