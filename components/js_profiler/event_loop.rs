@@ -164,9 +164,7 @@ impl EventLoop {
             paused: Cell::new(options.is_paused),
         })
     }
-}
 
-impl EventLoop {
     /// The memory that the sampling thread has allocated for this event loop, in bytes: tables of functions,
     /// sessions with their traces, and a recording.
     pub fn memory(&self) -> usize {
@@ -178,9 +176,7 @@ impl EventLoop {
         });
         memory.flatten().unwrap_or(0)
     }
-}
 
-impl EventLoop {
     /// Says what the event loop is for. Recordings show it to people.
     pub fn describe(&self, description: Description) {
         registry::describe(&self.state.description, |described| {
@@ -274,25 +270,11 @@ impl State {
         }
     }
 
-    fn add_running(&self) {
-        let running = self.running.get() + 1;
-        self.running.set(running);
-        if running == 1 {
-            self.set_mode_enabled(true);
-        }
-    }
-
-    fn remove_running(&self) {
-        let running = self.running.get() - 1;
-        self.running.set(running);
-        if running == 0 {
-            self.set_mode_enabled(false);
-        }
-    }
-
-    fn set_mode_enabled(&self, enabled: bool) {
-        if let Some(mode) = &mut *self.mode.borrow_mut()
-            && !mode.set_enabled(enabled)
+    fn set_running(&self, running: usize) {
+        let is_any = running > 0;
+        if (self.running.replace(running) > 0) != is_any
+            && let Some(mode) = &mut *self.mode.borrow_mut()
+            && !mode.set_enabled(is_any)
         {
             warn!("The engine has no memory for its profiling mode; samples will have no stacks.");
         }
@@ -315,14 +297,11 @@ impl Session {
         if self.ended.get() || self.paused.replace(paused) == paused {
             return;
         }
-        if paused {
-            self.state.remove_running();
-        } else {
-            self.state.add_running();
-        }
-        let (event_loop, id) = (self.state.id, self.id);
-        self.state
-            .send(move |sampler| sampler.set_paused(event_loop, id, paused));
+        let state = &self.state;
+        let running = state.running.get();
+        state.set_running(if paused { running - 1 } else { running + 1 });
+        let (event_loop, id) = (state.id, self.id);
+        state.send(move |sampler| sampler.set_paused(event_loop, id, paused));
     }
 
     /// Notes that the session takes no more samples. Called on the event loop's thread.
@@ -333,7 +312,7 @@ impl Session {
         let state = &self.state;
         state.sessions.set(state.sessions.get() - 1);
         if !self.paused.get() {
-            state.remove_running();
+            state.set_running(state.running.get() - 1);
         }
     }
 
@@ -351,9 +330,7 @@ impl Session {
             .send(move |sampler| sampler.stop(event_loop, id, time, on_trace));
         self.note_ended();
     }
-}
 
-impl Session {
     /// Ends the session, and waits for its trace.
     ///
     /// # Errors
