@@ -4,13 +4,14 @@
 
 //! What a profile is, and the formats in which others write and read it.
 //!
-//! [`Recording`] is the model: several processes with several event loops on one clock. Each format is in
-//! a file of its own that says what of the model it holds, and what is lost. What all of them keep is
-//! how many samples each function has, by itself and with its callees. Places in functions, at which they were
-//! executing or calling, are in some.
+//! [`Recording`] is the model: several processes with several event loops on one clock. Each format has a file of its
+//! own, which says what of the model it holds, and what is lost. All formats keep how many samples each function has,
+//! by itself and with its callees. Some also keep the places in functions that were executing or calling.
 //!
-//! Files come from anywhere: whatever is in them, reading gives a recording whose tables are sound or an
-//! [`Error`] that names the place. How long a text may be and how much memory is taken is in `bounds.rs`.
+//! Files come from anywhere. Whatever is in them, reading gives a recording with sound tables, or an [`Error`] that
+//! names the place. `bounds.rs` limits the length of a text and the memory that is taken.
+//!
+//! [`report`](report()) lists the functions of a recording for a terminal.
 
 #![deny(unsafe_code)]
 

@@ -47,10 +47,10 @@ const MAX_WEIGHT: u64 = 1 << 53;
 /// Processes and their event loops, on one clock.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recording {
-    /// Milliseconds since the Unix epoch when the clock of the samples showed 0; unless unknown.
+    /// Milliseconds since the Unix epoch when the clock of the samples showed 0; absent if that is unknown.
     pub time_origin: Option<f64>,
-    /// Milliseconds from one sample of an event loop to the next; more than 0. Where a file says nothing of
-    /// it, it is the median of what lies between its samples.
+    /// Milliseconds from one sample of an event loop to the next; more than 0. If a file does not say, it is the
+    /// median of the times between its samples.
     pub interval: f64,
     /// Each with its event loops; ids of tables are an event loop's own.
     pub processes: Vec<Process>,
@@ -151,14 +151,14 @@ impl Recording {
 pub struct Process {
     /// Empty if unknown.
     pub name: String,
-    /// The system's number of it; absent if it is unknown.
+    /// The system's number for it; absent if it is unknown.
     pub pid: Option<u32>,
-    /// When it ended, if it did while the recording went on: milliseconds on the clock of the samples.
+    /// When it ended, in milliseconds on the clock of the samples; absent if it outlived the recording.
     pub ended: Option<f64>,
     pub event_loops: Vec<EventLoop>,
 }
 
-/// What an event loop is there for.
+/// What an event loop is for.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub enum EventLoopKind {
     /// Documents that share an agent; their URLs.
@@ -179,7 +179,7 @@ pub struct EventLoop {
     pub kind: EventLoopKind,
     resources: IndexSet<String>,
     sources: IndexSet<Source>,
-    /// Not a part of what it equals and of what is written.
+    /// Neither compared nor written.
     maps: HashMap<SourceId, Arc<FetchedMap>>,
     realms: IndexSet<Realm>,
     functions: IndexSet<Function>,
@@ -190,7 +190,7 @@ pub struct EventLoop {
     missed: Vec<Missed>,
     weight: u64,
     bytes: u64,
-    /// None if there is no bound.
+    /// `None` if there is no limit.
     max_bytes: Option<u64>,
 }
 
@@ -289,8 +289,8 @@ pub enum FunctionKind {
     BuiltIn,
     /// Neither: code that has nothing to do with JavaScript.
     Native,
-    /// The file does not say. Of a page's own trace nobody can say it: a function without a script is a
-    /// built-in or was made by `eval`.
+    /// The file does not say. The trace of a page never does: a function without a script is a built-in, or `eval`
+    /// has made it.
     #[default]
     Unknown,
 }
@@ -358,7 +358,7 @@ pub struct Stack {
 pub struct Sample {
     /// Milliseconds on the recording's clock.
     pub time: f64,
-    /// How many samples it stands for: 1, unless the file had added equal ones up.
+    /// How many samples it stands for: 1, unless a file has one entry for several equal samples.
     pub weight: u64,
     /// The leaf's; absent if no function was running or none may be shown.
     pub stack: Option<StackId>,
@@ -592,7 +592,7 @@ impl EventLoop {
         Ok(())
     }
 
-    /// None for the empty URL, which names no script.
+    /// `None` for the empty URL, which names no script.
     pub fn add_resource(&mut self, url: &str) -> Result<Option<ResourceId>, Invalid> {
         if url.is_empty() {
             return Ok(None);
@@ -699,7 +699,7 @@ impl EventLoop {
                 .as_ref()
                 .is_none_or(|generated| generated.resource.index() < self.resources.len())
         );
-        // A position says nothing about a function of which neither the name nor the source is known.
+        // A position says nothing about a function if neither its name nor its script is known.
         if function.resource.is_none() && function.name.is_empty() {
             function.line = None;
         }

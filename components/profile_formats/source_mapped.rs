@@ -560,7 +560,7 @@ impl<'a> Changes<'a> {
             }
             frames.push((function, place));
         }
-        // A function all of whose frames are elsewhere is no more.
+        // A function is dropped if all its frames are in other functions now.
         let mut numbers = Vec::with_capacity(count + self.added.len());
         let mut functions = Vec::with_capacity(count + self.added.len());
         for (id, function) in self
