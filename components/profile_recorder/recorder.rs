@@ -14,7 +14,7 @@ use crossbeam_channel::Sender;
 use js_profiler_traits::recording::{
     Chunk, EventLoopStatus as ReportedEventLoop, LeftOut, LinkedMap, MAX_MAPS_BYTES,
     MAX_SOURCE_BYTES, MAX_SOURCES_BYTES, RecordedSource, RecordingId, RecordingOptions, Report,
-    Request, Selection, is_map_itself, recording_interval,
+    Request, Selection, is_map_itself, no_room_for_maps, recording_interval,
 };
 use js_profiler_traits::{EventLoopId, preferences};
 use log::{debug, warn};
@@ -833,14 +833,6 @@ fn named(id: BrowserEventLoopId, name: &str) -> String {
         true => id.to_string(),
         false => format!("{id}, {name}"),
     }
-}
-
-/// A part of a sentence for people.
-fn no_room_for_maps() -> String {
-    format!(
-        "all source maps together would be longer than {} MiB",
-        MAX_MAPS_BYTES / MIB
-    )
 }
 
 /// Counts what is left out, unless there are too many reasons and event loops to tell.

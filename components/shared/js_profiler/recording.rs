@@ -34,6 +34,12 @@ pub const MAX_MAP_BYTES: usize = 48 << 20;
 /// The source maps that are fetched for a recording take at most this, in bytes, all together.
 pub const MAX_MAPS_BYTES: usize = 192 << 20;
 
+/// Why there is no room for another source map, as a clause for people.
+pub fn no_room_for_maps() -> String {
+    let most = MAX_MAPS_BYTES >> 20;
+    format!("all source maps together would be longer than {most} MiB")
+}
+
 /// What the recorder asks of a process.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub enum Request {
