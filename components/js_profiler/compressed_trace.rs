@@ -51,7 +51,6 @@ struct Json<'a, F>
 where
     F: Fn(CrossProcessInstant) -> f64,
 {
-    #[serde(serialize_with = "frames")]
     frames: &'a [Frame],
     resources: &'a [String],
     samples: Samples<'a, F>,
@@ -74,27 +73,6 @@ where
             stacks: &trace.stacks,
         }
     }
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct JsonFrame<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    column: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    line: Option<u32>,
-    name: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    resource_id: Option<u32>,
-}
-
-fn frames<S: Serializer>(frames: &[Frame], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(frames.iter().map(|frame| JsonFrame {
-        column: frame.column,
-        line: frame.line,
-        name: &frame.name,
-        resource_id: frame.resource_id,
-    }))
 }
 
 struct Samples<'a, F> {
@@ -136,6 +114,7 @@ fn number<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error>
     }
 }
 
+/// A [`Stack`]. That type is also sent between processes, where no member may be left out.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct JsonStack {

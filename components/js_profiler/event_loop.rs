@@ -14,7 +14,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use js_profiler_traits::recording::{Description, PageAnswer, Realm};
 use js_profiler_traits::{EventLoopId, RealmId, SessionId, Trace};
 use log::{debug, warn};
-use malloc_size_of::MallocSizeOf;
 use servo_base::cross_process_instant::CrossProcessInstant;
 use servo_base::id::BrowsingContextId;
 
@@ -165,40 +164,29 @@ impl EventLoop {
             paused: Cell::new(options.is_paused),
         })
     }
-}
 
-impl EventLoop {
     /// The memory that the sampling thread has allocated for this event loop, in bytes: tables of functions,
-    /// sessions with their traces, and a recording. `measure` is called on the sampling thread, with a value
-    /// that has all of these.
-    pub fn measure(
-        &self,
-        measure: impl FnOnce(&dyn MallocSizeOf) -> usize + Send + 'static,
-    ) -> usize {
+    /// sessions with their traces, and a recording.
+    pub fn memory(&self) -> usize {
         let id = self.state.id;
         // The event loop may be recorded without having sessions. Nothing is allocated for it unless it has joined
         // the sampling thread.
-        let measured = registry::sampling_thread_of(id).and_then(|sampling_thread| {
-            sampling_thread.ask(move |sampler| {
-                let event_loop = sampler.event_loop(id);
-                event_loop.map_or(0, |event_loop| measure(event_loop))
-            })
+        let memory = registry::sampling_thread_of(id).and_then(|sampling_thread| {
+            sampling_thread.ask(move |sampler| sampler.event_loop(id).map(|one| one.memory()))
         });
-        measured.unwrap_or(0)
+        memory.flatten().unwrap_or(0)
     }
 
     /// The memory of the tables that say which functions are where in this event loop's JIT code, in bytes. The
     /// engine has them whether anybody profiles or not.
-    pub fn measure_code_tables(&self) -> usize {
+    pub fn memory_of_code_tables(&self) -> usize {
         let mode = self.state.mode.borrow();
         let tables = mode.as_ref().map(EngineMode::code_tables);
         let tables = tables.unwrap_or_default();
         debug!("{:?}: {tables:?}", self.state.id);
         tables.ion_size + tables.other_size
     }
-}
 
-impl EventLoop {
     /// Says what the event loop is for. Recordings show it to people.
     pub fn describe(&self, description: Description) {
         registry::describe(&self.state.description, |described| {
@@ -297,25 +285,11 @@ impl State {
         }
     }
 
-    fn add_running(&self) {
-        let running = self.running.get() + 1;
-        self.running.set(running);
-        if running == 1 {
-            self.set_mode_enabled(true);
-        }
-    }
-
-    fn remove_running(&self) {
-        let running = self.running.get() - 1;
-        self.running.set(running);
-        if running == 0 {
-            self.set_mode_enabled(false);
-        }
-    }
-
-    fn set_mode_enabled(&self, enabled: bool) {
-        if let Some(mode) = &mut *self.mode.borrow_mut()
-            && !mode.set_enabled(enabled)
+    fn set_running(&self, running: usize) {
+        let is_any = running > 0;
+        if (self.running.replace(running) > 0) != is_any
+            && let Some(mode) = &mut *self.mode.borrow_mut()
+            && !mode.set_enabled(is_any)
         {
             warn!("The engine has no memory for its profiling mode; samples will have no stacks.");
         }
@@ -338,14 +312,11 @@ impl Session {
         if self.ended.get() || self.paused.replace(paused) == paused {
             return;
         }
-        if paused {
-            self.state.remove_running();
-        } else {
-            self.state.add_running();
-        }
-        let (event_loop, id) = (self.state.id, self.id);
-        self.state
-            .send(move |sampler| sampler.set_paused(event_loop, id, paused));
+        let state = &self.state;
+        let running = state.running.get();
+        state.set_running(if paused { running - 1 } else { running + 1 });
+        let (event_loop, id) = (state.id, self.id);
+        state.send(move |sampler| sampler.set_paused(event_loop, id, paused));
     }
 
     /// Notes that the session takes no more samples. Called on the event loop's thread.
@@ -356,7 +327,7 @@ impl Session {
         let state = &self.state;
         state.sessions.set(state.sessions.get() - 1);
         if !self.paused.get() {
-            state.remove_running();
+            state.set_running(state.running.get() - 1);
         }
     }
 
@@ -374,9 +345,7 @@ impl Session {
             .send(move |sampler| sampler.stop(event_loop, id, time, on_trace));
         self.note_ended();
     }
-}
 
-impl Session {
     /// Ends the session, and waits for its trace.
     ///
     /// # Errors

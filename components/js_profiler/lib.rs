@@ -15,7 +15,7 @@
 //! and recordings that are due.
 //!
 //! This crate knows SpiderMonkey and threads, but no documents, promises or origins. Only `spidermonkey`,
-//! `stop` and the test `every_instruction` have unsafe code.
+//! `stop`, `embedding` and the test `every_instruction` have unsafe code.
 
 #![deny(missing_docs)]
 #![deny(unsafe_code)]
@@ -36,6 +36,7 @@ mod arch;
 mod comparison;
 mod compressed_trace;
 mod description;
+mod embedding;
 mod event_loop;
 #[cfg(test)]
 mod every_instruction;
@@ -68,6 +69,7 @@ mod trace_builder;
 mod visibility;
 
 pub use compressed_trace::compress;
+pub use embedding::RuntimeEventLoop;
 pub use event_loop::{EventLoop, Session, StartError};
 pub use failure::Failure;
 pub use linked_maps::{CancelFetch, FetchMap, MapAnswer};

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::Sender;
 use js_profiler_traits::recording::{
-    LinkedMap, MAX_MAP_BYTES, MAX_MAPS_BYTES, RecordingId, Report,
+    LinkedMap, MAX_MAP_BYTES, MAX_MAPS_BYTES, RecordingId, Report, no_room_for_maps,
 };
 use js_profiler_traits::{EventLoopId, RealmId};
 
@@ -163,8 +163,8 @@ impl LinkedMaps {
                 MAX_MAP_BYTES / MIB
             ),
             false => format!(
-                "for its source map, in a data: URL, there is no room: all source maps together would be longer than {} MiB",
-                MAX_MAPS_BYTES / MIB
+                "for its source map, in a data: URL, there is no room: {}",
+                no_room_for_maps()
             ),
         }
     }
@@ -303,8 +303,7 @@ impl MapAnswer {
         let why = if self.content.len() + bytes.len() > MAX_MAP_BYTES {
             format!("it is longer than {} MiB", MAX_MAP_BYTES / MIB)
         } else if !self.maps.room.take(bytes.len()) {
-            let most = MAX_MAPS_BYTES / MIB;
-            format!("all source maps together would be longer than {most} MiB")
+            no_room_for_maps()
         } else {
             self.content.extend_from_slice(bytes);
             return true;

@@ -85,7 +85,7 @@ struct Recording {
     first_new: EventLoopId,
     /// The event loops that take no more samples.
     ended: Vec<EventLoopId>,
-    /// How many bytes the texts of scripts may still take.
+    /// How many bytes the texts of sources may still take.
     room: Arc<Room>,
     maps: Arc<LinkedMaps>,
 }
@@ -395,7 +395,7 @@ impl Recording {
 
     fn wanted_of_scripts(&self) -> WantedOfScripts {
         WantedOfScripts {
-            texts: self.options.sources,
+            sources: self.options.sources,
             maps: self.options.linked_maps,
         }
     }
@@ -905,8 +905,10 @@ mod tests {
             for session in &sessions {
                 session.wait_for_samples();
             }
-            let measured = |event_loop: &EventLoop| event_loop.measure(|_| panic!("on purpose"));
-            first.call(move |event_loop| assert_eq!(measured(event_loop), 0));
+            let sampling_thread = sampling_thread_of(first.id).expect("it has sessions");
+            let answer: Option<()> = sampling_thread.ask(|_| panic!("on purpose"));
+            assert_eq!(answer, None);
+            drop(sampling_thread);
 
             for session in &sessions {
                 assert_eq!(session.ends.recv(), Ok(Ended::Failed(Failure::Panicked)));

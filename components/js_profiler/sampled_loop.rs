@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use js_profiler_traits::recording::{MissedReason, SessionStatus};
 use js_profiler_traits::{EventLoopId, RealmId, SessionId};
-use log::{debug, warn};
+use log::warn;
 use malloc_size_of::MallocSizeOf as _;
 use malloc_size_of_derive::MallocSizeOf;
 use profile_traits::mem::perform_memory_report;
@@ -58,10 +58,15 @@ impl SampledLoop {
         }
     }
 
-    /// Its status. `ticks` are those of its sessions.
-    pub fn status(&self, ticks: &Ticks) -> SampledLoopStatus {
+    /// The memory that is allocated for it, in bytes.
+    pub fn memory(&self) -> usize {
         let mut memory = 0;
         perform_memory_report(|ops| memory = self.size_of(ops));
+        memory
+    }
+
+    /// Its status. `ticks` are those of its sessions.
+    pub fn status(&self, ticks: &Ticks) -> SampledLoopStatus {
         let sessions = self.subscribers.sessions.iter().map(|session| {
             let subscriber = &session.subscriber;
             let status = SessionStatus {
@@ -74,7 +79,7 @@ impl SampledLoop {
         SampledLoopStatus {
             id: self.id,
             sessions: sessions.collect(),
-            memory: memory as u64,
+            memory: self.memory() as u64,
         }
     }
 
@@ -82,7 +87,6 @@ impl SampledLoop {
     pub fn add(&mut self, session: SampledSession) {
         NativeCode::with_new_libraries();
         self.subscribers.sessions.push(session);
-        self.log_interval();
     }
 
     /// Removes a session, and returns it. `None` if there is none with this id.
@@ -91,7 +95,6 @@ impl SampledLoop {
         let index = sessions.iter().position(|session| session.id == id)?;
         let session = sessions.swap_remove(index);
         self.rest();
-        self.log_interval();
         Some(session)
     }
 
@@ -142,15 +145,6 @@ impl SampledLoop {
     pub fn session(&mut self, id: SessionId) -> Option<&mut SampledSession> {
         let mut sessions = self.subscribers.sessions.iter_mut();
         sessions.find(|session| session.id == id)
-    }
-
-    fn log_interval(&self) {
-        debug!(
-            "{:?}: {} sessions, interval {:?} ticks",
-            self.id,
-            self.subscribers.sessions.len(),
-            self.subscribers.session_interval()
-        );
     }
 
     /// When the sampling thread has to attend to this event loop; `None` if no sample is due.

@@ -85,8 +85,8 @@ impl SourceRequests {
 /// What a recording wants of the scripts whose functions are sampled.
 #[derive(Clone, Copy)]
 pub struct WantedOfScripts {
-    /// Their texts.
-    pub texts: bool,
+    /// Their sources, with the texts.
+    pub sources: bool,
     /// The source maps that they link to.
     pub maps: bool,
 }
@@ -94,7 +94,7 @@ pub struct WantedOfScripts {
 impl WantedOfScripts {
     /// Whether the recording needs to know which scripts are sampled.
     pub fn is_any(self) -> bool {
-        self.texts || self.maps
+        self.sources || self.maps
     }
 }
 
@@ -171,7 +171,7 @@ impl SourceRequest {
         } = reading;
         // Most scripts that are gone have run once and link to no map. So they are told only where their texts are
         // missing.
-        if self.wanted.texts {
+        if self.wanted.sources {
             self.tell(LeftOut::Gone, ids.len() - found, Vec::new());
         }
         self.tell(LeftOut::TooLong, too_long.len(), too_long);
@@ -261,7 +261,7 @@ impl TakeSources for Reading<'_> {
         if facts.name.chars().count() > MAX_NAME {
             facts.name = facts.name.chars().take(MAX_NAME).collect();
         }
-        if !self.request.wanted.texts {
+        if !self.request.wanted.sources {
             self.report(facts, None);
             return false;
         }
@@ -382,19 +382,19 @@ mod tests {
         "function busy() {\n  const end = Date.now() + 100;\n  while (Date.now() < end) {}\n}\n";
 
     const EVERYTHING: WantedOfScripts = WantedOfScripts {
-        texts: true,
+        sources: true,
         maps: true,
     };
     const MAPS: WantedOfScripts = WantedOfScripts {
-        texts: false,
+        sources: false,
         maps: true,
     };
-    const TEXTS: WantedOfScripts = WantedOfScripts {
-        texts: true,
+    const SOURCES: WantedOfScripts = WantedOfScripts {
+        sources: true,
         maps: false,
     };
     const NOTHING: WantedOfScripts = WantedOfScripts {
-        texts: false,
+        sources: false,
         maps: false,
     };
 
@@ -523,7 +523,7 @@ mod tests {
                 id: RecordingId(1),
                 interval: Duration::from_millis(1),
                 event_loops: Selection::All,
-                sources: wanted.texts,
+                sources: wanted.sources,
                 linked_maps: wanted.maps,
             };
             serve(Request::Start(options), &sender);
@@ -723,7 +723,7 @@ mod tests {
     fn texts_can_be_had_without_maps() {
         let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
         let event_loop = Loop::begin_with(echo);
-        let recording = Recording::start(TEXTS);
+        let recording = Recording::start(SOURCES);
         event_loop.run(1, &format!("{BUSY}busy();\n//# sourceMappingURL=a.map"));
         let reported = recording.stop();
         assert!(reported.source_of("busy").text.is_some());

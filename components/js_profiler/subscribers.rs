@@ -4,8 +4,6 @@
 
 //! The sessions and the recording of an event loop, which share its samples.
 
-use std::num::NonZeroU32;
-
 use js_profiler_traits::SessionId;
 use js_profiler_traits::recording::MissedReason;
 use malloc_size_of_derive::MallocSizeOf;
@@ -19,7 +17,6 @@ use crate::sampled_recording::SampledRecording;
 use crate::sampled_session::SampledSession;
 use crate::sampled_thread::Audience;
 use crate::schedule::Schedule;
-use crate::ticks;
 
 /// All subscribers to the samples of one event loop.
 #[derive(Default, MallocSizeOf)]
@@ -66,17 +63,6 @@ impl Subscribers {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.sessions.is_empty() && self.recording.is_none()
-    }
-
-    /// The greatest interval at whose multiples all samples of the running sessions are due, in base intervals.
-    /// `None` if no session is running.
-    pub fn session_interval(&self) -> Option<NonZeroU32> {
-        let schedules = self
-            .sessions
-            .iter()
-            .map(|session| &session.subscriber.schedule);
-        let running = schedules.filter(|schedule| schedule.is_running());
-        ticks::common_interval(running.map(Schedule::interval))
     }
 
     /// The schedules of the sessions and of the recording.

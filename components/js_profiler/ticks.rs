@@ -61,42 +61,12 @@ pub fn multiples_between(after: u64, until: u64, interval: NonZeroU32) -> u64 {
     (until / interval).saturating_sub(after / interval)
 }
 
-/// The greatest interval whose multiples include those of all intervals: their greatest common divisor. `None` if
-/// there are none.
-pub fn common_interval(intervals: impl IntoIterator<Item = NonZeroU32>) -> Option<NonZeroU32> {
-    intervals.into_iter().reduce(|a, b| {
-        let (mut a, mut b) = (a, b.get());
-        while let Some(divisor) = NonZeroU32::new(b) {
-            b = a.get() % divisor;
-            a = divisor;
-        }
-        a
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn interval(multiple: u32) -> NonZeroU32 {
         NonZeroU32::new(multiple).unwrap()
-    }
-
-    #[test]
-    fn the_common_interval_is_the_greatest_common_divisor() {
-        for (intervals, expected) in [
-            (&[][..], None),
-            (&[7], Some(7)),
-            (&[10, 20, 30], Some(10)),
-            (&[20, 30], Some(10)),
-            (&[30, 20, 70], Some(10)),
-            (&[9, 10], Some(1)),
-            (&[12, 18, 27], Some(3)),
-            (&[u32::MAX, 1], Some(1)),
-        ] {
-            let common = common_interval(intervals.iter().copied().map(interval));
-            assert_eq!(common.map(NonZeroU32::get), expected, "{intervals:?}");
-        }
     }
 
     #[test]

@@ -4,13 +4,14 @@
 
 //! What a profile is, and the formats in which others write and read it.
 //!
-//! [`Recording`] is the model: several processes with several event loops on one clock. Each format is in
-//! a file of its own that says what of the model it holds, and what is lost. What all of them keep is
-//! how many samples each function has, by itself and with its callees. Places in functions, at which they were
-//! executing or calling, are in some.
+//! [`Recording`] is the model: several processes with several event loops on one clock. Each format has a file of its
+//! own, which says what of the model it holds, and what is lost. All formats keep how many samples each function has,
+//! by itself and with its callees. Some also keep the places in functions that were executing or calling.
 //!
-//! Files come from anywhere: whatever is in them, reading gives a recording whose tables are sound or an
-//! [`Error`] that names the place. How long a text may be and how much memory is taken is in `bounds.rs`.
+//! Files come from anywhere. Whatever is in them, reading gives a recording with sound tables, or an [`Error`] that
+//! names the place. `bounds.rs` limits the length of a text and the memory that is taken.
+//!
+//! [`report`](report()) lists the functions of a recording for a terminal.
 
 #![deny(unsafe_code)]
 
@@ -34,6 +35,7 @@ mod json;
 mod label;
 mod map_folders;
 mod recording;
+mod report;
 mod sink;
 mod source_mapped;
 mod speedscope;
@@ -55,6 +57,7 @@ pub use crate::recording::{
     FunctionKind, GeneratedPlace, Invalid, MAX_STACK_DEPTH, Missed, MissedReason, Place, Process,
     Realm, RealmId, Recording, ResourceId, Sample, Source, SourceId, Stack, StackId,
 };
+pub use crate::report::{MAX_EVENT_LOOP, Outcome, grouped, line_report, report};
 pub use crate::source_mapped::{Notices, apply_own_maps, apply_source_maps};
 pub use crate::totals::{FunctionKey, FunctionTotals, Totals};
 pub use crate::viewer::viewer_page;

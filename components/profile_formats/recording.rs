@@ -47,10 +47,10 @@ const MAX_WEIGHT: u64 = 1 << 53;
 /// Processes and their event loops, on one clock.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recording {
-    /// Milliseconds since the Unix epoch when the clock of the samples showed 0; unless unknown.
+    /// Milliseconds since the Unix epoch when the clock of the samples showed 0; absent if that is unknown.
     pub time_origin: Option<f64>,
-    /// Milliseconds from one sample of an event loop to the next; more than 0. Where a file says nothing of
-    /// it, it is the median of what lies between its samples.
+    /// Milliseconds from one sample of an event loop to the next; more than 0. If a file does not say, it is the
+    /// median of the times between its samples.
     pub interval: f64,
     /// Each with its event loops; ids of tables are an event loop's own.
     pub processes: Vec<Process>,
@@ -151,14 +151,14 @@ impl Recording {
 pub struct Process {
     /// Empty if unknown.
     pub name: String,
-    /// The system's number of it; absent if it is unknown.
+    /// The system's number for it; absent if it is unknown.
     pub pid: Option<u32>,
-    /// When it ended, if it did while the recording went on: milliseconds on the clock of the samples.
+    /// When it ended, in milliseconds on the clock of the samples; absent if it outlived the recording.
     pub ended: Option<f64>,
     pub event_loops: Vec<EventLoop>,
 }
 
-/// What an event loop is there for.
+/// What an event loop is for.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub enum EventLoopKind {
     /// Documents that share an agent; their URLs.
@@ -179,7 +179,7 @@ pub struct EventLoop {
     pub kind: EventLoopKind,
     resources: IndexSet<String>,
     sources: IndexSet<Source>,
-    /// Not a part of what it equals and of what is written.
+    /// Neither compared nor written.
     maps: HashMap<SourceId, Arc<FetchedMap>>,
     realms: IndexSet<Realm>,
     functions: IndexSet<Function>,
@@ -190,7 +190,7 @@ pub struct EventLoop {
     missed: Vec<Missed>,
     weight: u64,
     bytes: u64,
-    /// None if there is no bound.
+    /// `None` if there is no limit.
     max_bytes: Option<u64>,
 }
 
@@ -223,7 +223,7 @@ pub struct Function {
     pub generated: Option<Box<GeneratedPlace>>,
 }
 
-/// A script, or a file that a script was built from.
+/// The source of a script, or a file that a script was built from.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Source {
     /// The URL. If script made it from text, what made it, such as `https://a.test/a.js line 3 > eval`.
@@ -232,7 +232,7 @@ pub struct Source {
     pub line: NonZeroU32,
     /// 1-based column of the first character, in UTF-16 code units.
     pub column: NonZeroU32,
-    /// Absent if the recording has only the map of the script. Such a script is dropped when maps are applied
+    /// Absent if the recording has only the map of the script. Such a source is dropped when maps are applied
     /// ([`crate::apply_own_maps`]), and is written to no file.
     pub text: Option<String>,
     /// The link to its source map, from the header of the response, or else from the comment in the text; absent if the
@@ -289,8 +289,8 @@ pub enum FunctionKind {
     BuiltIn,
     /// Neither: code that has nothing to do with JavaScript.
     Native,
-    /// The file does not say. Of a page's own trace nobody can say it: a function without a script is a
-    /// built-in or was made by `eval`.
+    /// The file does not say. The trace of a page never does: a function without a script is a built-in, or `eval`
+    /// has made it.
     #[default]
     Unknown,
 }
@@ -358,7 +358,7 @@ pub struct Stack {
 pub struct Sample {
     /// Milliseconds on the recording's clock.
     pub time: f64,
-    /// How many samples it stands for: 1, unless the file had added equal ones up.
+    /// How many samples it stands for: 1, unless a file has one entry for several equal samples.
     pub weight: u64,
     /// The leaf's; absent if no function was running or none may be shown.
     pub stack: Option<StackId>,
@@ -417,7 +417,8 @@ impl MissedReason {
     }
 }
 
-/// What the event loop was doing.
+/// What the event loop was doing: nothing, or what the `ProfilerMarker` of the same name says. The trace of a page has
+/// only the marker, and has none for an idle event loop either.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Activity {
     /// Waiting for something to do.
@@ -591,7 +592,7 @@ impl EventLoop {
         Ok(())
     }
 
-    /// None for the empty URL, which names no script.
+    /// `None` for the empty URL, which names no script.
     pub fn add_resource(&mut self, url: &str) -> Result<Option<ResourceId>, Invalid> {
         if url.is_empty() {
             return Ok(None);
@@ -621,8 +622,8 @@ impl EventLoop {
         self.sources.iter().any(|source| source.text.is_some())
     }
 
-    /// Drops the scripts without a text. Functions that differed only by them become one.
-    pub(crate) fn forget_scripts_without_text(&mut self) -> Result<(), Invalid> {
+    /// Drops the sources without a text. Functions that differed only by them become one.
+    pub(crate) fn forget_sources_without_text(&mut self) -> Result<(), Invalid> {
         if self.sources.iter().all(|source| source.text.is_some()) {
             return Ok(());
         }
@@ -698,7 +699,7 @@ impl EventLoop {
                 .as_ref()
                 .is_none_or(|generated| generated.resource.index() < self.resources.len())
         );
-        // A position says nothing about a function of which neither the name nor the source is known.
+        // A position says nothing about a function if neither its name nor its script is known.
         if function.resource.is_none() && function.name.is_empty() {
             function.line = None;
         }

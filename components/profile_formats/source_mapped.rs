@@ -30,8 +30,8 @@ use crate::recording::{
 /// How many notices are told one by one.
 const MAX_TOLD: usize = 20;
 
-/// Why functions can be replaced.
-const NO_BOUND: &str = "there is no bound, and there are no more frames and stacks than before";
+/// Why an event loop does not refuse the changes: [`Changes::of`] has lifted the limit on its memory.
+const NOT_REFUSED: &str = "its memory has no limit, and the changes add no frames and no stacks";
 
 /// What is told about maps, each once. A page may name any number of scripts, so of very many the first are told.
 #[derive(Debug, Default)]
@@ -175,8 +175,8 @@ pub fn apply_own_maps(recording: &mut Recording) -> Vec<Notice> {
         changes.event_loop.forget_maps();
         changes
             .make()
-            .forget_scripts_without_text()
-            .expect(NO_BOUND);
+            .forget_sources_without_text()
+            .expect(NOT_REFUSED);
     }
     notices.into_vec()
 }
@@ -560,7 +560,7 @@ impl<'a> Changes<'a> {
             }
             frames.push((function, place));
         }
-        // A function all of whose frames are elsewhere is no more.
+        // A function is dropped if all its frames are in other functions now.
         let mut numbers = Vec::with_capacity(count + self.added.len());
         let mut functions = Vec::with_capacity(count + self.added.len());
         for (id, function) in self
@@ -583,7 +583,7 @@ impl<'a> Changes<'a> {
         }
         self.event_loop
             .replace_functions(functions, &frames)
-            .expect(NO_BOUND);
+            .expect(NOT_REFUSED);
         self.event_loop
     }
 }

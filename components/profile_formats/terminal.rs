@@ -10,12 +10,12 @@ use std::io::{self, Write};
 use terminal_text::stands_in_its_place;
 
 /// Escapes what a terminal would obey as JSON does, `\u001b`, and writes everything else on. Ends of lines
-/// stay. In JSON such characters are in strings alone, so that the text means the same.
+/// stay. In JSON such characters are only in strings, so the text means the same.
 ///
 /// What is written to it is UTF-8; a character may come in several pieces.
 pub struct ForTerminal<W> {
     writer: W,
-    /// The beginning of a character whose rest is to come.
+    /// The first bytes of a character. The others are still to come.
     begun: Vec<u8>,
 }
 
@@ -83,7 +83,7 @@ impl<W: Write> Write for ForTerminal<W> {
     }
 }
 
-/// Whether a terminal may do something else with a character than to show it in its place, but for ends of lines.
+/// Whether a terminal may do anything else with a character than show it in its place. Ends of lines do not count.
 fn is_unsafe(character: char) -> bool {
     character != '\n' && !stands_in_its_place(character)
 }

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::num::NonZeroU32;
 
-use crate::recording::{EventLoop, Recording};
+use crate::recording::{EventLoop, Function, Recording};
 
 /// Two functions with the same key are one function in every format.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -16,6 +16,18 @@ pub struct FunctionKey<'a> {
     pub resource: Option<&'a str>,
     pub line: Option<NonZeroU32>,
     pub column: Option<NonZeroU32>,
+}
+
+impl<'a> FunctionKey<'a> {
+    /// The function is the event loop's.
+    pub fn of(event_loop: &'a EventLoop, function: &'a Function) -> Self {
+        Self {
+            name: &function.name,
+            resource: event_loop.resource_of(function),
+            line: function.line,
+            column: function.column,
+        }
+    }
 }
 
 /// Samples, each by its weight.
@@ -68,12 +80,7 @@ impl<'a> Totals<'a> {
         let mut numbers = HashMap::new();
         let keys: Vec<_> = event_loop
             .functions()
-            .map(|function| FunctionKey {
-                name: &function.name,
-                resource: event_loop.resource_of(function),
-                line: function.line,
-                column: function.column,
-            })
+            .map(|function| FunctionKey::of(event_loop, function))
             .collect();
         let numbers: Vec<usize> = keys
             .iter()

@@ -206,7 +206,7 @@ mod tests {
             for part in ["</script", "<script", "<!--", "</style"] {
                 assert!(!text.contains(part), "{name}: {part}");
             }
-            // A browser reads another end of line, of which the digest would be another.
+            // A browser replaces these when it reads the page, and then the digest would be wrong.
             assert!(!text.contains(['\r', '\0']), "{name}");
         }
     }

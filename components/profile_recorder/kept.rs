@@ -64,11 +64,11 @@ pub struct Kept {
     last_missed: (f64, f64),
     /// How many samples were reported as missed.
     missed_samples: u64,
-    /// The scripts that were reported, by the engine's number.
+    /// The sources of scripts, by the engine's number.
     sources: HashMap<u32, RecordedSource>,
     /// The source maps that were fetched for them, by the engine's number of the script.
     maps: HashMap<u32, Arc<FetchedMap>>,
-    /// The size of the texts and the maps, in bytes.
+    /// The size of the sources and the maps, in bytes.
     sources_bytes: usize,
     /// Whether no more samples are accepted.
     full: bool,
@@ -146,7 +146,7 @@ pub enum Nonsense {
     OutOfTime,
     /// Missed samples that are impossible, and what is wrong with them.
     Missed(&'static str),
-    /// The text of a script or its link that is impossible, and what is wrong with it.
+    /// A source that is impossible, and what is wrong with it.
     Source(&'static str),
     /// A source map that is impossible, and what is wrong with it.
     Map(&'static str),
@@ -264,7 +264,7 @@ impl Kept {
         Ok(())
     }
 
-    /// Adds the text of a script or its link to a source map.
+    /// Adds the source of a script.
     ///
     /// # Errors
     ///
@@ -576,7 +576,7 @@ impl Kept {
         let label = self.description.label();
         let mut event_loop = EventLoop::new(label, kind(self.description));
         let mut sources = Sources {
-            scripts: self.sources,
+            reported: self.sources,
             maps: self.maps,
             known: HashMap::new(),
         };
@@ -590,21 +590,21 @@ impl Kept {
     }
 }
 
-/// The scripts that were reported, while an event loop's tables are made.
+/// The sources of scripts, while an event loop's tables are made.
 struct Sources {
     /// Those that are in no table yet.
-    scripts: HashMap<u32, RecordedSource>,
+    reported: HashMap<u32, RecordedSource>,
     maps: HashMap<u32, Arc<FetchedMap>>,
     known: HashMap<u32, SourceId>,
 }
 
 impl Sources {
-    /// A script in the tables. `None` if it was not reported.
+    /// A source in the tables. `None` if it was not reported.
     fn add(&mut self, id: u32, event_loop: &mut EventLoop) -> Result<Option<SourceId>, Invalid> {
         if let Some(known) = self.known.get(&id) {
             return Ok(Some(*known));
         }
-        let Some(source) = self.scripts.remove(&id) else {
+        let Some(source) = self.reported.remove(&id) else {
             return Ok(None);
         };
         let one_or_more = |number| NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN);
@@ -828,7 +828,7 @@ fn check(what: &'static str, id: Option<u32>, length: usize) -> Result<(), Nonse
     }
 }
 
-/// The memory that a script takes, in bytes.
+/// The memory that a source takes, in bytes.
 pub fn bytes_of_source(source: &RecordedSource) -> usize {
     let link = source.map_url.as_ref().map_or(0, String::len);
     let text = source.text.as_ref().map_or(0, String::len);

@@ -27,8 +27,8 @@ pub struct Options {
     pub long_tasks: Option<Duration>,
     /// An event loop that shows this page and no other is left out. It is a URL without query and fragment.
     pub without_page: Option<&'static str>,
-    /// Whether the recording has the texts of the scripts whose functions were sampled, as the engine has them:
-    /// at most 16 MiB for a script, and 64 MiB in all. [`crate::Recorder::notices`] says what is left out.
+    /// Whether the recording has the sources of the scripts whose functions were sampled, with their texts: at most
+    /// 16 MiB for a text, and 64 MiB in all. [`crate::Recorder::notices`] says what is left out.
     pub sources: bool,
     /// Whether the source maps that these scripts link to are fetched, with the rights of their documents and workers:
     /// see [`profile_formats::apply_own_maps`]. At most 48 MiB for a map, and 192 MiB in all.

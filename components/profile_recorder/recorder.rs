@@ -14,7 +14,7 @@ use crossbeam_channel::Sender;
 use js_profiler_traits::recording::{
     Chunk, EventLoopStatus as ReportedEventLoop, LeftOut, LinkedMap, MAX_MAPS_BYTES,
     MAX_SOURCE_BYTES, MAX_SOURCES_BYTES, RecordedSource, RecordingId, RecordingOptions, Report,
-    Request, Selection, is_map_itself, recording_interval,
+    Request, Selection, is_map_itself, no_room_for_maps, recording_interval,
 };
 use js_profiler_traits::{EventLoopId, preferences};
 use log::{debug, warn};
@@ -84,7 +84,7 @@ struct State {
     /// The HTTP error with which the first page of each web view was answered, as reported to that recording. `None` if
     /// it was answered without one.
     answers: BTreeMap<WebViewId, Option<u16>>,
-    /// The scripts whose texts are not in that recording or, if it has none, whose source maps are not.
+    /// The scripts whose sources are not in that recording or, if it has none, whose source maps are not.
     left_out: BTreeMap<(BrowserEventLoopId, LeftOut), Scripts>,
     /// What people are told about the scripts that the last recording left out.
     notices: Vec<String>,
@@ -131,7 +131,7 @@ struct UnderWay {
     start: CrossProcessInstant,
     /// The same, in milliseconds since the Unix epoch. `None` if the system's clock is before that.
     time_origin: Option<f64>,
-    /// How many bytes the texts of scripts may still take.
+    /// How many bytes sources may still take.
     sources_room: usize,
     /// How many bytes source maps may still take.
     maps_room: usize,
@@ -155,14 +155,14 @@ impl Scripts {
             .extend(names.map(|name| name.chars().take(MAX_SCRIPT_NAME).collect()));
     }
 
-    /// One sentence for people, about the scripts of this event loop. Either their texts were wanted or only their
+    /// One sentence for people, about the scripts of this event loop. Either their sources were wanted or only their
     /// source maps.
-    fn notice(&self, event_loop: &str, why: LeftOut, texts_were_wanted: bool) -> String {
+    fn notice(&self, event_loop: &str, why: LeftOut, sources_were_wanted: bool) -> String {
         let (each, discarded) = match self.count {
             1 => ("it", "script"),
             _ => ("each", "scripts"),
         };
-        let missing = match (self.count, texts_were_wanted) {
+        let missing = match (self.count, sources_were_wanted) {
             (1, true) => "the text of a script is missing".to_owned(),
             (count, true) => format!("the texts of {count} scripts are missing"),
             (1, false) => {
@@ -620,7 +620,7 @@ impl Connection {
 
 impl State {
     /// What is left out of the recording that ends.
-    fn tell_left_out(&mut self, texts_were_wanted: bool) -> Vec<String> {
+    fn tell_left_out(&mut self, sources_were_wanted: bool) -> Vec<String> {
         let left_out = mem::take(&mut self.left_out).into_iter();
         let notices = left_out.filter_map(|((id, why), scripts)| {
             let mut processes = self.processes.iter();
@@ -629,7 +629,7 @@ impl State {
                 .kept
                 .get(&id.event_loop)
                 .filter(|kept| !kept.is_left_out())?;
-            Some(scripts.notice(&named(id, &kept.label()), why, texts_were_wanted))
+            Some(scripts.notice(&named(id, &kept.label()), why, sources_were_wanted))
         });
         notices.collect()
     }
@@ -860,14 +860,6 @@ fn named(id: BrowserEventLoopId, name: &str) -> String {
     }
 }
 
-/// A part of a sentence for people.
-fn no_room_for_maps() -> String {
-    format!(
-        "all source maps together would be longer than {} MiB",
-        MAX_MAPS_BYTES / MIB
-    )
-}
-
 /// Counts what is left out, unless there are too many reasons and event loops to tell.
 fn add_left_out(
     left_out: &mut BTreeMap<(BrowserEventLoopId, LeftOut), Scripts>,
@@ -889,8 +881,7 @@ impl Process {
         }
     }
 
-    /// Keeps the text of a script, and its link to a source map. If there is no room for the text, returns the script's
-    /// name.
+    /// Keeps the source of a script. If there is no room for it, returns the script's name.
     fn take_source(
         &mut self,
         recording: &mut UnderWay,

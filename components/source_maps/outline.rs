@@ -4,13 +4,13 @@
 
 //! The functions of a source and their names, by its text.
 //!
-//! Many maps name variables alone. The function that a place is in, and its name, then follow from the text of the
+//! Many maps have names only for variables. The function that a place is in, and its name, then follow from the text of the
 //! source: from brackets and the words before them. No grammar is used. So TypeScript, JSX and sources with errors are
 //! read as well. What is not plain from the text has no name.
 //!
-//! A parser would be the usual way, but those at hand end the process with a stack overflow if a source nests deeply
-//! enough, and sources come from pages. It is so of Sentry's js-source-scopes 0.7, which stands on swc and reads no
-//! TypeScript (100,000 times `!` are enough), and of oxc (<https://github.com/oxc-project/oxc/issues/24375>).
+//! A parser would be the usual way. But sources come from pages, and the known parsers end the process with a stack
+//! overflow if a source nests deeply enough: Sentry's js-source-scopes 0.7 at 100,000 times `!`, and oxc, too
+//! (<https://github.com/oxc-project/oxc/issues/24375>). The former is built on swc, and reads no TypeScript.
 //!
 //! Names are those that the engine itself gives: of a declaration, method, variable or property (NamedEvaluation of
 //! ECMA-262), or the path that a function is assigned to, as in `Shape.prototype.draw`.

@@ -253,6 +253,7 @@ def upstream_files(root: Path) -> Iterable[Problem]:
 
 # The files and folders that may have unsafe code, as CONTRIBUTING.md says.
 UNSAFE_CODE = (
+    "components/js_profiler/embedding.rs",
     "components/js_profiler/every_instruction.rs",
     "components/js_profiler/examples/",
     "components/js_profiler/spidermonkey/",

@@ -78,7 +78,7 @@ class SampleCountsTest(unittest.TestCase):
         self.assertEqual(read_counts(f"{PREFIX}SessionId(12): {reordered}"), SampleCounts(1200, 3, 40, 1, 7))
 
     def test_other_lines(self):
-        for line in (f"{PREFIX}EventLoopId(1): 2 sessions, interval Some(1) ticks", "", "SampleCounts"):
+        for line in (f"{PREFIX}EventLoopId(1): 2 timed walks", "", "SampleCounts"):
             self.assertIsNone(read_counts(line))
         with self.assertRaises(KeyError):
             read_counts("SessionId(3): SampleCounts { taken: 1 }")

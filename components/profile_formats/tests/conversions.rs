@@ -99,15 +99,6 @@ fn held(format: Format, place: Option<Place>, is_leaf: bool) -> Option<Place> {
 /// A function and a place in it, from the root to the leaf.
 type Path<'a> = Vec<(FunctionKey<'a>, Option<Place>)>;
 
-fn key_of<'a>(event_loop: &'a EventLoop, function: &'a Function) -> FunctionKey<'a> {
-    FunctionKey {
-        name: &function.name,
-        resource: event_loop.resource_of(function),
-        line: function.line,
-        column: function.column,
-    }
-}
-
 /// The samples of each stack, with what formats hold of its places.
 fn samples_of_stacks<'a>(recording: &'a Recording, formats: &[Format]) -> BTreeMap<Path<'a>, u64> {
     let mut stacks = BTreeMap::new();
@@ -116,7 +107,7 @@ fn samples_of_stacks<'a>(recording: &'a Recording, formats: &[Format]) -> BTreeM
             let frames = event_loop.frames_of(sample.stack);
             let path = frames.iter().enumerate().map(|(depth, frame)| {
                 let function = event_loop.function_of(*frame);
-                let key = key_of(event_loop, function);
+                let key = FunctionKey::of(event_loop, function);
                 let place = event_loop.frame(*frame).place;
                 let is_leaf = depth + 1 == frames.len();
                 let held = |place, format: &Format| held(*format, place, is_leaf);
@@ -169,7 +160,7 @@ fn stacks_of_lines(recording: &Recording) -> BTreeMap<Path<'_>, u64> {
     let mut columns = Columns::new();
     for event_loop in recording.event_loops() {
         for frame in event_loop.frames() {
-            let key = key_of(event_loop, event_loop.function(frame.function));
+            let key = FunctionKey::of(event_loop, event_loop.function(frame.function));
             let columns = columns.entry((key, line_of(frame.place))).or_default();
             columns.insert(frame.place.and_then(Place::column));
         }

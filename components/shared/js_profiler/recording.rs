@@ -22,10 +22,10 @@ use crate::{EventLoopId, Marker, SampleCounts, Stack};
 #[derive(Clone, Copy, Debug, Deserialize, Eq, MallocSizeOf, PartialEq, Serialize)]
 pub struct RecordingId(pub u64);
 
-/// The text of a script that is longer than this in UTF-8, in bytes, is left out of a recording.
+/// The text of a source that is longer than this in UTF-8, in bytes, is left out of a recording.
 pub const MAX_SOURCE_BYTES: usize = 16 << 20;
 
-/// The texts of scripts in a recording take at most this in UTF-8, in bytes, all together.
+/// The texts of all sources in a recording together take at most this in UTF-8, in bytes.
 pub const MAX_SOURCES_BYTES: usize = 64 << 20;
 
 /// A source map that is longer than this, in bytes, is not fetched. A report must be shorter than a message between
@@ -34,6 +34,12 @@ pub const MAX_MAP_BYTES: usize = 48 << 20;
 
 /// The source maps that are fetched for a recording take at most this, in bytes, all together.
 pub const MAX_MAPS_BYTES: usize = 192 << 20;
+
+/// Why there is no room for another source map, as a clause for people.
+pub fn no_room_for_maps() -> String {
+    let most = MAX_MAPS_BYTES >> 20;
+    format!("all source maps together would be longer than {most} MiB")
+}
 
 /// What the recorder asks of a process.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -71,7 +77,7 @@ pub struct RecordingOptions {
     pub interval: Duration,
     /// The event loops to record.
     pub event_loops: Selection,
-    /// Whether the texts of the scripts whose functions were sampled are reported as well: see
+    /// Whether the sources of the scripts whose functions were sampled are reported with their texts: see
     /// [`Report::Source`].
     pub sources: bool,
     /// Whether the source maps that these scripts link to are fetched and reported: see [`Report::Map`].
@@ -138,16 +144,17 @@ pub enum Report {
         /// All event loops of the process.
         event_loops: Vec<EventLoopStatus>,
     },
-    /// The text of a script whose functions came in a chunk of this event loop, or its link to a source map, or both.
+    /// The source of a script whose functions came in a chunk of this event loop. It has a text, or a link to a source
+    /// map, or both.
     Source {
         /// The recording that the event loop is part of.
         recording: RecordingId,
         /// The event loop.
         event_loop: EventLoopId,
-        /// The script.
+        /// The source.
         source: Box<RecordedSource>,
     },
-    /// The texts of some scripts of an event loop are left out. If only source maps are wanted, it is not known
+    /// The texts of some sources of an event loop are left out. If only source maps are wanted, it is not known
     /// whether these scripts link to any.
     SourcesLeftOut {
         /// The recording that the event loop is part of.
@@ -272,7 +279,7 @@ pub struct RecordedFunction {
     pub source: Option<u32>,
 }
 
-/// A script, as the engine has it.
+/// The source of a script: its text as the engine has it, where that begins, and the link to its source map.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct RecordedSource {
     /// The engine's number of it, which no other script of the process has.
@@ -309,7 +316,7 @@ pub struct LinkedMap {
     pub content: Result<String, String>,
 }
 
-/// Why the text of a script is left out of a recording.
+/// Why the text of a source is left out of a recording.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 pub enum LeftOut {
     /// It is longer than [`MAX_SOURCE_BYTES`].

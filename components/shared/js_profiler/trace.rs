@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use servo_base::cross_process_instant::CrossProcessInstant;
 
 /// Interned tables and the samples that refer to them by index.
-#[derive(Clone, Debug, Default, Deserialize, MallocSizeOf, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, MallocSizeOf, PartialEq)]
 pub struct Trace {
     /// URLs of scripts, without duplicates.
     pub resources: Vec<String>,
@@ -26,17 +26,22 @@ pub struct Trace {
     pub counts: SampleCounts,
 }
 
-/// A function or top-level script: <https://wicg.github.io/js-self-profiling/#the-profilerframe-dictionary>
-#[derive(Clone, Debug, Deserialize, Eq, Hash, MallocSizeOf, PartialEq, Serialize)]
+/// A function or top-level script: <https://wicg.github.io/js-self-profiling/#the-profilerframe-dictionary>. It is
+/// serialised as that dictionary, with the members in the order in which Web IDL converts them.
+#[derive(Clone, Debug, Eq, Hash, MallocSizeOf, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Frame {
+    /// 1-based column of the definition, in UTF-16 code units; `None` if it is in no script.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub column: Option<u32>,
+    /// 1-based line of the definition; `None` if it is in no script.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
     /// The function's own name; empty for an anonymous function and for top-level script.
     pub name: String,
     /// Index into [`Trace::resources`]; `None` if no script with a URL defines the function.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_id: Option<u32>,
-    /// 1-based line of the definition; `None` if it is in no script.
-    pub line: Option<u32>,
-    /// 1-based column of the definition, in UTF-16 code units; `None` if it is in no script.
-    pub column: Option<u32>,
 }
 
 /// A stack, as its leaf and the stack of the leaf's caller:
@@ -50,7 +55,7 @@ pub struct Stack {
 }
 
 /// What was found at one moment: <https://wicg.github.io/js-self-profiling/#the-profilersample-dictionary>
-#[derive(Clone, Copy, Debug, Deserialize, Eq, MallocSizeOf, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Eq, MallocSizeOf, PartialEq)]
 pub struct Sample {
     /// When the thread was stopped, on the clock of `performance.now()`. It is not coarsened yet.
     pub time: CrossProcessInstant,

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use std::{panic, thread};
 
 use js_profiler_traits::preferences::BASE_INTERVALS;
-use profile_formats::Recording;
+use profile_formats::{MAX_EVENT_LOOP, Recording, grouped};
 use profile_recorder::{NotRecording, Options, Progress, Recorder};
 use servo::WebView;
 use terminal_text::{on_one_line, shortened};
@@ -19,7 +19,7 @@ use super::ProfileOptions;
 use super::condition::{Condition, Finding};
 use super::output::{Output, Written};
 use crate::failure::{report, warn};
-use crate::report::{MAX_EVENT_LOOP, grouped, recording_report};
+use crate::report::recording_report;
 use crate::{console, display};
 
 /// How often the progress line is updated.

@@ -89,11 +89,16 @@ impl Person<'_> {
         self.0.switch_to(&ours);
     }
 
-    /// Records until there are enough samples, and opens the recording.
-    fn record(&self) {
+    /// Records until there are as many samples, of all event loops together, and opens the recording.
+    fn record(&self, samples: u64) {
+        // What an earlier recording has left.
+        self.0.execute(
+            "delete document.documentElement.dataset.ready;
+            delete document.querySelector('#progress').dataset.samples;",
+        );
         self.click("#record");
         self.wait_until(&format!(
-            "Number(document.querySelector('#progress').dataset.samples) >= {SAMPLES}"
+            "Number(document.querySelector('#progress').dataset.samples) >= {samples}"
         ));
         self.click("#record");
         self.wait_until("document.documentElement.dataset.ready === ''");
@@ -176,7 +181,7 @@ fn a_recording_of_a_busy_page_is_seen_in_every_view() {
     let person = Person(&driver);
     // By then they are compiled and inlined, but only after about:profiling was opened.
     person.open_beside(&site.url("/busy.html"), "rounds > 300");
-    person.record();
+    person.record(SAMPLES);
 
     // The two functions do 70 and 30 of 100 operations, and are inlined into the same loop.
     let functions = person.functions();
@@ -354,14 +359,7 @@ fn the_page_records_itself_only_if_it_is_asked_to() {
     let person = Person(&driver);
     person.open_beside(&site.url("/busy.html"), "rounds > 0");
     let record = || {
-        driver.execute(
-            "delete document.documentElement.dataset.ready;
-            delete document.querySelector('#progress').dataset.samples;",
-        );
-        person.click("#record");
-        person.wait_until("Number(document.querySelector('#progress').dataset.samples) >= 500");
-        person.click("#record");
-        person.wait_until("document.documentElement.dataset.ready === ''");
+        person.record(500);
         let names = person.read("strobe.inspect.facts().eventLoops.map(({ name }) => name)");
         person.click("#show-recorder");
         let names = names.as_array().expect("a list").iter();
@@ -390,10 +388,7 @@ fn the_texts_of_scripts_are_recorded_if_that_is_ticked() {
     let person = Person(&driver);
     person.open_beside(&site.url("/busy.html"), "rounds > 0");
     person.click("#with-sources");
-    person.click("#record");
-    person.wait_until("Number(document.querySelector('#progress').dataset.samples) >= 500");
-    person.click("#record");
-    person.wait_until("document.documentElement.dataset.ready === ''");
+    person.record(500);
     // How much the texts take is told with the recording.
     let facts = "document.querySelector('#details .facts').textContent";
     person.wait_until(&format!("/Texts\\d+ scripts?, \\d/.test({facts})"));
@@ -432,14 +427,7 @@ fn functions_are_shown_as_written_unless_maps_are_not_to_be_fetched() {
     let person = Person(&driver);
     person.open_beside(&site.url("/app.html"), "rounds > 0");
     let record = || {
-        driver.execute(
-            "delete document.documentElement.dataset.ready;
-            delete document.querySelector('#progress').dataset.samples;",
-        );
-        person.click("#record");
-        person.wait_until("Number(document.querySelector('#progress').dataset.samples) >= 500");
-        person.click("#record");
-        person.wait_until("document.documentElement.dataset.ready === ''");
+        person.record(500);
         // It has no texts.
         let facts = person.read("document.querySelector('#details .facts').textContent");
         assert!(
@@ -525,7 +513,7 @@ fn a_recording_saved_in_each_format_is_the_same_when_it_is_opened() {
     let person = Person(&driver);
     // By then they are compiled and inlined, but only after about:profiling was opened.
     person.open_beside(&site.url("/busy.html"), "rounds > 300");
-    person.record();
+    person.record(SAMPLES);
     // Select one event loop, because some formats hold only one.
     person.click("#lane-list [aria-label^='Only '][aria-label*='/busy.html']");
     let recorded = person.functions();
@@ -669,7 +657,7 @@ fn pictures() {
                     .unwrap_or_else(|error| panic!("{}: {error}", file.display()));
             };
             person.open_beside(&site.url("/catalogue.html"), "document.querySelector('li')");
-            person.record();
+            person.record(SAMPLES);
             for view in [
                 "flame-chart",
                 "flame-graph",

@@ -57,5 +57,8 @@ fn tables_and_samples_are_in_about_memory() {
     // Each piece of code has an entry with a label.
     const LEAST_BYTES_PER_FUNCTION: usize = 100;
     let grown = only(&reports.more_tables) - only(&reports.tables);
-    assert!(grown > reports.compiled * LEAST_BYTES_PER_FUNCTION, "{reports:?}");
+    assert!(
+        grown > reports.compiled * LEAST_BYTES_PER_FUNCTION,
+        "{reports:?}"
+    );
 }

@@ -139,12 +139,7 @@ fn samples_of_lines(recording: &Recording) -> HashMap<(FunctionKey<'_>, NonZeroU
                 continue;
             };
             let function = event_loop.function_of(leaf);
-            let key = FunctionKey {
-                name: &function.name,
-                resource: event_loop.resource_of(function),
-                line: function.line,
-                column: function.column,
-            };
+            let key = FunctionKey::of(event_loop, function);
             *lines.entry((key, line)).or_default() += sample.weight;
         }
     }

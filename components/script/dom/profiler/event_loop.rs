@@ -12,7 +12,7 @@ use js::jsapi::JSContext as RawJSContext;
 use js_profiler::{Ended, EngineMode, EventLoop, Session, SessionOptions, StartError, Walker};
 use js_profiler_traits::RealmId;
 use js_profiler_traits::recording::{Description, PageAnswer, Realm};
-use profile_traits::mem::{Report, ReportKind, perform_memory_report};
+use profile_traits::mem::{Report, ReportKind};
 use profile_traits::path;
 use servo_base::id::BrowsingContextId;
 
@@ -151,22 +151,21 @@ fn with_event_loop(call: impl FnOnce(&EventLoop)) {
 pub(crate) fn memory_reports(path_prefix: &str) -> Vec<Report> {
     let mut reports = Vec::new();
     with_event_loop(|event_loop| {
-        let size = event_loop.measure(|measured| {
-            let mut size = 0;
-            perform_memory_report(|ops| size = measured.size_of(ops));
-            size
-        });
-        reports.push(Report {
-            path: path![path_prefix.to_owned(), "js-profiler"],
-            kind: ReportKind::ExplicitJemallocHeapSize,
-            size,
-        });
-        reports.push(Report {
-            path: path![path_prefix.to_owned(), "js-code-tables"],
-            // SpiderMonkey uses the system's heap.
-            kind: ReportKind::ExplicitSystemHeapSize,
-            size: event_loop.measure_code_tables(),
-        });
+        let mut report = |name: &str, kind, size| {
+            let path = path![path_prefix.to_owned(), name];
+            reports.push(Report { path, kind, size });
+        };
+        report(
+            "js-profiler",
+            ReportKind::ExplicitJemallocHeapSize,
+            event_loop.memory(),
+        );
+        // SpiderMonkey uses the system's heap.
+        report(
+            "js-code-tables",
+            ReportKind::ExplicitSystemHeapSize,
+            event_loop.memory_of_code_tables(),
+        );
     });
     reports
 }
