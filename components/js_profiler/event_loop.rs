@@ -76,7 +76,9 @@ pub struct EventLoop {
 /// What an event loop shares with its sessions.
 struct State {
     id: EventLoopId,
-    /// Set to `None` when the event loop ends, so that sessions which outlive it do not touch the engine.
+    /// Set to `None` when the event loop ends, so that sessions which outlive it do not touch the engine. Changed by
+    /// nothing else: a session may end while the mode is in use, because the garbage that is collected then may
+    /// have its profiler.
     mode: RefCell<Option<EngineMode>>,
     description: Arc<SharedDescription>,
     map_headers: RefCell<MapHeaders>,
@@ -136,8 +138,8 @@ impl EventLoop {
         if state.sessions.get() >= MAX_SESSIONS {
             return Err(StartError::TooManySessions);
         }
-        let mut mode = state.mode.borrow_mut();
-        let mode = mode.as_mut().ok_or(StartError::NoRealm)?;
+        let mode = state.mode.borrow();
+        let mode = mode.as_ref().ok_or(StartError::NoRealm)?;
         let realm = mode.current_realm().ok_or(StartError::NoRealm)?;
         let joined = registry::join_for_sessions(state.id);
         let sampling_thread = joined.map_err(StartError::SamplingThread)?;
@@ -288,7 +290,7 @@ impl State {
     fn set_running(&self, running: usize) {
         let is_any = running > 0;
         if (self.running.replace(running) > 0) != is_any
-            && let Some(mode) = &mut *self.mode.borrow_mut()
+            && let Some(mode) = &*self.mode.borrow()
             && !mode.set_enabled(is_any)
         {
             warn!("The engine has no memory for its profiling mode; samples will have no stacks.");

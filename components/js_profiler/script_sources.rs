@@ -359,6 +359,7 @@ impl Reading<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
     use std::ffi::CStr;
     use std::thread::{self, JoinHandle};
     use std::time::Duration;
@@ -373,7 +374,7 @@ mod tests {
     use crate::spidermonkey::Walker;
     use crate::spidermonkey::test_context::TestContext;
     use crate::stop::tests::EVENT_LOOPS;
-    use crate::{EventLoop, serve};
+    use crate::{EventLoop, Session, SessionOptions, serve};
 
     const URL: &CStr = c"https://a.test/a.js";
 
@@ -403,12 +404,18 @@ mod tests {
         /// Evaluates a text as a script of [`URL`], of which this is the first line.
         Run(u32, String, Sender<()>),
         ForgetRealm(Sender<()>),
+        /// Starts a session, and keeps it in [`SESSION`].
+        StartSession(Sender<()>),
         /// Notes that the response with [`URL`] links to a map.
         NoteHeader(&'static str, Sender<()>),
         /// Waits until the channel is closed.
         Hang(Receiver<()>),
         Serve,
         End,
+    }
+
+    thread_local! {
+        static SESSION: Cell<Option<Session>> = const { Cell::new(None) };
     }
 
     /// An event loop that runs scripts, on a thread of its own.
@@ -452,6 +459,12 @@ mod tests {
                             },
                             Do::ForgetRealm(done) => {
                                 event_loop.forget_realm(realm);
+                                done.send(()).unwrap();
+                            },
+                            Do::StartSession(done) => {
+                                let options = SessionOptions::every(Duration::from_millis(1));
+                                let session = event_loop.start(options, None, |_| {}).unwrap();
+                                SESSION.set(Some(session));
                                 done.send(()).unwrap();
                             },
                             Do::NoteHeader(link, done) => {
@@ -643,6 +656,20 @@ mod tests {
             let content = map.content.as_deref();
             assert_eq!(content, Ok(&*format!("{link} of https://a.test/a.js")));
         }
+    }
+
+    #[test]
+    fn a_session_may_end_while_scripts_are_read() {
+        let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
+        // A collection at this moment may have the session's profiler.
+        let event_loop = Loop::begin_with(|_, _, _, _| {
+            drop(SESSION.take().expect("there is one script"));
+            None
+        });
+        event_loop.ask(Do::StartSession);
+        let recording = Recording::start(MAPS);
+        event_loop.run(1, &format!("{BUSY}busy();\n//# sourceMappingURL=a.map"));
+        assert_eq!(recording.stop().maps.len(), 1);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! The engine's side of an event loop: its context as other threads see it, and what the engine does for a
 //! walker.
 
+use std::cell::Cell;
 use std::ffi::CStr;
 #[cfg(feature = "stock_walk")]
 use std::ffi::c_void;
@@ -237,8 +238,8 @@ pub struct EngineMode {
     walker: Walker,
     stack: Option<StackBounds>,
     #[cfg(feature = "stock_walk")]
-    profiling_stack: Option<NonNull<c_void>>,
-    enabled: bool,
+    profiling_stack: Cell<Option<NonNull<c_void>>>,
+    enabled: Cell<bool>,
 }
 
 impl EngineMode {
@@ -255,8 +256,8 @@ impl EngineMode {
             walker,
             stack: current_stack_bounds().ok(),
             #[cfg(feature = "stock_walk")]
-            profiling_stack: None,
-            enabled: false,
+            profiling_stack: Cell::new(None),
+            enabled: Cell::new(false),
         }
     }
 
@@ -290,24 +291,25 @@ impl EngineMode {
     }
 
     /// Switches the mode on or off. False if there is no memory for it.
-    pub fn set_enabled(&mut self, enabled: bool) -> bool {
-        if enabled == self.enabled {
+    pub fn set_enabled(&self, enabled: bool) -> bool {
+        if enabled == self.enabled.get() {
             return true;
         }
         #[cfg(feature = "stock_walk")]
         if self.walker != Walker::Table && !self.set_stock_enabled(enabled) {
             return false;
         }
-        self.enabled = enabled;
+        self.enabled.set(enabled);
         true
     }
 
     #[cfg(feature = "stock_walk")]
-    fn set_stock_enabled(&mut self, enabled: bool) -> bool {
-        if self.profiling_stack.is_none() {
+    fn set_stock_enabled(&self, enabled: bool) -> bool {
+        if self.profiling_stack.get().is_none() {
             // SAFETY: we are on the context's thread.
-            self.profiling_stack = NonNull::new(unsafe { strobe_install_stock(self.cx.as_ptr()) });
-            if self.profiling_stack.is_none() {
+            let installed = NonNull::new(unsafe { strobe_install_stock(self.cx.as_ptr()) });
+            self.profiling_stack.set(installed);
+            if installed.is_none() {
                 return false;
             }
         }
@@ -320,7 +322,7 @@ impl EngineMode {
 #[cfg(feature = "stock_walk")]
 impl Drop for EngineMode {
     fn drop(&mut self) {
-        if let Some(profiling_stack) = self.profiling_stack {
+        if let Some(profiling_stack) = self.profiling_stack.get() {
             // SAFETY: we are on the context's thread, and an event loop drops this value only after its last
             // script has returned.
             unsafe { strobe_uninstall_stock(self.cx.as_ptr(), profiling_stack.as_ptr()) };
