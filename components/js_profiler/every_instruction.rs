@@ -681,7 +681,7 @@ fn walk_everywhere(walker: Walker, own: &Range<usize>) {
     let context = TestContext::new();
     // After the engine has installed its own handlers.
     install_handlers();
-    let mut mode = context.mode(walker);
+    let mode = context.mode(walker);
     assert!(mode.set_enabled(true));
     context.with_scripts(|evaluate| {
         evaluate(c"https://a.test/programs.js", EVALUATED, PROGRAMS);
