@@ -9,22 +9,28 @@ import vm from "node:vm";
 import { functionKey, lineKey } from "./labels.mjs";
 import { entryOf } from "./totals.mjs";
 
-const RECORDING = /<script type="application\/json" id="recording">(.*?)<\/script>/su;
-const SCRIPTS = /<script>(.*?)<\/script>/gsu;
+const RECORDING = '<script type="application/json" id="recording">';
+const SCRIPT = "<script>";
+const END = "</script>";
 // The viewer's one global, and those of its members that draw nothing.
 const GLOBAL = /^const strobe = /mu;
 const MODEL = /^strobe\.(?:palette|format|webTrace|recording) = /mu;
+
+/** What follows each of these tags in a page, up to the tag's end. A regular expression fails for long recordings. */
+function contentsOf(tag, page) {
+  return page.split(tag).slice(1).map((rest) => rest.slice(0, rest.indexOf(END)));
+}
 
 /** Reads a saved page, or with `viewer` the text of a trace by the scripts of that page. */
 export function read(text, viewer = text) {
   // There is no display, of which the viewer asks whether it is dark.
   const context = vm.createContext({ matchMedia: () => ({ matches: false, addEventListener() {} }) });
-  for (const [, script] of viewer.matchAll(SCRIPTS)) {
+  for (const script of contentsOf(SCRIPT, viewer)) {
     if (GLOBAL.test(script) || MODEL.test(script)) {
       vm.runInContext(script, context);
     }
   }
-  const data = text === viewer ? RECORDING.exec(text)[1] : text;
+  const data = text === viewer ? contentsOf(RECORDING, text)[0] : text;
   context.data = data;
   return vm.runInContext("strobe.recording.decode(JSON.parse(data))", context);
 }
