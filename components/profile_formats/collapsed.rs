@@ -13,7 +13,7 @@
 //! Places in functions are left out, or with [`Detail::Lines`] written as lines and as offsets in WebAssembly
 //! modules, without columns. Files of both kinds can be read.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::Write;
 
 use crate::bounds::{MAX_TABLES_BYTES, check_length};
@@ -23,8 +23,8 @@ use crate::format::{Format, Text};
 use crate::interval;
 use crate::label::{self, Labels};
 use crate::recording::{
-    EventLoop, EventLoopKind, Frame, FrameId, FunctionKind, Invalid, LAST_TIME, Process, Recording,
-    Sample,
+    EventLoop, EventLoopKind, Frame, FrameId, FunctionId, FunctionKind, Invalid, LAST_TIME,
+    Process, Recording, Sample,
 };
 use crate::sink::Sink;
 use crate::stackless;
@@ -193,6 +193,9 @@ struct Lines<'a> {
     prefix: String,
     labels: Labels<'a>,
     calls: Calls,
+    /// Functions that would be taken for event loops at a root. They have the same text at every depth, because other
+    /// programs take two texts for two functions.
+    escaped: HashSet<FunctionId>,
     /// By call.
     counts: Vec<u64>,
     stackless_counts: BTreeMap<&'static str, u64>,
@@ -213,9 +216,28 @@ impl<'a> Lines<'a> {
                 },
             }
         }
+        let labels = Labels::of(event_loop);
+        // Below the name of an event loop there is no doubt.
+        let roots = calls
+            .iter()
+            .filter(|call| prefix.is_empty() && call.caller.is_none() && call.place().is_none());
+        let at_roots: HashSet<_> = roots
+            .map(Call::function)
+            .filter(|function| labels.is_in_brackets(*function))
+            .map(|function| labels.text(function))
+            .collect();
+        let escaped = match at_roots.is_empty() {
+            true => HashSet::new(),
+            false => calls
+                .iter()
+                .map(Call::function)
+                .filter(|function| at_roots.contains(&labels.text(*function)))
+                .collect(),
+        };
         Self {
             prefix,
-            labels: Labels::of(event_loop),
+            labels,
+            escaped,
             calls,
             counts,
             stackless_counts,
@@ -261,8 +283,8 @@ impl<'a> Lines<'a> {
             let (function, place) = (call.function(), call.place());
             if depth > 0 {
                 sink.write_all(b";")?;
-            } else if place.is_none() && self.labels.is_in_brackets(function) {
-                // Otherwise it would be taken for an event loop.
+            }
+            if place.is_none() && self.escaped.contains(&function) {
                 let label = self.labels.text(function);
                 sink.write_all(label::escape_first(&label).as_bytes())?;
                 continue;

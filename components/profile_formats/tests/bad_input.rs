@@ -415,6 +415,23 @@ fn roots_in_brackets_are_event_loops_where_all_are() {
 }
 
 #[test]
+fn a_function_in_brackets_has_the_same_text_wherever_it_is() {
+    let written = |text: &str| {
+        let (recording, _) = read(text.as_bytes(), None, None).unwrap();
+        let mut written = Vec::new();
+        Format::Collapsed.write(&recording, &mut written).unwrap();
+        String::from_utf8(written).unwrap()
+    };
+    // At the root it would be taken for an event loop.
+    assert_eq!(
+        written("[f];g;[f] 1\n[f] 2\ng;[g] 3\n"),
+        "%5Bf] 2\n%5Bf];g;%5Bf] 1\ng;[g] 3\n"
+    );
+    let below_event_loops = "[a];[f];g;[f] 1\n[b];g 2\n";
+    assert_eq!(written(below_event_loops), below_event_loops);
+}
+
+#[test]
 fn a_count_takes_no_room_until_it_is_written_out() {
     let (recording, _) = read(b"a 9007199254740992\r\n", None, None).unwrap();
     assert_eq!(recording.event_loops().next().unwrap().samples().len(), 1);
