@@ -23,7 +23,8 @@ function answerOf(frame) {
 const KINDS = {
   style: () => profile(() => repeat(() => forceStyle(document))),
   layout: () => profile(() => repeat(() => forceLayout(document))),
-  rendering: () => profile(() => render(document)),
+  // Each frame is rendered for a few milliseconds.
+  rendering: () => profile(() => render(document, 8)),
   script: () => profile(() => repeat(spin)),
   garbage: () => profile(() => repeat(makeGarbage)),
   idle: () => profile(() => new Promise(resolve => { setTimeout(resolve, TIME); })),
