@@ -82,7 +82,7 @@ fn memory(format: Format, event_loop: &EventLoop) -> u64 {
             calls + 24 * stacks + 80 * functions + escaped()
         },
         Format::Speedscope | Format::SpeedscopeLines => {
-            // The number of what a frame is written as, and perhaps the line.
+            // For each frame, the number of its function or line. A line has an entry of its own.
             let of_frame = match format {
                 Format::SpeedscopeLines => 100,
                 _ => 8,

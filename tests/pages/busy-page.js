@@ -27,10 +27,14 @@ for (const address of parameters.getAll("frame")) {
 var frameRounds = {};
 addEventListener("message", ({ data, origin }) => { frameRounds[origin] = data; });
 
-// A tab that is not shown has fewer timers, but as many messages.
-const { port1, port2 } = new MessageChannel();
-port1.onmessage = turn;
-const nextTurn = parameters.has("hidden") ? () => port2.postMessage(null) : () => setTimeout(turn);
+let nextTurn = () => setTimeout(turn);
+
+if (parameters.has("hidden")) {
+  // A tab that is not shown has fewer timers, but as many messages.
+  const { port1, port2 } = new MessageChannel();
+  port1.onmessage = turn;
+  nextTurn = () => port2.postMessage(null);
+}
 
 function turn() {
   busy();
