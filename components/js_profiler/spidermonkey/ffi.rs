@@ -223,7 +223,6 @@ pub struct GlueNativeCode {
     pub blocks: *const u32,
     pub blocks_length: usize,
     pub program_begin: usize,
-    pub program_end: usize,
     pub exception_begin: usize,
     pub exception_end: usize,
     pub unwinder: *mut c_void,
@@ -322,15 +321,15 @@ assert_layout!(GlueKnownFunctions, 64, {
     40, call_sites: 48, call_sites_length: 56
 });
 assert_layout!(Native, 32, { begin: 0, end: 8, name: 16, name_length: 24, hash: 28 });
-assert_layout!(GlueNativeCode, 88, {
-    natives: 0, natives_length: 8, blocks: 16, blocks_length: 24, program_begin: 32, program_end:
-    40, exception_begin: 48, exception_end: 56, unwinder: 64, natives_version: 72, newest_native: 80
+assert_layout!(GlueNativeCode, 80, {
+    natives: 0, natives_length: 8, blocks: 16, blocks_length: 24, program_begin: 32,
+    exception_begin: 40, exception_end: 48, unwinder: 56, natives_version: 64, newest_native: 72
 });
-assert_layout!(GlueStack, 256, {
+assert_layout!(GlueStack, 248, {
     frames: 0, frames_capacity: 8, max_frames: 16, realms: 24, realms_length: 32, realm_frames: 40,
-    everything: 48, known: 56, native_code: 120, frames_length: 208, complete_length: 216, text:
-    224, text_capacity: 232, truncated: 240, complete_truncated: 241, text_lost: 242, contradiction:
-    248
+    everything: 48, known: 56, native_code: 120, frames_length: 200, complete_length: 208, text:
+    216, text_capacity: 224, truncated: 232, complete_truncated: 233, text_lost: 234, contradiction:
+    240
 });
 assert_layout!(FrameRegisters, 24, { pc: 0, sp: 8, fp: 16 });
 assert_layout!(CodeTables, 32, { ion_entries: 0, ion_size: 8, other_entries: 16, other_size: 24 });

@@ -66,9 +66,6 @@ class NativeFrames {
   void goOnFrom(const StrobeRegisters& registers);
 
  private:
-  bool isInProgram(uintptr_t address) const {
-    return address >= code_.program_begin && address < code_.program_end;
-  }
   bool toCaller();
   // The native whose code contains an address, if the native was defined after the table of natives was read.
   const StrobeNative* newNativeAt(uintptr_t address);

@@ -35,7 +35,7 @@ pub struct Unwinder {
 }
 
 impl Unwinder {
-    const RULES: usize = 1 << 10;
+    const RULES: usize = 1 << 12;
 
     /// An unwinder for the native code that is known now.
     pub fn new() -> Self {
@@ -55,7 +55,6 @@ impl Unwinder {
             blocks: self.code.blocks.as_ptr(),
             blocks_length: self.code.blocks.len(),
             program_begin: modules.program.start,
-            program_end: modules.program.end,
             exception_begin: modules.exception_handler.start,
             exception_end: modules.exception_handler.end,
             natives_version: self.code.version,

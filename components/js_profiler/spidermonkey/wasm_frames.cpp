@@ -70,14 +70,17 @@ JitFrames::WasmEnd JitFrames::emitWasm(uintptr_t pc, uintptr_t* fp, const wasm::
       // JIT code has called it: directly, through an exit frame made for that, or through an entry stub.
       return WasmEnd::CalledByJit;
     }
-    if (!stack_.contains(*fp, 2 * sizeof(uintptr_t)) || stack_.word(*fp) <= *fp) {
+    if (!stack_.contains(*fp, 2 * sizeof(uintptr_t))) {
       return isNotOnStack();
     }
     if (range->isInterpEntry()) {
-      // The stub through which C++ has entered pushes the return address a second time, and links its frame as C++
-      // does: GenerateInterpEntry. Before that, the frame pointer is one of C++, which is beyond the activation.
+      // The stub through which C++ has entered pushes the return address a second time, and then the register that is
+      // the frame pointer here: GenerateInterpEntry. In C++ that register may have any value.
       noteEntry(*fp);
       return WasmEnd::Done;
+    }
+    if (stack_.word(*fp) <= *fp) {
+      return isNotOnStack();
     }
     // Code that calls a function which may belong to another instance continues with the instance that it has stored
     // in the callee's frame.
