@@ -78,4 +78,6 @@ pub use recorded_process::{end_recording, serve};
 pub use sampled_activity::MarkerFilter;
 pub use sampled_session::Ended;
 pub use sampling_thread::force_sample;
-pub use spidermonkey::{EngineMode, Walker, new_sample_objects, new_stack_objects};
+pub use spidermonkey::{
+    EngineMode, Walker, add_sample_objects, add_stack_objects, new_object_table, object_count,
+};

@@ -375,18 +375,22 @@ unsafe extern "C" {
     ) -> usize;
     pub fn strobe_measure_code_tables(cx: *mut JSContext) -> CodeTables;
     pub fn strobe_current_realm(cx: *mut JSContext) -> u64;
-    pub fn strobe_new_samples(
+    pub fn strobe_new_table(cx: *mut JSContext, length: usize) -> *mut JSObject;
+    pub fn strobe_add_samples(
         cx: *mut JSContext,
+        table: *mut JSObject,
         rows: *const SampleRow,
         length: usize,
         markers: *const *const c_char,
         markers_length: usize,
-    ) -> *mut JSObject;
-    pub fn strobe_new_stacks(
+    ) -> bool;
+    pub fn strobe_add_stacks(
         cx: *mut JSContext,
+        table: *mut JSObject,
         rows: *const StackRow,
         length: usize,
-    ) -> *mut JSObject;
+    ) -> bool;
+    pub fn strobe_table_length(table: *mut JSObject) -> usize;
     pub fn strobe_each_source(
         cx: *mut JSContext,
         ids: *const u32,

@@ -381,11 +381,17 @@ struct StrobeStackRow {
   uint32_t parent_id;
 };
 
-// A new array of the current realm, with a plain object for each row. Null, with a pending exception, if there is no
-// memory. The context's own thread must call these functions, where garbage may be collected. `markers` are ASCII.
-JSObject* strobe_new_samples(JSContext* cx, const StrobeSampleRow* rows, size_t length, const char* const* markers,
-                             size_t markers_length);
-JSObject* strobe_new_stacks(JSContext* cx, const StrobeStackRow* rows, size_t length);
+// A new array of the current realm, with room for this many objects. No script may see it before it has all of them.
+// Null, with a pending exception, if there is no memory. The context's own thread must call these functions, where
+// garbage may be collected.
+JSObject* strobe_new_table(JSContext* cx, size_t length);
+// Adds a plain object for each row to such an array of the current realm. `markers` are ASCII. False, with a pending
+// exception, if there is no memory. The objects that were made are in the array then.
+bool strobe_add_samples(JSContext* cx, JSObject* table, const StrobeSampleRow* rows, size_t length,
+                        const char* const* markers, size_t markers_length);
+bool strobe_add_stacks(JSContext* cx, JSObject* table, const StrobeStackRow* rows, size_t length);
+// How many objects the array has.
+size_t strobe_table_length(JSObject* table);
 
 // The Rust side, ffi.rs and stop/linux.rs, asserts the same layouts.
 static_assert(sizeof(StrobeText) == 12);

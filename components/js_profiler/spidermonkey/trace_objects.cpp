@@ -46,24 +46,18 @@ PlainObject* NewTemplate(JSContext* cx, const char* const (&members)[Members], u
   return object;
 }
 
-// An array of plain objects. `presentOf(row)` is the set of members that an object has. `valueOf(row, member)` is the
-// value of one of these, and must not allocate.
+// Adds plain objects to an array of strobe_new_table. `presentOf(row)` is the set of members that an object has.
+// `valueOf(row, member)` is the value of one of these, and must not allocate.
 template <size_t Members, typename PresentOf, typename ValueOf>
-JSObject* NewTable(JSContext* cx, const char* const (&members)[Members], size_t length, PresentOf presentOf,
-                   ValueOf valueOf) {
-  if (length > UINT32_MAX) {
-    ReportAllocationOverflow(cx);
-    return nullptr;
-  }
-  // The objects live until the page has sent the trace, so they do not begin in the nursery.
-  JS::Rooted<ArrayObject*> array(cx, NewDenseFullyAllocatedArray(cx, uint32_t(length), TenuredObject));
-  if (!array) {
-    return nullptr;
-  }
+bool AddObjects(JSContext* cx, JSObject* table, const char* const (&members)[Members], size_t length,
+                PresentOf presentOf, ValueOf valueOf) {
+  JS::Rooted<ArrayObject*> array(cx, &table->as<ArrayObject>());
+  uint32_t first = array->getDenseInitializedLength();
+  MOZ_RELEASE_ASSERT(length <= array->length() - first);
   // By the sets of members.
   JS::RootedVector<JSObject*> templates(cx);
   if (!templates.resize(size_t(1) << Members)) {
-    return nullptr;
+    return false;
   }
   JS::Rooted<SharedShape*> shape(cx);
   uint32_t shapeOf = 0;
@@ -73,7 +67,7 @@ JSObject* NewTable(JSContext* cx, const char* const (&members)[Members], size_t 
       if (!templates[present]) {
         JSObject* made = NewTemplate(cx, members, present);
         if (!made) {
-          return nullptr;
+          return false;
         }
         templates[present].set(made);
       }
@@ -82,7 +76,7 @@ JSObject* NewTable(JSContext* cx, const char* const (&members)[Members], size_t 
     }
     PlainObject* object = PlainObject::createWithShape(cx, shape, TenuredObject);
     if (!object) {
-      return nullptr;
+      return false;
     }
     // Slots are in the order in which the template's members were defined. Nothing is allocated until the object is
     // in the array.
@@ -92,21 +86,33 @@ JSObject* NewTable(JSContext* cx, const char* const (&members)[Members], size_t 
         object->initSlot(slot++, valueOf(row, i));
       }
     }
-    array->setDenseInitializedLength(uint32_t(row) + 1);
-    array->initDenseElement(uint32_t(row), JS::ObjectValue(*object));
+    array->setDenseInitializedLength(first + uint32_t(row) + 1);
+    array->initDenseElement(first + uint32_t(row), JS::ObjectValue(*object));
   }
-  return array;
+  return true;
 }
 
 }  // namespace
 
-JSObject* strobe_new_samples(JSContext* cx, const StrobeSampleRow* rows, size_t length, const char* const* markers,
-                             size_t markers_length) {
+JSObject* strobe_new_table(JSContext* cx, size_t length) {
+  if (length > UINT32_MAX) {
+    ReportAllocationOverflow(cx);
+    return nullptr;
+  }
+  // The objects live until the page has sent the trace, so they do not begin in the nursery.
+  return NewDenseFullyAllocatedArray(cx, uint32_t(length), TenuredObject);
+}
+
+size_t strobe_table_length(JSObject* table) { return table->as<ArrayObject>().getDenseInitializedLength(); }
+
+bool strobe_add_samples(JSContext* cx, JSObject* table, const StrobeSampleRow* rows, size_t length,
+                        const char* const* markers, size_t markers_length) {
+  JS::Rooted<JSObject*> rooted(cx, table);
   JS::RootedVector<JSString*> names(cx);
   for (size_t i = 0; i < markers_length; i++) {
     JSString* name = JS_AtomizeString(cx, markers[i]);
     if (!name || !names.append(name)) {
-      return nullptr;
+      return false;
     }
   }
   // In the order in which Web IDL converts the members of a dictionary.
@@ -127,14 +133,14 @@ JSObject* strobe_new_samples(JSContext* cx, const StrobeSampleRow* rows, size_t 
         return JS::NumberValue(rows[row].timestamp);
     }
   };
-  return NewTable(cx, members, length, presentOf, valueOf);
+  return AddObjects(cx, rooted, members, length, presentOf, valueOf);
 }
 
-JSObject* strobe_new_stacks(JSContext* cx, const StrobeStackRow* rows, size_t length) {
+bool strobe_add_stacks(JSContext* cx, JSObject* table, const StrobeStackRow* rows, size_t length) {
   constexpr const char* members[] = {"frameId", "parentId"};
   auto presentOf = [&](size_t row) { return rows[row].parent_id != STROBE_ABSENT ? 0b11u : 0b01u; };
   auto valueOf = [&](size_t row, size_t member) {
     return JS::NumberValue(member == 0 ? rows[row].frame_id : rows[row].parent_id);
   };
-  return NewTable(cx, members, length, presentOf, valueOf);
+  return AddObjects(cx, table, members, length, presentOf, valueOf);
 }

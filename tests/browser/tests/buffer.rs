@@ -4,7 +4,7 @@
 
 //! The sample buffer and its event.
 
-use browser_tests::{Trace, visit_allowed};
+use browser_tests::{Site, Trace, visit_allowed};
 use serde_json::json;
 
 #[test]
@@ -65,4 +65,27 @@ fn stopping_while_the_event_is_on_its_way_gives_the_trace() {
         assert_eq!(outcome["stopped"], true);
         assert_eq!(outcome["events"], 0, "after stop(): {outcome}");
     }
+}
+
+/// The objects of 40,000 samples are made in two tasks.
+#[test]
+fn a_long_trace_is_made_in_several_tasks() {
+    let site = Site::allowing().serve();
+    let result = site
+        .visit("/long-trace.html")
+        .preference("js_profiling_base_interval_us=100")
+        .run();
+    assert_eq!(result["madeAtOnce"], false);
+    let whole = json!({
+        "members": ["frames", "resources", "samples", "stacks"],
+        "samples": 40_000,
+        "holes": 0,
+        "areInOrder": true,
+        "unknownStacks": 0,
+    });
+    assert_eq!(result["plain"], whole);
+    assert_eq!(result["sameEntries"], 3);
+    assert_eq!(result["isOfEntry"], true);
+    assert_eq!(result["removed"], "InvalidStateError");
+    assert_eq!(result["removedBefore"], "resolved");
 }

@@ -16,7 +16,7 @@ use script_bindings::reflector::reflect_dom_object;
 use servo_base::cross_process_instant::CrossProcessInstant;
 use time::Duration;
 
-use super::profilertrace::{add_member, make_profiler_trace};
+use super::profilertrace::{TraceObjects, add_member};
 use crate::dom::bindings::buffer_source::create_buffer_source;
 use crate::dom::bindings::codegen::Bindings::PerformanceBinding::DOMHighResTimeStamp;
 use crate::dom::bindings::codegen::Bindings::PerformanceEntryBinding::PerformanceEntryMethods;
@@ -66,6 +66,8 @@ pub(crate) struct PerformanceProfileEntry {
     /// The trace, until a script asks for it. An object takes several times as much memory.
     #[no_trace]
     captured: DomRefCell<Option<CapturedTrace>>,
+    /// The parts of the object that have been made.
+    objects: TraceObjects,
     /// The object, once a script has asked for it.
     #[ignore_malloc_size_of = "Defined in rust-mozjs"]
     trace: Heap<*mut JSObject>,
@@ -92,9 +94,23 @@ impl PerformanceProfileEntry {
             sample_count: session.sample_count,
             buffer_full: session.buffer_full,
             captured: DomRefCell::new(Some(trace)),
+            objects: TraceObjects::default(),
             trace: Heap::default(),
         };
         reflect_dom_object(cx, Box::new(entry), global)
+    }
+
+    /// Makes the objects of up to `most` further samples of the trace. True if little is missing then.
+    pub(super) fn make_samples(&self, cx: &mut JSContext, most: usize) -> Fallible<bool> {
+        let mut realm = enter_auto_realm(cx, self);
+        let cx = &mut realm.current_realm();
+        // No script runs here.
+        match &*self.captured.borrow() {
+            Some(CapturedTrace::Default(trace)) => {
+                self.objects.make_samples(cx, &self.global(), trace, most)
+            },
+            Some(CapturedTrace::JsonGzip(_)) | None => Ok(true),
+        }
     }
 }
 
@@ -131,7 +147,8 @@ impl PerformanceProfileEntryMethods<crate::DomTypeHolder> for PerformanceProfile
             rooted!(&in(cx) let mut object = std::ptr::null_mut::<JSObject>());
             let made = match &captured {
                 CapturedTrace::Default(trace) => {
-                    make_profiler_trace(cx, &self.global(), trace, object.handle_mut())
+                    self.objects
+                        .make_trace(cx, &self.global(), trace, object.handle_mut())
                 },
                 CapturedTrace::JsonGzip(bytes) => {
                     create_buffer_source::<ArrayBufferU8>(cx, bytes, object.handle_mut())

@@ -102,6 +102,9 @@ enum WayIn {
     Draft,
 }
 
+/// For how many samples a task makes objects, at some 0.1 µs each. The page can do other things between two tasks.
+const SAMPLES_PER_TASK: usize = 1 << 15;
+
 /// A trace on its way from the sampling thread, or why there is none.
 type Captured = Result<(usize, CapturedTrace), Failure>;
 
@@ -115,6 +118,8 @@ enum SessionState {
     Started(Started),
     /// Its trace is on the way.
     Finished(Receiver<Captured>),
+    /// Its trace is in the entry, and a part of the objects that the page waits for has been made.
+    Making,
     /// Its trace is in the entry.
     Done,
     /// It has no trace, for this reason.
@@ -125,7 +130,7 @@ impl SessionState {
     fn started(&self) -> Option<&Session> {
         match self {
             Self::Started(started) => Some(&started.session),
-            Self::Gone | Self::Finished(_) | Self::Done | Self::Failed(_) => None,
+            Self::Gone | Self::Finished(_) | Self::Making | Self::Done | Self::Failed(_) => None,
         }
     }
 }
@@ -204,10 +209,7 @@ impl Profiler {
     ) -> Fallible<DomRoot<Profiler>> {
         // A script of the page can remove the frame of this global before it calls, and while its options are
         // read. Nothing would end the session then.
-        if global
-            .downcast::<Window>()
-            .is_some_and(|window| !window.Document().is_fully_active())
-        {
+        if is_document_gone(global) {
             return Err(document_is_gone());
         }
         // The session samples the realm that the context is in.
@@ -314,7 +316,10 @@ impl Profiler {
     fn fail(&self, cx: &mut JSContext, failure: &Failure) {
         // The end of the session and the missing trace may both report the failure.
         match &*self.session.borrow() {
-            SessionState::Gone | SessionState::Done | SessionState::Failed(_) => return,
+            SessionState::Gone
+            | SessionState::Making
+            | SessionState::Done
+            | SessionState::Failed(_) => return,
             SessionState::Started(started) => started.session.note_ended(),
             SessionState::Finished(_) => {},
         }
@@ -407,12 +412,19 @@ impl Profiler {
 
     /// Waits for the trace if one is expected. If it does not arrive before the deadline, there will be none.
     pub(super) fn wait_for_trace(&self, cx: &mut JSContext, deadline: Instant) {
+        if self.is_making_trace() {
+            return self.give_trace(cx);
+        }
         let captured = match &*self.session.borrow() {
             SessionState::Finished(receiver) => receiver.recv_deadline(deadline).ok(),
             _ => return,
         };
         if let Some(captured) = captured {
-            return self.take_captured(cx, captured);
+            self.take_captured(cx, captured);
+            if self.is_making_trace() {
+                self.give_trace(cx);
+            }
+            return;
         }
         let message = "The trace did not arrive in time, and the document or worker is ending.";
         self.session
@@ -423,9 +435,12 @@ impl Profiler {
         }
     }
 
-    /// Whether the page waits for a trace that has not arrived.
+    /// Whether the page waits for a trace.
     pub(super) fn is_waited_for(&self) -> bool {
-        let is_on_the_way = matches!(&*self.session.borrow(), SessionState::Finished(_));
+        let is_on_the_way = matches!(
+            &*self.session.borrow(),
+            SessionState::Finished(_) | SessionState::Making
+        );
         is_on_the_way && self.promise.borrow().is_some()
     }
 
@@ -441,7 +456,6 @@ impl Profiler {
     fn take_trace(&self, cx: &mut JSContext, sample_count: usize, trace: CapturedTrace) {
         self.session.replace(SessionState::Done);
         let global = self.global();
-        global.profiling().remove(self);
         let session = FinishedSession {
             name: self.name.clone(),
             start_time: self.start_time,
@@ -454,7 +468,46 @@ impl Profiler {
         self.entry.set(Some(&entry));
         self.performance
             .queue_entry(entry.upcast::<PerformanceEntry>());
-        if let Some(promise) = self.promise(cx) {
+        if self.promise.borrow().is_some() {
+            self.make_trace(cx);
+        } else {
+            global.profiling().remove(self);
+        }
+    }
+
+    /// Makes a part of the trace that the page waits for, and queues a task for the next part.
+    fn make_trace(&self, cx: &mut JSContext) {
+        let Some(entry) = self.entry.get() else {
+            return;
+        };
+        if !matches!(entry.make_samples(cx, SAMPLES_PER_TASK), Ok(false)) {
+            return self.give_trace(cx);
+        }
+        let task_source = self
+            .global()
+            .task_manager()
+            .performance_timeline_task_source()
+            .to_sendable();
+        let trusted_profiler = Trusted::new(self);
+        task_source.queue(task!(make_trace: move |cx| {
+            let profiler = trusted_profiler.root();
+            // Code that unloads the document may have given the trace, or ended the session.
+            if profiler.is_making_trace() {
+                profiler.make_trace(cx);
+            }
+        }));
+        self.session.replace(SessionState::Making);
+    }
+
+    fn is_making_trace(&self) -> bool {
+        matches!(&*self.session.borrow(), SessionState::Making)
+    }
+
+    /// Resolves the promise that `stop()` returned with the whole trace.
+    fn give_trace(&self, cx: &mut JSContext) {
+        self.session.replace(SessionState::Done);
+        self.global().profiling().remove(self);
+        if let (Some(promise), Some(entry)) = (self.promise(cx), self.entry.get()) {
             resolve_with_trace(cx, &promise, &entry);
         }
     }
@@ -473,6 +526,12 @@ impl Profiler {
             promise.reject_error(cx, document_is_gone());
         }
     }
+}
+
+/// Whether the global has a document, for which no tasks run any more.
+fn is_document_gone(global: &GlobalScope) -> bool {
+    let window = global.downcast::<Window>();
+    window.is_some_and(|window| !window.Document().is_fully_active())
 }
 
 /// The error for a profiler whose document is gone.
@@ -584,15 +643,24 @@ impl ProfilerMethods<crate::DomTypeHolder> for Profiler {
         }
         let promise = Promise::new_in_realm(cx);
         *self.promise.borrow_mut() = Some(promise.to_traced());
-        if let Some(entry) = self.entry.get() {
+        if self.entry.get().is_some() {
             // The buffer was full.
-            resolve_with_trace(cx, &promise, &entry);
+            let global = self.global();
+            if is_document_gone(&global) {
+                self.give_trace(cx);
+            } else {
+                global.profiling().add(self);
+                self.make_trace(cx);
+            }
             return promise;
         }
         let error = match &*self.session.borrow() {
             SessionState::Gone => Some(document_is_gone()),
             SessionState::Failed(message) => Some(Error::Operation(Some(message.clone()))),
-            SessionState::Started(_) | SessionState::Finished(_) | SessionState::Done => None,
+            SessionState::Started(_)
+            | SessionState::Finished(_)
+            | SessionState::Making
+            | SessionState::Done => None,
         };
         if let Some(error) = error {
             promise.reject_error(cx, error);
