@@ -13,7 +13,7 @@ use mozjs::rust::Runtime;
 
 use crate::event_loop::{EventLoop, Session, StartError};
 use crate::options::SessionOptions;
-use crate::spidermonkey::{EngineMode, Walker};
+use crate::spidermonkey::{EngineContext, Walker};
 
 /// The event loop of a [`Runtime`].
 ///
@@ -25,14 +25,13 @@ impl RuntimeEventLoop {
     /// `run` returns.
     pub fn with<R>(runtime: &mut Runtime, run: impl FnOnce(&Self, &mut JSContext) -> R) -> R {
         // SAFETY: A runtime never leaves the thread that has made it, so the context is this thread's. The runtime
-        // stays borrowed until this function ends. The event loop and its mode are dropped before that, also if
-        // `run` panics, because `run` gets only a reference. No script is running then, because `run` has given
-        // the context back.
-        let mode = unsafe {
+        // stays borrowed until this function ends. No script is running here. The event loop is dropped before that, also if `run` panics,
+        // because `run` gets only a reference. No script is running then, because `run` has given the context back.
+        let engine = unsafe {
             let context = NonNull::new(runtime.cx().raw_cx()).expect("a runtime has a context");
-            EngineMode::new(context, Walker::preferred())
+            EngineContext::new(context, Walker::preferred())
         };
-        let event_loop = Self(EventLoop::new(mode));
+        let event_loop = Self(EventLoop::new(engine));
         run(&event_loop, runtime.cx())
     }
 

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use js_profiler_traits::recording::{Description, PageAnswer, Realm};
 use js_profiler_traits::{EventLoopId, RealmId, SessionId, Trace};
-use log::{debug, warn};
+use log::debug;
 use servo_base::cross_process_instant::CrossProcessInstant;
 use servo_base::id::BrowsingContextId;
 
@@ -25,7 +25,7 @@ use crate::registry;
 use crate::sampled_session::{Ended, SampledSession};
 use crate::sampling_thread::Sampler;
 use crate::script_sources::{MapLinks, SourceRequest, SourceRequests};
-use crate::spidermonkey::EngineMode;
+use crate::spidermonkey::EngineContext;
 
 /// The greatest number of sessions that run at once on one event loop.
 const MAX_SESSIONS: usize = 100;
@@ -37,8 +37,6 @@ pub enum StartError {
     TooManySessions,
     /// The event loop has not entered a realm, or it has ended.
     NoRealm,
-    /// The engine has no memory left for its profiling mode.
-    OutOfMemory,
     /// The sampling thread could not be started, or this thread could not be prepared for being sampled.
     SamplingThread(io::Error),
 }
@@ -53,7 +51,6 @@ impl fmt::Display for StartError {
                 )
             },
             Self::NoRealm => write!(formatter, "the event loop is in no realm"),
-            Self::OutOfMemory => write!(formatter, "out of memory"),
             Self::SamplingThread(error) => {
                 write!(formatter, "the sampling thread cannot be used: {error}")
             },
@@ -69,42 +66,29 @@ impl std::error::Error for StartError {}
 /// An event loop that is never sampled costs nothing: until the first session or recording, only its context
 /// and its thread are remembered.
 pub struct EventLoop {
-    state: Rc<State>,
-    source_requests: Arc<SourceRequests>,
-}
-
-/// What an event loop shares with its sessions.
-struct State {
     id: EventLoopId,
-    /// Set to `None` when the event loop ends, so that sessions which outlive it do not touch the engine. Changed by
-    /// nothing else: a session may end while the mode is in use, because the garbage that is collected then may
-    /// have its profiler.
-    mode: RefCell<Option<EngineMode>>,
+    engine: EngineContext,
     description: Arc<SharedDescription>,
     map_headers: RefCell<MapHeaders>,
     /// `None` until the event loop can fetch source maps.
     fetch_map: RefCell<Option<Box<FetchMap>>>,
-    /// Sessions that have not ended.
-    sessions: Cell<usize>,
-    /// Sessions that are neither ended nor paused. The engine's profiling mode is on while there are any.
-    running: Cell<usize>,
+    /// How many sessions have not ended.
+    sessions: Rc<Cell<usize>>,
+    source_requests: Arc<SourceRequests>,
 }
 
 impl EventLoop {
-    /// Registers the event loop of the calling thread, to which the context of `mode` must belong.
-    pub fn new(mode: EngineMode) -> Self {
+    /// Registers the event loop of the calling thread, to which the context must belong.
+    pub fn new(engine: EngineContext) -> Self {
         let source_requests = Arc::new(SourceRequests::default());
-        let (id, description) = registry::register(mode.context(), source_requests.clone());
+        let (id, description) = registry::register(engine.sampled(), source_requests.clone());
         Self {
-            state: Rc::new(State {
-                id,
-                description,
-                map_headers: RefCell::default(),
-                fetch_map: RefCell::new(None),
-                mode: RefCell::new(Some(mode)),
-                sessions: Cell::new(0),
-                running: Cell::new(0),
-            }),
+            id,
+            engine,
+            description,
+            map_headers: RefCell::default(),
+            fetch_map: RefCell::new(None),
+            sessions: Rc::default(),
             source_requests,
         }
     }
@@ -112,7 +96,7 @@ impl EventLoop {
     /// The id of the event loop.
     #[cfg(test)]
     pub fn id(&self) -> EventLoopId {
-        self.state.id
+        self.id
     }
 
     /// Starts a session that samples the realm which the context is in. Unless the session is paused, its
@@ -134,24 +118,15 @@ impl EventLoop {
     ) -> Result<Session, StartError> {
         static NEXT_SESSION: AtomicU64 = AtomicU64::new(1);
 
-        let state = &self.state;
-        if state.sessions.get() >= MAX_SESSIONS {
+        if self.sessions.get() >= MAX_SESSIONS {
             return Err(StartError::TooManySessions);
         }
-        let mode = state.mode.borrow();
-        let mode = mode.as_ref().ok_or(StartError::NoRealm)?;
-        let realm = mode.current_realm().ok_or(StartError::NoRealm)?;
-        let joined = registry::join_for_sessions(state.id);
+        let realm = self.engine.current_realm().ok_or(StartError::NoRealm)?;
+        let joined = registry::join_for_sessions(self.id);
         let sampling_thread = joined.map_err(StartError::SamplingThread)?;
-        if !options.is_paused {
-            if !mode.set_enabled(true) {
-                return Err(StartError::OutOfMemory);
-            }
-            state.running.set(state.running.get() + 1);
-        }
-        state.sessions.set(state.sessions.get() + 1);
+        self.sessions.set(self.sessions.get() + 1);
         let id = SessionId(NEXT_SESSION.fetch_add(1, Ordering::Relaxed));
-        let (event_loop, on_end) = (state.id, Box::new(on_end));
+        let (event_loop, on_end) = (self.id, Box::new(on_end));
         // Without an answer the sampling thread has ended. The session is told of that in other ways.
         let _ = sampling_thread.ask(move |sampler| {
             let schedule = sampler.schedule(options.sample_interval, options.is_paused);
@@ -161,7 +136,8 @@ impl EventLoop {
         });
         Ok(Session {
             id,
-            state: state.clone(),
+            event_loop,
+            sessions: self.sessions.clone(),
             ended: Cell::new(false),
             paused: Cell::new(options.is_paused),
         })
@@ -170,7 +146,7 @@ impl EventLoop {
     /// The memory that the sampling thread has allocated for this event loop, in bytes: tables of functions,
     /// sessions with their traces, and a recording.
     pub fn memory(&self) -> usize {
-        let id = self.state.id;
+        let id = self.id;
         // The event loop may be recorded without having sessions. Nothing is allocated for it unless it has joined
         // the sampling thread.
         let memory = registry::sampling_thread_of(id).and_then(|sampling_thread| {
@@ -182,16 +158,14 @@ impl EventLoop {
     /// The memory of the tables that say which functions are where in this event loop's JIT code, in bytes. The
     /// engine has them whether anybody profiles or not.
     pub fn memory_of_code_tables(&self) -> usize {
-        let mode = self.state.mode.borrow();
-        let tables = mode.as_ref().map(EngineMode::code_tables);
-        let tables = tables.unwrap_or_default();
-        debug!("{:?}: {tables:?}", self.state.id);
+        let tables = self.engine.code_tables();
+        debug!("{:?}: {tables:?}", self.id);
         tables.ion_size + tables.other_size
     }
 
     /// Says what the event loop is for. Recordings show it to people.
     pub fn describe(&self, description: Description) {
-        registry::describe(&self.state.description, |described| {
+        registry::describe(&self.description, |described| {
             described.event_loop = description;
         });
     }
@@ -199,20 +173,20 @@ impl EventLoop {
     /// Says which document or worker a realm belongs to. It replaces what was known of this realm, or of an
     /// earlier realm at the same address.
     pub fn describe_realm(&self, id: RealmId, realm: Realm) {
-        self.state.description.change(|described| {
+        self.description.change(|described| {
             described.realms.insert(id, realm);
         });
     }
 
     /// Notes how a page was answered. Only the first page of the event loop counts.
     pub fn note_answer(&self, answer: PageAnswer) {
-        registry::note_answer(self.state.id, answer);
+        registry::note_answer(self.id, answer);
     }
 
     /// Notes that a script whose errors are muted is about to run in a realm. `url` is the script's URL.
     /// WebAssembly functions that the script makes are hidden from pages, too.
     pub fn add_muted_script(&self, realm: RealmId, url: &str) {
-        self.state.description.muted_scripts().add(realm, url);
+        self.description.muted_scripts().add(realm, url);
     }
 
     /// Says how another thread wakes this one, so that it calls [`EventLoop::serve_requests`].
@@ -222,52 +196,34 @@ impl EventLoop {
 
     /// Sets how to fetch the source maps that scripts of this event loop link to. Only recordings need them.
     pub fn fetch_maps_by(&self, fetch: Box<FetchMap>) {
-        self.state.fetch_map.replace(Some(fetch));
+        self.fetch_map.replace(Some(fetch));
     }
 
     /// Notes the source map that the header of a response links to. The response may be that of a script.
     pub fn note_map_header(&self, url: &str, link: Option<&str>) {
-        self.state.map_headers.borrow_mut().note(url, link);
+        self.map_headers.borrow_mut().note(url, link);
     }
 
     /// Does what other threads have asked for. To be called in each iteration of the event loop, while no script
     /// is on the stack. Garbage may be collected.
     pub fn serve_requests(&self) {
         while let Some(request) = self.source_requests.next() {
-            self.state.read_sources(request);
+            self.read_sources(request);
         }
     }
 
     /// Notes that the realm goes away. Garbage may be collected.
     pub fn forget_realm(&self, id: RealmId) {
         // While the realm's scripts are still there.
-        self.state.report_sources();
-        self.state.description.muted_scripts().forget_realm(id);
-        self.state.description.change(|described| {
+        self.report_sources();
+        self.description.muted_scripts().forget_realm(id);
+        self.description.change(|described| {
             described.realms.remove(&id);
         });
     }
 }
 
-impl Drop for EventLoop {
-    fn drop(&mut self) {
-        self.state.report_sources();
-        // The order matters: the thread must not be sampled any more when the engine's mode is dropped.
-        registry::unregister(self.state.id);
-        // No new requests come after this.
-        self.serve_requests();
-        self.state.mode.take();
-    }
-}
-
-impl State {
-    /// Sends a request about a session. It is dropped if the event loop has ended.
-    fn send(&self, request: impl FnOnce(&mut Sampler) + Send + 'static) {
-        if let Some(sampling_thread) = registry::sampling_thread_of(self.id) {
-            sampling_thread.send(request);
-        }
-    }
-
+impl EventLoop {
     /// Reports what the recording wants of scripts, except for what was reported before.
     fn report_sources(&self) {
         if let Some(request) = registry::sources_to_read(self.id) {
@@ -276,25 +232,23 @@ impl State {
     }
 
     fn read_sources(&self, request: SourceRequest) {
-        if let Some(mode) = &*self.mode.borrow() {
-            let fetch = self.fetch_map.borrow();
-            let links = MapLinks {
-                headers: &self.map_headers.borrow(),
-                description: &self.description,
-                fetch: fetch.as_deref(),
-            };
-            request.answer(mode, &links);
-        }
+        let fetch = self.fetch_map.borrow();
+        let links = MapLinks {
+            headers: &self.map_headers.borrow(),
+            description: &self.description,
+            fetch: fetch.as_deref(),
+        };
+        request.answer(&self.engine, &links);
     }
+}
 
-    fn set_running(&self, running: usize) {
-        let is_any = running > 0;
-        if (self.running.replace(running) > 0) != is_any
-            && let Some(mode) = &*self.mode.borrow()
-            && !mode.set_enabled(is_any)
-        {
-            warn!("The engine has no memory for its profiling mode; samples will have no stacks.");
-        }
+impl Drop for EventLoop {
+    fn drop(&mut self) {
+        self.report_sources();
+        // The thread must not be sampled any more when `engine` is dropped.
+        registry::unregister(self.id);
+        // No new requests come after this.
+        self.serve_requests();
     }
 }
 
@@ -303,22 +257,28 @@ impl State {
 /// [`Session::stop`] ends it without a trace.
 pub struct Session {
     id: SessionId,
-    state: Rc<State>,
+    event_loop: EventLoopId,
+    /// How many sessions of the event loop have not ended.
+    sessions: Rc<Cell<usize>>,
     ended: Cell<bool>,
     paused: Cell<bool>,
 }
 
 impl Session {
+    /// Sends a request about this session. It is dropped if the event loop has ended.
+    fn send(&self, request: impl FnOnce(&mut Sampler) + Send + 'static) {
+        if let Some(sampling_thread) = registry::sampling_thread_of(self.event_loop) {
+            sampling_thread.send(request);
+        }
+    }
+
     /// Pauses the session or lets it go on. A paused session takes no samples, and misses none.
     pub fn set_paused(&self, paused: bool) {
         if self.ended.get() || self.paused.replace(paused) == paused {
             return;
         }
-        let state = &self.state;
-        let running = state.running.get();
-        state.set_running(if paused { running - 1 } else { running + 1 });
-        let (event_loop, id) = (state.id, self.id);
-        state.send(move |sampler| sampler.set_paused(event_loop, id, paused));
+        let (event_loop, id) = (self.event_loop, self.id);
+        self.send(move |sampler| sampler.set_paused(event_loop, id, paused));
     }
 
     /// Notes that the session takes no more samples. Called on the event loop's thread.
@@ -326,11 +286,7 @@ impl Session {
         if self.ended.replace(true) {
             return;
         }
-        let state = &self.state;
-        state.sessions.set(state.sessions.get() - 1);
-        if !self.paused.get() {
-            state.set_running(state.running.get() - 1);
-        }
+        self.sessions.set(self.sessions.get() - 1);
     }
 
     /// Ends the session. `on_trace` is called exactly once, with the session's trace or with the reason why
@@ -342,9 +298,8 @@ impl Session {
         on_trace: impl FnOnce(Result<Trace, Failure>) + Send + 'static,
     ) {
         let on_trace = OnTrace::new(on_trace);
-        let (event_loop, id) = (self.state.id, self.id);
-        self.state
-            .send(move |sampler| sampler.stop(event_loop, id, time, on_trace));
+        let (event_loop, id) = (self.event_loop, self.id);
+        self.send(move |sampler| sampler.stop(event_loop, id, time, on_trace));
         self.note_ended();
     }
 
@@ -365,9 +320,8 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        let (event_loop, id) = (self.state.id, self.id);
-        self.state
-            .send(move |sampler| sampler.discard(event_loop, id));
+        let (event_loop, id) = (self.event_loop, self.id);
+        self.send(move |sampler| sampler.discard(event_loop, id));
         self.note_ended();
     }
 }

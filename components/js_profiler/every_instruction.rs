@@ -681,8 +681,7 @@ fn walk_everywhere(walker: Walker, own: &Range<usize>) {
     let context = TestContext::new();
     // After the engine has installed its own handlers.
     install_handlers();
-    let mode = context.mode(walker);
-    assert!(mode.set_enabled(true));
+    let engine = context.engine(walker);
     context.with_scripts(|evaluate| {
         evaluate(c"https://a.test/programs.js", EVALUATED, PROGRAMS);
         for runs in RUNS_BEFORE {
@@ -697,7 +696,7 @@ fn walk_everywhere(walker: Walker, own: &Range<usize>) {
                     evaluate(c"https://a.test/main.js", MAIN, &call);
                 }
                 // Allocated by another thread, so that it is not in memory that is protected as the engine's.
-                let (sampled, own) = (mode.context(), own.clone());
+                let (sampled, own) = (engine.sampled(), own.clone());
                 let is_stock = walker == Walker::Stock;
                 let make = move || Box::new(Stepper::new(sampled, is_stock, bounds, own, known));
                 let mut stepper = thread::spawn(make).join().unwrap();

@@ -79,5 +79,5 @@ pub use sampled_activity::MarkerFilter;
 pub use sampled_session::Ended;
 pub use sampling_thread::force_sample;
 pub use spidermonkey::{
-    EngineMode, Walker, add_sample_objects, add_stack_objects, new_object_table, object_count,
+    EngineContext, Walker, add_sample_objects, add_stack_objects, new_object_table, object_count,
 };

@@ -457,12 +457,10 @@ impl RegisteredLoop {
     }
 
     fn why_without_stacks(&self) -> Option<String> {
-        match &self.thread {
-            Err(error) => Some(format!(
-                "The event loop's thread cannot be stopped: {error}."
-            )),
-            Ok(_) => self.context.why_without_stacks().map(str::to_owned),
-        }
+        let error = self.thread.as_ref().err()?;
+        Some(format!(
+            "The event loop's thread cannot be stopped: {error}."
+        ))
     }
 
     fn record(&mut self, recording: &Recording, sampling_thread: &io::Result<Arc<SamplingThread>>) {
@@ -556,7 +554,7 @@ mod tests {
                 .name("TestLoop".to_owned())
                 .spawn(move || {
                     let context = TestContext::new();
-                    let event_loop = EventLoop::new(context.mode(walker));
+                    let event_loop = EventLoop::new(context.engine(walker));
                     begun.send(event_loop.id()).unwrap();
                     for call in to_call {
                         call(&event_loop);
@@ -979,21 +977,6 @@ mod tests {
             while !is_idle(&recorder.chunk()) {}
             recorder.stop(1);
         }
-    }
-
-    #[test]
-    fn with_the_stock_walker_a_recording_has_no_stacks_and_says_why() {
-        let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
-        let event_loop = Loop::begin(Walker::Stock);
-        let recorder = Recorder::start(1, Selection::All);
-        let why = recorder.chunk().without_stacks.unwrap();
-        assert!(why.contains("stock profiling mode"), "{why}");
-        let [status] = &status()[..] else {
-            panic!("one event loop");
-        };
-        assert_eq!(status.without_stacks, Some(why));
-        recorder.stop(1);
-        drop(event_loop);
     }
 
     #[test]

@@ -19,7 +19,7 @@ use js_profiler_traits::recording::{
 use crate::description::SharedDescription;
 use crate::linked_maps::{FetchMap, LinkedMaps, MAX_LINK, MapHeaders, Reporter};
 use crate::room::Room;
-use crate::spidermonkey::{EngineMode, ScriptFacts, TakeSources};
+use crate::spidermonkey::{EngineContext, ScriptFacts, TakeSources};
 
 /// How many scripts without a text are named.
 const MAX_NAMED: usize = 5;
@@ -147,7 +147,7 @@ impl SourceRequest {
     }
 
     /// Reads and reports the texts and the links, and begins to fetch the maps. Called by the event loop's own thread.
-    pub fn answer(mut self, mode: &EngineMode, links: &MapLinks<'_>) {
+    pub fn answer(mut self, engine: &EngineContext, links: &MapLinks<'_>) {
         let mut ids = mem::take(&mut self.ids);
         if ids.is_empty() {
             return;
@@ -162,7 +162,7 @@ impl SourceRequest {
             too_long: Vec::new(),
             no_room: Vec::new(),
         };
-        mode.each_source(&ids, &mut reading);
+        engine.each_source(&ids, &mut reading);
         let Reading {
             found,
             too_long,
@@ -438,14 +438,14 @@ mod tests {
             let waker = sender.clone();
             let handle = thread::spawn(move || {
                 let context = TestContext::new();
-                let event_loop = EventLoop::new(context.mode(Walker::Table));
+                let event_loop = EventLoop::new(context.engine(Walker::Table));
                 event_loop.wake_by(move || {
                     let _ = waker.send(Do::Serve);
                 });
                 begun.send(()).unwrap();
                 event_loop.fetch_maps_by(Box::new(fetch));
                 context.with_scripts(|evaluate| {
-                    let realm = context.mode(Walker::Table).current_realm().unwrap();
+                    let realm = context.engine(Walker::Table).current_realm().unwrap();
                     let document = Realm {
                         url: "https://a.test/".to_owned(),
                         origin: None,

@@ -22,7 +22,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use js_profiler::{EngineMode, EventLoop, MarkerFilter, SessionOptions, Walker};
+use js_profiler::{EngineContext, EventLoop, MarkerFilter, SessionOptions, Walker};
 use js_profiler_traits::recording::{RecordingId, RecordingOptions, Report, Request, Selection};
 use js_profiler_traits::{Trace, preferences};
 use mozjs::jsapi::{GCReason, JS_GC, OnNewGlobalHookOption};
@@ -181,7 +181,7 @@ fn run_context(end: Instant, engine: &JSEngineHandle, walker: Walker, done: &mut
     let raw = unsafe { runtime.cx().raw_cx() };
     let context = NonNull::new(raw).expect("there is a context");
     // SAFETY: as above.
-    let event_loop = EventLoop::new(unsafe { EngineMode::new(context, walker) });
+    let event_loop = EventLoop::new(unsafe { EngineContext::new(context, walker) });
     let cx = runtime.cx();
     rooted!(&in(cx) let global = unsafe {
         // SAFETY: the class and the options live as long as they are used.

@@ -5,7 +5,6 @@
 //! The engine's side of an event loop: its context as other threads see it, and what the engine does for a
 //! walker.
 
-use std::cell::Cell;
 use std::ffi::CStr;
 #[cfg(feature = "stock_walk")]
 use std::ffi::c_void;
@@ -21,16 +20,14 @@ use super::ffi::{
     strobe_current_realm, strobe_is_idle, strobe_measure_code_tables, strobe_walk_table,
 };
 #[cfg(feature = "stock_walk")]
-use super::ffi::{
-    strobe_install_stock, strobe_set_stock_enabled, strobe_uninstall_stock, strobe_walk_stock,
-};
+use super::ffi::{strobe_install_stock, strobe_uninstall_stock, strobe_walk_stock};
 use super::known_functions::{CallSites, ClaimedCallSites, KnownFunctions};
 use super::script_sources::{TakeSources, each_source};
 use super::stack_buffer::{StackBuffer, WalkOutcome};
 use super::unwinder::Unwinder;
 use crate::stop::{StackBounds, Stopped, current_stack_bounds};
 
-/// How a stack is walked, and what the engine must do for it while there are sessions.
+/// How a stack is walked.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Walker {
     /// From the registers. All code is compiled with tables that say which functions are inlined where.
@@ -70,26 +67,13 @@ pub struct SampledContext {
 }
 
 // SAFETY: other threads only call `is_idle`, which reads one word, and functions that take a `Stopped`. These do nothing
-// unless it is that of the context's own thread, which stands still then. The caller of `EngineMode::new` guarantees that the
+// unless it is that of the context's own thread, which stands still then. The caller of `EngineContext::new` guarantees that the
 // context outlives this value.
 unsafe impl Send for SampledContext {}
 // SAFETY: as above. A walk borrows this value only while the sampling thread waits for the walk.
 unsafe impl Sync for SampledContext {}
 
 impl SampledContext {
-    /// The reason, in one sentence, why a recording has no stacks of this context. `None` if it has. A
-    /// recording begins without the context's thread.
-    pub fn why_without_stacks(&self) -> Option<&'static str> {
-        match self.walker {
-            #[cfg(feature = "stock_walk")]
-            Walker::Stock => Some(
-                "Stacks are walked by the engine's stock profiling mode, which only the event loop itself \
-                 can switch on.",
-            ),
-            _ => None,
-        }
-    }
-
     /// Whether the stopped thread is the context's own.
     fn is_of(&self, stopped: &Stopped) -> bool {
         self.stack.is_some_and(|stack| stopped.has_stack(&stack))
@@ -97,7 +81,7 @@ impl SampledContext {
 
     /// Whether no JavaScript is on the context's stack.
     pub fn is_idle(&self) -> bool {
-        // SAFETY: the context is alive: see `EngineMode::new`. The glue explains why the race is harmless.
+        // SAFETY: the context is alive: see `EngineContext::new`. The glue explains why the race is harmless.
         unsafe { strobe_is_idle(self.cx.as_ptr()) }
     }
 
@@ -230,39 +214,49 @@ impl SampledContext {
     }
 }
 
-/// What the engine does for a walker on one context: nothing until there is a session or a recording.
-///
-/// A value of this type stays on the context's thread.
-pub struct EngineMode {
+/// An event loop's JavaScript context, on its own thread.
+pub struct EngineContext {
     cx: NonNull<JSContext>,
     walker: Walker,
     stack: Option<StackBounds>,
+    /// The stock mode's. Null without that mode.
     #[cfg(feature = "stock_walk")]
-    profiling_stack: Cell<Option<NonNull<c_void>>>,
-    enabled: Cell<bool>,
+    profiling_stack: *mut c_void,
 }
 
-impl EngineMode {
-    /// The mode of a context, switched off.
+impl EngineContext {
+    /// The context of the calling thread. For the stock walker, switches the engine's stock mode on until this value is
+    /// dropped.
+    ///
+    /// # Panics
+    ///
+    /// If there is no memory for the stock mode.
     ///
     /// # Safety
     ///
-    /// `cx` must be the context of this thread. It must stay alive until this value is dropped, and also
-    /// until the [`EventLoop`](crate::EventLoop) that this value was given to is dropped: that makes the
-    /// sampling thread release the context.
+    /// `cx` must be the context of this thread. No script of it may be running, here and when this value is dropped. It
+    /// must stay alive until this value is dropped, and also until the [`EventLoop`](crate::EventLoop) that this value
+    /// was given to is dropped: that makes the sampling thread release the context.
     pub unsafe fn new(cx: NonNull<JSContext>, walker: Walker) -> Self {
         Self {
             cx,
             walker,
             stack: current_stack_bounds().ok(),
             #[cfg(feature = "stock_walk")]
-            profiling_stack: Cell::new(None),
-            enabled: Cell::new(false),
+            profiling_stack: match walker {
+                Walker::Table => ptr::null_mut(),
+                Walker::Both | Walker::Stock => {
+                    // SAFETY: we are on the context's thread, and the caller promises the rest.
+                    let installed = unsafe { strobe_install_stock(cx.as_ptr()) };
+                    assert!(!installed.is_null(), "no memory for the stock mode");
+                    installed
+                },
+            },
         }
     }
 
-    /// The context, for the sampling thread. For how long it may be used, see [`EngineMode::new`].
-    pub(crate) fn context(&self) -> SampledContext {
+    /// The context, for the sampling thread. For how long it may be used, see [`EngineContext::new`].
+    pub(crate) fn sampled(&self) -> SampledContext {
         SampledContext {
             cx: self.cx,
             walker: self.walker,
@@ -289,43 +283,14 @@ impl EngineMode {
         // SAFETY: we are on the context's thread, outside of a walk.
         unsafe { each_source(self.cx.as_ptr(), ids, taker) };
     }
-
-    /// Switches the mode on or off. False if there is no memory for it.
-    pub fn set_enabled(&self, enabled: bool) -> bool {
-        if enabled == self.enabled.get() {
-            return true;
-        }
-        #[cfg(feature = "stock_walk")]
-        if self.walker != Walker::Table && !self.set_stock_enabled(enabled) {
-            return false;
-        }
-        self.enabled.set(enabled);
-        true
-    }
-
-    #[cfg(feature = "stock_walk")]
-    fn set_stock_enabled(&self, enabled: bool) -> bool {
-        if self.profiling_stack.get().is_none() {
-            // SAFETY: we are on the context's thread.
-            let installed = NonNull::new(unsafe { strobe_install_stock(self.cx.as_ptr()) });
-            self.profiling_stack.set(installed);
-            if installed.is_none() {
-                return false;
-            }
-        }
-        // SAFETY: we are on the context's thread, and a profiling stack is installed.
-        unsafe { strobe_set_stock_enabled(self.cx.as_ptr(), enabled) };
-        true
-    }
 }
 
 #[cfg(feature = "stock_walk")]
-impl Drop for EngineMode {
+impl Drop for EngineContext {
     fn drop(&mut self) {
-        if let Some(profiling_stack) = self.profiling_stack.get() {
-            // SAFETY: we are on the context's thread, and an event loop drops this value only after its last
-            // script has returned.
-            unsafe { strobe_uninstall_stock(self.cx.as_ptr(), profiling_stack.as_ptr()) };
+        if !self.profiling_stack.is_null() {
+            // SAFETY: we are on the context's thread. The caller of `new` promises that no script is running.
+            unsafe { strobe_uninstall_stock(self.cx.as_ptr(), self.profiling_stack) };
         }
     }
 }

@@ -409,6 +409,5 @@ unsafe extern "C" {
         stack: *mut GlueStack,
     ) -> GlueWalk;
     pub fn strobe_install_stock(cx: *mut JSContext) -> *mut c_void;
-    pub fn strobe_set_stock_enabled(cx: *mut JSContext, enabled: bool);
     pub fn strobe_uninstall_stock(cx: *mut JSContext, stack: *mut c_void);
 }

@@ -337,12 +337,9 @@ void strobe_each_source(JSContext* cx, const uint32_t* ids, size_t ids_length, S
 
 // The engine's stock profiling mode. The context's own thread must call these functions.
 //
-// Installs a profiling stack. Null if there is no memory. The stack must stay installed while script may be
-// running, because frames that were entered with it remove themselves from it.
+// Installs a profiling stack, and switches the mode on. Null if there is no memory. No script may be running, here and in
+// strobe_uninstall_stock: frames that were entered with the stack remove themselves from it.
 ProfilingStack* strobe_install_stock(JSContext* cx);
-// Switches the mode on or off. This discards all JIT code.
-void strobe_set_stock_enabled(JSContext* cx, bool enabled);
-// Frees the profiling stack. No script may be running.
 void strobe_uninstall_stock(JSContext* cx, ProfilingStack* stack);
 
 // The tables that say which functions are where in JIT code. Sizes are in bytes.

@@ -18,7 +18,7 @@ pub mod test_context;
 mod trace_objects;
 mod unwinder;
 
-pub use context::{EngineMode, SampledContext, Walker};
+pub use context::{EngineContext, SampledContext, Walker};
 pub use ffi::{FrameKind, FramePlace, FunctionKey, Position};
 pub use known_functions::KnownFunctions;
 pub use natives::NativeCode;

@@ -17,22 +17,24 @@
 
 using namespace js;
 
-ProfilingStack* strobe_install_stock(JSContext* cx) {
-  auto* stack = js_new<ProfilingStack>();
-  if (stack) {
-    SetContextProfilingStack(cx, stack);
-  }
-  return stack;
-}
-
-void strobe_set_stock_enabled(JSContext* cx, bool enabled) {
+// This discards all JIT code.
+static void SetEnabled(JSContext* cx, bool enabled) {
   // The code that the walk would read is being discarded.
   AutoSuppressProfilerSampling suppressSampling(cx);
   EnableContextProfilingStack(cx, enabled);
 }
 
+ProfilingStack* strobe_install_stock(JSContext* cx) {
+  auto* stack = js_new<ProfilingStack>();
+  if (stack) {
+    SetContextProfilingStack(cx, stack);
+    SetEnabled(cx, true);
+  }
+  return stack;
+}
+
 void strobe_uninstall_stock(JSContext* cx, ProfilingStack* stack) {
-  strobe_set_stock_enabled(cx, false);
+  SetEnabled(cx, false);
   SetContextProfilingStack(cx, nullptr);
   js_delete(stack);
 }

@@ -23,7 +23,7 @@ use mozjs_sys::jsapi::{
     JS_SetOffthreadIonCompilationEnabled, JS_ShutDown, JSContext, JSGCParamKey,
 };
 
-use super::{EngineMode, Walker};
+use super::{EngineContext, Walker};
 
 /// A context of the thread that made it. It runs no script unless [`with_scripts`](Self::with_scripts) is
 /// called.
@@ -98,10 +98,10 @@ impl TestContext {
         unsafe { JS_SetOffthreadIonCompilationEnabled(self.0.as_ptr(), may) };
     }
 
-    /// An engine mode for this context. It must be dropped before the context.
-    pub fn mode(&self, walker: Walker) -> EngineMode {
-        // SAFETY: the context is this thread's, and the mode stays on this thread.
-        unsafe { EngineMode::new(self.0, walker) }
+    /// The context, to be walked. It must be dropped before this value.
+    pub fn engine(&self, walker: Walker) -> EngineContext {
+        // SAFETY: the context is this thread's, no script is running, and the value stays on this thread.
+        unsafe { EngineContext::new(self.0, walker) }
     }
 }
 

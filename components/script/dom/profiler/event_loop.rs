@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::ptr::NonNull;
 
 use js::jsapi::JSContext as RawJSContext;
-use js_profiler::{Ended, EngineMode, EventLoop, Session, SessionOptions, StartError, Walker};
+use js_profiler::{Ended, EngineContext, EventLoop, Session, SessionOptions, StartError, Walker};
 use js_profiler_traits::RealmId;
 use js_profiler_traits::recording::{Description, PageAnswer, Realm};
 use profile_traits::mem::{Report, ReportKind};
@@ -25,8 +25,6 @@ use crate::messaging::{MainThreadScriptMsg, ScriptEventLoopSender};
 
 thread_local! {
     static EVENT_LOOP: RefCell<Option<EventLoop>> = const { RefCell::new(None) };
-    /// Sessions of profilers that were collected.
-    static ABANDONED: RefCell<Vec<Session>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Called when the thread's runtime has been made.
@@ -35,9 +33,9 @@ pub(crate) fn enter(cx: *mut RawJSContext) {
     let Some(cx) = NonNull::new(cx) else {
         return;
     };
-    // SAFETY: this is the thread's context, and `leave` is called before it is destroyed.
-    let mode = unsafe { EngineMode::new(cx, Walker::preferred()) };
-    let event_loop = EventLoop::new(mode);
+    // SAFETY: this is the thread's context, which has run no script. `leave` is called before it is destroyed.
+    let engine = unsafe { EngineContext::new(cx, Walker::preferred()) };
+    let event_loop = EventLoop::new(engine);
     event_loop.fetch_maps_by(Box::new(map_fetch::fetch));
     EVENT_LOOP.with(|this| this.replace(Some(event_loop)));
     // SAFETY: this is the thread's context.
@@ -47,21 +45,6 @@ pub(crate) fn enter(cx: *mut RawJSContext) {
 /// Called when the thread's last script has returned, before its runtime is destroyed.
 pub(crate) fn leave() {
     EVENT_LOOP.with(|event_loop| event_loop.take());
-    end_abandoned();
-}
-
-/// Keeps the session of a profiler that is being collected until [`end_abandoned`] is called, because only
-/// then can the engine's mode be changed. Once the event loop is gone the session is simply dropped.
-pub(super) fn abandon(session: Session) {
-    if EVENT_LOOP.with(|event_loop| event_loop.borrow().is_some()) {
-        ABANDONED.with(|abandoned| abandoned.borrow_mut().push(session));
-    }
-}
-
-/// Ends the sessions of profilers that were collected.
-pub(super) fn end_abandoned() {
-    let sessions = ABANDONED.with(|abandoned| abandoned.take());
-    drop(sessions);
 }
 
 /// Starts a session of the realm that the thread's context is in.
@@ -70,8 +53,6 @@ pub(super) fn start(
     browsing_context: Option<BrowsingContextId>,
     on_end: impl FnOnce(Ended) + Send + 'static,
 ) -> Result<Session, StartError> {
-    // Abandoned sessions would count among the running ones.
-    end_abandoned();
     EVENT_LOOP.with(|event_loop| match &*event_loop.borrow() {
         Some(event_loop) => event_loop.start(options, browsing_context, on_end),
         None => Err(StartError::NoRealm),

@@ -6,7 +6,6 @@
 
 use std::cell::{Cell, RefCell};
 use std::ffi::CString;
-use std::ops::Deref;
 use std::ptr;
 use std::rc::Rc;
 use std::time::Instant;
@@ -86,7 +85,7 @@ pub(crate) struct Profiler {
     buffer_full: Cell<bool>,
     #[no_trace]
     #[ignore_malloc_size_of = "A few ids; the sampling thread has the rest"]
-    session: SessionCell,
+    session: RefCell<SessionState>,
     /// What `stop()` returned the first time it was called.
     promise: DomRefCell<Option<TracedPromise>>,
     /// Set when the trace has arrived, which it holds.
@@ -135,36 +134,10 @@ impl SessionState {
     }
 }
 
-/// A session that has not been stopped.
+/// A session that has not been stopped. It ends when its profiler is collected.
 struct Started {
     session: Session,
     task_source: SendableTaskSource,
-}
-
-/// The session of a profiler, which ends when the profiler is collected.
-#[derive(Default)]
-struct SessionCell(RefCell<SessionState>);
-
-impl Deref for SessionCell {
-    type Target = RefCell<SessionState>;
-
-    fn deref(&self) -> &Self::Target {
-        &self.0
-    }
-}
-
-impl Drop for SessionCell {
-    fn drop(&mut self) {
-        if let SessionState::Started(started) = self.0.take() {
-            // Garbage is being collected, or the thread is ending. The engine's mode cannot be changed now.
-            event_loop::abandon(started.session);
-            started
-                .task_source
-                .queue(task!(end_abandoned_sessions: move || {
-                    event_loop::end_abandoned();
-                }));
-        }
-    }
 }
 
 /// The options that a profiler is started with.
@@ -193,7 +166,7 @@ impl Profiler {
             end_time: Cell::new(None),
             stopped: Cell::new(false),
             buffer_full: Cell::new(false),
-            session: SessionCell::default(),
+            session: RefCell::default(),
             promise: DomRefCell::new(None),
             entry: MutNullableDom::default(),
         }
