@@ -216,6 +216,14 @@ unsafe impl Send for Native {}
 // SAFETY: as above.
 unsafe impl Sync for Native {}
 
+/// Addresses of code, from the first one up to the one after the last.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub struct CodeRange {
+    pub begin: usize,
+    pub end: usize,
+}
+
 #[repr(C)]
 pub struct GlueNativeCode {
     pub natives: *const Native,
@@ -223,8 +231,8 @@ pub struct GlueNativeCode {
     pub blocks: *const u32,
     pub blocks_length: usize,
     pub program_begin: usize,
-    pub exception_begin: usize,
-    pub exception_end: usize,
+    pub exception_handler: CodeRange,
+    pub calls: [CodeRange; 2],
     pub unwinder: *mut c_void,
     pub natives_version: u64,
     pub newest_native: usize,
@@ -321,15 +329,15 @@ assert_layout!(GlueKnownFunctions, 64, {
     40, call_sites: 48, call_sites_length: 56
 });
 assert_layout!(Native, 32, { begin: 0, end: 8, name: 16, name_length: 24, hash: 28 });
-assert_layout!(GlueNativeCode, 80, {
+assert_layout!(GlueNativeCode, 112, {
     natives: 0, natives_length: 8, blocks: 16, blocks_length: 24, program_begin: 32,
-    exception_begin: 40, exception_end: 48, unwinder: 56, natives_version: 64, newest_native: 72
+    exception_handler: 40, calls: 56, unwinder: 88, natives_version: 96, newest_native: 104
 });
-assert_layout!(GlueStack, 248, {
+assert_layout!(GlueStack, 280, {
     frames: 0, frames_capacity: 8, max_frames: 16, realms: 24, realms_length: 32, realm_frames: 40,
-    everything: 48, known: 56, native_code: 120, frames_length: 200, complete_length: 208, text:
-    216, text_capacity: 224, truncated: 232, complete_truncated: 233, text_lost: 234, contradiction:
-    240
+    everything: 48, known: 56, native_code: 120, frames_length: 232, complete_length: 240, text:
+    248, text_capacity: 256, truncated: 264, complete_truncated: 265, text_lost: 266, contradiction:
+    272
 });
 assert_layout!(FrameRegisters, 24, { pc: 0, sp: 8, fp: 16 });
 assert_layout!(CodeTables, 32, { ion_entries: 0, ion_size: 8, other_entries: 16, other_size: 24 });
@@ -359,6 +367,8 @@ unsafe extern "C" {
         taker: *mut c_void,
     );
     pub fn strobe_exception_handler() -> usize;
+    pub fn strobe_call() -> usize;
+    pub fn strobe_construct() -> usize;
     pub fn strobe_natives_version() -> u64;
     pub fn strobe_is_idle(cx: *mut JSContext) -> bool;
     pub fn strobe_walk_table(

@@ -164,6 +164,12 @@ struct StrobeNative {
 
 constexpr size_t STROBE_NATIVE_BLOCK = 4096;
 
+// Addresses of code: [begin, end).
+struct StrobeCodeRange {
+  uintptr_t begin;
+  uintptr_t end;
+};
+
 // What is known of the program's code and of the libraries that it has loaded.
 struct StrobeNativeCode {
   // In the order of their addresses, without overlap.
@@ -175,9 +181,10 @@ struct StrobeNativeCode {
   size_t blocks_length;
   // Where the program's own code begins.
   uintptr_t program_begin;
-  // The engine's function that unwinds frames when something throws: [exception_begin, exception_end).
-  uintptr_t exception_begin;
-  uintptr_t exception_end;
+  // The engine's function that unwinds frames when something throws.
+  StrobeCodeRange exception_handler;
+  // The engine's functions that call any function, and any constructor.
+  StrobeCodeRange calls[2];
   // The argument for strobe_unwind.
   void* unwinder;
   // strobe_natives_version() before the natives were read, or earlier.
@@ -275,8 +282,10 @@ uintptr_t strobe_function_begin(const void* unwinder, uintptr_t address);
 // different names share the code, and for eval: see natives.cpp.
 void strobe_each_native(bool (*take)(void* taker, uintptr_t code, const uint8_t* name, size_t name_length),
                         void* taker);
-// The address for StrobeNativeCode::exception_begin.
+// The begins of StrobeNativeCode::exception_handler and of StrobeNativeCode::calls.
 uintptr_t strobe_exception_handler();
+uintptr_t strobe_call();
+uintptr_t strobe_construct();
 // How many times an entry was added to the table or lost its name.
 uint64_t strobe_natives_version();
 
@@ -447,18 +456,18 @@ static_assert(offsetof(StrobeNative, end) == 8);
 static_assert(offsetof(StrobeNative, name) == 16);
 static_assert(offsetof(StrobeNative, name_length) == 24);
 static_assert(offsetof(StrobeNative, hash) == 28);
-static_assert(sizeof(StrobeNativeCode) == 80);
+static_assert(sizeof(StrobeNativeCode) == 112);
 static_assert(offsetof(StrobeNativeCode, natives) == 0);
 static_assert(offsetof(StrobeNativeCode, natives_length) == 8);
 static_assert(offsetof(StrobeNativeCode, blocks) == 16);
 static_assert(offsetof(StrobeNativeCode, blocks_length) == 24);
 static_assert(offsetof(StrobeNativeCode, program_begin) == 32);
-static_assert(offsetof(StrobeNativeCode, exception_begin) == 40);
-static_assert(offsetof(StrobeNativeCode, exception_end) == 48);
-static_assert(offsetof(StrobeNativeCode, unwinder) == 56);
-static_assert(offsetof(StrobeNativeCode, natives_version) == 64);
-static_assert(offsetof(StrobeNativeCode, newest_native) == 72);
-static_assert(sizeof(StrobeStack) == 248);
+static_assert(offsetof(StrobeNativeCode, exception_handler) == 40);
+static_assert(offsetof(StrobeNativeCode, calls) == 56);
+static_assert(offsetof(StrobeNativeCode, unwinder) == 88);
+static_assert(offsetof(StrobeNativeCode, natives_version) == 96);
+static_assert(offsetof(StrobeNativeCode, newest_native) == 104);
+static_assert(sizeof(StrobeStack) == 280);
 static_assert(offsetof(StrobeStack, frames) == 0);
 static_assert(offsetof(StrobeStack, frames_capacity) == 8);
 static_assert(offsetof(StrobeStack, max_frames) == 16);
@@ -468,14 +477,14 @@ static_assert(offsetof(StrobeStack, realm_frames) == 40);
 static_assert(offsetof(StrobeStack, everything) == 48);
 static_assert(offsetof(StrobeStack, known) == 56);
 static_assert(offsetof(StrobeStack, native_code) == 120);
-static_assert(offsetof(StrobeStack, frames_length) == 200);
-static_assert(offsetof(StrobeStack, complete_length) == 208);
-static_assert(offsetof(StrobeStack, text) == 216);
-static_assert(offsetof(StrobeStack, text_capacity) == 224);
-static_assert(offsetof(StrobeStack, truncated) == 232);
-static_assert(offsetof(StrobeStack, complete_truncated) == 233);
-static_assert(offsetof(StrobeStack, text_lost) == 234);
-static_assert(offsetof(StrobeStack, contradiction) == 240);
+static_assert(offsetof(StrobeStack, frames_length) == 232);
+static_assert(offsetof(StrobeStack, complete_length) == 240);
+static_assert(offsetof(StrobeStack, text) == 248);
+static_assert(offsetof(StrobeStack, text_capacity) == 256);
+static_assert(offsetof(StrobeStack, truncated) == 264);
+static_assert(offsetof(StrobeStack, complete_truncated) == 265);
+static_assert(offsetof(StrobeStack, text_lost) == 266);
+static_assert(offsetof(StrobeStack, contradiction) == 272);
 static_assert(sizeof(StrobeRegisters) == 24);
 static_assert(offsetof(StrobeRegisters, pc) == 0);
 static_assert(offsetof(StrobeRegisters, sp) == 8);

@@ -16,7 +16,7 @@ use gimli::{
     ParsedEhFrameHdr, UnwindSection,
 };
 
-use super::ffi::strobe_exception_handler;
+use super::ffi::{CodeRange, strobe_call, strobe_construct, strobe_exception_handler};
 
 type Bytes = EndianSlice<'static, LittleEndian>;
 
@@ -120,7 +120,9 @@ pub struct Modules {
     /// The code of the program or library that this crate is a part of.
     pub program: Range<usize>,
     /// The code of the engine's function that leaves frames when something throws.
-    pub exception_handler: Range<usize>,
+    pub exception_handler: CodeRange,
+    /// The code of the engine's functions that call any function, and any constructor.
+    pub calls: [CodeRange; 2],
 }
 
 impl Modules {
@@ -155,14 +157,21 @@ impl Modules {
             modules,
             loads,
             program: program.unwrap_or(0..0),
-            exception_handler: 0..0,
+            exception_handler: CodeRange::default(),
+            calls: Default::default(),
         };
-        // SAFETY: the function only returns an address.
-        let begin = unsafe { strobe_exception_handler() };
-        if let Some(end) = modules.end_of(begin) {
-            modules.exception_handler = begin..end;
-        }
+        // SAFETY: these functions only return an address.
+        let (handler, calls) =
+            unsafe { (strobe_exception_handler(), [strobe_call(), strobe_construct()]) };
+        modules.exception_handler = modules.range_from(handler);
+        modules.calls = calls.map(|call| modules.range_from(call));
         modules
+    }
+
+    /// The code of the function that begins at this address; empty if that is not known.
+    fn range_from(&self, begin: usize) -> CodeRange {
+        let end = self.end_of(begin);
+        end.map_or_else(CodeRange::default, |end| CodeRange { begin, end })
     }
 
     /// The end of the function that begins at this address.

@@ -27,6 +27,8 @@ const StrobeNative* NativeAt(const StrobeNativeCode& code, uintptr_t address) {
   return nullptr;
 }
 
+static bool IsIn(const StrobeCodeRange& code, uintptr_t address) { return address >= code.begin && address < code.end; }
+
 NativeFrames::NativeFrames(const StrobeNativeCode& code, const StrobeStopped& stopped)
     : code_(code), stack_(stopped.sp, stopped.stack_high), registers_{stopped.pc, stopped.sp, stopped.fp} {}
 
@@ -77,54 +79,50 @@ bool NativeFrames::leaveLinkedCode() {
   return true;
 }
 
-NativeFrames::At NativeFrames::goUp(uintptr_t end, Found* oldest) {
-  // A script's call of a native takes only a few of the engine's frames, so older frames need not be remembered.
-  constexpr size_t Kept = 32;
+NativeFrames::At NativeFrames::goUp(uintptr_t end) {
   // More than any chain of native frames that the stack has room for in practice.
   constexpr size_t MaxFrames = 1 << 16;
-  struct Step {
-    // An address in the code that runs. A return address itself may belong to the next function, if the call does not
-    // return.
-    uintptr_t address;
-    // Where the caller's part of the stack begins.
-    uintptr_t end;
-  };
-  Step steps[Kept];
-  size_t count = 0;
-  *oldest = {};
-  At at = At::Lost;
-  for (; count < MaxFrames; count++) {
+  for (size_t i = 0; i < MaxFrames; i++) {
     if (registers_.sp > end) {
-      at = At::End;
-      break;
+      return At::End;
     }
     if (AddressIsInExecutableMemory(reinterpret_cast<void*>(registers_.pc))) {
-      at = At::Jit;
-      break;
+      return At::Jit;
     }
     uintptr_t address = leaf_ ? registers_.pc : registers_.pc - 1;
     if (!toCaller()) {
       return At::Lost;
     }
-    steps[count % Kept] = {address, registers_.sp};
+    steps_[stepCount_++ % KeptSteps] = {address, registers_.sp};
   }
-  if (at == At::Lost) {
-    return at;
-  }
-  bool knowsAll = !count || strobe_natives_version() == code_.natives_version;
-  size_t first = count > Kept ? count - Kept : 0;
-  for (size_t i = count; i-- > first;) {
-    const Step& step = steps[i % Kept];
+  return At::Lost;
+}
+
+size_t NativeFrames::findNatives(Found* found, size_t most) {
+  bool knowsAll = !stepCount_ || strobe_natives_version() == code_.natives_version;
+  size_t first = stepCount_ > KeptSteps ? stepCount_ - KeptSteps : 0;
+  size_t length = 0;
+  bool isCalled = true;
+  for (size_t i = stepCount_; i-- > first && length < most;) {
+    const Step& step = steps_[i % KeptSteps];
+    if (!isCalled) {
+      isCalled = isInCall(step.address);
+      continue;
+    }
     const StrobeNative* native = NativeAt(code_, step.address);
     if (!native && !knowsAll) {
       native = newNativeAt(step.address);
     }
     if (native) {
-      *oldest = {native, {step.end - DescriptorOffset, 0, native->begin}};
-      break;
+      found[length++] = {*native, {step.end - DescriptorOffset, 0, native->begin}};
+      isCalled = false;
     }
   }
-  return at;
+  return length;
+}
+
+bool NativeFrames::isInCall(uintptr_t address) const {
+  return IsIn(code_.calls[0], address) || IsIn(code_.calls[1], address);
 }
 
 // A page defines natives when it first uses a part of the engine or of the DOM, also between the moment at which a walk
@@ -153,10 +151,10 @@ bool NativeFrames::toAnyCaller() {
   return AddressIsInExecutableMemory(reinterpret_cast<void*>(registers_.pc)) ? leaveLinkedCode() : toCaller();
 }
 
-bool NativeFrames::mayPass(uintptr_t begin, uintptr_t end, uintptr_t last) {
+bool NativeFrames::mayPass(const StrobeCodeRange& code, uintptr_t last) {
   while (registers_.sp <= last) {
     uintptr_t address = leaf_ ? registers_.pc : registers_.pc - 1;
-    if (address >= begin && address < end) {
+    if (IsIn(code, address)) {
       return true;
     }
     if (!toAnyCaller()) {

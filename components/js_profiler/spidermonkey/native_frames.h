@@ -18,11 +18,24 @@ const StrobeNative* NativeAt(const StrobeNativeCode& code, uintptr_t address);
 
 // Goes up the frames of native code, from the registers of a stopped thread.
 class NativeFrames {
+  // A script's call of a native takes only a few of the engine's frames, so older frames need not be remembered.
+  static constexpr size_t KeptSteps = 32;
+  struct Step {
+    // An address in the code that runs. A return address itself may belong to the next function, if the call does not
+    // return.
+    uintptr_t address;
+    // Where the caller's part of the stack begins.
+    uintptr_t end;
+  };
+
   const StrobeNativeCode& code_;
   StackMemory stack_;
   StrobeRegisters registers_;
   // Whether the program counter is that of the stopped thread, and not a return address.
   bool leaf_ = true;
+  // What goUp() has passed: step number i is at i % KeptSteps.
+  Step steps_[KeptSteps];
+  size_t stepCount_ = 0;
   // The last native that was found although it is not in the table.
   StrobeNative newNative_ = {};
 
@@ -38,15 +51,22 @@ class NativeFrames {
     Lost,
   };
 
-  // A native that was found, or null.
+  // Forgets what goUp() has passed.
+  void forgetSteps() { stepCount_ = 0; }
+
+  // Goes up to JIT code, or until the stack pointer is beyond `end`.
+  At goUp(uintptr_t end);
+
+  // A native that was found.
   struct Found {
-    const StrobeNative* native = nullptr;
-    StrobeFramePlace place = {};
+    StrobeNative native;
+    StrobeFramePlace place;
   };
 
-  // Goes up to JIT code, or until the stack pointer is beyond `end`. `oldest` becomes the oldest native of these
-  // frames. If the result is Lost it is null, because older frames are not known.
-  At goUp(uintptr_t end, Found* oldest);
+  // The natives that scripts, or other natives, have called among what goUp() has passed, from the root to the leaf.
+  // Returns how many there are, at most `most`. The oldest native was called by a script. A younger one is counted only
+  // if the engine has called it as it calls any function: the engine also uses the code of natives for other things.
+  size_t findNatives(Found* found, size_t most);
 
   // The registers of the frame that was reached.
   const StrobeRegisters& registers() const { return registers_; }
@@ -59,14 +79,16 @@ class NativeFrames {
   // Goes up to a place. Returns whether a frame of the place's native is there.
   bool has(const StrobeFramePlace& place);
 
-  // Goes up until the stack pointer is beyond `last`. Returns whether a frame of code in [begin, end) is there.
-  bool mayPass(uintptr_t begin, uintptr_t end, uintptr_t last);
+  // Goes up until the stack pointer is beyond `last`. Returns whether a frame of this code is there.
+  bool mayPass(const StrobeCodeRange& code, uintptr_t last);
 
   // Goes on from a frame that is known from elsewhere.
   void goOnFrom(const StrobeRegisters& registers);
 
  private:
   bool toCaller();
+  // Whether an address is in the code with which the engine calls functions.
+  bool isInCall(uintptr_t address) const;
   // The native whose code contains an address, if the native was defined after the table of natives was read.
   const StrobeNative* newNativeAt(uintptr_t address);
   // The same from any frame: JIT code links each of its frames, too.

@@ -11,6 +11,7 @@
 
 #include "builtin/Eval.h"
 #include "jit/JitFrames.h"
+#include "vm/Interpreter.h"
 
 void strobe_each_native(bool (*take)(void* taker, uintptr_t code, const uint8_t* name, size_t name_length),
                         void* taker) {
@@ -26,5 +27,13 @@ void strobe_each_native(bool (*take)(void* taker, uintptr_t code, const uint8_t*
 }
 
 uintptr_t strobe_exception_handler() { return reinterpret_cast<uintptr_t>(&js::jit::HandleException); }
+
+uintptr_t strobe_call() { return reinterpret_cast<uintptr_t>(&js::InternalCallOrConstruct); }
+
+uintptr_t strobe_construct() {
+  bool (*construct)(JSContext*, JS::HandleValue, const js::AnyConstructArgs&, JS::HandleValue, JS::MutableHandleObject) =
+      &js::Construct;
+  return reinterpret_cast<uintptr_t>(construct);
+}
 
 uint64_t strobe_natives_version() { return strobe_native_names_version(); }

@@ -99,8 +99,7 @@ StrobeWalk strobe_walk_stock(JSContext* cx, const StrobeStopped* stopped, Strobe
     oldest = oldest->prev();
   }
   if (strobe::NativeFrames(stack->native_code, *stopped)
-          .mayPass(stack->native_code.exception_begin, stack->native_code.exception_end,
-                   reinterpret_cast<uintptr_t>(oldest))) {
+          .mayPass(stack->native_code.exception_handler, reinterpret_cast<uintptr_t>(oldest))) {
     stack->contradiction = "frames are being left";
     return STROBE_WALK_INCONSISTENT;
   }

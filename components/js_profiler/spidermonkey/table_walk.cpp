@@ -40,16 +40,10 @@ using strobe::Walked;
 namespace {
 
 // Goes up native frames, and JIT code that links its frames as they do, until it reaches JavaScript's code or `end`.
-// `oldest` becomes the oldest native of these frames.
-NativeFrames::At GoUpToJavaScript(NativeFrames& frames, JitCode& code, uintptr_t end, bool youngest,
-                                  NativeFrames::Found* oldest) {
-  *oldest = {};
+NativeFrames::At GoUpToJavaScript(NativeFrames& frames, JitCode& code, uintptr_t end, bool youngest) {
+  frames.forgetSteps();
   for (;;) {
-    NativeFrames::Found found;
-    NativeFrames::At at = frames.goUp(end, &found);
-    if (found.native) {
-      *oldest = found;
-    }
+    NativeFrames::At at = frames.goUp(end);
     if (at != NativeFrames::At::Jit) {
       return at;
     }
@@ -69,6 +63,15 @@ NativeFrames::At GoUpToJavaScript(NativeFrames& frames, JitCode& code, uintptr_t
     if (!frames.leaveLinkedCode()) {
       return NativeFrames::At::Lost;
     }
+  }
+}
+
+void AppendNatives(NativeFrames& frames, StackWriter& writer) {
+  // More than natives call each other in practice. With more of them, the youngest are left out.
+  constexpr size_t MostNatives = 8;
+  NativeFrames::Found found[MostNatives];
+  for (size_t i = frames.findNatives(found, MostNatives); i-- > 0;) {
+    writer.appendNative(found[i].native, found[i].place);
   }
 }
 
@@ -109,17 +112,14 @@ StrobeWalk strobe_walk_table(JSContext* cx, const StrobeStopped* stopped, Strobe
       stack->contradiction = "the activations are out of order";
       return STROBE_WALK_INCONSISTENT;
     }
-    NativeFrames::Found native;
-    NativeFrames::At at = GoUpToJavaScript(natives, code, high, youngest, &native);
+    NativeFrames::At at = GoUpToJavaScript(natives, code, high, youngest);
     if (at == NativeFrames::At::Lost) {
       // It is known neither where JIT code was left nor which built-ins are running.
       stack->contradiction =
           code.usable() ? "the chain of native frames is broken" : "the engine is changing its tables of code";
       return STROBE_WALK_INCONSISTENT;
     }
-    if (native.native) {
-      writer.appendNative(*native.native, native.place);
-    }
+    AppendNatives(natives, writer);
     if (activation->isInterpreter()) {
       writer.appendInterpreterFrames(cx, activation->asInterpreter(), enteringJit);
       enteringJit = false;
