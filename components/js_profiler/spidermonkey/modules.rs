@@ -10,6 +10,7 @@
 use std::ffi::c_void;
 use std::ops::Range;
 use std::slice;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use gimli::{
     BaseAddresses, EhFrame, EhFrameHdr, EndianSlice, FrameDescriptionEntry, LittleEndian,
@@ -23,12 +24,21 @@ type Bytes = EndianSlice<'static, LittleEndian>;
 /// A program or library that is loaded.
 pub struct Module {
     code: Range<usize>,
+    /// The table of the entries, ordered by the addresses of their functions.
     header: ParsedEhFrameHdr<Bytes>,
+    /// How many entries the table has.
+    length: usize,
+    /// For each [`BLOCK`] of code, one more than the index of an entry that was found for an address there; 0 if there
+    /// is none. A search that begins there stays within a few lines of the processor's cache.
+    found: Box<[AtomicU32]>,
     /// The entries for unwinding.
     pub frames: EhFrame<Bytes>,
     /// The addresses that pointers in the entries are relative to.
     pub bases: BaseAddresses,
 }
+
+/// The size of a block of code, in bytes.
+const BLOCK: usize = 4096;
 
 impl Module {
     /// Finds a module's tables. `None` if it has none.
@@ -72,18 +82,46 @@ impl Module {
         // SAFETY: as above.
         let frames_bytes =
             unsafe { slice::from_raw_parts(frames as *const u8, segment.end - frames) };
-        Some(Self {
+        let blocks = 0..=code.len() / BLOCK;
+        let mut module = Self {
             code,
             header: parsed,
+            length: 0,
+            found: blocks.map(|_| AtomicU32::new(0)).collect(),
             frames: EhFrame::new(frames_bytes, LittleEndian),
             bases: bases.set_eh_frame(frames as u64),
-        })
+        };
+        module.length = first_without(usize::MAX / 2, 0, |index| module.begin(index).is_some());
+        Some(module)
+    }
+
+    /// Where the function of an entry begins. `None` if the table has no such entry.
+    fn begin(&self, index: usize) -> Option<u64> {
+        let (begin, _) = self.header.table()?.iter(&self.bases).nth(index).ok()??;
+        begin.direct().ok()
+    }
+
+    /// The index of the last entry whose function begins at an address or before it.
+    fn index_before(&self, address: usize) -> Option<usize> {
+        let found = self.found.get((address - self.code.start) / BLOCK)?;
+        let guess = match found.load(Ordering::Relaxed) {
+            0 => self.length,
+            known => known as usize - 1,
+        };
+        let begins_before = |index: usize| {
+            self.begin(index)
+                .is_some_and(|begin| begin <= address as u64)
+        };
+        let index = first_without(self.length, guess, begins_before).checked_sub(1)?;
+        found.store(u32::try_from(index).ok()? + 1, Ordering::Relaxed);
+        Some(index)
     }
 
     /// The entry of the function that contains an address.
     pub fn function(&self, address: usize) -> Option<FrameDescriptionEntry<Bytes>> {
+        let index = self.index_before(address)?;
         let table = self.header.table()?;
-        let pointer = table.lookup(address as u64, &self.bases).ok()?;
+        let (_, pointer) = table.iter(&self.bases).nth(index).ok()??;
         let offset = table.pointer_to_offset(pointer).ok()?;
         let entry = self
             .frames
@@ -91,6 +129,32 @@ impl Module {
             .ok()?;
         entry.contains(address as u64).then_some(entry)
     }
+}
+
+/// The first of the numbers up to `length` for which `holds` is false. It must hold for all before that one and for none
+/// after it. The search is short if the number is near `guess`.
+fn first_without(length: usize, guess: usize, holds: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (0, length);
+    let mut step = 1;
+    let mut at = guess;
+    while at >= low && at < high {
+        if holds(at) {
+            low = at + 1;
+            at = low.saturating_add(step);
+        } else {
+            high = at;
+            at = high.wrapping_sub(step + 1);
+        }
+        step *= 2;
+    }
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match holds(middle) {
+            true => low = middle + 1,
+            false => high = middle,
+        }
+    }
+    low
 }
 
 /// How many modules the process has loaded and unloaded. While these numbers stay the same, the modules do,
@@ -161,8 +225,12 @@ impl Modules {
             calls: Default::default(),
         };
         // SAFETY: these functions only return an address.
-        let (handler, calls) =
-            unsafe { (strobe_exception_handler(), [strobe_call(), strobe_construct()]) };
+        let (handler, calls) = unsafe {
+            (
+                strobe_exception_handler(),
+                [strobe_call(), strobe_construct()],
+            )
+        };
         modules.exception_handler = modules.range_from(handler);
         modules.calls = calls.map(|call| modules.range_from(call));
         modules
@@ -228,6 +296,40 @@ mod tests {
                 .at(modules.program.end)
                 .is_none_or(|module| module.code.start != modules.program.start)
         );
+    }
+
+    #[test]
+    fn the_search_ends_at_the_same_number_wherever_it_begins() {
+        for length in [0, 1, 2, 3, 100] {
+            for first in 0..=length {
+                for guess in 0..length + 3 {
+                    let found = first_without(length, guess, |number| number < first);
+                    assert_eq!(found, first, "of {length}, from {guess}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn all_entries_are_found_whatever_was_found_before() {
+        let modules = Modules::read();
+        let own = modules
+            .modules
+            .iter()
+            .find(|module| module.code.contains(&modules.program.start));
+        let own = own.unwrap();
+        assert!(own.length > 1000);
+        // The order of the searches is neither that of the entries nor its reverse.
+        for i in 0..own.length {
+            let index = i * 7919 % own.length;
+            let begin = own.begin(index).unwrap() as usize;
+            let next = own.begin(index + 1).unwrap_or(u64::MAX) as usize;
+            if own.code.contains(&begin) && begin < next {
+                assert_eq!(own.index_before(begin), Some(index));
+                assert_eq!(own.index_before(next - 1), Some(index));
+            }
+        }
+        assert_eq!(own.begin(own.length), None);
     }
 
     #[test]
