@@ -773,7 +773,7 @@ fn walk_everywhere(walker: Walker, own: &Range<usize>) {
             }
         }
     });
-    drop(mode);
+    drop(engine);
 }
 
 fn in_thread(run: impl FnOnce(&Range<usize>) + Send + 'static) {

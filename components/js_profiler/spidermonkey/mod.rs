@@ -24,7 +24,5 @@ pub use known_functions::KnownFunctions;
 pub use natives::NativeCode;
 pub use script_sources::{ScriptFacts, TakeSources};
 pub use stack_buffer::{StackBuffer, WalkOutcome, WalkedFrame};
-pub use trace_objects::{
-    add_sample_objects, add_stack_objects, new_object_table, object_count,
-};
+pub use trace_objects::{add_sample_objects, add_stack_objects, new_object_table, object_count};
 pub use unwinder::Unwinder;
