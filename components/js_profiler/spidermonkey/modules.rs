@@ -10,7 +10,6 @@
 use std::ffi::c_void;
 use std::ops::Range;
 use std::slice;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use gimli::{
     BaseAddresses, EhFrame, EhFrameHdr, EndianSlice, FrameDescriptionEntry, LittleEndian,
@@ -28,9 +27,8 @@ pub struct Module {
     header: ParsedEhFrameHdr<Bytes>,
     /// How many entries the table has.
     length: usize,
-    /// For each [`BLOCK`] of code, one more than the index of an entry that was found for an address there; 0 if there
-    /// is none. A search that begins there stays within a few lines of the processor's cache.
-    found: Box<[AtomicU32]>,
+    /// How many blocks of code the modules before this one have.
+    first_block: usize,
     /// The entries for unwinding.
     pub frames: EhFrame<Bytes>,
     /// The addresses that pointers in the entries are relative to.
@@ -38,7 +36,29 @@ pub struct Module {
 }
 
 /// The size of a block of code, in bytes.
-const BLOCK: usize = 4096;
+const BLOCK: usize = 8192;
+
+/// Where entries were found. A search that begins nearby stays within a few lines of the processor's cache.
+pub struct FoundEntries {
+    /// For each block of code of all modules, one more than the index of an entry that was found for an address there;
+    /// 0 if there is none.
+    by_block: Box<[u32]>,
+}
+
+impl FoundEntries {
+    /// None of these modules.
+    pub fn new(modules: &Modules) -> Self {
+        let blocks = modules.modules.iter().map(Module::block_count);
+        Self {
+            by_block: vec![0; blocks.sum()].into_boxed_slice(),
+        }
+    }
+
+    /// The memory that it has allocated, in bytes.
+    pub fn memory(&self) -> usize {
+        size_of_val(&*self.by_block)
+    }
+}
 
 impl Module {
     /// Finds a module's tables. `None` if it has none.
@@ -82,12 +102,11 @@ impl Module {
         // SAFETY: as above.
         let frames_bytes =
             unsafe { slice::from_raw_parts(frames as *const u8, segment.end - frames) };
-        let blocks = 0..=code.len() / BLOCK;
         let mut module = Self {
             code,
             header: parsed,
             length: 0,
-            found: blocks.map(|_| AtomicU32::new(0)).collect(),
+            first_block: 0,
             frames: EhFrame::new(frames_bytes, LittleEndian),
             bases: bases.set_eh_frame(frames as u64),
         };
@@ -101,10 +120,16 @@ impl Module {
         begin.direct().ok()
     }
 
-    /// The index of the last entry whose function begins at an address or before it.
-    fn index_before(&self, address: usize) -> Option<usize> {
-        let found = self.found.get((address - self.code.start) / BLOCK)?;
-        let guess = match found.load(Ordering::Relaxed) {
+    fn block_count(&self) -> usize {
+        self.code.len() / BLOCK + 1
+    }
+
+    /// The index of the last entry whose function begins at an address of the module's code or before it. `found` is of
+    /// the same modules.
+    fn index_before(&self, address: usize, found: &mut FoundEntries) -> Option<usize> {
+        let block = self.first_block + (address - self.code.start) / BLOCK;
+        let found = &mut found.by_block[block];
+        let guess = match *found {
             0 => self.length,
             known => known as usize - 1,
         };
@@ -113,13 +138,17 @@ impl Module {
                 .is_some_and(|begin| begin <= address as u64)
         };
         let index = first_without(self.length, guess, begins_before).checked_sub(1)?;
-        found.store(u32::try_from(index).ok()? + 1, Ordering::Relaxed);
+        *found = u32::try_from(index).ok()? + 1;
         Some(index)
     }
 
-    /// The entry of the function that contains an address.
-    pub fn function(&self, address: usize) -> Option<FrameDescriptionEntry<Bytes>> {
-        let index = self.index_before(address)?;
+    /// The entry of the function that contains an address of the module's code. `found` is of the same modules.
+    pub fn function(
+        &self,
+        address: usize,
+        found: &mut FoundEntries,
+    ) -> Option<FrameDescriptionEntry<Bytes>> {
+        let index = self.index_before(address, found)?;
         let table = self.header.table()?;
         let (_, pointer) = table.iter(&self.bases).nth(index).ok()??;
         let offset = table.pointer_to_offset(pointer).ok()?;
@@ -212,6 +241,11 @@ impl Modules {
         // SAFETY: `take` has the type that is expected, and its argument is a `Vec<Module>`.
         unsafe { libc::dl_iterate_phdr(Some(take), (&raw mut modules).cast()) };
         modules.sort_by_key(|module| module.code.start);
+        let mut blocks = 0;
+        for module in &mut modules {
+            module.first_block = blocks;
+            blocks += module.block_count();
+        }
         let own = Self::read as *const () as usize;
         let program = modules
             .iter()
@@ -231,20 +265,20 @@ impl Modules {
                 [strobe_call(), strobe_construct()],
             )
         };
-        modules.exception_handler = modules.range_from(handler);
-        modules.calls = calls.map(|call| modules.range_from(call));
+        let mut found = FoundEntries::new(&modules);
+        let mut range = |begin| {
+            let end = modules.end_of(begin, &mut found);
+            end.map_or_else(CodeRange::default, |end| CodeRange { begin, end })
+        };
+        let (handler, calls) = (range(handler), calls.map(range));
+        modules.exception_handler = handler;
+        modules.calls = calls;
         modules
     }
 
-    /// The code of the function that begins at this address; empty if that is not known.
-    fn range_from(&self, begin: usize) -> CodeRange {
-        let end = self.end_of(begin);
-        end.map_or_else(CodeRange::default, |end| CodeRange { begin, end })
-    }
-
     /// The end of the function that begins at this address.
-    pub fn end_of(&self, begin: usize) -> Option<usize> {
-        let function = self.at(begin)?.function(begin)?;
+    pub fn end_of(&self, begin: usize, found: &mut FoundEntries) -> Option<usize> {
+        let function = self.at(begin)?.function(begin, found)?;
         (function.initial_address() == begin as u64).then(|| function.end_address() as usize)
     }
 
@@ -288,7 +322,8 @@ mod tests {
         let modules = Modules::read();
         let own = each_function_of_this_program_has_an_entry as *const () as usize;
         assert!(modules.program.contains(&own));
-        let function = modules.at(own).unwrap().function(own).unwrap();
+        let mut found = FoundEntries::new(&modules);
+        let function = modules.at(own).unwrap().function(own, &mut found).unwrap();
         assert_eq!(function.initial_address() as usize, own);
         assert!(function.end_address() as usize > own);
         assert!(
@@ -319,14 +354,20 @@ mod tests {
             .find(|module| module.code.contains(&modules.program.start));
         let own = own.unwrap();
         assert!(own.length > 1000);
+        let mut found = FoundEntries::new(&modules);
         // The order of the searches is neither that of the entries nor its reverse.
         for i in 0..own.length {
             let index = i * 7919 % own.length;
             let begin = own.begin(index).unwrap() as usize;
             let next = own.begin(index + 1).unwrap_or(u64::MAX) as usize;
-            if own.code.contains(&begin) && begin < next {
-                assert_eq!(own.index_before(begin), Some(index));
-                assert_eq!(own.index_before(next - 1), Some(index));
+            // Of several entries for one address, the last one is found.
+            if begin == next {
+                continue;
+            }
+            for address in [begin, next - 1] {
+                if own.code.contains(&address) {
+                    assert_eq!(own.index_before(address, &mut found), Some(index));
+                }
             }
         }
         assert_eq!(own.begin(own.length), None);
@@ -338,6 +379,7 @@ mod tests {
         let qsort = libc::qsort as *const () as usize;
         let module = modules.at(qsort).unwrap();
         assert_ne!(module.code, modules.program);
-        assert!(module.function(qsort).is_some());
+        let mut found = FoundEntries::new(&modules);
+        assert!(module.function(qsort, &mut found).is_some());
     }
 }
