@@ -59,7 +59,6 @@ const withToString = [new URLSearchParams(QUERY), range];
 const names = ["innerHTML", "outerHTML"];
 const constructors = [URLSearchParams, URL];
 const ARGUMENTS = [".absent"];
-const QUERIES = [QUERY];
 const { querySelector } = Element.prototype;
 const bound = querySelector.bind(searched, ".absent");
 let measured = null;
@@ -283,15 +282,6 @@ const rows = {
 
   // By way of a built-in
 
-  methodByReflection(n) {
-    let spent = 0;
-    for (let i = 0; i < n; i++) {
-      const start = clock.now();
-      result = Reflect.apply(querySelector, searched, ARGUMENTS);
-      spent += clock.now() - start;
-    }
-    return spent;
-  },
   methodByApply(n) {
     let spent = 0;
     for (let i = 0; i < n; i++) {
@@ -301,29 +291,11 @@ const rows = {
     }
     return spent;
   },
-  getterByReflection(n) {
-    let spent = 0;
-    for (let i = 0; i < n; i++) {
-      const start = clock.now();
-      result = Reflect.get(tree, "innerHTML");
-      spent += clock.now() - start;
-    }
-    return spent;
-  },
   setterByReflection(n) {
     let spent = 0;
     for (let i = 0; i < n; i++) {
       const start = clock.now();
       Reflect.set(written, "innerHTML", MARKUP);
-      spent += clock.now() - start;
-    }
-    return spent;
-  },
-  newObjectByReflection(n) {
-    let spent = 0;
-    for (let i = 0; i < n; i++) {
-      const start = clock.now();
-      result = Reflect.construct(URLSearchParams, QUERIES);
       spent += clock.now() - start;
     }
     return spent;

@@ -111,8 +111,9 @@ void StackWriter::appendNative(const StrobeNative& native, const StrobeFramePlac
     }
   }
   StrobeFrame frame = DescribeNative(native.hash, place);
-  leafIsNative_ = !total_;
-  frame.function.realm = leafIsNative_ ? leafRealm_ : 0;
+  bool isLeaf = !total_;
+  leafIsNative_ |= isLeaf;
+  frame.function.realm = isLeaf ? leafRealm_ : 0;
   Added added = append(frame);
   if (added.frame &&
       !appendBytes(added.text, native.name, native.name_length, STROBE_TEXT_LATIN1, 1, &added.frame->name)) {

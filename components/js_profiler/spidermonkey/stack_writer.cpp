@@ -176,7 +176,9 @@ StackWriter::Added StackWriter::withText(StrobeFrame* frame, TextArea* text) {
     return {};
   }
   frame->known = findKnown(frame->function);
-  if (frame->known || reuseText(*frame)) {
+  // A native at the leaf may become another function: see settleLeaf.
+  bool isSettled = !leafIsNative_ || stack_->frames_length > 1;
+  if ((frame->known && isSettled) || reuseText(*frame)) {
     return {};
   }
   return {frame, text};

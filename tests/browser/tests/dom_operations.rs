@@ -30,11 +30,8 @@ const ROWS: &str = "
     boundMethod: querySelector
     methodInInlinedFunction: querySelector
     staticMethod: canParse
-    methodByReflection: querySelector
     methodByApply: querySelector
-    getterByReflection: get innerHTML
     setterByReflection: set innerHTML
-    newObjectByReflection: URLSearchParams
     methodOfTheGlobal: btoa
     newObject: URLSearchParams
     severalConstructors: URL, URLSearchParams
