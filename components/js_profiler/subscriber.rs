@@ -16,7 +16,6 @@ use crate::missed_stretch::MissedStretch;
 use crate::outcome::Outcome;
 use crate::sample::{Sample, StackFrame};
 use crate::schedule::Schedule;
-use crate::spidermonkey::FrameKind;
 use crate::visibility::Visibility;
 
 /// The part of a session or recording that gets samples.
@@ -39,8 +38,7 @@ pub struct Subscriber {
 struct Step {
     frame: StackFrame,
     stack_id: Option<u32>,
-    /// Whether the built-ins that it calls are seen.
-    shows_built_ins: bool,
+    is_seen_script: bool,
 }
 
 /// Tables that give ids to frames and stacks. An equal entry is found again, and a new one is added.
@@ -136,8 +134,8 @@ impl Subscriber {
             .take_while(|(step, frame)| is_same(step, **frame))
             .count();
         self.last_stack.truncate(common);
-        let (mut stack_id, mut shows_built_ins) = match self.last_stack.last() {
-            Some(step) => (step.stack_id, step.shows_built_ins),
+        let (mut stack_id, mut called_by_seen_script) = match self.last_stack.last() {
+            Some(step) => (step.stack_id, step.is_seen_script),
             None => (None, false),
         };
         for &frame in &stack[common..] {
@@ -145,7 +143,7 @@ impl Subscriber {
             let function = &functions[frame.function.index()];
             let is_built_in = function.is_built_in();
             let frame_id =
-                if !is_built_in || shows_built_ins || self.visibility.sees_all_built_ins() {
+                if !is_built_in || called_by_seen_script || self.visibility.sees_all_built_ins() {
                     self.frame_id(frame, function, tables)
                 } else {
                     None
@@ -153,12 +151,11 @@ impl Subscriber {
             if let Some(frame_id) = frame_id {
                 stack_id = Some(tables.stack(stack_id, frame_id));
             }
-            let is_self_hosted = is_built_in && function.kind != FrameKind::Native;
-            shows_built_ins = frame_id.is_some() && !is_self_hosted;
+            called_by_seen_script = !is_built_in && frame_id.is_some();
             self.last_stack.push(Step {
                 frame,
                 stack_id,
-                shows_built_ins,
+                is_seen_script: called_by_seen_script,
             });
         }
         stack_id

@@ -58,9 +58,9 @@ impl Visibility {
         }
     }
 
-    /// Whether it sees a built-in wherever that is called. Otherwise it sees a built-in only if a script or a native
-    /// that it sees has called it. A call by hidden code would tell what that code does. What a self-hosted built-in
-    /// calls is an implementation detail. A native calls what the page has given to it, as `Reflect.set` does.
+    /// Whether it sees a built-in wherever that is called. Otherwise it sees a built-in only if a script that
+    /// it sees has called it: a call by hidden code would tell what that code does, and what a built-in calls
+    /// is an implementation detail.
     pub fn sees_all_built_ins(&self) -> bool {
         matches!(self, Self::Everything)
     }

@@ -63,7 +63,7 @@ function stackOf(trace, { stackId }) {
 }
 
 function busy() {
-  return work(5);
+  return work(20);
 }
 
 runTest(async () => {

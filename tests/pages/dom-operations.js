@@ -58,7 +58,6 @@ range.selectNodeContents(elementWithText("div"));
 const withToString = [new URLSearchParams(QUERY), range];
 const names = ["innerHTML", "outerHTML"];
 const constructors = [URLSearchParams, URL];
-const ARGUMENTS = [".absent"];
 const { querySelector } = Element.prototype;
 const bound = querySelector.bind(searched, ".absent");
 let measured = null;
@@ -275,27 +274,6 @@ const rows = {
     for (let i = 0; i < n; i++) {
       const start = clock.now();
       result = btoa(WORDS);
-      spent += clock.now() - start;
-    }
-    return spent;
-  },
-
-  // By way of a built-in
-
-  methodByApply(n) {
-    let spent = 0;
-    for (let i = 0; i < n; i++) {
-      const start = clock.now();
-      result = querySelector.apply(searched, ARGUMENTS);
-      spent += clock.now() - start;
-    }
-    return spent;
-  },
-  setterByReflection(n) {
-    let spent = 0;
-    for (let i = 0; i < n; i++) {
-      const start = clock.now();
-      Reflect.set(written, "innerHTML", MARKUP);
       spent += clock.now() - start;
     }
     return spent;

@@ -30,8 +30,6 @@ const ROWS: &str = "
     boundMethod: querySelector
     methodInInlinedFunction: querySelector
     staticMethod: canParse
-    methodByApply: querySelector
-    setterByReflection: set innerHTML
     methodOfTheGlobal: btoa
     newObject: URLSearchParams
     severalConstructors: URL, URLSearchParams
