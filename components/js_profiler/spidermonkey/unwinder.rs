@@ -14,7 +14,6 @@ use std::sync::Arc;
 use gimli::{Register, RegisterRule, UnwindContext, UnwindContextStorage, UnwindTableRow};
 
 use super::ffi::GlueNativeCode;
-use super::modules::FoundEntries;
 use super::natives::NativeCode;
 use crate::arch::{FrameRegisters, JUMP_THROUGH_TABLE, Rule};
 
@@ -33,7 +32,6 @@ pub struct Unwinder {
     context: Box<UnwindContext<usize, InPlace>>,
     /// The rules that were used last. The place of a rule is determined by its address.
     rules: Box<[(usize, Option<Rule>)]>,
-    found: FoundEntries,
 }
 
 impl Unwinder {
@@ -41,10 +39,8 @@ impl Unwinder {
 
     /// An unwinder for the native code that is known now.
     pub fn new() -> Self {
-        let code = NativeCode::current();
         Self {
-            found: FoundEntries::new(&code.modules),
-            code,
+            code: NativeCode::current(),
             context: Box::new(UnwindContext::new_in()),
             rules: vec![(0, None); Self::RULES].into_boxed_slice(),
         }
@@ -69,14 +65,13 @@ impl Unwinder {
 
     /// The memory that it has allocated, in bytes.
     pub fn memory(&self) -> usize {
-        size_of_val(&*self.rules) + size_of_val(&*self.context) + self.found.memory()
+        size_of_val(&*self.rules) + size_of_val(&*self.context)
     }
 
     /// Uses `code` from now on.
     pub fn set_code(&mut self, code: Arc<NativeCode>) {
         if !Arc::ptr_eq(&code.modules, &self.code.modules) {
             self.rules.fill((0, None));
-            self.found = FoundEntries::new(&code.modules);
         }
         self.code = code;
     }
@@ -110,7 +105,7 @@ impl Unwinder {
             return rule;
         }
         let module = self.code.modules.at(address)?;
-        let rule = match module.function(address, &mut self.found) {
+        let rule = match module.function(address) {
             Some(function) => function
                 .unwind_info_for_address(
                     &module.frames,
@@ -172,13 +167,13 @@ unsafe extern "C" fn strobe_unwind(
 ///
 /// # Safety
 ///
-/// `unwinder` must be a valid [`Unwinder`] that nobody else uses meanwhile.
+/// `unwinder` must be a valid [`Unwinder`] that nobody changes meanwhile.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn strobe_function_begin(unwinder: *mut c_void, address: usize) -> usize {
+unsafe extern "C" fn strobe_function_begin(unwinder: *const c_void, address: usize) -> usize {
     // SAFETY: see above.
-    let unwinder = unsafe { &mut *unwinder.cast::<Unwinder>() };
+    let unwinder = unsafe { &*unwinder.cast::<Unwinder>() };
     let module = unwinder.code.modules.at(address);
-    let function = module.and_then(|module| module.function(address, &mut unwinder.found));
+    let function = module.and_then(|module| module.function(address));
     function.map_or(0, |function| function.initial_address() as usize)
 }
 
