@@ -453,23 +453,23 @@ impl Profiler {
         let Some(entry) = self.entry.get() else {
             return;
         };
-        if !matches!(entry.make_samples(cx, SAMPLES_PER_TASK), Ok(false)) {
-            return self.give_trace(cx);
+        match entry.make_samples(cx, SAMPLES_PER_TASK) {
+            Ok(false) => {},
+            Ok(true) => return self.give_trace(cx),
+            Err(error) => return self.refuse_trace(cx, error),
         }
-        let task_source = self
-            .global()
+        self.session.replace(SessionState::Making);
+        let trusted_profiler = Trusted::new(self);
+        self.global()
             .task_manager()
             .performance_timeline_task_source()
-            .to_sendable();
-        let trusted_profiler = Trusted::new(self);
-        task_source.queue(task!(make_trace: move |cx| {
-            let profiler = trusted_profiler.root();
-            // Code that unloads the document may have given the trace, or ended the session.
-            if profiler.is_making_trace() {
-                profiler.make_trace(cx);
-            }
-        }));
-        self.session.replace(SessionState::Making);
+            .queue(task!(make_trace: move |cx| {
+                let profiler = trusted_profiler.root();
+                // Code that unloads the document may have given the trace, or ended the session.
+                if profiler.is_making_trace() {
+                    profiler.make_trace(cx);
+                }
+            }));
     }
 
     fn is_making_trace(&self) -> bool {
@@ -478,11 +478,31 @@ impl Profiler {
 
     /// Resolves the promise that `stop()` returned with the whole trace.
     fn give_trace(&self, cx: &mut JSContext) {
+        let Some(entry) = self.entry.get() else {
+            return;
+        };
+        rooted!(&in(cx) let mut trace = ptr::null_mut::<JSObject>());
+        if let Err(error) = entry.GetTrace(cx, trace.handle_mut()) {
+            return self.refuse_trace(cx, error);
+        }
+        self.stop_waiting();
+        if let Some(promise) = self.promise(cx) {
+            promise.resolve_native(cx, &trace.get());
+        }
+    }
+
+    /// Rejects that promise, because the trace cannot be made. The entry still has it.
+    fn refuse_trace(&self, cx: &mut JSContext, error: Error) {
+        self.stop_waiting();
+        if let Some(promise) = self.promise(cx) {
+            promise.reject_error(cx, error);
+        }
+    }
+
+    /// The page waits for the trace no more.
+    fn stop_waiting(&self) {
         self.session.replace(SessionState::Done);
         self.global().profiling().remove(self);
-        if let (Some(promise), Some(entry)) = (self.promise(cx), self.entry.get()) {
-            resolve_with_trace(cx, &promise, &entry);
-        }
     }
 
     pub(super) fn set_paused(&self, paused: bool) {
@@ -510,14 +530,6 @@ fn is_document_gone(global: &GlobalScope) -> bool {
 /// The error for a profiler whose document is gone.
 fn document_is_gone() -> Error {
     Error::InvalidState(Some("The profiler's document is gone.".to_owned()))
-}
-
-fn resolve_with_trace(cx: &mut JSContext, promise: &Promise, entry: &PerformanceProfileEntry) {
-    rooted!(&in(cx) let mut trace = ptr::null_mut::<JSObject>());
-    match entry.GetTrace(cx, trace.handle_mut()) {
-        Ok(()) => promise.resolve_native(cx, &trace.get()),
-        Err(error) => promise.reject_error(cx, error),
-    }
 }
 
 /// The options, with a supported interval. A RangeError if the interval is negative.
