@@ -53,6 +53,16 @@ function event(target, type) {
   return new Promise(resolve => target.addEventListener(type, resolve, { once: true }));
 }
 
+// Adds a frame of the page's origin, and waits until it has loaded.
+async function addFrame() {
+  const frame = document.createElement("iframe");
+  frame.src = "other-realm-frame.html";
+  const loaded = event(frame, "load");
+  document.body.append(frame);
+  await loaded;
+  return frame;
+}
+
 // Waits for the next task.
 function task() {
   const { port1, port2 } = new MessageChannel();

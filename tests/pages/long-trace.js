@@ -9,15 +9,6 @@ const SAMPLES = 40_000;
 
 const BOUND = 20_000;
 
-async function addFrame() {
-  const frame = document.createElement("iframe");
-  frame.src = "other-realm-frame.html";
-  const loaded = event(frame, "load");
-  document.body.append(frame);
-  await loaded;
-  return frame;
-}
-
 function outcome(promise) {
   const unsettled = new Promise(resolve => setTimeout(resolve, BOUND, "unsettled"));
   return Promise.race([promise.then(() => "resolved", error => error.name), unsettled]);

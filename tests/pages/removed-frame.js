@@ -9,15 +9,6 @@ const SHORT = { sampleInterval: 1, maxBufferSize: 3 };
 
 const BOUND = 5000;
 
-async function addFrame() {
-  const frame = document.createElement("iframe");
-  frame.src = "other-realm-frame.html";
-  const loaded = event(frame, "load");
-  document.body.append(frame);
-  await loaded;
-  return frame;
-}
-
 function attempt(run) {
   try {
     run();
