@@ -275,7 +275,7 @@ struct StrobeRegisters {
 bool strobe_unwind(void* unwinder, StrobeRegisters* registers, bool leaf, uintptr_t low, uintptr_t high);
 // The address at which the function of native code begins that contains `address`; 0 if that is not known. Written in
 // Rust: see unwinder.rs.
-uintptr_t strobe_function_begin(const void* unwinder, uintptr_t address);
+uintptr_t strobe_function_begin(void* unwinder, uintptr_t address);
 
 // Calls `take` with each entry of the engine's table of natives, until it returns false. The entry that was
 // added last comes first. The name is ASCII and lives as long as the process. It is empty if functions with

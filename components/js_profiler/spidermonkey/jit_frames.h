@@ -93,6 +93,8 @@ class JitFrames {
 
   // Notes the frame of the stub through which C++ has entered the activation.
   void noteEntry(uintptr_t fp);
+  // The same for WebAssembly. False if the frame is not that of such a stub.
+  bool noteWasmEntry(uintptr_t fp);
 
   Walked inCode(StrobeRegisters registers, bool leaf);
 

@@ -23,11 +23,41 @@ type Bytes = EndianSlice<'static, LittleEndian>;
 /// A program or library that is loaded.
 pub struct Module {
     code: Range<usize>,
+    /// The table of the entries, ordered by the addresses of their functions.
     header: ParsedEhFrameHdr<Bytes>,
+    /// How many entries the table has.
+    length: usize,
+    /// How many blocks of code the modules before this one have.
+    first_block: usize,
     /// The entries for unwinding.
     pub frames: EhFrame<Bytes>,
     /// The addresses that pointers in the entries are relative to.
     pub bases: BaseAddresses,
+}
+
+/// The size of a block of code, in bytes.
+const BLOCK: usize = 8192;
+
+/// Where entries were found. A search that begins nearby stays within a few lines of the processor's cache.
+pub struct FoundEntries {
+    /// For each block of code of all modules, one more than the index of an entry that was found for an address there;
+    /// 0 if there is none.
+    by_block: Box<[u32]>,
+}
+
+impl FoundEntries {
+    /// None of these modules.
+    pub fn new(modules: &Modules) -> Self {
+        let blocks = modules.modules.iter().map(Module::block_count);
+        Self {
+            by_block: vec![0; blocks.sum()].into_boxed_slice(),
+        }
+    }
+
+    /// The memory that it has allocated, in bytes.
+    pub fn memory(&self) -> usize {
+        size_of_val(&*self.by_block)
+    }
 }
 
 impl Module {
@@ -72,18 +102,55 @@ impl Module {
         // SAFETY: as above.
         let frames_bytes =
             unsafe { slice::from_raw_parts(frames as *const u8, segment.end - frames) };
-        Some(Self {
+        let mut module = Self {
             code,
             header: parsed,
+            length: 0,
+            first_block: 0,
             frames: EhFrame::new(frames_bytes, LittleEndian),
             bases: bases.set_eh_frame(frames as u64),
-        })
+        };
+        module.length = first_without(usize::MAX / 2, 0, |index| module.begin(index).is_some());
+        Some(module)
     }
 
-    /// The entry of the function that contains an address.
-    pub fn function(&self, address: usize) -> Option<FrameDescriptionEntry<Bytes>> {
+    /// Where the function of an entry begins. `None` if the table has no such entry.
+    fn begin(&self, index: usize) -> Option<u64> {
+        let (begin, _) = self.header.table()?.iter(&self.bases).nth(index).ok()??;
+        begin.direct().ok()
+    }
+
+    fn block_count(&self) -> usize {
+        self.code.len() / BLOCK + 1
+    }
+
+    /// The index of the last entry whose function begins at an address of the module's code or before it. `found` is of
+    /// the same modules.
+    fn index_before(&self, address: usize, found: &mut FoundEntries) -> Option<usize> {
+        let block = self.first_block + (address - self.code.start) / BLOCK;
+        let found = &mut found.by_block[block];
+        let guess = match *found {
+            0 => self.length,
+            known => known as usize - 1,
+        };
+        let begins_before = |index: usize| {
+            self.begin(index)
+                .is_some_and(|begin| begin <= address as u64)
+        };
+        let index = first_without(self.length, guess, begins_before).checked_sub(1)?;
+        *found = u32::try_from(index).ok()? + 1;
+        Some(index)
+    }
+
+    /// The entry of the function that contains an address of the module's code. `found` is of the same modules.
+    pub fn function(
+        &self,
+        address: usize,
+        found: &mut FoundEntries,
+    ) -> Option<FrameDescriptionEntry<Bytes>> {
+        let index = self.index_before(address, found)?;
         let table = self.header.table()?;
-        let pointer = table.lookup(address as u64, &self.bases).ok()?;
+        let (_, pointer) = table.iter(&self.bases).nth(index).ok()??;
         let offset = table.pointer_to_offset(pointer).ok()?;
         let entry = self
             .frames
@@ -91,6 +158,32 @@ impl Module {
             .ok()?;
         entry.contains(address as u64).then_some(entry)
     }
+}
+
+/// The first of the numbers up to `length` for which `holds` is false. It must hold for all before that one and for none
+/// after it. The search is short if the number is near `guess`.
+fn first_without(length: usize, guess: usize, holds: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (0, length);
+    let mut step = 1;
+    let mut at = guess;
+    while at >= low && at < high {
+        if holds(at) {
+            low = at + 1;
+            at = low.saturating_add(step);
+        } else {
+            high = at;
+            at = high.wrapping_sub(step + 1);
+        }
+        step *= 2;
+    }
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match holds(middle) {
+            true => low = middle + 1,
+            false => high = middle,
+        }
+    }
+    low
 }
 
 /// How many modules the process has loaded and unloaded. While these numbers stay the same, the modules do,
@@ -148,6 +241,11 @@ impl Modules {
         // SAFETY: `take` has the type that is expected, and its argument is a `Vec<Module>`.
         unsafe { libc::dl_iterate_phdr(Some(take), (&raw mut modules).cast()) };
         modules.sort_by_key(|module| module.code.start);
+        let mut blocks = 0;
+        for module in &mut modules {
+            module.first_block = blocks;
+            blocks += module.block_count();
+        }
         let own = Self::read as *const () as usize;
         let program = modules
             .iter()
@@ -167,20 +265,20 @@ impl Modules {
                 [strobe_call(), strobe_construct()],
             )
         };
-        modules.exception_handler = modules.range_from(handler);
-        modules.calls = calls.map(|call| modules.range_from(call));
+        let mut found = FoundEntries::new(&modules);
+        let mut range = |begin| {
+            let end = modules.end_of(begin, &mut found);
+            end.map_or_else(CodeRange::default, |end| CodeRange { begin, end })
+        };
+        let (handler, calls) = (range(handler), calls.map(range));
+        modules.exception_handler = handler;
+        modules.calls = calls;
         modules
     }
 
-    /// The code of the function that begins at this address; empty if that is not known.
-    fn range_from(&self, begin: usize) -> CodeRange {
-        let end = self.end_of(begin);
-        end.map_or_else(CodeRange::default, |end| CodeRange { begin, end })
-    }
-
     /// The end of the function that begins at this address.
-    pub fn end_of(&self, begin: usize) -> Option<usize> {
-        let function = self.at(begin)?.function(begin)?;
+    pub fn end_of(&self, begin: usize, found: &mut FoundEntries) -> Option<usize> {
+        let function = self.at(begin)?.function(begin, found)?;
         (function.initial_address() == begin as u64).then(|| function.end_address() as usize)
     }
 
@@ -224,7 +322,8 @@ mod tests {
         let modules = Modules::read();
         let own = each_function_of_this_program_has_an_entry as *const () as usize;
         assert!(modules.program.contains(&own));
-        let function = modules.at(own).unwrap().function(own).unwrap();
+        let mut found = FoundEntries::new(&modules);
+        let function = modules.at(own).unwrap().function(own, &mut found).unwrap();
         assert_eq!(function.initial_address() as usize, own);
         assert!(function.end_address() as usize > own);
         assert!(
@@ -235,11 +334,52 @@ mod tests {
     }
 
     #[test]
+    fn the_search_ends_at_the_same_number_wherever_it_begins() {
+        for length in [0, 1, 2, 3, 100] {
+            for first in 0..=length {
+                for guess in 0..length + 3 {
+                    let found = first_without(length, guess, |number| number < first);
+                    assert_eq!(found, first, "of {length}, from {guess}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn all_entries_are_found_whatever_was_found_before() {
+        let modules = Modules::read();
+        let own = modules
+            .modules
+            .iter()
+            .find(|module| module.code.contains(&modules.program.start));
+        let own = own.unwrap();
+        assert!(own.length > 1000);
+        let mut found = FoundEntries::new(&modules);
+        // The order of the searches is neither that of the entries nor its reverse.
+        for i in 0..own.length {
+            let index = i * 7919 % own.length;
+            let begin = own.begin(index).unwrap() as usize;
+            let next = own.begin(index + 1).unwrap_or(u64::MAX) as usize;
+            // Of several entries for one address, the last one is found.
+            if begin == next {
+                continue;
+            }
+            for address in [begin, next - 1] {
+                if own.code.contains(&address) {
+                    assert_eq!(own.index_before(address, &mut found), Some(index));
+                }
+            }
+        }
+        assert_eq!(own.begin(own.length), None);
+    }
+
+    #[test]
     fn libraries_are_known() {
         let modules = Modules::read();
         let qsort = libc::qsort as *const () as usize;
         let module = modules.at(qsort).unwrap();
         assert_ne!(module.code, modules.program);
-        assert!(module.function(qsort).is_some());
+        let mut found = FoundEntries::new(&modules);
+        assert!(module.function(qsort, &mut found).is_some());
     }
 }

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::ffi::{Native, strobe_each_native, strobe_hash_name, strobe_natives_version};
-use super::modules::{Modules, loads};
+use super::modules::{FoundEntries, Modules, loads};
 
 /// What is known of native code at some time.
 pub struct NativeCode {
@@ -74,8 +74,9 @@ impl NativeCode {
             },
             None => Vec::new(),
         };
+        let mut found = FoundEntries::new(&modules);
         let with_ends = taken.natives.into_iter().filter_map(|native| {
-            let end = modules.end_of(native.begin)?;
+            let end = modules.end_of(native.begin, &mut found)?;
             let is_own = modules.program.contains(&native.begin);
             is_own.then_some(Native { end, ..native })
         });

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use gimli::{Register, RegisterRule, UnwindContext, UnwindContextStorage, UnwindTableRow};
 
 use super::ffi::GlueNativeCode;
+use super::modules::FoundEntries;
 use super::natives::NativeCode;
 use crate::arch::{FrameRegisters, JUMP_THROUGH_TABLE, Rule};
 
@@ -32,6 +33,7 @@ pub struct Unwinder {
     context: Box<UnwindContext<usize, InPlace>>,
     /// The rules that were used last. The place of a rule is determined by its address.
     rules: Box<[(usize, Option<Rule>)]>,
+    found: FoundEntries,
 }
 
 impl Unwinder {
@@ -39,8 +41,10 @@ impl Unwinder {
 
     /// An unwinder for the native code that is known now.
     pub fn new() -> Self {
+        let code = NativeCode::current();
         Self {
-            code: NativeCode::current(),
+            found: FoundEntries::new(&code.modules),
+            code,
             context: Box::new(UnwindContext::new_in()),
             rules: vec![(0, None); Self::RULES].into_boxed_slice(),
         }
@@ -65,13 +69,14 @@ impl Unwinder {
 
     /// The memory that it has allocated, in bytes.
     pub fn memory(&self) -> usize {
-        size_of_val(&*self.rules) + size_of_val(&*self.context)
+        size_of_val(&*self.rules) + size_of_val(&*self.context) + self.found.memory()
     }
 
     /// Uses `code` from now on.
     pub fn set_code(&mut self, code: Arc<NativeCode>) {
         if !Arc::ptr_eq(&code.modules, &self.code.modules) {
             self.rules.fill((0, None));
+            self.found = FoundEntries::new(&code.modules);
         }
         self.code = code;
     }
@@ -105,7 +110,7 @@ impl Unwinder {
             return rule;
         }
         let module = self.code.modules.at(address)?;
-        let rule = match module.function(address) {
+        let rule = match module.function(address, &mut self.found) {
             Some(function) => function
                 .unwind_info_for_address(
                     &module.frames,
@@ -167,13 +172,13 @@ unsafe extern "C" fn strobe_unwind(
 ///
 /// # Safety
 ///
-/// `unwinder` must be a valid [`Unwinder`] that nobody changes meanwhile.
+/// `unwinder` must be a valid [`Unwinder`] that nobody else uses meanwhile.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn strobe_function_begin(unwinder: *const c_void, address: usize) -> usize {
+unsafe extern "C" fn strobe_function_begin(unwinder: *mut c_void, address: usize) -> usize {
     // SAFETY: see above.
-    let unwinder = unsafe { &*unwinder.cast::<Unwinder>() };
+    let unwinder = unsafe { &mut *unwinder.cast::<Unwinder>() };
     let module = unwinder.code.modules.at(address);
-    let function = module.and_then(|module| module.function(address));
+    let function = module.and_then(|module| module.function(address, &mut unwinder.found));
     function.map_or(0, |function| function.initial_address() as usize)
 }
 

@@ -4,6 +4,9 @@
 
 #include "jit_frames.h"
 
+#include <bit>
+
+#include "jit/Registers.h"
 #include "wasm/WasmCode.h"
 #include "wasm/WasmFrame.h"
 #include "wasm/WasmFrameIter.h"
@@ -28,6 +31,22 @@ Walked JitFrames::fromWasm(uintptr_t pc, uintptr_t fp, const wasm::Instance* ins
 
 bool JitFrames::holdsWasmFrame(uintptr_t fp) const {
   return stack_.contains(fp, sizeof(wasm::FrameWithInstances));
+}
+
+// The stub through which C++ has entered saves registers and aligns the stack. Then it pushes the return address a second
+// time, the register that is the frame pointer here, which in C++ may have any value, and what the stack pointer was
+// after the registers: GenerateInterpEntry.
+bool JitFrames::noteWasmEntry(uintptr_t fp) {
+  static_assert(jit::FloatRegisters::NonVolatileMask == 0);
+  constexpr size_t SavedRegisters = std::popcount(jit::Registers::NonVolatileMask) * sizeof(uintptr_t);
+  uintptr_t saved = fp - sizeof(uintptr_t);
+  uintptr_t end = stack_.contains(saved) ? stack_.word(saved) + SavedRegisters : 0;
+  if (!stack_.contains(end) || stack_.word(end) != stack_.word(fp + ReturnAddressOffset)) {
+    return false;
+  }
+  hasEntry_ = true;
+  entry_ = {stack_.word(end), end + sizeof(uintptr_t), stack_.word(fp)};
+  return true;
 }
 
 // The instance of the WebAssembly function whose frame is at `fp`. A call that may reach another instance stores both
@@ -70,14 +89,17 @@ JitFrames::WasmEnd JitFrames::emitWasm(uintptr_t pc, uintptr_t* fp, const wasm::
       // JIT code has called it: directly, through an exit frame made for that, or through an entry stub.
       return WasmEnd::CalledByJit;
     }
-    if (!stack_.contains(*fp, 2 * sizeof(uintptr_t)) || stack_.word(*fp) <= *fp) {
+    if (!stack_.contains(*fp, 2 * sizeof(uintptr_t))) {
       return isNotOnStack();
     }
     if (range->isInterpEntry()) {
-      // The stub through which C++ has entered pushes the return address a second time, and links its frame as C++
-      // does: GenerateInterpEntry. Before that, the frame pointer is one of C++, which is beyond the activation.
-      noteEntry(*fp);
+      if (!noteWasmEntry(*fp)) {
+        return isNotOnStack();
+      }
       return WasmEnd::Done;
+    }
+    if (stack_.word(*fp) <= *fp) {
+      return isNotOnStack();
     }
     // Code that calls a function which may belong to another instance continues with the instance that it has stored
     // in the callee's frame.
