@@ -73,8 +73,8 @@ def build_base(release: bool = False) -> Path:
     """Builds the shell around Servo without our hooks, with SpiderMonkey from source, and returns its binary.
 
     The build has its own workspace in the cache. Inside the checkout, Cargo would find the checkout's configuration in
-    the folders above, and with it the hooked crates and our compiler flags. Servo's own build has no such flags:
-    neither its Rust nor its SpiderMonkey keeps frame pointers.
+    the folders above, and with it the hooked crates. Crates without hooks, and which need none with hooks, are
+    compiled once for both builds.
     """
     folder = paths.cache_dir() / "base"
     if folder.is_relative_to(paths.ROOT):
@@ -85,8 +85,11 @@ def build_base(release: bool = False) -> Path:
         print("building Servo without hooks; the first time this takes as long as the first `./mach build`")
         profile = "release" if release else "debug"
         command = ["cargo", "build", "-p", "strobe", *(["--release"] if release else [])]
-        environment = {**os.environ, **toolchain.build_environment(), "CARGO_TARGET_DIR": str(folder / "target")}
-        process.run(command, cwd=folder, env=environment)
+        places = {
+            "CARGO_TARGET_DIR": str(folder / "target"),
+            "CARGO_BUILD_BUILD_DIR": str(paths.cache_dir() / "build"),
+        }
+        process.run(command, cwd=folder, env={**os.environ, **toolchain.build_environment(), **places})
     return folder / "target" / profile / "strobe"
 
 

@@ -179,7 +179,7 @@ struct StrobeNativeCode {
   // block's begin, which may be natives_length. So few natives are looked at.
   const uint32_t* blocks;
   size_t blocks_length;
-  // Where the program's own code begins. It is compiled with frame pointers.
+  // Where the program's own code begins.
   uintptr_t program_begin;
   // The engine's function that unwinds frames when something throws.
   StrobeCodeRange exception_handler;

@@ -122,8 +122,7 @@ bool JitFrames::linkOf(uintptr_t fp, Link* link) const {
   if (!stack_.holdsFrame(fp)) {
     return false;
   }
-  // The older frame has a higher address. The frame of the C++ code that entered JIT code has a higher one still,
-  // beyond the activation.
+  // The older frame has a higher address. That of the oldest is the frame of the stub through which C++ has entered.
   return stack_.word(fp) > fp && linkWithoutFrame(fp, stack_.word(fp), link);
 }
 

@@ -2,9 +2,8 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-// The program's own code is compiled with frame pointers, so a frame that has called something is linked to its
-// caller's. But the leaf may not have made its frame yet, or may have left it already, and libraries use the frame
-// pointer for other things. In these cases the tables for unwinding say where the caller's frame is.
+// Native code is compiled without frame pointers. The tables for unwinding, which compilers write for every function,
+// say where the caller's frame is.
 
 #include "native_frames.h"
 
@@ -39,19 +38,11 @@ void NativeFrames::goOnFrom(const StrobeRegisters& registers) {
 }
 
 bool NativeFrames::toCaller() {
-  if (leaf_ || !isInProgram(registers_.pc)) {
-    // At `ret` a table may say that the caller's frame pointer is where it has just been popped from. Handlers do not
-    // write there.
-    uintptr_t low = leaf_ ? registers_.sp - RedZone : registers_.sp;
-    if (!strobe_unwind(code_.unwinder, &registers_, leaf_, low, stack_.high())) {
-      return false;
-    }
-  } else {
-    uintptr_t fp = registers_.fp;
-    if (fp < registers_.sp || !stack_.contains(fp, 2 * sizeof(uintptr_t)) || stack_.word(fp) <= fp) {
-      return false;
-    }
-    registers_ = {stack_.word(fp + ReturnAddressOffset), fp + DescriptorOffset, stack_.word(fp)};
+  // At `ret` a table may say that the caller's frame pointer is where it has just been popped from. Handlers do not
+  // write there.
+  uintptr_t low = leaf_ ? registers_.sp - RedZone : registers_.sp;
+  if (!strobe_unwind(code_.unwinder, &registers_, leaf_, low, stack_.high())) {
+    return false;
   }
   leaf_ = false;
   return true;
@@ -75,8 +66,8 @@ bool NativeFrames::leaveLinkedCode() {
       caller.sp = registers_.sp + 2 * sizeof(uintptr_t);
       break;
     case FrameEnd::InBody:
-      if (registers_.fp < registers_.sp || !stack_.contains(registers_.fp, 2 * sizeof(uintptr_t)) ||
-          stack_.word(registers_.fp) <= registers_.fp) {
+      // What is stored there is a frame pointer if JIT code has called this code, and any value if C++ has.
+      if (registers_.fp < registers_.sp || !stack_.contains(registers_.fp, 2 * sizeof(uintptr_t))) {
         return false;
       }
       caller.sp = registers_.fp + 2 * sizeof(uintptr_t);

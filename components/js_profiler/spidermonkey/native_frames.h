@@ -86,9 +86,6 @@ class NativeFrames {
   void goOnFrom(const StrobeRegisters& registers);
 
  private:
-  bool isInProgram(uintptr_t address) const {
-    return (address - code_.program_begin) / STROBE_NATIVE_BLOCK < code_.blocks_length;
-  }
   bool toCaller();
   // Whether an address is in the code with which the engine calls functions.
   bool isInCall(uintptr_t address) const;

@@ -37,7 +37,7 @@ pub struct Unwinder {
 }
 
 impl Unwinder {
-    const RULES: usize = 1 << 10;
+    const RULES: usize = 1 << 12;
 
     /// An unwinder for the native code that is known now.
     pub fn new() -> Self {

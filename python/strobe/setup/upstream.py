@@ -377,8 +377,6 @@ def _cargo_config(crates: list[UpstreamCrate]) -> str:
         "# Written by ./mach bootstrap; edits are overwritten.",
         "[build]",
         f'build-dir = "{paths.cache_dir() / "build"}"',
-        # The walk of a stack goes through the browser's own frames to those of JavaScript.
-        'rustflags = ["-C", "force-frame-pointers=yes"]',
         "",
         "[env]",
     ]
