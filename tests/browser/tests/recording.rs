@@ -45,6 +45,22 @@ fn activities(event_loop: &EventLoop) -> HashSet<Activity> {
     activities.filter_map(|sample| sample.activity).collect()
 }
 
+#[test]
+fn a_native_that_another_native_calls_is_recorded() {
+    let site = Site::plain().serve();
+    let url = site.url("/natives.html");
+    let (recording, _) = browser_tests::record(&["--until-js", "rounds >= 300", &url]);
+    let (page, _) = with_function(&recording, "setByNative");
+    let mut setters = 0;
+    for stack in stacks(page) {
+        if let Some(at) = stack.iter().position(|name| *name == "set innerHTML") {
+            assert_eq!(stack[..at].last(), Some(&"set"), "{stack:?}");
+            setters += 1;
+        }
+    }
+    assert!(setters > 100, "{setters}");
+}
+
 const UNTIL: &str = "rounds >= 40 && frameRounds >= 20 && workerRounds >= 20";
 
 #[test]
