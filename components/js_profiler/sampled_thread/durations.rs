@@ -50,11 +50,11 @@ impl StopDurations {
         self.must_run
     }
 
-    /// Notes that the thread has stood still for `duration` and is running again.
-    pub fn record(&mut self, duration: Duration) {
-        let now = Instant::now();
-        self.runs_until = self.runs_until.max(now) + duration;
-        self.must_run = self.runs_until - now;
+    /// Notes that the thread had stood still for `duration` when it ran again at `end`. Stops are recorded in their
+    /// order, but maybe much later.
+    pub fn record(&mut self, end: Instant, duration: Duration) {
+        self.runs_until = self.runs_until.max(end) + duration;
+        self.must_run = self.runs_until - end;
         let nanoseconds = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
         self.nanoseconds.saturating_record(nanoseconds);
     }
@@ -81,14 +81,26 @@ mod tests {
 
     #[test]
     fn an_event_loop_runs_for_as_long_as_it_stood_still() {
+        let end = Instant::now();
+        let mut stops = StopDurations::new();
+        stops.record(end, Duration::from_secs(3));
+        assert_eq!(stops.runs_until(), end + Duration::from_secs(3));
+        assert_eq!(stops.must_run(), Duration::from_secs(3));
+        // It had to run for a second more.
+        let end = end + Duration::from_secs(2);
+        stops.record(end, Duration::from_secs(2));
+        assert_eq!(stops.runs_until(), end + Duration::from_secs(3));
+        assert_eq!(stops.must_run(), Duration::from_secs(3));
+    }
+
+    #[test]
+    fn time_between_stops_that_are_recorded_together_counts() {
         let begin = Instant::now();
         let mut stops = StopDurations::new();
-        stops.record(Duration::from_secs(3));
-        assert!(stops.runs_until() >= begin + Duration::from_secs(3));
-        assert_eq!(stops.must_run(), Duration::from_secs(3));
-        // Two stops that are recorded together.
-        stops.record(Duration::from_secs(2));
-        assert!(stops.runs_until() >= begin + Duration::from_secs(5));
-        assert!(stops.runs_until() <= Instant::now() + Duration::from_secs(5));
+        for second in 1..=4 {
+            let end = begin + Duration::from_secs(10 * second);
+            stops.record(end, Duration::from_secs(4));
+        }
+        assert_eq!(stops.runs_until(), begin + Duration::from_secs(44));
     }
 }

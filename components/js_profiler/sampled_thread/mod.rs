@@ -222,7 +222,7 @@ impl SampledThread {
 
     fn note(&mut self, walk: &FinishedWalk) {
         self.failed_stops = 0;
-        self.durations.record(walk.duration);
+        self.durations.record(walk.end(), walk.duration);
         if let WalkOutcome::Unwalkable(why) = walk.outcome {
             *self.unwalkable.entry(why).or_default() += 1;
         }

@@ -4,7 +4,7 @@
 
 //! What a stopped thread has found out about itself.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use js_profiler_traits::RealmId;
 use js_profiler_traits::activity::{Activity, SharedActivity};
@@ -30,6 +30,14 @@ pub struct FinishedWalk {
     pub activity: Activity,
     /// How long everything took on that thread.
     pub duration: Duration,
+}
+
+impl FinishedWalk {
+    /// When the thread ran again.
+    pub fn end(&self) -> Instant {
+        let since_begin = (CrossProcessInstant::now() - self.time).unsigned_abs();
+        Instant::now() - since_begin.saturating_sub(self.duration)
+    }
 }
 
 /// What the sampling thread needs for taking stacks.
