@@ -81,8 +81,8 @@ mod tests {
 
     #[test]
     fn an_event_loop_runs_for_as_long_as_it_stood_still() {
-        let end = Instant::now();
         let mut stops = StopDurations::new();
+        let end = Instant::now();
         stops.record(end, Duration::from_secs(3));
         assert_eq!(stops.runs_until(), end + Duration::from_secs(3));
         assert_eq!(stops.must_run(), Duration::from_secs(3));
@@ -95,8 +95,8 @@ mod tests {
 
     #[test]
     fn time_between_stops_that_are_recorded_together_counts() {
-        let begin = Instant::now();
         let mut stops = StopDurations::new();
+        let begin = Instant::now();
         for second in 1..=4 {
             let end = begin + Duration::from_secs(10 * second);
             stops.record(end, Duration::from_secs(4));
