@@ -154,9 +154,11 @@ impl Module {
         let offset = table.pointer_to_offset(pointer).ok()?;
         let entry = self
             .frames
-            .fde_from_offset(&self.bases, offset, EhFrame::cie_from_offset)
-            .ok()?;
-        entry.contains(address as u64).then_some(entry)
+            .fde_from_offset(&self.bases, offset, EhFrame::cie_from_offset);
+        match entry {
+            Ok(entry) if entry.contains(address as u64) => Some(entry),
+            _ => None,
+        }
     }
 }
 
