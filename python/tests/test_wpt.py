@@ -293,7 +293,8 @@ class BaseTest(unittest.TestCase):
         self.assertEqual(command, ["cargo", "build", "-p", "strobe", "--release"])
         self.assertEqual((cwd, binary), (self.folder / "base", self.folder / "base" / "target" / "release" / "strobe"))
         self.assertEqual(list((self.folder / "base").rglob(".cargo")), [])
-        own = {**toolchain.build_environment(), "CARGO_TARGET_DIR": str(cwd / "target")}
+        places = {"CARGO_TARGET_DIR": str(cwd / "target"), "CARGO_BUILD_BUILD_DIR": str(self.folder / "build")}
+        own = {**toolchain.build_environment(), **places}
         self.assertEqual(environment, {**os.environ, "STROBE_CACHE_DIR": str(self.folder), **own})
         self.assertNotIn("RUSTFLAGS", own)
 
