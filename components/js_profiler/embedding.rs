@@ -25,8 +25,8 @@ impl RuntimeEventLoop {
     /// `run` returns.
     pub fn with<R>(runtime: &mut Runtime, run: impl FnOnce(&Self, &mut JSContext) -> R) -> R {
         // SAFETY: A runtime never leaves the thread that has made it, so the context is this thread's. The runtime
-        // stays borrowed until this function ends. No script is running here. The event loop is dropped before that, also if `run` panics,
-        // because `run` gets only a reference. No script is running then, because `run` has given the context back.
+        // stays borrowed until this function ends. The event loop is dropped before that, also if `run` panics, because
+        // `run` gets only a reference. No script is running now, and none then: `run` has given the context back.
         let engine = unsafe {
             let context = NonNull::new(runtime.cx().raw_cx()).expect("a runtime has a context");
             EngineContext::new(context, Walker::preferred())

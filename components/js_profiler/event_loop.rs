@@ -221,9 +221,7 @@ impl EventLoop {
             described.realms.remove(&id);
         });
     }
-}
 
-impl EventLoop {
     /// Reports what the recording wants of scripts, except for what was reported before.
     fn report_sources(&self) {
         if let Some(request) = registry::sources_to_read(self.id) {

@@ -98,7 +98,7 @@ impl TestContext {
         unsafe { JS_SetOffthreadIonCompilationEnabled(self.0.as_ptr(), may) };
     }
 
-    /// The context, to be walked. It must be dropped before this value.
+    /// This context, for an event loop. The result must be dropped before this value.
     pub fn engine(&self, walker: Walker) -> EngineContext {
         // SAFETY: the context is this thread's, no script is running, and the value stays on this thread.
         unsafe { EngineContext::new(self.0, walker) }
