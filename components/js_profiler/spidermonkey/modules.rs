@@ -13,7 +13,7 @@ use std::slice;
 
 use gimli::{
     BaseAddresses, EhFrame, EhFrameHdr, EndianSlice, FrameDescriptionEntry, LittleEndian,
-    ParsedEhFrameHdr, UnwindSection,
+    ParsedEhFrameHdr, Pointer, UnwindSection,
 };
 
 use super::ffi::{CodeRange, strobe_call, strobe_construct, strobe_exception_handler};
@@ -114,10 +114,15 @@ impl Module {
         Some(module)
     }
 
+    /// A row of the table: where the function of an entry begins, and where the entry is. `None` if there is no such
+    /// row.
+    fn row(&self, index: usize) -> Option<(Pointer, Pointer)> {
+        self.header.table()?.iter(&self.bases).nth(index).ok()?
+    }
+
     /// Where the function of an entry begins. `None` if the table has no such entry.
     fn begin(&self, index: usize) -> Option<u64> {
-        let (begin, _) = self.header.table()?.iter(&self.bases).nth(index).ok()??;
-        begin.direct().ok()
+        self.row(index)?.0.direct().ok()
     }
 
     fn block_count(&self) -> usize {
@@ -149,9 +154,8 @@ impl Module {
         found: &mut FoundEntries,
     ) -> Option<FrameDescriptionEntry<Bytes>> {
         let index = self.index_before(address, found)?;
-        let table = self.header.table()?;
-        let (_, pointer) = table.iter(&self.bases).nth(index).ok()??;
-        let offset = table.pointer_to_offset(pointer).ok()?;
+        let (_, pointer) = self.row(index)?;
+        let offset = self.header.table()?.pointer_to_offset(pointer).ok()?;
         let entry = self
             .frames
             .fde_from_offset(&self.bases, offset, EhFrame::cie_from_offset);
