@@ -20,7 +20,7 @@ from strobe.errors import MachError
 from strobe.setup import toolchain
 
 # The flags of the glue and the engine.
-FLAGS = ("-O2", "-fPIC", "-ffunction-sections", "-fdata-sections", "-fno-omit-frame-pointer", "-fno-exceptions")
+FLAGS = ("-O2", "-fPIC", "-ffunction-sections", "-fdata-sections", "-fno-exceptions")
 TARGET = "--target=x86_64-unknown-linux-gnu"
 
 CLASSES = {
