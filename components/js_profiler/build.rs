@@ -10,10 +10,9 @@ use std::path::PathBuf;
 // Reading the variable makes Cargo rebuild this script in every checkout: see the generated .cargo/config.toml.
 const _: Option<&str> = option_env!("STROBE_CHECKOUT");
 
-const SOURCES: [&str; 15] = [
+const SOURCES: [&str; 14] = [
     "cells.cpp",
     "code_tables.cpp",
-    "context.cpp",
     "frame_text.cpp",
     "interpreter_frames.cpp",
     "jit_code.cpp",

@@ -13,11 +13,12 @@ use std::ptr::{self, NonNull};
 use js_profiler_traits::RealmId;
 #[cfg(feature = "stock_walk")]
 use js_profiler_traits::preferences;
+use mozjs_sys::jsapi::JS::GetCurrentRealmOrNull;
 use mozjs_sys::jsapi::JSContext;
 
 use super::ffi::{
     CodeTables, FramePlace, GlueKnownFunctions, GlueStack, GlueWalk, strobe_count_kept,
-    strobe_current_realm, strobe_is_idle, strobe_measure_code_tables, strobe_walk_table,
+    strobe_is_idle, strobe_measure_code_tables, strobe_walk_table,
 };
 #[cfg(feature = "stock_walk")]
 use super::ffi::{strobe_install_stock, strobe_uninstall_stock, strobe_walk_stock};
@@ -267,8 +268,8 @@ impl EngineContext {
     /// The realm that the context is in; `None` if it is in no realm.
     pub fn current_realm(&self) -> Option<RealmId> {
         // SAFETY: we are on the context's thread.
-        let realm = unsafe { strobe_current_realm(self.cx.as_ptr()) };
-        (realm != 0).then_some(RealmId(realm))
+        let realm = unsafe { GetCurrentRealmOrNull(self.cx.as_ptr()) };
+        NonNull::new(realm).map(|realm| RealmId(realm.addr().get() as u64))
     }
 
     /// The engine's tables of the context's JIT code.

@@ -384,7 +384,6 @@ unsafe extern "C" {
         length: usize,
     ) -> usize;
     pub fn strobe_measure_code_tables(cx: *mut JSContext) -> CodeTables;
-    pub fn strobe_current_realm(cx: *mut JSContext) -> u64;
     pub fn strobe_new_table(cx: *mut JSContext, length: usize) -> *mut JSObject;
     pub fn strobe_add_samples(
         cx: *mut JSContext,

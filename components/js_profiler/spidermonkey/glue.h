@@ -364,9 +364,6 @@ struct StrobeCodeTables {
 // Called on the context's own thread, never during a walk.
 StrobeCodeTables strobe_measure_code_tables(JSContext* cx);
 
-// The realm that the context is in, as in StrobeFunctionKey::realm; 0 for none.
-uint64_t strobe_current_realm(JSContext* cx);
-
 // Stands for an index that a row does not have.
 constexpr uint32_t STROBE_ABSENT = UINT32_MAX;
 
