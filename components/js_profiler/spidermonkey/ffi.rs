@@ -171,7 +171,6 @@ pub struct CallSite {
     flags: [u8; MAX_INLINED],
     known: [u32; MAX_INLINED],
     code_offsets: [u32; MAX_INLINED],
-    unused: u32,
 }
 
 impl CallSite {
@@ -184,7 +183,6 @@ impl CallSite {
         flags: [0; MAX_INLINED],
         known: [0; MAX_INLINED],
         code_offsets: [0; MAX_INLINED],
-        unused: 0,
     };
 }
 
@@ -321,8 +319,7 @@ assert_layout!(GlueFrame, 104, {
 });
 assert_layout!(KnownPosition, 16, { function: 0, code_offset: 4, position: 8 });
 assert_layout!(CallSite, 128, {
-    return_address: 0, script: 8, removals: 16, length: 24, flags: 25, known: 36, code_offsets: 80,
-    unused: 124
+    return_address: 0, script: 8, removals: 16, length: 24, flags: 25, known: 36, code_offsets: 80
 });
 assert_layout!(GlueKnownFunctions, 64, {
     functions: 0, functions_length: 8, slots: 16, slots_length: 24, positions: 32, positions_length:

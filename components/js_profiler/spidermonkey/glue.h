@@ -129,7 +129,6 @@ struct alignas(64) StrobeCallSite {
   uint32_t known[STROBE_MAX_INLINED];
   // The offset of the call in the bytecode of each. UINT32_MAX if it was not asked for.
   uint32_t code_offsets[STROBE_MAX_INLINED];
-  uint32_t unused;
 };
 
 // The functions whose text the sampling thread already has, as a hash table with linear probing.
@@ -437,7 +436,6 @@ static_assert(offsetof(StrobeCallSite, length) == 24);
 static_assert(offsetof(StrobeCallSite, flags) == 25);
 static_assert(offsetof(StrobeCallSite, known) == 36);
 static_assert(offsetof(StrobeCallSite, code_offsets) == 80);
-static_assert(offsetof(StrobeCallSite, unused) == 124);
 static_assert(sizeof(StrobeKnownFunctions) == 64);
 static_assert(offsetof(StrobeKnownFunctions, functions) == 0);
 static_assert(offsetof(StrobeKnownFunctions, functions_length) == 8);
