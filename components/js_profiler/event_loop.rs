@@ -139,7 +139,6 @@ impl EventLoop {
             event_loop,
             sessions: self.sessions.clone(),
             ended: Cell::new(false),
-            paused: Cell::new(options.is_paused),
         })
     }
 
@@ -259,7 +258,6 @@ pub struct Session {
     /// How many sessions of the event loop have not ended.
     sessions: Rc<Cell<usize>>,
     ended: Cell<bool>,
-    paused: Cell<bool>,
 }
 
 impl Session {
@@ -272,7 +270,7 @@ impl Session {
 
     /// Pauses the session or lets it go on. A paused session takes no samples, and misses none.
     pub fn set_paused(&self, paused: bool) {
-        if self.ended.get() || self.paused.replace(paused) == paused {
+        if self.ended.get() {
             return;
         }
         let (event_loop, id) = (self.event_loop, self.id);

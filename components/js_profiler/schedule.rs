@@ -44,6 +44,9 @@ impl Schedule {
     /// Pauses the schedule or lets it go on at `current_tick`. While it is paused no samples are due, and
     /// none are missed.
     pub fn set_paused(&mut self, is_paused: bool, current_tick: u64) {
+        if self.is_paused == is_paused {
+            return;
+        }
         self.is_paused = is_paused;
         self.last_tick = current_tick;
     }
