@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 use std::mem;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crossbeam_channel::Sender;
 use js_profiler_traits::recording::{
@@ -227,20 +227,15 @@ impl LinkedMaps {
 
     /// Waits for the maps that are being fetched, for a limited time. No map is reported after that.
     pub fn finish(&self) {
-        let deadline = Instant::now() + LONGEST_WAIT_FOR_MAPS;
-        self.finish_until(deadline);
+        self.finish_within(LONGEST_WAIT_FOR_MAPS);
     }
 
-    fn finish_until(&self, deadline: Instant) {
-        let mut state = self.lock();
-        while !state.waiting.is_empty() {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                break;
-            }
-            let result = self.answered.wait_timeout(state, left);
-            state = result.unwrap_or_else(PoisonError::into_inner).0;
-        }
+    fn finish_within(&self, time: Duration) {
+        let is_waiting = |state: &mut State| !state.waiting.is_empty();
+        let waited = self
+            .answered
+            .wait_timeout_while(self.lock(), time, is_waiting);
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         state.is_closed = true;
         let late = mem::take(&mut state.waiting);
         drop(state);
@@ -440,7 +435,7 @@ mod tests {
         asked.ask(1, "a.map", 7);
         let mut late = asked.answer();
         late.set_url("https://a.test/a.map");
-        asked.maps.finish_until(Instant::now());
+        asked.maps.finish_within(Duration::ZERO);
         let why = "it did not come within 10 s after the end of the recording";
         assert_eq!(
             asked.reported(),
