@@ -358,9 +358,8 @@ pub enum GlueWalk {
 unsafe extern "C" {
     pub fn strobe_hash_function(function: *const FunctionKey) -> u64;
     pub fn strobe_hash_position(function: u32, code_offset: u32) -> u64;
-    pub fn strobe_hash_name(name: *const u8, length: usize) -> u32;
     pub fn strobe_each_native(
-        take: extern "C" fn(*mut c_void, usize, *const u8, usize) -> bool,
+        take: unsafe extern "C" fn(*mut c_void, *const Native) -> bool,
         taker: *mut c_void,
     );
     pub fn strobe_exception_handler() -> usize;

@@ -277,10 +277,9 @@ bool strobe_unwind(void* unwinder, StrobeRegisters* registers, bool leaf, uintpt
 uintptr_t strobe_function_begin(void* unwinder, uintptr_t address);
 
 // Calls `take` with each entry of the engine's table of natives, until it returns false. The entry that was
-// added last comes first. The name is ASCII and lives as long as the process. It is empty if functions with
+// added last comes first. The native's end is not known, and is equal to its begin. The name is empty if functions with
 // different names share the code, and for eval: see natives.cpp.
-void strobe_each_native(bool (*take)(void* taker, uintptr_t code, const uint8_t* name, size_t name_length),
-                        void* taker);
+void strobe_each_native(bool (*take)(void* taker, const StrobeNative* native), void* taker);
 // The begins of StrobeNativeCode::exception_handler and of StrobeNativeCode::calls.
 uintptr_t strobe_exception_handler();
 uintptr_t strobe_call();

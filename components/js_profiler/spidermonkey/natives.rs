@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::ffi::{Native, strobe_each_native, strobe_hash_name, strobe_natives_version};
+use super::ffi::{Native, strobe_each_native, strobe_natives_version};
 use super::modules::{FoundEntries, Modules, loads};
 
 /// What is known of native code at some time.
@@ -129,28 +129,16 @@ struct Taken {
 impl Taken {
     /// The entries that were added after the native whose code is `until`, or all for 0.
     fn read(until: usize) -> Self {
-        extern "C" fn take(
-            taken: *mut c_void,
-            code: usize,
-            name: *const u8,
-            name_length: usize,
-        ) -> bool {
-            // SAFETY: the table passes the pointer that it was given below.
-            let taken = unsafe { &mut *taken.cast::<Taken>() };
-            if code == taken.until {
+        unsafe extern "C" fn take(taken: *mut c_void, native: *const Native) -> bool {
+            // SAFETY: the glue passes the pointer that it was given below, and a native that it has filled in.
+            let (taken, native) = unsafe { (&mut *taken.cast::<Taken>(), &*native) };
+            if native.begin == taken.until {
                 return false;
             }
-            taken.newest.get_or_insert(code);
+            taken.newest.get_or_insert(native.begin);
             taken.count += 1;
-            if name_length > 0 {
-                taken.natives.push(Native {
-                    begin: code,
-                    end: code,
-                    name,
-                    name_length: name_length as u32,
-                    // SAFETY: the name has that length.
-                    hash: unsafe { strobe_hash_name(name, name_length) },
-                });
+            if native.name_length > 0 {
+                taken.natives.push(*native);
             }
             true
         }
