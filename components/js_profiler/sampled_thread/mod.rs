@@ -156,7 +156,6 @@ impl SampledThread {
             unwinder,
             stopping,
         } = taker;
-        buffer.clear();
         audience.apply(buffer);
         unwinder.set_code(NativeCode::current());
         let mut comparison = self.comparison.as_mut().filter(|_| is_compared);

@@ -183,7 +183,6 @@ impl TimedWalks {
         for (walk, &due) in side.walks.iter_mut().zip(due) {
             walk.due = due;
             walk.finished = None;
-            walk.buffer.clear();
             audience.apply(&mut walk.buffer);
         }
         let capacities = side.walks.iter().map(|walk| walk.buffer.capacity());

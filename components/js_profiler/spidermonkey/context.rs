@@ -134,6 +134,7 @@ impl SampledContext {
         buffer: &mut StackBuffer,
         known: &KnownFunctions,
     ) -> WalkOutcome {
+        buffer.frames.clear();
         if !self.is_of(stopped) {
             return WalkOutcome::Unwalkable(c"the context belongs to another thread");
         }

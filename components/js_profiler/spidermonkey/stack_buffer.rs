@@ -177,15 +177,6 @@ impl StackBuffer {
         self.complete = 0;
     }
 
-    /// Removes the frames of the last walk.
-    pub fn clear(&mut self) {
-        self.frames.clear();
-        self.truncated = false;
-        self.complete_truncated = false;
-        self.text_lost = false;
-        self.complete = 0;
-    }
-
     /// How many frames there is room for.
     pub fn capacity(&self) -> usize {
         self.frames.capacity()
