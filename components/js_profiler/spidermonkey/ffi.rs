@@ -22,6 +22,23 @@ pub enum TextEncoding {
     Utf8 = 2,
 }
 
+impl TextEncoding {
+    /// The text that these bytes encode. What is invalid in it becomes U+FFFD.
+    pub fn decode(self, bytes: &[u8]) -> String {
+        match self {
+            Self::Latin1 => bytes.iter().copied().map(char::from).collect(),
+            Self::Utf8 => String::from_utf8_lossy(bytes).into_owned(),
+            Self::Utf16 => {
+                let (units, _) = bytes.as_chunks();
+                let units = units.iter().map(|unit| u16::from_ne_bytes(*unit));
+                char::decode_utf16(units)
+                    .map(|one| one.unwrap_or(char::REPLACEMENT_CHARACTER))
+                    .collect()
+            },
+        }
+    }
+}
+
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Text {

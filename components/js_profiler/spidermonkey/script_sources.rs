@@ -87,17 +87,7 @@ unsafe extern "C" fn take_text(
             units(text, length),
         )
     };
-    taker.take(match encoding {
-        TextEncoding::Utf16 => {
-            let (units, _) = bytes.as_chunks();
-            let units = units.iter().map(|unit| u16::from_ne_bytes(*unit));
-            char::decode_utf16(units)
-                .map(|one| one.unwrap_or(char::REPLACEMENT_CHARACTER))
-                .collect()
-        },
-        TextEncoding::Utf8 => String::from_utf8_lossy(bytes).into_owned(),
-        TextEncoding::Latin1 => bytes.iter().copied().map(char::from).collect(),
-    });
+    taker.take(encoding.decode(bytes));
 }
 
 /// # Safety
