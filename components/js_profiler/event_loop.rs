@@ -164,9 +164,11 @@ impl EventLoop {
 
     /// Says what the event loop is for. Recordings show it to people.
     pub fn describe(&self, description: Description) {
-        registry::describe(&self.description, |described| {
+        self.description.change(|described| {
             described.event_loop = description;
         });
+        // It may now be known to be a page's or a worker's event loop. Then the recording may include it.
+        registry::record_wanted();
     }
 
     /// Says which document or worker a realm belongs to. It replaces what was known of this realm, or of an

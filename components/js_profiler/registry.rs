@@ -26,7 +26,7 @@ use js_profiler_traits::recording::{
 use js_profiler_traits::{EventLoopId, preferences};
 use log::warn;
 
-use crate::description::{Described, SharedDescription};
+use crate::description::SharedDescription;
 use crate::linked_maps::LinkedMaps;
 use crate::room::Room;
 use crate::sampled_loop::SampledLoop;
@@ -171,13 +171,6 @@ pub fn sampling_thread_of(id: EventLoopId) -> Option<Arc<SamplingThread>> {
     registry().event_loop(id)?.sampling_thread.clone()
 }
 
-/// Changes the description of an event loop. Called on its own thread.
-pub fn describe(description: &SharedDescription, change: impl FnOnce(&mut Described)) {
-    description.change(change);
-    // It may now be known to be a page's or a worker's event loop. Then the recording may include it.
-    record_wanted();
-}
-
 /// Notes how a page of an event loop was answered. If it is the first one, the answer is reported to the recording that
 /// is running, and to each later one at its beginning.
 pub fn note_answer(id: EventLoopId, answer: PageAnswer) {
@@ -219,7 +212,7 @@ pub fn start_recording(options: RecordingOptions, reports: Sender<Report>) {
 }
 
 /// Starts to record each event loop that the recording includes and that is not recorded yet.
-fn record_wanted() {
+pub fn record_wanted() {
     if !registry().is_any_wanted() {
         return;
     }
