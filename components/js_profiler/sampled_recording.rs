@@ -65,13 +65,19 @@ struct News {
     /// What is new, except for the rows of the tables here.
     chunk: Chunk,
     known_realms: FxHashMap<RealmId, Realm>,
+    tables: Tables,
+    sources: Sources,
+}
+
+/// The ids of what has been added to the tables of the recording.
+#[derive(Default, MallocSizeOf)]
+struct Tables {
     resources: Table<String>,
     realms: Table<Realm>,
     functions: FxHashMap<FunctionId, u32>,
     function_count: u32,
     frame_count: u32,
     stacks: Table<Stack>,
-    sources: Sources,
 }
 
 /// The scripts that define functions of the recording, if something is wanted of them.
@@ -101,14 +107,14 @@ impl Sources {
 impl News {
     /// The id of a function.
     fn function(&mut self, id: FunctionId, function: &Function) -> u32 {
-        if let Some(&known) = self.functions.get(&id) {
+        if let Some(&known) = self.tables.functions.get(&id) {
             return known;
         }
         let is_built_in = function.is_built_in();
         let has_resource = !function.resource.is_empty() && !is_built_in;
-        let resource = has_resource.then(|| self.resources.id(&function.resource));
+        let resource = has_resource.then(|| self.tables.resources.id(&function.resource));
         let realm = self.known_realms.get(&function.realm);
-        let realm = realm.map(|realm| self.realms.id(realm));
+        let realm = realm.map(|realm| self.tables.realms.id(realm));
         // Without a text a position means nothing.
         let has_text = has_resource || self.sources.may_have(function);
         let position = function.position.filter(|_| has_text);
@@ -125,28 +131,24 @@ impl News {
             realm,
             source: function.source,
         });
-        self.function_count += 1;
-        self.functions.insert(id, self.function_count - 1);
-        self.function_count - 1
+        let tables = &mut self.tables;
+        tables.function_count += 1;
+        tables.functions.insert(id, tables.function_count - 1);
+        tables.function_count - 1
     }
 
     /// Takes out what is new. What comes later is added to `next`.
     fn take_chunk(&mut self, next: Chunk) -> Chunk {
         Chunk {
-            resources: self.resources.take_new(),
-            realms: self.realms.take_new(),
-            stacks: self.stacks.take_new(),
+            resources: self.tables.resources.take_new(),
+            realms: self.tables.realms.take_new(),
+            stacks: self.tables.stacks.take_new(),
             ..mem::replace(&mut self.chunk, next)
         }
     }
 
     fn forget_tables(&mut self) {
-        self.resources = Table::default();
-        self.realms = Table::default();
-        self.functions = FxHashMap::default();
-        self.function_count = 0;
-        self.frame_count = 0;
-        self.stacks = Table::default();
+        self.tables = Tables::default();
         self.chunk.new_tables = true;
     }
 }
@@ -172,12 +174,12 @@ impl StackTables for News {
             function: function_id,
             position,
         });
-        self.frame_count += 1;
-        self.frame_count - 1
+        self.tables.frame_count += 1;
+        self.tables.frame_count - 1
     }
 
     fn stack(&mut self, parent_id: Option<u32>, frame_id: u32) -> u32 {
-        self.stacks.id(&Stack {
+        self.tables.stacks.id(&Stack {
             parent_id,
             frame_id,
         })
@@ -218,12 +220,7 @@ impl SampledRecording {
                     ..Chunk::empty(options.id, event_loop, SampleCounts::default())
                 },
                 known_realms: FxHashMap::default(),
-                resources: Table::default(),
-                realms: Table::default(),
-                functions: FxHashMap::default(),
-                function_count: 0,
-                frame_count: 0,
-                stacks: Table::default(),
+                tables: Tables::default(),
                 sources: Sources {
                     are_wanted: options.scripts,
                     ..Sources::default()
@@ -286,7 +283,7 @@ impl SampledRecording {
         }
         // Functions of these realms may have been seen before their realm was described.
         let is_stale = |id: FunctionId| changed.contains(&functions[id.index()].realm);
-        self.news.functions.retain(|&id, _| !is_stale(id));
+        self.news.tables.functions.retain(|&id, _| !is_stale(id));
         self.subscriber.forget_frames(is_stale);
     }
 
@@ -298,7 +295,7 @@ impl SampledRecording {
         chunk.counts = self.subscriber.counts;
         // An error means that nobody receives reports any more.
         let _ = self.reports.send(Report::Chunk(Box::new(chunk)));
-        if news.stacks.len() >= MAX_STACKS {
+        if news.tables.stacks.len() >= MAX_STACKS {
             news.forget_tables();
             self.subscriber.forget_ids();
         }
