@@ -11,12 +11,10 @@ use std::mem;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crossbeam_channel::Sender;
-use js_profiler_traits::recording::{
-    LinkedMap, MAX_MAP_BYTES, MAX_MAPS_BYTES, RecordingId, Report, no_room_for_maps,
-};
+use js_profiler_traits::recording::{MAX_MAP_BYTES, MAX_MAPS_BYTES, no_room_for_maps};
 use js_profiler_traits::{EventLoopId, RealmId};
 
+use crate::reporter::Reporter;
 use crate::room::Room;
 
 /// How long the end of a recording waits for maps.
@@ -108,33 +106,6 @@ struct Key {
     link: String,
 }
 
-/// Where the maps of a recording are reported.
-#[derive(Clone)]
-pub struct Reporter {
-    /// The recording that the maps belong to.
-    pub recording: RecordingId,
-    /// The event loop whose scripts link to the maps.
-    pub event_loop: EventLoopId,
-    /// Takes the reports.
-    pub reports: Sender<Report>,
-}
-
-impl Reporter {
-    /// Reports the map of these scripts ([`js_profiler_traits::recording::RecordedSource::id`]), or why there is none.
-    pub fn report(&self, sources: Vec<u32>, url: String, content: Result<String, String>) {
-        // An error means that nobody receives reports any more.
-        let _ = self.reports.send(Report::Map {
-            recording: self.recording,
-            event_loop: self.event_loop,
-            map: Box::new(LinkedMap {
-                sources,
-                url,
-                content,
-            }),
-        });
-    }
-}
-
 impl Default for LinkedMaps {
     fn default() -> Self {
         Self {
@@ -196,7 +167,7 @@ impl LinkedMaps {
             }
             if state.begun == MAX_MAPS {
                 let why = format!("at most {MAX_MAPS} source maps are fetched");
-                reporter.report(vec![source], link.to_owned(), Err(why));
+                reporter.map(vec![source], link.to_owned(), Err(why));
                 return;
             }
             state.begun += 1;
@@ -249,7 +220,7 @@ impl LinkedMaps {
         {
             let seconds = LONGEST_WAIT_FOR_MAPS.as_secs();
             let why = format!("it did not come within {seconds} s after the end of the recording");
-            reporter.report(sources, url, Err(why));
+            reporter.map(sources, url, Err(why));
             if let Some(cancel) = cancel {
                 cancel();
             }
@@ -267,7 +238,7 @@ impl LinkedMaps {
                 sources,
                 ..
             } = state.waiting.swap_remove(index);
-            reporter.report(sources, url, content);
+            reporter.map(sources, url, content);
             self.answered.notify_all();
         }
     }
@@ -343,6 +314,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use crossbeam_channel::Receiver;
+    use js_profiler_traits::recording::{LinkedMap, RecordingId, Report};
 
     use super::*;
 

@@ -109,7 +109,7 @@ impl SampledLoop {
         self.end_recording();
         NativeCode::with_new_libraries();
         let description = self.thread.description().clone();
-        let recording = SampledRecording::new(self.id, description, options, schedule);
+        let recording = SampledRecording::new(description, options, schedule);
         self.subscribers.recording = Some(recording);
     }
 

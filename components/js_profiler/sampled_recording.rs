@@ -12,12 +12,11 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crossbeam_channel::Sender;
 use js_profiler_traits::recording::{
     Chunk, Realm, RecordedFrame, RecordedFunction, RecordedFunctionKind, RecordedPosition,
-    RecordedSample, RecordingId, Report,
+    RecordedSample, Report,
 };
-use js_profiler_traits::{EventLoopId, RealmId, SampleCounts, Stack};
+use js_profiler_traits::{RealmId, SampleCounts, Stack};
 use malloc_size_of_derive::MallocSizeOf;
 use rustc_hash::{FxHashMap, FxHashSet};
 use servo_base::cross_process_instant::CrossProcessInstant;
@@ -26,6 +25,7 @@ use crate::description::SharedDescription;
 use crate::failure::Failure;
 use crate::function_table::{Function, FunctionId};
 use crate::outcome::Outcome;
+use crate::reporter::Reporter;
 use crate::sample::{Sample, StackFrame};
 use crate::schedule::Schedule;
 use crate::spidermonkey::{FrameKind, Position};
@@ -43,11 +43,8 @@ const MAX_STACKS: usize = 1 << 17;
 /// The recording of one event loop.
 #[derive(MallocSizeOf)]
 pub struct SampledRecording {
-    /// The recording of the browser that this is a part of.
-    pub id: RecordingId,
     /// What it gets of samples, and when.
     pub subscriber: Subscriber,
-    event_loop: EventLoopId,
     has_stacks: bool,
     #[ignore_malloc_size_of = "The event loop's"]
     description: Arc<SharedDescription>,
@@ -56,7 +53,7 @@ pub struct SampledRecording {
     news: News,
     last_report: CrossProcessInstant,
     #[ignore_malloc_size_of = "Holds nothing"]
-    reports: Sender<Report>,
+    reporter: Reporter,
 }
 
 /// The data that has not been reported yet, and the ids of the data that has.
@@ -188,28 +185,24 @@ impl StackTables for News {
 
 /// What the recording of an event loop is started with.
 pub struct SampledRecordingOptions {
-    /// The recording of the browser that this is a part of.
-    pub id: RecordingId,
+    /// Takes the reports.
+    pub reporter: Reporter,
     /// The reason, in one sentence, why the stacks cannot be walked. `None` if they can.
     pub without_stacks: Option<String>,
     /// Whether the texts or the source maps of scripts are wanted.
     pub scripts: bool,
-    /// Takes the reports. The channel must be unbounded.
-    pub reports: Sender<Report>,
 }
 
 impl SampledRecording {
     /// A recording of an event loop.
     pub fn new(
-        event_loop: EventLoopId,
         description: Arc<SharedDescription>,
         options: SampledRecordingOptions,
         schedule: Schedule,
     ) -> Self {
+        let reporter = options.reporter;
         Self {
-            id: options.id,
             subscriber: Subscriber::new(Visibility::Everything, schedule),
-            event_loop,
             has_stacks: options.without_stacks.is_none(),
             description,
             description_version: 0,
@@ -217,7 +210,11 @@ impl SampledRecording {
                 chunk: Chunk {
                     without_stacks: options.without_stacks,
                     new_tables: true,
-                    ..Chunk::empty(options.id, event_loop, SampleCounts::default())
+                    ..Chunk::empty(
+                        reporter.recording,
+                        reporter.event_loop,
+                        SampleCounts::default(),
+                    )
                 },
                 known_realms: FxHashMap::default(),
                 tables: Tables::default(),
@@ -227,7 +224,7 @@ impl SampledRecording {
                 },
             },
             last_report: CrossProcessInstant::now(),
-            reports: options.reports,
+            reporter,
         }
     }
 
@@ -290,11 +287,15 @@ impl SampledRecording {
     /// Reports what is new.
     fn report(&mut self) {
         let news = &mut self.news;
-        let next = Chunk::empty(self.id, self.event_loop, SampleCounts::default());
+        let reporter = &self.reporter;
+        let next = Chunk::empty(
+            reporter.recording,
+            reporter.event_loop,
+            SampleCounts::default(),
+        );
         let mut chunk = news.take_chunk(next);
         chunk.counts = self.subscriber.counts;
-        // An error means that nobody receives reports any more.
-        let _ = self.reports.send(Report::Chunk(Box::new(chunk)));
+        reporter.send(Report::Chunk(Box::new(chunk)));
         if news.tables.stacks.len() >= MAX_STACKS {
             news.forget_tables();
             self.subscriber.forget_ids();
@@ -322,13 +323,9 @@ impl SampledRecording {
 
     /// Reports what is new, and then the reason why nothing more comes.
     pub fn fail(self, functions: &[Function], failure: &Failure) {
-        let (recording, event_loop, reports) = (self.id, self.event_loop, self.reports.clone());
+        let reporter = self.reporter.clone();
         self.finish(functions);
-        let _ = reports.send(Report::Failed {
-            recording,
-            event_loop,
-            why: failure.to_string(),
-        });
+        reporter.fail(failure.to_string());
     }
 }
 
@@ -337,9 +334,9 @@ mod tests {
     use std::num::NonZeroU32;
 
     use crossbeam_channel::Receiver;
-    use js_profiler_traits::Marker;
     use js_profiler_traits::activity::Activity;
-    use js_profiler_traits::recording::{MissedReason, RecordedMissed};
+    use js_profiler_traits::recording::{MissedReason, RecordedMissed, RecordingId};
+    use js_profiler_traits::{EventLoopId, Marker};
 
     use super::*;
     use crate::sample::FunctionStack;
@@ -385,19 +382,17 @@ mod tests {
             let (sender, reports) = crossbeam_channel::unbounded();
             let description = Arc::new(SharedDescription::of_this_thread());
             let options = SampledRecordingOptions {
-                id: RecordingId(1),
+                reporter: Reporter {
+                    recording: RecordingId(1),
+                    event_loop: EventLoopId(1),
+                    reports: sender,
+                },
                 without_stacks: None,
                 scripts: false,
-                reports: sender,
             };
             let two_ticks = Schedule::new(NonZeroU32::new(2).unwrap(), 0, false);
             Self {
-                recording: SampledRecording::new(
-                    EventLoopId(1),
-                    description.clone(),
-                    options,
-                    two_ticks,
-                ),
+                recording: SampledRecording::new(description.clone(), options, two_ticks),
                 description,
                 reports,
                 functions,
