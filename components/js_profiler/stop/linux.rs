@@ -22,7 +22,7 @@ use std::mem::{MaybeUninit, offset_of};
 use std::panic::{self, AssertUnwindSafe};
 use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 use std::{fmt, fs};
@@ -129,18 +129,6 @@ pub struct TaskHeader {
     /// The calling thread must be in the handler that found the registers. It must be the thread that the task
     /// is for. Nothing else may use the task meanwhile.
     pub run: unsafe fn(*mut TaskHeader, Registers),
-}
-
-/// The right to stop threads. A process has one, because a thread that stops others must not be stopped itself,
-/// and because only one request is made at a time.
-pub struct Stopping(#[expect(dead_code, reason = "It is held")] MutexGuard<'static, ()>);
-
-impl Stopping {
-    /// Waits until no other thread has the right.
-    pub fn claim() -> Self {
-        static STOPPING: Mutex<()> = Mutex::new(());
-        Self(STOPPING.lock().unwrap_or_else(PoisonError::into_inner))
-    }
 }
 
 /// A walk that a thread is to run, and its result afterwards.
@@ -252,16 +240,20 @@ impl Thread {
         }
     }
 
-    /// Stops the thread, makes it call `walk` with the state in which it was stopped, and lets it continue.
+    /// Stops the thread, makes it call `walk` with the state in which it was stopped, and lets it continue. Waits
+    /// while another thread stops one.
     ///
     /// `walk` runs on the stopped thread while the calling thread waits. It must not allocate, and it must not
     /// take a lock that the stopped thread may hold. So it must not panic, because the report of a panic does
     /// both. If it panics nevertheless, the stopped thread continues, and the calling thread panics.
-    pub fn while_stopped<F, T>(&self, _: &mut Stopping, walk: F) -> Result<T, StopError>
+    pub fn while_stopped<F, T>(&self, walk: F) -> Result<T, StopError>
     where
         F: FnOnce(&Stopped) -> T + Send,
         T: Send,
     {
+        // Only one request is made at a time. An earlier sampling thread may still be ending.
+        static STOPPING: Mutex<()> = Mutex::new(());
+        let _stopping = STOPPING.lock().unwrap_or_else(PoisonError::into_inner);
         let signal = install_handler().map_err(StopError::Signal)?;
         if !has_our_handler(signal) {
             return Err(StopError::HandlerReplaced);
@@ -739,7 +731,7 @@ pub mod tests {
             const MOST_ATTEMPTS: u32 = 100;
             let waited_before = waited_for_processor(thread);
             for attempt in 0..MOST_ATTEMPTS {
-                match thread.while_stopped(&mut Stopping::claim(), &walk) {
+                match thread.while_stopped(&walk) {
                     Ok(walked) => {
                         let waited = waited_for_processor(thread).saturating_sub(waited_before);
                         self.count(attempt, waited);
@@ -935,7 +927,7 @@ pub mod tests {
         let mut stops = Stops::default();
         let blocked = Blocking::new();
         assert!(matches!(
-            blocked.thread.while_stopped(&mut Stopping::claim(), |_| ()),
+            blocked.thread.while_stopped(|_| ()),
             Err(StopError::TimedOut)
         ));
         blocked.unblock();
@@ -978,9 +970,7 @@ pub mod tests {
                 assert_eq!(result, 0);
                 ours.assume_init()
             };
-            let stopped = counting
-                .thread
-                .while_stopped(&mut Stopping::claim(), |_| ());
+            let stopped = counting.thread.while_stopped(|_| ());
             assert!(
                 matches!(stopped, Err(StopError::HandlerReplaced)),
                 "{stopped:?}"
@@ -998,10 +988,6 @@ pub mod tests {
         let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let thread = thread::spawn(|| Thread::current().unwrap()).join().unwrap();
         // The kernel may still be removing the thread. Then the thread exists, and never stops.
-        assert!(
-            thread
-                .while_stopped(&mut Stopping::claim(), |_| ())
-                .is_err()
-        );
+        assert!(thread.while_stopped(|_| ()).is_err());
     }
 }

@@ -13,7 +13,5 @@ mod linux_timers;
 
 #[cfg(test)]
 pub use linux::tests;
-pub use linux::{
-    StackBounds, StopError, Stopped, Stopping, Thread, current_stack_bounds, wake_promptly,
-};
+pub use linux::{StackBounds, StopError, Stopped, Thread, current_stack_bounds, wake_promptly};
 pub use linux_timers::{StopTimers, TimedTask};
