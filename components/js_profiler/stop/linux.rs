@@ -47,13 +47,7 @@ pub const STOP_TIMEOUT: Duration = Duration::from_millis(50);
 #[repr(C)]
 #[derive(Debug)]
 pub struct Stopped {
-    pc: usize,
-    sp: usize,
-    fp: usize,
-    /// The register that points to the instance while WebAssembly code runs.
-    wasm_instance: usize,
-    /// The register in which Ion's generic call stub keeps the address that the callee will return to.
-    generic_return: usize,
+    registers: Registers,
     /// The thread's stack. `sp` may be elsewhere while a handler of another signal runs on a stack of its own.
     stack: StackBounds,
 }
@@ -61,9 +55,10 @@ pub struct Stopped {
 // `glue.h` asserts the same layout.
 const _: () = {
     assert!(size_of::<Stopped>() == 56 && size_of::<StackBounds>() == 16);
-    assert!(offset_of!(Stopped, pc) == 0 && offset_of!(Stopped, sp) == 8);
-    assert!(offset_of!(Stopped, fp) == 16 && offset_of!(Stopped, wasm_instance) == 24);
-    assert!(offset_of!(Stopped, generic_return) == 32 && offset_of!(Stopped, stack) == 40);
+    assert!(offset_of!(Stopped, registers) == 0 && offset_of!(Stopped, stack) == 40);
+    assert!(offset_of!(Registers, pc) == 0 && offset_of!(Registers, sp) == 8);
+    assert!(offset_of!(Registers, fp) == 16 && offset_of!(Registers, wasm_instance) == 24);
+    assert!(offset_of!(Registers, generic_return) == 32);
     assert!(offset_of!(StackBounds, low) == 0 && offset_of!(StackBounds, high) == 8);
 };
 
@@ -97,20 +92,13 @@ impl Stopped {
     /// The calling thread must be in the handler that found these registers. `stack` must be the stack of the
     /// calling thread. The thread must stay in the handler for as long as the value exists.
     pub unsafe fn new(registers: Registers, stack: StackBounds) -> Self {
-        Self {
-            pc: registers.pc,
-            sp: registers.sp,
-            fp: registers.fp,
-            wasm_instance: registers.wasm_instance,
-            generic_return: registers.generic_return,
-            stack,
-        }
+        Self { registers, stack }
     }
 
     /// Whether the stack pointer is on the thread's stack.
     #[cfg(test)]
     pub fn is_on_stack(&self) -> bool {
-        (self.stack.low..self.stack.high).contains(&self.sp)
+        (self.stack.low..self.stack.high).contains(&self.registers.sp)
     }
 
     /// Whether the stopped thread has this stack.
@@ -799,9 +787,7 @@ pub mod tests {
         for _ in 0..2_000 {
             let before = counting.count.load(Ordering::Relaxed);
             let (first, last) = stops.stop(&counting.thread, |stopped| {
-                assert!(
-                    (counting.thread.stack.low..counting.thread.stack.high).contains(&stopped.sp)
-                );
+                assert!(stopped.is_on_stack());
                 let first = counting.count.load(Ordering::Relaxed);
                 for _ in 0..10_000 {
                     std::hint::spin_loop();
@@ -855,8 +841,7 @@ pub mod tests {
         }
         for _ in 0..100 {
             stops.stop(&thread, |stopped| {
-                let bounds = thread.stack.low..thread.stack.high;
-                assert!(bounds.contains(&stopped.sp), "{stopped:?}");
+                assert!(stopped.is_on_stack(), "{stopped:?}");
             });
         }
         HANDLING.store(2, Ordering::Relaxed);
