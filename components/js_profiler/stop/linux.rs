@@ -71,12 +71,6 @@ pub struct StackBounds {
 }
 
 impl StackBounds {
-    /// Whether both are the stack of one thread, if both threads exist. The lower bound of the first thread's stack
-    /// may change.
-    pub fn is_same_stack(&self, other: &Self) -> bool {
-        self.high == other.high
-    }
-
     /// The end of the stack, where its oldest frames are.
     #[cfg(test)]
     pub fn high(&self) -> usize {
@@ -101,9 +95,10 @@ impl Stopped {
         (self.stack.low..self.stack.high).contains(&self.registers.sp)
     }
 
-    /// Whether the stopped thread has this stack.
+    /// Whether this is the stopped thread's stack, if it is the stack of a thread that exists. The lower bound of the
+    /// first thread's stack may change.
     pub fn has_stack(&self, stack: &StackBounds) -> bool {
-        self.stack.is_same_stack(stack)
+        self.stack.high == stack.high
     }
 }
 
