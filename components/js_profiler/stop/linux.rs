@@ -216,10 +216,10 @@ impl Thread {
     /// Installs the signal's handler, unless it is installed. An error says why threads of this process cannot
     /// be stopped.
     pub fn prepare() -> io::Result<()> {
-        let signal = install_handler()?;
-        match has_our_handler(signal) {
-            true => Ok(()),
-            false => Err(io::Error::other(StopError::HandlerReplaced.to_string())),
+        match usable_signal() {
+            Ok(_) => Ok(()),
+            Err(StopError::Signal(error)) => Err(error),
+            Err(error) => Err(io::Error::other(error.to_string())),
         }
     }
 
@@ -237,10 +237,7 @@ impl Thread {
         // Only one request is made at a time. An earlier sampling thread may still be ending.
         static STOPPING: Mutex<()> = Mutex::new(());
         let _stopping = STOPPING.lock().unwrap_or_else(PoisonError::into_inner);
-        let signal = install_handler().map_err(StopError::Signal)?;
-        if !has_our_handler(signal) {
-            return Err(StopError::HandlerReplaced);
-        }
+        let signal = usable_signal()?;
         let mut request = Request {
             header: TaskHeader { run: run::<F, T> },
             walk: Some(walk),
@@ -358,8 +355,17 @@ pub fn signal() -> Result<libc::c_int, &'static str> {
         .ok_or(NO_SIGNAL)
 }
 
+/// The signal, whose handler is installed if it has not been. An error says why the signal must not be sent.
+pub fn usable_signal() -> Result<libc::c_int, StopError> {
+    let signal = install_handler().map_err(StopError::Signal)?;
+    match has_our_handler(signal) {
+        true => Ok(signal),
+        false => Err(StopError::HandlerReplaced),
+    }
+}
+
 /// Installs the handler, once in a process, and returns the signal.
-pub fn install_handler() -> io::Result<libc::c_int> {
+fn install_handler() -> io::Result<libc::c_int> {
     static INSTALLED: OnceLock<Result<libc::c_int, String>> = OnceLock::new();
     let installed = INSTALLED.get_or_init(|| {
         let signal = signal()?;
@@ -471,7 +477,7 @@ fn has_default_action(signal: libc::c_int) -> bool {
 }
 
 /// Whether this crate's handler is installed for a signal.
-pub fn has_our_handler(signal: libc::c_int) -> bool {
+fn has_our_handler(signal: libc::c_int) -> bool {
     action_of(signal) == Some(on_signal as *const () as usize)
 }
 

@@ -106,10 +106,7 @@ impl<T: TimedTask> StopTimers<T> {
     /// If the thread cannot be stopped by our signal now, or if a timer cannot be set. Then no time is set.
     pub fn arm(&mut self, times: impl IntoIterator<Item = Instant>) -> Result<(), StopError> {
         self.disarm();
-        let signal = linux::install_handler().map_err(StopError::Signal)?;
-        if !linux::has_our_handler(signal) {
-            return Err(StopError::HandlerReplaced);
-        }
+        linux::usable_signal()?;
         let task = Task(self.timed.as_ptr().cast());
         self.slot.handshake().stand(self.thread.tid, task);
         self.is_armed = true;
