@@ -27,7 +27,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use std::{fmt, fs};
 
-use super::handshake::{Handshake, NotDone, Task, Waiting};
+use super::handshake::{Handshake, NotDone, Waiting};
 use crate::arch::{RETURN_ADDRESS_BEFORE_CONTEXT, Registers};
 
 static HANDSHAKE: Handshake = Handshake::new();
@@ -102,39 +102,68 @@ impl Stopped {
     }
 }
 
-/// Every task begins with this.
+/// A task that runs on the stopped thread.
+pub trait Task: Send {
+    /// Runs the task. It must not allocate, and it must not take a lock that the thread may hold. So it must
+    /// not panic.
+    fn run(&mut self, stopped: &Stopped);
+}
+
+impl<F: FnMut(&Stopped) + Send> Task for F {
+    fn run(&mut self, stopped: &Stopped) {
+        self(stopped);
+    }
+}
+
+/// Every job begins with this.
 #[repr(C)]
-pub struct TaskHeader {
-    /// Runs the task that begins with this header.
+struct JobHeader {
+    /// Runs the job that begins with this header.
     ///
     /// # Safety
     ///
-    /// The calling thread must be in the handler that found the registers. It must be the thread that the task
-    /// is for. Nothing else may use the task meanwhile.
-    pub run: unsafe fn(*mut TaskHeader, Registers),
+    /// The calling thread must be in the handler that found the registers. It must be the thread that the job
+    /// is for. Nothing else may use the job meanwhile.
+    run: unsafe fn(*mut JobHeader, Registers),
 }
 
-/// A walk that a thread is to run, and its result afterwards.
+/// A task for one thread, as the signal handler gets it.
 #[repr(C)]
-struct Request<F, T> {
-    header: TaskHeader,
-    walk: Option<F>,
+pub struct Job<T> {
+    header: JobHeader,
     stack: StackBounds,
-    result: Option<Result<T, Box<dyn Any + Send>>>,
+    /// What the thread is to run.
+    pub task: T,
+    /// The task has panicked with this. It is not run again until somebody takes it.
+    pub panic: Option<Box<dyn Any + Send>>,
 }
 
-/// Runs a request's walk.
-///
-/// # Safety
-///
-/// As for [`TaskHeader::run`]. `header` must be that of a `Request<F, T>`.
-unsafe fn run<F: FnOnce(&Stopped) -> T, T>(header: *mut TaskHeader, registers: Registers) {
-    // SAFETY: the header is the first field, and the pointer is that of the whole request.
-    let request = unsafe { &mut *header.cast::<Request<F, T>>() };
-    // SAFETY: see above.
-    let stopped = unsafe { Stopped::new(registers, request.stack) };
-    let walk = request.walk.take();
-    request.result = walk.map(|walk| panic::catch_unwind(AssertUnwindSafe(|| walk(&stopped))));
+impl<T: Task> Job<T> {
+    /// A job for this thread.
+    pub fn new(thread: &Thread, task: T) -> Self {
+        Self {
+            header: JobHeader { run: Self::run },
+            stack: thread.stack,
+            task,
+            panic: None,
+        }
+    }
+
+    /// Runs the task.
+    ///
+    /// # Safety
+    ///
+    /// As for [`JobHeader::run`]. `header` must be that of a `Job<T>`.
+    unsafe fn run(header: *mut JobHeader, registers: Registers) {
+        // SAFETY: the header is the first field, and the pointer is that of the whole job.
+        let job = unsafe { &mut *header.cast::<Self>() };
+        // SAFETY: see above.
+        let stopped = unsafe { Stopped::new(registers, job.stack) };
+        if job.panic.is_none() {
+            let result = panic::catch_unwind(AssertUnwindSafe(|| job.task.run(&stopped)));
+            job.panic = result.err();
+        }
+    }
 }
 
 /// A thread that can be stopped. It must not end before the last call of [`Thread::while_stopped`] has
@@ -238,13 +267,12 @@ impl Thread {
         static STOPPING: Mutex<()> = Mutex::new(());
         let _stopping = STOPPING.lock().unwrap_or_else(PoisonError::into_inner);
         let signal = usable_signal()?;
-        let mut request = Request {
-            header: TaskHeader { run: run::<F, T> },
-            walk: Some(walk),
-            stack: self.stack,
-            result: None,
-        };
-        let task = Task(ptr::from_mut(&mut request).cast());
+        let mut walk = Some(walk);
+        let mut result = None;
+        let mut job = Job::new(self, |stopped: &Stopped| {
+            result = walk.take().map(|walk| walk(stopped));
+        });
+        let task = ptr::from_mut(&mut job).cast();
         let send = || {
             // SAFETY: the signal's handler is installed, and the thread is one of this process.
             match unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), self.tid, signal) } {
@@ -260,11 +288,10 @@ impl Thread {
                 NotDone::TimedOut => StopError::TimedOut,
                 NotDone::NotSent(error) => StopError::Signal(error),
             })?;
-        match request.result {
-            Some(Ok(result)) => Ok(result),
-            Some(Err(payload)) => panic::resume_unwind(payload),
-            None => unreachable!("the handler leaves a result"),
+        if let Some(payload) = job.panic {
+            panic::resume_unwind(payload);
         }
+        Ok(result.expect("the handler leaves a result"))
     }
 }
 
@@ -287,12 +314,12 @@ extern "C" fn on_signal(
 ///
 /// Both must be what the kernel has passed to the handler that is running.
 unsafe fn answer(info: &libc::siginfo_t, context: &libc::ucontext_t) {
-    let run = |task: Task| {
+    let run = |task: *mut c_void| {
         // SAFETY: see above.
         let interrupted = unsafe { before_other_handler(context) }.unwrap_or(context);
         let registers = Registers::of_context(interrupted);
-        let header = task.0.cast::<TaskHeader>();
-        // SAFETY: the code that made the request has put a task there that is for this thread, and does not
+        let header = task.cast::<JobHeader>();
+        // SAFETY: the code that made the request has put a job there that is for this thread, and does not
         // touch it while it is in use.
         unsafe { ((*header).run)(header, registers) };
     };

@@ -13,5 +13,7 @@ mod linux_timers;
 
 #[cfg(test)]
 pub use linux::tests;
-pub use linux::{StackBounds, StopError, Stopped, Thread, current_stack_bounds, wake_promptly};
-pub use linux_timers::{StopTimers, TimedTask};
+pub use linux::{
+    StackBounds, StopError, Stopped, Task, Thread, current_stack_bounds, wake_promptly,
+};
+pub use linux_timers::StopTimers;
