@@ -2,10 +2,12 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Compiles the C++ glue against the SpiderMonkey that the hooked mozjs_sys was built from.
+//! Compiles the C++ glue against the SpiderMonkey that the hooked mozjs_sys was built from, and declares it in Rust.
 
 use std::env;
 use std::path::PathBuf;
+
+use bindgen::callbacks::{DeriveInfo, EnumVariantValue, ParseCallbacks};
 
 // Reading the variable makes Cargo rebuild this script in every checkout: see the generated .cargo/config.toml.
 const _: Option<&str> = option_env!("STROBE_CHECKOUT");
@@ -88,9 +90,59 @@ fn main() {
     }
     // A thread stands still during the walk, so the walk must be fast even in a dev build.
     glue.opt_level(2).warnings(true).compile("strobe_glue");
+    declare(variable("OUT_DIR").join("glue.rs"));
 
     // Another checkout has glue of its own.
     println!("cargo::rerun-if-env-changed=STROBE_CHECKOUT");
     println!("cargo::rerun-if-env-changed={MORE_FLAGS}");
     println!("cargo::rerun-if-changed=spidermonkey");
+}
+
+/// Writes the declarations of `glue.h` in Rust.
+fn declare(file: PathBuf) {
+    let glue = bindgen::builder()
+        .header("spidermonkey/glue.h")
+        .clang_args(["-x", "c++", "-std=gnu++20", "-fparse-all-comments"])
+        .allowlist_item("(Strobe|STROBE_|strobe_).*")
+        // These are written in Rust.
+        .blocklist_type("JSContext|JSObject|StrobeRegisters|StrobeStopped")
+        .blocklist_function("strobe_function_begin|strobe_unwind")
+        .rustified_enum(".*")
+        .formatter(bindgen::Formatter::None)
+        .parse_callbacks(Box::new(ForRust))
+        .generate()
+        .expect("glue.h has declarations that bindgen knows");
+    glue.write_to_file(file)
+        .expect("the declarations can be written");
+}
+
+/// What the declarations have in Rust and not in C++.
+#[derive(Debug)]
+struct ForRust;
+
+impl ParseCallbacks for ForRust {
+    /// `STROBE_FRAME_SELF_HOSTED` is `StrobeFrameKind::SelfHosted`.
+    fn enum_variant_name(
+        &self,
+        _: Option<&str>,
+        name: &str,
+        _: EnumVariantValue,
+    ) -> Option<String> {
+        let words = name.split('_').skip(2);
+        let capitalised = words.map(|word| word[..1].to_owned() + &word[1..].to_lowercase());
+        Some(capitalised.collect())
+    }
+
+    fn add_derives(&self, info: &DeriveInfo<'_>) -> Vec<String> {
+        let derives: &[&str] = match info.name {
+            "StrobeCodeRange" => &["Default"],
+            "StrobeFrameKind" => &["MallocSizeOf"],
+            "StrobeFramePlace" => &["Eq", "MallocSizeOf", "PartialEq"],
+            "StrobeFunctionKey" => &["Eq", "Hash", "MallocSizeOf", "PartialEq"],
+            "StrobeKnownPosition" => &["Default", "MallocSizeOf"],
+            "StrobePosition" => &["Default", "Eq", "Hash", "MallocSizeOf", "PartialEq"],
+            _ => &[],
+        };
+        derives.iter().map(|&derive| derive.to_owned()).collect()
+    }
 }

@@ -6,8 +6,6 @@
 //! walker.
 
 use std::ffi::CStr;
-#[cfg(feature = "stock_walk")]
-use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 
@@ -22,7 +20,7 @@ use super::ffi::{
     strobe_is_idle, strobe_measure_code_tables, strobe_walk_table,
 };
 #[cfg(feature = "stock_walk")]
-use super::ffi::{strobe_install_stock, strobe_uninstall_stock, strobe_walk_stock};
+use super::ffi::{ProfilingStack, strobe_install_stock, strobe_uninstall_stock, strobe_walk_stock};
 use super::known_functions::{CallSites, ClaimedCallSites, KnownFunctions};
 use super::stack_buffer::{StackBuffer, WalkOutcome};
 use super::unwinder::Unwinder;
@@ -223,7 +221,7 @@ pub struct EngineContext {
     of_this_thread: PhantomData<NonNull<JSContext>>,
     /// The stock mode's. Null without that mode.
     #[cfg(feature = "stock_walk")]
-    profiling_stack: *mut c_void,
+    profiling_stack: *mut ProfilingStack,
 }
 
 impl EngineContext {

@@ -48,7 +48,14 @@ impl EngineContext {
         // SAFETY: we are on the context's thread, outside of a walk. The glue calls the two functions only during this
         // call, with the taker.
         unsafe {
-            strobe_each_source(cx, ids.as_ptr(), ids.len(), wants_text, take_text, taker);
+            strobe_each_source(
+                cx,
+                ids.as_ptr(),
+                ids.len(),
+                Some(wants_text),
+                Some(take_text),
+                taker,
+            );
         }
     }
 }
