@@ -208,7 +208,6 @@ impl SampledRecording {
             description_version: 0,
             news: News {
                 chunk: Chunk {
-                    without_stacks: options.without_stacks,
                     new_tables: true,
                     ..Chunk::empty(
                         reporter.recording,

@@ -464,7 +464,6 @@ impl Recorded {
             recording: self.recording,
             event_loop: EventLoopId(7),
             description: is_first.then(description),
-            without_stacks: None,
             new_tables: is_first,
             resources: Vec::new(),
             realms: Vec::new(),

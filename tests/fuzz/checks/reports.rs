@@ -168,7 +168,6 @@ mod tests {
             recording: RecordingId(1),
             event_loop: EventLoopId(7),
             description: None,
-            without_stacks: None,
             new_tables: true,
             resources: vec!["a.js".to_owned()],
             realms: vec![Realm {
@@ -239,7 +238,6 @@ mod tests {
                 name: "main".to_owned(),
                 urls: vec!["https://a.test/".to_owned()],
             }),
-            without_stacks: Some("Because.".to_owned()),
             ..chunk()
         };
         let status = Report::Status {
