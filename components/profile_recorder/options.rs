@@ -60,10 +60,6 @@ pub struct BrowserEventLoopId {
     pub event_loop: u64,
 }
 
-/// The error for a text that is not a [`BrowserEventLoopId`].
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct NotAnEventLoopId(String);
-
 impl fmt::Display for BrowserEventLoopId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}.{}", self.process, self.event_loop)
@@ -71,7 +67,7 @@ impl fmt::Display for BrowserEventLoopId {
 }
 
 impl FromStr for BrowserEventLoopId {
-    type Err = NotAnEventLoopId;
+    type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let numbers = text.split_once('.').and_then(|(process, event_loop)| {
@@ -83,7 +79,7 @@ impl FromStr for BrowserEventLoopId {
         numbers
             // Only the text that we would write, so that no event loop has two names.
             .filter(|id| id.to_string() == text)
-            .ok_or_else(|| NotAnEventLoopId(text.to_owned()))
+            .ok_or_else(|| format!("'{text}' is not the id of an event loop (PROCESS.NUMBER)"))
     }
 }
 
@@ -92,18 +88,6 @@ impl Serialize for BrowserEventLoopId {
         serializer.collect_str(self)
     }
 }
-
-impl fmt::Display for NotAnEventLoopId {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            formatter,
-            "'{}' is not the id of an event loop (PROCESS.NUMBER)",
-            self.0
-        )
-    }
-}
-
-impl std::error::Error for NotAnEventLoopId {}
 
 #[cfg(test)]
 mod tests {
@@ -131,7 +115,7 @@ mod tests {
             "4294967296.1",
         ] {
             let error = bad.parse::<BrowserEventLoopId>().unwrap_err();
-            assert!(error.to_string().contains(&format!("'{bad}'")), "{error}");
+            assert!(error.contains(&format!("'{bad}'")), "{error}");
         }
     }
 }

@@ -114,7 +114,10 @@ impl Endpoints {
 
     /// Gives the recording's id.
     pub fn stop_recording(&self) -> Result<String, String> {
-        let mut recording = self.recorder.stop().map_err(|error| error.to_string())?;
+        let mut recording = self
+            .recorder
+            .stop()
+            .ok_or_else(|| "no recording is running".to_owned())?;
         if self.linked_maps.load(Ordering::Relaxed) {
             let notices = profile_formats::apply_own_maps(&mut recording);
             *self.map_notices() = notices.iter().map(ToString::to_string).collect();

@@ -11,7 +11,7 @@ use std::{panic, thread};
 
 use js_profiler_traits::preferences::BASE_INTERVALS;
 use profile_formats::{MAX_EVENT_LOOP, Recording, grouped};
-use profile_recorder::{NotRecording, Options, Progress, Recorder};
+use profile_recorder::{Options, Progress, Recorder};
 use servo::WebView;
 use terminal_text::{on_one_line, shortened};
 
@@ -115,9 +115,9 @@ impl ProfileRecording {
     /// files, for which the person has chosen no place. The error is the message for the person.
     pub fn finish(self, spin: impl FnMut()) -> Result<Vec<PathBuf>, String> {
         let progress = self.recorder.progress();
-        let mut recording = self
-            .stop(spin)
-            .map_err(|error| format!("nothing to save: {error}; about:profiling has stopped it"))?;
+        let mut recording = self.stop(spin).ok_or_else(|| {
+            "nothing to save: no recording is running; about:profiling has stopped it".to_owned()
+        })?;
         for notice in self.recorder.notices() {
             report(&format!("warning: {notice}"));
         }
@@ -160,7 +160,7 @@ impl ProfileRecording {
         Ok(new_files)
     }
 
-    fn stop(&self, mut spin: impl FnMut()) -> Result<Recording, NotRecording> {
+    fn stop(&self, mut spin: impl FnMut()) -> Option<Recording> {
         if !self.options.linked_maps {
             return self.recorder.stop();
         }
