@@ -36,9 +36,6 @@ pub struct Endpoints {
     map_notices: Mutex<Vec<String>>,
 }
 
-/// JSON.
-pub struct Answer(pub Vec<u8>);
-
 #[derive(Debug)]
 pub struct Failure {
     pub status: StatusCode,
@@ -131,13 +128,13 @@ impl Endpoints {
         self.keep(file, &content, None)
     }
 
-    /// `body` is called only if the endpoint needs it.
+    /// The answer is JSON. `body` is called only if the endpoint needs it.
     pub fn answer(
         &self,
         endpoint: &str,
         mut query: Query,
         body: impl FnOnce() -> Result<Vec<u8>, String>,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<Vec<u8>, Failure> {
         match endpoint {
             "status" => {
                 query.end()?;
@@ -170,7 +167,7 @@ impl Endpoints {
                 write_viewer_data(&kept.recording, &mut data).map_err(|error| {
                     failure(StatusCode::INTERNAL_SERVER_ERROR, error.to_string())
                 })?;
-                Ok(Answer(data))
+                Ok(data)
             },
             "load" => to_json(&json!({ "recording": self.load(query, body)? })),
             "save" => to_json(&json!({ "path": self.save(query)?.to_string_lossy() })),
@@ -301,9 +298,8 @@ impl Endpoints {
     }
 }
 
-fn to_json(value: &impl Serialize) -> Result<Answer, Failure> {
+fn to_json(value: &impl Serialize) -> Result<Vec<u8>, Failure> {
     serde_json::to_vec(value)
-        .map(Answer)
         .map_err(|error| failure(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))
 }
 
@@ -321,17 +317,10 @@ fn about_file(path: &Path, error: &io::Error) -> Failure {
     )
 }
 
-fn format(query: &mut Query) -> Result<Option<Format>, Failure> {
-    let Some(name) = query.take("format") else {
-        return Ok(None);
-    };
-    match Format::by_name(&name) {
-        Some(format) => Ok(Some(format)),
-        None => {
-            let names = Format::names();
-            Err(format!("format={name}: it must be one of {names}").into())
-        },
-    }
+fn format(query: &mut Query) -> Result<Option<Format>, String> {
+    query.read("format", |name| {
+        Format::by_name(name).ok_or_else(|| format!("it must be one of {}", Format::names()))
+    })
 }
 
 /// A path as a person types it, or the file URL of a file that was dropped.
@@ -408,7 +397,7 @@ mod tests {
             body: impl FnOnce() -> Result<Vec<u8>, String>,
         ) -> Result<Value, Failure> {
             let url = Url::parse(&format!("profiling:{request}")).unwrap();
-            let Answer(json) = self.endpoints.answer(url.path(), Query::of(&url), body)?;
+            let json = self.endpoints.answer(url.path(), Query::of(&url), body)?;
             Ok(serde_json::from_slice(&json).unwrap())
         }
 
