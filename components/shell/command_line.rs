@@ -23,7 +23,7 @@ use crate::arguments::{
 use crate::convert::Conversion;
 use crate::profile::ProfileOptions;
 use crate::saved_recording::{STANDARD_STREAM, SavedRecording, SavedReport};
-use crate::{preferences, url_argument};
+use crate::{preferences, saved_file, url_argument};
 
 /// The options of a run of the browser.
 #[derive(Debug, PartialEq)]
@@ -585,14 +585,8 @@ fn preference(value: &str) -> Result<(String, String), String> {
 /// Fails, before the page is loaded, if the picture cannot be written there.
 fn screenshot_file(file: &Path, working_directory: &Path) -> Result<PathBuf, String> {
     let file = working_directory.join(file);
-    let complaint = if file.is_dir() {
-        "is a directory"
-    } else if !file.parent().is_some_and(Path::is_dir) {
-        "is in a directory that does not exist"
-    } else {
-        return Ok(file);
-    };
-    Err(format!("--screenshot: {} {complaint}", file.display()))
+    saved_file::check_place(&file).map_err(|complaint| format!("--screenshot: {complaint}"))?;
+    Ok(file)
 }
 
 /// Fails if the file has no certificates. Servo would ignore such a file and trust the usual certificates.
