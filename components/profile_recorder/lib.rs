@@ -24,7 +24,7 @@ mod status;
 mod tests;
 
 pub use crate::content_process::report_to_browser;
-pub use crate::options::{BrowserEventLoopId, EventLoops, Options};
+pub use crate::options::{BrowserEventLoopId, EventLoops, Options, Wanted};
 pub use crate::recorder::{Recorder, StartError};
 pub use crate::status::{
     EventLoopStatus, ProcessStatus, Progress, RecordedStatus, SessionStatus, Status,

@@ -19,20 +19,28 @@ pub struct Options {
     pub interval: Duration,
     /// The event loops to record.
     pub event_loops: EventLoops,
-    /// An event loop takes no more samples when it has this many. `None` for no limit.
-    pub max_samples: Option<NonZeroU64>,
-    /// If set, samples that are older than the newest one by more than this are dropped.
-    pub keep_last: Option<Duration>,
-    /// If set, only stretches in which an event loop was busy for longer than this are kept.
-    pub long_tasks: Option<Duration>,
-    /// An event loop that shows this page and no other is left out. It is a URL without query and fragment.
-    pub without_page: Option<&'static str>,
+    /// Which samples are kept.
+    pub kept: Wanted,
     /// Whether the recording has the sources of the scripts whose functions were sampled, with their texts: at most
     /// 16 MiB for a text, and 64 MiB in all. [`crate::Recorder::notices`] says what is left out.
     pub sources: bool,
     /// Whether the source maps that these scripts link to are fetched, with the rights of their documents and workers:
     /// see [`profile_formats::apply_own_maps`]. At most 48 MiB for a map, and 192 MiB in all.
     pub linked_maps: bool,
+}
+
+/// Which samples of an event loop are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Wanted {
+    /// The event loop takes no more samples when it has this many. With `keep_last`, older ones are dropped instead.
+    /// `None` for no limit.
+    pub max_samples: Option<NonZeroU64>,
+    /// If set, samples that are older than the newest one by more than this are dropped.
+    pub keep_last: Option<Duration>,
+    /// If set, only stretches in which the event loop was busy for longer than this are kept.
+    pub long_tasks: Option<Duration>,
+    /// If set, an event loop that has shown this page and no other is left out. It is a URL without query and fragment.
+    pub without_page: Option<&'static str>,
 }
 
 /// Which event loops are recorded.

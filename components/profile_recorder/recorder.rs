@@ -23,7 +23,7 @@ use servo_base::cross_process_instant::CrossProcessInstant;
 use servo_base::id::WebViewId;
 
 use crate::connection::{Accepted, Sender as ConnectionSender, is_gone};
-use crate::kept::{self, Kept, Wanted};
+use crate::kept::{self, Kept};
 use crate::{
     BrowserEventLoopId, EventLoopStatus, EventLoops, Options, ProcessStatus, Progress,
     RecordedStatus, SessionStatus, Status, connection,
@@ -363,8 +363,8 @@ impl Recorder {
             unwalkable: 0,
             event_loops: 0,
             memory: 0,
-            keep_last: recording.options.keep_last,
-            long_tasks: recording.options.long_tasks,
+            keep_last: recording.options.kept.keep_last,
+            long_tasks: recording.options.kept.long_tasks,
         };
         let kept = state.processes.iter().flat_map(|one| one.kept.values());
         for kept in kept.filter(|kept| !kept.is_left_out()) {
@@ -444,15 +444,6 @@ struct Finished {
 }
 
 impl UnderWay {
-    fn wanted(&self) -> Wanted {
-        Wanted {
-            max_samples: self.options.max_samples.map(|max| max.get()),
-            keep_last: self.options.keep_last,
-            long_tasks: self.options.long_tasks,
-            without_page: self.options.without_page,
-        }
-    }
-
     /// The request that starts the recording of these event loops.
     fn start(&self, event_loops: Selection) -> Request {
         Request::Start(RecordingOptions {
@@ -911,7 +902,7 @@ impl Process {
         let kept = self
             .kept
             .entry(event_loop.0)
-            .or_insert_with(|| Kept::new(recording.wanted(), recording.start));
+            .or_insert_with(|| Kept::new(recording.options.kept, recording.start));
         let was_full = kept.is_full();
         kept.add(chunk, CrossProcessInstant::now())?;
         if kept.is_full()

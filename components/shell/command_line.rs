@@ -620,7 +620,7 @@ fn stylesheet(file: &Path, working_directory: &Path) -> Result<StyleSheet, Strin
 
 #[cfg(test)]
 mod tests {
-    use profile_recorder::EventLoops;
+    use profile_recorder::{EventLoops, Options, Wanted};
     use tempfile::NamedTempFile;
 
     use super::*;
@@ -940,13 +940,14 @@ mod tests {
         assert_eq!(
             options,
             ProfileOptions {
-                interval: Duration::from_millis(1),
-                event_loops: EventLoops::All,
+                recording: Options {
+                    interval: Duration::from_millis(1),
+                    event_loops: EventLoops::All,
+                    kept: Wanted::default(),
+                    sources: false,
+                    linked_maps: true,
+                },
                 until_js: None,
-                keep_last: None,
-                long_tasks: None,
-                sources: false,
-                linked_maps: true,
                 format: Format::Firefox,
                 output: Output::NewFile(PathBuf::from("/")),
                 top: 10,
@@ -980,13 +981,18 @@ mod tests {
         assert_eq!(
             options,
             ProfileOptions {
-                interval: Duration::from_micros(500),
-                event_loops: EventLoops::Main,
+                recording: Options {
+                    interval: Duration::from_micros(500),
+                    event_loops: EventLoops::Main,
+                    kept: Wanted {
+                        keep_last: Some(Duration::from_millis(2500)),
+                        long_tasks: Some(Duration::from_millis(50)),
+                        ..Wanted::default()
+                    },
+                    sources: true,
+                    linked_maps: false,
+                },
                 until_js: Some("-x > 3".to_owned()),
-                keep_last: Some(Duration::from_millis(2500)),
-                long_tasks: Some(Duration::from_millis(50)),
-                sources: true,
-                linked_maps: false,
                 format: Format::Html,
                 output: Output::File(PathBuf::from("/a.html")),
                 top: 3,

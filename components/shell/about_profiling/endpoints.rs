@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 use profile_formats::{EventLoopKind, Format, WriteError, write_viewer_data};
-use profile_recorder::{EventLoops, Options, Recorder, StartError};
+use profile_recorder::{EventLoops, Options, Recorder, StartError, Wanted};
 use serde::Serialize;
 use serde_json::json;
 use url::Url;
@@ -91,10 +91,11 @@ impl Endpoints {
         let options = Options {
             interval: Duration::from_millis(1),
             event_loops: EventLoops::All,
-            max_samples: NonZeroU64::new(10_000_000),
-            keep_last: None,
-            long_tasks: None,
-            without_page: Some(OWN_PAGE),
+            kept: Wanted {
+                max_samples: NonZeroU64::new(10_000_000),
+                without_page: Some(OWN_PAGE),
+                ..Wanted::default()
+            },
             sources: false,
             linked_maps: true,
         };
