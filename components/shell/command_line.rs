@@ -904,6 +904,11 @@ mod tests {
                 "directory",
             ),
             (
+                &["--screenshot", "/a.png/", "about:blank"],
+                "--screenshot",
+                "is a directory",
+            ),
+            (
                 &["--screenshot", "/no/such/a.png", "about:blank"],
                 "/no/such/a.png",
                 "does not exist",
