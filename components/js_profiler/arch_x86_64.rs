@@ -14,6 +14,8 @@ use gimli::{CfaRule, RegisterRule, UnwindContextStorage, UnwindTableRow, X86_64}
 const WORD: usize = size_of::<usize>();
 
 /// The registers of a thread that a signal has interrupted.
+#[repr(C)]
+#[derive(Debug)]
 pub struct Registers {
     /// The program counter.
     pub pc: usize,

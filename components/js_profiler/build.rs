@@ -2,18 +2,19 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Compiles the C++ glue against the SpiderMonkey that the hooked mozjs_sys was built from.
+//! Compiles the C++ glue against the SpiderMonkey that the hooked mozjs_sys was built from, and declares it in Rust.
 
-use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use bindgen::callbacks::{DeriveInfo, EnumVariantValue, ParseCallbacks};
 
 // Reading the variable makes Cargo rebuild this script in every checkout: see the generated .cargo/config.toml.
 const _: Option<&str> = option_env!("STROBE_CHECKOUT");
 
-const SOURCES: [&str; 15] = [
+const SOURCES: [&str; 14] = [
     "cells.cpp",
     "code_tables.cpp",
-    "context.cpp",
     "frame_text.cpp",
     "interpreter_frames.cpp",
     "jit_code.cpp",
@@ -52,7 +53,8 @@ fn main() {
     glue.cpp(true)
         .std("gnu++20")
         .pic(true)
-        .files(sources.iter().map(|name| format!("spidermonkey/{name}")))
+        // One text, because the engine's headers take nearly all of the time.
+        .file(unified(&sources, &variable("OUT_DIR")))
         .include("spidermonkey");
     // The engine's headers: public ones, internal ones, and those its build generated.
     for path in [
@@ -89,9 +91,70 @@ fn main() {
     }
     // A thread stands still during the walk, so the walk must be fast even in a dev build.
     glue.opt_level(2).warnings(true).compile("strobe_glue");
+    declare(variable("OUT_DIR").join("glue.rs"));
 
     // Another checkout has glue of its own.
     println!("cargo::rerun-if-env-changed=STROBE_CHECKOUT");
     println!("cargo::rerun-if-env-changed={MORE_FLAGS}");
     println!("cargo::rerun-if-changed=spidermonkey");
+}
+
+/// A source file that includes all of these. So two of them may not define the same name.
+fn unified(sources: &[&str], folder: &Path) -> PathBuf {
+    let file = folder.join("unified.cpp");
+    let lines: Vec<String> = sources
+        .iter()
+        .map(|name| format!("#include \"{name}\"\n"))
+        .collect();
+    fs::write(&file, lines.concat()).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    file
+}
+
+/// Writes the declarations of `glue.h` in Rust.
+fn declare(file: PathBuf) {
+    let glue = bindgen::builder()
+        .header("spidermonkey/glue.h")
+        .clang_args(["-x", "c++", "-std=gnu++20", "-fparse-all-comments"])
+        .allowlist_item("(Strobe|STROBE_|strobe_).*")
+        // These are written in Rust.
+        .blocklist_type("JSContext|JSObject|StrobeRegisters|StrobeStopped")
+        .blocklist_function("strobe_function_begin|strobe_unwind")
+        .rustified_enum(".*")
+        .formatter(bindgen::Formatter::None)
+        .parse_callbacks(Box::new(ForRust))
+        .generate()
+        .expect("glue.h has declarations that bindgen knows");
+    glue.write_to_file(file)
+        .expect("the declarations can be written");
+}
+
+/// What the declarations have in Rust and not in C++.
+#[derive(Debug)]
+struct ForRust;
+
+impl ParseCallbacks for ForRust {
+    /// `STROBE_FRAME_SELF_HOSTED` is `StrobeFrameKind::SelfHosted`.
+    fn enum_variant_name(
+        &self,
+        _: Option<&str>,
+        name: &str,
+        _: EnumVariantValue,
+    ) -> Option<String> {
+        let words = name.split('_').skip(2);
+        let capitalised = words.map(|word| word[..1].to_owned() + &word[1..].to_lowercase());
+        Some(capitalised.collect())
+    }
+
+    fn add_derives(&self, info: &DeriveInfo<'_>) -> Vec<String> {
+        let derives: &[&str] = match info.name {
+            "StrobeCodeRange" => &["Default"],
+            "StrobeFrameKind" => &["MallocSizeOf"],
+            "StrobeFramePlace" => &["Eq", "MallocSizeOf", "PartialEq"],
+            "StrobeFunctionKey" => &["Eq", "Hash", "MallocSizeOf", "PartialEq"],
+            "StrobeKnownPosition" => &["Default", "MallocSizeOf"],
+            "StrobePosition" => &["Default", "Eq", "Hash", "MallocSizeOf", "PartialEq"],
+            _ => &[],
+        };
+        derives.iter().map(|&derive| derive.to_owned()).collect()
+    }
 }

@@ -75,7 +75,6 @@ impl Comparison {
 
     /// Walks the stack of a stopped thread with the stock walker.
     pub fn walk(&mut self, context: &SampledContext, stopped: &Stopped, unwinder: &mut Unwinder) {
-        self.stock.clear();
         self.stock_walk = context.walk_stock(stopped, unwinder, &mut self.stock);
     }
 

@@ -139,7 +139,6 @@ impl EventLoop {
             event_loop,
             sessions: self.sessions.clone(),
             ended: Cell::new(false),
-            paused: Cell::new(options.is_paused),
         })
     }
 
@@ -165,9 +164,11 @@ impl EventLoop {
 
     /// Says what the event loop is for. Recordings show it to people.
     pub fn describe(&self, description: Description) {
-        registry::describe(&self.description, |described| {
+        self.description.change(|described| {
             described.event_loop = description;
         });
+        // It may now be known to be a page's or a worker's event loop. Then the recording may include it.
+        registry::record_wanted();
     }
 
     /// Says which document or worker a realm belongs to. It replaces what was known of this realm, or of an
@@ -207,7 +208,7 @@ impl EventLoop {
     /// Does what other threads have asked for. To be called in each iteration of the event loop, while no script
     /// is on the stack. Garbage may be collected.
     pub fn serve_requests(&self) {
-        while let Some(request) = self.source_requests.next() {
+        while let Some(request) = self.source_requests.take() {
             self.read_sources(request);
         }
     }
@@ -259,7 +260,6 @@ pub struct Session {
     /// How many sessions of the event loop have not ended.
     sessions: Rc<Cell<usize>>,
     ended: Cell<bool>,
-    paused: Cell<bool>,
 }
 
 impl Session {
@@ -272,7 +272,7 @@ impl Session {
 
     /// Pauses the session or lets it go on. A paused session takes no samples, and misses none.
     pub fn set_paused(&self, paused: bool) {
-        if self.ended.get() || self.paused.replace(paused) == paused {
+        if self.ended.get() {
             return;
         }
         let (event_loop, id) = (self.event_loop, self.id);

@@ -353,7 +353,6 @@ impl Stepper {
         let stopped = unsafe { Stopped::new(Registers::of_context(context), self.bounds) };
         const GUARDED: u64 = 100;
         const COMPARED: u64 = 7;
-        self.buffer.clear();
         let is_guarded = self.steps.is_multiple_of(GUARDED);
         if is_guarded {
             self.memory.protect();
@@ -393,7 +392,6 @@ impl Stepper {
     /// Walks again without what earlier walks have found, and compares the frames.
     fn compare(&mut self, stopped: &Stopped) {
         self.compared += 1;
-        self.plain.clear();
         let nothing = const { KnownFunctions::new() };
         let walk = self
             .context

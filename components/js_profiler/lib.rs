@@ -49,6 +49,7 @@ mod options;
 mod outcome;
 mod recorded_process;
 mod registry;
+mod reporter;
 mod room;
 mod sample;
 mod sampled_activity;

@@ -9,14 +9,12 @@
 use std::collections::HashMap;
 use std::mem;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crossbeam_channel::Sender;
-use js_profiler_traits::recording::{
-    LinkedMap, MAX_MAP_BYTES, MAX_MAPS_BYTES, RecordingId, Report, no_room_for_maps,
-};
+use js_profiler_traits::recording::{MAX_MAP_BYTES, MAX_MAPS_BYTES, no_room_for_maps};
 use js_profiler_traits::{EventLoopId, RealmId};
 
+use crate::reporter::Reporter;
 use crate::room::Room;
 
 /// How long the end of a recording waits for maps.
@@ -108,33 +106,6 @@ struct Key {
     link: String,
 }
 
-/// Where the maps of a recording are reported.
-#[derive(Clone)]
-pub struct Reporter {
-    /// The recording that the maps belong to.
-    pub recording: RecordingId,
-    /// The event loop whose scripts link to the maps.
-    pub event_loop: EventLoopId,
-    /// Takes the reports.
-    pub reports: Sender<Report>,
-}
-
-impl Reporter {
-    /// Reports the map of these scripts ([`js_profiler_traits::recording::RecordedSource::id`]), or why there is none.
-    pub fn report(&self, sources: Vec<u32>, url: String, content: Result<String, String>) {
-        // An error means that nobody receives reports any more.
-        let _ = self.reports.send(Report::Map {
-            recording: self.recording,
-            event_loop: self.event_loop,
-            map: Box::new(LinkedMap {
-                sources,
-                url,
-                content,
-            }),
-        });
-    }
-}
-
 impl Default for LinkedMaps {
     fn default() -> Self {
         Self {
@@ -196,7 +167,7 @@ impl LinkedMaps {
             }
             if state.begun == MAX_MAPS {
                 let why = format!("at most {MAX_MAPS} source maps are fetched");
-                reporter.report(vec![source], link.to_owned(), Err(why));
+                reporter.map(vec![source], link.to_owned(), Err(why));
                 return;
             }
             state.begun += 1;
@@ -227,20 +198,15 @@ impl LinkedMaps {
 
     /// Waits for the maps that are being fetched, for a limited time. No map is reported after that.
     pub fn finish(&self) {
-        let deadline = Instant::now() + LONGEST_WAIT_FOR_MAPS;
-        self.finish_until(deadline);
+        self.finish_within(LONGEST_WAIT_FOR_MAPS);
     }
 
-    fn finish_until(&self, deadline: Instant) {
-        let mut state = self.lock();
-        while !state.waiting.is_empty() {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                break;
-            }
-            let result = self.answered.wait_timeout(state, left);
-            state = result.unwrap_or_else(PoisonError::into_inner).0;
-        }
+    fn finish_within(&self, time: Duration) {
+        let is_waiting = |state: &mut State| !state.waiting.is_empty();
+        let waited = self
+            .answered
+            .wait_timeout_while(self.lock(), time, is_waiting);
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         state.is_closed = true;
         let late = mem::take(&mut state.waiting);
         drop(state);
@@ -254,7 +220,7 @@ impl LinkedMaps {
         {
             let seconds = LONGEST_WAIT_FOR_MAPS.as_secs();
             let why = format!("it did not come within {seconds} s after the end of the recording");
-            reporter.report(sources, url, Err(why));
+            reporter.map(sources, url, Err(why));
             if let Some(cancel) = cancel {
                 cancel();
             }
@@ -272,7 +238,7 @@ impl LinkedMaps {
                 sources,
                 ..
             } = state.waiting.swap_remove(index);
-            reporter.report(sources, url, content);
+            reporter.map(sources, url, content);
             self.answered.notify_all();
         }
     }
@@ -348,6 +314,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use crossbeam_channel::Receiver;
+    use js_profiler_traits::recording::{LinkedMap, RecordingId, Report};
 
     use super::*;
 
@@ -440,7 +407,7 @@ mod tests {
         asked.ask(1, "a.map", 7);
         let mut late = asked.answer();
         late.set_url("https://a.test/a.map");
-        asked.maps.finish_until(Instant::now());
+        asked.maps.finish_within(Duration::ZERO);
         let why = "it did not come within 10 s after the end of the recording";
         assert_eq!(
             asked.reported(),

@@ -26,8 +26,9 @@ use js_profiler_traits::recording::{
 use js_profiler_traits::{EventLoopId, preferences};
 use log::warn;
 
-use crate::description::{Described, SharedDescription};
+use crate::description::SharedDescription;
 use crate::linked_maps::LinkedMaps;
+use crate::reporter::Reporter;
 use crate::room::Room;
 use crate::sampled_loop::SampledLoop;
 use crate::sampled_recording::SampledRecordingOptions;
@@ -171,13 +172,6 @@ pub fn sampling_thread_of(id: EventLoopId) -> Option<Arc<SamplingThread>> {
     registry().event_loop(id)?.sampling_thread.clone()
 }
 
-/// Changes the description of an event loop. Called on its own thread.
-pub fn describe(description: &SharedDescription, change: impl FnOnce(&mut Described)) {
-    description.change(change);
-    // It may now be known to be a page's or a worker's event loop. Then the recording may include it.
-    record_wanted();
-}
-
 /// Notes how a page of an event loop was answered. If it is the first one, the answer is reported to the recording that
 /// is running, and to each later one at its beginning.
 pub fn note_answer(id: EventLoopId, answer: PageAnswer) {
@@ -219,7 +213,7 @@ pub fn start_recording(options: RecordingOptions, reports: Sender<Report>) {
 }
 
 /// Starts to record each event loop that the recording includes and that is not recorded yet.
-fn record_wanted() {
+pub fn record_wanted() {
     if !registry().is_any_wanted() {
         return;
     }
@@ -304,7 +298,7 @@ fn report_sources(recording: &Recording) {
     for (requests, when_done) in asked {
         // An error means that it is done, or that the deadline has passed.
         let _ = when_done.recv_deadline(deadline);
-        if let Some(request) = requests.take_back() {
+        if let Some(request) = requests.take() {
             request.tell_busy();
         }
         // A request that has begun ends soon.
@@ -323,13 +317,15 @@ pub fn sources_to_read(id: EventLoopId) -> Option<SourceRequest> {
         }
         let mut request = recording.source_request(id, Vec::new());
         let event_loop = registry.event_loop(id)?;
-        request.add(mem::take(&mut event_loop.unread_sources));
+        request.ids = mem::take(&mut event_loop.unread_sources);
         (request, event_loop.sampling_thread.clone())
     };
     let new_sources = sampling_thread.and_then(|thread| {
         thread.ask(move |sampler| sampler.event_loop(id).map(SampledLoop::take_new_sources))
     });
-    request.add(new_sources.flatten().unwrap_or_default());
+    request
+        .ids
+        .extend(new_sources.flatten().unwrap_or_default());
     Some(request)
 }
 
@@ -393,6 +389,14 @@ impl Recording {
         });
     }
 
+    fn reporter(&self, event_loop: EventLoopId) -> Reporter {
+        Reporter {
+            recording: self.options.id,
+            event_loop,
+            reports: self.reports.clone(),
+        }
+    }
+
     fn wanted_of_scripts(&self) -> WantedOfScripts {
         WantedOfScripts {
             sources: self.options.sources,
@@ -401,15 +405,14 @@ impl Recording {
     }
 
     fn source_request(&self, event_loop: EventLoopId, ids: Vec<u32>) -> SourceRequest {
-        SourceRequest::new(
-            self.options.id,
-            event_loop,
-            self.wanted_of_scripts(),
+        SourceRequest {
+            reporter: self.reporter(event_loop),
+            wanted: self.wanted_of_scripts(),
             ids,
-            self.room.clone(),
-            self.maps.clone(),
-            self.reports.clone(),
-        )
+            room: self.room.clone(),
+            maps: self.maps.clone(),
+            done: None,
+        }
     }
 
     /// Whether the recording includes an event loop that is not recorded yet.
@@ -474,11 +477,7 @@ impl RegisteredLoop {
             Err(error) => {
                 let why = format!("the sampling thread cannot be used: {error}");
                 warn!("{id:?} cannot be recorded: {why}");
-                let _ = recording.reports.send(Report::Failed {
-                    recording: recording.options.id,
-                    event_loop: id,
-                    why,
-                });
+                recording.reporter(id).fail(why);
                 return;
             },
         };
@@ -487,10 +486,9 @@ impl RegisteredLoop {
         self.recorded = true;
         let interval = recording_interval(recording.options.interval, base);
         let options = SampledRecordingOptions {
-            id: recording.options.id,
+            reporter: recording.reporter(id),
             without_stacks,
             scripts: recording.wanted_of_scripts().is_any(),
-            reports: recording.reports.clone(),
         };
         sampling_thread.send(move |sampler| {
             let schedule = sampler.schedule(interval, false);

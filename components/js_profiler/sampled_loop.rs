@@ -17,7 +17,6 @@ use log::warn;
 use malloc_size_of::MallocSizeOf as _;
 use malloc_size_of_derive::MallocSizeOf;
 use profile_traits::mem::perform_memory_report;
-use servo_base::id::BrowsingContextId;
 use smallvec::SmallVec;
 
 use crate::failure::Failure;
@@ -110,7 +109,7 @@ impl SampledLoop {
         self.end_recording();
         NativeCode::with_new_libraries();
         let description = self.thread.description().clone();
-        let recording = SampledRecording::new(self.id, description, options, schedule);
+        let recording = SampledRecording::new(description, options, schedule);
         self.subscribers.recording = Some(recording);
     }
 
@@ -184,7 +183,7 @@ impl SampledLoop {
 
     /// Takes one sample on this occasion, for all subscribers that are to get it. Returns how many of these
     /// sessions did not get it.
-    fn take(&mut self, occasion: Occasion, taker: &mut StackTaker) -> usize {
+    pub fn take(&mut self, occasion: Occasion, taker: &mut StackTaker) -> usize {
         let audience = self.audience();
         let sessions = self.subscribers.sessions_for(occasion);
         let recording = self.subscribers.recording_for(occasion);
@@ -210,21 +209,6 @@ impl SampledLoop {
             let tick = ticks.at(due);
             subscribers.take(sample, Occasion::Tick { tick, why_late });
         });
-    }
-
-    /// Takes one sample, independently of ticks, for all running sessions of a browsing context. Returns how
-    /// many of these sessions did not get one.
-    pub fn force_sample(
-        &mut self,
-        browsing_context: BrowsingContextId,
-        taker: &mut StackTaker,
-    ) -> usize {
-        self.take(Occasion::Forced(browsing_context), taker)
-    }
-
-    /// Takes the first sample of a session, independently of ticks. A paused session gets none.
-    pub fn take_first_sample(&mut self, session: SessionId, taker: &mut StackTaker) {
-        self.take(Occasion::First(session), taker);
     }
 
     /// Asks the thread to do the next walks by itself, if it is busy and likely to stop for them.

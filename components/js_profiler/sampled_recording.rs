@@ -12,12 +12,11 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crossbeam_channel::Sender;
 use js_profiler_traits::recording::{
     Chunk, Realm, RecordedFrame, RecordedFunction, RecordedFunctionKind, RecordedPosition,
-    RecordedSample, RecordingId, Report,
+    RecordedSample, Report,
 };
-use js_profiler_traits::{EventLoopId, RealmId, SampleCounts, Stack};
+use js_profiler_traits::{RealmId, SampleCounts, Stack};
 use malloc_size_of_derive::MallocSizeOf;
 use rustc_hash::{FxHashMap, FxHashSet};
 use servo_base::cross_process_instant::CrossProcessInstant;
@@ -26,6 +25,7 @@ use crate::description::SharedDescription;
 use crate::failure::Failure;
 use crate::function_table::{Function, FunctionId};
 use crate::outcome::Outcome;
+use crate::reporter::Reporter;
 use crate::sample::{Sample, StackFrame};
 use crate::schedule::Schedule;
 use crate::spidermonkey::{FrameKind, Position};
@@ -43,11 +43,8 @@ const MAX_STACKS: usize = 1 << 17;
 /// The recording of one event loop.
 #[derive(MallocSizeOf)]
 pub struct SampledRecording {
-    /// The recording of the browser that this is a part of.
-    pub id: RecordingId,
     /// What it gets of samples, and when.
     pub subscriber: Subscriber,
-    event_loop: EventLoopId,
     has_stacks: bool,
     #[ignore_malloc_size_of = "The event loop's"]
     description: Arc<SharedDescription>,
@@ -56,7 +53,7 @@ pub struct SampledRecording {
     news: News,
     last_report: CrossProcessInstant,
     #[ignore_malloc_size_of = "Holds nothing"]
-    reports: Sender<Report>,
+    reporter: Reporter,
 }
 
 /// The data that has not been reported yet, and the ids of the data that has.
@@ -65,13 +62,19 @@ struct News {
     /// What is new, except for the rows of the tables here.
     chunk: Chunk,
     known_realms: FxHashMap<RealmId, Realm>,
+    tables: Tables,
+    sources: Sources,
+}
+
+/// The ids of what has been added to the tables of the recording.
+#[derive(Default, MallocSizeOf)]
+struct Tables {
     resources: Table<String>,
     realms: Table<Realm>,
     functions: FxHashMap<FunctionId, u32>,
     function_count: u32,
     frame_count: u32,
     stacks: Table<Stack>,
-    sources: Sources,
 }
 
 /// The scripts that define functions of the recording, if something is wanted of them.
@@ -101,14 +104,14 @@ impl Sources {
 impl News {
     /// The id of a function.
     fn function(&mut self, id: FunctionId, function: &Function) -> u32 {
-        if let Some(&known) = self.functions.get(&id) {
+        if let Some(&known) = self.tables.functions.get(&id) {
             return known;
         }
         let is_built_in = function.is_built_in();
         let has_resource = !function.resource.is_empty() && !is_built_in;
-        let resource = has_resource.then(|| self.resources.id(&function.resource));
+        let resource = has_resource.then(|| self.tables.resources.id(&function.resource));
         let realm = self.known_realms.get(&function.realm);
-        let realm = realm.map(|realm| self.realms.id(realm));
+        let realm = realm.map(|realm| self.tables.realms.id(realm));
         // Without a text a position means nothing.
         let has_text = has_resource || self.sources.may_have(function);
         let position = function.position.filter(|_| has_text);
@@ -125,28 +128,24 @@ impl News {
             realm,
             source: function.source,
         });
-        self.function_count += 1;
-        self.functions.insert(id, self.function_count - 1);
-        self.function_count - 1
+        let tables = &mut self.tables;
+        tables.function_count += 1;
+        tables.functions.insert(id, tables.function_count - 1);
+        tables.function_count - 1
     }
 
     /// Takes out what is new. What comes later is added to `next`.
     fn take_chunk(&mut self, next: Chunk) -> Chunk {
         Chunk {
-            resources: self.resources.take_new(),
-            realms: self.realms.take_new(),
-            stacks: self.stacks.take_new(),
+            resources: self.tables.resources.take_new(),
+            realms: self.tables.realms.take_new(),
+            stacks: self.tables.stacks.take_new(),
             ..mem::replace(&mut self.chunk, next)
         }
     }
 
     fn forget_tables(&mut self) {
-        self.resources = Table::default();
-        self.realms = Table::default();
-        self.functions = FxHashMap::default();
-        self.function_count = 0;
-        self.frame_count = 0;
-        self.stacks = Table::default();
+        self.tables = Tables::default();
         self.chunk.new_tables = true;
     }
 }
@@ -172,12 +171,12 @@ impl StackTables for News {
             function: function_id,
             position,
         });
-        self.frame_count += 1;
-        self.frame_count - 1
+        self.tables.frame_count += 1;
+        self.tables.frame_count - 1
     }
 
     fn stack(&mut self, parent_id: Option<u32>, frame_id: u32) -> u32 {
-        self.stacks.id(&Stack {
+        self.tables.stacks.id(&Stack {
             parent_id,
             frame_id,
         })
@@ -186,51 +185,45 @@ impl StackTables for News {
 
 /// What the recording of an event loop is started with.
 pub struct SampledRecordingOptions {
-    /// The recording of the browser that this is a part of.
-    pub id: RecordingId,
+    /// Takes the reports.
+    pub reporter: Reporter,
     /// The reason, in one sentence, why the stacks cannot be walked. `None` if they can.
     pub without_stacks: Option<String>,
     /// Whether the texts or the source maps of scripts are wanted.
     pub scripts: bool,
-    /// Takes the reports. The channel must be unbounded.
-    pub reports: Sender<Report>,
 }
 
 impl SampledRecording {
     /// A recording of an event loop.
     pub fn new(
-        event_loop: EventLoopId,
         description: Arc<SharedDescription>,
         options: SampledRecordingOptions,
         schedule: Schedule,
     ) -> Self {
+        let reporter = options.reporter;
         Self {
-            id: options.id,
             subscriber: Subscriber::new(Visibility::Everything, schedule),
-            event_loop,
             has_stacks: options.without_stacks.is_none(),
             description,
             description_version: 0,
             news: News {
                 chunk: Chunk {
-                    without_stacks: options.without_stacks,
                     new_tables: true,
-                    ..Chunk::empty(options.id, event_loop, SampleCounts::default())
+                    ..Chunk::empty(
+                        reporter.recording,
+                        reporter.event_loop,
+                        SampleCounts::default(),
+                    )
                 },
                 known_realms: FxHashMap::default(),
-                resources: Table::default(),
-                realms: Table::default(),
-                functions: FxHashMap::default(),
-                function_count: 0,
-                frame_count: 0,
-                stacks: Table::default(),
+                tables: Tables::default(),
                 sources: Sources {
                     are_wanted: options.scripts,
                     ..Sources::default()
                 },
             },
             last_report: CrossProcessInstant::now(),
-            reports: options.reports,
+            reporter,
         }
     }
 
@@ -269,11 +262,10 @@ impl SampledRecording {
 
     /// Reads what the event loop has said about itself since the last call.
     fn read_description(&mut self, functions: &[Function]) {
-        let Some((version, described)) = self.description.newer_than(self.description_version)
-        else {
+        let Some(described) = self.description.newer_than(self.description_version) else {
             return;
         };
-        self.description_version = version;
+        self.description_version = described.version;
         self.news.chunk.description = Some(described.event_loop.clone());
         // A realm that is gone may still have functions on the stack. A later realm at the same address is
         // described again, and has other functions.
@@ -287,19 +279,23 @@ impl SampledRecording {
         }
         // Functions of these realms may have been seen before their realm was described.
         let is_stale = |id: FunctionId| changed.contains(&functions[id.index()].realm);
-        self.news.functions.retain(|&id, _| !is_stale(id));
+        self.news.tables.functions.retain(|&id, _| !is_stale(id));
         self.subscriber.forget_frames(is_stale);
     }
 
     /// Reports what is new.
     fn report(&mut self) {
         let news = &mut self.news;
-        let next = Chunk::empty(self.id, self.event_loop, SampleCounts::default());
+        let reporter = &self.reporter;
+        let next = Chunk::empty(
+            reporter.recording,
+            reporter.event_loop,
+            SampleCounts::default(),
+        );
         let mut chunk = news.take_chunk(next);
         chunk.counts = self.subscriber.counts;
-        // An error means that nobody receives reports any more.
-        let _ = self.reports.send(Report::Chunk(Box::new(chunk)));
-        if news.stacks.len() >= MAX_STACKS {
+        reporter.send(Report::Chunk(Box::new(chunk)));
+        if news.tables.stacks.len() >= MAX_STACKS {
             news.forget_tables();
             self.subscriber.forget_ids();
         }
@@ -326,13 +322,9 @@ impl SampledRecording {
 
     /// Reports what is new, and then the reason why nothing more comes.
     pub fn fail(self, functions: &[Function], failure: &Failure) {
-        let (recording, event_loop, reports) = (self.id, self.event_loop, self.reports.clone());
+        let reporter = self.reporter.clone();
         self.finish(functions);
-        let _ = reports.send(Report::Failed {
-            recording,
-            event_loop,
-            why: failure.to_string(),
-        });
+        reporter.fail(failure.to_string());
     }
 }
 
@@ -341,9 +333,9 @@ mod tests {
     use std::num::NonZeroU32;
 
     use crossbeam_channel::Receiver;
-    use js_profiler_traits::Marker;
     use js_profiler_traits::activity::Activity;
-    use js_profiler_traits::recording::{MissedReason, RecordedMissed};
+    use js_profiler_traits::recording::{MissedReason, RecordedMissed, RecordingId};
+    use js_profiler_traits::{EventLoopId, Marker};
 
     use super::*;
     use crate::sample::FunctionStack;
@@ -389,19 +381,17 @@ mod tests {
             let (sender, reports) = crossbeam_channel::unbounded();
             let description = Arc::new(SharedDescription::of_this_thread());
             let options = SampledRecordingOptions {
-                id: RecordingId(1),
+                reporter: Reporter {
+                    recording: RecordingId(1),
+                    event_loop: EventLoopId(1),
+                    reports: sender,
+                },
                 without_stacks: None,
                 scripts: false,
-                reports: sender,
             };
             let two_ticks = Schedule::new(NonZeroU32::new(2).unwrap(), 0, false);
             Self {
-                recording: SampledRecording::new(
-                    EventLoopId(1),
-                    description.clone(),
-                    options,
-                    two_ticks,
-                ),
+                recording: SampledRecording::new(description.clone(), options, two_ticks),
                 description,
                 reports,
                 functions,

@@ -89,7 +89,7 @@ impl SampledSession {
         }
         // A sample without a stack would say that no JavaScript was running.
         if sample.outcome == Outcome::Unwalkable && sample.for_pages.frames.is_empty() {
-            self.subscriber.leave_out_unwalkable();
+            self.subscriber.counts.unwalkable += 1;
             return false;
         }
         // Step 1. If the length of ProfilerTrace.samples is greater than or equal to the sample buffer

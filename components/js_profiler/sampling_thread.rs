@@ -30,6 +30,7 @@ use crate::sampled_thread::StackTaker;
 use crate::schedule::Schedule;
 use crate::spidermonkey::StackBuffer;
 use crate::stop;
+use crate::subscribers::Occasion;
 use crate::ticks::Ticks;
 
 /// What the sampling thread is asked to do. It is dropped undone if the thread has ended.
@@ -288,7 +289,7 @@ impl Sampler {
         if let Some(event_loop) = event_loops.find(|other| other.id == event_loop) {
             let id = session.id;
             event_loop.add(session);
-            event_loop.take_first_sample(id, &mut self.taker);
+            event_loop.take(Occasion::First(id), &mut self.taker);
         }
     }
 
@@ -329,7 +330,7 @@ impl Sampler {
     fn force_sample(&mut self, browsing_context: BrowsingContextId) -> usize {
         let event_loops = self.event_loops.iter_mut();
         event_loops
-            .map(|event_loop| event_loop.force_sample(browsing_context, &mut self.taker))
+            .map(|event_loop| event_loop.take(Occasion::Forced(browsing_context), &mut self.taker))
             .sum()
     }
 }

@@ -8,8 +8,6 @@ use std::num::NonZeroU32;
 
 use malloc_size_of_derive::MallocSizeOf;
 
-use crate::ticks;
-
 /// The schedule of a session or recording. Ticks are counted in base intervals.
 #[derive(MallocSizeOf)]
 pub struct Schedule {
@@ -46,6 +44,9 @@ impl Schedule {
     /// Pauses the schedule or lets it go on at `current_tick`. While it is paused no samples are due, and
     /// none are missed.
     pub fn set_paused(&mut self, is_paused: bool, current_tick: u64) {
+        if self.is_paused == is_paused {
+            return;
+        }
         self.is_paused = is_paused;
         self.last_tick = current_tick;
     }
@@ -62,8 +63,9 @@ impl Schedule {
 
     /// The first tick after `tick` at which a sample is due; `None` unless the schedule is running.
     pub fn next_tick_after(&self, tick: u64) -> Option<u64> {
+        let interval = u64::from(self.interval.get());
         let is_running = self.is_running();
-        is_running.then(|| ticks::next_multiple(tick, self.interval))
+        is_running.then(|| (tick + 1).next_multiple_of(interval))
     }
 
     /// Whether a sample is due when the schedule moves on to `tick`.
@@ -77,7 +79,8 @@ impl Schedule {
         if !self.is_running() {
             return 0;
         }
-        let due = ticks::multiples_between(self.last_tick, tick, self.interval);
+        let interval = u64::from(self.interval.get());
+        let due = (tick / interval).saturating_sub(self.last_tick / interval);
         self.last_tick = tick;
         due.saturating_sub(1)
     }

@@ -7,17 +7,16 @@
 //! without the text, because the engine has kept it.
 
 use std::mem;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crossbeam_channel::{Receiver, Sender};
-use js_profiler_traits::EventLoopId;
 use js_profiler_traits::recording::{
-    LeftOut, MAX_SOURCE_BYTES, RecordedSource, RecordingId, Report, is_map_itself,
+    LeftOut, MAX_SOURCE_BYTES, RecordedSource, Report, is_map_itself,
 };
 
 use crate::description::SharedDescription;
-use crate::linked_maps::{FetchMap, LinkedMaps, MAX_LINK, MapHeaders, Reporter};
+use crate::linked_maps::{FetchMap, LinkedMaps, MAX_LINK, MapHeaders};
+use crate::reporter::Reporter;
 use crate::room::Room;
 use crate::spidermonkey::{EngineContext, ScriptFacts, TakeSources};
 
@@ -30,8 +29,6 @@ const MAX_NAME: usize = 10_000;
 /// What other threads ask of an event loop.
 #[derive(Default)]
 pub struct SourceRequests {
-    /// Whether there is a request. Without one, the event loop need not take the lock.
-    is_any: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -59,26 +56,15 @@ impl SourceRequests {
         request.done = Some(done);
         let mut state = self.lock();
         state.request = Some(request);
-        self.is_any.store(true, Ordering::Release);
         if let Some(wake) = &state.wake {
             wake();
         }
         when_done
     }
 
-    /// The request, if there is one. Called by the event loop's own thread.
-    pub fn next(&self) -> Option<SourceRequest> {
-        if !self.is_any.load(Ordering::Acquire) {
-            return None;
-        }
-        self.take_back()
-    }
-
-    /// The request, unless the event loop has begun with it.
-    pub fn take_back(&self) -> Option<SourceRequest> {
-        let mut state = self.lock();
-        self.is_any.store(false, Ordering::Relaxed);
-        state.request.take()
+    /// The request, if there is one. The event loop takes it to begin with it. Others may take it back until then.
+    pub fn take(&self) -> Option<SourceRequest> {
+        self.lock().request.take()
     }
 }
 
@@ -100,47 +86,21 @@ impl WantedOfScripts {
 
 /// Asks an event loop for what is wanted of scripts.
 pub struct SourceRequest {
-    recording: RecordingId,
-    event_loop: EventLoopId,
-    wanted: WantedOfScripts,
-    /// [`RecordedSource::id`] of each.
-    ids: Vec<u32>,
-    room: Arc<Room>,
-    maps: Arc<LinkedMaps>,
-    reports: Sender<Report>,
-    /// Dropped with the request, when it is done.
-    done: Option<Sender<()>>,
+    /// Takes the texts and the links.
+    pub reporter: Reporter,
+    /// What is wanted.
+    pub wanted: WantedOfScripts,
+    /// [`RecordedSource::id`] of each script.
+    pub ids: Vec<u32>,
+    /// For the texts, in the process's part of the recording.
+    pub room: Arc<Room>,
+    /// The maps of the process's part of the recording.
+    pub maps: Arc<LinkedMaps>,
+    /// Dropped with the request, when it is done. [`SourceRequests::ask`] sets it.
+    pub done: Option<Sender<()>>,
 }
 
 impl SourceRequest {
-    /// A request for these scripts ([`RecordedSource::id`]) of an event loop. `room` and `maps` are those of the
-    /// process's part of the recording, and `reports` takes the texts and the links.
-    pub fn new(
-        recording: RecordingId,
-        event_loop: EventLoopId,
-        wanted: WantedOfScripts,
-        ids: Vec<u32>,
-        room: Arc<Room>,
-        maps: Arc<LinkedMaps>,
-        reports: Sender<Report>,
-    ) -> Self {
-        Self {
-            recording,
-            event_loop,
-            wanted,
-            ids,
-            room,
-            maps,
-            reports,
-            done: None,
-        }
-    }
-
-    /// Asks for these as well.
-    pub fn add(&mut self, ids: Vec<u32>) {
-        self.ids.extend(ids);
-    }
-
     /// Reports that the event loop was busy for too long.
     pub fn tell_busy(&self) {
         self.tell(LeftOut::Busy, self.ids.len(), Vec::new());
@@ -183,18 +143,13 @@ impl SourceRequest {
             return;
         }
         names.truncate(MAX_NAMED);
-        self.send(Report::SourcesLeftOut {
-            recording: self.recording,
-            event_loop: self.event_loop,
+        self.reporter.send(Report::SourcesLeftOut {
+            recording: self.reporter.recording,
+            event_loop: self.reporter.event_loop,
             why,
             count: count as u32,
             names,
         });
-    }
-
-    fn send(&self, report: Report) {
-        // An error means that nobody receives reports any more.
-        let _ = self.reports.send(report);
     }
 }
 
@@ -312,9 +267,10 @@ impl Reading<'_> {
             .take_if(|link| wants_map && link.is_map() && !self.request.maps.take(link.url.len()));
         let map_to_fetch = link.as_ref().filter(|link| wants_map && !link.is_map());
         let map_to_fetch = map_to_fetch.map(|link| link.url.clone());
-        self.request.send(Report::Source {
-            recording: self.request.recording,
-            event_loop: self.request.event_loop,
+        let reporter = &self.request.reporter;
+        reporter.send(Report::Source {
+            recording: reporter.recording,
+            event_loop: reporter.event_loop,
             source: Box::new(RecordedSource {
                 id: facts.id,
                 name: facts.name.clone(),
@@ -326,18 +282,9 @@ impl Reading<'_> {
         });
         if let Some(map) = map_without_room {
             let why = self.request.maps.why_no_room(map.url.len());
-            let reporter = self.reporter();
-            reporter.report(vec![facts.id], facts.name, Err(why));
+            reporter.map(vec![facts.id], facts.name, Err(why));
         } else if let Some(link) = map_to_fetch {
             self.fetch_map(&facts, &link);
-        }
-    }
-
-    fn reporter(&self) -> Reporter {
-        Reporter {
-            recording: self.request.recording,
-            event_loop: self.request.event_loop,
-            reports: self.request.reports.clone(),
         }
     }
 
@@ -352,8 +299,8 @@ impl Reading<'_> {
         let Some(fetch) = self.links.fetch.filter(|_| is_described()) else {
             return;
         };
-        let (maps, reporter) = (&self.request.maps, self.reporter());
-        maps.fetch(fetch, &reporter, facts.realm, &facts.name, link, facts.id);
+        let (maps, reporter) = (&self.request.maps, &self.request.reporter);
+        maps.fetch(fetch, reporter, facts.realm, &facts.name, link, facts.id);
     }
 }
 
@@ -366,7 +313,7 @@ mod tests {
 
     use js_profiler_traits::RealmId;
     use js_profiler_traits::recording::{
-        Chunk, LinkedMap, MAX_MAP_BYTES, Realm, RecordingOptions, Request, Selection,
+        Chunk, LinkedMap, MAX_MAP_BYTES, Realm, RecordingId, RecordingOptions, Request, Selection,
     };
 
     use super::*;

@@ -91,11 +91,6 @@ impl Subscriber {
         self.missed.end(end)
     }
 
-    /// Counts a sample that is left out: it would show nothing, because its stack is not known.
-    pub fn leave_out_unwalkable(&mut self) {
-        self.counts.unwalkable += 1;
-    }
-
     /// Counts a sample, and returns what may be seen of it: the id of its stack and its marker.
     pub fn see(
         &mut self,

@@ -49,25 +49,9 @@ impl Ticks {
     }
 }
 
-/// The first multiple of `interval` after `tick`.
-pub fn next_multiple(tick: u64, interval: NonZeroU32) -> u64 {
-    let interval = u64::from(interval.get());
-    (tick / interval + 1) * interval
-}
-
-/// How many multiples of `interval` are in `after + 1 ..= until`.
-pub fn multiples_between(after: u64, until: u64, interval: NonZeroU32) -> u64 {
-    let interval = u64::from(interval.get());
-    (until / interval).saturating_sub(after / interval)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn interval(multiple: u32) -> NonZeroU32 {
-        NonZeroU32::new(multiple).unwrap()
-    }
 
     #[test]
     fn ticks_are_at_multiples_of_the_base_since_the_epoch() {
@@ -79,22 +63,5 @@ mod tests {
         assert_eq!(ticks.instant(1_000), epoch + Duration::from_secs(1));
         assert_eq!(ticks.at(ticks.instant(123_456_789)), 123_456_789);
         assert_eq!(ticks.in_base_intervals(Duration::from_millis(10)).get(), 10);
-    }
-
-    #[test]
-    fn sessions_are_due_at_multiples_of_their_interval() {
-        assert_eq!(next_multiple(0, interval(10)), 10);
-        assert_eq!(next_multiple(9, interval(10)), 10);
-        assert_eq!(next_multiple(10, interval(10)), 20);
-        assert_eq!(next_multiple(7, interval(1)), 8);
-    }
-
-    #[test]
-    fn ticks_that_have_passed_are_counted() {
-        assert_eq!(multiples_between(10, 10, interval(10)), 0);
-        assert_eq!(multiples_between(10, 19, interval(10)), 0);
-        assert_eq!(multiples_between(10, 20, interval(10)), 1);
-        assert_eq!(multiples_between(9, 40, interval(10)), 4);
-        assert_eq!(multiples_between(5, 8, interval(1)), 3);
     }
 }

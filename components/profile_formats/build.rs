@@ -23,19 +23,25 @@ fn main() {
     let page = fs::read_to_string(file(PAGE)).unwrap_or_else(|error| panic!("{PAGE}: {error}"));
 
     let mut list = format!("const PAGE: &str = include_str!({:?});\n", file(PAGE));
-    list += "const RESOURCES: &[(&str, &str)] = &[\n";
-    for name in page.lines().filter_map(name) {
-        writeln!(list, "({name:?}, include_str!({:?})),", file(name)).expect("it is in memory");
+    list += "const RESOURCES: &[(&str, &str, &str)] = &[\n";
+    for line in page.lines().map(str::trim_ascii) {
+        if let Some((element, name)) = resource(line) {
+            let file = file(name);
+            writeln!(list, "({line:?}, {element:?}, include_str!({file:?})),")
+                .expect("it is in memory");
+        }
     }
     list += "];\n";
     let list_file = Path::new(&variable("OUT_DIR")).join("viewer_resources.rs");
     fs::write(&list_file, list).unwrap_or_else(|error| panic!("{}: {error}", list_file.display()));
 }
 
-/// The file that a line of the page stands for, as `viewer.rs` has it.
-fn name(line: &str) -> Option<&str> {
-    let line = line.trim_ascii();
+/// The element that takes the place of a line of the page, and the file that the line names.
+fn resource(line: &str) -> Option<(&str, &str)> {
     let between = |start: &str, end: &str| line.strip_prefix(start)?.strip_suffix(end);
-    between(r#"<link rel="stylesheet" href=""#, r#"">"#)
-        .or_else(|| between(r#"<script src=""#, r#""></script>"#))
+    let stylesheet = between(r#"<link rel="stylesheet" href=""#, r#"">"#);
+    let script = between(r#"<script src=""#, r#""></script>"#);
+    stylesheet
+        .map(|name| ("style", name))
+        .or_else(|| script.map(|name| ("script", name)))
 }

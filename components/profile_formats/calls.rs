@@ -54,7 +54,7 @@ impl Calls {
             let Frame { function, place } = event_loop.frame(stack.frame);
             let place = match detail {
                 Detail::Functions => None,
-                Detail::Lines => place.map(without_column),
+                Detail::Lines => place.map(Place::without_column),
             };
             let call = Call {
                 caller: stack.parent.map(|parent| numbers[parent.index()]),
@@ -91,12 +91,5 @@ impl Calls {
         }
         path.reverse();
         path
-    }
-}
-
-fn without_column(place: Place) -> Place {
-    match place {
-        Place::Source { line, .. } => Place::Source { line, column: None },
-        Place::WasmOffset(_) => place,
     }
 }

@@ -91,7 +91,7 @@ pub fn replace(path: &Path, format: Format, recording: &Recording) -> Result<(),
         Place::Special(path) => {
             // After what others have written there.
             let open = || {
-                let special = Special::new(File::options().append(true).open(&path)?);
+                let special = for_stream(File::options().append(true).open(&path)?);
                 Ok(Encoded::new(special, is_compressed))
             };
             let mut special = format.write_to(recording, open)?.finish()?;
@@ -118,37 +118,14 @@ pub fn write_to_stream(
     format: Format,
     recording: &Recording,
 ) -> Result<(), WriteError> {
-    format.write(recording, Special::new(stream))
+    format.write(recording, for_stream(stream))
 }
 
-/// A stream, which may be a terminal.
-enum Special<W: Write> {
-    Terminal(ForTerminal<W>),
-    Other(W),
-}
-
-impl<W: Write + IsTerminal> Special<W> {
-    fn new(writer: W) -> Self {
-        match writer.is_terminal() {
-            true => Self::Terminal(ForTerminal::new(writer)),
-            false => Self::Other(writer),
-        }
-    }
-}
-
-impl<W: Write> Write for Special<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Terminal(writer) => writer.write(bytes),
-            Self::Other(writer) => writer.write(bytes),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        match self {
-            Self::Terminal(writer) => writer.flush(),
-            Self::Other(writer) => writer.flush(),
-        }
+/// A writer to a stream, which may be a terminal.
+fn for_stream<'a>(stream: impl Write + IsTerminal + 'a) -> Box<dyn Write + 'a> {
+    match stream.is_terminal() {
+        true => Box::new(ForTerminal::new(stream)),
+        false => Box::new(stream),
     }
 }
 

@@ -14,6 +14,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use indexmap::IndexSet;
+use serde::{Deserialize, Serialize};
 
 use crate::error::WriteError;
 
@@ -337,6 +338,13 @@ impl Place {
         }
     }
 
+    pub fn without_column(self) -> Self {
+        match self {
+            Self::Source { line, .. } => Self::Source { line, column: None },
+            Self::WasmOffset(_) => self,
+        }
+    }
+
     pub fn wasm_offset(self) -> Option<u32> {
         match self {
             Self::Source { .. } => None,
@@ -399,6 +407,7 @@ pub enum MissedReason {
 }
 
 impl MissedReason {
+    /// In the order of their numbers in the viewer's data.
     pub const ALL: [Self; 4] = [
         Self::SamplerLate,
         Self::NoProcessor,
@@ -419,9 +428,11 @@ impl MissedReason {
 
 /// What the event loop was doing: nothing, or what the `ProfilerMarker` of the same name says. The trace of a page has
 /// only the marker, and has none for an idle event loop either.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Activity {
-    /// Waiting for something to do.
+    /// Waiting for something to do. No marker says so.
+    #[serde(skip)]
     Idle,
     /// Compiling or running script.
     Script,
@@ -438,6 +449,7 @@ pub enum Activity {
 }
 
 impl Activity {
+    /// In the order of their numbers in the viewer's data.
     pub const ALL: [Self; 7] = [
         Self::Idle,
         Self::Script,

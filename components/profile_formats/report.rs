@@ -229,7 +229,7 @@ pub fn line_report(recording: &Recording, top: usize) -> String {
             {
                 let function = event_loop.function(frame.function);
                 let key = FunctionKey::of(event_loop, function);
-                *lines.entry((key, without_column(place))).or_default() += samples;
+                *lines.entry((key, place.without_column())).or_default() += samples;
             }
         }
     }
@@ -259,13 +259,6 @@ pub fn line_report(recording: &Recording, top: usize) -> String {
         );
     }
     text + &note(lines.len() - rows.len(), "line")
-}
-
-fn without_column(place: Place) -> Place {
-    match place {
-        Place::Source { line, .. } => Place::Source { line, column: None },
-        Place::WasmOffset(_) => place,
-    }
 }
 
 fn line(function: &FunctionKey, place: Place) -> String {

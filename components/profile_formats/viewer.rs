@@ -29,7 +29,8 @@ pub const RECORDING_END: &str = "</script>";
 /// The scheme of the server for about:profiling. A saved page has no such server.
 const SERVER: &str = "profiling:";
 
-// `PAGE`, the text of the page, and `RESOURCES`, the names and texts of the files that it names.
+// `PAGE`, the text of the page, and `RESOURCES`: the lines of it that name a file, each with the element that takes its
+// place and the text of the file.
 include!(concat!(env!("OUT_DIR"), "/viewer_resources.rs"));
 
 /// The document in the pieces between which the token and the data are put.
@@ -87,7 +88,7 @@ impl Document {
         );
         let mut before_recording = String::new();
         // The data are there when the first script runs.
-        while let Some(line) = lines.next_if(|line| script_name(line).is_none()) {
+        while let Some(line) = lines.next_if(|line| !resource(line).is_some_and(is_script)) {
             before_recording += &inlined(line);
         }
         Self {
@@ -100,39 +101,29 @@ impl Document {
 
 /// A line of the page, or the text of the file that it names.
 fn inlined(line: &str) -> String {
-    if let Some(name) = stylesheet_name(line) {
-        format!("<style>{}</style>\n", text_of(name))
-    } else if let Some(name) = script_name(line) {
-        format!("<script>{}</script>\n", text_of(name))
-    } else {
-        line.to_owned()
+    match resource(line) {
+        Some((_, element, text)) => format!("<{element}>{text}</{element}>\n"),
+        None => line.to_owned(),
     }
 }
 
-fn stylesheet_name(line: &str) -> Option<&str> {
-    line.trim_ascii()
-        .strip_prefix(r#"<link rel="stylesheet" href=""#)?
-        .strip_suffix(r#"">"#)
+fn resource(line: &str) -> Option<&'static (&'static str, &'static str, &'static str)> {
+    let line = line.trim_ascii();
+    RESOURCES.iter().find(|(other, ..)| *other == line)
 }
 
-fn script_name(line: &str) -> Option<&str> {
-    line.trim_ascii()
-        .strip_prefix(r#"<script src=""#)?
-        .strip_suffix(r#""></script>"#)
-}
-
-fn text_of(name: &str) -> &'static str {
-    let resource = RESOURCES.iter().find(|(other, _)| *other == name);
-    resource.expect("the list is made of what the page names").1
+fn is_script((_, element, _): &(&str, &str, &str)) -> bool {
+    *element == "script"
 }
 
 /// <https://www.w3.org/TR/CSP3/>. Scripts are known by their digests; an attribute that a name had smuggled
 /// into the document would not be run.
 fn policy() -> String {
-    let scripts = PAGE.lines().filter_map(script_name);
-    let digests: String = scripts
-        .map(|name| {
-            let digest = BASE64.encode(Sha256::digest(text_of(name)));
+    let digests: String = RESOURCES
+        .iter()
+        .filter(|resource| is_script(resource))
+        .map(|(.., text)| {
+            let digest = BASE64.encode(Sha256::digest(text));
             format!(" 'sha256-{digest}'")
         })
         .collect();
@@ -178,20 +169,21 @@ mod tests {
     fn the_page_names_all_files_of_the_list_and_no_others() {
         let named: Vec<_> = PAGE
             .lines()
-            .filter_map(|line| stylesheet_name(line).or_else(|| script_name(line)))
+            .map(str::trim_ascii)
+            .filter(|line| resource(line).is_some())
             .collect();
-        let listed: BTreeSet<_> = RESOURCES.iter().map(|(name, _)| *name).collect();
+        let listed: BTreeSet<_> = RESOURCES.iter().map(|(line, ..)| *line).collect();
         assert_eq!(named.iter().copied().collect::<BTreeSet<_>>(), listed);
         assert_eq!(named.len(), listed.len(), "a file is named twice");
 
         let page = viewer_page(None, None);
-        for (name, text) in RESOURCES {
-            assert!(page.contains(text), "{name}");
+        for (line, _, text) in RESOURCES {
+            assert!(page.contains(text), "{line}");
         }
         // In another form than the two that are put in place.
         let frame: String = PAGE
             .lines()
-            .filter(|line| stylesheet_name(line).is_none() && script_name(line).is_none())
+            .filter(|line| resource(line).is_none())
             .collect();
         for other in ["src=", "<link", "<script", "<style", "@import"] {
             assert!(!frame.contains(other), "about-profiling.html: {other}");
@@ -200,14 +192,14 @@ mod tests {
 
     #[test]
     fn no_file_can_end_its_element() {
-        for (name, text) in RESOURCES {
+        for (line, _, text) in RESOURCES {
             let text = text.to_ascii_lowercase();
             // <https://html.spec.whatwg.org/#restrictions-for-contents-of-script-elements>
             for part in ["</script", "<script", "<!--", "</style"] {
-                assert!(!text.contains(part), "{name}: {part}");
+                assert!(!text.contains(part), "{line}: {part}");
             }
             // A browser replaces these when it reads the page, and then the digest would be wrong.
-            assert!(!text.contains(['\r', '\0']), "{name}");
+            assert!(!text.contains(['\r', '\0']), "{line}");
         }
     }
 
@@ -254,6 +246,7 @@ mod tests {
             assert!(page.contains(&format!("'sha256-{digest}'")));
             count += 1;
         }
-        assert_eq!(count, PAGE.lines().filter_map(script_name).count());
+        let scripts = RESOURCES.iter().filter(|resource| is_script(resource));
+        assert_eq!(count, scripts.count());
     }
 }

@@ -58,25 +58,6 @@ const KINDS: [FunctionKind; 4] = [
     FunctionKind::Unknown,
 ];
 
-/// By their numbers.
-const ACTIVITIES: [Activity; 7] = [
-    Activity::Idle,
-    Activity::Script,
-    Activity::Gc,
-    Activity::Style,
-    Activity::Layout,
-    Activity::Paint,
-    Activity::Other,
-];
-
-/// By their numbers.
-const MISSED_REASONS: [MissedReason; 4] = [
-    MissedReason::SamplerLate,
-    MissedReason::NoProcessor,
-    MissedReason::NotStopped,
-    MissedReason::LongWalks,
-];
-
 #[derive(Deserialize)]
 struct Head {
     version: u64,
@@ -583,7 +564,7 @@ fn read_samples(
             activity => {
                 let known = usize::try_from(activity)
                     .ok()
-                    .and_then(|activity| ACTIVITIES.get(activity));
+                    .and_then(|activity| Activity::ALL.get(activity));
                 let problem = || format!("{activity} is no activity");
                 Some(*known.ok_or_else(|| Error::new(at("activity"), problem()))?)
             },
@@ -616,7 +597,7 @@ fn read_missed(missed: ReadMissed, event_loop: &mut EventLoop, place: &str) -> R
         let why = missed.why[index];
         let why = usize::try_from(why)
             .ok()
-            .and_then(|why| MISSED_REASONS.get(why))
+            .and_then(|why| MissedReason::ALL.get(why))
             .ok_or_else(|| Error::new(at("why"), format!("{why} is no reason")))?;
         let start = start as f64 / MICROSECONDS;
         let end = missed.end[index] as f64 / MICROSECONDS;
@@ -817,7 +798,7 @@ fn samples_data(event_loop: &EventLoop) -> impl Serialize {
         activity: Array(|| {
             let activities = samples.iter().map(|sample| sample.activity);
             activities.map(|activity| match activity {
-                Some(activity) => number_of(&ACTIVITIES, activity),
+                Some(activity) => number_of(&Activity::ALL, activity),
                 None => ABSENT,
             })
         }),
@@ -832,7 +813,7 @@ fn missed_data(event_loop: &EventLoop) -> Option<impl Serialize> {
         samples: Array(|| missed.iter().map(|one| one.samples)),
         why: Array(|| {
             let reasons = missed.iter().map(|one| one.why);
-            reasons.map(|why| number_of(&MISSED_REASONS, why))
+            reasons.map(|why| number_of(&MissedReason::ALL, why))
         }),
     })
 }

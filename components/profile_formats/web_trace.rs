@@ -49,7 +49,7 @@ struct TraceFrame<S = String> {
 #[serde(rename_all = "camelCase")]
 struct TraceSample {
     #[serde(skip_serializing_if = "Option::is_none")]
-    marker: Option<Marker>,
+    marker: Option<Activity>,
     #[serde(skip_serializing_if = "Option::is_none")]
     stack_id: Option<u32>,
     #[serde(serialize_with = "json::number")]
@@ -62,44 +62,6 @@ struct TraceStack {
     frame_id: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     parent_id: Option<u32>,
-}
-
-#[derive(Clone, Copy, Deserialize, Serialize)]
-#[serde(rename_all = "lowercase")]
-enum Marker {
-    Gc,
-    Layout,
-    Other,
-    Paint,
-    Script,
-    Style,
-}
-
-impl From<Marker> for Activity {
-    fn from(marker: Marker) -> Self {
-        match marker {
-            Marker::Gc => Self::Gc,
-            Marker::Layout => Self::Layout,
-            Marker::Other => Self::Other,
-            Marker::Paint => Self::Paint,
-            Marker::Script => Self::Script,
-            Marker::Style => Self::Style,
-        }
-    }
-}
-
-impl Marker {
-    fn of(activity: Activity) -> Option<Self> {
-        match activity {
-            Activity::Idle => None,
-            Activity::Gc => Some(Self::Gc),
-            Activity::Layout => Some(Self::Layout),
-            Activity::Other => Some(Self::Other),
-            Activity::Paint => Some(Self::Paint),
-            Activity::Script => Some(Self::Script),
-            Activity::Style => Some(Self::Style),
-        }
-    }
 }
 
 pub fn read(text: &[u8], mut memory: u64) -> Result<Recording, Error> {
@@ -181,7 +143,7 @@ pub fn read(text: &[u8], mut memory: u64) -> Result<Recording, Error> {
                 time: sample.timestamp,
                 weight: 1,
                 stack,
-                activity: sample.marker.map(Activity::from),
+                activity: sample.marker,
             })
             .map_err(|invalid| Error::new(format!("samples[{index}].timestamp"), invalid))?;
     }
@@ -236,7 +198,7 @@ fn write(
             event_loop
                 .single_samples(interval)
                 .map(|sample| TraceSample {
-                    marker: sample.activity.and_then(Marker::of),
+                    marker: sample.activity.filter(|one| *one != Activity::Idle),
                     stack_id: sample.stack.map(|stack| id(calls.index_of(stack))),
                     timestamp: sample.time,
                 })

@@ -92,14 +92,10 @@ pub struct Listener {
     places: Places,
 }
 
-fn address(name: &str) -> io::Result<SocketAddr> {
-    SocketAddr::from_abstract_name(name)
-}
-
 /// Starts listening for the content processes of this browser.
 pub fn listen() -> io::Result<Listener> {
     let name = random_name();
-    let socket = UnixListener::bind_addr(&address(&name)?)?;
+    let socket = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name)?)?;
     Ok(Listener {
         socket,
         // Made last, so that a process that reads the name can connect.
@@ -157,7 +153,8 @@ impl Listener {
 /// If the parent does not listen, or if another process has answered.
 pub fn connect() -> io::Result<Connected> {
     let parent = std::os::unix::process::parent_id();
-    let stream = UnixStream::connect_addr(&address(&name_told_by(parent)?)?)?;
+    let address = SocketAddr::from_abstract_name(name_told_by(parent)?)?;
+    let stream = UnixStream::connect_addr(&address)?;
     let peer = socket_peercred(&stream)?;
     let pid = peer.pid.as_raw_nonzero().get() as u32;
     if pid != parent || peer.uid != getuid() {
@@ -266,33 +263,13 @@ pub struct Receiver<T> {
     kind: PhantomData<fn() -> T>,
 }
 
-/// Why there is no message.
-#[derive(Debug)]
-pub enum ReceiveError {
-    /// The other side has closed the connection.
-    Gone,
-    /// The connection is open, but no message came in time, or the message cannot be read.
-    Failed(io::Error),
-}
-
-impl fmt::Display for ReceiveError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Gone => formatter.write_str("the other side has gone"),
-            Self::Failed(error) => error.fmt(formatter),
-        }
-    }
-}
-
-impl std::error::Error for ReceiveError {}
-
-impl From<io::Error> for ReceiveError {
-    fn from(error: io::Error) -> Self {
-        match error.kind() {
-            io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => Self::Gone,
-            _ => Self::Failed(error),
-        }
-    }
+/// Whether an error of receiving means that the other side has closed the connection. Otherwise the connection is open,
+/// but no message came in time, or the message cannot be read.
+pub fn is_gone(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset
+    )
 }
 
 fn ends<S, R>(stream: UnixStream) -> io::Result<(Sender<S>, Receiver<R>)> {
@@ -348,19 +325,19 @@ fn too_long(length: impl fmt::Display) -> io::Error {
 
 impl<T: DeserializeOwned> Receiver<T> {
     /// Waits for a message.
-    pub fn receive(&self) -> Result<T, ReceiveError> {
+    pub fn receive(&self) -> io::Result<T> {
         let mut length = [0; 4];
         (&self.stream).read_exact(&mut length)?;
         let length = u32::from_le_bytes(length);
         if length > MAX_LENGTH {
-            return Err(ReceiveError::Failed(too_long(length)));
+            return Err(too_long(length));
         }
         let mut bytes = Vec::new();
         (&self.stream).take(length.into()).read_to_end(&mut bytes)?;
         if bytes.len() < length as usize {
-            return Err(ReceiveError::Gone);
+            return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        postcard::from_bytes(&bytes).map_err(|error| ReceiveError::Failed(io::Error::other(error)))
+        postcard::from_bytes(&bytes).map_err(io::Error::other)
     }
 }
 
@@ -372,7 +349,7 @@ impl<T> Drop for Receiver<T> {
 
 impl Connected {
     /// The first request of the browser. The browser has [`TIMEOUT`] to send it.
-    pub fn first_request(&self) -> Result<Request, ReceiveError> {
+    pub fn first_request(&self) -> io::Result<Request> {
         let stream = &self.requests.stream;
         stream.set_read_timeout(Some(TIMEOUT))?;
         let request = self.requests.receive();
@@ -418,7 +395,7 @@ mod tests {
             }
         });
         assert_eq!(receiver.receive().unwrap(), "message");
-        assert!(matches!(receiver.receive(), Err(ReceiveError::Gone)));
+        assert!(is_gone(&receiver.receive().unwrap_err()));
         writer.join().unwrap();
     }
 
@@ -427,8 +404,9 @@ mod tests {
         let _guard = one_at_a_time();
         let (mut stream, receiver) = pair();
         stream.write_all(&(MAX_LENGTH + 1).to_le_bytes()).unwrap();
-        let error = receiver.receive().unwrap_err().to_string();
-        assert!(error.contains("is longer than"), "{error}");
+        let error = receiver.receive().unwrap_err();
+        assert!(!is_gone(&error));
+        assert!(error.to_string().contains("is longer than"), "{error}");
 
         let (sender, receiver) = {
             let (stream, receiver) = pair();
@@ -437,7 +415,7 @@ mod tests {
         let message = "x".repeat(MAX_LENGTH as usize);
         let error = sender.send(&message).unwrap_err().to_string();
         assert!(error.contains("is longer than"), "{error}");
-        assert!(matches!(receiver.receive(), Err(ReceiveError::Gone)));
+        assert!(is_gone(&receiver.receive().unwrap_err()));
     }
 
     #[test]
@@ -447,7 +425,7 @@ mod tests {
         stream.write_all(&MAX_LENGTH.to_le_bytes()).unwrap();
         stream.write_all(b"abc").unwrap();
         drop(stream);
-        assert!(matches!(receiver.receive(), Err(ReceiveError::Gone)));
+        assert!(is_gone(&receiver.receive().unwrap_err()));
     }
 
     #[test]
@@ -468,7 +446,7 @@ mod tests {
                 Err(error) => break error,
             }
         };
-        assert!(matches!(end, ReceiveError::Gone), "{end}");
+        assert!(is_gone(&end), "{end}");
         assert!(sender.send(&message).is_err());
     }
 

@@ -21,7 +21,7 @@ use crate::connection;
 pub fn report_to_browser() -> io::Result<()> {
     let connected = connection::connect()?;
     let (reports, to_send) = crossbeam_channel::unbounded();
-    let first = connected.first_request().map_err(io::Error::other)?;
+    let first = connected.first_request()?;
     js_profiler::serve(first, &reports);
     let sender = connected.reports;
     thread::Builder::new()

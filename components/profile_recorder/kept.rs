@@ -11,7 +11,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::mem;
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,18 +27,7 @@ use profile_formats::{
 };
 use servo_base::cross_process_instant::CrossProcessInstant;
 
-/// Which samples are kept.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Wanted {
-    /// The greatest number of samples.
-    pub max_samples: Option<u64>,
-    /// If set, samples that are older than the newest one by more than this are dropped.
-    pub keep_last: Option<Duration>,
-    /// If set, only samples of tasks that are longer than this are kept.
-    pub long_tasks: Option<Duration>,
-    /// If set, an event loop that has shown this page and no other is left out.
-    pub without_page: Option<&'static str>,
-}
+use crate::Wanted;
 
 /// What is kept of an event loop's recording.
 #[derive(Debug)]
@@ -388,7 +377,7 @@ impl Kept {
             self.samples += 1;
         }
         self.forget_old(self.last_time);
-        let Some(max_samples) = self.wanted.max_samples else {
+        let Some(max_samples) = self.wanted.max_samples.map(NonZeroU64::get) else {
             return;
         };
         if self.wanted.keep_last.is_some() {
@@ -566,7 +555,7 @@ impl Kept {
                 self.forget_missed_behind_last();
             }
         }
-        if let Some(max) = self.wanted.max_samples
+        if let Some(max) = self.wanted.max_samples.map(NonZeroU64::get)
             && self.samples > max
         {
             self.take_back(self.samples - max);
@@ -1227,7 +1216,7 @@ mod tests {
     fn what_was_missed_goes_with_the_samples_beside_it() {
         // A full buffer.
         let mut full = kept(Wanted {
-            max_samples: Some(2),
+            max_samples: NonZeroU64::new(2),
             ..Wanted::default()
         });
         let of_samples = || [idle(3), idle(6), idle(9)];
@@ -1239,7 +1228,7 @@ mod tests {
         assert_eq!(unknown(&event_loop), [(0., 3.), (3., 6.)]);
 
         // A flight recorder, by time and by number.
-        for (max_samples, keep_last) in [(None, 5), (Some(2), 100)] {
+        for (max_samples, keep_last) in [(None, 5), (NonZeroU64::new(2), 100)] {
             let mut last = kept(Wanted {
                 max_samples,
                 keep_last: Some(Duration::from_millis(keep_last)),
@@ -1265,7 +1254,7 @@ mod tests {
     #[test]
     fn what_was_missed_in_a_flight_recorder_takes_no_more_memory_than_its_samples() {
         let mut kept = kept(Wanted {
-            max_samples: Some(3),
+            max_samples: NonZeroU64::new(3),
             keep_last: Some(Duration::from_millis(100)),
             ..Wanted::default()
         });
@@ -1287,7 +1276,7 @@ mod tests {
     #[test]
     fn a_full_buffer_takes_no_more() {
         let mut kept = kept(Wanted {
-            max_samples: Some(3),
+            max_samples: NonZeroU64::new(3),
             ..Wanted::default()
         });
         kept.add(samples((1..=2).map(idle)), at(END)).unwrap();
@@ -1340,7 +1329,7 @@ mod tests {
     #[test]
     fn a_flight_recorder_with_a_full_buffer_forgets_the_oldest() {
         let mut kept = kept(Wanted {
-            max_samples: Some(3),
+            max_samples: NonZeroU64::new(3),
             keep_last: Some(Duration::from_millis(100)),
             ..Wanted::default()
         });
@@ -1515,7 +1504,7 @@ mod tests {
     #[test]
     fn a_buffer_of_long_tasks_is_full_of_them() {
         let mut kept = kept(Wanted {
-            max_samples: Some(8),
+            max_samples: NonZeroU64::new(8),
             ..LONG
         });
         for round in 0..10 {

@@ -24,8 +24,8 @@ mod status;
 mod tests;
 
 pub use crate::content_process::report_to_browser;
-pub use crate::options::{BrowserEventLoopId, EventLoops, NotAnEventLoopId, Options};
-pub use crate::recorder::{NotRecording, Recorder, StartError};
+pub use crate::options::{BrowserEventLoopId, EventLoops, Options, Wanted};
+pub use crate::recorder::{Recorder, StartError};
 pub use crate::status::{
     EventLoopStatus, ProcessStatus, Progress, RecordedStatus, SessionStatus, Status,
 };

@@ -19,20 +19,28 @@ pub struct Options {
     pub interval: Duration,
     /// The event loops to record.
     pub event_loops: EventLoops,
-    /// An event loop takes no more samples when it has this many. `None` for no limit.
-    pub max_samples: Option<NonZeroU64>,
-    /// If set, samples that are older than the newest one by more than this are dropped.
-    pub keep_last: Option<Duration>,
-    /// If set, only stretches in which an event loop was busy for longer than this are kept.
-    pub long_tasks: Option<Duration>,
-    /// An event loop that shows this page and no other is left out. It is a URL without query and fragment.
-    pub without_page: Option<&'static str>,
+    /// Which samples are kept.
+    pub kept: Wanted,
     /// Whether the recording has the sources of the scripts whose functions were sampled, with their texts: at most
     /// 16 MiB for a text, and 64 MiB in all. [`crate::Recorder::notices`] says what is left out.
     pub sources: bool,
     /// Whether the source maps that these scripts link to are fetched, with the rights of their documents and workers:
     /// see [`profile_formats::apply_own_maps`]. At most 48 MiB for a map, and 192 MiB in all.
     pub linked_maps: bool,
+}
+
+/// Which samples of an event loop are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Wanted {
+    /// The event loop takes no more samples when it has this many. With `keep_last`, older ones are dropped instead.
+    /// `None` for no limit.
+    pub max_samples: Option<NonZeroU64>,
+    /// If set, samples that are older than the newest one by more than this are dropped.
+    pub keep_last: Option<Duration>,
+    /// If set, only stretches in which the event loop was busy for longer than this are kept.
+    pub long_tasks: Option<Duration>,
+    /// If set, an event loop that has shown this page and no other is left out. It is a URL without query and fragment.
+    pub without_page: Option<&'static str>,
 }
 
 /// Which event loops are recorded.
@@ -60,10 +68,6 @@ pub struct BrowserEventLoopId {
     pub event_loop: u64,
 }
 
-/// The error for a text that is not a [`BrowserEventLoopId`].
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct NotAnEventLoopId(String);
-
 impl fmt::Display for BrowserEventLoopId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}.{}", self.process, self.event_loop)
@@ -71,7 +75,7 @@ impl fmt::Display for BrowserEventLoopId {
 }
 
 impl FromStr for BrowserEventLoopId {
-    type Err = NotAnEventLoopId;
+    type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let numbers = text.split_once('.').and_then(|(process, event_loop)| {
@@ -83,7 +87,7 @@ impl FromStr for BrowserEventLoopId {
         numbers
             // Only the text that we would write, so that no event loop has two names.
             .filter(|id| id.to_string() == text)
-            .ok_or_else(|| NotAnEventLoopId(text.to_owned()))
+            .ok_or_else(|| format!("'{text}' is not the id of an event loop (PROCESS.NUMBER)"))
     }
 }
 
@@ -92,18 +96,6 @@ impl Serialize for BrowserEventLoopId {
         serializer.collect_str(self)
     }
 }
-
-impl fmt::Display for NotAnEventLoopId {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            formatter,
-            "'{}' is not the id of an event loop (PROCESS.NUMBER)",
-            self.0
-        )
-    }
-}
-
-impl std::error::Error for NotAnEventLoopId {}
 
 #[cfg(test)]
 mod tests {
@@ -131,7 +123,7 @@ mod tests {
             "4294967296.1",
         ] {
             let error = bad.parse::<BrowserEventLoopId>().unwrap_err();
-            assert!(error.to_string().contains(&format!("'{bad}'")), "{error}");
+            assert!(error.contains(&format!("'{bad}'")), "{error}");
         }
     }
 }

@@ -22,8 +22,8 @@ use profile_formats::Recording;
 use servo_base::cross_process_instant::CrossProcessInstant;
 use servo_base::id::WebViewId;
 
-use crate::connection::{Accepted, ReceiveError, Sender as ConnectionSender};
-use crate::kept::{self, Kept, Wanted};
+use crate::connection::{Accepted, Sender as ConnectionSender, is_gone};
+use crate::kept::{self, Kept};
 use crate::{
     BrowserEventLoopId, EventLoopStatus, EventLoops, Options, ProcessStatus, Progress,
     RecordedStatus, SessionStatus, Status, connection,
@@ -212,18 +212,6 @@ impl fmt::Display for StartError {
 
 impl std::error::Error for StartError {}
 
-/// The error of stopping a recording when there is none.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct NotRecording;
-
-impl fmt::Display for NotRecording {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("no recording is running")
-    }
-}
-
-impl std::error::Error for NotRecording {}
-
 impl Default for Recorder {
     fn default() -> Self {
         Self::new()
@@ -340,7 +328,7 @@ impl Recorder {
             state.left_out.clear();
             state.notices.clear();
             // Processes that connect later get the request when they connect.
-            let requests = state.requests(recording.request());
+            let requests = state.requests(|process| recording.request(process));
             state.recording = Some(recording);
             requests
         };
@@ -375,8 +363,8 @@ impl Recorder {
             unwalkable: 0,
             event_loops: 0,
             memory: 0,
-            keep_last: recording.options.keep_last,
-            long_tasks: recording.options.long_tasks,
+            keep_last: recording.options.kept.keep_last,
+            long_tasks: recording.options.kept.long_tasks,
         };
         let kept = state.processes.iter().flat_map(|one| one.kept.values());
         for kept in kept.filter(|kept| !kept.is_left_out()) {
@@ -408,19 +396,16 @@ impl Recorder {
         self.0.lock().notices.clone()
     }
 
-    /// Ends the recording and returns it. Event loops keep running meanwhile.
-    ///
-    /// # Errors
-    ///
-    /// [`NotRecording`] if there is no recording, or if another thread is ending it.
-    pub fn stop(&self) -> Result<Recording, NotRecording> {
+    /// Ends the recording and returns it. `None` if there is no recording, or if another thread is ending it. Event loops
+    /// keep running meanwhile.
+    pub fn stop(&self) -> Option<Recording> {
         let shared = &*self.0;
         let _in_order = shared.in_order();
         let (id, timeout) = {
             let mut state = shared.lock();
-            let recording = state.recording.as_mut().ok_or(NotRecording)?;
+            let recording = state.recording.as_mut()?;
             if recording.stopping {
-                return Err(NotRecording);
+                return None;
             }
             recording.stopping = true;
             let timeout = match recording.options.sources || recording.options.linked_maps {
@@ -439,14 +424,14 @@ impl Recorder {
                 );
             }
         }
-        let recording = state.recording.take().ok_or(NotRecording)?;
+        let recording = state.recording.take()?;
         state.notices = state.tell_left_out(recording.options.sources);
         let finished: Vec<_> = state.processes.iter_mut().map(Process::take_kept).collect();
         state
             .processes
             .retain(|process| process.connection.is_some());
         drop(state);
-        Ok(recording.finish(finished))
+        Some(recording.finish(finished))
     }
 }
 
@@ -459,58 +444,43 @@ struct Finished {
 }
 
 impl UnderWay {
-    fn wanted(&self) -> Wanted {
-        Wanted {
-            max_samples: self.options.max_samples.map(|max| max.get()),
-            keep_last: self.options.keep_last,
-            long_tasks: self.options.long_tasks,
-            without_page: self.options.without_page,
-        }
-    }
-
-    /// The requests that start the recording, for the processes that exist at its beginning.
-    fn request(&self) -> impl Fn(&Process) -> Request + use<> {
-        let (id, interval, event_loops) =
-            (self.id, self.interval, self.options.event_loops.clone());
-        let (sources, linked_maps) = (self.options.sources, self.options.linked_maps);
-        move |process| {
-            let event_loops = match &event_loops {
-                EventLoops::All => Selection::All,
-                EventLoops::Main => Selection::Main,
-                EventLoops::These { ids, new_ones } => {
-                    let of_process = ids.iter().filter(|id| id.process == process.pid);
-                    Selection::These {
-                        event_loops: of_process.map(|id| EventLoopId(id.event_loop)).collect(),
-                        new_ones: *new_ones,
-                    }
-                },
-            };
-            Request::Start(RecordingOptions {
-                id,
-                interval,
-                event_loops,
-                sources,
-                linked_maps,
-            })
-        }
-    }
-
-    /// The request for a process that connects later, whose event loops are all new.
-    fn request_of_new_process(&self) -> Option<Request> {
-        let event_loops = match self.options.event_loops {
-            EventLoops::All | EventLoops::These { new_ones: true, .. } => Selection::All,
-            EventLoops::Main => Selection::Main,
-            EventLoops::These {
-                new_ones: false, ..
-            } => return None,
-        };
-        Some(Request::Start(RecordingOptions {
+    /// The request that starts the recording of these event loops.
+    fn start(&self, event_loops: Selection) -> Request {
+        Request::Start(RecordingOptions {
             id: self.id,
             interval: self.interval,
             event_loops,
             sources: self.options.sources,
             linked_maps: self.options.linked_maps,
-        }))
+        })
+    }
+
+    /// The request for a process that exists when the recording begins.
+    fn request(&self, process: &Process) -> Request {
+        self.start(match &self.options.event_loops {
+            EventLoops::All => Selection::All,
+            EventLoops::Main => Selection::Main,
+            EventLoops::These { ids, new_ones } => {
+                let of_process = ids.iter().filter(|id| id.process == process.pid);
+                Selection::These {
+                    event_loops: of_process.map(|id| EventLoopId(id.event_loop)).collect(),
+                    new_ones: *new_ones,
+                }
+            },
+        })
+    }
+
+    /// The request for a process that connects later, whose event loops are all new.
+    fn request_of_new_process(&self) -> Option<Request> {
+        match self.options.event_loops {
+            EventLoops::All | EventLoops::These { new_ones: true, .. } => {
+                Some(self.start(Selection::All))
+            },
+            EventLoops::Main => Some(self.start(Selection::Main)),
+            EventLoops::These {
+                new_ones: false, ..
+            } => None,
+        }
     }
 
     fn finish(self, processes: Vec<Finished>) -> Recording {
@@ -716,18 +686,14 @@ impl Shared {
         let Some(process) = processes.find(|process| process.number == number) else {
             return ControlFlow::Break(());
         };
+        let recording = state.recording.as_mut();
+        let under_way = |id| recording.filter(|one| one.id == id);
         match report {
             Report::Chunk(chunk) => {
-                let Some(recording) = &state.recording else {
-                    return ControlFlow::Continue(());
-                };
-                let result = process.take_chunk(recording, *chunk);
-                if let Err(nonsense) = result {
-                    warn!(
-                        "Process {} reports {nonsense}. Nothing more is accepted from it.",
-                        process.pid
-                    );
-                    return ControlFlow::Break(());
+                if let Some(under_way) = under_way(chunk.recording)
+                    && let Err(nonsense) = process.take_chunk(under_way, *chunk)
+                {
+                    return refuse(process.pid, &nonsense);
                 }
             },
             Report::Failed {
@@ -735,10 +701,7 @@ impl Shared {
                 event_loop,
                 why,
             } => {
-                let is_meant = |under_way: &UnderWay| under_way.id == recording;
-                if state.recording.as_ref().is_some_and(is_meant)
-                    && state.failures.len() < MAX_FAILURES
-                {
+                if under_way(recording).is_some() && state.failures.len() < MAX_FAILURES {
                     let id = process.event_loop_id(event_loop);
                     let name = process.kept.get(&event_loop.0).map(Kept::label);
                     let name = named(id, &name.unwrap_or_default());
@@ -753,25 +716,16 @@ impl Shared {
                 event_loop,
                 source,
             } => {
-                let Some(under_way) = &mut state.recording else {
+                let Some(under_way) = under_way(recording) else {
                     return ControlFlow::Continue(());
                 };
-                if under_way.id != recording {
-                    return ControlFlow::Continue(());
-                }
                 match process.take_source(under_way, event_loop, *source) {
                     Ok(None) => {},
                     Ok(Some(name)) => {
                         let id = process.event_loop_id(event_loop);
                         add_left_out(&mut state.left_out, id, LeftOut::NoRoom, 1, [name]);
                     },
-                    Err(nonsense) => {
-                        warn!(
-                            "Process {} reports {nonsense}. Nothing more is accepted from it.",
-                            process.pid
-                        );
-                        return ControlFlow::Break(());
-                    },
+                    Err(nonsense) => return refuse(process.pid, &nonsense),
                 }
             },
             Report::Map {
@@ -779,18 +733,10 @@ impl Shared {
                 event_loop,
                 map,
             } => {
-                let Some(under_way) = &mut state.recording else {
-                    return ControlFlow::Continue(());
-                };
-                if under_way.id != recording {
-                    return ControlFlow::Continue(());
-                }
-                if let Err(nonsense) = process.take_map(under_way, event_loop, *map) {
-                    warn!(
-                        "Process {} reports {nonsense}. Nothing more is accepted from it.",
-                        process.pid
-                    );
-                    return ControlFlow::Break(());
+                if let Some(under_way) = under_way(recording)
+                    && let Err(nonsense) = process.take_map(under_way, event_loop, *map)
+                {
+                    return refuse(process.pid, &nonsense);
                 }
             },
             Report::SourcesLeftOut {
@@ -800,18 +746,14 @@ impl Shared {
                 count,
                 names,
             } => {
-                let is_meant = |under_way: &UnderWay| under_way.id == recording;
                 let is_kept = process.kept.contains_key(&event_loop.0);
-                if is_kept && state.recording.as_ref().is_some_and(is_meant) {
+                if is_kept && under_way(recording).is_some() {
                     let id = process.event_loop_id(event_loop);
                     add_left_out(&mut state.left_out, id, why, count, names);
                 }
             },
             Report::PageAnswer { recording, answer } => {
-                let is_meant = |under_way: &UnderWay| under_way.id == recording;
-                if state.recording.as_ref().is_some_and(is_meant)
-                    && state.answers.len() < MAX_ANSWERS
-                {
+                if under_way(recording).is_some() && state.answers.len() < MAX_ANSWERS {
                     // It is reported before anything of the page runs. So the answers to pages that this one navigates
                     // to come later.
                     let first = state.answers.entry(answer.webview);
@@ -850,6 +792,12 @@ impl Shared {
         }
         self.answered.notify_all();
     }
+}
+
+/// Says what is wrong with a report. Nothing more is accepted from its process.
+fn refuse(pid: u32, nonsense: &kept::Nonsense) -> ControlFlow<()> {
+    warn!("Process {pid} reports {nonsense}. Nothing more is accepted from it.");
+    ControlFlow::Break(())
 }
 
 /// The name of an event loop for people. `name` may be empty.
@@ -950,14 +898,11 @@ impl Process {
     }
 
     fn take_chunk(&mut self, recording: &UnderWay, chunk: Chunk) -> Result<(), kept::Nonsense> {
-        if chunk.recording != recording.id {
-            return Ok(());
-        }
         let event_loop = chunk.event_loop;
         let kept = self
             .kept
             .entry(event_loop.0)
-            .or_insert_with(|| Kept::new(recording.wanted(), recording.start));
+            .or_insert_with(|| Kept::new(recording.options.kept, recording.start));
         let was_full = kept.is_full();
         kept.add(chunk, CrossProcessInstant::now())?;
         if kept.is_full()
@@ -1010,8 +955,8 @@ fn take_in(shared: &Weak<Shared>, accepted: &Accepted) {
     };
     follow(shared, number, || match accepted.reports.receive() {
         Ok(report) => Some(report),
-        Err(ReceiveError::Gone) => None,
-        Err(ReceiveError::Failed(error)) => {
+        Err(error) if is_gone(&error) => None,
+        Err(error) => {
             warn!(
                 "Process {} has sent a report that cannot be read: {error}. Nothing more is accepted from it.",
                 accepted.pid

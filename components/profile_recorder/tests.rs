@@ -6,7 +6,7 @@
 
 use std::fs::{self, DirEntry};
 use std::io::{Read, Write};
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::os::unix::process::parent_id;
@@ -31,9 +31,7 @@ use servo_base::id::{BrowsingContextId, Index, TEST_NAMESPACE, WebViewId};
 
 use crate::connection::{self, Connected, Sender};
 use crate::recorder::Recorder;
-use crate::{
-    BrowserEventLoopId, EventLoops, NotRecording, Options, ProcessStatus, StartError, Status,
-};
+use crate::{BrowserEventLoopId, EventLoops, Options, ProcessStatus, StartError, Status, Wanted};
 
 /// Says what a process of this program is to report.
 const VARIABLE: &str = "STROBE_TEST_PROCESS";
@@ -188,10 +186,7 @@ fn options(event_loops: EventLoops) -> Options {
     Options {
         interval: Duration::from_millis(1),
         event_loops,
-        max_samples: None,
-        keep_last: None,
-        long_tasks: None,
-        without_page: None,
+        kept: Wanted::default(),
         sources: false,
         linked_maps: false,
     }
@@ -464,7 +459,6 @@ impl Recorded {
             recording: self.recording,
             event_loop: EventLoopId(7),
             description: is_first.then(description),
-            without_stacks: None,
             new_tables: is_first,
             resources: Vec::new(),
             realms: Vec::new(),
@@ -515,7 +509,7 @@ fn a_process_that_is_killed_leaves_what_it_has_reported_and_all_of_the_others() 
     wait_for_more_samples(recorder, 20);
     assert!(recorder.progress().unwrap().memory > 0);
     let recording = recorder.stop().unwrap();
-    assert_eq!(recorder.stop(), Err(NotRecording));
+    assert_eq!(recorder.stop(), None);
     assert_eq!(recorder.progress(), None);
 
     assert_eq!(recording.interval, 1.);
@@ -789,7 +783,10 @@ fn an_event_loop_that_shows_one_page_alone_is_left_out() {
     let (recorder, _guard) = recorder();
     let process = Process::start(SAMPLES);
     let without = |page| Options {
-        without_page: Some(page),
+        kept: Wanted {
+            without_page: Some(page),
+            ..Wanted::default()
+        },
         ..options(EventLoops::All)
     };
     recorder.start(without("https://a.example/")).unwrap();
@@ -832,7 +829,10 @@ fn an_event_loop_whose_buffer_is_full_is_let_go() {
     let (recorder, _guard) = recorder();
     let process = Process::start(SAMPLES);
     let bounded = Options {
-        max_samples: Some(3.try_into().unwrap()),
+        kept: Wanted {
+            max_samples: NonZeroU64::new(3),
+            ..Wanted::default()
+        },
         ..options(EventLoops::All)
     };
     recorder.start(bounded).unwrap();

@@ -56,6 +56,15 @@ pub struct Ended {
     pub termination: Termination,
 }
 
+/// What a run of the browser is started with.
+pub struct Settings {
+    pub command_line: CommandLine,
+    pub preferences: Preferences,
+    pub recorder: Recorder,
+    /// What about:profiling has from the beginning.
+    pub recordings: Recordings,
+}
+
 /// Servo and its pages.
 pub struct Browser<S> {
     pages: Vec<Page<S>>,
@@ -90,16 +99,18 @@ pub struct Browser<S> {
 }
 
 impl<S: Surface> Browser<S> {
-    /// Starts Servo, and opens the pages of the command line, each on a surface of its own. about:profiling has
-    /// `recordings` from the beginning.
+    /// Starts Servo, and opens the pages of the command line, each on a surface of its own.
     pub fn start(
-        command_line: CommandLine,
-        preferences: Preferences,
-        recorder: Recorder,
-        recordings: Recordings,
+        settings: Settings,
         waker: Box<dyn EventLoopWaker>,
         mut open_surface: impl FnMut() -> Result<S, String>,
     ) -> Result<Self, String> {
+        let Settings {
+            command_line,
+            preferences,
+            recorder,
+            recordings,
+        } = settings;
         let termination = Termination::watch(waker.clone())
             .map_err(|error| format!("cannot watch for signals: {error}"))?;
         if let Some(port) = command_line.webdriver {

@@ -23,7 +23,7 @@ use crate::arguments::{
 use crate::convert::Conversion;
 use crate::profile::ProfileOptions;
 use crate::saved_recording::{STANDARD_STREAM, SavedRecording, SavedReport};
-use crate::{preferences, url_argument};
+use crate::{preferences, saved_file, url_argument};
 
 /// The options of a run of the browser.
 #[derive(Debug, PartialEq)]
@@ -585,14 +585,8 @@ fn preference(value: &str) -> Result<(String, String), String> {
 /// Fails, before the page is loaded, if the picture cannot be written there.
 fn screenshot_file(file: &Path, working_directory: &Path) -> Result<PathBuf, String> {
     let file = working_directory.join(file);
-    let complaint = if file.is_dir() {
-        "is a directory"
-    } else if !file.parent().is_some_and(Path::is_dir) {
-        "is in a directory that does not exist"
-    } else {
-        return Ok(file);
-    };
-    Err(format!("--screenshot: {} {complaint}", file.display()))
+    saved_file::check_place(&file).map_err(|complaint| format!("--screenshot: {complaint}"))?;
+    Ok(file)
 }
 
 /// Fails if the file has no certificates. Servo would ignore such a file and trust the usual certificates.
@@ -626,7 +620,7 @@ fn stylesheet(file: &Path, working_directory: &Path) -> Result<StyleSheet, Strin
 
 #[cfg(test)]
 mod tests {
-    use profile_recorder::EventLoops;
+    use profile_recorder::{EventLoops, Options, Wanted};
     use tempfile::NamedTempFile;
 
     use super::*;
@@ -910,6 +904,11 @@ mod tests {
                 "directory",
             ),
             (
+                &["--screenshot", "/a.png/", "about:blank"],
+                "--screenshot",
+                "is a directory",
+            ),
+            (
                 &["--screenshot", "/no/such/a.png", "about:blank"],
                 "/no/such/a.png",
                 "does not exist",
@@ -946,13 +945,14 @@ mod tests {
         assert_eq!(
             options,
             ProfileOptions {
-                interval: Duration::from_millis(1),
-                event_loops: EventLoops::All,
+                recording: Options {
+                    interval: Duration::from_millis(1),
+                    event_loops: EventLoops::All,
+                    kept: Wanted::default(),
+                    sources: false,
+                    linked_maps: true,
+                },
                 until_js: None,
-                keep_last: None,
-                long_tasks: None,
-                sources: false,
-                linked_maps: true,
                 format: Format::Firefox,
                 output: Output::NewFile(PathBuf::from("/")),
                 top: 10,
@@ -986,13 +986,18 @@ mod tests {
         assert_eq!(
             options,
             ProfileOptions {
-                interval: Duration::from_micros(500),
-                event_loops: EventLoops::Main,
+                recording: Options {
+                    interval: Duration::from_micros(500),
+                    event_loops: EventLoops::Main,
+                    kept: Wanted {
+                        keep_last: Some(Duration::from_millis(2500)),
+                        long_tasks: Some(Duration::from_millis(50)),
+                        ..Wanted::default()
+                    },
+                    sources: true,
+                    linked_maps: false,
+                },
                 until_js: Some("-x > 3".to_owned()),
-                keep_last: Some(Duration::from_millis(2500)),
-                long_tasks: Some(Duration::from_millis(50)),
-                sources: true,
-                linked_maps: false,
                 format: Format::Html,
                 output: Output::File(PathBuf::from("/a.html")),
                 top: 3,

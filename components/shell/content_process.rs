@@ -6,8 +6,6 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::thread;
 
 use rustix::{
@@ -15,11 +13,9 @@ use rustix::{
     io::Errno,
     process,
 };
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::flag;
 
-use crate::crash;
 use crate::failure::report;
+use crate::{crash, termination};
 
 /// The option with which Servo starts the program.
 const OPTION: &str = "--content-process";
@@ -36,7 +32,9 @@ pub fn token(arguments: impl IntoIterator<Item = OsString>) -> Option<String> {
 /// Runs pages until the browser no longer needs the process.
 pub fn run(token: String) {
     crash::install_panic_hook();
-    if let Err(error) = leave_signals_to_browser() {
+    // Ctrl-C in a terminal sends a signal to this process too. The first signal is ignored, because the browser ends
+    // the process in order. A second one ends the process immediately, as it does the browser.
+    if let Err(error) = termination::flag_of_first_signal() {
         report(&format!(
             "a page's process cannot leave signals to the browser: {error}"
         ));
@@ -51,17 +49,6 @@ pub fn run(token: String) {
         report(&format!("a page's process cannot be recorded: {error}"));
     }
     servo::run_content_process(token);
-}
-
-/// Ctrl-C in a terminal sends a signal to this process too. The first signal is ignored, because the browser ends
-/// the process in order. A second one ends the process immediately, as it does the browser.
-fn leave_signals_to_browser() -> io::Result<()> {
-    let asked = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        flag::register_conditional_default(signal, asked.clone())?;
-        flag::register(signal, asked.clone())?;
-    }
-    Ok(())
 }
 
 /// Ends the process when the browser has ended. Servo relies on the browser to end its processes, but a browser that

@@ -9,36 +9,22 @@ use std::rc::Rc;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use dpi::PhysicalSize;
 use euclid::{Point2D, Scale};
-use profile_recorder::Recorder;
 use servo::{
-    DeviceIndependentPixel, DeviceIntRect, DeviceIntSize, DevicePixel, EventLoopWaker, Preferences,
+    DeviceIndependentPixel, DeviceIntRect, DeviceIntSize, DevicePixel, EventLoopWaker,
     RenderingContext, ScreenGeometry, SoftwareRenderingContext, WebView,
 };
 
-use crate::about_profiling::Recordings;
-use crate::browser::{Browser, Ended, Next};
-use crate::command_line::{self, CommandLine};
+use crate::browser::{Browser, Ended, Next, Settings};
+use crate::command_line;
 use crate::frame_clock::{DEFAULT_FRAME_INTERVAL, FrameClock};
 use crate::surface::Surface;
 
 /// Runs the browser without a window. The error says why no page could be opened.
-pub fn run(
-    command_line: CommandLine,
-    preferences: Preferences,
-    recorder: Recorder,
-    recordings: Recordings,
-) -> Result<Ended, String> {
+pub fn run(settings: Settings) -> Result<Ended, String> {
     let (waker, woken) = Waker::new();
-    let size = command_line.window_size;
+    let size = settings.command_line.window_size;
     let open_surface = || MemorySurface::new(size);
-    let mut browser = Browser::start(
-        command_line,
-        preferences,
-        recorder,
-        recordings,
-        Box::new(waker),
-        open_surface,
-    )?;
+    let mut browser = Browser::start(settings, Box::new(waker), open_surface)?;
     loop {
         let waiting = match browser.step(open_surface) {
             Next::End => return Ok(browser.shut_down()),

@@ -52,6 +52,7 @@ use std::process::ExitCode;
 use profile_recorder::Recorder;
 
 use crate::about_profiling::Recordings;
+use crate::browser::Settings;
 use crate::command_line::{CommandLine, Parsed};
 use crate::failure::{BAD_USAGE, FAILURE, report, warn};
 use crate::profile::Output;
@@ -67,115 +68,84 @@ fn main() -> ExitCode {
     if opens_no_window(env::args_os()) {
         no_wayland::prepare();
     }
-    let working_directory = match env::current_dir() {
-        Ok(directory) => directory,
-        Err(error) => {
-            report(&format!("cannot find the working directory: {error}"));
-            return ExitCode::from(FAILURE);
-        },
-    };
-    let mut command_line = match CommandLine::parse(env::args_os(), &working_directory) {
-        Ok(Parsed::Run(command_line)) => *command_line,
-        Ok(Parsed::Convert(conversion)) => {
-            return match conversion.run(warn) {
-                Ok(()) => ExitCode::SUCCESS,
-                Err(message) => {
-                    report(&message);
-                    ExitCode::from(FAILURE)
-                },
-            };
-        },
-        Ok(Parsed::Report(saved)) => {
-            return match report::saved_report(&saved, warn) {
-                Ok(text) => {
-                    // A reader that closes the pipe has seen enough.
-                    let _ = write!(io::stdout(), "{text}");
-                    ExitCode::SUCCESS
-                },
-                Err(message) => {
-                    report(&message);
-                    ExitCode::from(FAILURE)
-                },
-            };
-        },
-        Ok(Parsed::Information(text)) => {
-            // A reader that closes the pipe has seen enough.
-            let _ = write!(io::stdout(), "{text}");
-            return ExitCode::SUCCESS;
-        },
-        Err(message) => {
+    match run() {
+        Ok(status) => ExitCode::from(status),
+        Err((status, message)) => {
             report(&message);
-            return ExitCode::from(BAD_USAGE);
+            ExitCode::from(status)
+        },
+    }
+}
+
+/// Gives the exit status. An error is the exit status with the message for the person.
+fn run() -> Result<u8, (u8, String)> {
+    let failed = |message| (FAILURE, message);
+    let wrong = |message| (BAD_USAGE, message);
+    let working_directory = env::current_dir()
+        .map_err(|error| failed(format!("cannot find the working directory: {error}")))?;
+    let parsed = CommandLine::parse(env::args_os(), &working_directory).map_err(wrong)?;
+    let mut command_line = match parsed {
+        Parsed::Run(command_line) => *command_line,
+        Parsed::Convert(conversion) => {
+            conversion.run(warn).map_err(failed)?;
+            return Ok(0);
+        },
+        Parsed::Report(saved) => {
+            print(&report::saved_report(&saved, warn).map_err(failed)?);
+            return Ok(0);
+        },
+        Parsed::Information(text) => {
+            print(&text);
+            return Ok(0);
         },
     };
-    let preferences = match preferences::resolve(
+    let preferences = preferences::resolve(
         &command_line.preferences,
         command_line.user_agent.as_deref(),
-    ) {
-        Ok(preferences) => preferences,
-        Err(message) => {
-            report(&message);
-            return ExitCode::from(BAD_USAGE);
-        },
-    };
-
-    let recordings = match saved_recordings(&mut command_line) {
-        Ok(recordings) => recordings,
-        Err(message) => {
-            report(&message);
-            return ExitCode::from(FAILURE);
-        },
-    };
-
-    if let Some(options) = &command_line.profile
-        && let Err(error) = prepare_output(&options.output)
-    {
-        report(&format!("standard output: {error}"));
-        return ExitCode::from(FAILURE);
+    )
+    .map_err(wrong)?;
+    let recordings = saved_recordings(&mut command_line).map_err(failed)?;
+    if let Some(options) = &command_line.profile {
+        prepare_output(&options.output)
+            .map_err(|error| failed(format!("standard output: {error}")))?;
     }
-
-    if let Err(message) = check_host_file() {
-        report(&message);
-        return ExitCode::from(BAD_USAGE);
-    }
-
-    if command_line.sandbox
-        && let Err(message) = content_process::check_sandbox()
-    {
-        report(&message);
-        return ExitCode::from(BAD_USAGE);
+    check_host_file().map_err(wrong)?;
+    if command_line.sandbox {
+        content_process::check_sandbox().map_err(wrong)?;
     }
 
     crash::install_panic_hook();
     install_cryptography();
     let recorder = Recorder::new();
-    if command_line.multiprocess
-        && let Err(error) = recorder.listen()
-    {
-        report(&format!(
-            "--multiprocess: cannot listen to processes: {error}"
-        ));
-        return ExitCode::from(FAILURE);
+    if command_line.multiprocess {
+        recorder.listen().map_err(|error| {
+            failed(format!(
+                "--multiprocess: cannot listen to processes: {error}"
+            ))
+        })?;
     }
 
-    let outcome = if command_line.headless || !display::is_there() {
-        headless::run(command_line, preferences, recorder, recordings)
-    } else {
-        window::run(command_line, preferences, recorder, recordings)
+    let has_window = !command_line.headless && display::is_there();
+    let settings = Settings {
+        command_line,
+        preferences,
+        recorder,
+        recordings,
     };
-    match outcome {
-        Ok(ended) => match profile::offer(&ended.new_profiles, &ended.termination) {
-            Ok(()) => ExitCode::from(ended.status),
-            Err(message) => {
-                report(&format!("cannot show the profile: {message}"));
-                ExitCode::from(FAILURE)
-            },
-        },
-        Err(message) => {
-            report(&message);
-            ExitCode::from(FAILURE)
-        },
-    }
+    let ended = match has_window {
+        true => window::run(settings),
+        false => headless::run(settings),
+    };
+    let ended = ended.map_err(failed)?;
+    profile::offer(&ended.new_profiles, &ended.termination)
+        .map_err(|message| failed(format!("cannot show the profile: {message}")))?;
+    Ok(ended.status)
+}
+
+/// Writes to standard output.
+fn print(text: &str) {
+    // A reader that closes the pipe has seen enough.
+    let _ = io::stdout().write_all(text.as_bytes());
 }
 
 /// Whether a run of the browser with these arguments has no window. A run that needs no browser counts as one with a

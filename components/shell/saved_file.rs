@@ -22,6 +22,18 @@ pub fn format_for(path: &Path, given: Option<Format>, option: &str) -> Result<Fo
     })
 }
 
+/// Fails, before anything is made, if a file cannot be at this place. The error names the place.
+pub fn check_place(path: &Path) -> Result<(), String> {
+    let complaint = if path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+        "is a directory"
+    } else if !path.parent().is_some_and(Path::is_dir) {
+        "is in a directory that does not exist"
+    } else {
+        return Ok(());
+    };
+    Err(format!("{} {complaint}", path.display()))
+}
+
 /// The format that the name of a file to write selects.
 pub fn by_name(path: &Path) -> Option<Format> {
     let is_firefox = || {

@@ -20,6 +20,17 @@ const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 /// Those that do not come from a key.
 const SIGNALS_OF_PROGRAMS: [i32; 2] = [SIGTERM, SIGHUP];
 
+/// A flag that is set by the first signal. A second one ends the process immediately.
+pub fn flag_of_first_signal() -> io::Result<Arc<AtomicBool>> {
+    let asked = Arc::new(AtomicBool::new(false));
+    for signal in SIGNALS {
+        // Handlers run in this order: the first signal finds the flag unset, and sets it.
+        flag::register_conditional_default(signal, asked.clone())?;
+        flag::register(signal, asked.clone())?;
+    }
+    Ok(asked)
+}
+
 /// Whether the process was asked to end. The first signal asks for an orderly end; a second one
 /// ends the process immediately.
 #[derive(Clone)]
@@ -31,12 +42,7 @@ pub struct Termination {
 impl Termination {
     /// Starts to watch for signals. The first one wakes the event loop.
     pub fn watch(waker: Box<dyn EventLoopWaker>) -> io::Result<Self> {
-        let asked = Arc::new(AtomicBool::new(false));
-        for signal in SIGNALS {
-            // Handlers run in this order: the first signal finds the flag unset, and sets it.
-            flag::register_conditional_default(signal, asked.clone())?;
-            flag::register(signal, asked.clone())?;
-        }
+        let asked = flag_of_first_signal()?;
         let by_program = Arc::<AtomicBool>::default();
         for signal in SIGNALS_OF_PROGRAMS {
             flag::register(signal, by_program.clone())?;

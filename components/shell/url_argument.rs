@@ -66,7 +66,7 @@ fn resolve_path_text(text: &str, working_directory: &Path) -> Option<Url> {
 }
 
 fn resolve_path(path: &Path, working_directory: &Path) -> Option<Url> {
-    let path = absolute(path, working_directory);
+    let path = working_directory.join(path);
     let url = if fs::metadata(&path).ok()?.is_dir() {
         Url::from_directory_path(path)
     } else {
@@ -76,15 +76,11 @@ fn resolve_path(path: &Path, working_directory: &Path) -> Option<Url> {
     Url::parse(url.ok()?.as_str()).ok()
 }
 
-fn absolute(path: &Path, working_directory: &Path) -> PathBuf {
-    working_directory.join(path)
-}
-
 fn not_found(argument: &OsStr, working_directory: &Path) -> String {
     format!(
         "'{}' is neither a URL nor a file: there is no {}",
         argument.display(),
-        absolute(Path::new(argument), working_directory).display()
+        working_directory.join(argument).display()
     )
 }
 

@@ -73,7 +73,7 @@ mod tokens;
 
 pub use crate::bounds::MAX_MAP_BYTES;
 pub use crate::folder::{FoundMap, MapFolder};
-pub use crate::link::{Link, link_in_text};
+pub use crate::link::Link;
 pub use crate::map::{Original, Place, Source, SourceMap};
 pub use crate::names::GeneratedFunction;
 pub use crate::notice::Notice;

@@ -5,7 +5,6 @@
 //! A map that was read, and what it says about places.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -52,15 +51,12 @@ pub struct Source<'a> {
     /// Resolved against the map's URL; a path if there is no such URL. The same text for each place in it.
     pub url: &'a str,
     pub text: Option<&'a str>,
-    /// Whether the map says that this is code of others, such as a library.
-    pub is_ignored: bool,
 }
 
 /// The map of a script. A look-up takes a time that grows with the logarithm of the number of mappings, so one map
 /// can answer for all frames of a profile.
 pub struct SourceMap {
     name: String,
-    file: Option<String>,
     /// In the order of their beginnings.
     pub(crate) sections: Vec<Section>,
     outlined_bytes: AtomicUsize,
@@ -79,7 +75,6 @@ pub(crate) struct Section {
 struct SourceEntry {
     /// `None` if the map does not name it.
     url: Option<Box<str>>,
-    is_ignored: bool,
     outline: OnceLock<Option<Box<Outlined>>>,
 }
 
@@ -103,11 +98,6 @@ impl SourceMap {
         &self.name
     }
 
-    /// The script that the map says it is for: a URL, a path or a name.
-    pub fn file(&self) -> Option<&str> {
-        self.file.as_deref()
-    }
-
     /// Parts of it that are not used.
     pub fn notices(&self) -> &[Notice] {
         &self.notices
@@ -124,32 +114,6 @@ impl SourceMap {
         self.sections.iter().flat_map(|section| {
             (0..section.sources.len() as u32).filter_map(|id| section.source(id))
         })
-    }
-
-    /// A notice if some mapping is beyond the end of a line or of the script. The map is then for another script, or for
-    /// another version of it.
-    pub fn check_script(&self, script_url: &str, text: &str) -> Result<(), Notice> {
-        // Tools do not agree that these end a line.
-        if text.contains(['\u{2028}', '\u{2029}']) || text.replace("\r\n", "\n").contains('\r') {
-            return Ok(());
-        }
-        let utf16_length = |line: &str| line.chars().map(char::len_utf16).sum();
-        let lengths: Vec<usize> = text.split('\n').map(utf16_length).collect();
-        for section in &self.sections {
-            for token in section.decoded().tokens() {
-                let (line, column) = section.in_script(token);
-                let length = lengths.get(line as usize);
-                if length.is_none_or(|length| column as usize > *length) {
-                    let (line, column) = (u64::from(line) + 1, u64::from(column) + 1);
-                    let why = format!(
-                        "the source map {} is for another script: it has line {line}, column {column}",
-                        self.name
-                    );
-                    return Err(Notice::new(script_url, why));
-                }
-            }
-        }
-        Ok(())
     }
 
     /// The section that a place is in, with its line and column there, from 0 on.
@@ -217,15 +181,6 @@ impl Section {
         }
     }
 
-    fn in_script(&self, token: Token<'_>) -> (u32, u32) {
-        let (line, column) = token.get_dst();
-        let (first_line, first_column) = self.start;
-        match line {
-            0 => (first_line, first_column.saturating_add(column)),
-            _ => (first_line.saturating_add(line), column),
-        }
-    }
-
     fn original<'a>(&'a self, token: Token<'a>) -> Option<Original<'a>> {
         let source = self.source(token.get_src_id())?;
         let (line, column) = token.get_src();
@@ -242,7 +197,6 @@ impl Section {
         Some(Source {
             url: entry.url.as_deref()?,
             text: self.decoded().get_source_contents(id),
-            is_ignored: entry.is_ignored,
         })
     }
 }
@@ -252,8 +206,6 @@ impl Section {
 struct Fields<'a> {
     #[serde(borrow)]
     version: Option<&'a RawValue>,
-    #[serde(borrow)]
-    file: Option<&'a RawValue>,
     #[serde(rename = "sourceRoot")]
     source_root: Option<String>,
     #[serde(borrow)]
@@ -264,10 +216,6 @@ struct Fields<'a> {
     names: Option<&'a RawValue>,
     #[serde(borrow)]
     mappings: Option<&'a RawValue>,
-    #[serde(borrow, rename = "ignoreList")]
-    ignore_list: Option<&'a RawValue>,
-    #[serde(borrow, rename = "x_google_ignoreList")]
-    older_ignore_list: Option<&'a RawValue>,
     scopes: Option<String>,
     #[serde(borrow)]
     x_facebook_sources: Option<&'a RawValue>,
@@ -321,9 +269,6 @@ impl Reader<'_> {
         let fields = read_fields(content)?;
         let mut map = SourceMap {
             name: self.name.to_owned(),
-            file: fields
-                .file
-                .and_then(|file| serde_json::from_str(file.get()).ok()),
             sections: Vec::new(),
             outlined_bytes: AtomicUsize::new(0),
             notices: Vec::new(),
@@ -449,11 +394,6 @@ impl Reader<'_> {
     /// DecodeSourceMapSources <https://tc39.es/ecma426/#sec-DecodeSourceMapSources>
     fn sources(&self, fields: &Fields<'_>) -> Result<Vec<SourceEntry>, String> {
         let names: Vec<Option<String>> = table(fields.sources, "sources")?;
-        let ignored: Vec<u32> = match is_none(fields.ignore_list) {
-            true => table(fields.older_ignore_list, "x_google_ignoreList")?,
-            false => table(fields.ignore_list, "ignoreList")?,
-        };
-        let ignored: BTreeSet<u32> = ignored.into_iter().collect();
         let root = fields.source_root.as_deref().unwrap_or_default();
         let separator = if root.is_empty() || root.ends_with('/') {
             ""
@@ -462,7 +402,7 @@ impl Reader<'_> {
         };
         let mut bytes = 0;
         let mut entries = Vec::with_capacity(names.len());
-        for (index, name) in names.into_iter().enumerate() {
+        for name in names {
             let url = name.map(|name| self.resolve(&format!("{root}{separator}{name}")));
             bytes += url.as_ref().map_or(0, String::len);
             if bytes > MAX_URL_BYTES {
@@ -470,7 +410,6 @@ impl Reader<'_> {
             }
             entries.push(SourceEntry {
                 url: url.map(String::into_boxed_str),
-                is_ignored: ignored.contains(&(index as u32)),
                 outline: OnceLock::new(),
             });
         }

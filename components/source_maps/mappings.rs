@@ -35,6 +35,12 @@ impl fmt::Display for BadNumber {
     }
 }
 
+impl From<BadNumber> for String {
+    fn from(number: BadNumber) -> Self {
+        number.to_string()
+    }
+}
+
 impl<'a> Numbers<'a> {
     pub fn of(text: &'a str) -> Self {
         Self {

@@ -7,11 +7,12 @@
 //!
 //! Variables and their values are not kept.
 
-use std::fmt;
-
 use crate::bounds::MAX_FUNCTION_DEPTH;
 use crate::mappings::{BadNumber, Numbers};
 use crate::notice::quoted;
+
+const NO_START: &str = "ends what has not begun";
+const ORDER: &str = "is not in order";
 
 /// Line and column, each from 0 on.
 pub type Position = (u32, u32);
@@ -83,30 +84,6 @@ fn innermost(extents: &[Extent], first: usize, place: Position) -> Option<&Exten
         .find(|extent| extent.is_function && place < extent.end)
 }
 
-enum Problem {
-    Number(BadNumber),
-    NoName,
-    NoStart,
-    Order,
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Number(number) => number.fmt(formatter),
-            Self::NoName => formatter.write_str("refers to a name that is not there"),
-            Self::NoStart => formatter.write_str("ends what has not begun"),
-            Self::Order => formatter.write_str("is not in order"),
-        }
-    }
-}
-
-impl From<BadNumber> for Problem {
-    fn from(number: BadNumber) -> Self {
-        Self::Number(number)
-    }
-}
-
 #[derive(Default)]
 struct Decoder {
     scopes: Scopes,
@@ -120,7 +97,7 @@ struct Decoder {
 }
 
 impl Decoder {
-    fn read(&mut self, item: &str, names: usize) -> Result<(), Problem> {
+    fn read(&mut self, item: &str, names: usize) -> Result<(), String> {
         let mut numbers = Numbers::of(item);
         if numbers.is_at_end() {
             // A source without scopes.
@@ -134,7 +111,7 @@ impl Decoder {
             1 => self.begin_scope(&mut numbers, names),
             // OriginalScopeEnd
             2 => {
-                let scope = self.open_scopes.pop().ok_or(Problem::NoStart)?;
+                let scope = self.open_scopes.pop().ok_or(NO_START)?;
                 let lines = numbers.unsigned()?;
                 advance(&mut self.scope_at, lines, numbers.unsigned()?)?;
                 self.scopes.originals[scope as usize].end = self.scope_at;
@@ -144,7 +121,7 @@ impl Decoder {
             4 => self.begin_range(&mut numbers),
             // GeneratedRangeEnd
             5 => {
-                let range = self.open_ranges.pop().ok_or(Problem::NoStart)?;
+                let range = self.open_ranges.pop().ok_or(NO_START)?;
                 let first = numbers.unsigned()?;
                 let (lines, columns) = match numbers.is_at_end() {
                     true => (0, first),
@@ -166,9 +143,9 @@ impl Decoder {
         self.scope_at = (0, 0);
     }
 
-    fn begin_scope(&mut self, numbers: &mut Numbers<'_>, names: usize) -> Result<(), Problem> {
+    fn begin_scope(&mut self, numbers: &mut Numbers<'_>, names: usize) -> Result<(), String> {
         if !self.scopes.ranges.is_empty() {
-            return Err(Problem::Order);
+            return Err(ORDER.to_owned());
         }
         if self.open_scopes.is_empty() {
             self.begin_source();
@@ -195,9 +172,9 @@ impl Decoder {
         Ok(())
     }
 
-    fn begin_range(&mut self, numbers: &mut Numbers<'_>) -> Result<(), Problem> {
+    fn begin_range(&mut self, numbers: &mut Numbers<'_>) -> Result<(), String> {
         if !self.open_scopes.is_empty() {
-            return Err(Problem::Order);
+            return Err(ORDER.to_owned());
         }
         let flags = numbers.unsigned()?;
         let lines = match flags & 1 != 0 {
@@ -226,21 +203,20 @@ impl Decoder {
     }
 }
 
-fn advance(at: &mut Position, lines: u32, columns: u32) -> Result<(), Problem> {
+fn advance(at: &mut Position, lines: u32, columns: u32) -> Result<(), String> {
     let (line, column) = *at;
-    let too_large = Problem::Number(BadNumber::TooLarge);
     let sum = match lines {
         0 => column.checked_add(columns).map(|column| (line, column)),
         _ => line.checked_add(lines).map(|line| (line, columns)),
     };
-    *at = sum.ok_or(too_large)?;
+    *at = sum.ok_or(BadNumber::TooLarge)?;
     Ok(())
 }
 
-fn relative_name(index: &mut i64, by: i64, names: usize) -> Result<u32, Problem> {
+fn relative_name(index: &mut i64, by: i64, names: usize) -> Result<u32, String> {
     *index = index.saturating_add(by);
     match u32::try_from(*index) {
         Ok(name) if (name as usize) < names => Ok(name),
-        _ => Err(Problem::NoName),
+        _ => Err("refers to a name that is not there".to_owned()),
     }
 }

@@ -4,6 +4,7 @@
 
 //! The handshake in every order.
 
+use std::ffi::c_void;
 use std::ptr;
 use std::sync::Arc as Untracked;
 use std::sync::atomic::AtomicUsize;
@@ -15,7 +16,7 @@ use loom::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
 
-use crate::handshake::{Handshake, NotDone, Task, Waiting};
+use crate::handshake::{Handshake, NotDone, Waiting};
 
 const TIMEOUT: Duration = Duration::from_millis(50);
 
@@ -168,9 +169,7 @@ impl<W: Waiting> Threads<W> {
             true => Duration::ZERO,
             false => TIMEOUT,
         };
-        let task = Task(ptr::without_provenance_mut(
-            request * IDS + target.id as usize,
-        ));
+        let task = ptr::without_provenance_mut(request * IDS + target.id as usize);
         // The request is made before, and taken apart afterwards, whether or not it was used.
         self.requests[request].walked.with_mut(|_| ());
         let done = self
@@ -187,9 +186,7 @@ impl<W: Waiting> Threads<W> {
     /// Makes a standing request, and sends two signals.
     fn stand(&self, target: usize, request: usize) {
         let target = &self.targets[target];
-        let task = Task(ptr::without_provenance_mut(
-            request * IDS + target.id as usize,
-        ));
+        let task = ptr::without_provenance_mut(request * IDS + target.id as usize);
         self.requests[request].walked.with_mut(|_| ());
         self.handshake.stand(target.id, task);
         target.signal();
@@ -223,10 +220,10 @@ impl<W: Waiting> Threads<W> {
     }
 
     fn handle(&self, target: &Target) {
-        let run = |task: Task| {
+        let run = |task: *mut c_void| {
             // The work belongs to the handler's own thread, which stands still.
             target.work.with(|_| ());
-            let (request, thread) = (task.0.addr() / IDS, task.0.addr() % IDS);
+            let (request, thread) = (task.addr() / IDS, task.addr() % IDS);
             assert_eq!(
                 thread, target.id as usize,
                 "the request is for another thread"

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use crate::handshake::{Handshake, NotDone, Task, Waiting};
+use crate::handshake::{Handshake, NotDone, Waiting};
 
 const ROUNDS: usize = if cfg!(miri) { 60 } else { 20_000 };
 const TIMEOUT: Duration = Duration::from_millis(50);
@@ -46,7 +46,7 @@ fn each_request_is_answered_once_by_the_thread_it_is_for() {
                 while !end.load(Ordering::Relaxed) {
                     if pending[target].swap(false, Ordering::Acquire) {
                         handshake.answer(target as i32 + 1, &Spinning, |task| {
-                            answers[task.0.addr()].fetch_add(target + 1, Ordering::Relaxed);
+                            answers[task.addr()].fetch_add(target + 1, Ordering::Relaxed);
                         });
                     }
                     thread::yield_now();
@@ -60,7 +60,7 @@ fn each_request_is_answered_once_by_the_thread_it_is_for() {
         let looks = AtomicUsize::new(0);
         let result = handshake.request(
             target as i32 + 1,
-            Task(ptr::without_provenance_mut(round)),
+            ptr::without_provenance_mut(round),
             &Spinning,
             || {
                 // This orders memory as a signal does: see orders.rs.
@@ -93,7 +93,7 @@ fn each_request_is_answered_once_by_the_thread_it_is_for() {
 #[test]
 fn a_request_that_cannot_be_sent_is_withdrawn() {
     let handshake = Handshake::new();
-    let task = Task(ptr::null_mut());
+    let task = ptr::null_mut();
     let result = handshake.request(1, task, &Spinning, || Err("gone"), TIMEOUT, || TIMEOUT);
     assert!(matches!(result, Err(NotDone::NotSent("gone"))));
     handshake.answer(1, &Spinning, |_| panic!("the request was withdrawn"));

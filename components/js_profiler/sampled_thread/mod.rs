@@ -151,12 +151,7 @@ impl SampledThread {
         let Some(thread) = &self.thread else {
             return Ok(self.missed());
         };
-        let StackTaker {
-            buffer,
-            unwinder,
-            stopping,
-        } = taker;
-        buffer.clear();
+        let StackTaker { buffer, unwinder } = taker;
         audience.apply(buffer);
         unwinder.set_code(NativeCode::current());
         let mut comparison = self.comparison.as_mut().filter(|_| is_compared);
@@ -170,7 +165,7 @@ impl SampledThread {
             },
             places: self.last.places(),
         };
-        let stopped = thread.while_stopped(stopping, |stopped| {
+        let stopped = thread.while_stopped(|stopped| {
             request.walk(stopped, unwinder, buffer, |unwinder| {
                 if let Some(comparison) = &mut comparison {
                     comparison.walk(&self.context, stopped, unwinder);

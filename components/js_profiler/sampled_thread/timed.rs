@@ -19,7 +19,7 @@ use super::walk::{Audience, FinishedWalk, WalkRequest};
 use crate::spidermonkey::{
     FramePlace, KnownFunctions, NativeCode, SampledContext, StackBuffer, Unwinder, WalkOutcome,
 };
-use crate::stop::{StopError, StopTimers, Stopped, Thread, TimedTask};
+use crate::stop::{StopError, StopTimers, Stopped, Task, Thread};
 
 /// The greatest number of walks that are asked for at once.
 pub const MAX_TIMED_WALKS: usize = 4;
@@ -91,7 +91,7 @@ impl ThreadSide {
     }
 }
 
-impl TimedTask for ThreadSide {
+impl Task for ThreadSide {
     fn run(&mut self, stopped: &Stopped) {
         let now = Instant::now();
         let asked = &mut self.walks[..self.count];
@@ -183,7 +183,6 @@ impl TimedWalks {
         for (walk, &due) in side.walks.iter_mut().zip(due) {
             walk.due = due;
             walk.finished = None;
-            walk.buffer.clear();
             audience.apply(&mut walk.buffer);
         }
         let capacities = side.walks.iter().map(|walk| walk.buffer.capacity());

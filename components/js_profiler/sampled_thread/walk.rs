@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 use crate::spidermonkey::{
     FramePlace, KnownFunctions, SampledContext, StackBuffer, Unwinder, WalkOutcome,
 };
-use crate::stop::{Stopped, Stopping};
+use crate::stop::Stopped;
 
 /// The result of a walk. Its frames are in a [`StackBuffer`].
 #[derive(Clone, Copy)]
@@ -46,18 +46,14 @@ pub struct StackTaker {
     pub buffer: StackBuffer,
     /// For walks of all threads, one after the other.
     pub unwinder: Unwinder,
-    /// The right to stop threads. Only one sampling thread of the process has it at a time.
-    pub stopping: Stopping,
 }
 
 impl StackTaker {
-    /// Waits until an earlier sampling thread of the process, which is ending, has given up the right to
-    /// stop threads.
+    /// For a sampling thread.
     pub fn new() -> Self {
         Self {
             buffer: StackBuffer::new(),
             unwinder: Unwinder::new(),
-            stopping: Stopping::claim(),
         }
     }
 }

@@ -6,23 +6,22 @@
 //! walker.
 
 use std::ffi::CStr;
-#[cfg(feature = "stock_walk")]
-use std::ffi::c_void;
+use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 
 use js_profiler_traits::RealmId;
 #[cfg(feature = "stock_walk")]
 use js_profiler_traits::preferences;
+use mozjs_sys::jsapi::JS::GetCurrentRealmOrNull;
 use mozjs_sys::jsapi::JSContext;
 
 use super::ffi::{
     CodeTables, FramePlace, GlueKnownFunctions, GlueStack, GlueWalk, strobe_count_kept,
-    strobe_current_realm, strobe_is_idle, strobe_measure_code_tables, strobe_walk_table,
+    strobe_is_idle, strobe_measure_code_tables, strobe_walk_table,
 };
 #[cfg(feature = "stock_walk")]
-use super::ffi::{strobe_install_stock, strobe_uninstall_stock, strobe_walk_stock};
+use super::ffi::{ProfilingStack, strobe_install_stock, strobe_uninstall_stock, strobe_walk_stock};
 use super::known_functions::{CallSites, ClaimedCallSites, KnownFunctions};
-use super::script_sources::{TakeSources, each_source};
 use super::stack_buffer::{StackBuffer, WalkOutcome};
 use super::unwinder::Unwinder;
 use crate::stop::{StackBounds, Stopped, current_stack_bounds};
@@ -60,7 +59,7 @@ impl Walker {
 /// An event loop's JavaScript context, as other threads see it.
 #[derive(Clone)]
 pub struct SampledContext {
-    cx: NonNull<JSContext>,
+    pub(super) cx: NonNull<JSContext>,
     walker: Walker,
     /// The stack of the context's thread. `None` if the system does not tell; then nothing is walked.
     stack: Option<StackBounds>,
@@ -133,6 +132,7 @@ impl SampledContext {
         buffer: &mut StackBuffer,
         known: &KnownFunctions,
     ) -> WalkOutcome {
+        buffer.frames.clear();
         if !self.is_of(stopped) {
             return WalkOutcome::Unwalkable(c"the context belongs to another thread");
         }
@@ -216,12 +216,12 @@ impl SampledContext {
 
 /// An event loop's JavaScript context, on its own thread.
 pub struct EngineContext {
-    cx: NonNull<JSContext>,
-    walker: Walker,
-    stack: Option<StackBounds>,
+    pub(super) sampled: SampledContext,
+    /// Other threads must not use this value.
+    of_this_thread: PhantomData<NonNull<JSContext>>,
     /// The stock mode's. Null without that mode.
     #[cfg(feature = "stock_walk")]
-    profiling_stack: *mut c_void,
+    profiling_stack: *mut ProfilingStack,
 }
 
 impl EngineContext {
@@ -239,9 +239,12 @@ impl EngineContext {
     /// was given to is dropped: that makes the sampling thread release the context.
     pub unsafe fn new(cx: NonNull<JSContext>, walker: Walker) -> Self {
         Self {
-            cx,
-            walker,
-            stack: current_stack_bounds().ok(),
+            sampled: SampledContext {
+                cx,
+                walker,
+                stack: current_stack_bounds().ok(),
+            },
+            of_this_thread: PhantomData,
             #[cfg(feature = "stock_walk")]
             profiling_stack: match walker {
                 Walker::Table => ptr::null_mut(),
@@ -257,31 +260,20 @@ impl EngineContext {
 
     /// The context, for the sampling thread. For how long it may be used, see [`EngineContext::new`].
     pub(crate) fn sampled(&self) -> SampledContext {
-        SampledContext {
-            cx: self.cx,
-            walker: self.walker,
-            stack: self.stack,
-        }
+        self.sampled.clone()
     }
 
     /// The realm that the context is in; `None` if it is in no realm.
     pub fn current_realm(&self) -> Option<RealmId> {
         // SAFETY: we are on the context's thread.
-        let realm = unsafe { strobe_current_realm(self.cx.as_ptr()) };
-        (realm != 0).then_some(RealmId(realm))
+        let realm = unsafe { GetCurrentRealmOrNull(self.sampled.cx.as_ptr()) };
+        NonNull::new(realm).map(|realm| RealmId(realm.addr().get() as u64))
     }
 
     /// The engine's tables of the context's JIT code.
     pub(crate) fn code_tables(&self) -> CodeTables {
         // SAFETY: we are on the context's thread, outside of a walk.
-        unsafe { strobe_measure_code_tables(self.cx.as_ptr()) }
-    }
-
-    /// Passes the scripts with these ids that still exist to `taker`. The ids are in ascending order. Garbage
-    /// may be collected.
-    pub fn each_source(&self, ids: &[u32], taker: &mut dyn TakeSources) {
-        // SAFETY: we are on the context's thread, outside of a walk.
-        unsafe { each_source(self.cx.as_ptr(), ids, taker) };
+        unsafe { strobe_measure_code_tables(self.sampled.cx.as_ptr()) }
     }
 }
 
@@ -290,7 +282,7 @@ impl Drop for EngineContext {
     fn drop(&mut self) {
         if !self.profiling_stack.is_null() {
             // SAFETY: we are on the context's thread. The caller of `new` promises that no script is running.
-            unsafe { strobe_uninstall_stock(self.cx.as_ptr(), self.profiling_stack) };
+            unsafe { strobe_uninstall_stock(self.sampled.cx.as_ptr(), self.profiling_stack) };
         }
     }
 }

@@ -2,9 +2,9 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-// What the sampling component asks of SpiderMonkey. ffi.rs declares the same structures and functions in Rust. Two
+// What the sampling component asks of SpiderMonkey. bindgen declares it in Rust (ffi.rs), with these comments. Two
 // structures are those of Rust code that knows no engine: StrobeStopped is `Stopped` in ../stop/linux.rs, and
-// StrobeRegisters is `FrameRegisters` in ../arch_x86_64.rs. Change both sides together.
+// StrobeRegisters is `FrameRegisters` in ../arch_x86_64.rs. Change both sides of these together.
 
 #ifndef strobe_js_profiler_glue_h
 #define strobe_js_profiler_glue_h
@@ -18,6 +18,7 @@ class ProfilingStack;
 
 extern "C" {
 
+// How text is encoded.
 enum StrobeTextEncoding : uint8_t {
   STROBE_TEXT_LATIN1 = 0,
   STROBE_TEXT_UTF16 = 1,
@@ -31,6 +32,7 @@ struct StrobeText {
   StrobeTextEncoding encoding;
 };
 
+// The kind of code that a frame belongs to.
 enum StrobeFrameKind : uint8_t {
   // A function or top-level script of a page.
   STROBE_FRAME_SCRIPT = 0,
@@ -38,6 +40,7 @@ enum StrobeFrameKind : uint8_t {
   STROBE_FRAME_SELF_HOSTED = 1,
   // A function of the engine or of the browser that is written in C++ or Rust.
   STROBE_FRAME_NATIVE = 2,
+  // A function of a WebAssembly module.
   STROBE_FRAME_WASM = 3,
 };
 
@@ -87,6 +90,7 @@ struct StrobePosition {
   uint32_t column;
 };
 
+// A frame of a stack.
 struct StrobeFrame {
   StrobeFunctionKey function;
   // One more than the function's index in StrobeKnownFunctions::functions; such a frame has no text. 0 if the
@@ -129,7 +133,6 @@ struct alignas(64) StrobeCallSite {
   uint32_t known[STROBE_MAX_INLINED];
   // The offset of the call in the bytecode of each. UINT32_MAX if it was not asked for.
   uint32_t code_offsets[STROBE_MAX_INLINED];
-  uint32_t unused;
 };
 
 // The functions whose text the sampling thread already has, as a hash table with linear probing.
@@ -244,7 +247,9 @@ struct StrobeStopped {
   uintptr_t stack_high;
 };
 
+// How a walk went.
 enum StrobeWalk : uint32_t {
+  // The stack was written.
   STROBE_WALK_STACK = 0,
   // No JavaScript is running.
   STROBE_WALK_IDLE = 1,
@@ -253,7 +258,6 @@ enum StrobeWalk : uint32_t {
   // The stack contradicts itself, or the engine is changing what the walk needs.
   STROBE_WALK_INCONSISTENT = 3,
 };
-
 
 // The hashes of StrobeKnownFunctions.
 uint64_t strobe_hash_function(const StrobeFunctionKey* function);
@@ -278,10 +282,9 @@ bool strobe_unwind(void* unwinder, StrobeRegisters* registers, bool leaf, uintpt
 uintptr_t strobe_function_begin(void* unwinder, uintptr_t address);
 
 // Calls `take` with each entry of the engine's table of natives, until it returns false. The entry that was
-// added last comes first. The name is ASCII and lives as long as the process. It is empty if functions with
+// added last comes first. The native's end is not known, and is equal to its begin. The name is empty if functions with
 // different names share the code, and for eval: see natives.cpp.
-void strobe_each_native(bool (*take)(void* taker, uintptr_t code, const uint8_t* name, size_t name_length),
-                        void* taker);
+void strobe_each_native(bool (*take)(void* taker, const StrobeNative* native), void* taker);
 // The begins of StrobeNativeCode::exception_handler and of StrobeNativeCode::calls.
 uintptr_t strobe_exception_handler();
 uintptr_t strobe_call();
@@ -364,9 +367,6 @@ struct StrobeCodeTables {
 // Called on the context's own thread, never during a walk.
 StrobeCodeTables strobe_measure_code_tables(JSContext* cx);
 
-// The realm that the context is in, as in StrobeFunctionKey::realm; 0 for none.
-uint64_t strobe_current_realm(JSContext* cx);
-
 // Stands for an index that a row does not have.
 constexpr uint32_t STROBE_ABSENT = UINT32_MAX;
 
@@ -399,119 +399,11 @@ bool strobe_add_stacks(JSContext* cx, JSObject* table, const StrobeStackRow* row
 // How many objects the array has.
 size_t strobe_table_length(JSObject* table);
 
-// The Rust side, ffi.rs and stop/linux.rs, asserts the same layouts.
-static_assert(sizeof(StrobeText) == 12);
-static_assert(offsetof(StrobeText, offset) == 0);
-static_assert(offsetof(StrobeText, length) == 4);
-static_assert(offsetof(StrobeText, encoding) == 8);
-static_assert(sizeof(StrobeFunctionKey) == 32);
-static_assert(offsetof(StrobeFunctionKey, realm) == 0);
-static_assert(offsetof(StrobeFunctionKey, source_id) == 8);
-static_assert(offsetof(StrobeFunctionKey, source_start) == 12);
-static_assert(offsetof(StrobeFunctionKey, source_end) == 16);
-static_assert(offsetof(StrobeFunctionKey, line) == 20);
-static_assert(offsetof(StrobeFunctionKey, column) == 24);
-static_assert(offsetof(StrobeFunctionKey, kind) == 28);
-static_assert(sizeof(StrobeFramePlace) == 24);
-static_assert(offsetof(StrobeFramePlace, address) == 0);
-static_assert(offsetof(StrobeFramePlace, return_address) == 8);
-static_assert(offsetof(StrobeFramePlace, callee) == 16);
-static_assert(sizeof(StrobePosition) == 8);
-static_assert(offsetof(StrobePosition, line) == 0);
-static_assert(offsetof(StrobePosition, column) == 4);
-static_assert(sizeof(StrobeFrame) == 104);
-static_assert(offsetof(StrobeFrame, function) == 0);
-static_assert(offsetof(StrobeFrame, known) == 32);
-static_assert(offsetof(StrobeFrame, name) == 36);
-static_assert(offsetof(StrobeFrame, resource) == 48);
-static_assert(offsetof(StrobeFrame, place) == 64);
-static_assert(offsetof(StrobeFrame, flags) == 88);
-static_assert(offsetof(StrobeFrame, code_offset) == 92);
-static_assert(offsetof(StrobeFrame, position) == 96);
-static_assert(sizeof(StrobeKnownPosition) == 16);
-static_assert(offsetof(StrobeKnownPosition, function) == 0);
-static_assert(offsetof(StrobeKnownPosition, code_offset) == 4);
-static_assert(offsetof(StrobeKnownPosition, position) == 8);
-static_assert(sizeof(StrobeCallSite) == 128);
-static_assert(offsetof(StrobeCallSite, return_address) == 0);
-static_assert(offsetof(StrobeCallSite, script) == 8);
-static_assert(offsetof(StrobeCallSite, removals) == 16);
-static_assert(offsetof(StrobeCallSite, length) == 24);
-static_assert(offsetof(StrobeCallSite, flags) == 25);
-static_assert(offsetof(StrobeCallSite, known) == 36);
-static_assert(offsetof(StrobeCallSite, code_offsets) == 80);
-static_assert(offsetof(StrobeCallSite, unused) == 124);
-static_assert(sizeof(StrobeKnownFunctions) == 64);
-static_assert(offsetof(StrobeKnownFunctions, functions) == 0);
-static_assert(offsetof(StrobeKnownFunctions, functions_length) == 8);
-static_assert(offsetof(StrobeKnownFunctions, slots) == 16);
-static_assert(offsetof(StrobeKnownFunctions, slots_length) == 24);
-static_assert(offsetof(StrobeKnownFunctions, positions) == 32);
-static_assert(offsetof(StrobeKnownFunctions, positions_length) == 40);
-static_assert(offsetof(StrobeKnownFunctions, call_sites) == 48);
-static_assert(offsetof(StrobeKnownFunctions, call_sites_length) == 56);
-static_assert(sizeof(StrobeNative) == 32);
-static_assert(offsetof(StrobeNative, begin) == 0);
-static_assert(offsetof(StrobeNative, end) == 8);
-static_assert(offsetof(StrobeNative, name) == 16);
-static_assert(offsetof(StrobeNative, name_length) == 24);
-static_assert(offsetof(StrobeNative, hash) == 28);
-static_assert(sizeof(StrobeNativeCode) == 112);
-static_assert(offsetof(StrobeNativeCode, natives) == 0);
-static_assert(offsetof(StrobeNativeCode, natives_length) == 8);
-static_assert(offsetof(StrobeNativeCode, blocks) == 16);
-static_assert(offsetof(StrobeNativeCode, blocks_length) == 24);
-static_assert(offsetof(StrobeNativeCode, program_begin) == 32);
-static_assert(offsetof(StrobeNativeCode, exception_handler) == 40);
-static_assert(offsetof(StrobeNativeCode, calls) == 56);
-static_assert(offsetof(StrobeNativeCode, unwinder) == 88);
-static_assert(offsetof(StrobeNativeCode, natives_version) == 96);
-static_assert(offsetof(StrobeNativeCode, newest_native) == 104);
-static_assert(sizeof(StrobeStack) == 280);
-static_assert(offsetof(StrobeStack, frames) == 0);
-static_assert(offsetof(StrobeStack, frames_capacity) == 8);
-static_assert(offsetof(StrobeStack, max_frames) == 16);
-static_assert(offsetof(StrobeStack, realms) == 24);
-static_assert(offsetof(StrobeStack, realms_length) == 32);
-static_assert(offsetof(StrobeStack, realm_frames) == 40);
-static_assert(offsetof(StrobeStack, everything) == 48);
-static_assert(offsetof(StrobeStack, known) == 56);
-static_assert(offsetof(StrobeStack, native_code) == 120);
-static_assert(offsetof(StrobeStack, frames_length) == 232);
-static_assert(offsetof(StrobeStack, complete_length) == 240);
-static_assert(offsetof(StrobeStack, text) == 248);
-static_assert(offsetof(StrobeStack, text_capacity) == 256);
-static_assert(offsetof(StrobeStack, truncated) == 264);
-static_assert(offsetof(StrobeStack, complete_truncated) == 265);
-static_assert(offsetof(StrobeStack, text_lost) == 266);
-static_assert(offsetof(StrobeStack, contradiction) == 272);
+// stop/linux.rs and ffi.rs assert the same layouts.
 static_assert(sizeof(StrobeRegisters) == 24);
 static_assert(offsetof(StrobeRegisters, pc) == 0);
 static_assert(offsetof(StrobeRegisters, sp) == 8);
 static_assert(offsetof(StrobeRegisters, fp) == 16);
-static_assert(sizeof(StrobeCodeTables) == 32);
-static_assert(offsetof(StrobeCodeTables, ion_entries) == 0);
-static_assert(offsetof(StrobeCodeTables, ion_size) == 8);
-static_assert(offsetof(StrobeCodeTables, other_entries) == 16);
-static_assert(offsetof(StrobeCodeTables, other_size) == 24);
-static_assert(sizeof(StrobeSampleRow) == 16);
-static_assert(offsetof(StrobeSampleRow, timestamp) == 0);
-static_assert(offsetof(StrobeSampleRow, stack_id) == 8);
-static_assert(offsetof(StrobeSampleRow, marker) == 12);
-static_assert(sizeof(StrobeStackRow) == 8);
-static_assert(offsetof(StrobeStackRow, frame_id) == 0);
-static_assert(offsetof(StrobeStackRow, parent_id) == 4);
-static_assert(sizeof(StrobeSource) == 64);
-static_assert(offsetof(StrobeSource, name) == 0);
-static_assert(offsetof(StrobeSource, name_length) == 8);
-static_assert(offsetof(StrobeSource, realm) == 16);
-static_assert(offsetof(StrobeSource, map_url) == 24);
-static_assert(offsetof(StrobeSource, map_url_length) == 32);
-static_assert(offsetof(StrobeSource, length) == 40);
-static_assert(offsetof(StrobeSource, id) == 48);
-static_assert(offsetof(StrobeSource, line) == 52);
-static_assert(offsetof(StrobeSource, column) == 56);
-static_assert(offsetof(StrobeSource, has_text) == 60);
 static_assert(sizeof(StrobeStopped) == 56);
 static_assert(offsetof(StrobeStopped, pc) == 0);
 static_assert(offsetof(StrobeStopped, sp) == 8);

@@ -136,18 +136,13 @@ bool JitFrames::linkWithoutFrame(uintptr_t frame, uintptr_t callerFrame, Link* l
   return true;
 }
 
-bool JitFrames::frameInWindow(const StrobeRegisters& registers, FrameEnd end, uintptr_t* frame) const {
-  switch (end) {
-    case FrameEnd::NoFrame:
-      *frame = registers.sp - sizeof(uintptr_t);
-      return true;
-    case FrameEnd::Pushed:
-      *frame = registers.sp;
-      return true;
-    case FrameEnd::InBody:
-      return false;
+bool JitFrames::linkAt(const StrobeRegisters& registers, FrameEnd end, uintptr_t* frame, Link* link) const {
+  if (end == FrameEnd::InBody) {
+    *frame = registers.fp;
+    return linkOf(*frame, link);
   }
-  return false;
+  *frame = end == FrameEnd::Pushed ? registers.sp : registers.sp - sizeof(uintptr_t);
+  return linkWithoutFrame(*frame, registers.fp, link);
 }
 
 // In the body of a function, `push fp` is a part of the code that marks a call of a native.
@@ -237,16 +232,13 @@ Walked JitFrames::inCode(StrobeRegisters registers, bool leaf) {
   Link link;
   switch (kind) {
     case JitCodeKind::Function:
-      if (frameInWindow(registers, end, &frame)) {
-        if (!linkWithoutFrame(frame, registers.fp, &link)) {
-          return contradict("a function's frame is not on the stack");
-        }
+      if (!linkAt(registers, end, &frame, &link)) {
+        return contradict("a function's frame is not on the stack");
+      }
+      if (end != FrameEnd::InBody) {
         return emitPhysicalFunction(frame, link.returnAddress, entry, registers.pc, leaf) == Walked::Done
                    ? emitFrom(link)
                    : Walked::Inconsistent;
-      }
-      if (!linkOf(frame, &link)) {
-        return contradict("a function's frame is not on the stack");
       }
       if (link.callerType == FrameType::BaselineJS &&
           entry->containsPointer(reinterpret_cast<void*>(link.returnAddress)) && !isFrameOf(frame, entry)) {
@@ -285,20 +277,16 @@ Walked JitFrames::inCode(StrobeRegisters registers, bool leaf) {
                  ? emitFrom(link)
                  : Walked::Inconsistent;
     case JitCodeKind::VMWrapper:
-      if (frameInWindow(registers, end, &frame)) {
-        return linkWithoutFrame(frame, registers.fp, &link) ? emitFrom(link)
-                                                            : contradict("a call of the engine is not on the stack");
+      if (!linkAt(registers, end, &frame, &link)) {
+        return contradict("a call of the engine is not on the stack");
       }
       if (!leaf) {
         emitExitFunction(frame);
       }
-      return emitFrom(frame);
+      return emitFrom(link);
     case JitCodeKind::FunctionEntry:
-      if (frameInWindow(registers, end, &frame)) {
-        return linkWithoutFrame(frame, registers.fp, &link) ? emitFrom(link)
-                                                            : contradict("a function's frame is not on the stack");
-      }
-      return emitFrom(frame);
+      return linkAt(registers, end, &frame, &link) ? emitFrom(link)
+                                                   : contradict("a function's frame is not on the stack");
     case JitCodeKind::GenericCall: {
       if (!linkOf(frame, &link)) {
         return contradict("a function's frame is not on the stack");
@@ -325,11 +313,7 @@ Walked JitFrames::inCode(StrobeRegisters registers, bool leaf) {
       // The engine uses the exit frame, too, to find the code that catches the exception.
       return leaf ? contradict("frames are being left") : fromExit();
     case JitCodeKind::TrampolineNative:
-      if (frameInWindow(registers, end, &frame)) {
-        if (!linkWithoutFrame(frame, registers.fp, &link)) {
-          return contradict("the frame of a trampoline is not on the stack");
-        }
-      } else if (!linkOf(frame, &link)) {
+      if (!linkAt(registers, end, &frame, &link)) {
         return contradict("the frame of a trampoline is not on the stack");
       }
       emitTrampolineNative(frame, link.returnAddress);
@@ -381,8 +365,8 @@ uint32_t JitFrames::offsetAt(uintptr_t fp, JSScript* script, const JitcodeGlobal
   return stack_.contains(stored) ? OffsetIn(script, reinterpret_cast<jsbytecode*>(stack_.word(stored))) : NoOffset;
 }
 
-Walked JitFrames::emitFrame(uintptr_t fp, uintptr_t returnAddress, const JitcodeGlobalEntry* entry, uintptr_t pc,
-                            Inlined inlined, bool leaf) {
+Walked JitFrames::emitPhysicalFunction(uintptr_t fp, uintptr_t returnAddress, const JitcodeGlobalEntry* entry,
+                                       uintptr_t pc, bool leaf, Inlined inlined) {
   uintptr_t token = stack_.word(fp + CalleeOffset);
   JSScript* script = ScriptOfCalleeToken(CalleeToken(token));
   if (!script) {
@@ -402,11 +386,6 @@ Walked JitFrames::emitFrame(uintptr_t fp, uintptr_t returnAddress, const Jitcode
   return Walked::Done;
 }
 
-Walked JitFrames::emitPhysicalFunction(uintptr_t fp, uintptr_t returnAddress, const JitcodeGlobalEntry* entry,
-                                       uintptr_t pc, bool leaf) {
-  return emitFrame(fp, returnAddress, entry, pc, Inlined::No, leaf);
-}
-
 Walked JitFrames::emitFunction(uintptr_t fp, uintptr_t returnAddress, uintptr_t pc, bool leaf,
                                const JitcodeGlobalEntry* entry) {
   if (entry && entry->isIonIC()) {
@@ -416,7 +395,7 @@ Walked JitFrames::emitFunction(uintptr_t fp, uintptr_t returnAddress, uintptr_t 
   if (!entry || entry->isDummy()) {
     return contradict("a return address is not into the code of a function");
   }
-  return emitFrame(fp, returnAddress, entry, pc, Inlined::Yes, leaf);
+  return emitPhysicalFunction(fp, returnAddress, entry, pc, leaf, Inlined::Yes);
 }
 
 Walked JitFrames::emitCaller(const Link& link) {

@@ -87,8 +87,8 @@ class JitFrames {
   // The link of a frame whose frame pointer has not been pushed yet, or has been popped already. `frame` is where the
   // frame pointer will be or was.
   bool linkWithoutFrame(uintptr_t frame, uintptr_t callerFrame, Link* link) const;
-  // Finds such a frame. False if there is none at the instruction that is about to run.
-  bool frameInWindow(const StrobeRegisters& registers, FrameEnd end, uintptr_t* frame) const;
+  // Finds the frame of the code that is about to run, and its link. False if it is not on the stack.
+  bool linkAt(const StrobeRegisters& registers, FrameEnd end, uintptr_t* frame, Link* link) const;
   bool isPrologue(uintptr_t pc, const js::jit::JitcodeGlobalEntry* entry, JitCodeKind kind) const;
 
   // Notes the frame of the stub through which C++ has entered the activation.
@@ -109,17 +109,15 @@ class JitFrames {
   Walked emitFunction(uintptr_t fp, uintptr_t returnAddress, uintptr_t pc, bool leaf,
                       const js::jit::JitcodeGlobalEntry* entry);
   bool isFrameOf(uintptr_t fp, const js::jit::JitcodeGlobalEntry* entry) const;
-  // Writes the function's frame without inlined functions. `entry` is null, and `pc` 0, where they are not known.
+  enum class Inlined { No, Yes };
+  // Checks the function's frame, and writes it with or without inlined functions. `entry` is null, and `pc` 0, where they
+  // are not known.
   Walked emitPhysicalFunction(uintptr_t fp, uintptr_t returnAddress, const js::jit::JitcodeGlobalEntry* entry,
-                              uintptr_t pc = 0, bool leaf = false);
+                              uintptr_t pc = 0, bool leaf = false, Inlined inlined = Inlined::No);
   // What the script was executing or calling at `pc`, in its bytecode.
   uint32_t offsetAt(uintptr_t fp, JSScript* script, const js::jit::JitcodeGlobalEntry* entry, uintptr_t pc,
                     bool leaf) const;
-  enum class Inlined { No, Yes };
-  // The common part of both: checks the frame, and writes it with or without inlined functions.
-  Walked emitFrame(uintptr_t fp, uintptr_t returnAddress, const js::jit::JitcodeGlobalEntry* entry, uintptr_t pc,
-                   Inlined inlined, bool leaf);
-  // The same for the frame that a link leads to. It must be on the stack.
+  // Writes the functions of the frame that a link leads to. It must be on the stack.
   Walked emitCaller(const Link& link);
   CallSites::Key callSiteOf(uintptr_t returnAddress, uintptr_t callee) const;
   // Makes the processor load what the walk of the next `Ahead` frames will read, all at once. `link` leads to the first

@@ -13,14 +13,15 @@
 #include "jit/JitFrames.h"
 #include "vm/Interpreter.h"
 
-void strobe_each_native(bool (*take)(void* taker, uintptr_t code, const uint8_t* name, size_t name_length),
-                        void* taker) {
+void strobe_each_native(bool (*take)(void* taker, const StrobeNative* native), void* taker) {
   // A direct eval does not call this function, but in some tiers looks as if it did.
   auto* eval = reinterpret_cast<const void*>(&js::IndirectEval);
   for (const StrobeNativeName* entry = strobe_last_native_name(); entry; entry = entry->previous) {
     bool hasName = entry->code != eval && !strobe_native_is_shared(entry);
-    if (!take(taker, reinterpret_cast<uintptr_t>(entry->code), reinterpret_cast<const uint8_t*>(entry->name),
-              hasName ? entry->length : 0)) {
+    auto code = reinterpret_cast<uintptr_t>(entry->code);
+    StrobeNative native = {code, code, reinterpret_cast<const uint8_t*>(entry->name),
+                           hasName ? uint32_t(entry->length) : 0, strobe_hash_name(entry->name, entry->length)};
+    if (!take(taker, &native)) {
       return;
     }
   }

@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::ffi::{Native, strobe_each_native, strobe_hash_name, strobe_natives_version};
+use super::ffi::{NATIVE_BLOCK, Native, strobe_each_native, strobe_natives_version};
 use super::modules::{FoundEntries, Modules, loads};
 
 /// What is known of native code at some time.
@@ -99,13 +99,10 @@ impl NativeCode {
     }
 }
 
-/// `STROBE_NATIVE_BLOCK`.
-const BLOCK: usize = 4096;
-
 /// For each block of `program`, the index of the first native that ends after the block's begin.
 fn first_of_blocks(natives: &[Native], program: &Range<usize>) -> Vec<u32> {
     let mut first = 0;
-    let blocks = program.clone().step_by(BLOCK);
+    let blocks = program.clone().step_by(NATIVE_BLOCK);
     let first_of = blocks.map(|block| {
         first += natives[first..]
             .iter()
@@ -129,28 +126,16 @@ struct Taken {
 impl Taken {
     /// The entries that were added after the native whose code is `until`, or all for 0.
     fn read(until: usize) -> Self {
-        extern "C" fn take(
-            taken: *mut c_void,
-            code: usize,
-            name: *const u8,
-            name_length: usize,
-        ) -> bool {
-            // SAFETY: the table passes the pointer that it was given below.
-            let taken = unsafe { &mut *taken.cast::<Taken>() };
-            if code == taken.until {
+        unsafe extern "C" fn take(taken: *mut c_void, native: *const Native) -> bool {
+            // SAFETY: the glue passes the pointer that it was given below, and a native that it has filled in.
+            let (taken, native) = unsafe { (&mut *taken.cast::<Taken>(), &*native) };
+            if native.begin == taken.until {
                 return false;
             }
-            taken.newest.get_or_insert(code);
+            taken.newest.get_or_insert(native.begin);
             taken.count += 1;
-            if name_length > 0 {
-                taken.natives.push(Native {
-                    begin: code,
-                    end: code,
-                    name,
-                    name_length: name_length as u32,
-                    // SAFETY: the name has that length.
-                    hash: unsafe { strobe_hash_name(name, name_length) },
-                });
+            if native.name_length > 0 {
+                taken.natives.push(*native);
             }
             true
         }
@@ -161,7 +146,7 @@ impl Taken {
             until,
         };
         // SAFETY: `take` has the type that is expected, and its argument is a `Taken`.
-        unsafe { strobe_each_native(take, (&raw mut taken).cast()) };
+        unsafe { strobe_each_native(Some(take), (&raw mut taken).cast()) };
         taken
     }
 }
@@ -180,13 +165,13 @@ mod tests {
             hash: 0,
         };
         let start = 0x10_0000;
-        let program = start..start + 6 * BLOCK + 1;
+        let program = start..start + 6 * NATIVE_BLOCK + 1;
         let natives = [
             native(start + 16, start + 32),
             // It ends in the next but one block.
-            native(start + BLOCK - 8, start + 2 * BLOCK + 8),
-            native(start + 2 * BLOCK + 8, start + 3 * BLOCK),
-            native(start + 5 * BLOCK, start + 5 * BLOCK + 1),
+            native(start + NATIVE_BLOCK - 8, start + 2 * NATIVE_BLOCK + 8),
+            native(start + 2 * NATIVE_BLOCK + 8, start + 3 * NATIVE_BLOCK),
+            native(start + 5 * NATIVE_BLOCK, start + 5 * NATIVE_BLOCK + 1),
         ];
         let blocks = first_of_blocks(&natives, &program);
         assert_eq!(blocks, [0, 1, 1, 3, 3, 3, 4]);

@@ -9,8 +9,8 @@ use std::ptr;
 use std::slice;
 
 use js_profiler_traits::RealmId;
-use mozjs_sys::jsapi::JSContext;
 
+use super::EngineContext;
 use super::ffi::{GlueSource, TextEncoding, strobe_each_source};
 
 /// A script, without its text.
@@ -39,16 +39,24 @@ pub trait TakeSources {
     fn take(&mut self, text: String);
 }
 
-/// Passes the scripts with these ids that still exist to `taker`. The ids are in ascending order.
-///
-/// # Safety
-///
-/// `cx` is the context of this thread, and garbage may be collected.
-pub unsafe fn each_source(cx: *mut JSContext, ids: &[u32], mut taker: &mut dyn TakeSources) {
-    let taker = ptr::from_mut(&mut taker).cast();
-    // SAFETY: the glue calls the two functions only during this call, with the taker.
-    unsafe {
-        strobe_each_source(cx, ids.as_ptr(), ids.len(), wants_text, take_text, taker);
+impl EngineContext {
+    /// Passes the scripts with these ids that still exist to `taker`. The ids are in ascending order. Garbage may be
+    /// collected.
+    pub fn each_source(&self, ids: &[u32], mut taker: &mut dyn TakeSources) {
+        let cx = self.sampled.cx.as_ptr();
+        let taker = ptr::from_mut(&mut taker).cast();
+        // SAFETY: we are on the context's thread, outside of a walk. The glue calls the two functions only during this
+        // call, with the taker.
+        unsafe {
+            strobe_each_source(
+                cx,
+                ids.as_ptr(),
+                ids.len(),
+                Some(wants_text),
+                Some(take_text),
+                taker,
+            );
+        }
     }
 }
 
@@ -86,17 +94,7 @@ unsafe extern "C" fn take_text(
             units(text, length),
         )
     };
-    taker.take(match encoding {
-        TextEncoding::Utf16 => {
-            let (units, _) = bytes.as_chunks();
-            let units = units.iter().map(|unit| u16::from_ne_bytes(*unit));
-            char::decode_utf16(units)
-                .map(|one| one.unwrap_or(char::REPLACEMENT_CHARACTER))
-                .collect()
-        },
-        TextEncoding::Utf8 => String::from_utf8_lossy(bytes).into_owned(),
-        TextEncoding::Latin1 => bytes.iter().copied().map(char::from).collect(),
-    });
+    taker.take(encoding.decode(bytes));
 }
 
 /// # Safety

@@ -10,7 +10,7 @@ use js_profiler_traits::{RealmId, preferences};
 
 use super::ffi::{
     FRAME_GUESSED_NAME, FRAME_MUTED, FRAME_NO_TEXT, FrameKind, FramePlace, FunctionKey, GlueFrame,
-    Position, Text, TextEncoding,
+    Position, Text,
 };
 
 /// Bytes for names and URLs; enough for most stacks. See [`StackBuffer::grow_text`].
@@ -94,18 +94,7 @@ impl WalkedFrame<'_> {
 
     fn decode(&self, text: Text) -> String {
         let bytes = &self.text[text.offset as usize..][..text.length as usize];
-        match text.encoding {
-            TextEncoding::Latin1 => bytes.iter().map(|&byte| char::from(byte)).collect(),
-            TextEncoding::Utf8 => String::from_utf8_lossy(bytes).into_owned(),
-            TextEncoding::Utf16 => {
-                let units = bytes
-                    .chunks_exact(2)
-                    .map(|pair| u16::from_ne_bytes([pair[0], pair[1]]));
-                char::decode_utf16(units)
-                    .map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER))
-                    .collect()
-            },
-        }
+        text.encoding.decode(bytes)
     }
 }
 
@@ -174,15 +163,6 @@ impl StackBuffer {
         let for_pages = self.realms.len() * (2 * self.max_frames + 1) + self.max_frames;
         self.frames.clear();
         self.frames.reserve(self.max_frames + for_pages);
-        self.complete = 0;
-    }
-
-    /// Removes the frames of the last walk.
-    pub fn clear(&mut self) {
-        self.frames.clear();
-        self.truncated = false;
-        self.complete_truncated = false;
-        self.text_lost = false;
         self.complete = 0;
     }
 

@@ -83,6 +83,12 @@ bool IsInWasmFunction(uintptr_t pc) {
 
 }  // namespace
 
+bool strobe_is_idle(JSContext* cx) {
+  // The context's thread may be writing the field.
+  auto* field = reinterpret_cast<const char*>(cx) + JSContext::offsetOfActivation();
+  return !__atomic_load_n(reinterpret_cast<Activation* const*>(field), __ATOMIC_RELAXED);
+}
+
 StrobeWalk strobe_walk_table(JSContext* cx, const StrobeStopped* stopped, StrobeStack* stack) {
   StackWriter writer(stack, cx->realm());
   if (!cx->activation()) {

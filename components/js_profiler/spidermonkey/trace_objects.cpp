@@ -60,20 +60,16 @@ bool AddObjects(JSContext* cx, JSObject* table, const char* const (&members)[Mem
     return false;
   }
   JS::Rooted<SharedShape*> shape(cx);
-  uint32_t shapeOf = 0;
   for (size_t row = 0; row < length; row++) {
     uint32_t present = presentOf(row);
-    if (!shape || present != shapeOf) {
-      if (!templates[present]) {
-        JSObject* made = NewTemplate(cx, members, present);
-        if (!made) {
-          return false;
-        }
-        templates[present].set(made);
+    if (!templates[present]) {
+      JSObject* made = NewTemplate(cx, members, present);
+      if (!made) {
+        return false;
       }
-      shape = templates[present]->as<PlainObject>().sharedShape();
-      shapeOf = present;
+      templates[present].set(made);
     }
+    shape = templates[present]->as<PlainObject>().sharedShape();
     PlainObject* object = PlainObject::createWithShape(cx, shape, TenuredObject);
     if (!object) {
       return false;

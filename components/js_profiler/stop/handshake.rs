@@ -54,12 +54,10 @@ pub struct Handshake {
     word: AtomicU32,
     /// The id of the thread that the request is for.
     target: AtomicI32,
+    /// What the thread is to run. The handshake does not know what the pointer leads to. Only the code that makes
+    /// requests and the code that answers them know it.
     task: AtomicPtr<c_void>,
 }
-
-/// What a thread is asked to run. The handshake does not know what the pointer leads to. Only the code that
-/// makes requests and the code that answers them know it.
-pub struct Task(pub *mut c_void);
 
 /// How a thread waits for another.
 pub trait Waiting {
@@ -113,7 +111,7 @@ impl Handshake {
     pub fn request<E>(
         &self,
         thread: i32,
-        task: Task,
+        task: *mut c_void,
         waiting: &impl Waiting,
         send: impl FnOnce() -> Result<(), E>,
         timeout: Duration,
@@ -134,7 +132,7 @@ impl Handshake {
 
     /// The sampling thread's side: makes the thread with this id run the task at every signal, until
     /// [`Handshake::take_back`] is called.
-    pub fn stand(&self, thread: i32, task: Task) {
+    pub fn stand(&self, thread: i32, task: *mut c_void) {
         self.post(thread, task);
     }
 
@@ -147,10 +145,10 @@ impl Handshake {
     }
 
     /// Makes a request, and returns its ticket.
-    fn post(&self, thread: i32, task: Task) -> u32 {
+    fn post(&self, thread: i32, task: *mut c_void) -> u32 {
         let ticket = (self.word.load(Ordering::Relaxed) & TICKET_MASK).wrapping_add(TICKET);
         self.target.store(thread, Ordering::Relaxed);
-        self.task.store(task.0, Ordering::Relaxed);
+        self.task.store(task, Ordering::Relaxed);
         self.word.store(ticket | REQUESTED, Ordering::Release);
         ticket
     }
@@ -192,12 +190,17 @@ impl Handshake {
 
     /// The signal handler's side, called on the thread with this id: runs the task that is requested of this
     /// thread, if any. This function is safe in a signal handler if `run` and `waiting` are.
-    pub fn answer(&self, thread: i32, waiting: &impl Waiting, run: impl FnOnce(Task)) {
+    pub fn answer(&self, thread: i32, waiting: &impl Waiting, run: impl FnOnce(*mut c_void)) {
         self.answer_until(DONE, thread, waiting, run);
     }
 
     /// Like [`Handshake::answer`], for a standing request.
-    pub fn answer_standing(&self, thread: i32, waiting: &impl Waiting, run: impl FnOnce(Task)) {
+    pub fn answer_standing(
+        &self,
+        thread: i32,
+        waiting: &impl Waiting,
+        run: impl FnOnce(*mut c_void),
+    ) {
         self.answer_until(REQUESTED, thread, waiting, run);
     }
 
@@ -207,7 +210,7 @@ impl Handshake {
         after: u32,
         thread: i32,
         waiting: &impl Waiting,
-        run: impl FnOnce(Task),
+        run: impl FnOnce(*mut c_void),
     ) {
         let mut requested = self.word.load(Ordering::Acquire);
         if requested & PHASE_MASK != REQUESTED || self.target.load(Ordering::Relaxed) != thread {
@@ -226,7 +229,7 @@ impl Handshake {
             }
             requested = now;
         }
-        run(Task(self.task.load(Ordering::Relaxed)));
+        run(self.task.load(Ordering::Relaxed));
         let before = self.word.swap(ticket | after, Ordering::AcqRel);
         if before & WAITING != 0 {
             waiting.wake(&self.word);

@@ -22,12 +22,12 @@ use std::mem::{MaybeUninit, offset_of};
 use std::panic::{self, AssertUnwindSafe};
 use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 use std::{fmt, fs};
 
-use super::handshake::{Handshake, NotDone, Task, Waiting};
+use super::handshake::{Handshake, NotDone, Waiting};
 use crate::arch::{RETURN_ADDRESS_BEFORE_CONTEXT, Registers};
 
 static HANDSHAKE: Handshake = Handshake::new();
@@ -47,13 +47,7 @@ pub const STOP_TIMEOUT: Duration = Duration::from_millis(50);
 #[repr(C)]
 #[derive(Debug)]
 pub struct Stopped {
-    pc: usize,
-    sp: usize,
-    fp: usize,
-    /// The register that points to the instance while WebAssembly code runs.
-    wasm_instance: usize,
-    /// The register in which Ion's generic call stub keeps the address that the callee will return to.
-    generic_return: usize,
+    registers: Registers,
     /// The thread's stack. `sp` may be elsewhere while a handler of another signal runs on a stack of its own.
     stack: StackBounds,
 }
@@ -61,9 +55,10 @@ pub struct Stopped {
 // `glue.h` asserts the same layout.
 const _: () = {
     assert!(size_of::<Stopped>() == 56 && size_of::<StackBounds>() == 16);
-    assert!(offset_of!(Stopped, pc) == 0 && offset_of!(Stopped, sp) == 8);
-    assert!(offset_of!(Stopped, fp) == 16 && offset_of!(Stopped, wasm_instance) == 24);
-    assert!(offset_of!(Stopped, generic_return) == 32 && offset_of!(Stopped, stack) == 40);
+    assert!(offset_of!(Stopped, registers) == 0 && offset_of!(Stopped, stack) == 40);
+    assert!(offset_of!(Registers, pc) == 0 && offset_of!(Registers, sp) == 8);
+    assert!(offset_of!(Registers, fp) == 16 && offset_of!(Registers, wasm_instance) == 24);
+    assert!(offset_of!(Registers, generic_return) == 32);
     assert!(offset_of!(StackBounds, low) == 0 && offset_of!(StackBounds, high) == 8);
 };
 
@@ -76,12 +71,6 @@ pub struct StackBounds {
 }
 
 impl StackBounds {
-    /// Whether both are the stack of one thread, if both threads exist. The lower bound of the first thread's stack
-    /// may change.
-    pub fn is_same_stack(&self, other: &Self) -> bool {
-        self.high == other.high
-    }
-
     /// The end of the stack, where its oldest frames are.
     #[cfg(test)]
     pub fn high(&self) -> usize {
@@ -97,73 +86,84 @@ impl Stopped {
     /// The calling thread must be in the handler that found these registers. `stack` must be the stack of the
     /// calling thread. The thread must stay in the handler for as long as the value exists.
     pub unsafe fn new(registers: Registers, stack: StackBounds) -> Self {
-        Self {
-            pc: registers.pc,
-            sp: registers.sp,
-            fp: registers.fp,
-            wasm_instance: registers.wasm_instance,
-            generic_return: registers.generic_return,
-            stack,
-        }
+        Self { registers, stack }
     }
 
     /// Whether the stack pointer is on the thread's stack.
     #[cfg(test)]
     pub fn is_on_stack(&self) -> bool {
-        (self.stack.low..self.stack.high).contains(&self.sp)
+        (self.stack.low..self.stack.high).contains(&self.registers.sp)
     }
 
-    /// Whether the stopped thread has this stack.
+    /// Whether this is the stopped thread's stack, if it is the stack of a thread that exists. The lower bound of the
+    /// first thread's stack may change.
     pub fn has_stack(&self, stack: &StackBounds) -> bool {
-        self.stack.is_same_stack(stack)
+        self.stack.high == stack.high
     }
 }
 
-/// Every task begins with this.
+/// A task that runs on the stopped thread.
+pub trait Task: Send {
+    /// Runs the task. It must not allocate, and it must not take a lock that the thread may hold. So it must
+    /// not panic.
+    fn run(&mut self, stopped: &Stopped);
+}
+
+impl<F: FnMut(&Stopped) + Send> Task for F {
+    fn run(&mut self, stopped: &Stopped) {
+        self(stopped);
+    }
+}
+
+/// Every job begins with this.
 #[repr(C)]
-pub struct TaskHeader {
-    /// Runs the task that begins with this header.
+struct JobHeader {
+    /// Runs the job that begins with this header.
     ///
     /// # Safety
     ///
-    /// The calling thread must be in the handler that found the registers. It must be the thread that the task
-    /// is for. Nothing else may use the task meanwhile.
-    pub run: unsafe fn(*mut TaskHeader, Registers),
+    /// The calling thread must be in the handler that found the registers. It must be the thread that the job
+    /// is for. Nothing else may use the job meanwhile.
+    run: unsafe fn(*mut JobHeader, Registers),
 }
 
-/// The right to stop threads. A process has one, because a thread that stops others must not be stopped itself,
-/// and because only one request is made at a time.
-pub struct Stopping(#[expect(dead_code, reason = "It is held")] MutexGuard<'static, ()>);
-
-impl Stopping {
-    /// Waits until no other thread has the right.
-    pub fn claim() -> Self {
-        static STOPPING: Mutex<()> = Mutex::new(());
-        Self(STOPPING.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-/// A walk that a thread is to run, and its result afterwards.
+/// A task for one thread, as the signal handler gets it.
 #[repr(C)]
-struct Request<F, T> {
-    header: TaskHeader,
-    walk: Option<F>,
+pub struct Job<T> {
+    header: JobHeader,
     stack: StackBounds,
-    result: Option<Result<T, Box<dyn Any + Send>>>,
+    /// What the thread is to run.
+    pub task: T,
+    /// The task has panicked with this. It is not run again until somebody takes it.
+    pub panic: Option<Box<dyn Any + Send>>,
 }
 
-/// Runs a request's walk.
-///
-/// # Safety
-///
-/// As for [`TaskHeader::run`]. `header` must be that of a `Request<F, T>`.
-unsafe fn run<F: FnOnce(&Stopped) -> T, T>(header: *mut TaskHeader, registers: Registers) {
-    // SAFETY: the header is the first field, and the pointer is that of the whole request.
-    let request = unsafe { &mut *header.cast::<Request<F, T>>() };
-    // SAFETY: see above.
-    let stopped = unsafe { Stopped::new(registers, request.stack) };
-    let walk = request.walk.take();
-    request.result = walk.map(|walk| panic::catch_unwind(AssertUnwindSafe(|| walk(&stopped))));
+impl<T: Task> Job<T> {
+    /// A job for this thread.
+    pub fn new(thread: &Thread, task: T) -> Self {
+        Self {
+            header: JobHeader { run: Self::run },
+            stack: thread.stack,
+            task,
+            panic: None,
+        }
+    }
+
+    /// Runs the task.
+    ///
+    /// # Safety
+    ///
+    /// As for [`JobHeader::run`]. `header` must be that of a `Job<T>`.
+    unsafe fn run(header: *mut JobHeader, registers: Registers) {
+        // SAFETY: the header is the first field, and the pointer is that of the whole job.
+        let job = unsafe { &mut *header.cast::<Self>() };
+        // SAFETY: see above.
+        let stopped = unsafe { Stopped::new(registers, job.stack) };
+        if job.panic.is_none() {
+            let result = panic::catch_unwind(AssertUnwindSafe(|| job.task.run(&stopped)));
+            job.panic = result.err();
+        }
+    }
 }
 
 /// A thread that can be stopped. It must not end before the last call of [`Thread::while_stopped`] has
@@ -245,34 +245,34 @@ impl Thread {
     /// Installs the signal's handler, unless it is installed. An error says why threads of this process cannot
     /// be stopped.
     pub fn prepare() -> io::Result<()> {
-        let signal = install_handler()?;
-        match has_our_handler(signal) {
-            true => Ok(()),
-            false => Err(io::Error::other(StopError::HandlerReplaced.to_string())),
+        match usable_signal() {
+            Ok(_) => Ok(()),
+            Err(StopError::Signal(error)) => Err(error),
+            Err(error) => Err(io::Error::other(error.to_string())),
         }
     }
 
-    /// Stops the thread, makes it call `walk` with the state in which it was stopped, and lets it continue.
+    /// Stops the thread, makes it call `walk` with the state in which it was stopped, and lets it continue. Waits
+    /// while another thread stops one.
     ///
     /// `walk` runs on the stopped thread while the calling thread waits. It must not allocate, and it must not
     /// take a lock that the stopped thread may hold. So it must not panic, because the report of a panic does
     /// both. If it panics nevertheless, the stopped thread continues, and the calling thread panics.
-    pub fn while_stopped<F, T>(&self, _: &mut Stopping, walk: F) -> Result<T, StopError>
+    pub fn while_stopped<F, T>(&self, walk: F) -> Result<T, StopError>
     where
         F: FnOnce(&Stopped) -> T + Send,
         T: Send,
     {
-        let signal = install_handler().map_err(StopError::Signal)?;
-        if !has_our_handler(signal) {
-            return Err(StopError::HandlerReplaced);
-        }
-        let mut request = Request {
-            header: TaskHeader { run: run::<F, T> },
-            walk: Some(walk),
-            stack: self.stack,
-            result: None,
-        };
-        let task = Task(ptr::from_mut(&mut request).cast());
+        // Only one request is made at a time. An earlier sampling thread may still be ending.
+        static STOPPING: Mutex<()> = Mutex::new(());
+        let _stopping = STOPPING.lock().unwrap_or_else(PoisonError::into_inner);
+        let signal = usable_signal()?;
+        let mut walk = Some(walk);
+        let mut result = None;
+        let mut job = Job::new(self, |stopped: &Stopped| {
+            result = walk.take().map(|walk| walk(stopped));
+        });
+        let task = ptr::from_mut(&mut job).cast();
         let send = || {
             // SAFETY: the signal's handler is installed, and the thread is one of this process.
             match unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), self.tid, signal) } {
@@ -288,11 +288,10 @@ impl Thread {
                 NotDone::TimedOut => StopError::TimedOut,
                 NotDone::NotSent(error) => StopError::Signal(error),
             })?;
-        match request.result {
-            Some(Ok(result)) => Ok(result),
-            Some(Err(payload)) => panic::resume_unwind(payload),
-            None => unreachable!("the handler leaves a result"),
+        if let Some(payload) = job.panic {
+            panic::resume_unwind(payload);
         }
+        Ok(result.expect("the handler leaves a result"))
     }
 }
 
@@ -315,12 +314,12 @@ extern "C" fn on_signal(
 ///
 /// Both must be what the kernel has passed to the handler that is running.
 unsafe fn answer(info: &libc::siginfo_t, context: &libc::ucontext_t) {
-    let run = |task: Task| {
+    let run = |task: *mut c_void| {
         // SAFETY: see above.
         let interrupted = unsafe { before_other_handler(context) }.unwrap_or(context);
         let registers = Registers::of_context(interrupted);
-        let header = task.0.cast::<TaskHeader>();
-        // SAFETY: the code that made the request has put a task there that is for this thread, and does not
+        let header = task.cast::<JobHeader>();
+        // SAFETY: the code that made the request has put a job there that is for this thread, and does not
         // touch it while it is in use.
         unsafe { ((*header).run)(header, registers) };
     };
@@ -383,8 +382,17 @@ pub fn signal() -> Result<libc::c_int, &'static str> {
         .ok_or(NO_SIGNAL)
 }
 
+/// The signal, whose handler is installed if it has not been. An error says why the signal must not be sent.
+pub fn usable_signal() -> Result<libc::c_int, StopError> {
+    let signal = install_handler().map_err(StopError::Signal)?;
+    match has_our_handler(signal) {
+        true => Ok(signal),
+        false => Err(StopError::HandlerReplaced),
+    }
+}
+
 /// Installs the handler, once in a process, and returns the signal.
-pub fn install_handler() -> io::Result<libc::c_int> {
+fn install_handler() -> io::Result<libc::c_int> {
     static INSTALLED: OnceLock<Result<libc::c_int, String>> = OnceLock::new();
     let installed = INSTALLED.get_or_init(|| {
         let signal = signal()?;
@@ -496,7 +504,7 @@ fn has_default_action(signal: libc::c_int) -> bool {
 }
 
 /// Whether this crate's handler is installed for a signal.
-pub fn has_our_handler(signal: libc::c_int) -> bool {
+fn has_our_handler(signal: libc::c_int) -> bool {
     action_of(signal) == Some(on_signal as *const () as usize)
 }
 
@@ -739,7 +747,7 @@ pub mod tests {
             const MOST_ATTEMPTS: u32 = 100;
             let waited_before = waited_for_processor(thread);
             for attempt in 0..MOST_ATTEMPTS {
-                match thread.while_stopped(&mut Stopping::claim(), &walk) {
+                match thread.while_stopped(&walk) {
                     Ok(walked) => {
                         let waited = waited_for_processor(thread).saturating_sub(waited_before);
                         self.count(attempt, waited);
@@ -807,9 +815,7 @@ pub mod tests {
         for _ in 0..2_000 {
             let before = counting.count.load(Ordering::Relaxed);
             let (first, last) = stops.stop(&counting.thread, |stopped| {
-                assert!(
-                    (counting.thread.stack.low..counting.thread.stack.high).contains(&stopped.sp)
-                );
+                assert!(stopped.is_on_stack());
                 let first = counting.count.load(Ordering::Relaxed);
                 for _ in 0..10_000 {
                     std::hint::spin_loop();
@@ -863,8 +869,7 @@ pub mod tests {
         }
         for _ in 0..100 {
             stops.stop(&thread, |stopped| {
-                let bounds = thread.stack.low..thread.stack.high;
-                assert!(bounds.contains(&stopped.sp), "{stopped:?}");
+                assert!(stopped.is_on_stack(), "{stopped:?}");
             });
         }
         HANDLING.store(2, Ordering::Relaxed);
@@ -935,7 +940,7 @@ pub mod tests {
         let mut stops = Stops::default();
         let blocked = Blocking::new();
         assert!(matches!(
-            blocked.thread.while_stopped(&mut Stopping::claim(), |_| ()),
+            blocked.thread.while_stopped(|_| ()),
             Err(StopError::TimedOut)
         ));
         blocked.unblock();
@@ -978,9 +983,7 @@ pub mod tests {
                 assert_eq!(result, 0);
                 ours.assume_init()
             };
-            let stopped = counting
-                .thread
-                .while_stopped(&mut Stopping::claim(), |_| ());
+            let stopped = counting.thread.while_stopped(|_| ());
             assert!(
                 matches!(stopped, Err(StopError::HandlerReplaced)),
                 "{stopped:?}"
@@ -998,10 +1001,6 @@ pub mod tests {
         let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let thread = thread::spawn(|| Thread::current().unwrap()).join().unwrap();
         // The kernel may still be removing the thread. Then the thread exists, and never stops.
-        assert!(
-            thread
-                .while_stopped(&mut Stopping::claim(), |_| ())
-                .is_err()
-        );
+        assert!(thread.while_stopped(|_| ()).is_err());
     }
 }

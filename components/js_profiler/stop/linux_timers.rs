@@ -14,7 +14,6 @@
 
 #![allow(unsafe_code)]
 
-use std::any::Any;
 use std::io;
 use std::mem::MaybeUninit;
 use std::panic::{self, AssertUnwindSafe};
@@ -22,57 +21,25 @@ use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::handshake::{Handshake, Task};
-use super::linux::{
-    self, Futex, STANDING, STOP_TIMEOUT, StackBounds, StopError, Stopped, TaskHeader, Thread,
-};
-use crate::arch::Registers;
-
-/// A task that runs on the stopped thread.
-pub trait TimedTask: Send {
-    /// Runs the task. It must not allocate, and it must not take a lock that the thread may hold. So it must
-    /// not panic. It may be called later than at the time that was set, more than once for one of the times,
-    /// and at moments for which no time was set.
-    fn run(&mut self, stopped: &Stopped);
-}
+use super::handshake::Handshake;
+use super::linux::{self, Futex, Job, STANDING, STOP_TIMEOUT, StopError, Task, Thread};
 
 /// Makes a thread run a task at given times. The thread must not end before this is dropped.
-pub struct StopTimers<T: TimedTask> {
+///
+/// The task may be run later than at the time that was set, more than once for one of the times, and at moments for which
+/// no time was set.
+pub struct StopTimers<T: Task> {
     thread: Thread,
     slot: Slot,
     timers: Vec<Timer>,
     /// When the last timer that was set fires.
     last: Option<Instant>,
     /// A leaked `Box`. Only the thread may use it while `is_armed` is true.
-    timed: NonNull<Timed<T>>,
+    job: NonNull<Job<T>>,
     is_armed: bool,
 }
 
-#[repr(C)]
-struct Timed<T> {
-    header: TaskHeader,
-    task: T,
-    stack: StackBounds,
-    panic: Option<Box<dyn Any + Send>>,
-}
-
-/// Runs the task.
-///
-/// # Safety
-///
-/// As for [`TaskHeader::run`]. `header` must be that of a `Timed<T>`.
-unsafe fn run<T: TimedTask>(header: *mut TaskHeader, registers: Registers) {
-    // SAFETY: the header is the first field, and the pointer is that of the whole `Timed<T>`.
-    let timed = unsafe { &mut *header.cast::<Timed<T>>() };
-    // SAFETY: see above.
-    let stopped = unsafe { Stopped::new(registers, timed.stack) };
-    if timed.panic.is_none() {
-        let result = panic::catch_unwind(AssertUnwindSafe(|| timed.task.run(&stopped)));
-        timed.panic = result.err();
-    }
-}
-
-impl<T: TimedTask> StopTimers<T> {
+impl<T: Task> StopTimers<T> {
     /// Timers that run `task` on `thread`. At most `count` times can be set at once.
     ///
     /// # Errors
@@ -82,18 +49,13 @@ impl<T: TimedTask> StopTimers<T> {
         let slot = Slot::claim().ok_or_else(|| io::Error::other("all slots are taken"))?;
         let timers = (0..count).map(|_| Timer::new(&thread, &slot));
         let timers = timers.collect::<io::Result<_>>()?;
-        let timed = Timed {
-            header: TaskHeader { run: run::<T> },
-            task,
-            stack: thread.stack,
-            panic: None,
-        };
+        let job = Box::new(Job::new(&thread, task));
         Ok(Self {
             thread,
             slot,
             timers,
             last: None,
-            timed: NonNull::from(Box::leak(Box::new(timed))),
+            job: NonNull::from(Box::leak(job)),
             is_armed: false,
         })
     }
@@ -106,11 +68,8 @@ impl<T: TimedTask> StopTimers<T> {
     /// If the thread cannot be stopped by our signal now, or if a timer cannot be set. Then no time is set.
     pub fn arm(&mut self, times: impl IntoIterator<Item = Instant>) -> Result<(), StopError> {
         self.disarm();
-        let signal = linux::install_handler().map_err(StopError::Signal)?;
-        if !linux::has_our_handler(signal) {
-            return Err(StopError::HandlerReplaced);
-        }
-        let task = Task(self.timed.as_ptr().cast());
+        linux::usable_signal()?;
+        let task = self.job.as_ptr().cast();
         self.slot.handshake().stand(self.thread.tid, task);
         self.is_armed = true;
         let now = Instant::now();
@@ -145,22 +104,22 @@ impl<T: TimedTask> StopTimers<T> {
             self.is_armed = false;
         }
         // SAFETY: the pointer is that of a box, and the thread does not use it any more.
-        let timed = unsafe { self.timed.as_mut() };
-        if let Some(payload) = timed.panic.take() {
+        let job = unsafe { self.job.as_mut() };
+        if let Some(payload) = job.panic.take() {
             panic::resume_unwind(payload);
         }
-        &mut timed.task
+        &mut job.task
     }
 }
 
-impl<T: TimedTask> Drop for StopTimers<T> {
+impl<T: Task> Drop for StopTimers<T> {
     fn drop(&mut self) {
         // The panic itself has been reported.
         let _ = panic::catch_unwind(AssertUnwindSafe(|| {
             self.disarm();
         }));
         // SAFETY: the pointer was leaked from a box, and is not in use any more.
-        drop(unsafe { Box::from_raw(self.timed.as_ptr()) });
+        drop(unsafe { Box::from_raw(self.job.as_ptr()) });
     }
 }
 
@@ -248,13 +207,14 @@ mod tests {
     use std::sync::{Arc, PoisonError};
     use std::thread;
 
+    use super::super::linux::Stopped;
     use super::super::linux::tests::{Blocking, Counting as Busy, ONE_AT_A_TIME};
     use super::*;
 
     /// Counts its calls.
     struct Counting(Arc<AtomicU64>);
 
-    impl TimedTask for Counting {
+    impl Task for Counting {
         fn run(&mut self, stopped: &Stopped) {
             assert!(stopped.is_on_stack());
             self.0.fetch_add(1, Ordering::Relaxed);
@@ -263,7 +223,7 @@ mod tests {
 
     struct Panicking;
 
-    impl TimedTask for Panicking {
+    impl Task for Panicking {
         fn run(&mut self, _: &Stopped) {
             panic!("on purpose");
         }

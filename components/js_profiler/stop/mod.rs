@@ -14,6 +14,6 @@ mod linux_timers;
 #[cfg(test)]
 pub use linux::tests;
 pub use linux::{
-    StackBounds, StopError, Stopped, Stopping, Thread, current_stack_bounds, wake_promptly,
+    StackBounds, StopError, Stopped, Task, Thread, current_stack_bounds, wake_promptly,
 };
-pub use linux_timers::{StopTimers, TimedTask};
+pub use linux_timers::StopTimers;

@@ -94,6 +94,11 @@ fn traces() {
             "samples[0].marker: ",
             "unknown variant `x`",
         ),
+        (
+            &trace(frame, stack, r#"{"timestamp":1,"marker":"idle"}"#),
+            "samples[0].marker: ",
+            "unknown variant `idle`",
+        ),
         (&(trace(frame, stack, "") + "x"), "", "trailing"),
     ] {
         let error = error(Format::Trace, text);

@@ -19,5 +19,5 @@ pub mod recording;
 mod trace;
 
 pub use ids::{DocumentId, EventLoopId, RealmId, SessionId};
-pub use options::{IntervalError, supported_interval};
+pub use options::supported_interval;
 pub use trace::{Frame, Marker, Sample, SampleCounts, Stack, Trace};

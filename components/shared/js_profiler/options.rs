@@ -4,33 +4,9 @@
 
 //! The options of a session, and the bounds of sampling.
 
-use std::fmt;
 use std::time::Duration;
 
-/// Why a sample interval cannot be used.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum IntervalError {
-    /// The requested interval, in milliseconds, is negative.
-    Negative(f64),
-    /// The requested interval is not a finite number. Web IDL rejects these before they get here.
-    NotFinite,
-}
-
-impl fmt::Display for IntervalError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Negative(requested) => {
-                write!(
-                    formatter,
-                    "sampleInterval must not be negative, got {requested}"
-                )
-            },
-            Self::NotFinite => write!(formatter, "sampleInterval must be a finite number"),
-        }
-    }
-}
-
-impl std::error::Error for IntervalError {}
+use crate::recording::recording_interval;
 
 /// The sample interval that a session gets for the `requested` one, in milliseconds: rounded down to a
 /// multiple of `base`, and never below `base`.
@@ -40,17 +16,15 @@ impl std::error::Error for IntervalError {}
 ///
 /// # Errors
 ///
-/// An [`IntervalError`] if `requested` is negative or not a finite number.
-pub fn supported_interval(requested: f64, base: Duration) -> Result<Duration, IntervalError> {
-    if !requested.is_finite() {
-        return Err(IntervalError::NotFinite);
+/// If `requested` is negative. Web IDL rejects what is not a number before it gets here.
+pub fn supported_interval(requested: f64, base: Duration) -> Result<Duration, String> {
+    if requested.is_nan() || requested < 0. {
+        return Err(format!(
+            "sampleInterval must not be negative, got {requested}"
+        ));
     }
-    if requested < 0. {
-        return Err(IntervalError::Negative(requested));
-    }
-    let base_ms = base.as_secs_f64() * 1000.;
-    let multiple = (requested / base_ms).floor().clamp(1., f64::from(u32::MAX));
-    Ok(base * multiple as u32)
+    let requested = Duration::try_from_secs_f64(requested / 1000.).unwrap_or(Duration::MAX);
+    Ok(recording_interval(requested, base))
 }
 
 #[cfg(test)]
@@ -86,22 +60,16 @@ mod tests {
         let base = Duration::from_micros(200);
         assert_eq!(supported_interval(0.1, base), Ok(base));
         assert_eq!(supported_interval(0.5, base), Ok(base * 2));
+        assert_eq!(supported_interval(0.6, base), Ok(base * 3));
         assert_eq!(supported_interval(1., base), Ok(base * 5));
     }
 
     #[test]
-    fn a_negative_or_infinite_interval_is_refused() {
+    fn a_negative_interval_is_refused() {
         assert_eq!(
             supported_interval(-0.001, BASE_INTERVAL),
-            Err(IntervalError::Negative(-0.001))
+            Err("sampleInterval must not be negative, got -0.001".to_owned())
         );
-        assert_eq!(
-            supported_interval(f64::NAN, BASE_INTERVAL),
-            Err(IntervalError::NotFinite)
-        );
-        assert_eq!(
-            supported_interval(f64::INFINITY, BASE_INTERVAL),
-            Err(IntervalError::NotFinite)
-        );
+        assert!(supported_interval(f64::NAN, BASE_INTERVAL).is_err());
     }
 }

@@ -205,8 +205,6 @@ pub struct Chunk {
     pub event_loop: EventLoopId,
     /// The event loop's description, if it has changed since the last chunk.
     pub description: Option<Description>,
-    /// The reason, in one sentence, why the samples have no stacks. `None` if they have.
-    pub without_stacks: Option<String>,
     /// Whether the tables start over with this chunk, with ids from 0. They do when they have become too
     /// large.
     pub new_tables: bool,
@@ -235,7 +233,6 @@ impl Chunk {
             recording,
             event_loop,
             description: None,
-            without_stacks: None,
             new_tables: false,
             resources: Vec::new(),
             realms: Vec::new(),

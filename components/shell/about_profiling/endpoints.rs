@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 use profile_formats::{EventLoopKind, Format, WriteError, write_viewer_data};
-use profile_recorder::{EventLoops, Options, Recorder, StartError};
+use profile_recorder::{EventLoops, Options, Recorder, StartError, Wanted};
 use serde::Serialize;
 use serde_json::json;
 use url::Url;
@@ -35,9 +35,6 @@ pub struct Endpoints {
     /// Which source maps of the last recording that was made here are not used, as sentences.
     map_notices: Mutex<Vec<String>>,
 }
-
-/// JSON.
-pub struct Answer(pub Vec<u8>);
 
 #[derive(Debug)]
 pub struct Failure {
@@ -94,10 +91,11 @@ impl Endpoints {
         let options = Options {
             interval: Duration::from_millis(1),
             event_loops: EventLoops::All,
-            max_samples: NonZeroU64::new(10_000_000),
-            keep_last: None,
-            long_tasks: None,
-            without_page: Some(OWN_PAGE),
+            kept: Wanted {
+                max_samples: NonZeroU64::new(10_000_000),
+                without_page: Some(OWN_PAGE),
+                ..Wanted::default()
+            },
             sources: false,
             linked_maps: true,
         };
@@ -114,7 +112,10 @@ impl Endpoints {
 
     /// Gives the recording's id.
     pub fn stop_recording(&self) -> Result<String, String> {
-        let mut recording = self.recorder.stop().map_err(|error| error.to_string())?;
+        let mut recording = self
+            .recorder
+            .stop()
+            .ok_or_else(|| "no recording is running".to_owned())?;
         if self.linked_maps.load(Ordering::Relaxed) {
             let notices = profile_formats::apply_own_maps(&mut recording);
             *self.map_notices() = notices.iter().map(ToString::to_string).collect();
@@ -128,13 +129,13 @@ impl Endpoints {
         self.keep(file, &content, None)
     }
 
-    /// `body` is called only if the endpoint needs it.
+    /// The answer is JSON. `body` is called only if the endpoint needs it.
     pub fn answer(
         &self,
         endpoint: &str,
         mut query: Query,
         body: impl FnOnce() -> Result<Vec<u8>, String>,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<Vec<u8>, Failure> {
         match endpoint {
             "status" => {
                 query.end()?;
@@ -167,7 +168,7 @@ impl Endpoints {
                 write_viewer_data(&kept.recording, &mut data).map_err(|error| {
                     failure(StatusCode::INTERNAL_SERVER_ERROR, error.to_string())
                 })?;
-                Ok(Answer(data))
+                Ok(data)
             },
             "load" => to_json(&json!({ "recording": self.load(query, body)? })),
             "save" => to_json(&json!({ "path": self.save(query)?.to_string_lossy() })),
@@ -298,9 +299,8 @@ impl Endpoints {
     }
 }
 
-fn to_json(value: &impl Serialize) -> Result<Answer, Failure> {
+fn to_json(value: &impl Serialize) -> Result<Vec<u8>, Failure> {
     serde_json::to_vec(value)
-        .map(Answer)
         .map_err(|error| failure(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))
 }
 
@@ -318,17 +318,10 @@ fn about_file(path: &Path, error: &io::Error) -> Failure {
     )
 }
 
-fn format(query: &mut Query) -> Result<Option<Format>, Failure> {
-    let Some(name) = query.take("format") else {
-        return Ok(None);
-    };
-    match Format::by_name(&name) {
-        Some(format) => Ok(Some(format)),
-        None => {
-            let names = Format::names();
-            Err(format!("format={name}: it must be one of {names}").into())
-        },
-    }
+fn format(query: &mut Query) -> Result<Option<Format>, String> {
+    query.read("format", |name| {
+        Format::by_name(name).ok_or_else(|| format!("it must be one of {}", Format::names()))
+    })
 }
 
 /// A path as a person types it, or the file URL of a file that was dropped.
@@ -405,7 +398,7 @@ mod tests {
             body: impl FnOnce() -> Result<Vec<u8>, String>,
         ) -> Result<Value, Failure> {
             let url = Url::parse(&format!("profiling:{request}")).unwrap();
-            let Answer(json) = self.endpoints.answer(url.path(), Query::of(&url), body)?;
+            let json = self.endpoints.answer(url.path(), Query::of(&url), body)?;
             Ok(serde_json::from_slice(&json).unwrap())
         }
 

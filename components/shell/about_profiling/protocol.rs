@@ -18,7 +18,7 @@ use servo::protocol_handler::{
 };
 
 use super::address::is_profiling_page;
-use super::endpoints::{Answer, Endpoints, Failure};
+use super::endpoints::{Endpoints, Failure};
 use super::query::Query;
 use super::tokens::Tokens;
 use super::{access, request_body};
@@ -98,7 +98,7 @@ impl ProfilingProtocol {
             })
         });
         let (status, json) = match answer {
-            Ok(Answer(json)) => (StatusCode::OK, json),
+            Ok(json) => (StatusCode::OK, json),
             Err(failure) => (failure.status, failure.to_json()),
         };
         response(request, status, "application/json", json)

@@ -42,37 +42,37 @@ impl Query {
         self.take(name).ok_or_else(|| format!("{name} is missing"))
     }
 
+    /// The value as `read` has it. The error names the parameter, and has its value.
+    pub fn read<T>(
+        &mut self,
+        name: &str,
+        read: impl FnOnce(&str) -> Result<T, String>,
+    ) -> Result<Option<T>, String> {
+        self.take(name)
+            .map(|value| read(&value).map_err(|complaint| format!("{name}={value}: {complaint}")))
+            .transpose()
+    }
+
     pub fn parse<T>(&mut self, name: &str) -> Result<Option<T>, String>
     where
         T: FromStr<Err: Display>,
     {
-        self.take(name)
-            .map(|value| {
-                value
-                    .parse()
-                    .map_err(|error| format!("{name}={value}: {error}"))
-            })
-            .transpose()
+        self.read(name, |value| {
+            value.parse().map_err(|error: T::Err| error.to_string())
+        })
     }
 
     pub fn milliseconds(&mut self, name: &str) -> Result<Option<Duration>, String> {
-        self.take(name)
-            .map(|value| {
-                duration::milliseconds(&value)
-                    .map_err(|complaint| format!("{name}={value}: {complaint}"))
-            })
-            .transpose()
+        self.read(name, duration::milliseconds)
     }
 
     /// The parameter must be 0 or 1.
     pub fn flag(&mut self, name: &str) -> Result<Option<bool>, String> {
-        self.take(name)
-            .map(|value| match &*value {
-                "0" => Ok(false),
-                "1" => Ok(true),
-                _ => Err(format!("{name}={value}: it must be 0 or 1")),
-            })
-            .transpose()
+        self.read(name, |value| match value {
+            "0" => Ok(false),
+            "1" => Ok(true),
+            _ => Err("it must be 0 or 1".to_owned()),
+        })
     }
 
     /// Fails if there is a parameter that was not read.

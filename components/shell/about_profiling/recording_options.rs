@@ -4,9 +4,7 @@
 
 //! What to record, as the query of `profiling:start` says.
 
-use std::num::NonZeroU64;
-
-use profile_recorder::{BrowserEventLoopId, EventLoops, Options};
+use profile_recorder::{BrowserEventLoopId, EventLoops, Options, Wanted};
 
 use super::query::Query;
 
@@ -45,10 +43,12 @@ pub fn recording_options(
     Ok(Options {
         interval,
         event_loops,
-        max_samples: query.parse::<NonZeroU64>("maxSamples")?,
-        keep_last: query.milliseconds("keepLast")?,
-        long_tasks: query.milliseconds("longTasks")?,
-        without_page: (!with_own_page).then_some(OWN_PAGE),
+        kept: Wanted {
+            max_samples: query.parse("maxSamples")?,
+            keep_last: query.milliseconds("keepLast")?,
+            long_tasks: query.milliseconds("longTasks")?,
+            without_page: (!with_own_page).then_some(OWN_PAGE),
+        },
         sources: query.flag("sources")?.unwrap_or_default(),
         linked_maps: query.flag("linkedMaps")?.unwrap_or(true),
     })
@@ -102,7 +102,7 @@ mod tests {
             let present = |_| EventLoops::All;
             let options = recording_options(&mut Query::of(&url), present).unwrap();
             let expected = (!is_recorded).then_some(OWN_PAGE);
-            assert_eq!(options.without_page, expected, "{query}");
+            assert_eq!(options.kept.without_page, expected, "{query}");
         }
     }
 }

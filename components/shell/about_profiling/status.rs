@@ -4,22 +4,15 @@
 
 //! The state of the profiler as about:profiling shows it.
 
-use std::time::Duration;
-
-use profile_formats::EventLoopKind;
-use profile_recorder::{
-    BrowserEventLoopId, EventLoopStatus, ProcessStatus, Progress, RecordedStatus, Recorder,
-    SessionStatus,
-};
+use profile_recorder::{ProcessStatus, Progress, Recorder};
 use serde::Serialize;
 
 use super::recordings::Entry;
 
 #[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
 pub struct State {
-    processes: Vec<Process>,
-    recording: Option<Recording>,
+    processes: Vec<ProcessStatus>,
+    recording: Option<Progress>,
     /// Failures of the current or else the last recording, as sentences.
     failures: Vec<String>,
     /// What is missing from the last recording, as sentences.
@@ -27,75 +20,12 @@ pub struct State {
     recordings: Vec<Entry>,
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Process {
-    pid: u32,
-    name: String,
-    gone: bool,
-    event_loops: Vec<EventLoop>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct EventLoop {
-    id: BrowserEventLoopId,
-    name: String,
-    kind: &'static str,
-    documents: Vec<String>,
-    without_stacks: Option<String>,
-    sessions: Vec<Session>,
-    /// How the recording in progress has sampled it.
-    recorded: Option<Recorded>,
-    /// Bytes.
-    memory: u64,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Session {
-    /// Milliseconds.
-    interval: f64,
-    taken: u64,
-    missed: u64,
-    unwalkable: u64,
-    truncated: u64,
-    realm: String,
-}
-
-/// The same figures as for a session.
-#[derive(Serialize)]
-struct Recorded {
-    /// Milliseconds.
-    interval: f64,
-    taken: u64,
-    missed: u64,
-    unwalkable: u64,
-    truncated: u64,
-}
-
-/// The recording in progress. Times are in milliseconds.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Recording {
-    elapsed: f64,
-    interval: f64,
-    samples: u64,
-    missed: u64,
-    unwalkable: u64,
-    event_loops: usize,
-    memory: u64,
-    keep_last: Option<f64>,
-    long_tasks: Option<f64>,
-}
-
 impl State {
     /// `map_notices` are about the source maps of the last recording.
     pub fn of(recorder: &Recorder, map_notices: Vec<String>, recordings: Vec<Entry>) -> Self {
-        let processes = recorder.status().processes;
         Self {
-            processes: processes.into_iter().map(Process::from).collect(),
-            recording: recorder.progress().map(Recording::from),
+            processes: recorder.status().processes,
+            recording: recorder.progress(),
             failures: recorder.failures(),
             notices: [recorder.notices(), map_notices].concat(),
             recordings,
@@ -103,82 +33,100 @@ impl State {
     }
 }
 
-impl From<ProcessStatus> for Process {
-    fn from(status: ProcessStatus) -> Self {
-        Self {
-            pid: status.pid,
-            name: status.name,
-            gone: status.gone,
-            event_loops: status
-                .event_loops
-                .into_iter()
-                .map(EventLoop::from)
-                .collect(),
-        }
-    }
-}
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
 
-impl From<EventLoopStatus> for EventLoop {
-    fn from(status: EventLoopStatus) -> Self {
-        let (kind, documents) = match status.kind {
-            EventLoopKind::Page { documents } => ("page", documents),
-            EventLoopKind::Worker => ("worker", Vec::new()),
-            EventLoopKind::Unknown => ("unknown", Vec::new()),
-        };
-        Self {
-            id: status.id,
-            name: status.name,
+    use profile_formats::EventLoopKind;
+    use profile_recorder::{BrowserEventLoopId, EventLoopStatus, RecordedStatus, SessionStatus};
+
+    use super::*;
+
+    fn event_loop(number: u64, kind: EventLoopKind) -> EventLoopStatus {
+        EventLoopStatus {
+            id: BrowserEventLoopId {
+                process: 4711,
+                event_loop: number,
+            },
+            name: "n".to_owned(),
             kind,
-            documents,
-            without_stacks: status.without_stacks,
-            sessions: status.sessions.into_iter().map(Session::from).collect(),
-            recorded: status.recorded.map(Recorded::from),
-            memory: status.memory,
+            without_stacks: None,
+            sessions: Vec::new(),
+            recorded: None,
+            memory: 1,
         }
     }
-}
 
-impl From<SessionStatus> for Session {
-    fn from(status: SessionStatus) -> Self {
-        Self {
-            interval: milliseconds(status.interval),
-            taken: status.taken,
-            missed: status.missed,
-            unwalkable: status.unwalkable,
-            truncated: status.truncated,
-            realm: status.realm,
-        }
+    /// The scripts of about:profiling read it.
+    #[test]
+    fn the_members_stay() {
+        let page = EventLoopKind::Page {
+            documents: vec!["https://a.test/".to_owned()],
+        };
+        let state = State {
+            processes: vec![ProcessStatus {
+                pid: 4711,
+                name: "Web content".to_owned(),
+                gone: false,
+                event_loops: vec![
+                    EventLoopStatus {
+                        without_stacks: Some("Because.".to_owned()),
+                        sessions: vec![SessionStatus {
+                            interval: Duration::from_millis(10),
+                            taken: 2,
+                            missed: 3,
+                            unwalkable: 4,
+                            truncated: 5,
+                            realm: "https://a.test/".to_owned(),
+                        }],
+                        recorded: Some(RecordedStatus {
+                            interval: Duration::from_micros(1_500),
+                            samples: 6,
+                            missed: 7,
+                            unwalkable: 8,
+                            truncated: 9,
+                        }),
+                        ..event_loop(1, page)
+                    },
+                    event_loop(2, EventLoopKind::Worker),
+                    event_loop(3, EventLoopKind::Unknown),
+                ],
+            }],
+            recording: Some(Progress {
+                elapsed: Duration::from_secs(2),
+                interval: Duration::from_micros(1_500),
+                samples: 10,
+                missed: 11,
+                unwalkable: 12,
+                event_loops: 13,
+                memory: 14,
+                keep_last: Some(Duration::from_millis(2_500)),
+                long_tasks: None,
+            }),
+            failures: vec!["f".to_owned()],
+            notices: vec!["m".to_owned()],
+            recordings: vec![Entry {
+                id: "1".to_owned(),
+                name: "Recording 1".to_owned(),
+                samples: 15,
+                event_loops: 16,
+            }],
+        };
+        let expected = concat!(
+            r#"{"processes":[{"pid":4711,"name":"Web content","gone":false,"eventLoops":["#,
+            r#"{"id":"4711.1","name":"n","kind":"page","documents":["https://a.test/"],"#,
+            r#""withoutStacks":"Because.","sessions":[{"interval":10.0,"taken":2,"missed":3,"#,
+            r#""unwalkable":4,"truncated":5,"realm":"https://a.test/"}],"recorded":{"#,
+            r#""interval":1.5,"taken":6,"missed":7,"unwalkable":8,"truncated":9},"memory":1},"#,
+            r#"{"id":"4711.2","name":"n","kind":"worker","documents":[],"withoutStacks":null,"#,
+            r#""sessions":[],"recorded":null,"memory":1},"#,
+            r#"{"id":"4711.3","name":"n","kind":"unknown","documents":[],"withoutStacks":null,"#,
+            r#""sessions":[],"recorded":null,"memory":1}]}],"#,
+            r#""recording":{"elapsed":2000.0,"interval":1.5,"samples":10,"missed":11,"#,
+            r#""unwalkable":12,"eventLoops":13,"memory":14,"keepLast":2500.0,"longTasks":null},"#,
+            r#""failures":["f"],"notices":["m"],"#,
+            r#""recordings":[{"id":"1","name":"Recording 1","samples":15,"eventLoops":16}]}"#,
+        );
+        assert_eq!(serde_json::to_string(&state).unwrap(), expected);
     }
-}
-
-impl From<RecordedStatus> for Recorded {
-    fn from(status: RecordedStatus) -> Self {
-        Self {
-            interval: milliseconds(status.interval),
-            taken: status.samples,
-            missed: status.missed,
-            unwalkable: status.unwalkable,
-            truncated: status.truncated,
-        }
-    }
-}
-
-impl From<Progress> for Recording {
-    fn from(progress: Progress) -> Self {
-        Self {
-            elapsed: milliseconds(progress.elapsed),
-            interval: milliseconds(progress.interval),
-            samples: progress.samples,
-            missed: progress.missed,
-            unwalkable: progress.unwalkable,
-            event_loops: progress.event_loops,
-            memory: progress.memory,
-            keep_last: progress.keep_last.map(milliseconds),
-            long_tasks: progress.long_tasks.map(milliseconds),
-        }
-    }
-}
-
-fn milliseconds(duration: Duration) -> f64 {
-    duration.as_secs_f64() * 1000.
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, value_parser};
 use profile_formats::Format;
-use profile_recorder::EventLoops;
+use profile_recorder::{EventLoops, Options, Wanted};
 
 use super::Output;
 use crate::arguments::{
@@ -60,16 +60,9 @@ end, or the profile could not be written; 2 if the command line is wrong.";
 /// What a person asked for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProfileOptions {
-    pub interval: Duration,
-    pub event_loops: EventLoops,
+    pub recording: Options,
     /// The recording ends when this expression is true in the page.
     pub until_js: Option<String>,
-    pub keep_last: Option<Duration>,
-    pub long_tasks: Option<Duration>,
-    /// Whether the texts of the scripts are recorded as well.
-    pub sources: bool,
-    /// Whether the source maps that scripts link to are fetched and applied.
-    pub linked_maps: bool,
     pub format: Format,
     pub output: Output,
     /// How many functions are listed.
@@ -198,16 +191,21 @@ impl ProfileOptions {
             working_directory,
         )?;
         let options = Self {
-            interval: matches.remove_one("interval").expect("clap has a default"),
-            event_loops: match &*event_loops {
-                "main" => EventLoops::Main,
-                _ => EventLoops::All,
+            recording: Options {
+                interval: matches.remove_one("interval").expect("clap has a default"),
+                event_loops: match &*event_loops {
+                    "main" => EventLoops::Main,
+                    _ => EventLoops::All,
+                },
+                kept: Wanted {
+                    keep_last,
+                    long_tasks: matches.remove_one("long-tasks"),
+                    ..Wanted::default()
+                },
+                sources: matches.get_flag("sources"),
+                linked_maps: !matches.get_flag("no-linked-maps"),
             },
             until_js,
-            keep_last,
-            long_tasks: matches.remove_one("long-tasks"),
-            sources: matches.get_flag("sources"),
-            linked_maps: !matches.get_flag("no-linked-maps"),
             format,
             output,
             top: matches.remove_one("top").expect("clap has a default"),

@@ -9,10 +9,8 @@ use std::path::{Path, PathBuf};
 
 use profile_formats::{EventLoop, Format, Recording, WriteError};
 
+use crate::saved_recording::STANDARD_STREAM;
 use crate::{reserved_output, saved_file};
-
-/// Standard output instead of a file.
-const STANDARD_OUTPUT: &str = "-";
 
 /// The stem of the file's name if -o is not given.
 const DEFAULT_STEM: &str = "strobe-profile";
@@ -51,18 +49,12 @@ impl Output {
             let format = format.unwrap_or(DEFAULT_FORMAT);
             return Ok((Self::NewFile(working_directory.to_owned()), format));
         };
-        if file == OsStr::new(STANDARD_OUTPUT) {
+        if file == OsStr::new(STANDARD_STREAM) {
             return Ok((Self::Stdout, format.unwrap_or(DEFAULT_FORMAT)));
         }
         let path = working_directory.join(&file);
-        let complain = |complaint: &str| Err(format!("-o: {} {complaint}", path.display()));
-        if path.is_dir() || file.as_os_str().as_encoded_bytes().ends_with(b"/") {
-            return complain("is a directory");
-        }
-        if !path.parent().is_some_and(Path::is_dir) {
-            return complain("is in a directory that does not exist");
-        }
-        let format = saved_file::format_for(&path, format, "--format")
+        let format = saved_file::check_place(&path)
+            .and_then(|()| saved_file::format_for(&path, format, "--format"))
             .map_err(|complaint| format!("-o: {complaint}"))?;
         Ok((Self::File(path), format))
     }

@@ -11,7 +11,7 @@ use std::{panic, thread};
 
 use js_profiler_traits::preferences::BASE_INTERVALS;
 use profile_formats::{MAX_EVENT_LOOP, Recording, grouped};
-use profile_recorder::{NotRecording, Options, Progress, Recorder};
+use profile_recorder::{Progress, Recorder};
 use servo::WebView;
 use terminal_text::{on_one_line, shortened};
 
@@ -49,19 +49,10 @@ impl ProfileRecording {
     /// Starts to record, before there is a page.
     pub fn start(mut options: ProfileOptions, recorder: Recorder) -> Result<Self, String> {
         recorder
-            .start(Options {
-                interval: options.interval,
-                event_loops: options.event_loops.clone(),
-                max_samples: None,
-                keep_last: options.keep_last,
-                long_tasks: options.long_tasks,
-                without_page: None,
-                sources: options.sources,
-                linked_maps: options.linked_maps,
-            })
+            .start(options.recording.clone())
             .map_err(|error| format!("cannot record: {error}"))?;
         let used = recorder.progress().map(|progress| progress.interval);
-        if let Some(note) = used.and_then(|used| interval_note(options.interval, used)) {
+        if let Some(note) = used.and_then(|used| interval_note(options.recording.interval, used)) {
             report(&note);
         }
         let now = Instant::now();
@@ -115,16 +106,16 @@ impl ProfileRecording {
     /// files, for which the person has chosen no place. The error is the message for the person.
     pub fn finish(self, spin: impl FnMut()) -> Result<Vec<PathBuf>, String> {
         let progress = self.recorder.progress();
-        let mut recording = self
-            .stop(spin)
-            .map_err(|error| format!("nothing to save: {error}; about:profiling has stopped it"))?;
+        let mut recording = self.stop(spin).ok_or_else(|| {
+            "nothing to save: no recording is running; about:profiling has stopped it".to_owned()
+        })?;
         for notice in self.recorder.notices() {
             report(&format!("warning: {notice}"));
         }
         // Maps that the person names come first.
         let folders = &self.options.source_maps;
         let mut map_notices = profile_formats::apply_map_folders(&mut recording, folders);
-        if self.options.linked_maps {
+        if self.options.recording.linked_maps {
             map_notices.extend(profile_formats::apply_own_maps(&mut recording));
         }
         map_notices.iter().for_each(warn);
@@ -160,8 +151,8 @@ impl ProfileRecording {
         Ok(new_files)
     }
 
-    fn stop(&self, mut spin: impl FnMut()) -> Result<Recording, NotRecording> {
-        if !self.options.linked_maps {
+    fn stop(&self, mut spin: impl FnMut()) -> Option<Recording> {
+        if !self.options.recording.linked_maps {
             return self.recorder.stop();
         }
         // Servo tells the browser's loop about each source map that is fetched, so the loop must go on.

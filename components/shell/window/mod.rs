@@ -29,11 +29,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, TryRecvError};
-use profile_recorder::Recorder;
 use servo::{
     DevicePoint, DeviceVector2D, EventLoopWaker, InputEvent, Key, KeyState, LoadStatus,
-    MouseButtonEvent, MouseLeftViewportEvent, MouseMoveEvent, NamedKey, Preferences, WebView,
-    WebViewId,
+    MouseButtonEvent, MouseLeftViewportEvent, MouseMoveEvent, NamedKey, WebView, WebViewId,
 };
 use url::Url;
 use winit::application::ApplicationHandler;
@@ -53,9 +51,8 @@ use layout::CHROME_HEIGHT;
 use tab::Tab;
 use wheel::{Turn, WheelButtons};
 
-use crate::about_profiling::{Recordings, is_profiling_page, page_url};
-use crate::browser::{Browser, Ended, Next};
-use crate::command_line::CommandLine;
+use crate::about_profiling::{is_profiling_page, page_url};
+use crate::browser::{Browser, Ended, Next, Settings};
 use crate::keyboard::keyboard_event;
 use crate::page::Page;
 use crate::surface::Surface;
@@ -67,19 +64,14 @@ const RECORDING_INTERVAL: Duration = Duration::from_millis(250);
 const REMEMBERED_TABS: usize = 25;
 
 /// Runs the browser in a window. The error says why there is no window.
-pub fn run(
-    command_line: CommandLine,
-    preferences: Preferences,
-    recorder: Recorder,
-    recordings: Recordings,
-) -> Result<Ended, String> {
+pub fn run(settings: Settings) -> Result<Ended, String> {
     let no_window = |message: String| format!("cannot open a window (try --headless): {message}");
     let event_loop = EventLoop::with_user_event()
         .build()
         .map_err(|error| no_window(window_system::message(&error)))?;
     let mut application = Application {
         waker: Waker(event_loop.create_proxy()),
-        state: State::Starting(Box::new((command_line, preferences, recorder, recordings))),
+        state: State::Starting(Box::new(settings)),
     };
     event_loop
         .run_app(&mut application)
@@ -117,7 +109,7 @@ struct Application {
 
 enum State {
     /// A window can be opened only once the event loop runs.
-    Starting(Box<(CommandLine, Preferences, Recorder, Recordings)>),
+    Starting(Box<Settings>),
     Running(Box<Session>),
     /// The other states are being changed.
     Taken,
@@ -133,16 +125,7 @@ impl ApplicationHandler<Wake> for Application {
         let State::Starting(settings) = std::mem::replace(&mut self.state, State::Taken) else {
             return;
         };
-        let (command_line, preferences, recorder, recordings) = *settings;
-        let started = Session::start(
-            event_loop,
-            command_line,
-            preferences,
-            recorder,
-            recordings,
-            self.waker.clone(),
-        );
-        self.state = match started {
+        self.state = match Session::start(event_loop, *settings, self.waker.clone()) {
             Ok(session) => State::Running(Box::new(session)),
             Err(message) => {
                 event_loop.exit();
@@ -231,23 +214,16 @@ struct Session {
 impl Session {
     fn start(
         event_loop: &ActiveEventLoop,
-        command_line: CommandLine,
-        preferences: Preferences,
-        recorder: Recorder,
-        recordings: Recordings,
+        settings: Settings,
         waker: Waker,
     ) -> Result<Self, String> {
+        let command_line = &settings.command_line;
         let window = BrowserWindow::open(event_loop, command_line.window_size, command_line.theme)?;
         let window = Rc::new(window);
         let home = command_line.urls.first().cloned();
-        let browser = Browser::start(
-            command_line,
-            preferences,
-            recorder,
-            recordings,
-            Box::new(waker.clone()),
-            || Ok(Tab::new(window.clone())),
-        )?;
+        let browser = Browser::start(settings, Box::new(waker.clone()), || {
+            Ok(Tab::new(window.clone()))
+        })?;
         Ok(Self {
             browser,
             window,

@@ -62,9 +62,15 @@ fn check_run(command_line: &CommandLine) {
     assert!(command_line.multiprocess || !command_line.sandbox);
     if let Some(profile) = &command_line.profile {
         assert_eq!(command_line.urls.len(), 1);
-        assert!(!profile.interval.is_zero());
-        assert!(profile.keep_last.is_none_or(|kept| !kept.is_zero()));
-        assert!(profile.long_tasks.is_none_or(|least| !least.is_zero()));
+        let recording = &profile.recording;
+        assert!(!recording.interval.is_zero());
+        assert!(recording.kept.keep_last.is_none_or(|kept| !kept.is_zero()));
+        assert!(
+            recording
+                .kept
+                .long_tasks
+                .is_none_or(|least| !least.is_zero())
+        );
         assert!(command_line.exit_after != Some(ExitAfter::Elapsed(std::time::Duration::ZERO)));
     }
     let user_agent = command_line.user_agent.as_deref();

@@ -34,8 +34,8 @@ pub fn profiling_query(input: &[u8]) {
     match recording_options(&mut query, none) {
         Ok(options) => {
             assert!(!options.interval.is_zero());
-            assert!(options.keep_last.is_none_or(|kept| !kept.is_zero()));
-            assert!(options.long_tasks.is_none_or(|least| !least.is_zero()));
+            assert!(options.kept.keep_last.is_none_or(|kept| !kept.is_zero()));
+            assert!(options.kept.long_tasks.is_none_or(|least| !least.is_zero()));
             if let EventLoops::These { ids, .. } = &options.event_loops {
                 for id in ids {
                     assert_eq!(id.to_string().parse::<BrowserEventLoopId>(), Ok(*id));

@@ -6,7 +6,7 @@
 //! Two bytes before each message give its length. The first byte of the input says what to keep.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::time::Duration;
 
 use fuzz_parts::{Kept, Wanted, kind};
@@ -27,7 +27,7 @@ pub fn reports(input: &[u8]) {
     };
     let bit = |number: u8| first >> number & 1 == 1;
     let wanted = Wanted {
-        max_samples: bit(0).then_some(4),
+        max_samples: NonZeroU64::new(4).filter(|_| bit(0)),
         keep_last: bit(1).then_some(Duration::from_millis(2)),
         long_tasks: bit(2).then_some(Duration::from_millis(1)),
         without_page: None,
@@ -102,7 +102,7 @@ pub fn reports(input: &[u8]) {
         assert!(
             wanted
                 .max_samples
-                .is_none_or(|max| finished.weight() <= max)
+                .is_none_or(|max| finished.weight() <= max.get())
         );
         let mut recording = profile_formats::Recording::of_one(finished, 1., None);
         profile_formats::apply_own_maps(&mut recording);
@@ -115,7 +115,7 @@ fn check_kept(kept: &Kept, wanted: Wanted) {
     kept.memory();
     if let Some(max) = wanted.max_samples {
         // With long tasks there may be more samples until it is known whether they belong to one.
-        assert!(wanted.long_tasks.is_some() || kept.samples() <= max);
+        assert!(wanted.long_tasks.is_some() || kept.samples() <= max.get());
     }
 }
 
@@ -168,7 +168,6 @@ mod tests {
             recording: RecordingId(1),
             event_loop: EventLoopId(7),
             description: None,
-            without_stacks: None,
             new_tables: true,
             resources: vec!["a.js".to_owned()],
             realms: vec![Realm {
@@ -239,7 +238,6 @@ mod tests {
                 name: "main".to_owned(),
                 urls: vec!["https://a.test/".to_owned()],
             }),
-            without_stacks: Some("Because.".to_owned()),
             ..chunk()
         };
         let status = Report::Status {

@@ -46,8 +46,8 @@ mod window;
 pub use self::about_profiling::{Query, recording_options};
 pub use self::arguments::ExitAfter;
 pub use self::command_line::{CommandLine, Parsed};
-pub use self::kept::{Kept, Nonsense, Wanted, kind};
-pub use self::options::{BrowserEventLoopId, EventLoops, NotAnEventLoopId, Options};
+pub use self::kept::{Kept, Nonsense, kind};
+pub use self::options::{BrowserEventLoopId, EventLoops, Options, Wanted};
 pub use self::window::interpret;
 
 // The items of the crate servo that the files use.

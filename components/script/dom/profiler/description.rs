@@ -73,7 +73,7 @@ pub(super) fn set_active(realm: RealmId, is_active: bool) {
 /// Notes that the document of a realm goes away.
 pub(super) fn leave_document(realm: RealmId) {
     DOCUMENTS.with_borrow_mut(|documents| documents.retain(|other| other.realm != realm));
-    event_loop::forget_realm(realm);
+    event_loop::with(|one| one.forget_realm(realm));
     describe_documents();
 }
 
@@ -93,11 +93,12 @@ pub(super) fn enter_worker(global: &GlobalScope, url: &ServoUrl) {
         EventLoopKind::Unknown
     };
     let worker = global.downcast::<WorkerGlobalScope>();
-    event_loop::describe(Description {
+    let description = Description {
         kind,
         name: worker.map_or_else(String::new, |worker| worker.worker_name().to_string()),
         urls: vec![url.as_str().to_owned()],
-    });
+    };
+    event_loop::with(|one| one.describe(description));
 }
 
 fn describe_documents() {
@@ -110,24 +111,23 @@ fn describe_documents() {
         shown.sort_by_key(|document| !document.is_top_level);
         shown.iter().map(|document| document.url.clone()).collect()
     });
-    event_loop::describe(Description {
+    let description = Description {
         kind: EventLoopKind::Page,
         name: String::new(),
         urls,
-    });
+    };
+    event_loop::with(|one| one.describe(description));
 }
 
 fn describe_realm(id: RealmId, url: &ServoUrl, origin: &MutableOrigin) {
     let origin = origin.immutable();
-    event_loop::describe_realm(
-        id,
-        Realm {
-            url: url.as_str().to_owned(),
-            origin: origin
-                .is_tuple()
-                .then(|| origin.ascii_serialization().into_owned()),
-        },
-    );
+    let realm = Realm {
+        url: url.as_str().to_owned(),
+        origin: origin
+            .is_tuple()
+            .then(|| origin.ascii_serialization().into_owned()),
+    };
+    event_loop::with(|one| one.describe_realm(id, realm));
 }
 
 /// The realm of a global's object.

@@ -10,8 +10,6 @@ use std::ptr::NonNull;
 
 use js::jsapi::JSContext as RawJSContext;
 use js_profiler::{Ended, EngineContext, EventLoop, Session, SessionOptions, StartError, Walker};
-use js_profiler_traits::RealmId;
-use js_profiler_traits::recording::{Description, PageAnswer, Realm};
 use profile_traits::mem::{Report, ReportKind};
 use profile_traits::path;
 use servo_base::id::BrowsingContextId;
@@ -61,7 +59,7 @@ pub(super) fn start(
 
 /// Called in each iteration of the thread's event loop, before it runs script.
 pub(crate) fn serve_requests() {
-    with_event_loop(EventLoop::serve_requests);
+    with(EventLoop::serve_requests);
 }
 
 /// Lets other threads wake this one, by a message that does nothing. `global` is a global of this thread, which need
@@ -70,7 +68,7 @@ pub(super) fn wake_by_messages_to(global: &GlobalScope) {
     let Some(sender) = global.event_loop_sender() else {
         return;
     };
-    with_event_loop(|event_loop| match sender {
+    with(|event_loop| match sender {
         // An event loop that has ended needs no message.
         ScriptEventLoopSender::MainThread(sender) => event_loop.wake_by(move || {
             let _ = sender.send(MainThreadScriptMsg::Inactive);
@@ -89,38 +87,8 @@ pub(super) fn wake_by_messages_to(global: &GlobalScope) {
     });
 }
 
-/// Says what this thread's event loop is for.
-pub(super) fn describe(description: Description) {
-    with_event_loop(|event_loop| event_loop.describe(description));
-}
-
-/// Says which document or worker a realm of this thread belongs to.
-pub(super) fn describe_realm(id: RealmId, realm: Realm) {
-    with_event_loop(|event_loop| event_loop.describe_realm(id, realm));
-}
-
-/// Notes how a page of this thread was answered.
-pub(super) fn note_answer(answer: PageAnswer) {
-    with_event_loop(|event_loop| event_loop.note_answer(answer));
-}
-
-/// Notes that a script whose errors are muted is about to run in a realm of this thread.
-pub(super) fn add_muted_script(realm: RealmId, url: &str) {
-    with_event_loop(|event_loop| event_loop.add_muted_script(realm, url));
-}
-
-/// Notes the source map that the header of a response links to.
-pub(super) fn note_map_header(url: &str, link: Option<&str>) {
-    with_event_loop(|event_loop| event_loop.note_map_header(url, link));
-}
-
-/// Notes that a realm of this thread goes away.
-pub(super) fn forget_realm(id: RealmId) {
-    with_event_loop(|event_loop| event_loop.forget_realm(id));
-}
-
-/// Does nothing once the thread's event loop is gone.
-fn with_event_loop(call: impl FnOnce(&EventLoop)) {
+/// Calls `call` with the thread's event loop. Does nothing once that is gone.
+pub(super) fn with(call: impl FnOnce(&EventLoop)) {
     EVENT_LOOP.with(|event_loop| {
         if let Some(event_loop) = &*event_loop.borrow() {
             call(event_loop);
@@ -131,7 +99,7 @@ fn with_event_loop(call: impl FnOnce(&EventLoop)) {
 /// What the profiler has allocated for this thread, and the engine's tables for it, for about:memory.
 pub(crate) fn memory_reports(path_prefix: &str) -> Vec<Report> {
     let mut reports = Vec::new();
-    with_event_loop(|event_loop| {
+    with(|event_loop| {
         let mut report = |name: &str, kind, size| {
             let path = path![path_prefix.to_owned(), name];
             reports.push(Report { path, kind, size });

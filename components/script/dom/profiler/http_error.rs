@@ -23,10 +23,11 @@ pub(super) fn tell(document: &Document, metadata: &Metadata) {
     let status = metadata.status.raw_code();
     let http_error = ERRORS.contains(&status).then_some(status);
     let webview = document.webview_id();
-    event_loop::note_answer(PageAnswer {
+    let answer = PageAnswer {
         webview,
         http_error,
-    });
+    };
+    event_loop::with(|one| one.note_answer(answer));
     if let Some(status) = http_error {
         document
             .owner_global()

@@ -22,5 +22,6 @@ pub(crate) fn note_response(metadata: &FetchMetadata) {
     let link = values
         .map(|value| value.trim().to_owned())
         .find(|link| !link.is_empty());
-    event_loop::note_map_header(metadata.final_url.as_str(), link.as_deref());
+    let url = metadata.final_url.as_str();
+    event_loop::with(|one| one.note_map_header(url, link.as_deref()));
 }

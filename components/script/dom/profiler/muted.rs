@@ -24,7 +24,7 @@ pub(crate) fn enter_script(
         return url;
     }
     if let Some(realm) = description::realm_of(global) {
-        event_loop::add_muted_script(realm, url.as_str());
+        event_loop::with(|one| one.add_muted_script(realm, url.as_str()));
     }
     ServoUrl::parse(ABOUT_BLANK).expect("about:blank is a URL")
 }

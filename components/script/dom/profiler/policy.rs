@@ -90,7 +90,7 @@ pub(crate) fn enter_document(
         navigation.map_or(&nothing, |container| &container.profiling_policy),
         is_top_level,
     );
-    enter(&document.owner_global(), policy);
+    document.owner_global().profiling().set_policy(policy);
     let realm = description::enter_document(document, is_top_level);
     document.owner_global().profiling().set_realm(realm);
     if is_top_level {
@@ -114,11 +114,7 @@ pub(crate) fn enter_worker(
         (Some(headers), _) => profiling_policy::for_worker(headers, global.origin().immutable()),
         (None, _) => ProfilingPolicy::default(),
     };
-    enter(global, policy.clone());
+    global.profiling().set_policy(policy.clone());
     description::enter_worker(global, &metadata.final_url);
     policy
-}
-
-fn enter(global: &GlobalScope, policy: ProfilingPolicy) {
-    global.profiling().set_policy(policy);
 }

@@ -549,7 +549,7 @@ fn start_options(global: &GlobalScope, options: &ProfilerInitOptions) -> Fallibl
             format: options.format,
         }),
         Err(error) => Err(Error::Range(
-            CString::new(error.to_string()).expect("the message has no NUL"),
+            CString::new(error).expect("the message has no NUL"),
         )),
     }
 }

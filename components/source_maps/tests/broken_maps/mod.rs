@@ -89,14 +89,6 @@ pub fn broken_maps() -> Vec<(String, &'static str)> {
             "it is no source map: invalid type: integer `7`",
         ),
         (
-            with("\"ignoreList\":[-1]"),
-            "its ignoreList are wrong: invalid value: integer `-1`",
-        ),
-        (
-            with("\"ignoreList\":\"a\""),
-            "its ignoreList are wrong: invalid type",
-        ),
-        (
             with("\"x_facebook_sources\":[7]"),
             "it cannot be read: bad json: ",
         ),
