@@ -10,6 +10,9 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
+// Reading the variable makes Cargo rebuild this script in every checkout: see the generated .cargo/config.toml.
+const _: Option<&str> = option_env!("STROBE_CHECKOUT");
+
 const PAGE: &str = "about-profiling.html";
 
 fn main() {
@@ -20,6 +23,8 @@ fn main() {
         file.to_str().expect("a path that is text").to_owned()
     };
     println!("cargo::rerun-if-changed={}", file(PAGE));
+    // Another checkout has a page of its own.
+    println!("cargo::rerun-if-env-changed=STROBE_CHECKOUT");
     let page = fs::read_to_string(file(PAGE)).unwrap_or_else(|error| panic!("{PAGE}: {error}"));
 
     let mut list = format!("const PAGE: &str = include_str!({:?});\n", file(PAGE));

@@ -15,8 +15,9 @@ class Checkouts(unittest.TestCase):
         for member in workspace["members"]:
             manifest = tomllib.loads((paths.ROOT / member / "Cargo.toml").read_text())
             target = manifest.get("lib") or manifest["bin"][0]
-            root = (paths.ROOT / member / target["path"]).read_text()
-            self.assertIn('option_env!("STROBE_CHECKOUT")', root, member)
+            files = [paths.ROOT / member / target["path"], *(paths.ROOT / member).glob("build.rs")]
+            for file in files:
+                self.assertIn('option_env!("STROBE_CHECKOUT")', file.read_text(), file)
 
 
 if __name__ == "__main__":
