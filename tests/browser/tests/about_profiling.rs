@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use base64::prelude::{BASE64_STANDARD as BASE64, Engine};
-use browser_tests::{Driver, Site, Source, report};
+use browser_tests::{Driver, Site, Source, alone, report};
 use profile_formats::Format;
 use serde_json::{Value, json};
 
@@ -175,6 +175,7 @@ fn percent(part: u64, whole: u64) -> f64 {
 
 #[test]
 fn a_recording_of_a_busy_page_is_seen_in_every_view() {
+    let _alone = alone();
     let site = Site::plain().serve();
     let driver = Driver::start(&["--window-size", "1200x900"]);
     driver.open("about:profiling");
@@ -461,6 +462,7 @@ fn functions_are_shown_as_written_unless_maps_are_not_to_be_fetched() {
 
 #[test]
 fn a_page_goes_on_while_a_recording_of_it_is_stopped() {
+    let _alone = alone();
     let site = Site::plain().serve();
     let driver = Driver::start(&["--window-size", "1200x900"]);
     driver.open("about:profiling");

@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use browser_tests::{Driver, Hosts, Site, Trace, signal, skip, visit_allowed};
+use browser_tests::{Driver, Hosts, Site, Trace, alone, signal, skip, visit_allowed};
 use serde_json::{Value, json};
 
 /// A busy page with a profiler that has run for a while.
@@ -192,6 +192,7 @@ impl Drop for Tool {
 
 #[test]
 fn a_debugger_attaches_and_leaves_while_a_page_is_profiled() {
+    let _alone = alone();
     if !is_installed("gdb") {
         return;
     }

@@ -4,11 +4,12 @@
 
 //! The shares of functions in the samples.
 
-use browser_tests::{Edges, Sample, Site, Source, Trace, report, visit_allowed};
+use browser_tests::{Edges, Sample, Site, Source, Trace, alone, report, visit_allowed};
 use serde_json::Value;
 
 #[test]
 fn samples_of_prime_numbers_end_in_the_functions_that_work() {
+    let _alone = alone();
     let site = Site::allowing().serve();
     let result = site.visit("/prime-numbers.html").run();
     let trace = Trace::read(&result["trace"]);
@@ -62,11 +63,13 @@ fn samples_of_prime_numbers_end_in_the_functions_that_work() {
 
 #[test]
 fn functions_that_are_inlined_into_a_loop_have_their_true_shares() {
+    let _alone = alone();
     assert_true_shares(&visit_allowed("/inlined.html"));
 }
 
 #[test]
 fn eager_profiling_sees_what_was_inlined_before_the_first_profiler() {
+    let _alone = alone();
     let runs_with = |mode: &str| {
         let site = Site::plain()
             .header(

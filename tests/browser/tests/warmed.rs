@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use browser_tests::{Command, Driver, Site, Trace, report};
+use browser_tests::{Command, Driver, Site, Trace, alone, report};
 use profile_formats::{Format, read};
 use serde_json::Value;
 
@@ -225,18 +225,21 @@ fn is_recorded(arguments: &[&str], query: &str) -> (Stacks, BTreeMap<String, f64
 
 #[test]
 fn a_page_that_was_warm_profiles_itself_truly_under_document_policy() {
+    let _alone = alone();
     let (stacks, times) = profiles_itself(DOCUMENT_POLICY, "samples=4000");
     assert_blocks(|name| count(&stacks, name), &times, "Document-Policy");
 }
 
 #[test]
 fn a_page_that_was_warm_profiles_itself_truly_under_permissions_policy() {
+    let _alone = alone();
     let (stacks, times) = profiles_itself(PERMISSIONS_POLICY, "samples=4000");
     assert_blocks(|name| count(&stacks, name), &times, "Permissions-Policy");
 }
 
 #[test]
 fn a_page_that_was_warm_is_recorded_truly() {
+    let _alone = alone();
     let (stacks, times) = is_recorded(&[], "seconds=8");
     assert_blocks(|name| count(&stacks, name), &times, "strobe profile");
 }
@@ -245,18 +248,21 @@ const PAIRS_ONLY: &str = "only=divisions,steps,arms&interval=0.1&seconds=4";
 
 #[test]
 fn tiny_functions_that_were_inlined_before_are_true_under_document_policy() {
+    let _alone = alone();
     let (stacks, _) = profiles_itself(DOCUMENT_POLICY, &format!("{PAIRS_ONLY}&samples=100000"));
     assert_pairs(|name| count(&stacks, name), "Document-Policy");
 }
 
 #[test]
 fn tiny_functions_that_were_inlined_before_are_true_under_permissions_policy() {
+    let _alone = alone();
     let (stacks, _) = profiles_itself(PERMISSIONS_POLICY, &format!("{PAIRS_ONLY}&samples=100000"));
     assert_pairs(|name| count(&stacks, name), "Permissions-Policy");
 }
 
 #[test]
 fn tiny_functions_are_true_in_a_recording() {
+    let _alone = alone();
     let arguments = ["--interval", "0.1", "--pref", SHORT_INTERVAL];
     let (stacks, _) = is_recorded(&arguments, "only=divisions,steps,arms&seconds=20");
     assert_pairs(|name| count(&stacks, name), "strobe profile");
@@ -316,6 +322,7 @@ fn is_recorded_in_about_profiling(
 
 #[test]
 fn a_page_that_was_warm_is_recorded_truly_in_about_profiling() {
+    let _alone = alone();
     let (samples, times) = is_recorded_in_about_profiling("", "1", ROUNDS, &[ONE_THREAD]);
     let count = |name: &str| samples.get(name).copied().unwrap_or_default();
     assert_blocks(count, &times, "about:profiling");
@@ -323,6 +330,7 @@ fn a_page_that_was_warm_is_recorded_truly_in_about_profiling() {
 
 #[test]
 fn tiny_functions_that_were_inlined_before_are_true_in_about_profiling() {
+    let _alone = alone();
     let query = "only=divisions,steps,arms&rounds-of-turn=10";
     let preferences = [ONE_THREAD, SHORT_INTERVAL];
     let (samples, _) = is_recorded_in_about_profiling(query, "0.1", ROUNDS_OF_PAIRS, &preferences);
@@ -341,6 +349,7 @@ fn assert_true_in(tier: &str, preference: &str, slowness: u32) {
 
 #[test]
 fn a_page_that_was_warm_is_true_in_the_interpreter() {
+    let _alone = alone();
     assert_true_in(
         "the interpreter",
         "js_baseline_interpreter_enabled=false",
@@ -350,18 +359,21 @@ fn a_page_that_was_warm_is_true_in_the_interpreter() {
 
 #[test]
 fn a_page_that_was_warm_is_true_in_the_baseline_interpreter() {
+    let _alone = alone();
     let preference = "js_baseline_jit_enabled=false";
     assert_true_in("the Baseline interpreter", preference, 20);
 }
 
 #[test]
 fn a_page_that_was_warm_is_true_in_baseline() {
+    let _alone = alone();
     assert_true_in("Baseline", "js_ion_enabled=false", 5);
 }
 
 /// Code that is hot for longer may be compiled again, or moved.
 #[test]
 fn a_page_that_has_run_for_a_minute_profiles_itself_truly() {
+    let _alone = alone();
     let (stacks, times) = profiles_itself(PERMISSIONS_POLICY, "samples=4000&warm-seconds=60");
     assert_blocks(|name| count(&stacks, name), &times, "after a minute");
 }
