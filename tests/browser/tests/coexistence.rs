@@ -30,8 +30,9 @@ impl Profiled {
         profiled
     }
 
+    /// Lets the page work for longer than the 200 intervals after which a session without a sample ends with an error.
     fn go_on(&self) {
-        self.driver.execute("return turned(200);");
+        self.driver.execute("return turned(60);");
     }
 
     fn now(&self) -> f64 {
@@ -226,8 +227,7 @@ fn a_debugger_attaches_and_leaves_while_a_page_is_profiled() {
         profiled.driver.execute("return turned(1);");
     }
     // While gdb attaches, the browser is stopped. It answers after that.
-    profiled.go_on();
-    profiled.go_on();
+    profiled.driver.execute("return turned(400);");
     assert_eq!(status_line(process, "TracerPid"), gdb.id().to_string());
     let stop = profiled.now();
     signal(gdb.id(), "INT");
