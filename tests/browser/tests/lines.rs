@@ -21,8 +21,8 @@ const LEAST_SHARE: f64 = 98.;
 /// depends on where its code is.
 const TOLERANCE: f64 = 8.;
 
-/// The page is recorded until each function has this many samples. One recording gives it some 700, and fewer on a busy
-/// machine.
+/// The page is recorded until each function has this many samples. One recording gives it some 600 at least, and fewer on
+/// a busy machine.
 const LEAST_SAMPLES: u64 = 500;
 const MOST_RECORDINGS: usize = 6;
 

@@ -97,7 +97,7 @@ fn a_busy_page_has_its_functions_in_their_shares() {
     let file = folder.file("a.firefox.json");
     let output = profile(&[
         "--until-js",
-        "rounds >= 1500",
+        "rounds >= 600",
         "--top=3",
         "-o",
         &file,
