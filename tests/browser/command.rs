@@ -7,14 +7,15 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{self, Child, ChildStdin, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use profile_formats::{Format, Recording, read};
 
 use crate::panics::{self, Excused};
-use crate::visit::{OUTPUT_STAYS_OPEN, binary, join_by, one_at_a_time};
+use crate::turns::Turn;
+use crate::visit::{OUTPUT_STAYS_OPEN, binary, join_by};
 
 /// A command that has not ended by then is stuck. No command takes nearly as long.
 const TIME_BOUND: Duration = Duration::from_secs(120);
@@ -32,7 +33,7 @@ pub struct Command {
     stdout_reader: Option<JoinHandle<()>>,
     stderr: Arc<Mutex<String>>,
     stderr_reader: Option<JoinHandle<()>>,
-    _one_at_a_time: MutexGuard<'static, ()>,
+    _turn: Turn,
 }
 
 /// The result of a command.
@@ -128,7 +129,7 @@ impl Command {
     }
 
     fn spawn_with_input(mut command: process::Command) -> Self {
-        let one_at_a_time = one_at_a_time();
+        let turn = Turn::wait();
         panics::log_panics(&mut command);
         let mut child = command
             .stdout(Stdio::piped())
@@ -147,7 +148,7 @@ impl Command {
             stdout_reader: Some(stdout_reader),
             stderr,
             stderr_reader: Some(stderr_reader),
-            _one_at_a_time: one_at_a_time,
+            _turn: turn,
         }
     }
 

@@ -8,14 +8,14 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::os::unix::fs::FileExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::MutexGuard;
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::visit::{Browser, BrowserProcess, binary, one_at_a_time};
+use crate::turns::Turn;
+use crate::visit::{Browser, BrowserProcess, binary};
 
 /// What has not happened by then will not happen. Nothing here takes nearly as long.
 const TIME_BOUND: Duration = Duration::from_secs(60);
@@ -232,13 +232,13 @@ pub struct BrowserWindow<'a> {
     window: String,
     /// How many of the browser's lines have been consumed by waiting.
     lines_read: usize,
-    _one_at_a_time: MutexGuard<'static, ()>,
+    _turn: Turn,
 }
 
 impl<'a> BrowserWindow<'a> {
     /// Opens a window and gives it the keyboard's focus.
     pub fn open(display: &'a Display, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
-        let one_at_a_time = one_at_a_time();
+        let turn = Turn::wait();
         let mut command = Command::new(binary());
         command
             .args(arguments)
@@ -259,7 +259,7 @@ impl<'a> BrowserWindow<'a> {
             ended,
             window: String::new(),
             lines_read: 0,
-            _one_at_a_time: one_at_a_time,
+            _turn: turn,
         };
         window.window = window.wait("a window", |_| display.window_of(&process));
         display.focus_window(&window.window);

@@ -12,6 +12,8 @@
 //! A [`Driver`] drives the browser by WebDriver, as a person would by clicks and keys. A [`BrowserWindow`] has a
 //! real keyboard and mouse, on its own [`Display`].
 //!
+//! Two browsers run at once, of different tests. A test that measures something calls [`alone`] first.
+//!
 //! A test fails if a thread of its browser panicked, however the browser was started: see `panics.rs`.
 //!
 //! The tests themselves are in `tests/`, one file for each thing that may break.
@@ -28,6 +30,7 @@ mod panics;
 mod site;
 mod source;
 mod trace;
+mod turns;
 mod visit;
 mod webdriver;
 
@@ -42,6 +45,7 @@ pub use panics::KnownPanic;
 pub use site::{Site, SiteContent, path_with_header, visit_allowed};
 pub use source::{Position, Source};
 pub use trace::{Edges, Frame, Marker, Sample, Stack, Trace};
+pub use turns::{Alone, alone};
 pub use visit::{BrowserProcess, Visit, run_browser};
 pub use webdriver::{Driver, Failure};
 

@@ -9,7 +9,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::RecvTimeoutError;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -17,6 +17,7 @@ use serde_json::Value;
 
 use crate::panics::{self, Excused, KnownPanic};
 use crate::site::{Event, Site};
+use crate::turns::Turn;
 
 /// The variable that names the browser's program.
 const BINARY_VARIABLE: &str = "STROBE_BINARY";
@@ -26,10 +27,6 @@ const TIME_BOUND: Duration = Duration::from_secs(120);
 
 /// How often to check whether it has ended.
 const INTERVAL: Duration = Duration::from_millis(10);
-
-/// Held while a browser runs. Tests measure shares of samples, and two browsers at once would compete for
-/// the processor.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// The process of a running browser.
 pub struct BrowserProcess {
@@ -156,7 +153,7 @@ impl<'a> Visit<'a> {
 
     /// Same as [`Visit::run`], and also gives the browser's output.
     pub fn run_and_listen(mut self) -> (Value, String) {
-        let _one_at_a_time = one_at_a_time();
+        let _turn = Turn::wait();
         let browser = Browser::start(&self);
         let results = match self.attend(&browser) {
             Ok(results) => results,
@@ -221,11 +218,6 @@ impl<'a> Visit<'a> {
             }
         }
     }
-}
-
-pub(crate) fn one_at_a_time() -> MutexGuard<'static, ()> {
-    // If another test failed, its browser has ended too.
-    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 pub(crate) fn binary() -> PathBuf {
@@ -385,7 +377,7 @@ pub(crate) fn join_by<T>(reader: JoinHandle<T>, deadline: Instant) -> Option<T> 
 /// Runs the browser to its end with these arguments and variables, and gives its status and its
 /// output.
 pub fn run_browser(arguments: &[&str], environment: &[(&str, &str)]) -> (ExitStatus, String) {
-    let _one_at_a_time = one_at_a_time();
+    let _turn = Turn::wait();
     let mut command = Command::new(binary());
     command.args(arguments).envs(environment.iter().copied());
     Browser::spawn(command, || ()).end()

@@ -6,8 +6,8 @@
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::process::{Command, ExitStatus};
-use std::sync::MutexGuard;
+use std::process::{self, Command, ExitStatus};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -17,7 +17,8 @@ use serde_json::{Value, json};
 use crate::command::signal;
 use crate::display::Display;
 use crate::panics::KnownPanic;
-use crate::visit::{Browser, BrowserProcess, binary, one_at_a_time};
+use crate::turns::Turn;
+use crate::visit::{Browser, BrowserProcess, binary};
 
 /// A browser that has not answered by then is stuck. Nothing takes nearly as long.
 const TIME_BOUND: Duration = Duration::from_secs(60);
@@ -45,7 +46,7 @@ pub struct Driver {
     ended: Receiver<()>,
     port: u16,
     session: String,
-    _one_at_a_time: MutexGuard<'static, ()>,
+    _turn: Turn,
 }
 
 impl Driver {
@@ -88,7 +89,7 @@ impl Driver {
     }
 
     fn spawn(mut command: Command) -> Self {
-        let one_at_a_time = one_at_a_time();
+        let turn = Turn::wait();
         let port = free_port();
         command.arg(format!("--webdriver={port}"));
         let (sender, ended) = mpsc::channel();
@@ -100,7 +101,7 @@ impl Driver {
             ended,
             port,
             session: String::new(),
-            _one_at_a_time: one_at_a_time,
+            _turn: turn,
         };
         driver.wait_for_server();
         let session = driver
@@ -320,8 +321,19 @@ impl Driver {
     }
 }
 
-/// A port that nobody listens on.
+/// A port that nobody listens on, for a browser that listens there a moment later. Nobody else gets it meanwhile: each
+/// browser of this process has another one, and the system gives out only higher ones by itself.
 fn free_port() -> u16 {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port of this machine");
-    listener.local_addr().expect("is bound").port()
+    /// Each process of tests begins at one of these, so that two of them seldom try the same.
+    const STARTS: u16 = 200;
+    const FIRST: u16 = 10_000;
+    const PORTS_OF_PROCESS: u16 = 100;
+    static USED: AtomicU16 = AtomicU16::new(0);
+    let start = (process::id() % u32::from(STARTS)) as u16 * PORTS_OF_PROCESS;
+    loop {
+        let port = FIRST + start + USED.fetch_add(1, Ordering::Relaxed);
+        if TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok() {
+            return port;
+        }
+    }
 }

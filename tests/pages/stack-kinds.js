@@ -11,8 +11,9 @@ const OPTIONS = { sampleInterval: 1, maxBufferSize: 10_000 };
 
 // How long a kind runs, first while it is being compiled, and then while its samples count.
 const COLD_MILLISECONDS = 30;
-const HOT_MILLISECONDS = 60;
+const HOT_MILLISECONDS = 100;
 const SELF_DRIVEN_MILLISECONDS = 180;
+// One round has so many, unless many samples are missed.
 const LEAST_STACKS = 70;
 
 // The rounds of each kind: when it became hot, when it ended, and the trace.

@@ -4,11 +4,12 @@
 
 //! The API as production pages use it. They were written for another browser.
 
-use browser_tests::{Site, Trace, visit_allowed};
+use browser_tests::{Site, Trace, alone, visit_allowed};
 use serde_json::json;
 
 #[test]
 fn a_client_collects_section_after_section() {
+    let _alone = alone();
     let result = visit_allowed("/client.html");
     assert_eq!(result["unsupportedFor"], "");
     let sections = result["sections"].as_array().expect("a list");

@@ -4,10 +4,11 @@
 
 //! The page that `./mach run` opens.
 
-use browser_tests::{Site, Source, Trace, repository};
+use browser_tests::{Site, Source, Trace, alone, repository};
 
 #[test]
 fn the_demos_hot_function_is_on_top_at_its_place() {
+    let _alone = alone();
     let folder = repository().join("resources/demo");
     // Served as by ./mach run.
     let site = Site::of(folder.clone())

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use browser_tests::{Marker, Site, Trace, report};
+use browser_tests::{Marker, Site, Trace, alone, report};
 use serde_json::Value;
 
 /// The rows of the page, and the operations that are called there in turn.
@@ -110,6 +110,7 @@ impl Row {
 
 /// Visits the page and checks its rows.
 fn check(tier: &str, preferences: &[&str], query: &str) {
+    let _alone = alone();
     let site = Site::allowing().serve();
     let mut visit = site
         .visit(&format!("/dom-operations.html?{query}"))

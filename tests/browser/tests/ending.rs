@@ -7,7 +7,7 @@
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-use browser_tests::{BrowserWindow, Display, Driver, Site};
+use browser_tests::{BrowserWindow, Display, Driver, Site, alone};
 
 const WORKERS: usize = 50;
 
@@ -73,6 +73,7 @@ fn assert_gone(processes: &[u32]) {
 
 #[test]
 fn workers_that_never_yield_do_not_keep_the_browser() {
+    let _alone = alone();
     for way in [Way::Signal, Way::WebDriver] {
         assert_ends(&[], &way);
     }
@@ -83,6 +84,7 @@ fn workers_that_never_yield_do_not_keep_the_browser() {
 
 #[test]
 fn workers_that_never_yield_do_not_keep_processes() {
+    let _alone = alone();
     for way in [Way::Signal, Way::WebDriver] {
         assert_ends(&["--multiprocess"], &way);
     }

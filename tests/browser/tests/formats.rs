@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use browser_tests::{Trace, visit_allowed};
+use browser_tests::{Trace, alone, visit_allowed};
 use serde_json::{Value, json};
 
 /// The stack of each timestamp of a trace.
@@ -19,6 +19,7 @@ fn moments(trace: &Trace) -> HashMap<u64, Vec<&str>> {
 
 #[test]
 fn compressed_json_says_what_the_object_says() {
+    let _alone = alone();
     let result = visit_allowed("/formats.html");
     assert_eq!(result["isBuffer"], "[object ArrayBuffer]");
     assert_eq!(result["isSame"], true);

@@ -9,7 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use browser_tests::{Frame, Sample, Site, Trace, Visit, report};
+use browser_tests::{Frame, Sample, Site, Trace, Visit, alone, report};
 use serde_json::Value;
 
 /// The page in tests/pages/leaks that has the cases.
@@ -608,6 +608,7 @@ fn delays<'a>(samples: impl Iterator<Item = &'a Sample>, reference: f64) -> Vec<
 
 #[test]
 fn the_time_of_a_sample_does_not_tell_how_deep_the_stack_was() {
+    let _alone = alone();
     let other = Site::plain().serve();
     let site = site();
     let page = format!("/leaks/muted.html?only=time&other={}", other.origin());

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use browser_tests::{Driver, Output, Site, SiteContent, record};
+use browser_tests::{Driver, Output, Site, SiteContent, alone, record};
 use profile_formats::Recording;
 use serde_json::json;
 
@@ -287,6 +287,7 @@ fn no_map_is_fetched_or_applied_if_the_person_says_so() {
 
 #[test]
 fn a_page_that_is_busy_at_the_end_is_shown_as_it_ran_and_this_is_told() {
+    let _alone = alone();
     let site = Site::plain().serve();
     let url = site.url("/texts-busy.html");
     let (_, output) = record(&["--duration=6", &url]);

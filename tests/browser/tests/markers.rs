@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use browser_tests::{Marker, Sample, Site, Trace, report};
+use browser_tests::{Marker, Sample, Site, Trace, alone, report};
 use serde_json::Value;
 
 /// The minimum number of samples of each kind of work. It takes hundreds of ticks, but a busy machine misses some.
@@ -68,6 +68,7 @@ fn assert_only(trace: &Trace, allowed: &[Marker]) {
 
 #[test]
 fn style_and_layout_are_marked_with_the_stack_of_the_script_that_forces_them() {
+    let _alone = alone();
     use Marker::{Layout, Style};
     let traces = traces(&["style", "layout", "rendering", "script", "garbage"], &[]);
     for (kind, marker) in [("style", Style), ("layout", Layout)] {
@@ -102,6 +103,7 @@ fn style_and_layout_are_marked_with_the_stack_of_the_script_that_forces_them() {
 
 #[test]
 fn work_for_another_document_is_not_marked() {
+    let _alone = alone();
     for preferences in [&[][..], &[ALL_MARKERS]] {
         let traces = traces(&["frame", "other"], preferences);
         let frame = &traces["frame"];
@@ -140,6 +142,7 @@ fn work_for_another_document_is_not_marked() {
 
 #[test]
 fn a_page_that_is_trusted_sees_all_markers() {
+    let _alone = alone();
     let traces = traces(
         &[
             "style",
@@ -191,6 +194,7 @@ fn a_page_that_is_trusted_sees_all_markers() {
 
 #[test]
 fn parsing_is_other_work() {
+    let _alone = alone();
     // The content is hidden, so that it is only parsed and not rendered.
     let mut page = "<!DOCTYPE html>
         <title>Much to parse</title>
@@ -212,6 +216,7 @@ fn parsing_is_other_work() {
 
 #[test]
 fn a_worker_has_no_style_and_no_layout() {
+    let _alone = alone();
     let allow = "js_profiling_allow=true";
     let trace = &traces(&["worker"], &[allow])["worker"];
     trace.assert_sampled(&["spin", "makeGarbage"]);

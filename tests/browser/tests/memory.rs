@@ -4,7 +4,7 @@
 
 //! The profiler's use of memory.
 
-use browser_tests::Site;
+use browser_tests::{Site, alone};
 use serde::Deserialize;
 
 /// The bytes that about:memory shows for the profiler, for each event loop.
@@ -29,6 +29,7 @@ struct Reports {
 
 #[test]
 fn tables_and_samples_are_in_about_memory() {
+    let _alone = alone();
     /// A sample is a time and the index of a stack.
     const LEAST_BYTES_PER_SAMPLE: usize = 12;
     let site = Site::allowing().serve();

@@ -12,7 +12,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use browser_tests::{
-    Command, Display, Driver, Hosts, Output, Site, path_with_header, report, run_browser, signal,
+    Command, Display, Driver, Hosts, Output, Site, alone, path_with_header, report, run_browser,
+    signal,
 };
 use profile_formats::{
     EventLoop, EventLoopKind, Format, MissedReason, Process, Recording, Totals, read,
@@ -91,11 +92,12 @@ fn told_functions(output: &Output) -> Vec<String> {
 
 #[test]
 fn a_busy_page_has_its_functions_in_their_shares() {
+    let _alone = alone();
     let (site, folder) = (site(), Folder::new());
     let file = folder.file("a.firefox.json");
     let output = profile(&[
         "--until-js",
-        "rounds >= 1500",
+        "rounds >= 600",
         "--top=3",
         "-o",
         &file,
@@ -449,6 +451,7 @@ fn a_signal_ends_the_recording_and_saves_it() {
 
 #[test]
 fn a_stretch_in_which_nothing_was_sampled_is_missed_with_its_reason() {
+    let _alone = alone();
     const STILL: Duration = Duration::from_millis(800);
     /// Less by what happens between two of the test's own steps.
     const LEAST: u32 = 500;
@@ -603,6 +606,7 @@ fn errors_are_reported_and_the_recording_is_kept() {
 
 #[test]
 fn processes_are_recorded_together_and_each_until_it_dies() {
+    let _alone = alone();
     let folder = Folder::new();
     let file = folder.file("a.firefox.json");
     let (hosts, site) = (Hosts::new(), site());

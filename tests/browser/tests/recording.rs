@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use browser_tests::{Driver, Output, Site, Trace};
+use browser_tests::{Driver, Output, Site, Trace, alone};
 use profile_formats::{Activity, EventLoop, EventLoopKind, Function, Place, Recording};
 
 /// Records a page with a script and a frame of another origin until `until` is true in it.
@@ -47,6 +47,7 @@ fn activities(event_loop: &EventLoop) -> HashSet<Activity> {
 
 #[test]
 fn a_native_that_another_native_calls_is_recorded() {
+    let _alone = alone();
     let site = Site::plain().serve();
     let url = site.url("/natives.html");
     let (recording, _) = browser_tests::record(&["--until-js", "rounds >= 300", &url]);
@@ -129,6 +130,7 @@ fn all_realms_scripts_and_workers_are_recorded_with_what_their_event_loops_do() 
 
 #[test]
 fn a_pages_own_trace_is_what_it_would_be_and_neither_ends_the_other() {
+    let _alone = alone();
     let (site, other) = (Site::allowing().serve(), Site::plain().serve());
     // The condition writes the trace to the console once.
     let until = "(() => {
@@ -222,6 +224,7 @@ fn a_guessed_name_is_for_recordings_alone() {
 
 #[test]
 fn webassembly_that_has_called_is_at_the_offset_of_the_call() {
+    let _alone = alone();
     /// Of the only call in the module of wasm-module.js.
     const CALL: Place = Place::WasmOffset(0x46);
     let site = Site::allowing().serve();

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use browser_tests::{Edges, Site, Trace, report, visit_allowed};
+use browser_tests::{Edges, Site, Trace, alone, report, visit_allowed};
 use serde_json::json;
 
 #[test]
@@ -128,6 +128,7 @@ fn deep_stacks_of_wasm(kind: &str, depth: usize, preferences: &[&str]) -> Vec<(u
 /// handler of a trap.
 #[test]
 fn scripts_and_wasm_may_take_turns_on_a_stack_as_often_as_they_like() {
+    let _alone = alone();
     let stacks = deep_stacks_of_wasm("alternation", 300, &[]);
     let deep = stacks.iter().filter(|(depth, _)| *depth == MOST_FRAMES);
     let (deep, all) = (deep.count(), stacks.len());
@@ -137,6 +138,7 @@ fn scripts_and_wasm_may_take_turns_on_a_stack_as_often_as_they_like() {
 /// The instance of the functions is found at the first call, thousands of frames away.
 #[test]
 fn deep_recursions_of_wasm_have_their_stacks() {
+    let _alone = alone();
     let stacks = deep_stacks_of_wasm("recursion", 5000, &[]);
     for leaf in ["wasm-function[1]", "work"] {
         let at_leaf = stacks.iter().filter(|(_, label)| label == leaf);

@@ -6,7 +6,7 @@
 
 use std::fs;
 
-use browser_tests::{Site, record, repository};
+use browser_tests::{Site, alone, record, repository};
 use profile_formats::{EventLoop, Function, Recording, Source};
 /// The functions of this name, each with its event loop and its text.
 fn functions<'a>(
@@ -162,6 +162,7 @@ fn without_the_option_there_are_no_texts() {
 
 #[test]
 fn a_page_that_is_busy_at_the_end_has_no_texts_and_this_is_told() {
+    let _alone = alone();
     let site = Site::plain().serve();
     let url = site.url("/texts-busy.html");
     let (recording, output) = record(&["--sources", "--duration=6", &url]);

@@ -4,11 +4,12 @@
 
 //! Several sessions, and how they end.
 
-use browser_tests::{Driver, Edges, Site, Trace, visit_allowed};
+use browser_tests::{Driver, Edges, Site, Trace, alone, visit_allowed};
 use serde_json::{Value, json};
 
 #[test]
 fn each_of_two_profilers_has_its_own_samples_and_frames() {
+    let _alone = alone();
     let result = visit_allowed("/two-profilers.html");
     let start = result["start"].as_f64().unwrap();
     let end = result["end"].as_f64().unwrap();
@@ -77,6 +78,7 @@ fn a_page_that_goes_away_leaves_nothing_to_the_next() {
 
 #[test]
 fn an_inactive_page_is_not_sampled_until_it_is_shown_again() {
+    let _alone = alone();
     let result = visit_allowed("/inactive.html");
     let trace = Trace::read(&result["trace"]);
     let time = |name: &str| result[name].as_f64().unwrap();
@@ -173,6 +175,7 @@ fn the_sampling_thread_ends_with_the_last_event_loop_that_profiled() {
 /// The thread walks its own stack at times that are set in advance.
 #[test]
 fn walks_that_are_requested_ahead_serve_every_session_that_is_due() {
+    let _alone = alone();
     let site = Site::allowing().serve();
     let driver = Driver::start_with(&[], &[("RUST_LOG", "js_profiler=debug")]);
     driver.open(&site.url("/kept-busy.html"));

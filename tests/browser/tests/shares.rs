@@ -4,11 +4,12 @@
 
 //! The shares of functions in the samples.
 
-use browser_tests::{Edges, Sample, Site, Source, Trace, report, visit_allowed};
+use browser_tests::{Edges, Sample, Site, Source, Trace, alone, report, visit_allowed};
 use serde_json::Value;
 
 #[test]
 fn samples_of_prime_numbers_end_in_the_functions_that_work() {
+    let _alone = alone();
     let site = Site::allowing().serve();
     let result = site.visit("/prime-numbers.html").run();
     let trace = Trace::read(&result["trace"]);
@@ -62,12 +63,14 @@ fn samples_of_prime_numbers_end_in_the_functions_that_work() {
 
 #[test]
 fn functions_that_are_inlined_into_a_loop_have_their_true_shares() {
+    let _alone = alone();
     assert_true_shares(&visit_allowed("/inlined.html"));
 }
 
 #[test]
 fn eager_profiling_sees_what_was_inlined_before_the_first_profiler() {
-    let runs_with = |mode: &str| {
+    let _alone = alone();
+    let runs_with = |mode: &str, more: &str| {
         let site = Site::plain()
             .header(
                 "/inlined.html",
@@ -75,11 +78,12 @@ fn eager_profiling_sees_what_was_inlined_before_the_first_profiler() {
                 &format!("js-profiling-mode={mode}"),
             )
             .serve();
-        site.visit("/inlined.html?compiled-before").run()
+        site.visit(&format!("/inlined.html?compiled-before{more}"))
+            .run()
     };
-    assert_true_shares(&runs_with("eager"));
+    assert_true_shares(&runs_with("eager", ""));
     // The engine has not been asked before to describe its code.
-    let trace = Trace::read(&runs_with("lazy")[0]["trace"]);
+    let trace = Trace::read(&runs_with("lazy", "&once")[0]["trace"]);
     trace.assert_sampled(&["loop"]);
 }
 

@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use browser_tests::{Frame, Marker, Position, Sample, Site, Source, Trace};
+use browser_tests::{Frame, Marker, Position, Sample, Site, Source, Trace, alone};
 use serde_json::Value;
 
 /// The stacks of each kind, from the root to the leaf, as `kind: function > function`. They begin
@@ -453,6 +453,7 @@ fn faults(kind: &str, stacks: &Stacks, labels: &Labels, rounds: &[Value]) -> Vec
 
 /// Checks all kinds in one tier. The built-ins of the kinds in `without_trace` have no frames in that tier.
 fn check_kinds(tier: &str, preferences: &[&str], without_trace: &[&'static str]) {
+    let _alone = alone();
     let site = Site::allowing().serve();
     let mut visit = site
         .visit("/stack-kinds.html")

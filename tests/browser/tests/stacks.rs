@@ -4,7 +4,7 @@
 
 //! The functions of a stack.
 
-use browser_tests::{Edges, Frame, Site, Source, Trace, record, visit_allowed};
+use browser_tests::{Edges, Frame, Site, Source, Trace, alone, record, visit_allowed};
 use profile_formats::Place;
 
 #[test]
@@ -50,6 +50,7 @@ const MAX_FRAMES_PER_STACK: usize = 512;
 
 #[test]
 fn recursion_two_thousand_deep_is_cut_at_its_root() {
+    let _alone = alone();
     let trace = Trace::read(&visit_allowed("/recursion.html"));
     Edges::parse(
         "(root) > (anonymous)
@@ -126,6 +127,7 @@ fn functions_of_recursion() -> Vec<(&'static str, Option<usize>)> {
 
 #[test]
 fn a_recursion_through_several_functions_has_each_of_its_frames() {
+    let _alone = alone();
     let trace = Trace::read(&visit_allowed("/repeated.html"));
     let functions = functions_of_recursion();
     let expected: Vec<_> = functions.into_iter().map(|(name, _)| name).collect();
@@ -203,6 +205,7 @@ fn a_recursion_from_two_lines_has_the_line_of_each_frame_in_ion() {
 
 #[test]
 fn exceptions_leave_no_function_on_the_stack_that_was_left() {
+    let _alone = alone();
     let result = visit_allowed("/exceptions.html");
     let trace = Trace::read(&result["trace"]);
     Edges::parse(

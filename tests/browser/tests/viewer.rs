@@ -5,7 +5,7 @@
 //! The about:profiling page alone: what it calculates from a recording, and its use by mouse and keyboard. The
 //! browser's side of it is tested elsewhere.
 
-use browser_tests::{Driver, Site, report, repository};
+use browser_tests::{Driver, Site, alone, report, repository};
 use serde_json::{Value, json};
 
 /// Keys of WebDriver.
@@ -517,7 +517,7 @@ fn lines_are_shown_without_a_text_and_in_parts_if_they_are_long() {
         viewer.value("document.querySelector('#source-text [data-self=\"2\"]').textContent"),
         "1:900022packed"
     );
-    // There is one browser at a time.
+    // A test has one browser at a time.
     drop(viewer);
     let text = format!("{}hot(){}", "a".repeat(2039), "b".repeat(7500));
     let viewer = show(Some(&text));
@@ -982,6 +982,7 @@ fn idle_event_loops_are_folded_and_ended_processes_marked() {
 /// The page's measurement of its own speed is printed. The test only checks that the number is plausible.
 #[test]
 fn a_large_recording_is_shown_and_panned() {
+    let _alone = alone();
     let viewer = Viewer::empty();
     let samples = viewer.show_generated("{}");
     assert!(samples.as_u64() >= Some(700_000), "{samples}");
@@ -999,6 +1000,7 @@ fn a_large_recording_is_shown_and_panned() {
 /// As above. Only the rows on the screen are in the document, wherever the text is scrolled.
 #[test]
 fn a_long_text_is_scrolled() {
+    let _alone = alone();
     let viewer = Viewer::empty();
     viewer.show_generated("{ samples: 3000, eventLoops: 1, lines: true }");
     viewer.click("#tab-sources");
@@ -1018,6 +1020,7 @@ fn a_long_text_is_scrolled() {
 /// As above: the page's figures about its own speed are printed for the reader.
 #[test]
 fn every_view_is_switched_to_and_searched_in() {
+    let _alone = alone();
     let viewer = Viewer::empty();
     let samples = viewer.show_generated("{ samples: 12000, eventLoops: 1 }");
     assert_eq!(samples, 12_000);

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use browser_tests::{Site, report};
+use browser_tests::{Site, alone, report};
 
 /// The differences that are right, and the largest share of all stacks that each may have. `comparison.rs`
 /// of the component explains them.
@@ -60,6 +60,7 @@ fn compared(console: &str) -> BTreeMap<&str, u64> {
 
 #[test]
 fn both_walkers_see_the_same_stacks_but_for_explained_differences() {
+    let _alone = alone();
     let site = Site::allowing().serve();
     let (_, console) = site
         .visit(&format!("/soak.html?seconds={SECONDS}"))
