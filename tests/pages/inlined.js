@@ -14,10 +14,7 @@ function run(milliseconds) {
 }
 
 // Whether the code is compiled and inlined into the loop before the first profiler starts.
-const parameters = new URLSearchParams(location.search);
-const compiledBefore = parameters.has("compiled-before");
-// Whether a few samples are enough.
-const once = parameters.has("once");
+const compiledBefore = new URLSearchParams(location.search).has("compiled-before");
 
 async function profiledRun() {
   if (compiledBefore) {
@@ -28,7 +25,7 @@ async function profiledRun() {
     run(1000);
   }
   const start = performance.now();
-  run(once ? 500 : 5000);
+  run(5000);
   const end = performance.now();
   return { start, end, trace: await profiler.stop() };
 }
@@ -37,7 +34,7 @@ runTest(async () => {
   const runs = [];
   let samples = 0;
   // Enough samples for accurate shares. A busy machine needs more than one run for that.
-  while (samples < 4000 && runs.length < (once ? 1 : 8)) {
+  while (samples < 4000 && runs.length < 8) {
     const run = await profiledRun();
     runs.push(run);
     samples += run.trace.samples.length;
