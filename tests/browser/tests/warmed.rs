@@ -60,13 +60,13 @@ const ONE_THREAD: &str = "layout_threads=1";
 /// What has not happened by then will not happen.
 const TIME_BOUND: Duration = Duration::from_secs(100);
 
-/// How long an endless page is recorded in about:profiling. The recording begins a moment before and ends a moment after
-/// that. Here the page does everything so often.
-const ENOUGH_ROUNDS: &str = "Object.values(times)[0].length >= 1200";
+/// How often the page does everything while it is recorded in about:profiling. The recording begins a moment before and
+/// ends a moment after that.
+const ROUNDS: u32 = 1200;
 
-/// The same for pairs, at a short interval. In these milliseconds each pair gets some 40,000 samples, and fewer on a busy
+/// How long the page is recorded for pairs, at a short interval. Each pair gets some 40,000 samples, and fewer on a busy
 /// machine.
-const ENOUGH_TIME: &str = "clock.now() - begin >= 25_000";
+const MILLISECONDS_OF_PAIRS: u32 = 25_000;
 
 /// A header that lets the page profile itself.
 type Header = (&'static str, &'static str);
@@ -276,12 +276,13 @@ fn wait_until(driver: &Driver, expression: &str) {
     );
 }
 
-/// Records an endless page in about:profiling until an expression is true in the page. Nothing samples the page before it
-/// is warm. Gives the samples of each function by its name, and the times of the blocks.
+/// Records an endless page in about:profiling. `until` gets the time when the recording has begun, and gives an expression
+/// that becomes true in the page. The page gets no new variable, because the engine might compile its code again for that.
+/// Nothing samples it before it is warm. Gives the samples of each function by its name, and the times of the blocks.
 fn is_recorded_in_about_profiling(
     query: &str,
     interval: &str,
-    until: &str,
+    until: impl FnOnce(&Value) -> String,
     preferences: &[&str],
 ) -> (BTreeMap<String, usize>, BTreeMap<String, f64>) {
     let site = Site::plain().serve();
@@ -302,8 +303,8 @@ fn is_recorded_in_about_profiling(
     driver.click("#record");
     let profiler = driver.get("/window").unwrap();
     driver.switch_to(&page);
-    driver.execute("times = noTimes(); window.begin = clock.now();");
-    wait_until(&driver, until);
+    let begin = driver.execute("times = noTimes(); return clock.now();");
+    wait_until(&driver, &until(&begin));
     let times = times(&driver.execute("return totals(times);"));
     driver.switch_to(&profiler);
     driver.click("#record");
@@ -321,7 +322,8 @@ fn is_recorded_in_about_profiling(
 #[test]
 fn a_page_that_was_warm_is_recorded_truly_in_about_profiling() {
     let _alone = alone();
-    let (samples, times) = is_recorded_in_about_profiling("", "1", ENOUGH_ROUNDS, &[ONE_THREAD]);
+    let until = |_: &Value| format!("Object.values(times)[0].length >= {ROUNDS}");
+    let (samples, times) = is_recorded_in_about_profiling("", "1", until, &[ONE_THREAD]);
     let count = |name: &str| samples.get(name).copied().unwrap_or_default();
     assert_blocks(count, &times, "about:profiling");
 }
@@ -331,7 +333,8 @@ fn tiny_functions_that_were_inlined_before_are_true_in_about_profiling() {
     let _alone = alone();
     let query = "only=divisions,steps,arms&rounds-of-turn=10";
     let preferences = [ONE_THREAD, SHORT_INTERVAL];
-    let (samples, _) = is_recorded_in_about_profiling(query, "0.1", ENOUGH_TIME, &preferences);
+    let until = |begin: &Value| format!("clock.now() >= {begin} + {MILLISECONDS_OF_PAIRS}");
+    let (samples, _) = is_recorded_in_about_profiling(query, "0.1", until, &preferences);
     let count = |name: &str| samples.get(name).copied().unwrap_or_default();
     assert_pairs(count, "about:profiling");
 }
