@@ -4,6 +4,7 @@
 
 //! Compiles the C++ glue against the SpiderMonkey that the hooked mozjs_sys was built from, and declares it in Rust.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
@@ -96,7 +97,13 @@ fn main() {
     // Another checkout has glue of its own.
     println!("cargo::rerun-if-env-changed=STROBE_CHECKOUT");
     println!("cargo::rerun-if-env-changed={MORE_FLAGS}");
-    println!("cargo::rerun-if-changed=spidermonkey");
+    // Not the whole folder: the list of what the walk may call is there, too.
+    for entry in fs::read_dir("spidermonkey").expect("the folder is there") {
+        let file = entry.expect("its entries can be read").path();
+        if matches!(file.extension().and_then(OsStr::to_str), Some("cpp" | "h")) {
+            println!("cargo::rerun-if-changed={}", file.display());
+        }
+    }
 }
 
 /// A source file that includes all of these. So two of them may not define the same name.
