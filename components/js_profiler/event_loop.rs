@@ -208,7 +208,7 @@ impl EventLoop {
     /// Does what other threads have asked for. To be called in each iteration of the event loop, while no script
     /// is on the stack. Garbage may be collected.
     pub fn serve_requests(&self) {
-        while let Some(request) = self.source_requests.take() {
+        while let Some(request) = self.source_requests.next() {
             self.read_sources(request);
         }
     }

@@ -298,7 +298,7 @@ fn report_sources(recording: &Recording) {
     for (requests, when_done) in asked {
         // An error means that it is done, or that the deadline has passed.
         let _ = when_done.recv_deadline(deadline);
-        if let Some(request) = requests.take() {
+        if let Some(request) = requests.take_back() {
             request.tell_busy();
         }
         // A request that has begun ends soon.

@@ -7,6 +7,7 @@
 //! without the text, because the engine has kept it.
 
 use std::mem;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crossbeam_channel::{Receiver, Sender};
@@ -29,6 +30,8 @@ const MAX_NAME: usize = 10_000;
 /// What other threads ask of an event loop.
 #[derive(Default)]
 pub struct SourceRequests {
+    /// Whether there is a request. Without one, the event loop need not take the lock.
+    is_any: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -56,15 +59,26 @@ impl SourceRequests {
         request.done = Some(done);
         let mut state = self.lock();
         state.request = Some(request);
+        self.is_any.store(true, Ordering::Release);
         if let Some(wake) = &state.wake {
             wake();
         }
         when_done
     }
 
-    /// The request, if there is one. The event loop takes it to begin with it. Others may take it back until then.
-    pub fn take(&self) -> Option<SourceRequest> {
-        self.lock().request.take()
+    /// The request, if there is one. Called by the event loop's own thread.
+    pub fn next(&self) -> Option<SourceRequest> {
+        if !self.is_any.load(Ordering::Acquire) {
+            return None;
+        }
+        self.take_back()
+    }
+
+    /// The request, unless the event loop has begun with it.
+    pub fn take_back(&self) -> Option<SourceRequest> {
+        let mut state = self.lock();
+        self.is_any.store(false, Ordering::Relaxed);
+        state.request.take()
     }
 }
 
