@@ -5,6 +5,7 @@
 //! What is known about an event loop and its realms. The event loop's thread writes it, and the sampling
 //! thread reads it.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread;
 
@@ -16,6 +17,8 @@ use crate::muted_scripts::MutedScripts;
 
 /// An event loop's description. The event loop changes it a few times in the life of a document.
 pub struct SharedDescription {
+    /// The number of changes. A reader that finds it unchanged need not take the lock.
+    version: AtomicU64,
     state: Mutex<Described>,
     muted_scripts: Mutex<MutedScripts>,
 }
@@ -23,8 +26,6 @@ pub struct SharedDescription {
 /// What an event loop has said about itself.
 #[derive(Clone, Default)]
 pub struct Described {
-    /// One more than the number of changes.
-    pub version: u64,
     /// The part that is shown to people.
     pub event_loop: Description,
     /// Its documents and workers, by their realms.
@@ -36,8 +37,8 @@ impl SharedDescription {
     pub fn of_this_thread() -> Self {
         let name = thread::current().name().unwrap_or_default().to_owned();
         Self {
+            version: AtomicU64::new(1),
             state: Mutex::new(Described {
-                version: 1,
                 event_loop: Description {
                     name,
                     ..Description::default()
@@ -64,17 +65,21 @@ impl SharedDescription {
     pub fn change(&self, change: impl FnOnce(&mut Described)) {
         let mut state = self.lock();
         change(&mut state);
-        state.version += 1;
+        self.version.fetch_add(1, Ordering::Release);
     }
 
-    /// What is known now, locked. `None` if its version is `known`, and while the event loop is changing the
-    /// description: its thread may be stopped in the middle of a change, so this does not wait for the lock.
-    pub fn newer_than(&self, known: u64) -> Option<MutexGuard<'_, Described>> {
+    /// What is known now, and its version. `None` if that version is `known`, and while the event loop is
+    /// changing the description: its thread may be stopped in the middle of a change, so this does not wait
+    /// for the lock.
+    pub fn newer_than(&self, known: u64) -> Option<(u64, MutexGuard<'_, Described>)> {
+        if self.version.load(Ordering::Acquire) == known {
+            return None;
+        }
         let state = match self.state.try_lock() {
             Ok(state) => state,
             Err(TryLockError::Poisoned(state)) => state.into_inner(),
             Err(TryLockError::WouldBlock) => return None,
         };
-        (state.version != known).then_some(state)
+        Some((self.version.load(Ordering::Acquire), state))
     }
 }

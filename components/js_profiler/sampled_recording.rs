@@ -262,10 +262,11 @@ impl SampledRecording {
 
     /// Reads what the event loop has said about itself since the last call.
     fn read_description(&mut self, functions: &[Function]) {
-        let Some(described) = self.description.newer_than(self.description_version) else {
+        let Some((version, described)) = self.description.newer_than(self.description_version)
+        else {
             return;
         };
-        self.description_version = described.version;
+        self.description_version = version;
         self.news.chunk.description = Some(described.event_loop.clone());
         // A realm that is gone may still have functions on the stack. A later realm at the same address is
         // described again, and has other functions.
