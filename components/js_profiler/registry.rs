@@ -487,7 +487,7 @@ impl RegisteredLoop {
         let interval = recording_interval(recording.options.interval, base);
         let options = SampledRecordingOptions {
             reporter: recording.reporter(id),
-            without_stacks,
+            has_stacks: without_stacks.is_none(),
             scripts: recording.wanted_of_scripts().is_any(),
         };
         sampling_thread.send(move |sampler| {

@@ -187,8 +187,8 @@ impl StackTables for News {
 pub struct SampledRecordingOptions {
     /// Takes the reports.
     pub reporter: Reporter,
-    /// The reason, in one sentence, why the stacks cannot be walked. `None` if they can.
-    pub without_stacks: Option<String>,
+    /// Whether the stacks can be walked.
+    pub has_stacks: bool,
     /// Whether the texts or the source maps of scripts are wanted.
     pub scripts: bool,
 }
@@ -203,7 +203,7 @@ impl SampledRecording {
         let reporter = options.reporter;
         Self {
             subscriber: Subscriber::new(Visibility::Everything, schedule),
-            has_stacks: options.without_stacks.is_none(),
+            has_stacks: options.has_stacks,
             description,
             description_version: 0,
             news: News {
@@ -387,7 +387,7 @@ mod tests {
                     event_loop: EventLoopId(1),
                     reports: sender,
                 },
-                without_stacks: None,
+                has_stacks: true,
                 scripts: false,
             };
             let two_ticks = Schedule::new(NonZeroU32::new(2).unwrap(), 0, false);
