@@ -6,6 +6,7 @@
 
 import shlex
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 from . import build, paths, process, tidy
 from .checks import walk_calls
@@ -51,7 +52,10 @@ def test_unit() -> Tally:
         bootstrap.ensure()
         folder = paths.ROOT / "python"
         command = [sys.executable, "-m", "unittest", "discover", "-t", str(folder), "-s", str(folder / "tests")]
-        tally.add(_run(command, read_unittest, merge_errors=True))
+        # The others are compiled meanwhile. What is wrong with them is shown when they are run.
+        with ThreadPoolExecutor() as beside:
+            beside.submit(process.stream, ["cargo", "test", "--locked", "--no-run", *packages])
+            tally.add(_run(command, read_unittest, merge_errors=True))
         tally.add(_run(["cargo", "test", "--locked", "--no-fail-fast", *packages], read_cargo_test))
     # This checks what has just been built.
     tally.add(_check_walk_calls(["cargo", "test", "--locked", "--no-run", *packages]))
