@@ -18,9 +18,11 @@ namespace strobe {
 //
 // A slot is valid while JitcodeGlobalTable::removals() is what it was when the slot was written:
 // - An address of code belongs to the same entry then, because entries of living code do not overlap.
-// - The script is the same, too. It was on the stack when the slot was written, so a collection frees it only if it
-//   began later. Each collection calls JitcodeGlobalTable::traceWeak, which counts, before it frees or moves any cell.
-// So the same return address and the same script have the same functions.
+// - The script is the same, too. It was on the stack when the slot was written, so a major collection frees it only if
+//   it began later. Each of these calls JitcodeGlobalTable::traceWeak, which counts, before it frees or moves any cell.
+// - A minor collection moves and frees only what is in the nursery, where no script is. So if the callee was not there
+//   when the slot was written, the same callee still has the same script, and need not be read.
+// So the same return address and the same callee or script have the same functions.
 class CallSites {
   StrobeCallSite* slots_;
   size_t length_;
@@ -49,16 +51,19 @@ class CallSites {
   CallSites(const StrobeKnownFunctions& known, uint64_t removals)
       : slots_(known.call_sites), length_(known.call_sites_length), removals_(removals) {}
 
-  // The slot of a call; null if there is none. `script()` is called only if the address is that of a known call in
-  // the code of a function.
+  // The slot of a call by the frame of `callee`; null if there is none. `script()` is called only if another callee has
+  // called from the same address.
   template <typename Script>
-  const StrobeCallSite* find(const Key& key, Script script) const {
+  const StrobeCallSite* find(const Key& key, uintptr_t callee, Script script) const {
     if (!length_) {
       return nullptr;
     }
     const StrobeCallSite* first = firstOf(key);
     for (const StrobeCallSite* slot = first; slot < first + Ways; slot++) {
-      if (slot->return_address == key.returnAddress && slot->removals == removals_ && slot->script == script()) {
+      if (slot->return_address != key.returnAddress || slot->removals != removals_) {
+        continue;
+      }
+      if ((slot->callee && slot->callee == callee) || slot->script == script()) {
         return slot;
       }
     }
@@ -76,8 +81,8 @@ class CallSites {
   // The first function that the first slot of a call has; 0 if it is free. The call itself may have another one.
   uint32_t firstKnown(const Key& key) const { return length_ ? firstOf(key)->known[0] : 0; }
 
-  // Adds a call, whose functions are in `site`.
-  void put(const Key& key, uintptr_t script, const StrobeCallSite& site) {
+  // Adds a call, whose functions are in `site`. `callee` is 0 if it is in the nursery.
+  void put(const Key& key, uintptr_t callee, uintptr_t script, const StrobeCallSite& site) {
     if (!length_) {
       return;
     }
@@ -89,6 +94,7 @@ class CallSites {
     }
     *first = site;
     first->return_address = key.returnAddress;
+    first->callee = callee;
     first->script = script;
     first->removals = removals_;
   }

@@ -24,6 +24,10 @@ bool IsCell(uintptr_t token) {
   return address >= gc::ChunkSize && address < EndOfAddresses && address % gc::CellAlignBytes == 0;
 }
 
+bool IsInNursery(CalleeToken token) {
+  return gc::IsInsideNursery(reinterpret_cast<const gc::Cell*>(uintptr_t(token) & CalleeTokenMask));
+}
+
 BaseScript* ScriptCellOf(CalleeToken token) {
   if (!IsCell(uintptr_t(token))) {
     return nullptr;

@@ -23,6 +23,9 @@ namespace strobe {
 // tagged values of JavaScript and ordinary floating-point numbers are.
 bool IsCell(uintptr_t token);
 
+// Whether a minor collection may put another cell where the cell of a callee token is.
+bool IsInNursery(js::jit::CalleeToken token);
+
 // The script of such a frame, as a cell of which nothing is read. Null if the token does not stand for a script.
 js::BaseScript* ScriptCellOf(js::jit::CalleeToken token);
 

@@ -139,6 +139,8 @@ impl SampledContext {
         let mut claimed = known.call_sites.as_deref().and_then(CallSites::claim);
         let slots = claimed.as_mut().map(ClaimedCallSites::slots);
         let (call_sites, call_sites_length) = slots.unwrap_or((ptr::null_mut(), 0));
+        let blocks = claimed.as_mut().map(ClaimedCallSites::blocks);
+        let (code_blocks, code_blocks_length) = blocks.unwrap_or((ptr::null_mut(), 0));
         let mut glue_stack = GlueStack {
             frames: buffer.frames.as_mut_ptr(),
             frames_capacity: buffer.frames.capacity(),
@@ -156,6 +158,8 @@ impl SampledContext {
                 positions_length: known.positions.len(),
                 call_sites,
                 call_sites_length,
+                code_blocks,
+                code_blocks_length,
             },
             native_code: unwinder.glue(),
             frames_length: 0,

@@ -10,9 +10,9 @@ pub use self::glue::*;
 pub use self::glue::{
     STROBE_ABSENT as ABSENT, STROBE_FRAME_GUESSED_NAME as FRAME_GUESSED_NAME,
     STROBE_FRAME_MUTED as FRAME_MUTED, STROBE_FRAME_NO_TEXT as FRAME_NO_TEXT,
-    STROBE_NATIVE_BLOCK as NATIVE_BLOCK, StrobeCallSite as CallSite, StrobeCodeRange as CodeRange,
-    StrobeCodeTables as CodeTables, StrobeFrame as GlueFrame, StrobeFrameKind as FrameKind,
-    StrobeFramePlace as FramePlace, StrobeFunctionKey as FunctionKey,
+    STROBE_NATIVE_BLOCK as NATIVE_BLOCK, StrobeCallSite as CallSite, StrobeCodeBlock as CodeBlock,
+    StrobeCodeRange as CodeRange, StrobeCodeTables as CodeTables, StrobeFrame as GlueFrame,
+    StrobeFrameKind as FrameKind, StrobeFramePlace as FramePlace, StrobeFunctionKey as FunctionKey,
     StrobeKnownFunctions as GlueKnownFunctions, StrobeKnownPosition as KnownPosition,
     StrobeNative as Native, StrobeNativeCode as GlueNativeCode, StrobePosition as Position,
     StrobeSampleRow as SampleRow, StrobeSource as GlueSource, StrobeStack as GlueStack,
@@ -94,10 +94,20 @@ impl KnownPosition {
     }
 }
 
+impl CodeBlock {
+    /// A free slot. The count of removals never gets as high as this.
+    pub const FREE: Self = Self {
+        number: 0,
+        entry: 0,
+        removals: u64::MAX,
+    };
+}
+
 impl CallSite {
     /// A free slot. The count of removals never gets as high as this.
     pub const FREE: Self = Self {
         return_address: 0,
+        callee: 0,
         script: 0,
         removals: u64::MAX,
         length: 0,

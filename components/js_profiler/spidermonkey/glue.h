@@ -115,24 +115,39 @@ struct StrobeKnownPosition {
   StrobePosition position;
 };
 
-// The greatest number of functions that a StrobeCallSite holds.
-constexpr size_t STROBE_MAX_INLINED = 11;
+// The greatest number of functions that a StrobeCallSite holds. A slot is as long as a line of the processor's cache.
+constexpr size_t STROBE_MAX_INLINED = 3;
 
 // The functions of a frame of JIT code that has called something: see call_sites.h.
 struct alignas(64) StrobeCallSite {
   uintptr_t return_address;
+  // The callee token of the frame; 0 if a minor collection may put another function there.
+  uintptr_t callee;
   // The script whose code it is.
   uintptr_t script;
   // What JitcodeGlobalTable::removals() was.
   uint64_t removals;
-  // How many functions there are, from the leaf.
-  uint8_t length;
-  // StrobeFrame::flags of each.
-  uint8_t flags[STROBE_MAX_INLINED];
-  // StrobeFrame::known of each.
+  // StrobeFrame::known of each function, from the leaf.
   uint32_t known[STROBE_MAX_INLINED];
   // The offset of the call in the bytecode of each. UINT32_MAX if it was not asked for.
   uint32_t code_offsets[STROBE_MAX_INLINED];
+  // StrobeFrame::flags of each.
+  uint8_t flags[STROBE_MAX_INLINED];
+  // How many functions there are.
+  uint8_t length;
+};
+
+// The size of a block of JIT code. A power of two.
+constexpr size_t STROBE_CODE_BLOCK = 512;
+
+// An entry of the table of JIT code that was found for an address of a block: see jit_code.h.
+struct StrobeCodeBlock {
+  // The address divided by STROBE_CODE_BLOCK.
+  uintptr_t number;
+  // Its address.
+  uintptr_t entry;
+  // What JitcodeGlobalTable::removals() was.
+  uint64_t removals;
 };
 
 // The functions whose text the sampling thread already has, as a hash table with linear probing.
@@ -152,6 +167,10 @@ struct StrobeKnownFunctions {
   StrobeCallSite* call_sites;
   // A power of two of at least 2, or 0 if there are none.
   size_t call_sites_length;
+  // Written by walks, for later walks of the same thread.
+  StrobeCodeBlock* code_blocks;
+  // A power of two of at least 2, or 0 if there are none.
+  size_t code_blocks_length;
 };
 
 // The code of a native function that scripts can call.

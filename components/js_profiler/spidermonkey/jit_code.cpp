@@ -51,16 +51,23 @@ bool IsIn(const jit::JitCode* code, uintptr_t pc) {
   return pc >= begin && pc - begin < code->instructionsSize();
 }
 
+// How many slots a block has.
+constexpr size_t CodeBlockWays = 2;
+
 uintptr_t Address(jit::TrampolinePtr trampoline) { return reinterpret_cast<uintptr_t>(trampoline.value); }
 
 }  // namespace
 
-JitCode::JitCode(JSContext* cx) : runtime_(cx->runtime()->jitRuntime()) {
+JitCode::JitCode(JSContext* cx, const StrobeKnownFunctions& known)
+    : runtime_(cx->runtime()->jitRuntime()), blocks_(known.code_blocks), blocksLength_(known.code_blocks_length) {
   // The engine publishes the runtime's tables before they are complete.
   bool isMade = runtime_ && runtime_->hasJitcodeGlobalTable() && runtime_->*Find(Trampolines()) &&
                 runtime_->baselineICFallbackCode().*Find(FallbackCode());
   usable_ = isMade && cx->isProfilerSamplingEnabled();
   usableInHandler_ = isMade && cx->isExceptionPending();
+  if (isMade) {
+    removals_ = runtime_->getJitcodeGlobalTable()->removals();
+  }
 }
 
 void JitCode::noteYoungestCaller(uintptr_t pc) {
@@ -71,12 +78,35 @@ void JitCode::noteYoungestCaller(uintptr_t pc) {
 }
 
 const JitcodeGlobalEntry* JitCode::entry(uintptr_t pc) const {
+  // Nothing in these is in the table.
+  if (IsIn(runtime_->*Find(Trampolines()), pc) || IsIn(runtime_->baselineICFallbackCode().*Find(FallbackCode()), pc)) {
+    return nullptr;
+  }
+  if (!blocksLength_) {
+    return find(pc);
+  }
+  uintptr_t number = pc / STROBE_CODE_BLOCK;
+  StrobeCodeBlock* first = &blocks_[(number * CodeBlockWays) & (blocksLength_ - 1)];
+  for (StrobeCodeBlock* block = first; block < first + CodeBlockWays; block++) {
+    auto* known = reinterpret_cast<const JitcodeGlobalEntry*>(block->entry);
+    if (block->number == number && block->removals == removals_ && known->containsPointer(reinterpret_cast<void*>(pc))) {
+      return known;
+    }
+  }
+  const JitcodeGlobalEntry* found = find(pc);
+  if (found) {
+    // The older of the two is lost.
+    first[1] = first[0];
+    *first = {number, reinterpret_cast<uintptr_t>(found), removals_};
+  }
+  return found;
+}
+
+const JitcodeGlobalEntry* JitCode::find(uintptr_t pc) const {
   const JitcodeGlobalEntry* entry = runtime_->getJitcodeGlobalTable()->lookup(reinterpret_cast<void*>(pc));
   // An entry may outlive its code.
   return entry && entry->hasJitcode() ? entry : nullptr;
 }
-
-uint64_t JitCode::removals() const { return runtime_->getJitcodeGlobalTable()->removals(); }
 
 bool JitCode::isInInterpreter(uintptr_t pc) const {
   const jit::JitCode* interpreter = runtime_->baselineInterpreter().*Find(InterpreterCode());

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "arch_x86_64.h"
+#include "glue.h"
 
 struct JSContext;
 
@@ -61,14 +62,21 @@ enum class JitCodeKind {
 // HandleException suppresses sampling, too, while it turns a frame of Baseline code into one of the interpreter. This
 // walk reads nothing that changes then. Code is added to the table when it has been compiled, which never happens
 // while an exception is pending.
+//
+// The engine's table is a tree. When the processor's caches have nothing of it, a search takes microseconds. So what is
+// found is kept by the address, for the next walks of the thread. It is valid as long as
+// JitcodeGlobalTable::removals() is the same: entries of living code do not overlap.
 class JitCode {
   js::jit::JitRuntime* runtime_;
+  StrobeCodeBlock* blocks_;
+  size_t blocksLength_;
+  uint64_t removals_ = 0;
   bool usable_;
   // Whether the tables are whole at a moment when HandleException has suppressed sampling.
   bool usableInHandler_;
 
  public:
-  explicit JitCode(JSContext* cx);
+  JitCode(JSContext* cx, const StrobeKnownFunctions& known);
 
   // Whether the tables are whole at this instant. If not, no other function may be called.
   bool usable() const { return usable_; }
@@ -79,7 +87,7 @@ class JitCode {
   const js::jit::JitcodeGlobalEntry* entry(uintptr_t pc) const;
 
   // JitcodeGlobalTable::removals().
-  uint64_t removals() const;
+  uint64_t removals() const { return removals_; }
 
   // Whether an address is in the Baseline interpreter.
   bool isInInterpreter(uintptr_t pc) const;
@@ -105,6 +113,8 @@ class JitCode {
   bool isIonCacheCall(uintptr_t returnAddress, const js::jit::IonEntry& ion) const;
 
  private:
+  // Searches the engine's table.
+  const js::jit::JitcodeGlobalEntry* find(uintptr_t pc) const;
   bool isVMWrapper(uintptr_t pc) const;
 };
 

@@ -401,26 +401,21 @@ Walked JitFrames::emitFunction(uintptr_t fp, uintptr_t returnAddress, uintptr_t 
 Walked JitFrames::emitCaller(const Link& link) {
   uintptr_t fp = link.callerFrame;
   StrobeFramePlace place = {fp, stack_.word(fp + ReturnAddressOffset), stack_.word(fp + CalleeOffset)};
-  if (writer_.appendRepeated(link.returnAddress, place)) {
-    return Walked::Done;
-  }
-  StackWriter::Mark before = writer_.mark();
   auto script = [&] { return reinterpret_cast<uintptr_t>(ScriptCellOf(CalleeToken(place.callee))); };
   CallSites::Key key = callSiteOf(link.returnAddress, place.callee);
-  const StrobeCallSite* site = callSites_.find(key, script);
+  const StrobeCallSite* site = callSites_.find(key, place.callee, script);
   // What the Baseline interpreter executes is in each frame, and not in the return address.
   bool isSameEachTime = !key.interpreted || !writer_.wantsPosition();
   if (site && isSameEachTime && writer_.appendCallSite(*site, place)) {
-    writer_.noteRepeatable(before, link.returnAddress, place.callee);
     return Walked::Done;
   }
+  StackWriter::Mark before = writer_.mark();
   const JitcodeGlobalEntry* entry = code_.entry(link.returnAddress);
   Walked walked = emitFunction(fp, place.return_address, link.returnAddress, false, entry);
   if (walked == Walked::Done && isSameEachTime) {
-    writer_.noteRepeatable(before, link.returnAddress, place.callee);
     StrobeCallSite found;
     if (writer_.describeCallSite(before, &found)) {
-      callSites_.put(key, script(), found);
+      callSites_.put(key, IsInNursery(CalleeToken(place.callee)) ? 0 : place.callee, script(), found);
     }
   }
   return walked;

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use malloc_size_of::{MallocSizeOf, MallocSizeOfOps};
 use malloc_size_of_derive::MallocSizeOf;
 
-use super::ffi::{CallSite, FunctionKey, KnownPosition, Position};
+use super::ffi::{CallSite, CodeBlock, FunctionKey, KnownPosition, Position};
 
 /// With this many positions the table is emptied.
 const MAX_POSITIONS: usize = 1 << 18;
@@ -31,17 +31,19 @@ pub struct KnownFunctions {
     pub(super) call_sites: Option<Arc<CallSites>>,
 }
 
-/// Where JIT code has called something, and which functions were running there: see call_sites.h. Only walks use the
-/// slots. Clones of [`KnownFunctions`] share them: the same index stands for the same function in both.
+/// Where JIT code has called something, and which functions were running there: see call_sites.h. Also which code is
+/// where: see jit_code.h. Only walks use the slots. Clones of [`KnownFunctions`] share them: the same index stands for
+/// the same function in both.
 pub(super) struct CallSites {
     /// Whether a walk uses the slots.
     is_used: AtomicBool,
     slots: Box<[UnsafeCell<CallSite>]>,
+    blocks: Box<[UnsafeCell<CodeBlock>]>,
 }
 
 impl MallocSizeOf for CallSites {
     fn size_of(&self, _: &mut MallocSizeOfOps) -> usize {
-        size_of_val(&*self.slots)
+        size_of_val(&*self.slots) + size_of_val(&*self.blocks)
     }
 }
 
@@ -57,6 +59,12 @@ impl ClaimedCallSites<'_> {
         let slots = &self.0.slots;
         (UnsafeCell::raw_get(slots.as_ptr()), slots.len())
     }
+
+    /// The blocks, and how many there are.
+    pub fn blocks(&mut self) -> (*mut CodeBlock, usize) {
+        let blocks = &self.0.blocks;
+        (UnsafeCell::raw_get(blocks.as_ptr()), blocks.len())
+    }
 }
 
 impl Drop for ClaimedCallSites<'_> {
@@ -67,13 +75,18 @@ impl Drop for ClaimedCallSites<'_> {
 
 impl CallSites {
     /// A power of two.
-    const LENGTH: usize = 1024;
+    const LENGTH: usize = 4096;
+    /// A power of two.
+    const BLOCKS: usize = 4096;
 
     fn new() -> Self {
         let slots = (0..Self::LENGTH).map(|_| UnsafeCell::new(CallSite::FREE));
         Self {
             is_used: AtomicBool::new(false),
             slots: slots.collect(),
+            blocks: (0..Self::BLOCKS)
+                .map(|_| UnsafeCell::new(CodeBlock::FREE))
+                .collect(),
         }
     }
 

@@ -172,7 +172,7 @@ StrobeFrame* StackWriter::add(const StrobeFrame& frame) {
 }
 
 StackWriter::Added StackWriter::withText(StrobeFrame* frame, TextArea* text) {
-  if (!frame || isCopy_) {
+  if (!frame || isKnown_) {
     return {};
   }
   frame->known = findKnown(frame->function);
@@ -253,88 +253,6 @@ bool StackWriter::isFull() const {
   return full_ || (!forEverything && !openRealms_);
 }
 
-StackWriter::Repeatable& StackWriter::repeatableAt(uintptr_t pc, uintptr_t callee) {
-  static_assert(RepeatablesLength == 1 << 7);
-  size_t first = ((pc ^ callee) * Multiplier) >> (64 - 7);
-  for (size_t i = 0; i < MostProbes; i++) {
-    Repeatable& slot = repeatables_[(first + i) % RepeatablesLength];
-    if (!slot.length || (slot.pc == pc && slot.callee == callee)) {
-      return slot;
-    }
-  }
-  return repeatables_[first];
-}
-
-void StackWriter::noteRepeatable(const Mark& before, uintptr_t pc, uintptr_t callee) {
-  size_t length = stack_->frames_length;
-  // Built-ins whose caller is not known yet may be removed again.
-  bool isSettled = builtInsBegin_ == length && !builtIns_;
-  if (length < FirstRepeatable || !isSettled || length - before.length != total_ - before.total) {
-    return;
-  }
-  size_t* realmFrames = realmFramesOf(stack_->frames[length - 1]);
-  for (size_t i = before.length; i < length; i++) {
-    const StrobeFrame& frame = stack_->frames[i];
-    if (frame.flags & STROBE_FRAME_HIDDEN) {
-      return;
-    }
-    if (IsBuiltIn(frame) || realmFramesOf(frame) != realmFrames) {
-      realmFrames = nullptr;
-    }
-  }
-  if (!hasRepeatables_) {
-    hasRepeatables_ = true;
-    std::fill_n(repeatables_, RepeatablesLength, Repeatable{});
-  }
-  repeatableAt(pc, callee) = {pc, callee, uint32_t(before.length), uint32_t(length - before.length), realmFrames};
-}
-
-bool StackWriter::appendRepeated(uintptr_t pc, const StrobeFramePlace& place) {
-  if (!hasRepeatables_) {
-    return false;
-  }
-  const Repeatable& found = repeatableAt(pc, place.callee);
-  if (!found.length || found.pc != pc || found.callee != place.callee) {
-    return false;
-  }
-  if (appendCopies(found, place)) {
-    return true;
-  }
-  isCopy_ = true;
-  for (uint32_t i = 0; i < found.length && !full(); i++) {
-    StrobeFrame frame = stack_->frames[found.first + i];
-    frame.place = place;
-    append(frame);
-  }
-  isCopy_ = false;
-  return true;
-}
-
-bool StackWriter::appendCopies(const Repeatable& frames, const StrobeFramePlace& place) {
-  size_t length = frames.length;
-  bool isPlain = frames.realmFrames && !builtIns_ && !leafIsNative_;
-  if (!isPlain || length > stack_->max_frames - std::min(*frames.realmFrames, stack_->max_frames) ||
-      length > stack_->max_frames - std::min(total_, stack_->max_frames) ||
-      length > stack_->frames_capacity - stack_->frames_length) {
-    return false;
-  }
-  const StrobeFrame* from = &stack_->frames[frames.first];
-  StrobeFrame* to = &stack_->frames[stack_->frames_length];
-  for (size_t i = 0; i < length; i++) {
-    to[i] = from[i];
-    to[i].place = place;
-  }
-  total_ += length;
-  *frames.realmFrames += length;
-  openRealms_ -= *frames.realmFrames == stack_->max_frames;
-  stack_->frames_length += length;
-  builtInsBegin_ = stack_->frames_length;
-  if (isForEverything()) {
-    stack_->complete_length = stack_->frames_length;
-  }
-  return true;
-}
-
 bool StackWriter::describeCallSite(const Mark& before, StrobeCallSite* site) const {
   size_t length = stack_->frames_length;
   // Otherwise something was left out.
@@ -371,20 +289,44 @@ bool StackWriter::appendCallSite(const StrobeCallSite& site, const StrobeFramePl
       return false;
     }
   }
-  isCopy_ = true;
+  isKnown_ = true;
   for (uint32_t i = 0; i < site.length && !full(); i++) {
-    StrobeFrame frame = {};
+    StrobeFrame frame;
     frame.function = stack_->known.functions[site.known[i] - 1];
     frame.known = site.known[i];
+    frame.name = frame.resource = {};
     frame.place = place;
     frame.flags = site.flags[i];
-    if (positions[i]) {
-      frame.code_offset = site.code_offsets[i];
-      frame.position = *positions[i];
+    frame.code_offset = positions[i] ? site.code_offsets[i] : 0;
+    frame.position = positions[i] ? *positions[i] : StrobePosition{};
+    if (!appendPlain(frame)) {
+      append(frame);
     }
-    append(frame);
   }
-  isCopy_ = false;
+  isKnown_ = false;
+  return true;
+}
+
+bool StackWriter::appendPlain(const StrobeFrame& frame) {
+  bool hasRoom = total_ < stack_->max_frames && stack_->frames_length < stack_->frames_capacity;
+  if (full_ || leafIsNative_ || builtIns_ || !hasRoom || IsBuiltIn(frame)) {
+    return false;
+  }
+  if (size_t* realmFrames = realmFramesOf(frame)) {
+    if (*realmFrames >= stack_->max_frames) {
+      return false;
+    }
+    ++*realmFrames;
+    openRealms_ -= *realmFrames == stack_->max_frames;
+  } else if (!stack_->everything) {
+    return false;
+  }
+  total_++;
+  stack_->frames[stack_->frames_length++] = frame;
+  builtInsBegin_ = stack_->frames_length;
+  if (stack_->everything) {
+    stack_->complete_length = stack_->frames_length;
+  }
   return true;
 }
 

@@ -67,25 +67,8 @@ class StackWriter {
   size_t notesLeft_;
   // The number of realms whose pages may see more frames.
   size_t openRealms_;
-  // Frames of functions that were written for one frame of the thread's stack.
-  struct Repeatable {
-    uintptr_t pc;
-    uintptr_t callee;
-    uint32_t first;
-    // 0 for a free slot.
-    uint32_t length;
-    // Where the frames of their realm are counted, if all of them count for one realm; null otherwise.
-    size_t* realmFrames;
-  };
-  // A hash table with linear probing, in which a search ends after a few slots. It is not filled before the stack is
-  // so deep that this pays off.
-  static constexpr size_t RepeatablesLength = 128;
-  static constexpr size_t MostProbes = 4;
-  static constexpr size_t FirstRepeatable = 24;
-  bool hasRepeatables_ = false;
-  Repeatable repeatables_[RepeatablesLength];
-  // Whether the frame that is being appended needs no text: it is a copy of an earlier one, or known.
-  bool isCopy_ = false;
+  // Whether the frame that is being appended is that of a known function, so that it needs no text.
+  bool isKnown_ = false;
   // Each kind of text has its own area, so that no kind takes room from another.
   TextArea pageText_;
   TextArea builtInText_;
@@ -129,21 +112,12 @@ class StackWriter {
 
   size_t length() const { return stack_->frames_length; }
 
-  // Recursion repeats a few frames, which differ only by their place. These functions copy what was written for the
-  // first of them.
-  //
   // How much is written.
   struct Mark {
     size_t length;
     size_t total;
   };
   Mark mark() const { return {stack_->frames_length, total_}; }
-  // Notes that everything since `before` was written for one frame, which has this callee and is stopped or calling at
-  // `pc`. Another frame for which both are the same must get the same functions.
-  void noteRepeatable(const Mark& before, uintptr_t pc, uintptr_t callee);
-  // Writes the same for such a frame at another place. False if there is none.
-  bool appendRepeated(uintptr_t pc, const StrobeFramePlace& place);
-
   // Writes the functions that an earlier walk has found for such a frame. If too little is known of them now, writes
   // nothing and returns false.
   bool appendCallSite(const StrobeCallSite& site, const StrobeFramePlace& place);
@@ -165,10 +139,8 @@ class StackWriter {
     StrobeFrame* frame;
     TextArea* text;
   };
-  // The slot of these frames if they are in the table. Otherwise a slot for them, which may hold others.
-  Repeatable& repeatableAt(uintptr_t pc, uintptr_t callee);
-  // Appends copies. Writes nothing and returns false if something about them has to be decided anew.
-  bool appendCopies(const Repeatable& frames, const StrobeFramePlace& place);
+  // Appends a known function in the usual case. Otherwise writes nothing and returns false.
+  bool appendPlain(const StrobeFrame& frame);
   Added append(const StrobeFrame& frame, const CodePlace* code = nullptr);
   Added appendBuiltIn(const StrobeFrame& frame);
   Added appendPageFrame(const StrobeFrame& frame, size_t* realmFrames, const CodePlace* code);

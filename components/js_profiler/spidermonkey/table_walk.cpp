@@ -104,7 +104,7 @@ StrobeWalk strobe_walk_table(JSContext* cx, const StrobeStopped* stopped, Strobe
     return STROBE_WALK_INCONSISTENT;
   }
 
-  JitCode code(cx);
+  JitCode code(cx, stack->known);
   NativeFrames natives(stack->native_code, *stopped);
   bool youngest = true;
   // A frame of the interpreter is marked as running in JIT code from a moment before it enters that code until a

@@ -27,17 +27,59 @@ impl UnwindContextStorage<usize> for InPlace {
     type Stack = [UnwindTableRow<usize, Self>; 8];
 }
 
+/// The rule for some addresses; `None` if there is none for them.
+#[derive(Clone)]
+struct KnownRule {
+    begin: usize,
+    /// Of the addresses; 0 for a place that is free.
+    length: u32,
+    rule: Option<Rule>,
+}
+
+impl KnownRule {
+    const FREE: Self = Self {
+        begin: 0,
+        length: 0,
+        rule: None,
+    };
+
+    /// The rule for one address.
+    fn at(address: usize, rule: Option<Rule>) -> Self {
+        Self {
+            begin: address,
+            length: 1,
+            rule,
+        }
+    }
+
+    /// What a row of a table says.
+    fn of_row(row: &UnwindTableRow<usize, InPlace>) -> Self {
+        let length = row.end_address() - row.start_address();
+        Self {
+            begin: row.start_address() as usize,
+            length: u32::try_from(length).unwrap_or(0),
+            rule: Rule::of_row(row),
+        }
+    }
+
+    fn is_for(&self, address: usize) -> bool {
+        address.wrapping_sub(self.begin) < self.length as usize
+    }
+}
+
 /// Gets from frames to their callers. No two walks use one at the same time.
 pub struct Unwinder {
     code: Arc<NativeCode>,
     context: Box<UnwindContext<usize, InPlace>>,
-    /// The rules that were used last. The place of a rule is determined by its address.
-    rules: Box<[(usize, Option<Rule>)]>,
+    /// The rules that were used last, two for each set of blocks of code.
+    rules: Box<[[KnownRule; 2]]>,
     found: FoundEntries,
 }
 
 impl Unwinder {
-    const RULES: usize = 1 << 12;
+    const SETS: usize = 1 << 11;
+    /// In bytes.
+    const BLOCK: usize = 128;
 
     /// An unwinder for the native code that is known now.
     pub fn new() -> Self {
@@ -46,7 +88,7 @@ impl Unwinder {
             found: FoundEntries::new(&code.modules),
             code,
             context: Box::new(UnwindContext::new_in()),
-            rules: vec![(0, None); Self::RULES].into_boxed_slice(),
+            rules: vec![[KnownRule::FREE; 2]; Self::SETS].into_boxed_slice(),
         }
     }
 
@@ -75,7 +117,7 @@ impl Unwinder {
     /// Uses `code` from now on.
     pub fn set_code(&mut self, code: Arc<NativeCode>) {
         if !Arc::ptr_eq(&code.modules, &self.code.modules) {
-            self.rules.fill((0, None));
+            self.rules.fill([KnownRule::FREE; 2]);
             self.found = FoundEntries::new(&code.modules);
         }
         self.code = code;
@@ -104,13 +146,14 @@ impl Unwinder {
     fn rule(&mut self, address: usize, is_leaf: bool) -> Option<Rule> {
         /// The multiplier of Knuth's multiplicative hashing for 64 bits.
         const MULTIPLIER: usize = 0x9E37_79B9_7F4A_7C15;
-        let place = address.wrapping_mul(MULTIPLIER) >> (usize::BITS - Self::RULES.ilog2());
-        let (known, rule) = self.rules[place];
-        if known == address {
-            return rule;
+        let set =
+            (address / Self::BLOCK).wrapping_mul(MULTIPLIER) >> (usize::BITS - Self::SETS.ilog2());
+        let known = self.rules[set].iter().find(|known| known.is_for(address));
+        if let Some(known) = known {
+            return known.rule;
         }
         let module = self.code.modules.at(address)?;
-        let rule = match module.function(address, &mut self.found) {
+        let found = match module.function(address, &mut self.found) {
             Some(function) => function
                 .unwind_info_for_address(
                     &module.frames,
@@ -118,11 +161,15 @@ impl Unwinder {
                     &mut self.context,
                     address as u64,
                 )
-                .ok()
-                .and_then(Rule::of_row),
-            None => (is_leaf && is_jump_to_library(address)).then_some(Rule::WITHOUT_FRAME),
+                .map_or_else(|_| KnownRule::at(address, None), KnownRule::of_row),
+            None => {
+                let is_jump = is_leaf && is_jump_to_library(address);
+                KnownRule::at(address, is_jump.then_some(Rule::WITHOUT_FRAME))
+            },
         };
-        self.rules[place] = (address, rule);
+        let rule = found.rule;
+        let [first, second] = &mut self.rules[set];
+        *second = std::mem::replace(first, found);
         rule
     }
 }
@@ -184,7 +231,27 @@ unsafe extern "C" fn strobe_function_begin(unwinder: *mut c_void, address: usize
 
 #[cfg(test)]
 mod tests {
+    use super::super::modules::Modules;
     use super::*;
+
+    #[test]
+    fn what_is_kept_of_a_function_is_right_at_each_of_its_addresses() {
+        let begin = Modules::read as *const () as usize;
+        let mut unwinder = Unwinder::new();
+        let code = unwinder.code.clone();
+        let end = code.modules.end_of(begin, &mut unwinder.found).unwrap();
+        let mut rules = Vec::new();
+        for address in begin..end {
+            let kept = unwinder.rule(address, false);
+            unwinder.rules.fill([KnownRule::FREE; 2]);
+            let read = unwinder.rule(address, false);
+            assert_eq!(kept, read, "at byte {}", address - begin);
+            rules.push(kept);
+        }
+        rules.dedup();
+        assert!(rules.len() > 1, "the function saves no register");
+        assert_eq!(unwinder.rule(end, false), Unwinder::new().rule(end, false));
+    }
 
     #[test]
     fn at_its_first_instruction_a_function_has_only_its_return_address_on_the_stack() {
