@@ -51,8 +51,8 @@ class CallSites {
   CallSites(const StrobeKnownFunctions& known, uint64_t removals)
       : slots_(known.call_sites), length_(known.call_sites_length), removals_(removals) {}
 
-  // The slot of a call by the frame of `callee`; null if there is none. `script()` is called only if another callee has
-  // called from the same address.
+  // The slot of a call by the frame of `callee`; null if there is none. `script()` is called only if a slot has the same
+  // address and not this callee.
   template <typename Script>
   const StrobeCallSite* find(const Key& key, uintptr_t callee, Script script) const {
     if (!length_) {
