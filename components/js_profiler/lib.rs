@@ -41,6 +41,8 @@ mod event_loop;
 #[cfg(test)]
 mod every_instruction;
 mod failure;
+#[cfg(test)]
+mod freed_functions;
 mod function_table;
 mod linked_maps;
 mod missed_stretch;

@@ -8,6 +8,7 @@
 #define strobe_js_profiler_call_sites_h
 
 #include "glue.h"
+#include "jit_code.h"
 
 namespace strobe {
 
@@ -16,10 +17,11 @@ namespace strobe {
 // A call of JIT code is known by its return address. All frames of the Baseline interpreter share a few return addresses,
 // so there the callee tells the frames apart, too. It only chooses the slot: a function that was moved is not found.
 //
-// A slot is valid while JitcodeGlobalTable::removals() is what it was when the slot was written:
-// - An address of code belongs to the same entry then, because entries of living code do not overlap.
-// - The script is the same, too. It was on the stack when the slot was written, so a major collection frees it only if
-//   it began later. Each of these calls JitcodeGlobalTable::traceWeak, which counts, before it frees or moves any cell.
+// A slot is valid while JitcodeGlobalTable::removals() is what it was when the slot was written, because entries of living
+// code do not overlap: an address of code belongs to the same entry then. So it also belongs to the same script, unless
+// several scripts share the code. For such code JitcodeGlobalTable::sweeps() must be the same, too:
+// - The script was on the stack when the slot was written, so a major collection frees it only if it began later. Each of
+//   these calls JitcodeGlobalTable::traceWeak, which counts a sweep, before it frees or moves any cell.
 // - A minor collection moves and frees only what is in the nursery, where no script is. So if the callee was not there
 //   when the slot was written, the same callee still has the same script, and need not be read.
 // So the same return address and the same callee or script have the same functions.
@@ -27,6 +29,7 @@ class CallSites {
   StrobeCallSite* slots_;
   size_t length_;
   uint64_t removals_;
+  uint32_t sweeps_;
 
   static constexpr size_t Ways = 2;
 
@@ -47,9 +50,11 @@ class CallSites {
   }
 
  public:
-  // `removals` is JitcodeGlobalTable::removals().
-  CallSites(const StrobeKnownFunctions& known, uint64_t removals)
-      : slots_(known.call_sites), length_(known.call_sites_length), removals_(removals) {}
+  CallSites(const StrobeKnownFunctions& known, const JitCode& code)
+      : slots_(known.call_sites),
+        length_(known.call_sites_length),
+        removals_(code.removals()),
+        sweeps_(code.sweeps()) {}
 
   // The slot of a call by the frame of `callee`; null if there is none. `script()` is called only if a slot has the same
   // address and not this callee.
@@ -60,7 +65,8 @@ class CallSites {
     }
     const StrobeCallSite* first = firstOf(key);
     for (const StrobeCallSite* slot = first; slot < first + Ways; slot++) {
-      if (slot->return_address != key.returnAddress || slot->removals != removals_) {
+      if (slot->return_address != key.returnAddress || slot->removals != removals_ ||
+          (slot->sweeps && slot->sweeps != sweeps_)) {
         continue;
       }
       if ((slot->callee && slot->callee == callee) || slot->script == script()) {
@@ -81,8 +87,9 @@ class CallSites {
   // The first function that the first slot of a call has; 0 if it is free. The call itself may have another one.
   uint32_t firstKnown(const Key& key) const { return length_ ? firstOf(key)->known[0] : 0; }
 
-  // Adds a call, whose functions are in `site`. `callee` is 0 if it is in the nursery.
-  void put(const Key& key, uintptr_t callee, uintptr_t script, const StrobeCallSite& site) {
+  // Adds a call, whose functions are in `site`. `callee` is 0 if it is in the nursery. `isOfOneScript` says that
+  // no other script has the code.
+  void put(const Key& key, uintptr_t callee, uintptr_t script, bool isOfOneScript, const StrobeCallSite& site) {
     if (!length_) {
       return;
     }
@@ -97,6 +104,7 @@ class CallSites {
     first->callee = callee;
     first->script = script;
     first->removals = removals_;
+    first->sweeps = isOfOneScript ? 0 : sweeps_;
   }
 };
 

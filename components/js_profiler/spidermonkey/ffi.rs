@@ -114,6 +114,7 @@ impl CallSite {
         flags: [0; _],
         known: [0; _],
         code_offsets: [0; _],
+        sweeps: 0,
     };
 }
 

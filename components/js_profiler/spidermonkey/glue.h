@@ -135,6 +135,8 @@ struct alignas(64) StrobeCallSite {
   uint8_t flags[STROBE_MAX_INLINED];
   // How many functions there are.
   uint8_t length;
+  // What JitcodeGlobalTable::sweeps() was, if several scripts share the code; 0 for the code of one script.
+  uint32_t sweeps;
 };
 
 // The size of a block of JIT code. A power of two.

@@ -67,6 +67,7 @@ JitCode::JitCode(JSContext* cx, const StrobeKnownFunctions& known)
   usableInHandler_ = isMade && cx->isExceptionPending();
   if (isMade) {
     removals_ = runtime_->getJitcodeGlobalTable()->removals();
+    sweeps_ = runtime_->getJitcodeGlobalTable()->sweeps();
   }
 }
 

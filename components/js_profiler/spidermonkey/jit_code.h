@@ -71,6 +71,7 @@ class JitCode {
   StrobeCodeBlock* blocks_;
   size_t blocksLength_;
   uint64_t removals_ = 0;
+  uint32_t sweeps_ = 0;
   bool usable_;
   // Whether the tables are whole at a moment when HandleException has suppressed sampling.
   bool usableInHandler_;
@@ -88,6 +89,8 @@ class JitCode {
 
   // JitcodeGlobalTable::removals().
   uint64_t removals() const { return removals_; }
+  // JitcodeGlobalTable::sweeps().
+  uint32_t sweeps() const { return sweeps_; }
 
   // Whether an address is in the Baseline interpreter.
   bool isInInterpreter(uintptr_t pc) const;

@@ -415,7 +415,8 @@ Walked JitFrames::emitCaller(const Link& link) {
   if (walked == Walked::Done && isSameEachTime) {
     StrobeCallSite found;
     if (writer_.describeCallSite(before, &found)) {
-      callSites_.put(key, IsInNursery(CalleeToken(place.callee)) ? 0 : place.callee, script(), found);
+      bool isOfOneScript = entry && (entry->isIon() || entry->isIonIC() || entry->isBaseline());
+      callSites_.put(key, IsInNursery(CalleeToken(place.callee)) ? 0 : place.callee, script(), isOfOneScript, found);
     }
   }
   return walked;

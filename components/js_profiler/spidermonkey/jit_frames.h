@@ -54,7 +54,7 @@ class JitFrames {
   JitFrames(JSContext* cx, StackWriter& writer, js::jit::JitActivation* activation, const StackMemory& stack,
             const JitCode& code, const StrobeNativeCode& nativeCode)
       : cx_(cx), writer_(writer), activation_(activation), stack_(stack), code_(code),
-        callSites_(writer.known(), code.removals()), nativeCode_(nativeCode) {}
+        callSites_(writer.known(), code), nativeCode_(nativeCode) {}
 
   // Walks from the place where native frames have reached JIT code, or where the thread was stopped in it (`leaf`).
   Walked fromRegisters(const StrobeRegisters& registers, bool leaf, const StrobeStopped& stopped);

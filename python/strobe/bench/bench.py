@@ -17,6 +17,7 @@ from . import browsers, performance_docs
 from .accuracy import accuracy
 from .browsers import Browser
 from .figures import report
+from .floor import floor
 from .generated_script import Prepared, bundles, hot_functions
 from .hooks import hooks
 from .real import chosen, real
@@ -65,6 +66,10 @@ def bench(options: argparse.Namespace):
     if options.suite == "hooks":
         settings = {name: getattr(options, name) for name in ("rounds", "pairs", "loads", "counts")}
         print_report(hooks(options.release, options.base_binary, settings, saved), saved)
+        return
+    if options.suite == "floor":
+        settings = {name: getattr(options, name) for name in ("rounds", "pairs", "blocks")}
+        print_report(floor(options.release, settings, saved), saved)
         return
     # These are checked first, because a build takes longer to fail.
     other = browsers.chromium() if getattr(options, "vs", None) else None

@@ -19,6 +19,7 @@ DOCUMENT = paths.ROOT / "docs" / "performance.md"
 # In the order of the document.
 SUITES = {
     "overhead": "Kernels with a profiler and without",
+    "floor": "What the signals alone cost",
     "policy": "A policy that allows profiling where nobody profiles",
     "instructions": "The same in instructions",
     "hooks": "What the hooks cost a page that never profiles",

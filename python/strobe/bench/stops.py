@@ -33,9 +33,9 @@ class Chain:
 
 
 CHAINS = (
-    Chain(10, {}, 5.0, 20.0),
+    Chain(10, {}, 1.5, 6.0),
     # More frames than are walked of a stack by default.
-    Chain(1000, {"js_profiling_max_stack_depth": "4096"}, 60.0, None),
+    Chain(1000, {"js_profiling_max_stack_depth": "4096"}, 30.0, None),
 )
 
 

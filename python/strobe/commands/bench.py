@@ -43,6 +43,15 @@ def add_arguments(parser: argparse.ArgumentParser):
     )
     add_count(overhead, "--pairs", 3, "pairs of runs per round, kernel and interval")
     add_count(overhead, "--blocks", 2, "pairs of blocks per round whose processor time is measured")
+    floor = add_suite(
+        "floor",
+        "what the same signals cost a program whose handler does nothing",
+        "Runs kernels of its own without a browser. No sampler that interrupts the thread can cost less. Needs an idle "
+        "machine.",
+    )
+    add_count(floor, "--rounds", 3, "how many times the program is started")
+    add_count(floor, "--pairs", 12, "pairs of runs per round, kernel and interval")
+    add_count(floor, "--blocks", 8, "pairs of blocks per round whose processor time is measured")
     policy = add_comparison(
         "policy",
         "loading 5 MB of script under a policy that allows profiling, with no profiler running",

@@ -32,9 +32,14 @@ impl Person<'_> {
     /// Waits until an expression is true in the page.
     pub(crate) fn wait_until(&self, expression: &str) {
         if !self.0.becomes_true(expression, TIME_BOUND) {
-            let error = self.read("document.querySelector('#error-text')?.textContent");
+            let error = self.error();
             panic!("{expression} did not become true; the page's error is {error}");
         }
+    }
+
+    /// What the page says is wrong.
+    pub(crate) fn error(&self) -> Value {
+        self.read("document.querySelector('#error-text')?.textContent")
     }
 
     pub(crate) fn read(&self, expression: &str) -> Value {

@@ -109,12 +109,16 @@ impl Window {
 
     /// Waits until one of the elements that a selector matches is shown and has this text.
     fn see(&self, selector: &str, text: &str) {
-        self.person().wait_until(&format!(
-            "[...document.querySelectorAll({})].some(one =>
-                one.getClientRects().length > 0 && one.textContent.includes({}))",
-            json!(selector),
-            json!(text),
-        ));
+        let shown = format!(
+            "[...document.querySelectorAll({})].filter(one => one.getClientRects().length > 0)
+                .map(one => one.textContent)",
+            json!(selector)
+        );
+        let has_text = format!("{shown}.some(one => one.includes({}))", json!(text));
+        if !self.driver.becomes_true(&has_text, TIME_BOUND) {
+            let (shown, error) = (self.person().read(&shown), self.person().error());
+            panic!("{selector} does not show {text:?} but {shown}; the page's error is {error}");
+        }
     }
 
     /// Waits until the picture of the window has an element's background at the element's upper edge. So the element

@@ -257,6 +257,22 @@ fn a_notch_of_the_wheel_has_the_same_effect_as_in_other_browsers() {
 }
 
 #[test]
+fn a_page_that_was_busy_gets_the_events_of_a_drag_in_their_order() {
+    let site = Site::plain().serve();
+    let display = Display::start(1024, 768);
+    let url = site.url("/drag.html");
+    let mut window = BrowserWindow::open(&display, &["--window-size=480x300", &url], &[]);
+    window.wait_for_colour(300, CHROME_HEIGHT + 200, 0x01_02_03);
+    window.key("b");
+    window.wait_for_line("busy");
+    display.drag(&[100, 200, 300].map(|x| (x, CHROME_HEIGHT + 100)));
+    window.wait_for_line("pressed at 100, moved to 300, let go at 300");
+    window.key("ctrl+q");
+    let (status, console) = window.end();
+    assert!(status.success(), "{status}\n{console}");
+}
+
+#[test]
 fn dialogs_of_a_page_are_answered_in_the_window() {
     let site = Site::plain().serve();
     let display = Display::start(1024, 768);

@@ -1,0 +1,84 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! A walk keeps what it has found of functions and of code. These tests free both, and make others in their places.
+
+use std::time::Duration;
+
+use js_profiler_traits::Trace;
+
+use crate::spidermonkey::Walker;
+use crate::spidermonkey::test_context::TestContext;
+use crate::{EventLoop, SessionOptions};
+
+/// `rounds` calls functions that are freed afterwards. In a round they all have the same name, and call the function of
+/// the same side. By the next round the other functions have their places in memory. A function calls so often before
+/// it is busy that it runs in the tier that is tested.
+const SCRIPT: &str = "
+    const { gc, gcPreserveCode } = engine;
+    function busy(times) { let sum = 0; for (let i = 0; i < times; i++) { sum += Math.sqrt(i); } return sum; }
+    function onLeft(times) { return busy(times) + 1; }
+    function onRight(times) { return busy(times) + 1; }
+    function rounds(calls) {
+        for (let round = 0; round < 30; round++) {
+            const side = round % 2 ? 'Left' : 'Right';
+            const text = `(function call${side}(call) {
+                let sum = 0;
+                for (let i = 0; i < ${calls}; i++) { sum += call(1); }
+                return sum + call(1000000);
+            })`;
+            let made = Array.from({ length: 20 }, () => (0, eval)(text));
+            // Moves them out of the nursery.
+            gc();
+            for (const one of made) { one(side === 'Left' ? onLeft : onRight); }
+            made = null;
+            gc();
+        }
+    }";
+
+/// A trace of `SCRIPT` and of what comes after it, with a sample for each millisecond.
+fn trace_of(then: &str) -> Trace {
+    let context = TestContext::new();
+    let event_loop = EventLoop::new(context.engine(Walker::Table));
+    let mut trace = None;
+    context.with_scripts(|evaluate| {
+        let options = SessionOptions::every(Duration::from_millis(1));
+        let session = event_loop.start(options, None, |_| {}).unwrap();
+        evaluate(c"https://a.test/a.js", 1, &format!("{SCRIPT}\n{then}"));
+        trace = Some(session.finish().unwrap());
+    });
+    trace.unwrap()
+}
+
+/// Checks that no function is below a function of the other side, and that there are enough stacks to tell.
+fn check(trace: &Trace) {
+    let mut counts = [0; 2];
+    for sample in &trace.samples {
+        let mut next = sample.stack_id;
+        let names = std::iter::from_fn(|| {
+            let stack = &trace.stacks[next? as usize];
+            next = stack.parent_id;
+            Some(trace.frames[stack.frame_id as usize].name.clone())
+        });
+        let names: Vec<_> = names.collect();
+        for (count, own, other) in [(0, "Left", "Right"), (1, "Right", "Left")] {
+            if names.contains(&format!("on{own}")) {
+                assert!(!names.contains(&format!("call{other}")), "{names:?}");
+                counts[count] += usize::from(names.contains(&format!("call{own}")));
+            }
+        }
+    }
+    assert!(counts.iter().all(|&count| count > 100), "{counts:?}");
+}
+
+#[test]
+fn a_function_in_the_place_of_a_freed_one_has_its_own_name() {
+    // The functions have no code of their own, so that no code is freed.
+    check(&trace_of("gcPreserveCode(); rounds(20);"));
+}
+
+#[test]
+fn code_in_the_place_of_freed_code_belongs_to_its_own_function() {
+    check(&trace_of("rounds(300);"));
+}

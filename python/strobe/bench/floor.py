@@ -1,0 +1,34 @@
+# This Source Code Form is subject to the terms of the Mozilla Public
+# License, v. 2.0. If a copy of the MPL was not distributed with this
+# file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+"""./mach bench floor: what the signals of the sampler cost if their handler does nothing."""
+
+import json
+from pathlib import Path
+
+from .. import paths, process
+from ..errors import MachError
+from ..lock import cache_lock
+from ..setup import bootstrap
+from .visits import measure_rounds
+
+PROGRAM = "empty_handler"
+
+
+def floor(release: bool, settings: dict[str, int], saved: Path) -> dict:
+    """The measurement, of the form of the suite overhead."""
+    with cache_lock("build"):
+        bootstrap.ensure()
+        process.run(["cargo", "build", "--locked", "-p", PROGRAM, *(["--release"] if release else [])])
+    profile = "release" if release else "debug"
+    command = [str(paths.target_dir() / profile / PROGRAM), str(settings["pairs"]), str(settings["blocks"])]
+
+    def measure_round(_number: int, _log: Path) -> list[list[dict]]:
+        posted = process.output(command)
+        if posted is None:
+            raise MachError(f"{PROGRAM} failed")
+        return [[json.loads(posted)]]
+
+    described = [{"name": "empty handler", "version": "", "build": profile}]
+    return measure_rounds("floor", described, settings, saved, measure_round)

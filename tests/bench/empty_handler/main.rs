@@ -1,0 +1,319 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! What sampling costs if a sample takes no time: kernels on a thread that gets the signals of the sampler, and whose
+//! handler does nothing. For `./mach bench floor`:
+//!
+//!     empty_handler PAIRS BLOCKS
+//!
+//! It prints JSON of the form that tests/bench/overhead.js posts: times of runs in ms, and processor times in s.
+//!
+//! The signals come as in `components/js_profiler`. At 1 ms another thread sets four timers of the kernel at a time, and
+//! wakes when the last one is done (`stop/linux_timers.rs`). At 10 ms it wakes for each signal, sends it, and polls until it
+//! is handled (`stop/linux.rs`).
+
+#![allow(unsafe_code)]
+
+use std::collections::HashMap;
+use std::mem::MaybeUninit;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use std::{env, hint, ptr, thread};
+
+use serde_json::{Value, json};
+
+/// A timed run takes about as long. Same as in tests/bench/pairs.js.
+const RUN_TIME: Duration = Duration::from_millis(50);
+/// Untimed runs before each timed one.
+const SETTLE_RUNS: usize = 2;
+/// Runs of all kernels between two readings of the processor time.
+const ROUNDS_PER_BLOCK: usize = 4;
+const TIMERS: u32 = 4;
+
+static HANDLED: AtomicU64 = AtomicU64::new(0);
+
+extern "C" fn handle(_: libc::c_int) {
+    HANDLED.fetch_add(1, Ordering::Release);
+}
+
+fn signal() -> libc::c_int {
+    libc::SIGRTMIN() + 1
+}
+
+#[derive(Clone, Copy)]
+enum State {
+    Off,
+    At10,
+    At1,
+}
+
+/// A thread that interrupts the thread that has made it, until this is dropped.
+struct Interrupts {
+    ends: Arc<AtomicBool>,
+    handle: Option<thread::JoinHandle<()>>,
+}
+
+impl Interrupts {
+    /// `None` for no interrupts.
+    fn begin(state: State) -> Option<Self> {
+        let interrupt: fn(libc::pid_t, &AtomicBool) = match state {
+            State::Off => return None,
+            State::At10 => send_signals,
+            State::At1 => set_timers,
+        };
+        // SAFETY: the call only returns a number.
+        let busy = unsafe { libc::gettid() };
+        let ends = Arc::new(AtomicBool::new(false));
+        let until = ends.clone();
+        let handle = thread::spawn(move || {
+            // SAFETY: the call only changes how promptly this thread wakes.
+            unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
+            interrupt(busy, &until);
+        });
+        Some(Self {
+            ends,
+            handle: Some(handle),
+        })
+    }
+}
+
+impl Drop for Interrupts {
+    fn drop(&mut self) {
+        self.ends.store(true, Ordering::Relaxed);
+        if let Some(handle) = self.handle.take() {
+            handle.thread().unpark();
+            handle.join().expect("the thread does not panic");
+        }
+    }
+}
+
+/// Waits until a time; false if the interrupts end before.
+fn wait(until: Instant, ends: &AtomicBool) -> bool {
+    while !ends.load(Ordering::Relaxed) {
+        match until.saturating_duration_since(Instant::now()) {
+            Duration::ZERO => return true,
+            left => thread::park_timeout(left),
+        }
+    }
+    false
+}
+
+fn send_signals(busy: libc::pid_t, ends: &AtomicBool) {
+    let mut due = Instant::now();
+    while wait(due, ends) {
+        let before = HANDLED.load(Ordering::Acquire);
+        // SAFETY: the thread waits for this one before it ends.
+        unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), busy, signal()) };
+        while HANDLED.load(Ordering::Acquire) == before {
+            hint::spin_loop();
+        }
+        due += Duration::from_millis(10);
+    }
+}
+
+fn set_timers(busy: libc::pid_t, ends: &AtomicBool) {
+    let timers: Vec<libc::timer_t> = (0..TIMERS).map(|_| make_timer(busy)).collect();
+    let mut due = Instant::now();
+    loop {
+        for &timer in &timers {
+            due += Duration::from_millis(1);
+            set_timer(timer, due.saturating_duration_since(Instant::now()));
+        }
+        // The sampler collects the walks half an interval after the last one.
+        if !wait(due + Duration::from_micros(500), ends) {
+            break;
+        }
+    }
+    for timer in timers {
+        // SAFETY: the timer is not used again.
+        unsafe { libc::timer_delete(timer) };
+    }
+}
+
+fn make_timer(busy: libc::pid_t) -> libc::timer_t {
+    let mut timer = MaybeUninit::uninit();
+    // SAFETY: a zeroed sigevent is a valid one; the timer is written if the call succeeds.
+    unsafe {
+        let mut event: libc::sigevent = MaybeUninit::zeroed().assume_init();
+        event.sigev_notify = libc::SIGEV_THREAD_ID;
+        event.sigev_notify_thread_id = busy;
+        event.sigev_signo = signal();
+        let made = libc::timer_create(libc::CLOCK_MONOTONIC, &mut event, timer.as_mut_ptr());
+        assert_eq!(made, 0, "{}", std::io::Error::last_os_error());
+        timer.assume_init()
+    }
+}
+
+fn set_timer(timer: libc::timer_t, after: Duration) {
+    // Zero would stop the timer.
+    let after = after.max(Duration::from_nanos(1));
+    // SAFETY: a zeroed itimerspec is a valid one; the timer exists.
+    unsafe {
+        let mut time: libc::itimerspec = MaybeUninit::zeroed().assume_init();
+        time.it_value.tv_nsec = after.as_nanos() as libc::c_long;
+        assert_eq!(libc::timer_settime(timer, 0, &time, ptr::null_mut()), 0);
+    }
+}
+
+/// A piece of work. A run calls it `count` times.
+struct Kernel {
+    name: &'static str,
+    unit: Box<dyn FnMut() -> u64>,
+    count: usize,
+}
+
+impl Kernel {
+    fn new(name: &'static str, unit: impl FnMut() -> u64 + 'static) -> Self {
+        let mut kernel = Self {
+            name,
+            unit: Box::new(unit),
+            count: 1,
+        };
+        let mut time = kernel.run();
+        while time < RUN_TIME {
+            kernel.count *= 2;
+            time = kernel.run();
+        }
+        let share = RUN_TIME.div_duration_f64(time);
+        kernel.count = ((kernel.count as f64 * share).round() as usize).max(1);
+        kernel
+    }
+
+    fn run(&mut self) -> Duration {
+        let start = Instant::now();
+        for _ in 0..self.count {
+            hint::black_box((self.unit)());
+        }
+        start.elapsed()
+    }
+}
+
+/// Arithmetic in registers, reads of memory in no order, and comparisons in a few pages.
+fn kernels() -> Vec<Kernel> {
+    let next = |state: &mut u64| {
+        *state ^= *state << 13;
+        *state ^= *state >> 7;
+        *state ^= *state << 17;
+        *state
+    };
+    let mut arithmetic = 88_172_645_463_325_252;
+    let mut key = arithmetic;
+    let map: HashMap<u64, u64> = (0..1 << 18).map(|number| (number, number * 3)).collect();
+    let mut seed = arithmetic;
+    let numbers: Vec<u64> = (0..1 << 15).map(|_| next(&mut seed)).collect();
+    vec![
+        Kernel::new("arithmetic", move || {
+            (0..100_000).fold(0, |sum, _| next(&mut arithmetic).wrapping_add(sum))
+        }),
+        Kernel::new("map", move || {
+            (0..10_000).fold(0, |sum, _| sum ^ map[&(next(&mut key) % map.len() as u64)])
+        }),
+        Kernel::new("sort", move || {
+            let mut sorted = numbers.clone();
+            sorted.sort_by(|a, b| a.cmp(b));
+            sorted[0]
+        }),
+    ]
+}
+
+/// The processor time of this process, in s.
+fn processor_time() -> f64 {
+    let mut usage = MaybeUninit::uninit();
+    // SAFETY: the usage is written if the call succeeds.
+    let usage = unsafe {
+        assert_eq!(libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()), 0);
+        usage.assume_init()
+    };
+    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+    seconds(usage.ru_utime) + seconds(usage.ru_stime)
+}
+
+/// What `measure` gives without interrupts and in a state. The order is that of `pair`, so that neither is always first.
+fn pair_of(pair: usize, state: State, mut measure: impl FnMut() -> f64) -> Value {
+    let mut within = |state| {
+        let _interrupts = Interrupts::begin(state);
+        measure()
+    };
+    let (reference, measured) = if pair.is_multiple_of(2) {
+        let reference = within(State::Off);
+        (reference, within(state))
+    } else {
+        let measured = within(state);
+        (within(State::Off), measured)
+    };
+    json!({ "reference": reference, "measured": measured })
+}
+
+fn number(index: usize) -> usize {
+    let argument = env::args().nth(index);
+    argument
+        .and_then(|text| text.parse().ok())
+        .unwrap_or_else(|| panic!("empty_handler PAIRS BLOCKS: argument {index} is not a number"))
+}
+
+fn main() {
+    let (pairs, blocks) = (number(1), number(2));
+    // SAFETY: the handler only changes a counter.
+    unsafe {
+        let mut action: libc::sigaction = MaybeUninit::zeroed().assume_init();
+        action.sa_sigaction = handle as *const () as usize;
+        action.sa_flags = libc::SA_RESTART;
+        assert_eq!(libc::sigaction(signal(), &action, ptr::null_mut()), 0);
+    }
+    let states = [
+        ("off/off", State::Off),
+        ("10 ms/off", State::At10),
+        ("1 ms/off", State::At1),
+    ];
+    let mut kernels = kernels();
+    let mut times = vec![vec![Vec::new(); states.len()]; kernels.len()];
+    for pair in 0..pairs {
+        for (kernel, times) in kernels.iter_mut().zip(&mut times) {
+            for ((_, state), times) in states.iter().zip(times) {
+                times.push(pair_of(pair, *state, || {
+                    for _ in 0..SETTLE_RUNS {
+                        kernel.run();
+                    }
+                    1000. * kernel.run().as_secs_f64()
+                }));
+            }
+        }
+    }
+    let of_process = [states[0], states[2]];
+    let mut processor = vec![Vec::new(); of_process.len()];
+    for pair in 0..blocks {
+        for ((_, state), times) in of_process.iter().zip(&mut processor) {
+            times.push(pair_of(pair, *state, || {
+                let before = processor_time();
+                for _ in 0..ROUNDS_PER_BLOCK {
+                    for kernel in &mut kernels {
+                        kernel.run();
+                    }
+                }
+                processor_time() - before
+            }));
+        }
+    }
+    let none = json!({ "profilers": 0 });
+    let comparisons =
+        states.map(|(name, _)| json!({ "name": name, "reference": none, "measured": none }));
+    let named = |names: &[(&str, State)], pairs: Vec<Vec<Value>>| -> Vec<Value> {
+        let pairs = names.iter().zip(pairs);
+        pairs
+            .map(|((name, _), pairs)| json!({ "name": name, "pairs": pairs }))
+            .collect()
+    };
+    let timed: Vec<_> = kernels
+        .iter()
+        .zip(times)
+        .map(|(kernel, times)| json!({ "name": kernel.name, "comparisons": named(&states, times) }))
+        .collect();
+    let result = json!({
+        "comparisons": comparisons,
+        "kernels": timed,
+        "processorTime": named(&of_process, processor),
+    });
+    println!("{result}");
+}
