@@ -12,8 +12,8 @@ use std::ops::Range;
 use std::slice;
 
 use gimli::{
-    BaseAddresses, CommonInformationEntry, EhFrame, EhFrameHdr, EhFrameOffset, EndianSlice,
-    FrameDescriptionEntry, LittleEndian, ParsedEhFrameHdr, Pointer, UnwindSection,
+    BaseAddresses, EhFrame, EhFrameHdr, EndianSlice, FrameDescriptionEntry, LittleEndian,
+    ParsedEhFrameHdr, Pointer, UnwindSection,
 };
 
 use super::ffi::{CodeRange, strobe_call, strobe_construct, strobe_exception_handler};
@@ -43,11 +43,6 @@ pub struct FoundEntries {
     /// For each block of code of all modules, one more than the index of an entry that was found for an address there;
     /// 0 if there is none.
     by_block: Box<[u32]>,
-    /// The index of the entry that was found last. For addresses that are searched in their order, it is near the next
-    /// one.
-    last: usize,
-    /// What many entries have in common, which is stored once for all of them, and its address.
-    common: Option<(u64, CommonInformationEntry<Bytes>)>,
 }
 
 impl FoundEntries {
@@ -56,32 +51,12 @@ impl FoundEntries {
         let blocks = modules.modules.iter().map(Module::block_count);
         Self {
             by_block: vec![0; blocks.sum()].into_boxed_slice(),
-            last: 0,
-            common: None,
         }
     }
 
     /// The memory that it has allocated, in bytes.
     pub fn memory(&self) -> usize {
         size_of_val(&*self.by_block)
-    }
-
-    /// What is stored for several entries at `offset`.
-    fn common(
-        &mut self,
-        frames: &EhFrame<Bytes>,
-        bases: &BaseAddresses,
-        offset: EhFrameOffset,
-    ) -> gimli::Result<CommonInformationEntry<Bytes>> {
-        let address = bases.eh_frame.section.unwrap_or_default() + offset.0 as u64;
-        match &self.common {
-            Some((known, common)) if *known == address => Ok(common.clone()),
-            _ => {
-                let common = frames.cie_from_offset(bases, offset)?;
-                self.common = Some((address, common.clone()));
-                Ok(common)
-            },
-        }
     }
 }
 
@@ -158,8 +133,9 @@ impl Module {
     /// the same modules.
     fn index_before(&self, address: usize, found: &mut FoundEntries) -> Option<usize> {
         let block = self.first_block + (address - self.code.start) / BLOCK;
-        let guess = match found.by_block[block] {
-            0 => found.last,
+        let found = &mut found.by_block[block];
+        let guess = match *found {
+            0 => self.length,
             known => known as usize - 1,
         };
         let begins_before = |index: usize| {
@@ -167,8 +143,7 @@ impl Module {
                 .is_some_and(|begin| begin <= address as u64)
         };
         let index = first_without(self.length, guess, begins_before).checked_sub(1)?;
-        found.by_block[block] = u32::try_from(index).ok()? + 1;
-        found.last = index;
+        *found = u32::try_from(index).ok()? + 1;
         Some(index)
     }
 
@@ -183,9 +158,7 @@ impl Module {
         let offset = self.header.table()?.pointer_to_offset(pointer).ok()?;
         let entry = self
             .frames
-            .fde_from_offset(&self.bases, offset, |frames, bases, at| {
-                found.common(frames, bases, at)
-            });
+            .fde_from_offset(&self.bases, offset, EhFrame::cie_from_offset);
         match entry {
             Ok(entry) if entry.contains(address as u64) => Some(entry),
             _ => None,

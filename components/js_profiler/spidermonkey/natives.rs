@@ -74,16 +74,11 @@ impl NativeCode {
             },
             None => Vec::new(),
         };
-        // In the order of their addresses, each search begins near its result.
-        taken.natives.sort_by_key(|native| native.begin);
-        let own = taken
-            .natives
-            .into_iter()
-            .filter(|native| modules.program.contains(&native.begin));
         let mut found = FoundEntries::new(&modules);
-        let with_ends = own.filter_map(|native| {
+        let with_ends = taken.natives.into_iter().filter_map(|native| {
             let end = modules.end_of(native.begin, &mut found)?;
-            Some(Native { end, ..native })
+            let is_own = modules.program.contains(&native.begin);
+            is_own.then_some(Native { end, ..native })
         });
         natives.extend(with_ends);
         natives.sort_by_key(|native| native.begin);

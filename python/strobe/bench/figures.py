@@ -538,26 +538,21 @@ def trace_report(measurement: dict) -> Report:
             )
     result.tables.append(Table(rows, "Stopping a profiler with a long trace, medians"))
     ours = next(iter(stops))
-    for key, shown, most in (("milliseconds", "stop()", MOST_STOP), ("block", "longest block", MOST_BLOCK)):
-        values = {name: _median(by_format["default"], key) for name, by_format in stops.items()}
-        result.limits.append(
-            Limit(
-                f"{shown} of the trace",
-                {name: f"{value:.1f} ms" for name, value in values.items()},
-                {name: f"{_median(by_format['default'], 'controlBlock'):.1f} ms" for name, by_format in stops.items()},
-                f"≤ {most:g} ms",
-                values[ours] <= most,
-            )
-        )
+    traces = {name: by_format["default"] for name, by_format in stops.items()}
     # Only a browser that knows the format gives a text.
     texts = {name: of["json-gzip"] for name, of in stops.items() if of["json-gzip"][0]["form"] == "gzip"}
-    for key, shown, most in (("milliseconds", "stop()", MOST_GZIP_STOP), ("block", "longest block", MOST_GZIP_BLOCK)):
-        values = {name: _median(of_form, key) for name, of_form in texts.items()}
+    for what, key, of_browsers, most in (
+        ("stop() of the trace", "milliseconds", traces, MOST_STOP),
+        ("longest block of the trace", "block", traces, MOST_BLOCK),
+        ("stop() of json-gzip", "milliseconds", texts, MOST_GZIP_STOP),
+        ("longest block of json-gzip", "block", texts, MOST_GZIP_BLOCK),
+    ):
+        values = {name: _median(of_browser, key) for name, of_browser in of_browsers.items()}
         result.limits.append(
             Limit(
-                f"{shown} of json-gzip",
+                what,
                 {name: f"{value:.1f} ms" for name, value in values.items()},
-                {name: f"{_median(of_form, 'controlBlock'):.1f} ms" for name, of_form in texts.items()},
+                {name: f"{_median(of_browser, 'controlBlock'):.1f} ms" for name, of_browser in of_browsers.items()},
                 f"≤ {most:g} ms",
                 ours in values and values[ours] <= most,
             )
