@@ -46,8 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser):
     floor = add_suite(
         "floor",
         "what the same signals cost a program whose handler does nothing",
-        "Runs kernels of its own without a browser. No sampler that interrupts the thread can cost less. Needs an idle "
-        "machine.",
+        "Runs kernels of its own without a browser. They are not those of `overhead`, so its figures are not a limit for "
+        "these. Needs an idle machine.",
     )
     add_count(floor, "--rounds", 3, "how many times the program is started")
     add_count(floor, "--pairs", 12, "pairs of runs per round, kernel and interval")
