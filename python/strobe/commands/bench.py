@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser):
     floor = add_suite(
         "floor",
         "what the same signals cost a program whose handler does nothing",
-        "Runs kernels of its own without a browser. They are not those of `overhead`, so its figures are not a limit for "
+        "Runs kernels of its own without a browser. They are not those of `overhead`, so its figures are no limit for "
         "these. Needs an idle machine.",
     )
     add_count(floor, "--rounds", 3, "how many times the program is started")
