@@ -22,8 +22,9 @@ def run(binary: Path, arguments: list[str]):
     sys.stdout.flush()
     sys.stderr.flush()
     # Python ignores this signal, and an ignored signal would stay ignored.
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    before = signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
         os.execve(binary, [str(binary), "profile", *arguments], build.browser_environment())
     except OSError as error:
+        signal.signal(signal.SIGPIPE, before)
         raise MachError(f"{binary}: cannot be run: {error.strerror}") from None

@@ -57,6 +57,8 @@ class ProfileTest(unittest.TestCase):
     def test_a_browser_that_is_not_there(self):
         with self.assertRaisesRegex(MachError, "^/nowhere/strobe: cannot be run: No such file or directory"):
             profile.run(Path("/nowhere/strobe"), [])
+        # A later write to a closed pipe is an error as before, and does not end the process.
+        self.assertEqual(signal.getsignal(signal.SIGPIPE), signal.SIG_IGN)
 
     def test_ctrl_c_lets_the_browser_save(self):
         browser = self.browser(
