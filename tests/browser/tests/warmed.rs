@@ -125,10 +125,13 @@ fn assert_blocks(samples: impl Fn(&str) -> usize, times: &BTreeMap<String, f64>,
     let counts = BLOCKS.iter().map(|&block| (block, samples(block)));
     let mut faults = faults_of_blocks(&counts.collect(), times, who);
     for &(block, inside, least) in INSIDE {
-        let share = 100. * samples(inside) as f64 / samples(block) as f64;
+        let all = samples(block);
+        let share = 100. * samples(inside) as f64 / all as f64;
+        let line = format!("{inside}: {share:.2} % of the {all} samples of {block}");
         if share < least {
-            faults.push(format!("{inside}: {share:.2} % of the samples of {block}"));
+            faults.push(line.clone());
         }
+        report(&format!("{who}: {line}"));
     }
     assert!(faults.is_empty(), "{who}:\n{}", faults.join("\n"));
 }
