@@ -24,7 +24,7 @@ const only = parameters.get("only")?.split(",");
 const clock = performance;
 const MARKUP = "<p class=first>Some <b>bold</b> text</p><p>More text</p>";
 const LINES = ["some words that need more than one line", "one"];
-const NUMBERS = Array.from({ length: 500 }, (_, i) => i * 7919 % 503);
+const NUMBERS = Array.from({ length: 125 }, (_, i) => i * 7919 % 503);
 
 function element(markup) {
   const element = document.createElement("div");
@@ -115,7 +115,7 @@ function arms(n) {
 }
 
 function mapped(x) {
-  for (let i = 0; i < 100; i++) {
+  for (let i = 0; i < 400; i++) {
     x = (x * 31 + i) % 1009;
   }
   return x;
