@@ -48,7 +48,7 @@ class DoorTest(unittest.TestCase):
             ("build", "--rel"): "mach build: error: unknown arguments: --rel",
             ("test", "--", "x"): "mach test: error: takes nothing after `--`: x",
             ("run", "a.html", "--headless"): "unknown arguments: --headless; put arguments for the browser after `--`",
-            ("bench", "speed"): "invalid choice: 'speed' (choose from overhead, policy, instructions, trace, ",
+            ("bench", "speed"): "invalid choice: 'speed' (choose from overhead, floor, policy, ",
             ("bench", "overhead", "--pairs", "0"): "'0' is not a whole number of 1 or more",
             ("bench", "start", "--vs", "firefox"): "invalid choice: 'firefox' (choose from chromium)",
             ("bench", "soak", "--vs", "chromium"): "mach bench soak: error: unknown arguments: --vs chromium",
