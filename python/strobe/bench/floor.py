@@ -7,7 +7,7 @@
 import json
 from pathlib import Path
 
-from .. import paths, process
+from .. import build, paths, process
 from ..errors import MachError
 from ..lock import cache_lock
 from ..setup import bootstrap
@@ -20,14 +20,15 @@ def floor(release: bool, settings: dict[str, int], saved: Path) -> dict:
     """The measurement, of the form of the suite overhead."""
     with cache_lock("build"):
         bootstrap.ensure()
-        process.run(["cargo", "build", "--locked", "-p", PROGRAM, *(["--release"] if release else [])])
+        # With the browser, whose SpiderMonkey it uses. Alone, Cargo would build another one.
+        process.run([*build.command(release), "-p", PROGRAM])
     profile = "release" if release else "debug"
     command = [str(paths.target_dir() / profile / PROGRAM), str(settings["pairs"]), str(settings["blocks"])]
 
     def measure_round(_number: int, _log: Path) -> list[list[dict]]:
         posted = process.output(command)
         if posted is None:
-            raise MachError(f"{PROGRAM} failed")
+            raise MachError(f"`{' '.join(command)}` failed")
         return [[json.loads(posted)]]
 
     described = [{"name": "empty handler", "version": "", "build": profile}]

@@ -46,12 +46,11 @@ def add_arguments(parser: argparse.ArgumentParser):
     floor = add_suite(
         "floor",
         "what the same signals cost a program whose handler does nothing",
-        "Runs kernels of its own without a browser. They are not those of `overhead`, so its figures are no limit for "
-        "these. Needs an idle machine.",
+        "Runs the kernels of `overhead` in SpiderMonkey, without a browser. Needs an idle machine.",
     )
     add_count(floor, "--rounds", 3, "how many times the program is started")
-    add_count(floor, "--pairs", 12, "pairs of runs per round, kernel and interval")
-    add_count(floor, "--blocks", 8, "pairs of blocks per round whose processor time is measured")
+    add_count(floor, "--pairs", 6, "pairs of runs per round, kernel and interval")
+    add_count(floor, "--blocks", 4, "pairs of blocks per round whose processor time is measured")
     policy = add_comparison(
         "policy",
         "loading 5 MB of script under a policy that allows profiling, with no profiler running",

@@ -2,8 +2,8 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! What sampling costs if a sample takes no time: kernels on a thread that gets the signals of the sampler, and whose
-//! handler does nothing. For `./mach bench floor`:
+//! What sampling costs if a sample takes no time: the kernels of `overhead`, in SpiderMonkey, on a thread that gets the
+//! signals of the sampler, and whose handler does nothing. For `./mach bench floor`:
 //!
 //!     empty_handler PAIRS BLOCKS
 //!
@@ -15,17 +15,44 @@
 
 #![allow(unsafe_code)]
 
-use std::collections::HashMap;
+// Reading the variable makes Cargo rebuild the crate in every checkout: see the generated .cargo/config.toml.
+const _: Option<&str> = option_env!("STROBE_CHECKOUT");
+
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use std::{env, hint, ptr, thread};
 
+use mozjs::context::JSContext;
+use mozjs::conversions::jsstr_to_string;
+use mozjs::jsapi::OnNewGlobalHookOption;
+use mozjs::jsval::{JSVal, UndefinedValue};
+use mozjs::realm::AutoRealm;
+use mozjs::rooted;
+use mozjs::rust::wrappers2::JS_NewGlobalObject;
+use mozjs::rust::{
+    CompileOptionsWrapper, HandleObject, JSEngine, RealmOptions, Runtime, SIMPLE_GLOBAL_CLASS,
+    evaluate_script,
+};
 use serde_json::{Value, json};
+
+/// A script that gives the array `kernels`, of objects with a `name` and a `unit`.
+const KERNELS: &str = include_str!("../kernels.js");
+/// As `timeRun` of tests/bench/pairs.js, but for the clock, which is outside.
+const RUN: &str = "function run(index, count) {
+    const kernel = kernels[index];
+    for (let i = 0; i < count; i++) {
+        const result = kernel.unit();
+        if (result !== (kernel.result ??= result)) {
+            throw new Error(`${kernel.name} gave ${result} instead of ${kernel.result}`);
+        }
+    }
+}";
 
 /// A timed run takes about as long. Same as in tests/bench/pairs.js.
 const RUN_TIME: Duration = Duration::from_millis(50);
+const CALIBRATION_RUNS: usize = 3;
 /// Untimed runs before each timed one.
 const SETTLE_RUNS: usize = 2;
 /// Runs of all kernels between two readings of the processor time.
@@ -157,65 +184,65 @@ fn set_timer(timer: libc::timer_t, after: Duration) {
     }
 }
 
-/// A piece of work. A run calls it `count` times.
+/// Evaluates scripts in one global.
+struct Scripts<'a> {
+    cx: &'a mut JSContext,
+    global: HandleObject<'a>,
+}
+
+impl Scripts<'_> {
+    fn evaluate(&mut self, script: &str) -> JSVal {
+        rooted!(&in(self.cx) let mut value = UndefinedValue());
+        let options = CompileOptionsWrapper::new(self.cx, c"kernels.js".to_owned(), 1);
+        evaluate_script(self.cx, self.global, script, value.handle_mut(), options)
+            .unwrap_or_else(|()| panic!("{script:.200} threw"));
+        value.get()
+    }
+
+    fn evaluate_to_text(&mut self, script: &str) -> String {
+        let text = self.evaluate(script).to_string();
+        let text = ptr::NonNull::new(text).expect("the script gives a text");
+        // SAFETY: nothing has been allocated since the script gave the string, so it is alive.
+        unsafe { jsstr_to_string(self.cx, text) }
+    }
+}
+
+/// A run calls a unit of a kernel `count` times.
 struct Kernel {
-    name: &'static str,
-    unit: Box<dyn FnMut() -> u64>,
+    index: usize,
+    name: String,
     count: usize,
 }
 
 impl Kernel {
-    fn new(name: &'static str, unit: impl FnMut() -> u64 + 'static) -> Self {
+    /// Finds how many units make a run of `RUN_TIME`, once the engine has optimised the kernel.
+    fn new(scripts: &mut Scripts, index: usize) -> Self {
+        let name = scripts.evaluate_to_text(&format!("kernels[{index}].name"));
         let mut kernel = Self {
+            index,
             name,
-            unit: Box::new(unit),
             count: 1,
         };
-        let mut time = kernel.run();
-        while time < RUN_TIME {
-            kernel.count *= 2;
-            time = kernel.run();
+        // The first pass warms up; the second one measures.
+        for _ in 0..2 {
+            kernel.count = 1;
+            while kernel.run(scripts) < RUN_TIME {
+                kernel.count *= 2;
+            }
         }
-        let share = RUN_TIME.div_duration_f64(time);
+        // A run that had to wait for a processor says nothing. The quickest run did not have to wait.
+        let runs = (0..CALIBRATION_RUNS).map(|_| kernel.run(scripts));
+        let quickest = runs.min().expect("there is a run");
+        let share = RUN_TIME.div_duration_f64(quickest);
         kernel.count = ((kernel.count as f64 * share).round() as usize).max(1);
         kernel
     }
 
-    fn run(&mut self) -> Duration {
+    fn run(&self, scripts: &mut Scripts) -> Duration {
         let start = Instant::now();
-        for _ in 0..self.count {
-            hint::black_box((self.unit)());
-        }
+        scripts.evaluate(&format!("run({}, {})", self.index, self.count));
         start.elapsed()
     }
-}
-
-/// Arithmetic in registers, reads of memory in no order, and comparisons in a few pages.
-fn kernels() -> Vec<Kernel> {
-    let next = |state: &mut u64| {
-        *state ^= *state << 13;
-        *state ^= *state >> 7;
-        *state ^= *state << 17;
-        *state
-    };
-    let mut arithmetic = 88_172_645_463_325_252;
-    let mut key = arithmetic;
-    let map: HashMap<u64, u64> = (0..1 << 18).map(|number| (number, number * 3)).collect();
-    let mut seed = arithmetic;
-    let numbers: Vec<u64> = (0..1 << 15).map(|_| next(&mut seed)).collect();
-    vec![
-        Kernel::new("arithmetic", move || {
-            (0..100_000).fold(0, |sum, _| next(&mut arithmetic).wrapping_add(sum))
-        }),
-        Kernel::new("map", move || {
-            (0..10_000).fold(0, |sum, _| sum ^ map[&(next(&mut key) % map.len() as u64)])
-        }),
-        Kernel::new("sort", move || {
-            let mut sorted = numbers.clone();
-            sorted.sort_unstable();
-            sorted[0]
-        }),
-    ]
 }
 
 /// The processor time of this process, in s.
@@ -262,21 +289,45 @@ fn main() {
         action.sa_flags = libc::SA_RESTART;
         assert_eq!(libc::sigaction(signal(), &action, ptr::null_mut()), 0);
     }
+    let engine = JSEngine::init().expect("SpiderMonkey starts");
+    let mut runtime = Runtime::new(engine.handle());
+    let cx = runtime.cx();
+    let hook = OnNewGlobalHookOption::FireOnNewGlobalHook;
+    let options = RealmOptions::default();
+    // SAFETY: the class and the options live as long as they are used.
+    let new_global = |cx| unsafe {
+        JS_NewGlobalObject(cx, &SIMPLE_GLOBAL_CLASS, ptr::null_mut(), hook, &*options)
+    };
+    rooted!(&in(cx) let global = new_global(cx));
+    let mut realm = AutoRealm::new_from_handle(cx, global.handle());
+    let mut scripts = Scripts {
+        cx: &mut realm,
+        global: global.handle(),
+    };
+    scripts.evaluate(KERNELS);
+    scripts.evaluate(RUN);
+    println!("{}", measure(&mut scripts, pairs, blocks));
+}
+
+fn measure(scripts: &mut Scripts, pairs: usize, blocks: usize) -> Value {
     let states = [
         ("off/off", State::Off),
         ("10 ms/off", State::At10),
         ("1 ms/off", State::At1),
     ];
-    let mut kernels = kernels();
+    let count = scripts.evaluate("kernels.length").to_int32() as usize;
+    let kernels: Vec<_> = (0..count)
+        .map(|index| Kernel::new(scripts, index))
+        .collect();
     let mut times = vec![vec![Vec::new(); states.len()]; kernels.len()];
     for pair in 0..pairs {
-        for (kernel, times) in kernels.iter_mut().zip(&mut times) {
+        for (kernel, times) in kernels.iter().zip(&mut times) {
             for ((_, state), times) in states.iter().zip(times) {
                 times.push(pair_of(pair, *state, || {
                     for _ in 0..SETTLE_RUNS {
-                        kernel.run();
+                        kernel.run(scripts);
                     }
-                    1000. * kernel.run().as_secs_f64()
+                    1000. * kernel.run(scripts).as_secs_f64()
                 }));
             }
         }
@@ -288,8 +339,8 @@ fn main() {
             times.push(pair_of(pair, *state, || {
                 let before = processor_time();
                 for _ in 0..ROUNDS_PER_BLOCK {
-                    for kernel in &mut kernels {
-                        kernel.run();
+                    for kernel in &kernels {
+                        kernel.run(scripts);
                     }
                 }
                 processor_time() - before
@@ -310,10 +361,9 @@ fn main() {
         .zip(times)
         .map(|(kernel, times)| json!({ "name": kernel.name, "comparisons": named(&states, times) }))
         .collect();
-    let result = json!({
+    json!({
         "comparisons": comparisons,
         "kernels": timed,
         "processorTime": named(&of_process, processor),
-    });
-    println!("{result}");
+    })
 }
