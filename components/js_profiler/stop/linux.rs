@@ -14,7 +14,7 @@
 #![allow(unsafe_code)]
 
 use std::any::Any;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
 use std::hint;
 use std::io;
@@ -225,8 +225,10 @@ impl Thread {
             }
             io::Result::Ok(())
         })?;
+        let tid = current_tid();
+        STOPPABLE.set(tid);
         Ok(Self {
-            tid: current_tid(),
+            tid,
             stack: current_stack_bounds()?,
         })
     }
@@ -323,15 +325,16 @@ unsafe fn answer(info: &libc::siginfo_t, context: &libc::ucontext_t) {
         // touch it while it is in use.
         unsafe { ((*header).run)(header, registers) };
     };
+    let thread = STOPPABLE.get();
     match info.si_code {
         libc::SI_TIMER => {
             // SAFETY: the signal of a timer has a value.
             let slot = unsafe { info.si_value() }.sival_ptr.addr();
             if let Some(handshake) = STANDING.get(slot) {
-                handshake.answer_standing(current_tid(), &Futex, run);
+                handshake.answer_standing(thread, &Futex, run);
             }
         },
-        _ => HANDSHAKE.answer(current_tid(), &Futex, run),
+        _ => HANDSHAKE.answer(thread, &Futex, run),
     }
 }
 
@@ -516,6 +519,13 @@ fn action_of(signal: libc::c_int) -> Option<libc::sighandler_t> {
         let result = libc::sigaction(signal, ptr::null(), &mut action);
         (result == 0).then_some(action.sa_sigaction)
     }
+}
+
+thread_local! {
+    /// The number of this thread once it may be stopped, before that 0, which no thread has. The signal's handler reads
+    /// it: gettid() would be a system call in each stop. It has neither code that makes it nor code that drops it, so
+    /// reading it is one load.
+    static STOPPABLE: Cell<libc::pid_t> = const { Cell::new(0) };
 }
 
 fn current_tid() -> libc::pid_t {
