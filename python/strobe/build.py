@@ -33,9 +33,14 @@ OWN_PATCH = re.compile(r'^\w+ = \{ path = "([^"]*)" \}$')
 LOCK_PACKAGE = re.compile(r"^\[\[package\]\]\n.*?(?=^\[\[package\]\]\n|\Z)", re.M | re.S)
 
 
-def command(release: bool = False, stock_walk: bool | None = None) -> list[str]:
-    """The command that builds the browser. By default only a dev build has the stock walk, which tests need."""
-    arguments = ["cargo", "build", "--locked", "-p", "strobe"]
+def command(release: bool = False, stock_walk: bool | None = None, also: tuple[str, ...] = ()) -> list[str]:
+    """The command that builds the browser. By default only a dev build has the stock walk, which tests need.
+
+    `also` names packages that use the browser's SpiderMonkey. Alone, Cargo would build another one for them.
+    """
+    arguments = ["cargo", "build", "--locked"]
+    for package in ("strobe", *also):
+        arguments += ["-p", package]
     if release:
         arguments.append("--release")
     if stock_walk or (stock_walk is None and not release):
@@ -43,11 +48,11 @@ def command(release: bool = False, stock_walk: bool | None = None) -> list[str]:
     return arguments
 
 
-def build(release: bool = False, stock_walk: bool | None = None) -> Path:
+def build(release: bool = False, stock_walk: bool | None = None, also: tuple[str, ...] = ()) -> Path:
     """Builds the browser, after installing what is missing, and returns the path of its binary."""
     with cache_lock("build"):
         bootstrap.ensure()
-        process.run(command(release, stock_walk))
+        process.run(command(release, stock_walk, also))
     return paths.target_dir() / ("release" if release else "debug") / "strobe"
 
 

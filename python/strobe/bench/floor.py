@@ -7,10 +7,8 @@
 import json
 from pathlib import Path
 
-from .. import build, paths, process
+from .. import build, process
 from ..errors import MachError
-from ..lock import cache_lock
-from ..setup import bootstrap
 from .visits import measure_rounds
 
 PROGRAM = "empty_handler"
@@ -18,12 +16,8 @@ PROGRAM = "empty_handler"
 
 def floor(release: bool, settings: dict[str, int], saved: Path) -> dict:
     """The measurement, of the form of the suite overhead."""
-    with cache_lock("build"):
-        bootstrap.ensure()
-        # With the browser, whose SpiderMonkey it uses. Alone, Cargo would build another one.
-        process.run([*build.command(release), "-p", PROGRAM])
-    profile = "release" if release else "debug"
-    command = [str(paths.target_dir() / profile / PROGRAM), str(settings["pairs"]), str(settings["blocks"])]
+    binary = build.build(release, also=(PROGRAM,))
+    command = [str(binary.with_name(PROGRAM)), str(settings["pairs"]), str(settings["blocks"])]
 
     def measure_round(_number: int, _log: Path) -> list[list[dict]]:
         posted = process.output(command)
@@ -31,5 +25,5 @@ def floor(release: bool, settings: dict[str, int], saved: Path) -> dict:
             raise MachError(f"`{' '.join(command)}` failed")
         return [[json.loads(posted)]]
 
-    described = [{"name": "empty handler", "version": "", "build": profile}]
+    described = [{"name": "empty handler", "version": "", "build": binary.parent.name}]
     return measure_rounds("floor", described, settings, saved, measure_round)

@@ -128,10 +128,10 @@ fn assert_blocks(samples: impl Fn(&str) -> usize, times: &BTreeMap<String, f64>,
         let all = samples(block);
         let share = 100. * samples(inside) as f64 / all as f64;
         let line = format!("{inside}: {share:.2} % of the {all} samples of {block}");
-        if share < least {
-            faults.push(line.clone());
-        }
         report(&format!("{who}: {line}"));
+        if share < least {
+            faults.push(line);
+        }
     }
     assert!(faults.is_empty(), "{who}:\n{}", faults.join("\n"));
 }
