@@ -98,7 +98,7 @@ where
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.samples.iter().map(|sample| JsonSample {
             marker: sample.marker.map(|marker| marker.as_str()),
-            stack_id: sample.stack_id,
+            stack_id: sample.stack_id(),
             timestamp: (self.timestamp)(sample.time),
         }))
     }
@@ -151,11 +151,7 @@ mod tests {
             parent_id,
             frame_id,
         };
-        let sample = |index: usize, stack_id, marker| Sample {
-            time: times[index],
-            stack_id,
-            marker,
-        };
+        let sample = |index: usize, stack_id, marker| Sample::new(times[index], stack_id, marker);
         Trace {
             resources: vec!["https://a.example/ü.js?\"".to_owned()],
             frames: vec![

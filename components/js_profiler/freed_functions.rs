@@ -55,7 +55,7 @@ fn trace_of(then: &str) -> Trace {
 fn check(trace: &Trace) {
     let mut counts = [0; 2];
     for sample in &trace.samples {
-        let mut next = sample.stack_id;
+        let mut next = sample.stack_id();
         let names = std::iter::from_fn(|| {
             let stack = &trace.stacks[next? as usize];
             next = stack.parent_id;

@@ -88,13 +88,16 @@ impl SampledLoop {
         self.subscribers.sessions.push(session);
     }
 
-    /// Removes a session, and returns it. `None` if there is none with this id.
-    pub fn remove(&mut self, id: SessionId) -> Option<SampledSession> {
+    /// Removes a session, and passes it to `take`. Does nothing if there is none with this id. What is needed no more
+    /// is freed afterwards.
+    pub fn remove(&mut self, id: SessionId, take: impl FnOnce(&mut SampledSession)) {
         let sessions = &mut self.subscribers.sessions;
-        let index = sessions.iter().position(|session| session.id == id)?;
-        let session = sessions.swap_remove(index);
+        let Some(index) = sessions.iter().position(|session| session.id == id) else {
+            return;
+        };
+        let mut session = sessions.swap_remove(index);
+        take(&mut session);
         self.rest();
-        Some(session)
     }
 
     /// Frees what is needed only while there is a session or a recording. Writes the statistics into the log.

@@ -133,13 +133,13 @@ impl SampledSession {
     }
 
     /// The trace, without samples later than `until`: those were taken while the request to stop was on its
-    /// way.
+    /// way. The session has no trace then. Frees nothing: see [`TraceBuilder::finish`].
     ///
     /// # Errors
     ///
     /// The failure that has ended the session.
-    pub fn finish(mut self, until: CrossProcessInstant) -> Result<Trace, Failure> {
-        if let Some(failure) = self.failure {
+    pub fn finish(&mut self, until: CrossProcessInstant) -> Result<Trace, Failure> {
+        if let Some(failure) = self.failure.take() {
             return Err(failure);
         }
         self.builder.drop_samples_after(until);
@@ -226,7 +226,7 @@ mod tests {
     /// The names on the stack of a sample, from the root to the leaf.
     fn names(trace: &Trace, sample: usize) -> Vec<&str> {
         let mut names = Vec::new();
-        let mut next = trace.samples[sample].stack_id;
+        let mut next = trace.samples[sample].stack_id();
         while let Some(id) = next {
             let stack = trace.stacks[id as usize];
             names.insert(0, &*trace.frames[stack.frame_id as usize].name);
@@ -293,7 +293,7 @@ mod tests {
         let samples: Vec<_> = trace
             .samples
             .iter()
-            .map(|sample| (sample.stack_id, sample.marker))
+            .map(|sample| (sample.stack_id(), sample.marker))
             .collect();
         assert_eq!(
             samples,
@@ -342,8 +342,8 @@ mod tests {
         assert_eq!(trace.frames.len(), 2);
         assert_eq!(trace.stacks.len(), 2);
         assert_eq!(trace.stacks[1].parent_id, Some(0));
-        assert_eq!(trace.samples[0].stack_id, Some(1));
-        assert_eq!(trace.samples[1].stack_id, None);
+        assert_eq!(trace.samples[0].stack_id(), Some(1));
+        assert_eq!(trace.samples[1].stack_id(), None);
     }
 
     #[test]

@@ -306,7 +306,7 @@ impl Sampler {
     /// Ends a session without a trace.
     pub fn discard(&mut self, event_loop: EventLoopId, session: SessionId) {
         if let Some(event_loop) = self.event_loop(event_loop) {
-            event_loop.remove(session);
+            event_loop.remove(session, |_| ());
         }
     }
 
@@ -318,10 +318,11 @@ impl Sampler {
         time: CrossProcessInstant,
         on_trace: OnTrace,
     ) {
-        let event_loop = self.event_loop(event_loop);
-        if let Some(session) = event_loop.and_then(|event_loop| event_loop.remove(session)) {
-            debug!("{:?}: {:?}", session.id, session.subscriber.counts);
-            on_trace.take(session.finish(time));
+        if let Some(event_loop) = self.event_loop(event_loop) {
+            event_loop.remove(session, |session| {
+                debug!("{:?}: {:?}", session.id, session.subscriber.counts);
+                on_trace.take(session.finish(time));
+            });
         }
     }
 

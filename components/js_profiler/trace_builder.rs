@@ -3,9 +3,9 @@
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
 //! Builds a trace while samples arrive. Resources, frames and stacks are tables without duplicates. Samples are a
-//! flat array with 16 bytes for each.
+//! flat array.
 
-use std::num::NonZeroU32;
+use std::mem;
 
 use js_profiler_traits::{Frame, Marker, Sample, SampleCounts, Stack, Trace};
 use malloc_size_of_derive::MallocSizeOf;
@@ -23,41 +23,7 @@ pub struct TraceBuilder {
     resources: Table<String>,
     frames: Table<Frame>,
     stacks: Table<Stack>,
-    samples: Vec<BufferedSample>,
-}
-
-/// A [`Sample`] in the buffer.
-#[derive(Clone, Copy, Debug, MallocSizeOf)]
-struct BufferedSample {
-    time: CrossProcessInstant,
-    /// The id of the stack plus one; `None` if no stack may be shown.
-    stack_number: Option<NonZeroU32>,
-    marker: Option<Marker>,
-}
-
-const _: () = assert!(size_of::<BufferedSample>() == 16);
-
-impl From<Sample> for BufferedSample {
-    fn from(sample: Sample) -> Self {
-        Self {
-            time: sample.time,
-            stack_number: sample.stack_id.map(|id| {
-                let number = id.checked_add(1).and_then(NonZeroU32::new);
-                number.expect("stacks fit into memory")
-            }),
-            marker: sample.marker,
-        }
-    }
-}
-
-impl From<BufferedSample> for Sample {
-    fn from(sample: BufferedSample) -> Self {
-        Self {
-            time: sample.time,
-            stack_id: sample.stack_number.map(|number| number.get() - 1),
-            marker: sample.marker,
-        }
-    }
+    samples: Vec<Sample>,
 }
 
 impl TraceBuilder {
@@ -69,12 +35,7 @@ impl TraceBuilder {
         marker: Option<Marker>,
     ) {
         debug_assert!(stack_id.is_none_or(|id| (id as usize) < self.stacks.len()));
-        let sample = Sample {
-            time,
-            stack_id,
-            marker,
-        };
-        self.samples.push(sample.into());
+        self.samples.push(Sample::new(time, stack_id, marker));
     }
 
     /// Removes the samples that are later than `time`.
@@ -88,8 +49,9 @@ impl TraceBuilder {
         self.samples.len()
     }
 
-    /// The trace. `counts.taken` is replaced by the number of samples in it.
-    pub fn finish(mut self, counts: SampleCounts) -> Trace {
+    /// The trace, which the builder has no more then. `counts.taken` is replaced by the number of samples in it. Frees
+    /// nothing, so that the page does not wait for that.
+    pub fn finish(&mut self, counts: SampleCounts) -> Trace {
         Trace {
             resources: self.resources.take_new(),
             frames: self.frames.take_new(),
@@ -98,7 +60,7 @@ impl TraceBuilder {
                 taken: self.samples.len() as u64,
                 ..counts
             },
-            samples: self.samples.into_iter().map(Sample::from).collect(),
+            samples: mem::take(&mut self.samples),
         }
     }
 }
@@ -182,7 +144,7 @@ mod tests {
         assert_eq!(trace.stacks.len(), 4);
         assert_eq!(trace.samples[2].marker, Some(Marker::Gc));
         assert_eq!(trace.counts.taken, 3);
-        let stacks = trace.samples.iter().map(|sample| sample.stack_id);
+        let stacks = trace.samples.iter().map(Sample::stack_id);
         assert!(stacks.eq([Some(called), None, Some(root)]));
         for (id, stack) in trace.stacks.iter().enumerate() {
             assert!(stack.parent_id.is_none_or(|parent| (parent as usize) < id));

@@ -274,7 +274,7 @@ fn run_script(
         let with_stack = trace
             .samples
             .iter()
-            .filter(|sample| sample.stack_id.is_some());
+            .filter(|sample| sample.stack_id().is_some());
         done.with_stack += with_stack.count() as u64;
         done.unwalkable += trace.counts.unwalkable;
     }
@@ -292,7 +292,7 @@ fn check(trace: &Trace) {
     for sample in &trace.samples {
         assert!(
             sample
-                .stack_id
+                .stack_id()
                 .is_none_or(|id| (id as usize) < trace.stacks.len())
         );
     }

@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#include <bit>
+
 #include "builtin/Array.h"
 #include "gc/Allocator.h"
 #include "js/Id.h"
@@ -31,10 +33,10 @@ using namespace js;
 
 namespace {
 
-// A plain object with the members that are in the set `present`. Their values are undefined.
+// A plain object with the members that are in the set `present`, and room for no more. Their values are undefined.
 template <size_t Members>
 PlainObject* NewTemplate(JSContext* cx, const char* const (&members)[Members], uint32_t present) {
-  JS::Rooted<PlainObject*> object(cx, NewPlainObjectWithAllocKind(cx, gc::GetGCObjectKind(Members)));
+  JS::Rooted<PlainObject*> object(cx, NewPlainObjectWithAllocKind(cx, gc::GetGCObjectKind(std::popcount(present))));
   if (!object) {
     return nullptr;
   }

@@ -7,6 +7,8 @@
 //! It has the shape of the `ProfilerTrace` dictionary:
 //! <https://wicg.github.io/js-self-profiling/#the-profilertrace-dictionary>.
 
+use std::num::NonZeroU32;
+
 use malloc_size_of_derive::MallocSizeOf;
 use serde::{Deserialize, Serialize};
 use servo_base::cross_process_instant::CrossProcessInstant;
@@ -54,15 +56,35 @@ pub struct Stack {
     pub frame_id: u32,
 }
 
-/// What was found at one moment: <https://wicg.github.io/js-self-profiling/#the-profilersample-dictionary>
+/// What was found at one moment: <https://wicg.github.io/js-self-profiling/#the-profilersample-dictionary>. A trace may
+/// have millions of samples, so each is small.
 #[derive(Clone, Copy, Debug, Eq, MallocSizeOf, PartialEq)]
 pub struct Sample {
     /// When the thread was stopped, on the clock of `performance.now()`. It is not coarsened yet.
     pub time: CrossProcessInstant,
-    /// Index of the leaf's stack in [`Trace::stacks`]; `None` if no script was running, or none that may be shown.
-    pub stack_id: Option<u32>,
+    /// The id of the stack plus one; `None` if it has no stack.
+    stack_number: Option<NonZeroU32>,
     /// What the thread was doing; `None` if it was idle, or if the page may not know.
     pub marker: Option<Marker>,
+}
+
+const _: () = assert!(size_of::<Sample>() == 16);
+
+impl Sample {
+    /// A sample with the members of the dictionary. `stack_id` must be below 2³² - 1.
+    pub fn new(time: CrossProcessInstant, stack_id: Option<u32>, marker: Option<Marker>) -> Self {
+        let number_of = |id: u32| id.checked_add(1).and_then(NonZeroU32::new);
+        Self {
+            time,
+            stack_number: stack_id.map(|id| number_of(id).expect("stacks fit into memory")),
+            marker,
+        }
+    }
+
+    /// Index of the leaf's stack in [`Trace::stacks`]; `None` if no script was running, or none that may be shown.
+    pub fn stack_id(&self) -> Option<u32> {
+        self.stack_number.map(|number| number.get() - 1)
+    }
 }
 
 /// What the browser was doing when a sample was taken: `ProfilerMarker` of
