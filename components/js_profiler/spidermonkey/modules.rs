@@ -21,7 +21,10 @@ use super::ffi::{CodeRange, strobe_call, strobe_construct, strobe_exception_hand
 type Bytes = EndianSlice<'static, LittleEndian>;
 
 /// A program or library that is loaded.
+#[derive(Clone)]
 pub struct Module {
+    /// Where its program headers are. No two modules that stay loaded have them at the same place.
+    headers: usize,
     code: Range<usize>,
     /// The table of the entries, ordered by the addresses of their functions.
     header: ParsedEhFrameHdr<Bytes>,
@@ -103,6 +106,7 @@ impl Module {
         let frames_bytes =
             unsafe { slice::from_raw_parts(frames as *const u8, segment.end - frames) };
         let mut module = Self {
+            headers: info.dlpi_phdr as usize,
             code,
             header: parsed,
             length: 0,
@@ -225,8 +229,8 @@ pub struct Modules {
 }
 
 impl Modules {
-    /// The modules that are loaded now. They will stay loaded.
-    pub fn read() -> Self {
+    /// The modules that are loaded now. They will stay loaded. Those that are in `before` are not read again.
+    pub fn read(before: Option<&Self>) -> Self {
         extern "C" fn take(
             info: *mut libc::dl_phdr_info,
             _: libc::size_t,
@@ -235,6 +239,10 @@ impl Modules {
             // SAFETY: `dl_iterate_phdr` passes a pointer that is valid while this function runs, and the
             // pointer that it was given.
             let (info, modules) = unsafe { (&*info, &mut *modules.cast::<Vec<Module>>()) };
+            let mut known = modules.iter();
+            if known.any(|module| module.headers == info.dlpi_phdr as usize) {
+                return 0;
+            }
             // SAFETY: as above.
             if unsafe { keep_loaded(info) } {
                 // SAFETY: as above, and the module stays loaded.
@@ -243,7 +251,7 @@ impl Modules {
             0
         }
         let loads = loads();
-        let mut modules: Vec<Module> = Vec::new();
+        let mut modules = before.map_or_else(Vec::new, |before| before.modules.clone());
         // SAFETY: `take` has the type that is expected, and its argument is a `Vec<Module>`.
         unsafe { libc::dl_iterate_phdr(Some(take), (&raw mut modules).cast()) };
         modules.sort_by_key(|module| module.code.start);
@@ -325,7 +333,7 @@ mod tests {
 
     #[test]
     fn each_function_of_this_program_has_an_entry() {
-        let modules = Modules::read();
+        let modules = Modules::read(None);
         let own = each_function_of_this_program_has_an_entry as *const () as usize;
         assert!(modules.program.contains(&own));
         let mut found = FoundEntries::new(&modules);
@@ -353,7 +361,7 @@ mod tests {
 
     #[test]
     fn all_entries_are_found_whatever_was_found_before() {
-        let modules = Modules::read();
+        let modules = Modules::read(None);
         let own = modules
             .modules
             .iter()
@@ -380,8 +388,32 @@ mod tests {
     }
 
     #[test]
+    fn modules_that_are_known_are_the_same_as_those_that_are_read() {
+        let before = Modules::read(None);
+        // SAFETY: loading the library runs nothing of it that matters here.
+        let library = unsafe { libc::dlopen(c"libBrokenLocale.so.1".as_ptr(), libc::RTLD_LAZY) };
+        assert!(!library.is_null());
+        // Other tests may load libraries meanwhile.
+        let [added, read] = [Some(&before), None].map(Modules::read);
+        assert!(added.modules.len() > before.modules.len());
+        for module in &added.modules {
+            let mut all = read.modules.iter();
+            let same = all.find(|other| other.headers == module.headers).unwrap();
+            assert_eq!(same.code, module.code);
+            assert_eq!(same.length, module.length);
+        }
+        for pair in added.modules.windows(2) {
+            assert!(pair[0].code.end <= pair[1].code.start);
+            assert_eq!(
+                pair[0].first_block + pair[0].block_count(),
+                pair[1].first_block
+            );
+        }
+    }
+
+    #[test]
     fn libraries_are_known() {
-        let modules = Modules::read();
+        let modules = Modules::read(None);
         let qsort = libc::qsort as *const () as usize;
         let module = modules.at(qsort).unwrap();
         assert_ne!(module.code, modules.program);

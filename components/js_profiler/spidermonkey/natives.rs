@@ -10,8 +10,11 @@
 
 use std::ffi::c_void;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, Once, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
+
+use log::debug;
 
 use super::ffi::{NATIVE_BLOCK, Native, strobe_each_native, strobe_natives_version};
 use super::modules::{FoundEntries, Modules, loads};
@@ -50,11 +53,16 @@ impl NativeCode {
         let mut current = CURRENT.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: any thread may call it.
         let version = unsafe { strobe_natives_version() };
-        let has_all = |current: &Self| !with_new_libraries || current.modules.loads == loads();
-        let code = match current.as_ref().filter(|current| has_all(current)) {
-            Some(current) if current.version == version => return current.clone(),
-            Some(current) => Self::make(current.modules.clone(), Some(current), version),
-            None => Self::make(Arc::new(Modules::read()), None, version),
+        let before = current.as_deref();
+        let modules = before.map(|before| &before.modules);
+        let modules = modules.filter(|known| !with_new_libraries || known.loads == loads());
+        let code = match (&*current, modules) {
+            (Some(current), Some(_)) if current.version == version => return current.clone(),
+            (_, Some(modules)) => Self::make(modules.clone(), before, version),
+            (_, None) => {
+                let modules = Modules::read(before.map(|before| &*before.modules));
+                Self::make(Arc::new(modules), before, version)
+            },
         };
         current.insert(Arc::new(code)).clone()
     }
@@ -90,6 +98,22 @@ impl NativeCode {
             newest: taken.newest.unwrap_or(newest_before),
             made,
         }
+    }
+
+    /// Reads everything on another thread, so that the first session of the process need not wait for it: most of these
+    /// tables are memory that nobody has touched. Does this only once.
+    pub fn read_ahead() {
+        static READ: Once = Once::new();
+        READ.call_once(|| {
+            let read = || {
+                let natives = Self::current().natives.len();
+                debug!("{natives} natives were read ahead");
+            };
+            let thread = thread::Builder::new().name("JsSamplerTables".to_owned());
+            if let Err(error) = thread.spawn(read) {
+                debug!("the first session will start later: {error}");
+            }
+        });
     }
 
     /// Whether natives were defined a short while ago. A page that is loading defines some all the time.

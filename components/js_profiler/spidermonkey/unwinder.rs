@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_of_a_function_is_right_at_each_of_its_addresses() {
-        let begin = Modules::read as *const () as usize;
+        let begin = Modules::end_of as *const () as usize;
         let mut unwinder = Unwinder::new();
         let code = unwinder.code.clone();
         let end = code.modules.end_of(begin, &mut unwinder.found).unwrap();

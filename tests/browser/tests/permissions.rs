@@ -41,6 +41,26 @@ fn each_of_the_headers_allows() {
 }
 
 #[test]
+fn only_an_eager_page_makes_the_browser_ready_before_its_first_profiler() {
+    for (headers, expected) in [
+        (&[("Document-Policy", "js-profiling")][..], true),
+        (&[("Document-Policy", "js-profiling-mode=eager")], true),
+        (&[("Document-Policy", "js-profiling-mode=lazy")], false),
+        (&[], false),
+    ] {
+        let mut content = Site::plain();
+        for (name, value) in headers {
+            content = content.header("/permission.html", name, value);
+        }
+        let site = content.serve();
+        let visit = site.visit("/permission.html").log("js_profiler=debug");
+        let (_, console) = visit.run_and_listen();
+        let is_ready = console.contains(" natives were read ahead");
+        assert_eq!(is_ready, expected, "{headers:?}\n{console}");
+    }
+}
+
+#[test]
 fn without_a_header_that_allows_a_page_may_not_profile() {
     assert_eq!(permission_with(&[]), refused());
     for (name, value) in [

@@ -13,7 +13,7 @@ use js::jsapi::JSTracer;
 use js_profiler_traits::{RealmId, preferences};
 use net_traits::policy_container::PolicyContainer;
 use profiling_policy::{Environment, refusal};
-use profiling_policy_traits::ProfilingPolicy;
+use profiling_policy_traits::{ProfilingMode, ProfilingPolicy};
 use script_bindings::cell::DomRefCell;
 use script_bindings::weakref::WeakRef;
 
@@ -113,6 +113,10 @@ impl ProfilingState {
     }
 
     pub(super) fn set_policy(&self, policy: ProfilingPolicy) {
+        // <https://wicg.github.io/js-self-profiling/#js-profiling-mode>
+        if policy.mode == Some(ProfilingMode::Eager) {
+            js_profiler::prepare();
+        }
         *self.policy.borrow_mut() = policy;
     }
 
