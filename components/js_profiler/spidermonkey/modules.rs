@@ -12,8 +12,8 @@ use std::ops::Range;
 use std::slice;
 
 use gimli::{
-    BaseAddresses, EhFrame, EhFrameHdr, EndianSlice, FrameDescriptionEntry, LittleEndian,
-    ParsedEhFrameHdr, Pointer, UnwindSection,
+    BaseAddresses, CommonInformationEntry, EhFrame, EhFrameHdr, EhFrameOffset, EndianSlice,
+    FrameDescriptionEntry, LittleEndian, ParsedEhFrameHdr, Pointer, UnwindSection,
 };
 
 use super::ffi::{CodeRange, strobe_call, strobe_construct, strobe_exception_handler};
@@ -46,6 +46,8 @@ pub struct FoundEntries {
     /// For each block of code of all modules, one more than the index of an entry that was found for an address there;
     /// 0 if there is none.
     by_block: Box<[u32]>,
+    /// What many entries have in common, as it was read last: its module's first block, its offset, and itself.
+    common: Option<(usize, EhFrameOffset, CommonInformationEntry<Bytes>)>,
 }
 
 impl FoundEntries {
@@ -54,6 +56,7 @@ impl FoundEntries {
         let blocks = modules.modules.iter().map(Module::block_count);
         Self {
             by_block: vec![0; blocks.sum()].into_boxed_slice(),
+            common: None,
         }
     }
 
@@ -160,10 +163,17 @@ impl Module {
         let index = self.index_before(address, found)?;
         let (_, pointer) = self.row(index)?;
         let offset = self.header.table()?.pointer_to_offset(pointer).ok()?;
-        let entry = self
-            .frames
-            .fde_from_offset(&self.bases, offset, EhFrame::cie_from_offset);
-        match entry {
+        let common = |frames: &EhFrame<Bytes>, bases: &BaseAddresses, offset: EhFrameOffset| {
+            if let Some((module, at, entry)) = &found.common
+                && (*module, *at) == (self.first_block, offset)
+            {
+                return Ok(entry.clone());
+            }
+            let entry = frames.cie_from_offset(bases, offset)?;
+            found.common = Some((self.first_block, offset, entry.clone()));
+            Ok(entry)
+        };
+        match self.frames.fde_from_offset(&self.bases, offset, common) {
             Ok(entry) if entry.contains(address as u64) => Some(entry),
             _ => None,
         }

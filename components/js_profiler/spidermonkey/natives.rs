@@ -83,10 +83,21 @@ impl NativeCode {
             None => Vec::new(),
         };
         let mut found = FoundEntries::new(&modules);
+        // Reading the end of a function takes longer than all else.
+        let known = before.map_or(&[][..], |before| &before.natives);
+        let known_end = |begin| {
+            let index = known.binary_search_by_key(&begin, |native| native.begin);
+            Some(known[index.ok()?].end)
+        };
         let with_ends = taken.natives.into_iter().filter_map(|native| {
-            let end = modules.end_of(native.begin, &mut found)?;
-            let is_own = modules.program.contains(&native.begin);
-            is_own.then_some(Native { end, ..native })
+            if !modules.program.contains(&native.begin) {
+                return None;
+            }
+            let end = known_end(native.begin).or_else(|| modules.end_of(native.begin, &mut found));
+            Some(Native {
+                end: end?,
+                ..native
+            })
         });
         natives.extend(with_ends);
         natives.sort_by_key(|native| native.begin);
@@ -106,8 +117,8 @@ impl NativeCode {
         static READ: Once = Once::new();
         READ.call_once(|| {
             let read = || {
-                let natives = Self::current().natives.len();
-                debug!("{natives} natives were read ahead");
+                Self::current();
+                debug!("the tables of native code were read ahead");
             };
             let thread = thread::Builder::new().name("JsSamplerTables".to_owned());
             if let Err(error) = thread.spawn(read) {

@@ -55,7 +55,7 @@ fn only_an_eager_page_makes_the_browser_ready_before_its_first_profiler() {
         let site = content.serve();
         let visit = site.visit("/permission.html").log("js_profiler=debug");
         let (_, console) = visit.run_and_listen();
-        let is_ready = console.contains(" natives were read ahead");
+        let is_ready = console.contains("the tables of native code were read ahead");
         assert_eq!(is_ready, expected, "{headers:?}\n{console}");
     }
 }

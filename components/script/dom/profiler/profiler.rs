@@ -102,7 +102,7 @@ enum WayIn {
 }
 
 /// For how many samples a task makes objects, at 0.1 to 0.3 µs each. The page can do other things between two tasks.
-const SAMPLES_PER_TASK: usize = 1 << 13;
+const SAMPLES_PER_TASK: usize = 1 << 14;
 
 /// A trace on its way from the sampling thread, or why there is none.
 type Captured = Result<(usize, CapturedTrace), Failure>;
