@@ -98,8 +98,8 @@ def describe(measurement: dict) -> str:
     """When, in which browsers and where it was measured."""
     names = []
     for browser in measurement["browsers"]:
-        build = f" ({browser['build']} build)" if browser["build"] else ""
-        names.append(f"{browser['name']} {browser['version']}{build}")
+        parts = [browser["name"], browser["version"], f"({browser['build']} build)" if browser["build"] else ""]
+        names.append(" ".join(part for part in parts if part))
     machine = measurement["machine"]
     cores = f"{machine['cores']} core{'' if machine['cores'] == 1 else 's'}"
     return (
