@@ -5,6 +5,7 @@
 """Counts the tests of several tools."""
 
 import re
+import textwrap
 from dataclasses import dataclass, field
 
 from .errors import MachError
@@ -12,11 +13,20 @@ from .errors import MachError
 CARGO_RESULT = re.compile(r"^test result: \S+ (\d+) passed; (\d+) failed;")
 CARGO_FAILURE = re.compile(r"^test (.+) \.\.\. FAILED")
 CARGO_IGNORED = re.compile(r"^test (.+) \.\.\. ignored")
+# What the test runner repeats of a test that failed, and the beginning of a panic in it.
+CARGO_OUTPUT = re.compile(r"^---- (.+) stdout ----$")
+CARGO_PANIC = re.compile(r"^thread '.*' (?:\(\d+\) )?panicked at (.+):$")
+CARGO_PANIC_END = re.compile(r"^(?:note: |stack backtrace:|thread '|---- |failures:$)")
 # skip() of tests/browser/lib.rs prints this. The test runner counts such a test as passed.
 CARGO_SKIPPED = re.compile(r"^SKIPPED (.+)")
 UNITTEST_COUNT = re.compile(r"^Ran (\d+) tests? in ")
 UNITTEST_RESULT = re.compile(r"^(?:OK|FAILED)(?: \((.*)\))?$")
 UNITTEST_FAILURE = re.compile(r"^(?:FAIL|ERROR): (.+)")
+UNITTEST_TRACEBACK = "Traceback (most recent call last):"
+UNITTEST_LINE = re.compile(r"^(?:={70}|-{70})$")
+
+# A reason is cut after so many lines. The whole output of the test is above the summary.
+REASON_LINES = 5
 
 
 @dataclass
@@ -26,6 +36,8 @@ class Tally:
     failures: list[str] = field(default_factory=list)
     # One entry per test that could not run here, with the reason if it is known.
     skipped: list[str] = field(default_factory=list)
+    # Why a test failed, by its entry in `failures`, if the output says it.
+    reasons: dict[str, str] = field(default_factory=dict)
 
     def fail(self, what: str):
         self.failures.append(what)
@@ -37,17 +49,20 @@ class Tally:
         self.passed += other.passed
         self.failures += other.failures
         self.skipped += other.skipped
+        self.reasons |= other.reasons
 
     def count(self) -> str:
         text = f"{self.passed} passed, {len(self.failures)} failed"
         return f"{text}, {len(self.skipped)} skipped" if self.skipped else text
 
     def finish(self):
-        """Prints what failed or was skipped and, as the last line, the count; MachError if anything failed."""
+        """Prints what was skipped, what failed and why, and last the count; MachError if anything failed."""
         for test in self.skipped:
             print(f"SKIPPED {test}")
         for failure in self.failures:
             print(f"FAILED {failure}")
+            if reason := self.reasons.get(failure):
+                print(textwrap.indent(reason, "    "))
         print(self.count(), flush=True)
         if self.failures:
             raise Failed()
@@ -78,9 +93,32 @@ def read_cargo_test(lines: list[str], status: int, command: str) -> Tally:
     named = named[:failed] + [f"a test of `{command}`"] * (failed - len(named))
     for name in named:
         tally.fail(name)
+    tally.reasons = panics(lines)
     if status != 0 and not failed:
         tally.fail(f"`{command}` (status {status}, without a test result)")
     return tally
+
+
+def panics(lines: list[str]) -> dict[str, str]:
+    """The place and the message of the first panic of each test that failed."""
+    found: dict[str, list[str]] = {}
+    # The test whose output this is, and the message that is being read.
+    test, message = None, None
+    for line in lines:
+        if message is not None and CARGO_PANIC_END.match(line):
+            message = None
+        if match := CARGO_OUTPUT.match(line):
+            test = match.group(1)
+        elif message is not None:
+            message.append(line)
+        elif test is not None and test not in found and (match := CARGO_PANIC.match(line)):
+            message = found[test] = [f"{match.group(1)}:"]
+    return {test: reason(message) for test, message in found.items()}
+
+
+def reason(lines: list[str]) -> str:
+    lines = "\n".join(lines).rstrip().split("\n")
+    return "\n".join(lines[:REASON_LINES] + ["…"] * (len(lines) > REASON_LINES))
 
 
 def read_unittest(lines: list[str], status: int, command: str) -> Tally:
@@ -96,8 +134,30 @@ def read_unittest(lines: list[str], status: int, command: str) -> Tally:
         elif match := UNITTEST_RESULT.match(line):
             counts = dict(re.findall(r"([a-z ]+)=(\d+)", match.group(1) or ""))
             skipped = int(counts.get("skipped", 0))
+    tally.reasons = exceptions(lines)
     tally.skipped = [f"a test of `{command}`"] * skipped
     tally.passed = max(ran - skipped - len(tally.failures), 0)
     if status != 0 and not tally.failures:
         tally.fail(f"`{command}` (status {status}, without a test result)")
     return tally
+
+
+def exceptions(lines: list[str]) -> dict[str, str]:
+    """The first exception of each test that failed: what follows its traceback."""
+    found: dict[str, list[str]] = {}
+    test, is_traceback = None, False
+    for line in lines:
+        if match := UNITTEST_FAILURE.match(line):
+            test = match.group(1)
+        elif test is None:
+            continue
+        elif test in found:
+            if UNITTEST_LINE.match(line):
+                test = None
+            else:
+                found[test].append(line)
+        elif line == UNITTEST_TRACEBACK:
+            is_traceback = True
+        elif is_traceback and not line.startswith(" "):
+            found[test], is_traceback = [line], False
+    return {test: reason(message) for test, message in found.items()}
