@@ -80,7 +80,8 @@ pub use options::SessionOptions;
 pub use recorded_process::{end_recording, serve};
 pub use sampled_activity::MarkerFilter;
 pub use sampled_session::Ended;
-pub use sampling_thread::{force_sample, prepare};
+pub use sampling_thread::force_sample;
 pub use spidermonkey::{
     EngineContext, Walker, add_sample_objects, add_stack_objects, new_object_table, object_count,
+    prepare,
 };

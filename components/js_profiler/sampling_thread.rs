@@ -28,7 +28,7 @@ use crate::sampled_loop::{SampledLoop, SampledLoopStatus};
 use crate::sampled_session::SampledSession;
 use crate::sampled_thread::StackTaker;
 use crate::schedule::Schedule;
-use crate::spidermonkey::{NativeCode, StackBuffer};
+use crate::spidermonkey::StackBuffer;
 use crate::stop;
 use crate::subscribers::Occasion;
 use crate::ticks::Ticks;
@@ -144,11 +144,6 @@ static HAS_ENDED: AtomicBool = AtomicBool::new(false);
 /// busy threads are taken, one after the other. Sessions and recordings keep what they have.
 pub fn end_sampling() {
     HAS_ENDED.store(true, Ordering::Relaxed);
-}
-
-/// Makes ready, on another thread, what the first session of the process would have to wait for. Does this only once.
-pub fn prepare() {
-    NativeCode::read_ahead();
 }
 
 /// Takes a sample at once, independently of intervals, for every running session that was started for

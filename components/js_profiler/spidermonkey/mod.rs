@@ -21,7 +21,7 @@ mod unwinder;
 pub use context::{EngineContext, SampledContext, Walker};
 pub use ffi::{FrameKind, FramePlace, FunctionKey, Position};
 pub use known_functions::KnownFunctions;
-pub use natives::NativeCode;
+pub use natives::{NativeCode, prepare};
 pub use script_sources::{ScriptFacts, TakeSources};
 pub use stack_buffer::{StackBuffer, WalkOutcome, WalkedFrame};
 pub use trace_objects::{add_sample_objects, add_stack_objects, new_object_table, object_count};

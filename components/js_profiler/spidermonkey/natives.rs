@@ -53,17 +53,19 @@ impl NativeCode {
         let mut current = CURRENT.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: any thread may call it.
         let version = unsafe { strobe_natives_version() };
-        let before = current.as_deref();
-        let modules = before.map(|before| &before.modules);
-        let modules = modules.filter(|known| !with_new_libraries || known.loads == loads());
-        let code = match (&*current, modules) {
-            (Some(current), Some(_)) if current.version == version => return current.clone(),
-            (_, Some(modules)) => Self::make(modules.clone(), before, version),
-            (_, None) => {
-                let modules = Modules::read(before.map(|before| &*before.modules));
-                Self::make(Arc::new(modules), before, version)
-            },
+        let before = current.as_ref();
+        let has_all = |known: &Modules| !with_new_libraries || known.loads == loads();
+        let modules = match before.map(|before| &before.modules) {
+            Some(known) if has_all(known) => known.clone(),
+            known => Arc::new(Modules::read(known.map(Arc::as_ref))),
         };
+        if let Some(before) = before
+            && before.version == version
+            && Arc::ptr_eq(&before.modules, &modules)
+        {
+            return before.clone();
+        }
+        let code = Self::make(modules, before.map(Arc::as_ref), version);
         current.insert(Arc::new(code)).clone()
     }
 
@@ -111,27 +113,27 @@ impl NativeCode {
         }
     }
 
-    /// Reads everything on another thread, so that the first session of the process need not wait for it: most of these
-    /// tables are memory that nobody has touched. Does this only once.
-    pub fn read_ahead() {
-        static READ: Once = Once::new();
-        READ.call_once(|| {
-            let read = || {
-                Self::current();
-                debug!("the tables of native code were read ahead");
-            };
-            let thread = thread::Builder::new().name("JsSamplerTables".to_owned());
-            if let Err(error) = thread.spawn(read) {
-                debug!("the first session will start later: {error}");
-            }
-        });
-    }
-
     /// Whether natives were defined a short while ago. A page that is loading defines some all the time.
     pub fn is_new(&self) -> bool {
         const SHORT: Duration = Duration::from_millis(50);
         self.made.elapsed() < SHORT
     }
+}
+
+/// Makes ready, on another thread, what the first session of the process would have to wait for: the tables of native
+/// code. Most of them are memory that nobody has touched. Does this only once.
+pub fn prepare() {
+    static PREPARED: Once = Once::new();
+    PREPARED.call_once(|| {
+        let read = || {
+            NativeCode::current();
+            debug!("the tables of native code were read ahead");
+        };
+        let thread = thread::Builder::new().name("JsSamplerTables".to_owned());
+        if let Err(error) = thread.spawn(read) {
+            debug!("the first session will start later: {error}");
+        }
+    });
 }
 
 /// For each block of `program`, the index of the first native that ends after the block's begin.

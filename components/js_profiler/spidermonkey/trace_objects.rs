@@ -16,9 +16,6 @@ use super::ffi::{
     strobe_table_length,
 };
 
-/// How many samples the glue gets at once. The rows for these stay in the processor's cache.
-const ROWS: usize = 1024;
-
 /// A new array of the current realm, with room for `length` objects. No script may see it before it has all of them.
 /// `None`, with a pending exception, if there is no memory.
 ///
@@ -64,22 +61,18 @@ pub unsafe fn add_sample_objects(
         // The number of a marker is its place in `ALL`.
         marker: sample.marker.map_or(ABSENT, |marker| marker as u32),
     };
-    let mut rows: Vec<SampleRow> = Vec::with_capacity(ROWS.min(samples.len()));
-    samples.chunks(ROWS).all(|samples| {
-        rows.clear();
-        rows.extend(samples.iter().map(row));
-        // SAFETY: the caller promises what the glue needs, and the tables live until it returns.
-        unsafe {
-            strobe_add_samples(
-                cx.as_ptr(),
-                table.as_ptr(),
-                rows.as_ptr(),
-                rows.len(),
-                names.as_ptr(),
-                names.len(),
-            )
-        }
-    })
+    let rows: Vec<SampleRow> = samples.iter().map(row).collect();
+    // SAFETY: the caller promises what the glue needs, and the tables live until it returns.
+    unsafe {
+        strobe_add_samples(
+            cx.as_ptr(),
+            table.as_ptr(),
+            rows.as_ptr(),
+            rows.len(),
+            names.as_ptr(),
+            names.len(),
+        )
+    }
 }
 
 /// Adds a plain object for each stack to an array:

@@ -225,7 +225,8 @@ impl Thread {
             }
             io::Result::Ok(())
         })?;
-        let tid = current_tid();
+        // SAFETY: the call has no arguments and cannot fail.
+        let tid = unsafe { libc::gettid() };
         STOPPABLE.set(tid);
         Ok(Self {
             tid,
@@ -422,6 +423,10 @@ fn install_handler() -> io::Result<libc::c_int> {
 }
 
 thread_local! {
+    /// The number of this thread once it may be stopped, before that 0, which no thread has. The signal's handler reads
+    /// it: gettid() would be a system call in each stop. It has neither code that makes it nor code that drops it, so
+    /// reading it is one load.
+    static STOPPABLE: Cell<libc::pid_t> = const { Cell::new(0) };
     static ALTERNATE_STACK: RefCell<Option<AlternateStack>> = const { RefCell::new(None) };
 }
 
@@ -519,18 +524,6 @@ fn action_of(signal: libc::c_int) -> Option<libc::sighandler_t> {
         let result = libc::sigaction(signal, ptr::null(), &mut action);
         (result == 0).then_some(action.sa_sigaction)
     }
-}
-
-thread_local! {
-    /// The number of this thread once it may be stopped, before that 0, which no thread has. The signal's handler reads
-    /// it: gettid() would be a system call in each stop. It has neither code that makes it nor code that drops it, so
-    /// reading it is one load.
-    static STOPPABLE: Cell<libc::pid_t> = const { Cell::new(0) };
-}
-
-fn current_tid() -> libc::pid_t {
-    // SAFETY: the call has no arguments and cannot fail.
-    unsafe { libc::syscall(libc::SYS_gettid) as libc::pid_t }
 }
 
 /// The stack of the calling thread.

@@ -15,12 +15,16 @@ fn refused() -> Value {
     json!({ "constructor": "NotAllowedError", "profile": "SecurityError" })
 }
 
-fn permission_with(headers: &[(&str, &str)]) -> Value {
+fn site_with(headers: &[(&str, &str)]) -> Site {
     let mut content = Site::plain();
     for (name, value) in headers {
         content = content.header("/permission.html", name, value);
     }
-    content.serve().visit("/permission.html").run()
+    content.serve()
+}
+
+fn permission_with(headers: &[(&str, &str)]) -> Value {
+    site_with(headers).visit("/permission.html").run()
 }
 
 #[test]
@@ -48,11 +52,7 @@ fn only_an_eager_page_makes_the_browser_ready_before_its_first_profiler() {
         (&[("Document-Policy", "js-profiling-mode=lazy")], false),
         (&[], false),
     ] {
-        let mut content = Site::plain();
-        for (name, value) in headers {
-            content = content.header("/permission.html", name, value);
-        }
-        let site = content.serve();
+        let site = site_with(headers);
         let visit = site.visit("/permission.html").log("js_profiler=debug");
         let (_, console) = visit.run_and_listen();
         let is_ready = console.contains("the tables of native code were read ahead");
