@@ -1052,7 +1052,7 @@ class FiguresTest(unittest.TestCase):
         with self.assertRaisesRegex(MachError, "^instructions: Strobe posted .* KeyError: 'instructions'"):
             figures.report(saved)
 
-    def trace(self, milliseconds: float = 20, block: float = 8, gzip_block: float = 1, growth: int = 5_000_000):
+    def trace(self, milliseconds: float = 20, block: float = 8, gzip_block: float = 1, growth: int = 2_000_000):
         def stop(form: str, milliseconds: float, block: float, samples: int | None) -> dict:
             counts = {"samples": samples, "frames": samples and 41, "stacks": samples and 900}
             times = {"milliseconds": milliseconds, "block": block, "controlBlock": 0.5}
@@ -1061,7 +1061,9 @@ class FiguresTest(unittest.TestCase):
             return {"format": form, "form": gives, "sampleInterval": 0.1, "bytes": size, **counts, **times}
 
         def visit(plain: dict, gzip: dict) -> dict:
-            return {"growth": growth, "controlGrowth": 1_000_000, "stops": [gzip, plain]}
+            in_all = {"growth": 6_000_000, "controlGrowth": 1_000_000}
+            later = {"secondGrowth": growth, "controlSecondGrowth": 0}
+            return {**in_all, **later, "stops": [gzip, plain]}
 
         ours = visit(stop("default", milliseconds, block, 100_000), stop("json-gzip", 90, gzip_block, None))
         # Chromium does not know the format.
@@ -1074,15 +1076,16 @@ class FiguresTest(unittest.TestCase):
 
         report = figures.report(self.trace())
         self.assertEqual([limit.met for limit in report.limits], [True] * 5)
-        self.assertEqual(limits(report)["memory per sample, tables included"][0], "20 bytes")
+        self.assertEqual(limits(report)["memory per sample without tables"][0], "20 bytes")
+        self.assertIn("about 25 bytes of memory per sample with the tables", report.text())
         self.assertNotIn("Chromium", report.limits[2].values)
         self.assertIn("Strobe, json-gzip                             gzip, 999 bytes", report.text())
         self.check(self.trace(milliseconds=21), "stop() of the trace", "21.0 ms", False)
         self.check(self.trace(block=8.1), "longest block of the trace", "8.1 ms", False)
         self.check(self.trace(gzip_block=1.1), "longest block of json-gzip", "1.1 ms", False)
-        self.check(self.trace(growth=6_000_000), "memory per sample, tables included", "25 bytes", False)
-        self.check(self.trace(growth=600_000), "memory per sample, tables included", "-2 bytes", True)
-        self.assertIn("-2 bytes of memory per sample, tables included; below 0 is noise", report_text(growth=600_000))
+        self.check(self.trace(growth=2_500_000), "memory per sample without tables", "25 bytes", False)
+        self.check(self.trace(growth=-200_000), "memory per sample without tables", "-2 bytes", True)
+        self.assertIn("-2 in the second half, to which hardly any stack is new; below 0", report_text(growth=-200_000))
         self.assertNotIn("noise", report_text())
         alone = self.trace()
         del alone["browsers"][1]

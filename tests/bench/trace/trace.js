@@ -91,14 +91,20 @@ async function samplingRate(starting) {
     return { starting, perTask: count / CALIBRATION_TASKS, perMillisecond: count / milliseconds };
 }
 
-// Runs the program with a profiler. Returns the profiler and the growth of the browser's memory.
+// Runs the program with a profiler. Returns the profiler, and by how much the browser's memory has grown: in all, and in
+// the second half, to which hardly any stack is new.
 async function fill(format, maxBufferSize, tasks, starting) {
     const before = await askBench("memory");
     const profiler = startProfiler(format, maxBufferSize);
+    let half;
     for (let task = 0; task < tasks; task++) {
+        if (task === tasks >> 1) {
+            half = await askBench("memory");
+        }
         await runTask(starting);
     }
-    return { profiler, growth: (await askBench("memory")) - before };
+    const after = await askBench("memory");
+    return { profiler, growth: after - before, secondGrowth: after - half };
 }
 
 // How long a promise takes, the longest time without another task meanwhile, and the result.
@@ -129,15 +135,17 @@ runMeasurement(async () => {
     const rates = [await samplingRate(true), await samplingRate(false)];
     const { starting, perTask } = rates.sort((a, b) => b.perMillisecond - a.perMillisecond)[0];
     const tasks = Math.ceil(SAMPLES / perTask);
-    const sum = { growth: 0, controlGrowth: 0 };
+    const sum = { growth: 0, controlGrowth: 0, secondGrowth: 0, controlSecondGrowth: 0 };
     const measured = [];
     for (const format of FORMATS) {
         // Everything is the same except the samples.
         const control = await fill(format, 1, tasks, starting);
         await control.profiler.stop();
-        const { profiler, growth } = await fill(format, MAX_BUFFER_SIZE, tasks, starting);
+        const { profiler, growth, secondGrowth } = await fill(format, MAX_BUFFER_SIZE, tasks, starting);
         sum.growth += growth;
         sum.controlGrowth += control.growth;
+        sum.secondGrowth += secondGrowth;
+        sum.controlSecondGrowth += control.secondGrowth;
         const { milliseconds, block, result } = await measureWait(() => profiler.stop());
         const idle = await measureWait(() => new Promise((resolve) => setTimeout(resolve, milliseconds)));
         measured.push({
