@@ -4,7 +4,7 @@
 
 "use strict";
 
-// More samples than one task makes objects for, and fewer than two tasks do.
+// More samples than two tasks make objects for. Their compressed text is longer than what one task copies.
 const SAMPLES = 40_000;
 
 const BOUND = 20_000;
@@ -26,8 +26,22 @@ function summary(trace) {
   };
 }
 
+async function parsed(bytes) {
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return JSON.parse(await new Response(stream).text());
+}
+
+// Stops a profiler whose trace has arrived. `atOnce` says whether no other task could run before the promise was resolved.
+async function stopped(profiler) {
+  let isMade = false;
+  const promise = profiler.stop().finally(() => { isMade = true; });
+  await Promise.resolve();
+  const atOnce = isMade;
+  return { atOnce, trace: await promise };
+}
+
 runTest(async () => {
-  const windows = { plain: window, read: window, full: window };
+  const windows = { plain: window, read: window, full: window, text: window, readText: window };
   const frames = {};
   for (const name of ["removed", "removedBefore"]) {
     frames[name] = await addFrame();
@@ -36,7 +50,8 @@ runTest(async () => {
   const profilers = {};
   const full = [];
   for (const [name, { Profiler }] of Object.entries(windows)) {
-    profilers[name] = new Profiler({ sampleInterval: 0, maxBufferSize: SAMPLES });
+    const format = name.toLowerCase().endsWith("text") ? "json-gzip" : "default";
+    profilers[name] = new Profiler({ sampleInterval: 0, maxBufferSize: SAMPLES, format });
     full.push(event(profilers[name], "samplebufferfull"));
   }
   let areFull = false;
@@ -47,31 +62,31 @@ runTest(async () => {
   }
   await waiting;
   const entries = (target = window) => target.performance.getEntriesByType("profile");
-  const wanted = [[window, 3], [windows.removed, 1], [windows.removedBefore, 1]];
+  const wanted = [[window, 5], [windows.removed, 1], [windows.removedBefore, 1]];
   while (wanted.some(([target, count]) => entries(target).length < count)) {
     await task();
   }
 
   // The parts are made in tasks, between which others run.
-  let isMade = false;
-  const promise = profilers.plain.stop().finally(() => { isMade = true; });
-  await Promise.resolve();
-  const madeAtOnce = isMade;
-  const plain = await promise;
+  const plain = await stopped(profilers.plain);
+  const text = await stopped(profilers.text);
 
-  // The entry has the whole object while the parts are being made.
-  const stopped = profilers.read.stop();
-  const sameEntries = entries().filter(entry => entry.trace.samples.length === SAMPLES).length;
-  const read = await stopped;
+  // The entries have the whole trace while the parts are being made.
+  const promises = [profilers.read.stop(), profilers.readText.stop()];
+  const traces = entries().map(({ trace }) => trace);
+  const [read, readText] = await Promise.all(promises);
+  const texts = traces.filter(trace => trace instanceof ArrayBuffer);
+  const objects = traces.filter(trace => !texts.includes(trace));
 
   const removed = outcome(profilers.removed.stop());
   frames.removed.remove();
   frames.removedBefore.remove();
   return {
-    madeAtOnce,
-    plain: summary(plain),
-    sameEntries,
-    isOfEntry: entries().some(entry => entry.trace === read),
+    atOnce: [plain.atOnce, text.atOnce],
+    textBytes: text.trace.byteLength,
+    objects: [plain.trace, ...objects].map(summary),
+    texts: (await Promise.all([text.trace, ...texts].map(parsed))).map(summary),
+    areOfEntries: objects.includes(read) && texts.includes(readText),
     removed: await removed,
     removedBefore: await outcome(profilers.removedBefore.stop()),
   };

@@ -21,6 +21,7 @@ pub(crate) mod policy;
 pub(crate) mod profiler;
 mod profilertrace;
 mod profilingstate;
+mod tracebuffer;
 
 pub(crate) use self::profiler::Profiler;
 pub(crate) use self::profilingstate::{PausedBy, ProfilingState};

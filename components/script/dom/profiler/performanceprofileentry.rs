@@ -9,7 +9,6 @@ use js::context::JSContext;
 use js::jsapi::{Heap, JSObject};
 use js::rust::MutableHandleObject;
 use js::rust::wrappers2::JS_NewPlainObject;
-use js::typedarray::ArrayBufferU8;
 use js_profiler_traits::Trace;
 use script_bindings::cell::DomRefCell;
 use script_bindings::reflector::reflect_dom_object;
@@ -17,7 +16,7 @@ use servo_base::cross_process_instant::CrossProcessInstant;
 use time::Duration;
 
 use super::profilertrace::{TraceObjects, add_member};
-use crate::dom::bindings::buffer_source::create_buffer_source;
+use super::tracebuffer::TraceBuffer;
 use crate::dom::bindings::codegen::Bindings::PerformanceBinding::DOMHighResTimeStamp;
 use crate::dom::bindings::codegen::Bindings::PerformanceEntryBinding::PerformanceEntryMethods;
 use crate::dom::bindings::codegen::Bindings::PerformanceProfileEntryBinding::PerformanceProfileEntryMethods;
@@ -68,6 +67,8 @@ pub(crate) struct PerformanceProfileEntry {
     captured: DomRefCell<Option<CapturedTrace>>,
     /// The parts of the object that have been made.
     objects: TraceObjects,
+    /// The part of the text that has been copied.
+    buffer: TraceBuffer,
     /// The object, once a script has asked for it.
     #[ignore_malloc_size_of = "Defined in rust-mozjs"]
     trace: Heap<*mut JSObject>,
@@ -95,21 +96,23 @@ impl PerformanceProfileEntry {
             buffer_full: session.buffer_full,
             captured: DomRefCell::new(Some(trace)),
             objects: TraceObjects::default(),
+            buffer: TraceBuffer::default(),
             trace: Heap::default(),
         };
         reflect_dom_object(cx, Box::new(entry), global)
     }
 
-    /// Makes the objects of up to `most` further samples of the trace. True if little is missing then.
-    pub(super) fn make_samples(&self, cx: &mut JSContext, most: usize) -> Fallible<bool> {
+    /// Makes as much of the trace as one task may make. True if little is missing then.
+    pub(super) fn make_some(&self, cx: &mut JSContext) -> Fallible<bool> {
         let mut realm = enter_auto_realm(cx, self);
         let cx = &mut realm.current_realm();
         // No script runs here.
         match &*self.captured.borrow() {
             Some(CapturedTrace::Default(trace)) => {
-                self.objects.make_samples(cx, &self.global(), trace, most)
+                self.objects.make_some(cx, &self.global(), trace)
             },
-            Some(CapturedTrace::JsonGzip(_)) | None => Ok(true),
+            Some(CapturedTrace::JsonGzip(bytes)) => self.buffer.copy_some(cx, bytes),
+            None => Ok(true),
         }
     }
 }
@@ -150,11 +153,7 @@ impl PerformanceProfileEntryMethods<crate::DomTypeHolder> for PerformanceProfile
                     self.objects
                         .make_trace(cx, &self.global(), trace, object.handle_mut())
                 },
-                CapturedTrace::JsonGzip(bytes) => {
-                    create_buffer_source::<ArrayBufferU8>(cx, bytes, object.handle_mut())
-                        .map(|_| ())
-                        .map_err(|()| Error::JSFailed)
-                },
+                CapturedTrace::JsonGzip(bytes) => self.buffer.make(cx, bytes, object.handle_mut()),
             };
             if made.is_err() {
                 // A script may ask again, when there is memory.

@@ -101,9 +101,6 @@ enum WayIn {
     Draft,
 }
 
-/// For how many samples a task makes objects, at 0.1 to 0.3 µs each. The page can do other things between two tasks.
-const SAMPLES_PER_TASK: usize = 1 << 14;
-
 /// A trace on its way from the sampling thread, or why there is none.
 type Captured = Result<(usize, CapturedTrace), Failure>;
 
@@ -453,7 +450,7 @@ impl Profiler {
         let Some(entry) = self.entry.get() else {
             return;
         };
-        match entry.make_samples(cx, SAMPLES_PER_TASK) {
+        match entry.make_some(cx) {
             Ok(false) => {},
             Ok(true) => return self.give_trace(cx),
             Err(error) => return self.refuse_trace(cx, error),

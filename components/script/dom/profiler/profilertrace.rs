@@ -22,6 +22,9 @@ use crate::dom::bindings::error::{Error, Fallible};
 use crate::dom::bindings::str::DOMString;
 use crate::dom::globalscope::GlobalScope;
 
+/// For how many samples a task makes objects, at 0.1 to 0.3 µs each. The page can do other things between two tasks.
+const SAMPLES_PER_TASK: usize = 1 << 14;
+
 /// The objects of a trace that have been made so far. A long trace is made in several tasks, so that none of them is
 /// long.
 #[derive(Default, JSTraceable, MallocSizeOf)]
@@ -32,9 +35,20 @@ pub(super) struct TraceObjects {
 }
 
 impl TraceObjects {
-    /// Makes the objects of up to `most` further samples. True if all samples have objects. Times are relative to the
-    /// time origin of `global`, and as coarse as those of `performance.now()`. `cx` must be in the realm of `global`.
-    pub(super) fn make_samples(
+    /// Makes the objects of as many further samples as one task may make. True if all samples have objects. Times are
+    /// relative to the time origin of `global`, and as coarse as those of `performance.now()`. `cx` must be in the realm
+    /// of `global`.
+    pub(super) fn make_some(
+        &self,
+        cx: &mut JSContext,
+        global: &GlobalScope,
+        trace: &Trace,
+    ) -> Fallible<bool> {
+        self.make_samples(cx, global, trace, SAMPLES_PER_TASK)
+    }
+
+    /// Makes the objects of up to `most` further samples, otherwise as [`make_some`](Self::make_some).
+    fn make_samples(
         &self,
         cx: &mut JSContext,
         global: &GlobalScope,
@@ -65,7 +79,7 @@ impl TraceObjects {
 
     /// Makes what is missing, and sets `retval` to the trace as a plain object of plain objects: a `ProfilerTrace`, whose
     /// members are in the order in which Web IDL converts those of a dictionary. Otherwise as
-    /// [`make_samples`](Self::make_samples).
+    /// [`make_some`](Self::make_some).
     pub(super) fn make_trace(
         &self,
         cx: &mut JSContext,
