@@ -4,11 +4,6 @@
 
 "use strict";
 
-async function decompressed(bytes) {
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Response(stream).text();
-}
-
 function inner() {
   return work(100);
 }

@@ -63,6 +63,12 @@ async function addFrame() {
   return frame;
 }
 
+// The text of a trace in the format "json-gzip".
+async function decompressed(bytes) {
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).text();
+}
+
 // Waits for the next task.
 function task() {
   const { port1, port2 } = new MessageChannel();

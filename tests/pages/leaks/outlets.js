@@ -10,11 +10,6 @@ function call() {
   visible(hiddenSpin);
 }
 
-async function unzipped(bytes) {
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return JSON.parse(await new Response(stream).text());
-}
-
 function lastEntry() {
   return performance.getEntriesByType("profile").at(-1);
 }
@@ -23,7 +18,7 @@ const CASES = {
   "the object": () => traced(call),
   async "json-gzip"() {
     const result = await traced(call, { format: "json-gzip" });
-    return { ...result, trace: await unzipped(result.trace) };
+    return { ...result, trace: JSON.parse(await decompressed(result.trace)) };
   },
   async "JSON.stringify"() {
     const result = await traced(call);
@@ -39,7 +34,7 @@ const CASES = {
   },
   async "json-gzip in the timeline"() {
     const result = await traced(call, { format: "json-gzip" });
-    return { ...result, trace: await unzipped(lastEntry().trace) };
+    return { ...result, trace: JSON.parse(await decompressed(lastEntry().trace)) };
   },
   async "observer"() {
     const observed = new Promise(resolve => {
