@@ -51,8 +51,8 @@ bool IsIn(const jit::JitCode* code, uintptr_t pc) {
   return pc >= begin && pc - begin < code->instructionsSize();
 }
 
-// How many slots a block has.
-constexpr size_t CodeBlockWays = 2;
+// How many blocks of a function are kept on each side of the one that was looked for.
+constexpr uintptr_t MostBlocksBeside = 64;
 
 uintptr_t Address(jit::TrampolinePtr trampoline) { return reinterpret_cast<uintptr_t>(trampoline.value); }
 
@@ -87,7 +87,7 @@ const JitcodeGlobalEntry* JitCode::entry(uintptr_t pc) const {
     return find(pc);
   }
   uintptr_t number = pc / STROBE_CODE_BLOCK;
-  StrobeCodeBlock* first = &blocks_[(number * CodeBlockWays) & (blocksLength_ - 1)];
+  StrobeCodeBlock* first = slotsOf(number);
   for (StrobeCodeBlock* block = first; block < first + CodeBlockWays; block++) {
     auto* known = reinterpret_cast<const JitcodeGlobalEntry*>(block->entry);
     if (block->number == number && block->removals == removals_ && known->containsPointer(reinterpret_cast<void*>(pc))) {
@@ -96,11 +96,30 @@ const JitcodeGlobalEntry* JitCode::entry(uintptr_t pc) const {
   }
   const JitcodeGlobalEntry* found = find(pc);
   if (found) {
-    // The older of the two is lost.
-    first[1] = first[0];
-    *first = {number, reinterpret_cast<uintptr_t>(found), removals_};
+    keep(found, number);
   }
   return found;
+}
+
+void JitCode::keep(const JitcodeGlobalEntry* entry, uintptr_t number) const {
+  auto numberOf = [](const void* address, uintptr_t before) {
+    return (reinterpret_cast<uintptr_t>(address) - before) / STROBE_CODE_BLOCK;
+  };
+  // The walk must not take longer for a very long function.
+  uintptr_t begin = std::max(numberOf(entry->nativeStartAddr(), 0), number - MostBlocksBeside);
+  uintptr_t last = std::min(numberOf(entry->nativeEndAddr(), 1), number + MostBlocksBeside);
+  for (uintptr_t each = begin; each <= last; each++) {
+    StrobeCodeBlock* first = slotsOf(each);
+    StrobeCodeBlock block = {each, reinterpret_cast<uintptr_t>(entry), removals_};
+    auto isSame = [&](const StrobeCodeBlock& other) {
+      return other.number == block.number && other.entry == block.entry && other.removals == block.removals;
+    };
+    if (!std::any_of(first, first + CodeBlockWays, isSame)) {
+      // The older of the two is lost.
+      first[1] = first[0];
+      first[0] = block;
+    }
+  }
 }
 
 const JitcodeGlobalEntry* JitCode::find(uintptr_t pc) const {

@@ -64,9 +64,12 @@ enum class JitCodeKind {
 // while an exception is pending.
 //
 // The engine's table is a tree. When the processor's caches have nothing of it, a search takes microseconds. So what is
-// found is kept by the address, for the next walks of the thread. It is valid as long as
+// found is kept for all addresses of the code, for the next walks of the thread. It is valid as long as
 // JitcodeGlobalTable::removals() is the same: entries of living code do not overlap.
 class JitCode {
+  // How many slots a block has.
+  static constexpr size_t CodeBlockWays = 2;
+
   js::jit::JitRuntime* runtime_;
   StrobeCodeBlock* blocks_;
   size_t blocksLength_;
@@ -86,6 +89,13 @@ class JitCode {
 
   // The table's entry for the code at an address; null unless the code is a function or a cache.
   const js::jit::JitcodeGlobalEntry* entry(uintptr_t pc) const;
+
+  // Makes the processor load what is kept of an address.
+  void prefetch(uintptr_t pc) const {
+    if (blocksLength_) {
+      __builtin_prefetch(slotsOf(pc / STROBE_CODE_BLOCK));
+    }
+  }
 
   // JitcodeGlobalTable::removals().
   uint64_t removals() const { return removals_; }
@@ -118,6 +128,11 @@ class JitCode {
  private:
   // Searches the engine's table.
   const js::jit::JitcodeGlobalEntry* find(uintptr_t pc) const;
+  StrobeCodeBlock* slotsOf(uintptr_t number) const {
+    return &blocks_[(number * CodeBlockWays) & (blocksLength_ - 1)];
+  }
+  // Keeps an entry for all blocks of its code, of which `number` is one.
+  void keep(const js::jit::JitcodeGlobalEntry* entry, uintptr_t number) const;
   bool isVMWrapper(uintptr_t pc) const;
 };
 

@@ -66,6 +66,16 @@ NativeFrames::At GoUpToJavaScript(NativeFrames& frames, JitCode& code, uintptr_t
   }
 }
 
+// Makes the processor load what each walk reads first, while it does other things.
+void PrefetchLeaf(const StrobeStopped& stopped, const JitCode& code, const StrobeStack& stack) {
+  constexpr uintptr_t Line = 64;
+  code.prefetch(stopped.pc);
+  for (uintptr_t begin : {stopped.sp, stopped.fp, reinterpret_cast<uintptr_t>(stack.frames)}) {
+    __builtin_prefetch(reinterpret_cast<const void*>(begin));
+    __builtin_prefetch(reinterpret_cast<const void*>(begin + Line));
+  }
+}
+
 void AppendNatives(NativeFrames& frames, StackWriter& writer) {
   // More than natives call each other in practice. With more of them, the youngest are left out.
   constexpr size_t MostNatives = 8;
@@ -105,6 +115,7 @@ StrobeWalk strobe_walk_table(JSContext* cx, const StrobeStopped* stopped, Strobe
   }
 
   JitCode code(cx, stack->known);
+  PrefetchLeaf(*stopped, code, *stack);
   NativeFrames natives(stack->native_code, *stopped);
   bool youngest = true;
   // A frame of the interpreter is marked as running in JIT code from a moment before it enters that code until a
