@@ -46,16 +46,16 @@ StackWriter::StackWriter(StrobeStack* stack, JS::Realm* realm)
 }
 
 // Built-ins are as visible as their caller, which the walk finds after them.
-static bool IsBuiltIn(const StrobeFunctionKey& function) {
-  return function.kind == STROBE_FRAME_NATIVE || function.kind == STROBE_FRAME_SELF_HOSTED;
+static bool IsBuiltIn(const StrobeFrame& frame) {
+  return frame.function.kind == STROBE_FRAME_NATIVE || frame.function.kind == STROBE_FRAME_SELF_HOSTED;
 }
 
-size_t* StackWriter::realmFramesOf(const StrobeFunctionKey& function, uint8_t flags) const {
-  if (flags & STROBE_FRAME_MUTED) {
+size_t* StackWriter::realmFramesOf(const StrobeFrame& frame) const {
+  if (frame.flags & STROBE_FRAME_MUTED) {
     return nullptr;
   }
   const uint64_t* end = stack_->realms + stack_->realms_length;
-  const uint64_t* found = std::find(stack_->realms, end, function.realm);
+  const uint64_t* found = std::find(stack_->realms, end, frame.function.realm);
   return found == end ? nullptr : stack_->realm_frames + (found - stack_->realms);
 }
 
@@ -73,10 +73,10 @@ StackWriter::Added StackWriter::append(const StrobeFrame& frame, const CodePlace
   total_++;
   stack_->complete_truncated |= total_ > stack_->max_frames;
   Added added;
-  if (IsBuiltIn(frame.function)) {
+  if (IsBuiltIn(frame)) {
     added = appendBuiltIn(frame);
   } else {
-    size_t* realmFrames = realmFramesOf(frame.function, frame.flags);
+    size_t* realmFrames = realmFramesOf(frame);
     added = realmFrames ? appendPageFrame(frame, realmFrames, code) : appendHidden(frame, code);
     builtIns_ = 0;
     builtInsBegin_ = stack_->frames_length;
@@ -291,18 +291,15 @@ bool StackWriter::appendCallSite(const StrobeCallSite& site, const StrobeFramePl
   }
   isKnown_ = true;
   for (uint32_t i = 0; i < site.length && !full(); i++) {
-    const StrobeFunctionKey& function = stack_->known.functions[site.known[i] - 1];
-    StrobeFrame other;
-    StrobeFrame* plain = addPlain(function, site.flags[i]);
-    StrobeFrame& frame = plain ? *plain : other;
-    frame.function = function;
+    StrobeFrame frame;
+    frame.function = stack_->known.functions[site.known[i] - 1];
     frame.known = site.known[i];
     frame.name = frame.resource = {};
     frame.place = place;
     frame.flags = site.flags[i];
     frame.code_offset = positions[i] ? site.code_offsets[i] : 0;
     frame.position = positions[i] ? *positions[i] : StrobePosition{};
-    if (!plain) {
+    if (!appendPlain(frame)) {
       append(frame);
     }
   }
@@ -310,27 +307,27 @@ bool StackWriter::appendCallSite(const StrobeCallSite& site, const StrobeFramePl
   return true;
 }
 
-StrobeFrame* StackWriter::addPlain(const StrobeFunctionKey& function, uint8_t flags) {
+bool StackWriter::appendPlain(const StrobeFrame& frame) {
   bool hasRoom = total_ < stack_->max_frames && stack_->frames_length < stack_->frames_capacity;
-  if (full_ || leafIsNative_ || builtIns_ || !hasRoom || IsBuiltIn(function)) {
-    return nullptr;
+  if (full_ || leafIsNative_ || builtIns_ || !hasRoom || IsBuiltIn(frame)) {
+    return false;
   }
-  if (size_t* realmFrames = realmFramesOf(function, flags)) {
+  if (size_t* realmFrames = realmFramesOf(frame)) {
     if (*realmFrames >= stack_->max_frames) {
-      return nullptr;
+      return false;
     }
     ++*realmFrames;
     openRealms_ -= *realmFrames == stack_->max_frames;
   } else if (!stack_->everything) {
-    return nullptr;
+    return false;
   }
   total_++;
-  StrobeFrame* added = &stack_->frames[stack_->frames_length++];
+  stack_->frames[stack_->frames_length++] = frame;
   builtInsBegin_ = stack_->frames_length;
   if (stack_->everything) {
     stack_->complete_length = stack_->frames_length;
   }
-  return added;
+  return true;
 }
 
 uint32_t StackWriter::findKnown(const StrobeFunctionKey& function) const {

@@ -139,9 +139,8 @@ class StackWriter {
     StrobeFrame* frame;
     TextArea* text;
   };
-  // Adds a frame of a known function in the usual case, for the caller to fill. Otherwise changes nothing and returns
-  // null.
-  StrobeFrame* addPlain(const StrobeFunctionKey& function, uint8_t flags);
+  // Appends a known function in the usual case. Otherwise writes nothing and returns false.
+  bool appendPlain(const StrobeFrame& frame);
   Added append(const StrobeFrame& frame, const CodePlace* code = nullptr);
   Added appendBuiltIn(const StrobeFrame& frame);
   Added appendPageFrame(const StrobeFrame& frame, size_t* realmFrames, const CodePlace* code);
@@ -161,7 +160,7 @@ class StackWriter {
   // Whether the frame that is being appended is for a recording: see StrobeStack::everything.
   bool isForEverything() const { return stack_->everything && total_ <= stack_->max_frames; }
   // The number of frames that count for the realm of a frame; null if no page may see the frame.
-  size_t* realmFramesOf(const StrobeFunctionKey& function, uint8_t flags) const;
+  size_t* realmFramesOf(const StrobeFrame& frame) const;
 
   uint32_t findKnown(const StrobeFunctionKey& function) const;
   bool reuseText(StrobeFrame& frame);
