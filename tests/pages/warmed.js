@@ -201,13 +201,14 @@ function warmUp() {
   run(WARM_SECONDS);
 }
 
-// The time that each block took in all. Where a block took much longer than usual, the thread was interrupted, and
-// could not be sampled.
+// The time that each block took in all: as if none had taken much longer than usual, and as it was. A thread that was
+// interrupted meanwhile could not be sampled, and one that was slow could. The page cannot tell which it was.
 function totals(times) {
+  const sum = times => times.reduce((sum, time) => sum + time, 0);
   const total = ofKind => {
     const quartile = ofKind.toSorted((a, b) => a - b)[ofKind.length >> 2];
-    const whole = ofKind.filter(time => time < 2 * quartile);
-    return whole.reduce((sum, time) => sum + time) * ofKind.length / whole.length;
+    const usual = ofKind.filter(time => time < 2 * quartile);
+    return [sum(usual) * ofKind.length / usual.length, sum(ofKind)];
   };
   return Object.fromEntries(Object.entries(times).map(([kind, ofKind]) => [kind, total(ofKind)]));
 }
