@@ -131,7 +131,7 @@ class JitCode {
   StrobeCodeBlock* slotsOf(uintptr_t number) const {
     return &blocks_[(number * CodeBlockWays) & (blocksLength_ - 1)];
   }
-  // Keeps an entry for all blocks of its code, of which `number` is one.
+  // Keeps an entry for the blocks of its code, of which `number` is one; of very long code, for those near it.
   void keep(const js::jit::JitcodeGlobalEntry* entry, uintptr_t number) const;
   bool isVMWrapper(uintptr_t pc) const;
 };

@@ -87,7 +87,7 @@ fn count(stacks: &Stacks, name: &str) -> usize {
 
 /// The times of the blocks in milliseconds, as the page has measured them: as if none had taken much longer than usual,
 /// and as it was. Samples may be as the one or as the other, because a thread that waits for a processor is not sampled,
-/// and one that is slow is. On a machine that is idle both are the same.
+/// and one that is slow is. Both are nearly the same while little of the time is unusual, which each test reports.
 type Times = BTreeMap<String, [f64; 2]>;
 
 fn times(totals: &Value) -> Times {
