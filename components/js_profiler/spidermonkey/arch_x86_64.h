@@ -14,6 +14,9 @@
 
 namespace strobe {
 
+// The length of a line of the processor's cache.
+constexpr uintptr_t CacheLine = 64;
+
 // How many bytes below the stack pointer a function may use.
 constexpr uintptr_t RedZone = 128;
 

@@ -21,7 +21,7 @@ use super::ffi::{
 };
 #[cfg(feature = "stock_walk")]
 use super::ffi::{ProfilingStack, strobe_install_stock, strobe_uninstall_stock, strobe_walk_stock};
-use super::known_functions::{CallSites, ClaimedCallSites, KnownFunctions};
+use super::known_functions::{ClaimedTables, KnownFunctions, WalkTables};
 use super::stack_buffer::{StackBuffer, WalkOutcome};
 use super::unwinder::Unwinder;
 use crate::stop::{StackBounds, Stopped, current_stack_bounds};
@@ -136,10 +136,10 @@ impl SampledContext {
         if !self.is_of(stopped) {
             return WalkOutcome::Unwalkable(c"the context belongs to another thread");
         }
-        let mut claimed = known.call_sites.as_deref().and_then(CallSites::claim);
-        let slots = claimed.as_mut().map(ClaimedCallSites::slots);
-        let (call_sites, call_sites_length) = slots.unwrap_or((ptr::null_mut(), 0));
-        let blocks = claimed.as_mut().map(ClaimedCallSites::blocks);
+        let mut claimed = known.tables.as_deref().and_then(WalkTables::claim);
+        let call_sites = claimed.as_mut().map(ClaimedTables::call_sites);
+        let (call_sites, call_sites_length) = call_sites.unwrap_or((ptr::null_mut(), 0));
+        let blocks = claimed.as_mut().map(ClaimedTables::code_blocks);
         let (code_blocks, code_blocks_length) = blocks.unwrap_or((ptr::null_mut(), 0));
         let mut glue_stack = GlueStack {
             frames: buffer.frames.as_mut_ptr(),

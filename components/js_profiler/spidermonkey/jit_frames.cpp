@@ -430,9 +430,8 @@ CallSites::Key JitFrames::callSiteOf(uintptr_t returnAddress, uintptr_t callee) 
 // call sites and known functions. One after the other, each frame would wait for several loads from memory. No word is
 // followed here: a prefetch of an address that leads nowhere does nothing.
 void JitFrames::prefetchCallers(const Link& link) const {
-  constexpr uintptr_t Line = 64;
-  constexpr uintptr_t UsualFrame = 2 * Line;
-  for (uintptr_t i = 0; i < Ahead * UsualFrame; i += Line) {
+  constexpr uintptr_t UsualFrame = 2 * CacheLine;
+  for (uintptr_t i = 0; i < Ahead * UsualFrame; i += CacheLine) {
     __builtin_prefetch(reinterpret_cast<const void*>(link.callerFrame + i));
   }
   CallSites::Key keys[Ahead];

@@ -28,72 +28,73 @@ pub struct KnownFunctions {
     position_count: usize,
     /// Made for the first function.
     #[conditional_malloc_size_of]
-    pub(super) call_sites: Option<Arc<CallSites>>,
+    pub(super) tables: Option<Arc<WalkTables>>,
 }
 
-/// Where JIT code has called something, and which functions were running there: see call_sites.h. Also which code is
-/// where: see jit_code.h. Only walks use the slots. Clones of [`KnownFunctions`] share them: the same index stands for
-/// the same function in both.
-pub(super) struct CallSites {
-    /// Whether a walk uses the slots.
+/// What walks keep for later walks: where JIT code has called something, and which functions were running there (see
+/// call_sites.h), and which code is where (see jit_code.h). Only walks use these tables. Clones of [`KnownFunctions`]
+/// share them: the same index stands for the same function in both.
+pub(super) struct WalkTables {
+    /// Whether a walk uses them.
     is_used: AtomicBool,
-    slots: Box<[UnsafeCell<CallSite>]>,
-    blocks: Box<[UnsafeCell<CodeBlock>]>,
+    call_sites: Box<[UnsafeCell<CallSite>]>,
+    code_blocks: Box<[UnsafeCell<CodeBlock>]>,
 }
 
-impl MallocSizeOf for CallSites {
+impl MallocSizeOf for WalkTables {
     fn size_of(&self, _: &mut MallocSizeOfOps) -> usize {
-        size_of_val(&*self.slots) + size_of_val(&*self.blocks)
+        size_of_val(&*self.call_sites) + size_of_val(&*self.code_blocks)
     }
 }
 
-// SAFETY: the slots are read and written only through a `ClaimedCallSites`, of which there is one at a time.
-unsafe impl Sync for CallSites {}
+// SAFETY: the tables are read and written only through a `ClaimedTables`, of which there is one at a time.
+unsafe impl Sync for WalkTables {}
 
-/// The right to use the slots.
-pub(super) struct ClaimedCallSites<'a>(&'a CallSites);
+/// The right to use the tables.
+pub(super) struct ClaimedTables<'a>(&'a WalkTables);
 
-impl ClaimedCallSites<'_> {
-    /// The slots, and how many there are.
-    pub fn slots(&mut self) -> (*mut CallSite, usize) {
-        let slots = &self.0.slots;
-        (UnsafeCell::raw_get(slots.as_ptr()), slots.len())
+impl ClaimedTables<'_> {
+    /// The slots of calls, and how many there are.
+    pub fn call_sites(&mut self) -> (*mut CallSite, usize) {
+        let sites = &self.0.call_sites;
+        (UnsafeCell::raw_get(sites.as_ptr()), sites.len())
     }
 
-    /// The blocks, and how many there are.
-    pub fn blocks(&mut self) -> (*mut CodeBlock, usize) {
-        let blocks = &self.0.blocks;
+    /// The blocks of code, and how many there are.
+    pub fn code_blocks(&mut self) -> (*mut CodeBlock, usize) {
+        let blocks = &self.0.code_blocks;
         (UnsafeCell::raw_get(blocks.as_ptr()), blocks.len())
     }
 }
 
-impl Drop for ClaimedCallSites<'_> {
+impl Drop for ClaimedTables<'_> {
     fn drop(&mut self) {
         self.0.is_used.store(false, Ordering::Release);
     }
 }
 
-impl CallSites {
+impl WalkTables {
     /// A power of two.
-    const LENGTH: usize = 4096;
+    const CALL_SITES: usize = 4096;
     /// A power of two.
-    const BLOCKS: usize = 4096;
+    const CODE_BLOCKS: usize = 4096;
 
     fn new() -> Self {
-        let slots = (0..Self::LENGTH).map(|_| UnsafeCell::new(CallSite::FREE));
         Self {
             is_used: AtomicBool::new(false),
-            slots: slots.collect(),
-            blocks: (0..Self::BLOCKS)
+            call_sites: (0..Self::CALL_SITES)
+                .map(|_| UnsafeCell::new(CallSite::FREE))
+                .collect(),
+            code_blocks: (0..Self::CODE_BLOCKS)
                 .map(|_| UnsafeCell::new(CodeBlock::FREE))
                 .collect(),
         }
     }
 
-    /// The right to use the slots; `None` if another walk has it.
-    pub fn claim(&self) -> Option<ClaimedCallSites<'_>> {
+    /// The right to use the tables; `None` if another walk has it.
+    pub fn claim(&self) -> Option<ClaimedTables<'_>> {
         let is_used = self.is_used.swap(true, Ordering::Acquire);
-        (!is_used).then_some(ClaimedCallSites(self))
+        (!is_used).then_some(ClaimedTables(self))
     }
 }
 
@@ -105,7 +106,7 @@ impl KnownFunctions {
             slots: Vec::new(),
             positions: Vec::new(),
             position_count: 0,
-            call_sites: None,
+            tables: None,
         }
     }
 
@@ -136,8 +137,8 @@ impl KnownFunctions {
                 self.slots[slot] = index as u32 + 1;
             }
         }
-        self.call_sites
-            .get_or_insert_with(|| Arc::new(CallSites::new()));
+        self.tables
+            .get_or_insert_with(|| Arc::new(WalkTables::new()));
         let slot = self.slot(&key);
         self.keys.push(key);
         self.slots[slot] = self.keys.len() as u32;

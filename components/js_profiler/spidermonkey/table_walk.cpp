@@ -29,6 +29,7 @@
 #include "stack_writer.h"
 
 using namespace js;
+using strobe::CacheLine;
 using strobe::JitCode;
 using strobe::JitCodeKind;
 using strobe::JitFrames;
@@ -68,11 +69,10 @@ NativeFrames::At GoUpToJavaScript(NativeFrames& frames, JitCode& code, uintptr_t
 
 // Makes the processor load what each walk reads first, while it does other things.
 void PrefetchLeaf(const StrobeStopped& stopped, const JitCode& code, const StrobeStack& stack) {
-  constexpr uintptr_t Line = 64;
   code.prefetch(stopped.pc);
   for (uintptr_t begin : {stopped.sp, stopped.fp, reinterpret_cast<uintptr_t>(stack.frames)}) {
     __builtin_prefetch(reinterpret_cast<const void*>(begin));
-    __builtin_prefetch(reinterpret_cast<const void*>(begin + Line));
+    __builtin_prefetch(reinterpret_cast<const void*>(begin + CacheLine));
   }
 }
 
