@@ -118,6 +118,9 @@ struct StrobeKnownPosition {
 // The greatest number of functions that a StrobeCallSite holds. A slot is as long as a line of the processor's cache.
 constexpr size_t STROBE_MAX_INLINED = 3;
 
+// How many slots there are for the calls with the same hash.
+constexpr size_t STROBE_CALL_SITE_WAYS = 2;
+
 // The functions of a frame of JIT code that has called something: see call_sites.h.
 struct alignas(64) StrobeCallSite {
   uintptr_t return_address;
@@ -125,7 +128,7 @@ struct alignas(64) StrobeCallSite {
   uintptr_t callee;
   // The script whose code it is.
   uintptr_t script;
-  // What JitcodeGlobalTable::removals() was.
+  // What JitcodeGlobalTable::removals() was when the code was there.
   uint64_t removals;
   // StrobeFrame::known of each function, from the leaf.
   uint32_t known[STROBE_MAX_INLINED];
@@ -133,7 +136,7 @@ struct alignas(64) StrobeCallSite {
   uint32_t code_offsets[STROBE_MAX_INLINED];
   // StrobeFrame::flags of each.
   uint8_t flags[STROBE_MAX_INLINED];
-  // How many functions there are.
+  // How many functions there are. Those beyond the third are in the next slot, which nothing else is in.
   uint8_t length;
   // What JitcodeGlobalTable::sweeps() was, if several scripts share the code; 0 for the code of one script.
   uint32_t sweeps;
@@ -148,7 +151,7 @@ struct StrobeCodeBlock {
   uintptr_t number;
   // Its address.
   uintptr_t entry;
-  // What JitcodeGlobalTable::removals() was.
+  // What JitcodeGlobalTable::removals() was when the entry was in the table.
   uint64_t removals;
 };
 

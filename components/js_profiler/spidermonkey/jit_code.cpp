@@ -89,8 +89,12 @@ const JitcodeGlobalEntry* JitCode::entry(uintptr_t pc) const {
   uintptr_t number = pc / STROBE_CODE_BLOCK;
   StrobeCodeBlock* first = slotsOf(number);
   for (StrobeCodeBlock* block = first; block < first + CodeBlockWays; block++) {
+    if (block->number != number || !isValid(*block)) {
+      continue;
+    }
+    block->removals = removals_;
     auto* known = reinterpret_cast<const JitcodeGlobalEntry*>(block->entry);
-    if (block->number == number && block->removals == removals_ && known->containsPointer(reinterpret_cast<void*>(pc))) {
+    if (known->containsPointer(reinterpret_cast<void*>(pc))) {
       return known;
     }
   }
@@ -102,24 +106,39 @@ const JitcodeGlobalEntry* JitCode::entry(uintptr_t pc) const {
 }
 
 void JitCode::keep(const JitcodeGlobalEntry* entry, uintptr_t number) const {
-  auto numberOf = [](const void* address, uintptr_t before) {
-    return (reinterpret_cast<uintptr_t>(address) - before) / STROBE_CODE_BLOCK;
-  };
+  auto address = reinterpret_cast<uintptr_t>(entry);
+  uintptr_t own = reinterpret_cast<uintptr_t>(entry->nativeStartAddr()) / STROBE_CODE_BLOCK;
+  uintptr_t ownLast = (reinterpret_cast<uintptr_t>(entry->nativeEndAddr()) - 1) / STROBE_CODE_BLOCK;
   // The walk must not take longer for a very long function.
-  uintptr_t begin = std::max(numberOf(entry->nativeStartAddr(), 0), number - MostBlocksBeside);
-  uintptr_t last = std::min(numberOf(entry->nativeEndAddr(), 1), number + MostBlocksBeside);
+  uintptr_t begin = std::max(own, number - MostBlocksBeside);
+  uintptr_t last = std::min(ownLast, number + MostBlocksBeside);
   for (uintptr_t each = begin; each <= last; each++) {
     StrobeCodeBlock* first = slotsOf(each);
-    StrobeCodeBlock block = {each, reinterpret_cast<uintptr_t>(entry), removals_};
-    auto isSame = [&](const StrobeCodeBlock& other) {
-      return other.number == block.number && other.entry == block.entry && other.removals == block.removals;
-    };
-    if (!std::any_of(first, first + CodeBlockWays, isSame)) {
+    StrobeCodeBlock* same = std::find_if(first, first + CodeBlockWays, [&](const StrobeCodeBlock& block) {
+      return block.number == each && block.entry == address;
+    });
+    if (same == first + CodeBlockWays) {
       // The older of the two is lost.
       first[1] = first[0];
-      first[0] = block;
+      same = first;
+    }
+    *same = {each, address, removals_};
+  }
+}
+
+bool JitCode::wasNotRemoved(uint64_t since, uintptr_t begin, uintptr_t end) const {
+  const jit::JitcodeGlobalTable* table = runtime_->getJitcodeGlobalTable();
+  // A free slot has a number that is never reached.
+  if (since > removals_ || removals_ - since > jit::JitcodeGlobalTable::MaxRemoved) {
+    return false;
+  }
+  for (uint64_t number = since; number < removals_; number++) {
+    const jit::JitcodeGlobalTable::Removed& removed = table->removed(number);
+    if (removed.begin < end && begin < removed.end) {
+      return false;
     }
   }
+  return true;
 }
 
 const JitcodeGlobalEntry* JitCode::find(uintptr_t pc) const {

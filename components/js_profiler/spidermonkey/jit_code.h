@@ -64,8 +64,8 @@ enum class JitCodeKind {
 // while an exception is pending.
 //
 // The engine's table is a tree. When the processor's caches have nothing of it, a search takes microseconds. So what is
-// found is kept for all addresses of the code, for the next walks of the thread. It is valid as long as
-// JitcodeGlobalTable::removals() is the same: entries of living code do not overlap.
+// found is kept for all addresses of the code, for the next walks of the thread. It is valid as long as the code is
+// there: entries of living code do not overlap.
 class JitCode {
   // How many slots a block has.
   static constexpr size_t CodeBlockWays = 2;
@@ -99,6 +99,10 @@ class JitCode {
 
   // JitcodeGlobalTable::removals().
   uint64_t removals() const { return removals_; }
+  // Whether no code in [begin, end) was removed since removals() was `since`. False if that is no longer known.
+  bool isThereSince(uint64_t since, uintptr_t begin, uintptr_t end) const {
+    return since == removals_ || wasNotRemoved(since, begin, end);
+  }
   // JitcodeGlobalTable::sweeps().
   uint32_t sweeps() const { return sweeps_; }
 
@@ -126,10 +130,16 @@ class JitCode {
   bool isIonCacheCall(uintptr_t returnAddress, const js::jit::IonEntry& ion) const;
 
  private:
+  bool wasNotRemoved(uint64_t since, uintptr_t begin, uintptr_t end) const;
   // Searches the engine's table.
   const js::jit::JitcodeGlobalEntry* find(uintptr_t pc) const;
   StrobeCodeBlock* slotsOf(uintptr_t number) const {
     return &blocks_[(number * CodeBlockWays) & (blocksLength_ - 1)];
+  }
+  // Whether an entry that was found for a block is still in the table.
+  bool isValid(const StrobeCodeBlock& block) const {
+    uintptr_t begin = block.number * STROBE_CODE_BLOCK;
+    return isThereSince(block.removals, begin, begin + STROBE_CODE_BLOCK);
   }
   // Keeps an entry for the blocks of its code, of which `number` is one; of very long code, for those near it.
   void keep(const js::jit::JitcodeGlobalEntry* entry, uintptr_t number) const;

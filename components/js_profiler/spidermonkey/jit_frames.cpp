@@ -413,8 +413,8 @@ Walked JitFrames::emitCaller(const Link& link) {
   const JitcodeGlobalEntry* entry = code_.entry(link.returnAddress);
   Walked walked = emitFunction(fp, place.return_address, link.returnAddress, false, entry);
   if (walked == Walked::Done && isSameEachTime) {
-    StrobeCallSite found;
-    if (writer_.describeCallSite(before, &found)) {
+    StrobeCallSite found[STROBE_CALL_SITE_WAYS];
+    if (writer_.describeCallSite(before, found)) {
       bool isOfOneScript = entry && (entry->isIon() || entry->isIonIC() || entry->isBaseline());
       callSites_.put(key, IsInNursery(CalleeToken(place.callee)) ? 0 : place.callee, script(), isOfOneScript, found);
     }

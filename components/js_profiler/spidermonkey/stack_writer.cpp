@@ -253,11 +253,14 @@ bool StackWriter::isFull() const {
   return full_ || (!forEverything && !openRealms_);
 }
 
-bool StackWriter::describeCallSite(const Mark& before, StrobeCallSite* site) const {
+// The greatest number of functions of a call that is kept.
+constexpr size_t MostOfCall = STROBE_CALL_SITE_WAYS * STROBE_MAX_INLINED;
+
+bool StackWriter::describeCallSite(const Mark& before, StrobeCallSite (&sites)[STROBE_CALL_SITE_WAYS]) const {
   size_t length = stack_->frames_length;
   // Otherwise something was left out.
   bool isWhole = length > before.length && length - before.length == total_ - before.total;
-  if (full_ || !isWhole || length - before.length > STROBE_MAX_INLINED) {
+  if (full_ || !isWhole || length - before.length > MostOfCall) {
     return false;
   }
   for (size_t i = before.length; i < length; i++) {
@@ -265,39 +268,44 @@ bool StackWriter::describeCallSite(const Mark& before, StrobeCallSite* site) con
     if (!frame.known || (frame.flags & STROBE_FRAME_HIDDEN)) {
       return false;
     }
-    size_t at = i - before.length;
-    site->known[at] = frame.known;
-    site->code_offsets[at] = frame.position.line ? frame.code_offset : NoOffset;
-    site->flags[at] = frame.flags;
+    StrobeCallSite& site = sites[(i - before.length) / STROBE_MAX_INLINED];
+    size_t at = (i - before.length) % STROBE_MAX_INLINED;
+    site.known[at] = frame.known;
+    site.code_offsets[at] = frame.position.line ? frame.code_offset : NoOffset;
+    site.flags[at] = frame.flags;
   }
-  site->length = uint8_t(length - before.length);
+  sites[0].length = uint8_t(length - before.length);
   return true;
 }
 
 bool StackWriter::appendCallSite(const StrobeCallSite& site, const StrobeFramePlace& place) {
-  const StrobePosition* positions[STROBE_MAX_INLINED] = {};
+  const StrobePosition* positions[MostOfCall] = {};
   for (uint32_t i = 0; i < site.length; i++) {
-    if (site.known[i] > stack_->known.functions_length) {
+    const StrobeCallSite& slot = (&site)[i / STROBE_MAX_INLINED];
+    uint32_t at = i % STROBE_MAX_INLINED;
+    if (slot.known[at] > stack_->known.functions_length) {
       return false;
     }
     if (!stack_->everything || total_ + i >= stack_->max_frames) {
       continue;
     }
-    bool hasOffset = site.code_offsets[i] != NoOffset;
-    positions[i] = hasOffset ? findKnownPosition(site.known[i], site.code_offsets[i]) : nullptr;
+    bool hasOffset = slot.code_offsets[at] != NoOffset;
+    positions[i] = hasOffset ? findKnownPosition(slot.known[at], slot.code_offsets[at]) : nullptr;
     if (!positions[i]) {
       return false;
     }
   }
   isKnown_ = true;
   for (uint32_t i = 0; i < site.length && !full(); i++) {
+    const StrobeCallSite& slot = (&site)[i / STROBE_MAX_INLINED];
+    uint32_t at = i % STROBE_MAX_INLINED;
     StrobeFrame frame;
-    frame.function = stack_->known.functions[site.known[i] - 1];
-    frame.known = site.known[i];
+    frame.function = stack_->known.functions[slot.known[at] - 1];
+    frame.known = slot.known[at];
     frame.name = frame.resource = {};
     frame.place = place;
-    frame.flags = site.flags[i];
-    frame.code_offset = positions[i] ? site.code_offsets[i] : 0;
+    frame.flags = slot.flags[at];
+    frame.code_offset = positions[i] ? slot.code_offsets[at] : 0;
     frame.position = positions[i] ? *positions[i] : StrobePosition{};
     if (!appendPlain(frame)) {
       append(frame);

@@ -118,12 +118,12 @@ class StackWriter {
     size_t total;
   };
   Mark mark() const { return {stack_->frames_length, total_}; }
-  // Writes the functions that an earlier walk has found for such a frame. If too little is known of them now, writes
-  // nothing and returns false.
+  // Writes the functions that an earlier walk has found for such a frame. `site` is a slot of the table of calls. If too
+  // little is known of them now, writes nothing and returns false.
   bool appendCallSite(const StrobeCallSite& site, const StrobeFramePlace& place);
-  // Puts the functions that were written for one frame since `before` into `site`. False if some of them are not known
-  // or were left out.
-  bool describeCallSite(const Mark& before, StrobeCallSite* site) const;
+  // Puts the functions that were written for one frame since `before` into `sites`. False if some of them are not known
+  // or were left out, or if they are too many.
+  bool describeCallSite(const Mark& before, StrobeCallSite (&sites)[STROBE_CALL_SITE_WAYS]) const;
   const StrobeKnownFunctions& known() const { return stack_->known; }
   // Makes the processor load a known function. `known` is as in StrobeFrame.
   void prefetchKnown(uint32_t known) const {
