@@ -41,9 +41,9 @@ mod event_loop;
 #[cfg(test)]
 mod every_instruction;
 mod failure;
-#[cfg(test)]
-mod freed_functions;
 mod function_table;
+#[cfg(test)]
+mod kept_functions;
 mod linked_maps;
 mod missed_stretch;
 mod muted_scripts;
