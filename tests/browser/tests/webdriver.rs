@@ -6,12 +6,16 @@
 
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener};
+use std::time::Duration;
 
 use browser_tests::{Driver, Edges, Site, Trace, run_browser};
 use serde_json::{Value, json};
 
 /// An interval that is so long that a session takes only forced samples.
 const NEVER: u32 = 3_600_000;
+
+/// A page that takes longer to load has failed.
+const TIME_BOUND: Duration = Duration::from_secs(60);
 
 #[test]
 fn pages_are_opened_switched_and_closed() {
@@ -331,7 +335,10 @@ fn a_host_file_and_style_sheets_take_effect() {
         .iter()
         .find(|handle| **handle != current);
     driver.switch_to(other.unwrap());
-    driver.open(&url);
+    // It is still loading. `Navigate To` would return when that load ends, because Servo reports the end of a
+    // load without its document. So this page is not navigated.
+    let loaded = "location.search == '?other' && document.readyState == 'complete'";
+    assert!(driver.becomes_true(loaded, TIME_BOUND));
     let position =
         driver.execute("return getComputedStyle(document.querySelector('button')).position;");
     assert_eq!(position, "fixed");
