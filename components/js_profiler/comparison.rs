@@ -13,7 +13,8 @@ use std::collections::BTreeMap;
 use log::debug;
 
 use crate::spidermonkey::{
-    FrameKind, FunctionKey, SampledContext, StackBuffer, Unwinder, WalkOutcome,
+    FrameKind, FunctionKey, NewFunction, SampledContext, StackBuffer, Unwinder, WalkOutcome,
+    WalkedFrame, WalkedFunction,
 };
 use crate::stop::Stopped;
 
@@ -113,9 +114,18 @@ impl Comparison {
 fn scripts(stack: &StackBuffer) -> Vec<FunctionKey> {
     stack
         .frames()
-        .filter(|frame| matches!(frame.kind(), FrameKind::Script | FrameKind::SelfHosted))
-        .map(|frame| frame.key())
+        .filter_map(|frame| new_function(&frame))
+        .map(|function| function.key())
+        .filter(|key| matches!(key.kind, FrameKind::Script | FrameKind::SelfHosted))
         .collect()
+}
+
+/// The function of a frame. The compared walks know no functions.
+fn new_function<'a>(frame: &WalkedFrame<'a>) -> Option<NewFunction<'a>> {
+    match frame.function() {
+        WalkedFunction::New(function) => Some(function),
+        WalkedFunction::Known(_) => None,
+    }
 }
 
 /// The frames at the leaf of a stack, for the log.
@@ -123,9 +133,9 @@ fn leaves(stack: &StackBuffer) -> String {
     const SHOWN: usize = 16;
     let frames: Vec<_> = stack.frames().collect();
     let shown = &frames[frames.len().saturating_sub(SHOWN)..];
-    let text = shown.iter().map(|frame| {
-        let (line, column) = frame.position().unwrap_or_default();
-        format!("{}:{line}:{column}", frame.name())
+    let text = shown.iter().filter_map(new_function).map(|function| {
+        let (line, column) = function.position().unwrap_or_default();
+        format!("{}:{line}:{column}", function.name())
     });
     format!(
         "{} frames, … {}",

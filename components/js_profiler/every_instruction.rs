@@ -396,10 +396,15 @@ impl Stepper {
         let walk = self
             .context
             .walk(stopped, &mut self.unwinder, &mut self.plain, &nothing);
-        let of =
-            |frame: WalkedFrame<'_>| (frame.key(), frame.place(), frame.executing(), frame.muted());
+        let of = |frame: WalkedFrame<'_>, known| {
+            let key = frame.key(known);
+            (key, frame.executing(), frame.muted())
+        };
+        let with_known = self.buffer.frames().map(|frame| of(frame, &self.known));
+        let without = self.plain.frames().map(|frame| of(frame, &nothing));
         let is_same = walk == WalkOutcome::Stack
-            && self.buffer.frames().map(of).eq(self.plain.frames().map(of));
+            && with_known.eq(without)
+            && self.buffer.places().eq(self.plain.places());
         self.different += u64::from(!is_same);
     }
 
@@ -425,7 +430,7 @@ impl Stepper {
             kept -= 1;
         }
         // A frame that is about to be left may be missing already, but no other frame may stand in its place.
-        let found = self.buffer.frames().map(|frame| frame.key());
+        let found = self.buffer.frames().map(|frame| frame.key(&self.known));
         let mut both = self.frames[..kept].iter().copied().zip(found);
         if both.any(|(kept, found)| !kept.is_function_of(&found)) {
             self.wrongly_kept += 1;
@@ -436,19 +441,20 @@ impl Stepper {
         let room = self.stacks.capacity() - begin;
         assert!(self.buffer.capacity() < room, "the programs are too long");
         self.stacks.push(0);
+        self.places.extend(self.buffer.places());
         for frame in self.buffer.frames() {
-            self.frames.push(frame.key());
-            self.places.push(frame.place());
-            let (key, offset, position) = (frame.key(), frame.code_offset(), frame.executing());
+            let key = frame.key(&self.known);
+            self.frames.push(key);
+            let (offset, position) = (frame.code_offset(), frame.executing());
             let is_known = self.known.find(&key).is_some_and(|place| {
                 position == Position::UNKNOWN || self.known.has_position(place, offset)
             });
             if !is_known && self.unknown.len() < self.unknown.capacity() {
                 self.unknown.push((key, offset, position));
             }
-            match (frame.kind(), frame.position()) {
-                (FrameKind::Script, Some((line, _))) => self.stacks.push(line),
-                (FrameKind::Native, _) => self.stacks.push(BUILT_IN | frame.key().hashed() as u32),
+            match key.kind {
+                FrameKind::Script if key.line != 0 => self.stacks.push(key.line),
+                FrameKind::Native => self.stacks.push(BUILT_IN | key.hashed() as u32),
                 _ => {},
             }
         }

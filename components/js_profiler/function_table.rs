@@ -9,7 +9,7 @@ use std::sync::Arc;
 use js_profiler_traits::RealmId;
 use malloc_size_of_derive::MallocSizeOf;
 
-use crate::spidermonkey::{FrameKind, FunctionKey, KnownFunctions, WalkedFrame};
+use crate::spidermonkey::{FrameKind, KnownFunctions, NewFunction, WalkedFrame, WalkedFunction};
 
 /// Index of a function in the table of its event loop.
 #[derive(Clone, Copy, Debug, Eq, Hash, MallocSizeOf, PartialEq)]
@@ -44,17 +44,17 @@ pub struct Function {
     pub source: Option<u32>,
 }
 
-impl From<&WalkedFrame<'_>> for Function {
-    fn from(frame: &WalkedFrame<'_>) -> Self {
+impl From<&NewFunction<'_>> for Function {
+    fn from(new: &NewFunction<'_>) -> Self {
         Self {
-            realm: frame.realm(),
-            kind: frame.kind(),
-            muted: frame.muted(),
-            name: frame.name(),
-            has_guessed_name: frame.has_guessed_name(),
-            resource: frame.resource(),
-            position: frame.position(),
-            source: (frame.kind() == FrameKind::Script).then(|| frame.key().source_id),
+            realm: new.realm(),
+            kind: new.kind(),
+            muted: new.muted(),
+            name: new.name(),
+            has_guessed_name: new.has_guessed_name(),
+            resource: new.resource(),
+            position: new.position(),
+            source: (new.kind() == FrameKind::Script).then(|| new.key().source_id),
         }
     }
 }
@@ -104,10 +104,13 @@ impl FunctionTable {
         frame: &WalkedFrame<'_>,
         made_by_muted: impl FnOnce(&Function) -> bool,
     ) -> Option<FunctionId> {
-        let key = frame.key();
-        let id = match frame.known().or_else(|| self.known.find(&key)) {
-            Some(index) => FunctionId(index as u32),
-            None => self.insert(frame, key, made_by_muted)?,
+        let id = match frame.function() {
+            WalkedFunction::Known(index) => FunctionId(index as u32),
+            WalkedFunction::New(new) => match self.known.find(&new.key()) {
+                // An earlier walk that did not know it either has added it.
+                Some(index) => FunctionId(index as u32),
+                None => self.insert(&new, made_by_muted)?,
+            },
         };
         self.note_position(id, frame);
         Some(id)
@@ -116,19 +119,20 @@ impl FunctionTable {
     /// Adds a new function. `None` if its text did not fit into the buffer.
     fn insert(
         &mut self,
-        frame: &WalkedFrame<'_>,
-        key: FunctionKey,
+        new: &NewFunction<'_>,
         made_by_muted: impl FnOnce(&Function) -> bool,
     ) -> Option<FunctionId> {
-        if !frame.has_text() {
+        if !new.has_text() {
             return None;
         }
-        let mut function = Function::from(frame);
+        let mut function = Function::from(new);
         if function.kind == FrameKind::Wasm {
             function.muted = made_by_muted(&function);
         }
         self.functions.push(function);
-        Some(FunctionId(Arc::make_mut(&mut self.known).insert(key) as u32))
+        Some(FunctionId(
+            Arc::make_mut(&mut self.known).insert(new.key()) as u32
+        ))
     }
 
     /// Notes the position of a frame, so that the next walk need not find it in the source again.

@@ -16,7 +16,7 @@ use crate::function_table::{Function, FunctionTable};
 use crate::outcome::Outcome;
 use crate::sample::{FunctionStack, Sample, StackFrame};
 use crate::sampled_activity::SampledActivity;
-use crate::spidermonkey::{FrameKind, FramePlace, KnownFunctions, StackBuffer, WalkOutcome};
+use crate::spidermonkey::{FrameKind, KnownFunctions, StackBuffer, WalkOutcome};
 
 /// The last known stack, from the root to the leaf. If a later stack cannot be walked, those frames of this
 /// one that are still there are used in its place.
@@ -24,8 +24,6 @@ use crate::spidermonkey::{FrameKind, FramePlace, KnownFunctions, StackBuffer, Wa
 pub struct LastStack {
     seen: FunctionTable,
     frames: Vec<StackFrame>,
-    /// The frame of each function.
-    places: Vec<FramePlace>,
     /// The number of functions, counted from the leaf, between which nothing was left out. The functions
     /// before them are only for pages.
     complete: usize,
@@ -46,9 +44,9 @@ impl LastStack {
         self.seen.known()
     }
 
-    /// The frames of this stack, from the root to the leaf.
-    pub fn places(&self) -> &[FramePlace] {
-        &self.places
+    /// The number of frames.
+    pub fn length(&self) -> usize {
+        self.frames.len()
     }
 
     /// Forgets the stack: no JavaScript is running.
@@ -60,7 +58,6 @@ impl LastStack {
         let cut = self.frames.len().saturating_sub(length);
         self.complete = self.complete.saturating_sub(cut);
         self.frames.truncate(length);
-        self.places.truncate(length);
     }
 
     /// Makes the result of a walk, whose frames are in `buffer`, the last known stack, and returns the sample
@@ -106,7 +103,6 @@ impl LastStack {
                 function: id,
                 position: frame.executing(),
             });
-            self.places.push(frame.place());
         }
         self.complete = buffer.complete();
         self.complete_truncated = buffer.complete_truncated();

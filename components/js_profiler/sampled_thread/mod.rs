@@ -26,7 +26,7 @@ use self::last_stack::LastStack;
 pub use self::timed::MAX_TIMED_WALKS;
 use self::timed::{HORIZON, TimedWalk, TimedWalks};
 pub use self::walk::{Audience, StackTaker};
-use self::walk::{FinishedWalk, WalkRequest};
+use self::walk::{FinishedWalk, LastPlaces, WalkRequest};
 use crate::comparison::Comparison;
 use crate::description::SharedDescription;
 use crate::failure::Failure;
@@ -56,6 +56,8 @@ pub struct SampledThread {
     #[ignore_malloc_size_of = "The event loop's"]
     description: Arc<SharedDescription>,
     last: LastStack,
+    /// The frames of that stack, and maybe more at the leaf.
+    places: LastPlaces,
     /// How many attempts to stop the thread have failed since the last successful one.
     failed_stops: u32,
     /// Whether the last attempt to stop the thread was successful, and in time.
@@ -89,6 +91,7 @@ impl SampledThread {
             activity,
             description,
             last: LastStack::default(),
+            places: LastPlaces::default(),
             failed_stops: 0,
             stops_in_time: false,
             timed: None,
@@ -163,7 +166,7 @@ impl SampledThread {
                 Some(_) => const { &KnownFunctions::new() },
                 None => self.last.known_functions(),
             },
-            places: self.last.places(),
+            places: self.places.of(self.last.length()),
         };
         let stopped = thread.while_stopped(|stopped| {
             request.walk(stopped, unwinder, buffer, |unwinder| {
@@ -188,6 +191,8 @@ impl SampledThread {
             comparison.compare(walk.outcome, buffer);
         }
         self.note(&walk);
+        self.places.make_room(buffer);
+        self.places.follow(&walk, buffer);
         Ok(self.sample(&walk, buffer))
     }
 
@@ -263,7 +268,8 @@ impl SampledThread {
             },
         };
         let known = self.last.known_functions().clone();
-        if let Err(error) = timed.ask(due, known, self.last.places(), audience) {
+        let places = self.places.of(self.last.length());
+        if let Err(error) = timed.ask(due, known, places, audience) {
             // The next attempt to stop the thread finds out what is wrong.
             debug!("{:?}: no timed walks: {error}", self.event_loop);
             self.stops_in_time = false;
@@ -278,13 +284,15 @@ impl SampledThread {
             return;
         };
         // The walks that come late are left out. The samples for them are taken or missed at the next tick.
-        self.stops_in_time = !timed.walks().iter().any(TimedWalk::is_late);
-        for finished in timed.walks().iter().filter_map(|walk| walk.finished) {
+        let (walks, places) = timed.finish();
+        self.stops_in_time = !walks.iter().any(TimedWalk::is_late);
+        for finished in walks.iter().filter_map(|walk| walk.finished) {
             self.timed_count += 1;
             self.note(&finished);
         }
+        self.places.set(places.of(usize::MAX));
         let why_late = self.why_not_stopped();
-        for walk in timed.walks() {
+        for walk in walks {
             if let Some(finished) = walk.finished {
                 let sample = self.sample(&finished, &mut walk.buffer);
                 take(walk.due, &sample, why_late);
@@ -303,6 +311,7 @@ impl SampledThread {
     /// Must be called only when nothing refers to the functions any more.
     pub fn forget_stacks(&mut self) {
         self.last = LastStack::default();
+        self.places = LastPlaces::default();
     }
 
     /// Frees what is needed only while there are samples to take. Writes the statistics into the log.

@@ -15,9 +15,9 @@ use std::time::{Duration, Instant};
 use js_profiler_traits::activity::SharedActivity;
 use malloc_size_of::{MallocSizeOf, MallocSizeOfOps};
 
-use super::walk::{Audience, FinishedWalk, WalkRequest};
+use super::walk::{Audience, FinishedWalk, LastPlaces, WalkRequest};
 use crate::spidermonkey::{
-    FramePlace, KnownFunctions, NativeCode, SampledContext, StackBuffer, Unwinder, WalkOutcome,
+    FramePlace, KnownFunctions, NativeCode, SampledContext, StackBuffer, Unwinder,
 };
 use crate::stop::{StopError, StopTimers, Stopped, Task, Thread};
 
@@ -73,8 +73,8 @@ struct ThreadSide {
     activity: SharedActivity,
     /// `None` while no walk is asked for.
     known: Option<Arc<KnownFunctions>>,
-    /// The frames of the last known stack, from the root to the leaf.
-    places: Vec<FramePlace>,
+    /// The frames of the last known stack.
+    places: LastPlaces,
     unwinder: Unwinder,
     walks: Vec<TimedWalk>,
     /// The number of walks that are asked for, which are the first ones.
@@ -85,9 +85,7 @@ impl ThreadSide {
     /// In bytes.
     fn memory(&self) -> usize {
         let buffers = self.walks.iter().map(|walk| walk.buffer.memory());
-        self.places.capacity() * size_of::<FramePlace>()
-            + self.unwinder.memory()
-            + buffers.sum::<usize>()
+        self.places.memory() + self.unwinder.memory() + buffers.sum::<usize>()
     }
 }
 
@@ -106,19 +104,10 @@ impl Task for ThreadSide {
             context: &self.context,
             activity: &self.activity,
             known,
-            places: &self.places,
+            places: self.places.of(usize::MAX),
         };
         let finished = request.walk(stopped, &mut self.unwinder, &mut walk.buffer, |_| {});
-        match finished.outcome {
-            WalkOutcome::Stack => {
-                self.places.clear();
-                // There is room for as many as a buffer has.
-                let room = self.places.capacity();
-                let places = walk.buffer.frames().map(|frame| frame.place());
-                self.places.extend(places.take(room));
-            },
-            _ => self.places.truncate(finished.kept),
-        }
+        self.places.follow(&finished, &walk.buffer);
         walk.finished = Some(finished);
     }
 }
@@ -140,7 +129,7 @@ impl TimedWalks {
             activity,
             known: None,
             unwinder: Unwinder::new(),
-            places: Vec::with_capacity(walks[0].buffer.capacity()),
+            places: LastPlaces::default(),
             walks,
             count: 0,
         };
@@ -176,26 +165,24 @@ impl TimedWalks {
         self.until = *last + (*last - *last_but_one) / 2;
         let side = self.stops.disarm();
         side.known = Some(known);
-        side.places.clear();
-        side.places.extend_from_slice(places);
+        side.places.set(places);
         side.count = due.len();
         side.unwinder.set_code(NativeCode::current());
         for (walk, &due) in side.walks.iter_mut().zip(due) {
             walk.due = due;
             walk.finished = None;
             audience.apply(&mut walk.buffer);
+            side.places.make_room(&walk.buffer);
         }
-        let capacities = side.walks.iter().map(|walk| walk.buffer.capacity());
-        let room = capacities.max().unwrap_or_default();
-        side.places.reserve(room.saturating_sub(side.places.len()));
         self.memory = side.memory();
         self.stops.arm(due.iter().copied())
     }
 
-    /// The walks that were asked for last, in their order. The thread does no more of them.
-    pub fn walks(&mut self) -> &mut [TimedWalk] {
+    /// The walks that were asked for last, in their order, and the frames that were on the stack after them. The thread
+    /// does no more of these walks.
+    pub fn finish(&mut self) -> (&mut [TimedWalk], &LastPlaces) {
         let side = self.stops.disarm();
         side.known = None;
-        &mut side.walks[..side.count]
+        (&mut side.walks[..side.count], &side.places)
     }
 }

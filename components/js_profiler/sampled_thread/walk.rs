@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use js_profiler_traits::RealmId;
 use js_profiler_traits::activity::{Activity, SharedActivity};
+use malloc_size_of_derive::MallocSizeOf;
 use servo_base::cross_process_instant::CrossProcessInstant;
 use smallvec::SmallVec;
 
@@ -70,6 +71,47 @@ impl Audience {
     /// Sets this audience for the next walks into `buffer`.
     pub fn apply(&self, buffer: &mut StackBuffer) {
         buffer.set_audience(self.realms.iter().copied(), self.everything);
+    }
+}
+
+/// Where the frames of the last known stack are, from the root to the leaf.
+#[derive(Default, MallocSizeOf)]
+pub struct LastPlaces(Vec<FramePlace>);
+
+impl LastPlaces {
+    /// The places of this many frames, counted from the root.
+    pub fn of(&self, length: usize) -> &[FramePlace] {
+        self.0.get(..length).unwrap_or(&self.0)
+    }
+
+    /// In bytes.
+    pub fn memory(&self) -> usize {
+        self.0.capacity() * size_of::<FramePlace>()
+    }
+
+    /// Sets the places.
+    pub fn set(&mut self, places: &[FramePlace]) {
+        self.0.clear();
+        self.0.extend_from_slice(places);
+    }
+
+    /// Makes room for the frames of any walk into a buffer.
+    pub fn make_room(&mut self, buffer: &StackBuffer) {
+        let more = buffer.capacity().saturating_sub(self.0.len());
+        self.0.reserve(more);
+    }
+
+    /// Keeps the frames that are on the stack after a walk into `buffer`. Does not allocate: frames that there is no
+    /// room for are left out.
+    pub fn follow(&mut self, walk: &FinishedWalk, buffer: &StackBuffer) {
+        match walk.outcome {
+            WalkOutcome::Stack => {
+                self.0.clear();
+                let room = self.0.capacity();
+                self.0.extend(buffer.places().take(room));
+            },
+            _ => self.0.truncate(walk.kept),
+        }
     }
 }
 

@@ -132,7 +132,7 @@ impl SampledContext {
         buffer: &mut StackBuffer,
         known: &KnownFunctions,
     ) -> WalkOutcome {
-        buffer.frames.clear();
+        buffer.clear();
         if !self.is_of(stopped) {
             return WalkOutcome::Unwalkable(c"the context belongs to another thread");
         }
@@ -143,7 +143,9 @@ impl SampledContext {
         let (code_blocks, code_blocks_length) = blocks.unwrap_or((ptr::null_mut(), 0));
         let mut glue_stack = GlueStack {
             frames: buffer.frames.as_mut_ptr(),
-            frames_capacity: buffer.frames.capacity(),
+            places: buffer.places.as_mut_ptr(),
+            functions: buffer.functions.as_mut_ptr().cast(),
+            frames_capacity: buffer.capacity(),
             max_frames: buffer.max_frames,
             realms: buffer.realms.as_ptr(),
             realms_length: buffer.realms.len(),
@@ -176,8 +178,13 @@ impl SampledContext {
         let walk = unsafe { walk(self.cx.as_ptr(), stopped, &mut glue_stack) };
         match walk {
             GlueWalk::Stack => {
-                // SAFETY: the glue wrote that many elements, and no more than the capacity.
-                unsafe { buffer.frames.set_len(glue_stack.frames_length) };
+                let length = glue_stack.frames_length;
+                // SAFETY: the glue wrote that many frames and places, and no more than the capacity.
+                unsafe {
+                    buffer.frames.set_len(length);
+                    buffer.places.set_len(length);
+                    buffer.functions.set_len(length);
+                }
                 buffer.complete = glue_stack.complete_length;
                 buffer.truncated = glue_stack.truncated;
                 buffer.complete_truncated = glue_stack.complete_truncated;

@@ -14,10 +14,10 @@ pub use self::glue::{
     StrobeCodeRange as CodeRange, StrobeCodeTables as CodeTables, StrobeFrame as GlueFrame,
     StrobeFrameKind as FrameKind, StrobeFramePlace as FramePlace, StrobeFunctionKey as FunctionKey,
     StrobeKnownFunctions as GlueKnownFunctions, StrobeKnownPosition as KnownPosition,
-    StrobeNative as Native, StrobeNativeCode as GlueNativeCode, StrobePosition as Position,
-    StrobeSampleRow as SampleRow, StrobeSource as GlueSource, StrobeStack as GlueStack,
-    StrobeStackRow as StackRow, StrobeText as Text, StrobeTextEncoding as TextEncoding,
-    StrobeWalk as GlueWalk,
+    StrobeNative as Native, StrobeNativeCode as GlueNativeCode,
+    StrobeNewFunction as GlueNewFunction, StrobePosition as Position, StrobeSampleRow as SampleRow,
+    StrobeSource as GlueSource, StrobeStack as GlueStack, StrobeStackRow as StackRow,
+    StrobeText as Text, StrobeTextEncoding as TextEncoding, StrobeWalk as GlueWalk,
 };
 use crate::arch::FrameRegisters;
 

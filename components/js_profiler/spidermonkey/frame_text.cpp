@@ -28,23 +28,25 @@ using namespace js;
 
 namespace strobe {
 
-static StrobeFrame DescribeScript(ScriptSource* source, JS::Realm* realm, uint32_t start, uint32_t end, uint32_t line,
-                                  uint32_t column, const StrobeFramePlace& place) {
-  StrobeFrame frame = {};
-  frame.function.realm = reinterpret_cast<uintptr_t>(realm);
-  frame.function.source_id = source->id();
-  frame.function.source_start = start;
-  frame.function.source_end = end;
-  frame.function.line = line;
-  frame.function.column = column;
-  frame.place = place;
-  if (source->mutedErrors()) {
-    frame.flags |= STROBE_FRAME_MUTED;
-  }
+static StrobeFunctionKey DescribeScript(ScriptSource* source, JS::Realm* realm, uint32_t start, uint32_t end,
+                                        uint32_t line, uint32_t column) {
+  StrobeFunctionKey function = {};
+  function.realm = reinterpret_cast<uintptr_t>(realm);
+  function.source_id = source->id();
+  function.source_start = start;
+  function.source_end = end;
+  function.line = line;
+  function.column = column;
   // The scripts of pages have URLs as file names, and this is not a URL.
   if (const char* filename = source->filename(); filename && strcmp(filename, "self-hosted") == 0) {
-    frame.function.kind = STROBE_FRAME_SELF_HOSTED;
+    function.kind = STROBE_FRAME_SELF_HOSTED;
   }
+  return function;
+}
+
+static StrobeFrame FrameOf(ScriptSource* source) {
+  StrobeFrame frame = {};
+  frame.flags = source->mutedErrors() ? STROBE_FRAME_MUTED : 0;
   return frame;
 }
 
@@ -55,11 +57,11 @@ uint32_t OffsetIn(JSScript* script, const jsbytecode* pc) {
 
 void StackWriter::appendScript(JSScript* script, const StrobeFramePlace& place, uint32_t offset) {
   ScriptSource* source = script->scriptSource();
-  StrobeFrame frame = DescribeScript(source, script->realm(), script->toStringStart(), script->toStringEnd(),
-                                     script->lineno(), script->column().oneOriginValue(), place);
+  StrobeFunctionKey key = DescribeScript(source, script->realm(), script->toStringStart(), script->toStringEnd(),
+                                         script->lineno(), script->column().oneOriginValue());
   CodePlace code = {script->immutableScriptData(), script->lineno(),
                     JS::LimitedColumnNumberOneOrigin(script->column()), offset};
-  Added added = append(frame, &code);
+  Added added = append({key, place, FrameOf(source)}, &code);
   if (!added.frame) {
     return;
   }
@@ -67,10 +69,10 @@ void StackWriter::appendScript(JSScript* script, const StrobeFramePlace& place, 
   if (JSFunction* function = script->function()) {
     if (JSAtom* atom = function->fullDisplayAtom()) {
       added.frame->flags |= function->hasGuessedAtom() ? STROBE_FRAME_GUESSED_NAME : 0;
-      fits = appendAtom(added.text, atom, &added.frame->name);
+      fits = appendAtom(added.text, atom, &added.function->name);
     }
   }
-  fits &= appendResource(added.text, source, &added.frame->resource);
+  fits &= appendResource(added.text, source, &added.function->resource);
   if (!fits) {
     dropText(added);
   }
@@ -79,44 +81,38 @@ void StackWriter::appendScript(JSScript* script, const StrobeFramePlace& place, 
 void StackWriter::appendInlined(const jit::IonScriptData& data, const char* label, JS::Realm* realm,
                                 const StrobeFramePlace& place, uint32_t offset) {
   ScriptSource* source = data.scriptKey.scriptSource;
-  StrobeFrame frame = DescribeScript(source, realm, data.scriptKey.toStringStart, data.scriptKey.toStringEnd,
-                                     data.lineno, data.column.oneOriginValue(), place);
+  StrobeFunctionKey key = DescribeScript(source, realm, data.scriptKey.toStringStart, data.scriptKey.toStringEnd,
+                                         data.lineno, data.column.oneOriginValue());
   CodePlace code = {data.scriptKey.sharedData->get(), data.lineno, data.column, offset};
-  Added added = append(frame, &code);
+  Added added = append({key, place, FrameOf(source)}, &code);
   if (!added.frame) {
     return;
   }
   added.frame->flags |= data.name.isGuessed ? STROBE_FRAME_GUESSED_NAME : 0;
-  bool fits = appendBytes(added.text, label, data.name.length, STROBE_TEXT_UTF8, 1, &added.frame->name);
-  fits &= appendResource(added.text, source, &added.frame->resource);
+  bool fits = appendBytes(added.text, label, data.name.length, STROBE_TEXT_UTF8, 1, &added.function->name);
+  fits &= appendResource(added.text, source, &added.function->resource);
   if (!fits) {
     dropText(added);
   }
 }
 
-static StrobeFrame DescribeNative(uint32_t nameHash, const StrobeFramePlace& place) {
-  StrobeFrame frame = {};
-  frame.function.kind = STROBE_FRAME_NATIVE;
-  frame.function.source_start = nameHash;
-  frame.place = place;
-  return frame;
-}
-
 void StackWriter::appendNative(const StrobeNative& native, const StrobeFramePlace& place) {
   // A built-in may be a native frame and, at the same time, JIT code or a function of the engine.
   if (size_t length = stack_->frames_length) {
-    const StrobeFunctionKey& younger = stack_->frames[length - 1].function;
+    const StrobeFunctionKey& younger = functionOf(length - 1);
     if (younger.kind == STROBE_FRAME_NATIVE && younger.source_start == native.hash) {
       return;
     }
   }
-  StrobeFrame frame = DescribeNative(native.hash, place);
+  StrobeFunctionKey key = {};
+  key.kind = STROBE_FRAME_NATIVE;
+  key.source_start = native.hash;
   bool isLeaf = !total_;
   leafIsNative_ |= isLeaf;
-  frame.function.realm = isLeaf ? leafRealm_ : 0;
-  Added added = append(frame);
+  key.realm = isLeaf ? leafRealm_ : 0;
+  Added added = append({key, place, {}});
   if (added.frame &&
-      !appendBytes(added.text, native.name, native.name_length, STROBE_TEXT_LATIN1, 1, &added.frame->name)) {
+      !appendBytes(added.text, native.name, native.name_length, STROBE_TEXT_LATIN1, 1, &added.function->name)) {
     dropText(added);
   }
 }
@@ -133,13 +129,13 @@ void StackWriter::appendWasm(const wasm::Code& code, uint32_t funcIndex, JS::Rea
   if (metadata.isSelfHostedModule()) {
     return;
   }
-  StrobeFrame wasm = {};
-  wasm.function.kind = STROBE_FRAME_WASM;
-  wasm.function.realm = reinterpret_cast<uintptr_t>(realm);
-  wasm.function.source_id = funcIndex;
-  wasm.place = place;
-  wasm.code_offset = offset;
-  wasm.position.column = offset;
+  StrobeFunctionKey key = {};
+  key.kind = STROBE_FRAME_WASM;
+  key.realm = reinterpret_cast<uintptr_t>(realm);
+  key.source_id = funcIndex;
+  StrobeFrame frame = {};
+  frame.code_offset = offset;
+  frame.position.column = offset;
 
   char byIndex[32];
   const char* name = byIndex;
@@ -166,11 +162,11 @@ void StackWriter::appendWasm(const wasm::Code& code, uint32_t funcIndex, JS::Rea
   size_t urlLength = url ? strcspn(url, " ") : 0;
   // The key has the name and the URL, because two modules may have the same URL, and a module may be at the
   // place of an earlier one.
-  wasm.function.source_start = mozilla::HashBytes(name, nameLength);
-  wasm.function.source_end = mozilla::HashBytes(url, urlLength);
-  Added added = append(wasm);
-  if (added.frame && !(appendBytes(added.text, name, nameLength, STROBE_TEXT_UTF8, 1, &added.frame->name) &&
-                       appendBytes(added.text, url, urlLength, STROBE_TEXT_UTF8, 1, &added.frame->resource))) {
+  key.source_start = mozilla::HashBytes(name, nameLength);
+  key.source_end = mozilla::HashBytes(url, urlLength);
+  Added added = append({key, place, frame});
+  if (added.frame && !(appendBytes(added.text, name, nameLength, STROBE_TEXT_UTF8, 1, &added.function->name) &&
+                       appendBytes(added.text, url, urlLength, STROBE_TEXT_UTF8, 1, &added.function->resource))) {
     dropText(added);
   }
 }

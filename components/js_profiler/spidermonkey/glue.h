@@ -90,21 +90,25 @@ struct StrobePosition {
   uint32_t column;
 };
 
-// A frame of a stack.
+// What every frame of a stack has. It is small, because the sampling thread reads it on another processor: the next walk
+// waits for each line of memory that this processor has to give back.
 struct StrobeFrame {
-  StrobeFunctionKey function;
-  // One more than the function's index in StrobeKnownFunctions::functions; such a frame has no text. 0 if the
-  // function is not there.
+  // One more than the function's index in StrobeKnownFunctions::functions. 0 if the function is not there. Then
+  // StrobeStack::functions has it.
   uint32_t known;
-  StrobeText name;
-  // Empty for code that does not come from a URL: code of eval and new Function, and built-ins.
-  StrobeText resource;
-  StrobeFramePlace place;
-  uint8_t flags;
   // The offset of the position in the function's bytecode. It has no meaning if the position is not known.
   uint32_t code_offset;
   // For scripts, known only where StrobeStack::everything asks for it.
   StrobePosition position;
+  uint8_t flags;
+};
+
+// A function of a frame that is not in StrobeKnownFunctions.
+struct StrobeNewFunction {
+  StrobeFunctionKey key;
+  StrobeText name;
+  // Empty for code that does not come from a URL: code of eval and new Function, and built-ins.
+  StrobeText resource;
 };
 
 // A position that the sampling thread already knows.
@@ -224,6 +228,11 @@ struct StrobeNativeCode {
 struct StrobeStack {
   // There is room for max_frames frames, and for another 2 * max_frames + 1 frames for each realm.
   StrobeFrame* frames;
+  // The place of each frame.
+  StrobeFramePlace* places;
+  // The function of each frame. Written only for a frame that has no `known`.
+  StrobeNewFunction* functions;
+  // How many elements each of these three has room for.
   size_t frames_capacity;
   // The greatest number of frames, counted from the leaf. If there are realms, the greatest number for each of
   // them, of frames that its pages may see.

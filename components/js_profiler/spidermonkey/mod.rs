@@ -23,6 +23,6 @@ pub use ffi::{FrameKind, FramePlace, FunctionKey, Position};
 pub use known_functions::KnownFunctions;
 pub use natives::{NativeCode, prepare};
 pub use script_sources::{ScriptFacts, TakeSources};
-pub use stack_buffer::{StackBuffer, WalkOutcome, WalkedFrame};
+pub use stack_buffer::{NewFunction, StackBuffer, WalkOutcome, WalkedFrame, WalkedFunction};
 pub use trace_objects::{add_sample_objects, add_stack_objects, new_object_table, object_count};
 pub use unwinder::Unwinder;

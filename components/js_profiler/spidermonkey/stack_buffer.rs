@@ -5,80 +5,57 @@
 //! Storage for a walked stack, and access to what the walk has found.
 
 use std::ffi::CStr;
+use std::mem::MaybeUninit;
 
 use js_profiler_traits::{RealmId, preferences};
 
 use super::ffi::{
     FRAME_GUESSED_NAME, FRAME_MUTED, FRAME_NO_TEXT, FrameKind, FramePlace, FunctionKey, GlueFrame,
-    Position, Text,
+    GlueNewFunction, Position, Text,
 };
+#[cfg(test)]
+use super::known_functions::KnownFunctions;
 
 /// Bytes for names and URLs; enough for most stacks. See [`StackBuffer::grow_text`].
 const TEXT_CAPACITY: usize = 256 * 1024;
 /// The greatest number of bytes for names and URLs. The URL of a `data:` script contains the whole script.
 const MAX_TEXT_CAPACITY: usize = 64 * 1024 * 1024;
 
-/// A frame of a walked stack, with its text.
+/// A frame of a walked stack.
 pub struct WalkedFrame<'a> {
     frame: &'a GlueFrame,
+    /// Written if the function is not known.
+    function: &'a MaybeUninit<GlueNewFunction>,
     text: &'a [u8],
 }
 
-impl WalkedFrame<'_> {
-    /// Identifies the function.
-    pub fn key(&self) -> FunctionKey {
-        self.frame.function
+impl<'a> WalkedFrame<'a> {
+    /// The function of the frame.
+    pub fn function(&self) -> WalkedFunction<'a> {
+        match (self.frame.known as usize).checked_sub(1) {
+            Some(index) => WalkedFunction::Known(index),
+            None => WalkedFunction::New(NewFunction {
+                flags: self.frame.flags,
+                // SAFETY: the glue has written the function, because it is not known.
+                function: unsafe { self.function.assume_init_ref() },
+                text: self.text,
+            }),
+        }
     }
 
-    /// The realm that the function belongs to; 0 if that is not known, which happens for native functions.
-    pub fn realm(&self) -> RealmId {
-        RealmId(self.frame.function.realm)
-    }
-
-    /// What kind of code the function is.
-    pub fn kind(&self) -> FrameKind {
-        self.frame.function.kind
-    }
-
-    /// Where the frame is.
-    pub fn place(&self) -> FramePlace {
-        self.frame.place
+    /// Identifies the function. `known` is what the walk knew.
+    #[cfg(test)]
+    pub fn key(&self, known: &KnownFunctions) -> FunctionKey {
+        match self.function() {
+            WalkedFunction::Known(index) => known.keys[index],
+            WalkedFunction::New(function) => function.key(),
+        }
     }
 
     /// Whether the script was fetched from another origin without CORS, so that nothing of it may be shown.
+    #[cfg(test)]
     pub fn muted(&self) -> bool {
         self.frame.flags & FRAME_MUTED != 0
-    }
-
-    /// The index of the function if it was among those that the walk knew; it has no text then.
-    pub fn known(&self) -> Option<usize> {
-        (self.frame.known as usize).checked_sub(1)
-    }
-
-    /// False if there was no room for name and resource.
-    pub fn has_text(&self) -> bool {
-        self.frame.flags & FRAME_NO_TEXT == 0
-    }
-
-    /// Whether the name was made up from where the function stands, such as `object.method`.
-    pub fn has_guessed_name(&self) -> bool {
-        self.frame.flags & FRAME_GUESSED_NAME != 0
-    }
-
-    /// The function's name; empty if it has none.
-    pub fn name(&self) -> String {
-        self.decode(self.frame.name)
-    }
-
-    /// The URL of the script; empty if it did not come from one.
-    pub fn resource(&self) -> String {
-        self.decode(self.frame.resource)
-    }
-
-    /// 1-based line and column (in UTF-16 code units) of the definition; `None` if it is in no script.
-    pub fn position(&self) -> Option<(u32, u32)> {
-        let function = &self.frame.function;
-        (function.line != 0).then_some((function.line, function.column))
     }
 
     /// The position that was executing, in the leaf, or calling. Unknown unless the audience may see
@@ -90,6 +67,69 @@ impl WalkedFrame<'_> {
     /// Where in the function's bytecode [`executing`](Self::executing) is.
     pub fn code_offset(&self) -> u32 {
         self.frame.code_offset
+    }
+}
+
+/// The function of a frame.
+pub enum WalkedFunction<'a> {
+    /// The index of the function among those that the walk knew.
+    Known(usize),
+    /// The walk did not know the function.
+    New(NewFunction<'a>),
+}
+
+/// A function that a walk did not know, with its text.
+pub struct NewFunction<'a> {
+    flags: u8,
+    function: &'a GlueNewFunction,
+    text: &'a [u8],
+}
+
+impl NewFunction<'_> {
+    /// Identifies the function.
+    pub fn key(&self) -> FunctionKey {
+        self.function.key
+    }
+
+    /// The realm that the function belongs to; 0 if that is not known, which happens for native functions.
+    pub fn realm(&self) -> RealmId {
+        RealmId(self.function.key.realm)
+    }
+
+    /// What kind of code the function is.
+    pub fn kind(&self) -> FrameKind {
+        self.function.key.kind
+    }
+
+    /// Whether the script was fetched from another origin without CORS, so that nothing of it may be shown.
+    pub fn muted(&self) -> bool {
+        self.flags & FRAME_MUTED != 0
+    }
+
+    /// False if there was no room for name and resource.
+    pub fn has_text(&self) -> bool {
+        self.flags & FRAME_NO_TEXT == 0
+    }
+
+    /// Whether the name was made up from where the function stands, such as `object.method`.
+    pub fn has_guessed_name(&self) -> bool {
+        self.flags & FRAME_GUESSED_NAME != 0
+    }
+
+    /// The function's name; empty if it has none.
+    pub fn name(&self) -> String {
+        self.decode(self.function.name)
+    }
+
+    /// The URL of the script; empty if it did not come from one.
+    pub fn resource(&self) -> String {
+        self.decode(self.function.resource)
+    }
+
+    /// 1-based line and column (in UTF-16 code units) of the definition; `None` if it is in no script.
+    pub fn position(&self) -> Option<(u32, u32)> {
+        let key = &self.function.key;
+        (key.line != 0).then_some((key.line, key.column))
     }
 
     fn decode(&self, text: Text) -> String {
@@ -115,6 +155,10 @@ pub enum WalkOutcome {
 /// Storage for one walked stack. It is allocated before the walk, which must not allocate.
 pub struct StackBuffer {
     pub(super) frames: Vec<GlueFrame>,
+    /// As long as `frames`.
+    pub(super) places: Vec<FramePlace>,
+    /// As long as `frames`. The functions of frames that have no known function are written.
+    pub(super) functions: Vec<MaybeUninit<GlueNewFunction>>,
     pub(super) text: Vec<u8>,
     pub(super) truncated: bool,
     pub(super) complete_truncated: bool,
@@ -133,6 +177,8 @@ impl StackBuffer {
     pub fn new() -> Self {
         let mut buffer = Self {
             frames: Vec::new(),
+            places: Vec::new(),
+            functions: Vec::new(),
             text: vec![0; TEXT_CAPACITY],
             truncated: false,
             complete_truncated: false,
@@ -161,19 +207,32 @@ impl StackBuffer {
         // There may be a hidden frame between any two frames that a page may see, and as many built-ins as
         // frames before their caller is known.
         let for_pages = self.realms.len() * (2 * self.max_frames + 1) + self.max_frames;
-        self.frames.clear();
-        self.frames.reserve(self.max_frames + for_pages);
+        let room = self.max_frames + for_pages;
+        self.clear();
+        self.frames.reserve(room);
+        self.places.reserve(room);
+        self.functions.reserve(room);
         self.complete = 0;
+    }
+
+    /// Removes the frames.
+    pub(super) fn clear(&mut self) {
+        self.frames.clear();
+        self.places.clear();
+        self.functions.clear();
     }
 
     /// How many frames there is room for.
     pub fn capacity(&self) -> usize {
-        self.frames.capacity()
+        let places_and_functions = self.places.capacity().min(self.functions.capacity());
+        self.frames.capacity().min(places_and_functions)
     }
 
     /// The memory that it has allocated, in bytes.
     pub fn memory(&self) -> usize {
         self.frames.capacity() * size_of::<GlueFrame>()
+            + self.places.capacity() * size_of::<FramePlace>()
+            + self.functions.capacity() * size_of::<GlueNewFunction>()
             + self.text.capacity()
             + self.realms.capacity() * size_of::<u64>()
             + self.realm_frames.capacity() * size_of::<usize>()
@@ -204,9 +263,16 @@ impl StackBuffer {
 
     /// The frames, from the root to the leaf.
     pub fn frames(&self) -> impl Iterator<Item = WalkedFrame<'_>> {
-        self.frames.iter().rev().map(|frame| WalkedFrame {
+        let parts = self.frames.iter().zip(&self.functions);
+        parts.rev().map(|(frame, function)| WalkedFrame {
             frame,
+            function,
             text: &self.text,
         })
+    }
+
+    /// The places of the frames, from the root to the leaf.
+    pub fn places(&self) -> impl Iterator<Item = FramePlace> {
+        self.places.iter().rev().copied()
     }
 }

@@ -46,12 +46,12 @@ StackWriter::StackWriter(StrobeStack* stack, JS::Realm* realm)
 }
 
 // Built-ins are as visible as their caller, which the walk finds after them.
-static bool IsBuiltIn(const StrobeFrame& frame) {
-  return frame.function.kind == STROBE_FRAME_NATIVE || frame.function.kind == STROBE_FRAME_SELF_HOSTED;
+static bool IsBuiltIn(const StrobeFunctionKey& function) {
+  return function.kind == STROBE_FRAME_NATIVE || function.kind == STROBE_FRAME_SELF_HOSTED;
 }
 
-size_t* StackWriter::realmFramesOf(const StrobeFrame& frame) const {
-  if (frame.flags & STROBE_FRAME_MUTED) {
+size_t* StackWriter::realmFramesOf(const NewFrame& frame) const {
+  if (frame.compact.flags & STROBE_FRAME_MUTED) {
     return nullptr;
   }
   const uint64_t* end = stack_->realms + stack_->realms_length;
@@ -59,7 +59,7 @@ size_t* StackWriter::realmFramesOf(const StrobeFrame& frame) const {
   return found == end ? nullptr : stack_->realm_frames + (found - stack_->realms);
 }
 
-StackWriter::Added StackWriter::append(const StrobeFrame& frame, const CodePlace* code) {
+StackWriter::Added StackWriter::append(const NewFrame& frame, const CodePlace* code) {
   if (isFull()) {
     full_ = true;
     stack_->truncated = true;
@@ -73,7 +73,7 @@ StackWriter::Added StackWriter::append(const StrobeFrame& frame, const CodePlace
   total_++;
   stack_->complete_truncated |= total_ > stack_->max_frames;
   Added added;
-  if (IsBuiltIn(frame)) {
+  if (IsBuiltIn(frame.function)) {
     added = appendBuiltIn(frame);
   } else {
     size_t* realmFrames = realmFramesOf(frame);
@@ -91,14 +91,14 @@ StackWriter::Added StackWriter::append(const StrobeFrame& frame, const CodePlace
 // A native keeps its realm only if that is not its caller's realm.
 void StackWriter::settleLeaf(uint64_t callersRealm) {
   if (callersRealm == leafRealm_ && stack_->frames_length) {
-    StrobeFrame& leaf = stack_->frames[0];
-    leaf.function.realm = 0;
-    leaf.known = findKnown(leaf.function);
+    StrobeFunctionKey& leaf = stack_->functions[0].key;
+    leaf.realm = 0;
+    stack_->frames[0].known = findKnown(leaf);
   }
 }
 
 // The caller of the built-in is not known yet, and so it is not known who may see the built-in.
-StackWriter::Added StackWriter::appendBuiltIn(const StrobeFrame& frame) {
+StackWriter::Added StackWriter::appendBuiltIn(const NewFrame& frame) {
   if (!stack_->realms_length && !isForEverything()) {
     return {};
   }
@@ -107,10 +107,10 @@ StackWriter::Added StackWriter::appendBuiltIn(const StrobeFrame& frame) {
     return {};
   }
   builtIns_++;
-  return withText(add(frame), &builtInText_);
+  return add(frame, &builtInText_);
 }
 
-StackWriter::Added StackWriter::appendPageFrame(const StrobeFrame& frame, size_t* realmFrames, const CodePlace* code) {
+StackWriter::Added StackWriter::appendPageFrame(const NewFrame& frame, size_t* realmFrames, const CodePlace* code) {
   size_t room = stack_->max_frames - *realmFrames;
   bool fits = builtIns_ < room;
   stack_->truncated |= !fits;
@@ -119,7 +119,7 @@ StackWriter::Added StackWriter::appendPageFrame(const StrobeFrame& frame, size_t
     openRealms_ -= *realmFrames == stack_->max_frames;
   }
   if (isForEverything()) {
-    return described(add(frame), &pageText_, code);
+    return addDescribed(frame, &pageText_, code);
   }
   if (!fits) {
     // The built-ins at the root end are left out.
@@ -127,12 +127,12 @@ StackWriter::Added StackWriter::appendPageFrame(const StrobeFrame& frame, size_t
     stack_->frames_length = builtInsBegin_ + std::min(there, room);
     return {};
   }
-  return withText(add(frame), &pageText_);
+  return add(frame, &pageText_);
 }
 
-StackWriter::Added StackWriter::appendHidden(const StrobeFrame& frame, const CodePlace* code) {
+StackWriter::Added StackWriter::appendHidden(const NewFrame& frame, const CodePlace* code) {
   if (isForEverything()) {
-    return described(add(frame), &hiddenText_, code);
+    return addDescribed(frame, &hiddenText_, code);
   }
   if (stack_->realms_length) {
     stack_->frames_length = builtInsBegin_;
@@ -141,62 +141,86 @@ StackWriter::Added StackWriter::appendHidden(const StrobeFrame& frame, const Cod
   return {};
 }
 
-static void MakeMark(StrobeFrame& frame) {
-  StrobeFrame mark = {};
-  mark.function.realm = frame.function.realm;
-  mark.place = frame.place;
-  mark.flags = STROBE_FRAME_MUTED | STROBE_FRAME_HIDDEN;
-  frame = mark;
+void StackWriter::makeMark(size_t index, uint64_t realm) {
+  stack_->frames[index] = {};
+  stack_->frames[index].flags = STROBE_FRAME_MUTED | STROBE_FRAME_HIDDEN;
+  stack_->functions[index] = {};
+  stack_->functions[index].key.realm = realm;
 }
 
 // Adds a frame that stands for hidden functions, unless the last frame is one.
-void StackWriter::appendMark(const StrobeFrame& frame) {
+void StackWriter::appendMark(const NewFrame& frame) {
   size_t length = stack_->frames_length;
   if (length && (stack_->frames[length - 1].flags & STROBE_FRAME_HIDDEN)) {
     return;
   }
-  if (StrobeFrame* added = add(frame)) {
-    MakeMark(*added);
-  }
-}
-
-StrobeFrame* StackWriter::add(const StrobeFrame& frame) {
-  if (stack_->frames_length == stack_->frames_capacity) {
+  if (!hasRoom()) {
     full_ = true;
     stack_->truncated = true;
-    return nullptr;
+    return;
   }
-  StrobeFrame* added = &stack_->frames[stack_->frames_length++];
-  *added = frame;
-  return added;
+  makeMark(push(frame), frame.function.realm);
 }
 
-StackWriter::Added StackWriter::withText(StrobeFrame* frame, TextArea* text) {
-  if (!frame || isKnown_) {
+size_t StackWriter::push(const NewFrame& frame) {
+  size_t index = stack_->frames_length++;
+  stack_->frames[index] = frame.compact;
+  stack_->places[index] = frame.place;
+  return index;
+}
+
+const StrobeFunctionKey& StackWriter::functionOf(size_t index) const {
+  uint32_t known = stack_->frames[index].known;
+  return known ? stack_->known.functions[known - 1] : stack_->functions[index].key;
+}
+
+// A function is known either in all frames of a walk or in none.
+bool StackWriter::haveSameFunction(size_t one, size_t other) const {
+  uint32_t known = stack_->frames[one].known;
+  return known == stack_->frames[other].known &&
+         (known || SameFunction(stack_->functions[one].key, stack_->functions[other].key));
+}
+
+StackWriter::Added StackWriter::add(const NewFrame& frame, TextArea* text) {
+  if (!hasRoom()) {
+    full_ = true;
+    stack_->truncated = true;
     return {};
   }
-  frame->known = findKnown(frame->function);
+  size_t index = push(frame);
+  if (isKnown_) {
+    return {};
+  }
+  StrobeFrame* added = &stack_->frames[index];
+  added->known = findKnown(frame.function);
   // A native at the leaf may become another function: see settleLeaf.
-  bool isSettled = !leafIsNative_ || stack_->frames_length > 1;
-  if ((frame->known && isSettled) || reuseText(*frame)) {
+  bool isSettled = !leafIsNative_ || index;
+  if (added->known && isSettled) {
     return {};
   }
-  return {frame, text};
+  StrobeNewFunction* function = &stack_->functions[index];
+  *function = {frame.function, {}, {}};
+  if (reuseText(index)) {
+    return {};
+  }
+  return {added, function, text};
 }
 
-StackWriter::Added StackWriter::described(StrobeFrame* frame, TextArea* text, const CodePlace* code) {
-  Added added = withText(frame, text);
-  if (frame && code && code->offset != NoOffset) {
-    locate(frame, *code);
+StackWriter::Added StackWriter::addDescribed(const NewFrame& frame, TextArea* text, const CodePlace* code) {
+  size_t index = stack_->frames_length;
+  Added added = add(frame, text);
+  if (index < stack_->frames_length && code && code->offset != NoOffset) {
+    locate(index, *code);
   }
   return added;
 }
 
 // Reads only what never changes while a frame of the function is on the stack. Scripts with equal bytecode and
 // notes share them. Only a script that is not running loses them.
-void StackWriter::locate(StrobeFrame* frame, const CodePlace& code) {
+void StackWriter::locate(size_t index, const CodePlace& code) {
+  StrobeFrame* frame = &stack_->frames[index];
   frame->code_offset = code.offset;
-  if (const StrobePosition* known = findPosition(*frame)) {
+  if (const StrobePosition* known = findPosition(index)) {
     frame->position = *known;
     return;
   }
@@ -232,16 +256,15 @@ const StrobePosition* StackWriter::findKnownPosition(uint32_t function, uint32_t
 }
 
 // The position, if the sampling thread knows it or a younger frame has the same one; null otherwise.
-const StrobePosition* StackWriter::findPosition(const StrobeFrame& frame) const {
+const StrobePosition* StackWriter::findPosition(size_t index) const {
+  const StrobeFrame& frame = stack_->frames[index];
   if (const StrobePosition* known = frame.known ? findKnownPosition(frame.known, frame.code_offset) : nullptr) {
     return known;
   }
   constexpr size_t Lookback = 8;
-  size_t self = stack_->frames_length - 1;
-  for (size_t i = self; i-- > (self > Lookback ? self - Lookback : 0);) {
+  for (size_t i = index; i-- > (index > Lookback ? index - Lookback : 0);) {
     const StrobeFrame& younger = stack_->frames[i];
-    if (younger.position.line && younger.code_offset == frame.code_offset &&
-        SameFunction(younger.function, frame.function)) {
+    if (younger.position.line && younger.code_offset == frame.code_offset && haveSameFunction(i, index)) {
       return &younger.position;
     }
   }
@@ -299,14 +322,13 @@ bool StackWriter::appendCallSite(const StrobeCallSite& site, const StrobeFramePl
   for (uint32_t i = 0; i < site.length && !full(); i++) {
     const StrobeCallSite& slot = (&site)[i / STROBE_MAX_INLINED];
     uint32_t at = i % STROBE_MAX_INLINED;
-    StrobeFrame frame;
-    frame.function = stack_->known.functions[slot.known[at] - 1];
-    frame.known = slot.known[at];
-    frame.name = frame.resource = {};
-    frame.place = place;
-    frame.flags = slot.flags[at];
-    frame.code_offset = positions[i] ? slot.code_offsets[at] : 0;
-    frame.position = positions[i] ? *positions[i] : StrobePosition{};
+    NewFrame frame = {stack_->known.functions[slot.known[at] - 1], place, {}};
+    frame.compact.known = slot.known[at];
+    frame.compact.flags = slot.flags[at];
+    if (positions[i]) {
+      frame.compact.code_offset = slot.code_offsets[at];
+      frame.compact.position = *positions[i];
+    }
     if (!appendPlain(frame)) {
       append(frame);
     }
@@ -315,9 +337,9 @@ bool StackWriter::appendCallSite(const StrobeCallSite& site, const StrobeFramePl
   return true;
 }
 
-bool StackWriter::appendPlain(const StrobeFrame& frame) {
-  bool hasRoom = total_ < stack_->max_frames && stack_->frames_length < stack_->frames_capacity;
-  if (full_ || leafIsNative_ || builtIns_ || !hasRoom || IsBuiltIn(frame)) {
+bool StackWriter::appendPlain(const NewFrame& frame) {
+  bool mayBePlain = !full_ && !leafIsNative_ && !builtIns_ && total_ < stack_->max_frames && hasRoom();
+  if (!mayBePlain || IsBuiltIn(frame.function)) {
     return false;
   }
   if (size_t* realmFrames = realmFramesOf(frame)) {
@@ -330,7 +352,7 @@ bool StackWriter::appendPlain(const StrobeFrame& frame) {
     return false;
   }
   total_++;
-  stack_->frames[stack_->frames_length++] = frame;
+  push(frame);
   builtInsBegin_ = stack_->frames_length;
   if (stack_->everything) {
     stack_->complete_length = stack_->frames_length;
@@ -353,16 +375,13 @@ uint32_t StackWriter::findKnown(const StrobeFunctionKey& function) const {
 }
 
 // Recursion repeats a few functions. Their text is written once.
-bool StackWriter::reuseText(StrobeFrame& frame) {
+bool StackWriter::reuseText(size_t index) {
   constexpr size_t Lookback = 8;
-  size_t self = stack_->frames_length - 1;
-  size_t oldest = self > Lookback ? self - Lookback : 0;
-  for (size_t i = self; i-- > oldest;) {
-    const StrobeFrame& earlier = stack_->frames[i];
-    if (SameFunction(earlier.function, frame.function)) {
-      frame.name = earlier.name;
-      frame.resource = earlier.resource;
-      frame.flags = earlier.flags;
+  size_t oldest = index > Lookback ? index - Lookback : 0;
+  for (size_t i = index; i-- > oldest;) {
+    if (haveSameFunction(i, index)) {
+      stack_->functions[index] = stack_->functions[i];
+      stack_->frames[index].flags = stack_->frames[i].flags;
       return true;
     }
   }
@@ -373,11 +392,11 @@ void StackWriter::dropText(const Added& added) {
   stack_->text_lost = true;
   if (added.text == &hiddenText_) {
     // What pages may see does not depend on the text of hidden functions.
-    MakeMark(*added.frame);
+    makeMark(size_t(added.frame - stack_->frames), added.function->key.realm);
     return;
   }
-  added.frame->name = {};
-  added.frame->resource = {};
+  added.function->name = {};
+  added.function->resource = {};
   added.frame->flags |= STROBE_FRAME_NO_TEXT;
 }
 

@@ -41,6 +41,13 @@ uint32_t OffsetIn(JSScript* script, const jsbytecode* pc);
 // The offset of an address in Ion code, in the bytecode of the function that is not inlined.
 uint32_t OffsetInPhysical(const js::jit::IonEntry& entry, const void* address);
 
+// A frame that is to be appended.
+struct NewFrame {
+  const StrobeFunctionKey& function;
+  const StrobeFramePlace& place;
+  StrobeFrame compact;
+};
+
 // Appends frames and their text to a StrobeStack. It is used while the walked thread is stopped, and only while
 // the heap is idle. Of a script that is on the stack it reads only words that do not change while the script is
 // there: its place, its source, its function and the function's name.
@@ -133,37 +140,45 @@ class StackWriter {
   }
 
  private:
-  // What became of a frame: the frame if its text is to be written, and the area for the text. Otherwise both
-  // are null.
+  // What became of a frame. If its text is to be written: the frame, its function, and the area for the text. Otherwise
+  // all are null.
   struct Added {
     StrobeFrame* frame;
+    StrobeNewFunction* function;
     TextArea* text;
   };
   // Appends a known function in the usual case. Otherwise writes nothing and returns false.
-  bool appendPlain(const StrobeFrame& frame);
-  Added append(const StrobeFrame& frame, const CodePlace* code = nullptr);
-  Added appendBuiltIn(const StrobeFrame& frame);
-  Added appendPageFrame(const StrobeFrame& frame, size_t* realmFrames, const CodePlace* code);
-  Added appendHidden(const StrobeFrame& frame, const CodePlace* code);
-  // Adds a frame, if there is room.
-  StrobeFrame* add(const StrobeFrame& frame);
-  Added withText(StrobeFrame* frame, TextArea* text);
-  // Like withText. Also writes the position, if `code` has an offset.
-  Added described(StrobeFrame* frame, TextArea* text, const CodePlace* code);
-  void locate(StrobeFrame* frame, const CodePlace& code);
-  const StrobePosition* findPosition(const StrobeFrame& frame) const;
+  bool appendPlain(const NewFrame& frame);
+  Added append(const NewFrame& frame, const CodePlace* code = nullptr);
+  Added appendBuiltIn(const NewFrame& frame);
+  Added appendPageFrame(const NewFrame& frame, size_t* realmFrames, const CodePlace* code);
+  Added appendHidden(const NewFrame& frame, const CodePlace* code);
+  // Adds a frame, and the function if it is not known, if there is room.
+  Added add(const NewFrame& frame, TextArea* text);
+  // Like `add`. Also writes the position, if `code` has an offset.
+  Added addDescribed(const NewFrame& frame, TextArea* text, const CodePlace* code);
+  void locate(size_t index, const CodePlace& code);
+  const StrobePosition* findPosition(size_t index) const;
   const StrobePosition* findKnownPosition(uint32_t known, uint32_t offset) const;
-  void appendMark(const StrobeFrame& frame);
+  void appendMark(const NewFrame& frame);
+  // Makes a frame stand for hidden functions.
+  void makeMark(size_t index, uint64_t realm);
+  bool hasRoom() const { return stack_->frames_length < stack_->frames_capacity; }
+  // Writes a frame, for which there must be room.
+  size_t push(const NewFrame& frame);
+  const StrobeFunctionKey& functionOf(size_t index) const;
+  // Whether two frames have the same function.
+  bool haveSameFunction(size_t one, size_t other) const;
   bool isFull() const;
   void settleLeaf(uint64_t callersRealm);
 
   // Whether the frame that is being appended is for a recording: see StrobeStack::everything.
   bool isForEverything() const { return stack_->everything && total_ <= stack_->max_frames; }
   // The number of frames that count for the realm of a frame; null if no page may see the frame.
-  size_t* realmFramesOf(const StrobeFrame& frame) const;
+  size_t* realmFramesOf(const NewFrame& frame) const;
 
   uint32_t findKnown(const StrobeFunctionKey& function) const;
-  bool reuseText(StrobeFrame& frame);
+  bool reuseText(size_t index);
   void dropText(const Added& added);
   bool appendBytes(TextArea* area, const void* bytes, size_t length, StrobeTextEncoding encoding, size_t alignment,
                    StrobeText* text);
