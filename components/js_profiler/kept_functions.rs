@@ -2,7 +2,8 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! A walk keeps what it has found of functions and of code, for the next walks.
+//! A walk keeps what it has found of functions and of code, for the next walks. Its frames are kept for samples that find
+//! the engine collecting garbage.
 
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -57,6 +58,18 @@ const CHAINS: &str = "
     const all = Array.from({ length: 8 }, (_, i) => chainOf(i + 1));
     function chains() {
         for (let round = 0; round < 3000; round++) { for (const chain of all) { chain(round < 1000 ? 1 : 200); } }
+    }";
+
+/// `collections` is mostly collecting garbage, in turns from few callers and from many.
+const COLLECTING: &str = "
+    const garbage = Array.from({ length: 200000 }, (_, i) => ({ i }));
+    function busy(times) { let sum = 0; for (let i = 0; i < times; i++) { sum += Math.sqrt(i); } return sum; }
+    function collect() { busy(3000000); for (let i = 0; i < 5; i++) { engine.gc(); } }
+    function few() { collect(); }
+    function many() { collect(); }
+    function from(callers, call) { if (callers) { from(callers - 1, call); } else { call(); } }
+    function collections() {
+        for (let round = 0; round < 40; round++) { if (round % 2) { from(3, few); } else { from(30, many); } }
     }";
 
 /// A trace of `script` and of what comes after it, with a sample for each millisecond.
@@ -132,4 +145,22 @@ fn a_frame_with_many_inlined_functions_has_all_of_them_each_time() {
         counts[length - 1] += 1;
     }
     assert!(counts.iter().all(|&count| count > 20), "{counts:?}");
+}
+
+#[test]
+fn samples_while_garbage_is_collected_have_the_frames_of_the_stack_before() {
+    let trace = trace_of(COLLECTING, "collections();");
+    assert!(trace.counts.collecting > 200, "{:?}", trace.counts);
+    let inside: Vec<_> = stacks(&trace)
+        .filter(|names| names.contains(&"collections".to_owned()))
+        .collect();
+    let whole = inside.iter().filter(|names| {
+        let callers = names.iter().filter(|name| *name == "from").count();
+        let has =
+            |wanted| names.contains(&String::from(wanted)) && names.contains(&"collect".into());
+        (has("few") && callers == 4) || (has("many") && callers == 31)
+    });
+    // A collection that begins before the first stack of a round was walked has only the callers of both.
+    let (whole, all) = (whole.count(), inside.len());
+    assert!(whole * 20 >= all * 19, "{whole} of {all}");
 }
