@@ -47,7 +47,7 @@ pub use source::{Position, Source};
 pub use trace::{Edges, Frame, Marker, Sample, Stack, Trace};
 pub use turns::{Alone, alone};
 pub use visit::{BrowserProcess, Visit, run_browser};
-pub use webdriver::{Driver, Failure};
+pub use webdriver::{Driver, Failure, TIME_BOUND};
 
 /// The top folder of the repository.
 pub fn repository() -> PathBuf {

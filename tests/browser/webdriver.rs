@@ -20,8 +20,9 @@ use crate::panics::KnownPanic;
 use crate::turns::Turn;
 use crate::visit::{Browser, BrowserProcess, binary};
 
-/// A browser that has not answered by then is stuck. Nothing takes nearly as long.
-const TIME_BOUND: Duration = Duration::from_secs(60);
+/// A browser that has not answered by then, or a page that is not as expected by then, is stuck. Nothing takes nearly as
+/// long.
+pub const TIME_BOUND: Duration = Duration::from_secs(60);
 
 /// How often to try to connect while the browser starts.
 const RETRY_INTERVAL: Duration = Duration::from_millis(20);

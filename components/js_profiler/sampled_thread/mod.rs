@@ -290,7 +290,7 @@ impl SampledThread {
             self.timed_count += 1;
             self.note(&finished);
         }
-        self.places.set(places.of(usize::MAX));
+        self.places.set(places.all());
         let why_late = self.why_not_stopped();
         for walk in walks {
             if let Some(finished) = walk.finished {

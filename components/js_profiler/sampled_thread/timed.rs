@@ -104,7 +104,7 @@ impl Task for ThreadSide {
             context: &self.context,
             activity: &self.activity,
             known,
-            places: self.places.of(usize::MAX),
+            places: self.places.all(),
         };
         let finished = request.walk(stopped, &mut self.unwinder, &mut walk.buffer, |_| {});
         self.places.follow(&finished, &walk.buffer);

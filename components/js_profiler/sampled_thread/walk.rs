@@ -79,7 +79,12 @@ impl Audience {
 pub struct LastPlaces(Vec<FramePlace>);
 
 impl LastPlaces {
-    /// The places of this many frames, counted from the root.
+    /// The places of all frames.
+    pub fn all(&self) -> &[FramePlace] {
+        &self.0
+    }
+
+    /// The places of this many frames, counted from the root; of all frames if there are fewer.
     pub fn of(&self, length: usize) -> &[FramePlace] {
         self.0.get(..length).unwrap_or(&self.0)
     }

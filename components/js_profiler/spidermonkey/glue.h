@@ -90,8 +90,8 @@ struct StrobePosition {
   uint32_t column;
 };
 
-// What every frame of a stack has. It is small, because the sampling thread reads it on another processor: the next walk
-// waits for each line of memory that this processor has to give back.
+// What every frame of a stack has. It is small, because the sampling thread reads it on another processor. The next walk
+// has to get each of these lines of memory back from there.
 struct StrobeFrame {
   // One more than the function's index in StrobeKnownFunctions::functions. 0 if the function is not there. Then
   // StrobeStack::functions has it.

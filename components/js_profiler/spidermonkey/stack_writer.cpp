@@ -154,12 +154,19 @@ void StackWriter::appendMark(const NewFrame& frame) {
   if (length && (stack_->frames[length - 1].flags & STROBE_FRAME_HIDDEN)) {
     return;
   }
-  if (!hasRoom()) {
-    full_ = true;
-    stack_->truncated = true;
+  if (!checkRoom()) {
     return;
   }
   makeMark(push(frame), frame.function.realm);
+}
+
+bool StackWriter::checkRoom() {
+  if (hasRoom()) {
+    return true;
+  }
+  full_ = true;
+  stack_->truncated = true;
+  return false;
 }
 
 size_t StackWriter::push(const NewFrame& frame) {
@@ -182,9 +189,7 @@ bool StackWriter::haveSameFunction(size_t one, size_t other) const {
 }
 
 StackWriter::Added StackWriter::add(const NewFrame& frame, TextArea* text) {
-  if (!hasRoom()) {
-    full_ = true;
-    stack_->truncated = true;
+  if (!checkRoom()) {
     return {};
   }
   size_t index = push(frame);

@@ -164,6 +164,8 @@ class StackWriter {
   // Makes a frame stand for hidden functions.
   void makeMark(size_t index, uint64_t realm);
   bool hasRoom() const { return stack_->frames_length < stack_->frames_capacity; }
+  // Whether there is room for a frame. If not, the stack ends here.
+  bool checkRoom();
   // Writes a frame, for which there must be room.
   size_t push(const NewFrame& frame);
   const StrobeFunctionKey& functionOf(size_t index) const;

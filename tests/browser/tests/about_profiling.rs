@@ -11,12 +11,9 @@ use std::thread;
 use std::time::Duration;
 
 use base64::prelude::{BASE64_STANDARD as BASE64, Engine};
-use browser_tests::{Driver, Site, Source, alone, report};
+use browser_tests::{Driver, Site, Source, TIME_BOUND, alone, report};
 use profile_formats::Format;
 use serde_json::{Value, json};
-
-/// What has not happened by then will not happen.
-const TIME_BOUND: Duration = Duration::from_secs(60);
 
 /// Enough samples, of all event loops together, that a share is accurate to a few percentage points. The page must be
 /// busy all the time.

@@ -9,15 +9,12 @@ use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use browser_tests::{CHROME_HEIGHT, Display, Driver, Site};
+use browser_tests::{CHROME_HEIGHT, Display, Driver, Site, TIME_BOUND};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::about_profiling::Person;
 use crate::viewer::TRACE;
-
-/// What has not happened by then will not happen.
-const TIME_BOUND: Duration = Duration::from_secs(60);
 
 /// How often to check whether it has happened.
 const RETRY_INTERVAL: Duration = Duration::from_millis(20);

@@ -6,16 +6,12 @@
 
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener};
-use std::time::Duration;
 
-use browser_tests::{Driver, Edges, Site, Trace, run_browser};
+use browser_tests::{Driver, Edges, Site, TIME_BOUND, Trace, run_browser};
 use serde_json::{Value, json};
 
 /// An interval that is so long that a session takes only forced samples.
 const NEVER: u32 = 3_600_000;
-
-/// A page that takes longer to load has failed.
-const TIME_BOUND: Duration = Duration::from_secs(60);
 
 #[test]
 fn pages_are_opened_switched_and_closed() {
