@@ -179,7 +179,9 @@ impl Driver {
     /// Waits until an expression is true in the page. False if it is not after `bound`.
     pub fn becomes_true(&self, expression: &str, bound: Duration) -> bool {
         let deadline = Instant::now() + bound;
-        while self.execute(&format!("return Boolean({expression});")) != true {
+        // A document that has only begun to load has no root element, and expressions may ask for it.
+        let condition = format!("return Boolean(document.documentElement && ({expression}));");
+        while self.execute(&condition) != true {
             if Instant::now() > deadline {
                 return false;
             }
