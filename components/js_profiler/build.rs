@@ -157,6 +157,7 @@ impl ParseCallbacks for ForRust {
             "StrobeCodeRange" => &["Default"],
             "StrobeFrameKind" => &["MallocSizeOf"],
             "StrobeFramePlace" => &["Eq", "MallocSizeOf", "PartialEq"],
+            "StrobeKeptFrame" => &["Default"],
             "StrobeFunctionKey" => &["Eq", "Hash", "MallocSizeOf", "PartialEq"],
             "StrobeKnownPosition" => &["Default", "MallocSizeOf"],
             "StrobePosition" => &["Default", "Eq", "Hash", "MallocSizeOf", "PartialEq"],

@@ -26,10 +26,11 @@ use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
 use std::{env, fs, hint, thread};
 
 use crate::arch::Registers;
+use crate::found_stack::{FoundFrame, FoundStack, learn};
 use crate::spidermonkey::test_context::TestContext;
 use crate::spidermonkey::{
     FrameKind, FramePlace, FunctionKey, KnownFunctions, Position, SampledContext, StackBuffer,
-    Unwinder, WalkOutcome, WalkedFrame, Walker,
+    Unwinder, WalkOutcome, Walker,
 };
 use crate::stop::{StackBounds, Stopped, current_stack_bounds};
 
@@ -300,9 +301,9 @@ struct Stepper {
     stacks: Vec<u32>,
     /// Where the last stack begins in `stacks`.
     last: usize,
-    /// The functions of the last stack.
-    frames: Vec<FunctionKey>,
-    /// The frames of the last stack.
+    /// The last stack.
+    stack: FoundStack,
+    /// The places of its frames.
     places: Vec<FramePlace>,
     /// How often the walk said that a frame was still there although another one had taken its place.
     wrongly_kept: u64,
@@ -340,7 +341,7 @@ impl Stepper {
             unwalkable: [(None, 0); 16],
             stacks: Vec::with_capacity(ROOM),
             last: 0,
-            frames: Vec::with_capacity(buffer.capacity()),
+            stack: FoundStack::with_room_for(&buffer),
             places: Vec::with_capacity(buffer.capacity()),
             wrongly_kept: 0,
             buffer,
@@ -360,10 +361,10 @@ impl Stepper {
         let kept = self
             .context
             .count_kept(&stopped, &mut self.unwinder, &self.places);
-        let (unwinder, buffer) = (&mut self.unwinder, &mut self.buffer);
+        let (context, unwinder, buffer) = (&self.context, &mut self.unwinder, &mut self.buffer);
         let walk = match self.is_stock {
-            true => self.context.walk_stock(&stopped, unwinder, buffer),
-            false => self.context.walk(&stopped, unwinder, buffer, &self.known),
+            true => context.walk_stock(&stopped, unwinder, buffer),
+            false => context.walk(&stopped, unwinder, buffer, &self.known, self.stack.number),
         };
         if is_guarded {
             self.memory.unprotect();
@@ -372,6 +373,7 @@ impl Stepper {
         }
         match walk {
             WalkOutcome::Stack => {
+                self.stack.take(&self.buffer, &self.known);
                 if !self.is_stock && self.steps.is_multiple_of(COMPARED) {
                     self.compare(&stopped);
                 }
@@ -393,17 +395,13 @@ impl Stepper {
     fn compare(&mut self, stopped: &Stopped) {
         self.compared += 1;
         let nothing = const { KnownFunctions::new() };
-        let walk = self
-            .context
-            .walk(stopped, &mut self.unwinder, &mut self.plain, &nothing);
-        let of = |frame: WalkedFrame<'_>, known| {
-            let key = frame.key(known);
-            (key, frame.executing(), frame.muted())
-        };
-        let with_known = self.buffer.frames().map(|frame| of(frame, &self.known));
-        let without = self.plain.frames().map(|frame| of(frame, &nothing));
+        let (unwinder, plain) = (&mut self.unwinder, &mut self.plain);
+        let walk = self.context.walk(stopped, unwinder, plain, &nothing, None);
+        let found = plain
+            .frames()
+            .map(|frame| FoundFrame::new(&frame, &nothing));
         let is_same = walk == WalkOutcome::Stack
-            && with_known.eq(without)
+            && found.eq(self.stack.frames.iter().copied())
             && self.buffer.places().eq(self.plain.places());
         self.different += u64::from(!is_same);
     }
@@ -411,15 +409,11 @@ impl Stepper {
     /// What the next run knows.
     fn learn(&mut self) -> KnownFunctions {
         let mut known = std::mem::take(&mut self.known);
-        for (key, offset, position) in self.unknown.drain(..) {
-            let place = known.find(&key).unwrap_or_else(|| known.insert(key));
-            if position != Position::UNKNOWN && !known.has_position(place, offset) {
-                known.insert_position(place, offset, position);
-            }
-        }
+        learn(&mut known, self.unknown.drain(..));
         known
     }
 
+    /// Notes the last stack. The walk said that `kept` frames of the stack before are still there.
     fn note(&mut self, kept: usize) {
         self.walked += 1;
         // Nothing is known of functions that were inlined into the youngest frame.
@@ -430,22 +424,18 @@ impl Stepper {
             kept -= 1;
         }
         // A frame that is about to be left may be missing already, but no other frame may stand in its place.
-        let found = self.buffer.frames().map(|frame| frame.key(&self.known));
-        let mut both = self.frames[..kept].iter().copied().zip(found);
-        if both.any(|(kept, found)| !kept.is_function_of(&found)) {
+        let mut both = self.stack.before[..kept].iter().zip(&self.stack.frames);
+        if both.any(|(kept, found)| !kept.key.is_function_of(&found.key)) {
             self.wrongly_kept += 1;
         }
-        self.frames.clear();
         self.places.clear();
         let begin = self.stacks.len();
         let room = self.stacks.capacity() - begin;
         assert!(self.buffer.capacity() < room, "the programs are too long");
         self.stacks.push(0);
         self.places.extend(self.buffer.places());
-        for frame in self.buffer.frames() {
-            let key = frame.key(&self.known);
-            self.frames.push(key);
-            let (offset, position) = (frame.code_offset(), frame.executing());
+        for frame in &self.stack.frames {
+            let (key, offset, position) = (frame.key, frame.code_offset, frame.position);
             let is_known = self.known.find(&key).is_some_and(|place| {
                 position == Position::UNKNOWN || self.known.has_position(place, offset)
             });
@@ -681,6 +671,7 @@ fn walk_everywhere(walker: Walker, own: &Range<usize>) {
     let bounds = current_stack_bounds().unwrap();
     let mut places = Vec::new();
     let mut known = KnownFunctions::new();
+    let mut same = 0;
     let functions = Functions::read();
     let context = TestContext::new();
     // After the engine has installed its own handlers.
@@ -711,10 +702,11 @@ fn walk_everywhere(walker: Walker, own: &Range<usize>) {
                 });
                 places.clone_from(&stepper.places);
                 println!(
-                    "{called} after {runs}: {} instructions, {} walked, {} idle, {} collecting, {} while {} kB \
-                     could not be written to but for {} counts of code look-ups, unwalkable: {:?}",
+                    "{called} after {runs}: {} instructions, {} walked, {} frames as before, {} idle, \
+                     {} collecting, {} while {} kB could not be written to but for {} counts of code look-ups, unwalkable: {:?}",
                     stepper.steps,
                     stepper.walked,
+                    stepper.stack.same,
                     stepper.idle,
                     stepper.collecting,
                     stepper.guarded,
@@ -766,6 +758,7 @@ fn walk_everywhere(walker: Walker, own: &Range<usize>) {
                     "{called} after {runs}: of {} stacks, so many differ from those of a walk that knows nothing",
                     stepper.compared
                 );
+                same += stepper.stack.same;
                 // On another thread for the same reason as above.
                 known = thread::spawn(move || stepper.learn()).join().unwrap();
                 seen.extend(stacks.into_iter().flatten().filter(is_line));
@@ -777,6 +770,7 @@ fn walk_everywhere(walker: Walker, own: &Range<usize>) {
             }
         }
     });
+    assert_eq!(same == 0, walker == Walker::Stock);
     drop(engine);
 }
 

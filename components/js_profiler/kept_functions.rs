@@ -40,6 +40,26 @@ const FREEING: &str = "
         }
     }";
 
+/// `rounds` calls functions that the Baseline interpreter runs, and that have the same place in the nursery one after the
+/// other.
+const IN_NURSERY: &str = "
+    function busy(times) { let sum = 0; for (let i = 0; i < times; i++) { sum += Math.sqrt(i); } return sum; }
+    function onLeft(times) { return busy(times) + 1; }
+    function onRight(times) { return busy(times) + 1; }
+    function rounds() {
+        const makers = [];
+        for (let round = 0; round < 600; round++) {
+            if (round % 120 === 0) {
+                ['Left', 'Right'].forEach((side, i) => {
+                    makers[i] = (0, eval)(`(() => function call${side}(times) { return on${side}(times) + 1; })`);
+                    for (let j = 0; j < 20; j++) { makers[i]()(1); }
+                });
+            }
+            engine.minorgc();
+            makers[round % 2]()(1000000);
+        }
+    }";
+
 /// `chains` calls chains of one to eight functions, which are compiled into one. The last function of each calls one that
 /// is not, because there are too many of those.
 const CHAINS: &str = "
@@ -123,6 +143,11 @@ fn a_function_in_the_place_of_a_freed_one_has_its_own_name() {
 #[test]
 fn code_in_the_place_of_freed_code_belongs_to_its_own_function() {
     check(&trace_of(FREEING, "rounds(300);"));
+}
+
+#[test]
+fn a_function_in_the_place_of_another_in_the_nursery_has_its_own_name() {
+    check(&trace_of(IN_NURSERY, "rounds();"));
 }
 
 #[test]

@@ -32,6 +32,8 @@ const _: Option<&str> = option_env!("STROBE_CHECKOUT");
 
 #[path = "arch_x86_64.rs"]
 mod arch;
+#[cfg(test)]
+mod based_walks;
 #[cfg_attr(not(feature = "stock_walk"), path = "no_comparison.rs")]
 mod comparison;
 mod compressed_trace;
@@ -41,6 +43,8 @@ mod event_loop;
 #[cfg(test)]
 mod every_instruction;
 mod failure;
+#[cfg(test)]
+mod found_stack;
 mod function_table;
 #[cfg(test)]
 mod kept_functions;

@@ -5,6 +5,7 @@
 //! What is known about an event loop's stack: the last stack that was walked, and the functions that have
 //! been seen.
 
+use std::mem::swap;
 use std::sync::Arc;
 
 use js_profiler_traits::activity::Activity;
@@ -16,7 +17,9 @@ use crate::function_table::{Function, FunctionTable};
 use crate::outcome::Outcome;
 use crate::sample::{FunctionStack, Sample, StackFrame};
 use crate::sampled_activity::SampledActivity;
-use crate::spidermonkey::{FrameKind, KnownFunctions, StackBuffer, WalkOutcome};
+use crate::spidermonkey::{
+    FrameKind, KnownFunctions, StackBuffer, WalkNumber, WalkOutcome, WalkedPart,
+};
 
 /// The last known stack, from the root to the leaf. If a later stack cannot be walked, those frames of this
 /// one that are still there are used in its place.
@@ -24,6 +27,10 @@ use crate::spidermonkey::{FrameKind, KnownFunctions, StackBuffer, WalkOutcome};
 pub struct LastStack {
     seen: FunctionTable,
     frames: Vec<StackFrame>,
+    /// The walk that has found exactly these frames.
+    number: Option<WalkNumber>,
+    /// The frames before them, while they are needed.
+    before: Vec<StackFrame>,
     /// The number of functions, counted from the leaf, between which nothing was left out. The functions
     /// before them are only for pages.
     complete: usize,
@@ -44,6 +51,11 @@ impl LastStack {
         self.seen.known()
     }
 
+    /// The walk that has found this stack; `None` if none has, or if the frames are not all that it has found.
+    pub fn number(&self) -> Option<WalkNumber> {
+        self.number
+    }
+
     /// The number of frames.
     pub fn length(&self) -> usize {
         self.frames.len()
@@ -58,6 +70,7 @@ impl LastStack {
         let cut = self.frames.len().saturating_sub(length);
         self.complete = self.complete.saturating_sub(cut);
         self.frames.truncate(length);
+        self.number = None;
     }
 
     /// Makes the result of a walk, whose frames are in `buffer`, the last known stack, and returns the sample
@@ -72,7 +85,9 @@ impl LastStack {
         // If frames at the root end are missing, the remaining part of the stack does not say what was
         // between the root and it.
         let is_cut = self.truncated && walk.kept < self.frames.len();
-        self.truncate(if is_cut { 0 } else { walk.kept });
+        if walk.outcome != WalkOutcome::Stack {
+            self.truncate(if is_cut { 0 } else { walk.kept });
+        }
         let outcome = match walk.outcome {
             WalkOutcome::Idle => Outcome::Idle,
             WalkOutcome::Collecting if is_cut => Outcome::Unwalkable,
@@ -93,17 +108,32 @@ impl LastStack {
         self.sample(walk, outcome)
     }
 
-    /// Makes the frames in `buffer` the last stack. False if the text of a new function did not fit.
+    /// Makes the frames in `buffer` the last stack. False if the text of a new function did not fit, or if the walk was
+    /// based on a stack that is not here, because that was so of an earlier walk.
     fn intern(&mut self, buffer: &StackBuffer, made_by_muted: impl Fn(&Function) -> bool) -> bool {
-        for frame in buffer.frames() {
-            let Some(id) = self.seen.get_or_insert(&frame, &made_by_muted) else {
-                return false;
-            };
-            self.frames.push(StackFrame {
-                function: id,
-                position: frame.executing(),
-            });
+        swap(&mut self.frames, &mut self.before);
+        self.frames.clear();
+        let is_based = self.number.is_some() && self.number == buffer.base();
+        for part in buffer.parts() {
+            match part {
+                WalkedPart::Frame(frame) => {
+                    let Some(id) = self.seen.get_or_insert(&frame, &made_by_muted) else {
+                        return false;
+                    };
+                    self.frames.push(StackFrame {
+                        function: id,
+                        position: frame.executing(),
+                    });
+                },
+                WalkedPart::Same { .. } if !is_based => return false,
+                WalkedPart::Same { first, count } => {
+                    let end = self.before.len() - first;
+                    self.frames
+                        .extend_from_slice(&self.before[end - count..end]);
+                },
+            }
         }
+        self.number = buffer.number();
         self.complete = buffer.complete();
         self.complete_truncated = buffer.complete_truncated();
         self.truncated = buffer.truncated();

@@ -33,7 +33,9 @@ use crate::failure::Failure;
 use crate::function_table::Function;
 use crate::outcome::Outcome;
 use crate::sample::Sample;
-use crate::spidermonkey::{KnownFunctions, NativeCode, SampledContext, StackBuffer, WalkOutcome};
+use crate::spidermonkey::{
+    KnownFunctions, NativeCode, SampledContext, StackBuffer, WalkNumber, WalkOutcome,
+};
 use crate::stop::Thread;
 
 /// After this many failed attempts in a row to stop the thread, it is given up. A thread that gets no
@@ -56,6 +58,9 @@ pub struct SampledThread {
     #[ignore_malloc_size_of = "The event loop's"]
     description: Arc<SharedDescription>,
     last: LastStack,
+    /// Whom that stack was walked for.
+    #[ignore_malloc_size_of = "A few numbers"]
+    audience: Option<Audience>,
     /// The frames of that stack, and maybe more at the leaf.
     places: LastPlaces,
     /// How many attempts to stop the thread have failed since the last successful one.
@@ -91,6 +96,7 @@ impl SampledThread {
             activity,
             description,
             last: LastStack::default(),
+            audience: None,
             places: LastPlaces::default(),
             failed_stops: 0,
             stops_in_time: false,
@@ -151,6 +157,7 @@ impl SampledThread {
             let activity = self.activity.get();
             return Ok(self.last.without_stack(Outcome::Idle, activity));
         }
+        let base = self.base_for(audience);
         let Some(thread) = &self.thread else {
             return Ok(self.missed());
         };
@@ -166,6 +173,7 @@ impl SampledThread {
                 Some(_) => const { &KnownFunctions::new() },
                 None => self.last.known_functions(),
             },
+            base,
             places: self.places.of(self.last.length()),
         };
         let stopped = thread.while_stopped(|stopped| {
@@ -204,6 +212,15 @@ impl SampledThread {
             false => Outcome::Unwalkable,
         };
         self.last.without_stack(outcome, self.activity.get())
+    }
+
+    /// The walk that the next one, for this audience, can be based on.
+    fn base_for(&mut self, audience: &Audience) -> Option<WalkNumber> {
+        if self.audience.as_ref() == Some(audience) {
+            return self.last.number();
+        }
+        self.audience = Some(audience.clone());
+        None
     }
 
     fn missed(&self) -> Sample<'_> {
@@ -267,9 +284,10 @@ impl SampledThread {
                 return;
             },
         };
+        let base = self.base_for(audience);
         let known = self.last.known_functions().clone();
         let places = self.places.of(self.last.length());
-        if let Err(error) = timed.ask(due, known, places, audience) {
+        if let Err(error) = timed.ask(due, known, base, places, audience) {
             // The next attempt to stop the thread finds out what is wrong.
             debug!("{:?}: no timed walks: {error}", self.event_loop);
             self.stops_in_time = false;

@@ -17,7 +17,7 @@ use malloc_size_of::{MallocSizeOf, MallocSizeOfOps};
 
 use super::walk::{Audience, FinishedWalk, LastPlaces, WalkRequest};
 use crate::spidermonkey::{
-    FramePlace, KnownFunctions, NativeCode, SampledContext, StackBuffer, Unwinder,
+    FramePlace, KnownFunctions, NativeCode, SampledContext, StackBuffer, Unwinder, WalkNumber,
 };
 use crate::stop::{StopError, StopTimers, Stopped, Task, Thread};
 
@@ -73,7 +73,9 @@ struct ThreadSide {
     activity: SharedActivity,
     /// `None` while no walk is asked for.
     known: Option<Arc<KnownFunctions>>,
-    /// The frames of the last known stack.
+    /// The walk that has found the last known stack.
+    base: Option<WalkNumber>,
+    /// The frames of that stack.
     places: LastPlaces,
     unwinder: Unwinder,
     walks: Vec<TimedWalk>,
@@ -104,10 +106,12 @@ impl Task for ThreadSide {
             context: &self.context,
             activity: &self.activity,
             known,
+            base: self.base,
             places: self.places.all(),
         };
         let finished = request.walk(stopped, &mut self.unwinder, &mut walk.buffer, |_| {});
         self.places.follow(&finished, &walk.buffer);
+        self.base = walk.buffer.number();
         walk.finished = Some(finished);
     }
 }
@@ -128,6 +132,7 @@ impl TimedWalks {
             context,
             activity,
             known: None,
+            base: None,
             unwinder: Unwinder::new(),
             places: LastPlaces::default(),
             walks,
@@ -146,7 +151,8 @@ impl TimedWalks {
     }
 
     /// Asks the thread to walk its stack at these times: at least two, and no more than [`MAX_TIMED_WALKS`].
-    /// `places` are the frames of the last known stack.
+    /// `base` is the walk that has found the last known stack, if it was for the same audience. `places` are the frames of
+    /// that stack.
     ///
     /// # Errors
     ///
@@ -155,6 +161,7 @@ impl TimedWalks {
         &mut self,
         due: &[Instant],
         known: Arc<KnownFunctions>,
+        base: Option<WalkNumber>,
         places: &[FramePlace],
         audience: &Audience,
     ) -> Result<(), StopError> {
@@ -165,6 +172,7 @@ impl TimedWalks {
         self.until = *last + (*last - *last_but_one) / 2;
         let side = self.stops.disarm();
         side.known = Some(known);
+        side.base = base;
         side.places.set(places);
         side.count = due.len();
         side.unwinder.set_code(NativeCode::current());

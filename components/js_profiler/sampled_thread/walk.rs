@@ -13,7 +13,7 @@ use servo_base::cross_process_instant::CrossProcessInstant;
 use smallvec::SmallVec;
 
 use crate::spidermonkey::{
-    FramePlace, KnownFunctions, SampledContext, StackBuffer, Unwinder, WalkOutcome,
+    FramePlace, KnownFunctions, SampledContext, StackBuffer, Unwinder, WalkNumber, WalkOutcome,
 };
 use crate::stop::Stopped;
 
@@ -60,6 +60,7 @@ impl StackTaker {
 }
 
 /// The readers that stacks are walked for.
+#[derive(Clone, Eq, PartialEq)]
 pub struct Audience {
     /// The realms of pages that have sessions.
     pub realms: SmallVec<[RealmId; 4]>,
@@ -128,6 +129,8 @@ pub struct WalkRequest<'a> {
     pub activity: &'a SharedActivity,
     /// The functions whose text the walk need not write.
     pub known: &'a KnownFunctions,
+    /// The walk that has found the previous stack, for the same audience.
+    pub base: Option<WalkNumber>,
     /// The frames of the previous stack, from the root to the leaf.
     pub places: &'a [FramePlace],
 }
@@ -143,7 +146,8 @@ impl WalkRequest<'_> {
         more: impl FnOnce(&mut Unwinder),
     ) -> FinishedWalk {
         let time = CrossProcessInstant::now();
-        let outcome = self.context.walk(stopped, unwinder, buffer, self.known);
+        let context = self.context;
+        let outcome = context.walk(stopped, unwinder, buffer, self.known, self.base);
         more(unwinder);
         let kept = match outcome {
             WalkOutcome::Stack | WalkOutcome::Idle => 0,

@@ -22,7 +22,7 @@ use super::ffi::{
 #[cfg(feature = "stock_walk")]
 use super::ffi::{ProfilingStack, strobe_install_stock, strobe_uninstall_stock, strobe_walk_stock};
 use super::known_functions::{ClaimedTables, KnownFunctions, WalkTables};
-use super::stack_buffer::{StackBuffer, WalkOutcome};
+use super::stack_buffer::{StackBuffer, WalkNumber, WalkOutcome};
 use super::unwinder::Unwinder;
 use crate::stop::{StackBounds, Stopped, current_stack_bounds};
 
@@ -90,21 +90,23 @@ impl SampledContext {
         self.walker == Walker::Both
     }
 
-    /// Walks the stack into `buffer`, without the text of the functions that are `known`. `stopped` must be
-    /// the context's own thread.
+    /// Walks the stack into `buffer`, without the text of the functions that are `known`. Frames that are as they were in
+    /// the walk with the number `base`, for the same audience, are not looked up again. `stopped` must be the context's
+    /// own thread.
     pub fn walk(
         &self,
         stopped: &Stopped,
         unwinder: &mut Unwinder,
         buffer: &mut StackBuffer,
         known: &KnownFunctions,
+        base: Option<WalkNumber>,
     ) -> WalkOutcome {
         let walk = match self.walker {
             #[cfg(feature = "stock_walk")]
             Walker::Stock => strobe_walk_stock,
             _ => strobe_walk_table,
         };
-        self.walk_with(walk, stopped, unwinder, buffer, known)
+        self.walk_with(walk, stopped, unwinder, buffer, known, base)
     }
 
     /// Walks the stack with the stock walker. The engine must be in its stock mode.
@@ -121,6 +123,7 @@ impl SampledContext {
             unwinder,
             buffer,
             const { &KnownFunctions::new() },
+            None,
         )
     }
 
@@ -131,6 +134,7 @@ impl SampledContext {
         unwinder: &mut Unwinder,
         buffer: &mut StackBuffer,
         known: &KnownFunctions,
+        base: Option<WalkNumber>,
     ) -> WalkOutcome {
         buffer.clear();
         if !self.is_of(stopped) {
@@ -141,6 +145,7 @@ impl SampledContext {
         let (call_sites, call_sites_length) = call_sites.unwrap_or((ptr::null_mut(), 0));
         let blocks = claimed.as_mut().map(ClaimedTables::code_blocks);
         let (code_blocks, code_blocks_length) = blocks.unwrap_or((ptr::null_mut(), 0));
+        let last_walk = claimed.as_mut().map(ClaimedTables::last_walk);
         let mut glue_stack = GlueStack {
             frames: buffer.frames.as_mut_ptr(),
             places: buffer.places.as_mut_ptr(),
@@ -162,9 +167,13 @@ impl SampledContext {
                 call_sites_length,
                 code_blocks,
                 code_blocks_length,
+                last_walk: last_walk.unwrap_or(ptr::null_mut()),
             },
             native_code: unwinder.glue(),
+            base: base.map_or(0, WalkNumber::get),
+            number: 0,
             frames_length: 0,
+            places_length: 0,
             complete_length: 0,
             text: buffer.text.as_mut_ptr(),
             text_capacity: buffer.text.len(),
@@ -178,13 +187,14 @@ impl SampledContext {
         let walk = unsafe { walk(self.cx.as_ptr(), stopped, &mut glue_stack) };
         match walk {
             GlueWalk::Stack => {
-                let length = glue_stack.frames_length;
                 // SAFETY: the glue wrote that many frames and places, and no more than the capacity.
                 unsafe {
-                    buffer.frames.set_len(length);
-                    buffer.places.set_len(length);
-                    buffer.functions.set_len(length);
+                    buffer.frames.set_len(glue_stack.frames_length);
+                    buffer.functions.set_len(glue_stack.frames_length);
+                    buffer.places.set_len(glue_stack.places_length);
                 }
+                buffer.base = base;
+                buffer.number = WalkNumber::new(glue_stack.number);
                 buffer.complete = glue_stack.complete_length;
                 buffer.truncated = glue_stack.truncated;
                 buffer.complete_truncated = glue_stack.complete_truncated;

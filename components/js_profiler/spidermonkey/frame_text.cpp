@@ -98,7 +98,9 @@ void StackWriter::appendInlined(const jit::IonScriptData& data, const char* labe
 
 void StackWriter::appendNative(const StrobeNative& native, const StrobeFramePlace& place) {
   // A built-in may be a native frame and, at the same time, JIT code or a function of the engine.
-  if (size_t length = stack_->frames_length) {
+  size_t length = stack_->frames_length;
+  // Frames of the stack before are kept only if the oldest of them is no built-in.
+  if (length && stack_->frames[length - 1].known != STROBE_SAME) {
     const StrobeFunctionKey& younger = functionOf(length - 1);
     if (younger.kind == STROBE_FRAME_NATIVE && younger.source_start == native.hash) {
       return;

@@ -90,11 +90,14 @@ struct StrobePosition {
   uint32_t column;
 };
 
+constexpr uint32_t STROBE_SAME = UINT32_MAX;
+
 // What every frame of a stack has. It is small, because the sampling thread reads it on another processor. The next walk
 // has to get each of these lines of memory back from there.
 struct StrobeFrame {
   // One more than the function's index in StrobeKnownFunctions::functions. 0 if the function is not there. Then
-  // StrobeStack::functions has it.
+  // StrobeStack::functions has it. STROBE_SAME if this stands for frames of the stack before: the first one, counted from
+  // that stack's leaf, is `code_offset`, and their number is `position.line`.
   uint32_t known;
   // The offset of the position in the function's bytecode. It has no meaning if the position is not known.
   uint32_t code_offset;
@@ -159,6 +162,39 @@ struct StrobeCodeBlock {
   uint64_t removals;
 };
 
+// A frame of JIT code that has called something, and what a walk has written for it: see last_walk.h.
+struct StrobeKeptFrame {
+  uintptr_t address;
+  // The return address of what it has called.
+  uintptr_t call;
+  // The callee token.
+  uintptr_t callee;
+  // The first of the frames that were written, counted from the leaf.
+  uint32_t index;
+  // How many there are: the function of the frame, and those that are inlined into it.
+  uint32_t count;
+  // The index of their realm in StrobeStack::realms; STROBE_NO_REALM if no page may see them.
+  uint32_t realm;
+};
+
+constexpr uint32_t STROBE_NO_REALM = UINT32_MAX;
+
+// The last stack that was walked, for the next walk of the same thread.
+struct StrobeLastWalk {
+  // Twice `capacity`: one half has the frames of that stack, from the leaf. The next walk puts its frames into the other.
+  StrobeKeptFrame* frames;
+  size_t capacity;
+  // Where the frames begin: 0 or `capacity`.
+  size_t begin;
+  size_t length;
+  // The number of the walk: 0 if there was none. Each walk that finds a stack gets the next number.
+  uint64_t number;
+  // What JitcodeGlobalTable::sweeps() was.
+  uint32_t sweeps;
+  // StrobeStack::max_frames.
+  size_t max_frames;
+};
+
 // The functions whose text the sampling thread already has, as a hash table with linear probing.
 struct StrobeKnownFunctions {
   const StrobeFunctionKey* functions;
@@ -180,6 +216,8 @@ struct StrobeKnownFunctions {
   StrobeCodeBlock* code_blocks;
   // A power of two of at least 2, or 0 if there are none.
   size_t code_blocks_length;
+  // Read and written by walks; null if there is none.
+  StrobeLastWalk* last_walk;
 };
 
 // The code of a native function that scripts can call.
@@ -226,11 +264,12 @@ struct StrobeNativeCode {
 
 // The result of a walk. The sampling thread allocates it in advance, because the walk must not allocate.
 struct StrobeStack {
-  // There is room for max_frames frames, and for another 2 * max_frames + 1 frames for each realm.
+  // There is room for max_frames frames, and for another 2 * max_frames + 1 frames for each realm. One element may stand
+  // for several frames: see STROBE_SAME.
   StrobeFrame* frames;
-  // The place of each frame.
+  // The place of each frame, also of those that an element of `frames` stands for.
   StrobeFramePlace* places;
-  // The function of each frame. Written only for a frame that has no `known`.
+  // The function of each element of `frames`. Written only if its `known` is 0.
   StrobeNewFunction* functions;
   // How many elements each of these three has room for.
   size_t frames_capacity;
@@ -250,9 +289,15 @@ struct StrobeStack {
   bool everything;
   StrobeKnownFunctions known;
   StrobeNativeCode native_code;
-  // The number of frames, which go from the leaf to the root. Written by the walk, like the lengths and flags
-  // below.
+  // The number of the walk whose stack the reader has: frames of that stack need not be written again, if it was for
+  // the same realms and StrobeStack::everything. 0 if there is none.
+  uint64_t base;
+  // The number of this walk; 0 if none can be based on it. Written by the walk, like the lengths and flags below.
+  uint64_t number;
+  // The number of elements, which go from the leaf to the root.
   size_t frames_length;
+  // The number of frames.
+  size_t places_length;
   // The number of these frames, counted from the leaf, between which nothing was left out.
   size_t complete_length;
   uint8_t* text;

@@ -401,12 +401,29 @@ Walked JitFrames::emitFunction(uintptr_t fp, uintptr_t returnAddress, uintptr_t 
 Walked JitFrames::emitCaller(const Link& link) {
   uintptr_t fp = link.callerFrame;
   StrobeFramePlace place = {fp, stack_.word(fp + ReturnAddressOffset), stack_.word(fp + CalleeOffset)};
+  const StrobeKeptFrame* same = last_.find(fp, link.returnAddress, place.callee);
+  size_t index = writer_.length();
+  if (same && writer_.appendSame(*same, place)) {
+    last_.keep({fp, link.returnAddress, place.callee, uint32_t(index), same->count, same->realm});
+    __builtin_prefetch(reinterpret_cast<const void*>(fp + Ahead * UsualFrame));
+    return Walked::Done;
+  }
+  if (!prefetched_) {
+    prefetchCallers(link);
+    prefetched_ = Ahead;
+  }
+  prefetched_--;
   auto script = [&] { return reinterpret_cast<uintptr_t>(ScriptCellOf(CalleeToken(place.callee))); };
   CallSites::Key key = callSiteOf(link.returnAddress, place.callee);
   const StrobeCallSite* site = callSites_.find(key, place.callee, script);
   // What the Baseline interpreter executes is in each frame, and not in the return address.
   bool isSameEachTime = !key.interpreted || !writer_.wantsPosition();
-  if (site && isSameEachTime && writer_.appendCallSite(*site, place)) {
+  StrobeKeptFrame kept = {fp, link.returnAddress, place.callee, 0, 0, 0};
+  if (site && isSameEachTime && writer_.appendCallSite(*site, place, &kept)) {
+    // After a minor collection, a callee that several scripts' code may have can be another function.
+    if (kept.count && (!site->sweeps || !IsInNursery(CalleeToken(place.callee)))) {
+      last_.keep(kept);
+    }
     return Walked::Done;
   }
   StackWriter::Mark before = writer_.mark();
@@ -430,19 +447,20 @@ CallSites::Key JitFrames::callSiteOf(uintptr_t returnAddress, uintptr_t callee) 
 // call sites and known functions. One after the other, each frame would wait for several loads from memory. No word is
 // followed here: a prefetch of an address that leads nowhere does nothing.
 void JitFrames::prefetchCallers(const Link& link) const {
-  constexpr uintptr_t UsualFrame = 2 * CacheLine;
   for (uintptr_t i = 0; i < Ahead * UsualFrame; i += CacheLine) {
     __builtin_prefetch(reinterpret_cast<const void*>(link.callerFrame + i));
   }
   CallSites::Key keys[Ahead];
-  size_t count = 0;
+  size_t count = 0, next = last_.next();
   uintptr_t returnAddress = link.returnAddress;
-  for (uintptr_t fp = link.callerFrame; count < Ahead && stack_.holdsFrame(fp) && stack_.word(fp) > fp;
-       fp = stack_.word(fp)) {
+  uintptr_t fp = link.callerFrame;
+  for (size_t i = 0; i < Ahead && stack_.holdsFrame(fp) && stack_.word(fp) > fp; i++, fp = stack_.word(fp)) {
     uintptr_t callee = stack_.word(fp + CalleeOffset);
-    __builtin_prefetch(reinterpret_cast<const void*>(callee & jit::CalleeTokenMask));
-    keys[count] = callSiteOf(returnAddress, callee);
-    callSites_.prefetch(keys[count++]);
+    if (!last_.find(fp, returnAddress, callee, &next)) {
+      __builtin_prefetch(reinterpret_cast<const void*>(callee & jit::CalleeTokenMask));
+      keys[count] = callSiteOf(returnAddress, callee);
+      callSites_.prefetch(keys[count++]);
+    }
     returnAddress = stack_.word(fp + ReturnAddressOffset);
   }
   for (size_t i = 0; i < count; i++) {
@@ -529,10 +547,7 @@ void JitFrames::emitExitFunction(uintptr_t exit) {
 }
 
 Walked JitFrames::emitFrom(Link link) {
-  for (size_t frames = 0; !writer_.full(); frames++) {
-    if (frames % Ahead == 0) {
-      prefetchCallers(link);
-    }
+  while (!writer_.full()) {
     switch (link.callerType) {
       case FrameType::BaselineStub:
       case FrameType::IonICCall: {

@@ -10,6 +10,7 @@
 #include "call_sites.h"
 #include "glue.h"
 #include "jit_code.h"
+#include "last_walk.h"
 #include "native_frames.h"
 #include "stack_memory.h"
 #include "stack_writer.h"
@@ -41,6 +42,7 @@ class JitFrames {
   StackMemory stack_;
   const JitCode& code_;
   CallSites callSites_;
+  LastWalk& last_;
   const StrobeNativeCode& nativeCode_;
   const char* contradiction_ = nullptr;
   bool hasEntry_ = false;
@@ -52,9 +54,9 @@ class JitFrames {
 
  public:
   JitFrames(JSContext* cx, StackWriter& writer, js::jit::JitActivation* activation, const StackMemory& stack,
-            const JitCode& code, const StrobeNativeCode& nativeCode)
+            const JitCode& code, LastWalk& last, const StrobeNativeCode& nativeCode)
       : cx_(cx), writer_(writer), activation_(activation), stack_(stack), code_(code),
-        callSites_(writer.known(), code), nativeCode_(nativeCode) {}
+        callSites_(writer.known(), code), last_(last), nativeCode_(nativeCode) {}
 
   // Walks from the place where native frames have reached JIT code, or where the thread was stopped in it (`leaf`).
   Walked fromRegisters(const StrobeRegisters& registers, bool leaf, const StrobeStopped& stopped);
@@ -124,6 +126,9 @@ class JitFrames {
   // of them. This changes nothing but the time that the walk takes.
   void prefetchCallers(const Link& link) const;
   static constexpr size_t Ahead = 8;
+  static constexpr uintptr_t UsualFrame = 2 * CacheLine;
+  // For how many of the next frames this was done.
+  size_t prefetched_ = 0;
   void emitTrampolineNative(uintptr_t fp, uintptr_t returnAddress);
   // Writes the built-in that a function of the engine stands for, if JIT code has called that function.
   void emitExitFunction(uintptr_t exit);

@@ -6,13 +6,14 @@
 //! them.
 
 use std::cell::UnsafeCell;
+use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use malloc_size_of::{MallocSizeOf, MallocSizeOfOps};
 use malloc_size_of_derive::MallocSizeOf;
 
-use super::ffi::{CallSite, CodeBlock, FunctionKey, KnownPosition, Position};
+use super::ffi::{CallSite, CodeBlock, FunctionKey, KeptFrame, KnownPosition, LastWalk, Position};
 
 /// With this many positions the table is emptied.
 const MAX_POSITIONS: usize = 1 << 18;
@@ -32,21 +33,28 @@ pub struct KnownFunctions {
 }
 
 /// What walks keep for later walks: where JIT code has called something, and which functions were running there (see
-/// call_sites.h), and which code is where (see jit_code.h). Only walks use these tables. Clones of [`KnownFunctions`]
+/// call_sites.h), which code is where (see jit_code.h), and the last stack (see last_walk.h). Only walks use these tables. Clones of [`KnownFunctions`]
 /// share them: the same index stands for the same function in both.
 pub(super) struct WalkTables {
     /// Whether a walk uses them.
     is_used: AtomicBool,
     call_sites: Box<[UnsafeCell<CallSite>]>,
     code_blocks: Box<[UnsafeCell<CodeBlock>]>,
+    last_walk: UnsafeCell<LastWalk>,
+    /// The frames of `last_walk`.
+    frames: Box<[UnsafeCell<KeptFrame>]>,
 }
 
 impl MallocSizeOf for WalkTables {
     fn size_of(&self, _: &mut MallocSizeOfOps) -> usize {
-        size_of_val(&*self.call_sites) + size_of_val(&*self.code_blocks)
+        size_of_val(&*self.call_sites)
+            + size_of_val(&*self.code_blocks)
+            + size_of_val(&*self.frames)
     }
 }
 
+// SAFETY: nobody reads the pointer in `last_walk`, which each claim sets anew.
+unsafe impl Send for WalkTables {}
 // SAFETY: the tables are read and written only through a `ClaimedTables`, of which there is one at a time.
 unsafe impl Sync for WalkTables {}
 
@@ -65,6 +73,14 @@ impl ClaimedTables<'_> {
         let blocks = &self.0.code_blocks;
         (UnsafeCell::raw_get(blocks.as_ptr()), blocks.len())
     }
+
+    /// The last walk.
+    pub fn last_walk(&mut self) -> *mut LastWalk {
+        let walk = self.0.last_walk.get();
+        // SAFETY: there is no other claim, and so no other use of it.
+        unsafe { (*walk).frames = UnsafeCell::raw_get(self.0.frames.as_ptr()) };
+        walk
+    }
 }
 
 impl Drop for ClaimedTables<'_> {
@@ -78,9 +94,23 @@ impl WalkTables {
     const CALL_SITES: usize = 4096;
     /// A power of two.
     const CODE_BLOCKS: usize = 4096;
+    /// More frames of JIT code of a stack are not kept.
+    const KEPT_FRAMES: usize = 2048;
 
     fn new() -> Self {
         Self {
+            last_walk: UnsafeCell::new(LastWalk {
+                frames: ptr::null_mut(),
+                capacity: Self::KEPT_FRAMES,
+                begin: 0,
+                length: 0,
+                number: 0,
+                sweeps: 0,
+                max_frames: 0,
+            }),
+            frames: (0..2 * Self::KEPT_FRAMES)
+                .map(|_| UnsafeCell::new(KeptFrame::default()))
+                .collect(),
             is_used: AtomicBool::new(false),
             call_sites: (0..Self::CALL_SITES)
                 .map(|_| UnsafeCell::new(CallSite::FREE))

@@ -23,6 +23,8 @@ pub use ffi::{FrameKind, FramePlace, FunctionKey, Position};
 pub use known_functions::KnownFunctions;
 pub use natives::{NativeCode, prepare};
 pub use script_sources::{ScriptFacts, TakeSources};
-pub use stack_buffer::{NewFunction, StackBuffer, WalkOutcome, WalkedFrame, WalkedFunction};
+pub use stack_buffer::{
+    NewFunction, StackBuffer, WalkNumber, WalkOutcome, WalkedFrame, WalkedFunction, WalkedPart,
+};
 pub use trace_objects::{add_sample_objects, add_stack_objects, new_object_table, object_count};
 pub use unwinder::Unwinder;

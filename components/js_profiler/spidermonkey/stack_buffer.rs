@@ -6,12 +6,13 @@
 
 use std::ffi::CStr;
 use std::mem::MaybeUninit;
+use std::num::NonZeroU64;
 
 use js_profiler_traits::{RealmId, preferences};
 
 use super::ffi::{
     FRAME_GUESSED_NAME, FRAME_MUTED, FRAME_NO_TEXT, FrameKind, FramePlace, FunctionKey, GlueFrame,
-    GlueNewFunction, Position, Text,
+    GlueNewFunction, Position, SAME, Text,
 };
 #[cfg(test)]
 use super::known_functions::KnownFunctions;
@@ -20,6 +21,19 @@ use super::known_functions::KnownFunctions;
 const TEXT_CAPACITY: usize = 256 * 1024;
 /// The greatest number of bytes for names and URLs. The URL of a `data:` script contains the whole script.
 const MAX_TEXT_CAPACITY: usize = 64 * 1024 * 1024;
+
+/// A part of a walked stack.
+pub enum WalkedPart<'a> {
+    /// A frame.
+    Frame(WalkedFrame<'a>),
+    /// Frames of the stack that the walk was based on.
+    Same {
+        /// The youngest of them, counted from the leaf of that stack.
+        first: usize,
+        /// How many there are.
+        count: usize,
+    },
+}
 
 /// A frame of a walked stack.
 pub struct WalkedFrame<'a> {
@@ -152,10 +166,16 @@ pub enum WalkOutcome {
     Unwalkable(&'static CStr),
 }
 
+/// The number of a walk that has found a stack, among those of a thread.
+pub type WalkNumber = NonZeroU64;
+
 /// Storage for one walked stack. It is allocated before the walk, which must not allocate.
 pub struct StackBuffer {
+    pub(super) base: Option<WalkNumber>,
+    pub(super) number: Option<WalkNumber>,
+    /// From the leaf. An element may stand for several frames.
     pub(super) frames: Vec<GlueFrame>,
-    /// As long as `frames`.
+    /// Those of all frames.
     pub(super) places: Vec<FramePlace>,
     /// As long as `frames`. The functions of frames that have no known function are written.
     pub(super) functions: Vec<MaybeUninit<GlueNewFunction>>,
@@ -176,6 +196,8 @@ impl StackBuffer {
     /// A buffer for readers who may see everything.
     pub fn new() -> Self {
         let mut buffer = Self {
+            base: None,
+            number: None,
             frames: Vec::new(),
             places: Vec::new(),
             functions: Vec::new(),
@@ -217,6 +239,8 @@ impl StackBuffer {
 
     /// Removes the frames.
     pub(super) fn clear(&mut self) {
+        self.base = None;
+        self.number = None;
         self.frames.clear();
         self.places.clear();
         self.functions.clear();
@@ -261,13 +285,38 @@ impl StackBuffer {
         self.complete
     }
 
+    /// The walk that this one was based on.
+    pub fn base(&self) -> Option<WalkNumber> {
+        self.base
+    }
+
+    /// The number of the walk; `None` if no walk can be based on it.
+    pub fn number(&self) -> Option<WalkNumber> {
+        self.number
+    }
+
     /// The frames, from the root to the leaf.
+    pub fn parts(&self) -> impl Iterator<Item = WalkedPart<'_>> {
+        let both = self.frames.iter().zip(&self.functions).rev();
+        both.map(|(frame, function)| match frame.known {
+            SAME => WalkedPart::Same {
+                first: frame.code_offset as usize,
+                count: frame.position.line as usize,
+            },
+            _ => WalkedPart::Frame(WalkedFrame {
+                frame,
+                function,
+                text: &self.text,
+            }),
+        })
+    }
+
+    /// The same, of a walk that was based on no other.
+    #[cfg(any(test, feature = "stock_walk"))]
     pub fn frames(&self) -> impl Iterator<Item = WalkedFrame<'_>> {
-        let parts = self.frames.iter().zip(&self.functions);
-        parts.rev().map(|(frame, function)| WalkedFrame {
-            frame,
-            function,
-            text: &self.text,
+        self.parts().map(|part| match part {
+            WalkedPart::Frame(frame) => frame,
+            WalkedPart::Same { .. } => panic!("the walk was based on another"),
         })
     }
 

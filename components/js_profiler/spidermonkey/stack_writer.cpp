@@ -33,7 +33,9 @@ constexpr size_t MostNotes = 1 << 18;
 StackWriter::StackWriter(StrobeStack* stack, JS::Realm* realm)
     : stack_(stack), leafRealm_(reinterpret_cast<uintptr_t>(realm)), notesLeft_(MostNotes),
       openRealms_(stack->max_frames ? stack->realms_length : 0) {
+  stack->number = 0;
   stack->frames_length = 0;
+  stack->places_length = 0;
   stack->complete_length = 0;
   stack->truncated = false;
   stack->complete_truncated = false;
@@ -82,7 +84,7 @@ StackWriter::Added StackWriter::append(const NewFrame& frame, const CodePlace* c
     builtInsBegin_ = stack_->frames_length;
   }
   if (isForEverything()) {
-    stack_->complete_length = stack_->frames_length;
+    stack_->complete_length = stack_->places_length;
     builtInsBegin_ = stack_->frames_length;
   }
   return added;
@@ -124,7 +126,7 @@ StackWriter::Added StackWriter::appendPageFrame(const NewFrame& frame, size_t* r
   if (!fits) {
     // The built-ins at the root end are left out.
     size_t there = stack_->frames_length - builtInsBegin_;
-    stack_->frames_length = builtInsBegin_ + std::min(there, room);
+    cut(builtInsBegin_ + std::min(there, room));
     return {};
   }
   return add(frame, &pageText_);
@@ -135,7 +137,7 @@ StackWriter::Added StackWriter::appendHidden(const NewFrame& frame, const CodePl
     return addDescribed(frame, &hiddenText_, code);
   }
   if (stack_->realms_length) {
-    stack_->frames_length = builtInsBegin_;
+    cut(builtInsBegin_);
     appendMark(frame);
   }
   return {};
@@ -172,10 +174,16 @@ bool StackWriter::checkRoom() {
 size_t StackWriter::push(const NewFrame& frame) {
   size_t index = stack_->frames_length++;
   stack_->frames[index] = frame.compact;
-  stack_->places[index] = frame.place;
+  stack_->places[stack_->places_length++] = frame.place;
   return index;
 }
 
+void StackWriter::cut(size_t length) {
+  stack_->places_length -= stack_->frames_length - length;
+  stack_->frames_length = length;
+}
+
+// Not for an element that stands for frames of the stack before.
 const StrobeFunctionKey& StackWriter::functionOf(size_t index) const {
   uint32_t known = stack_->frames[index].known;
   return known ? stack_->known.functions[known - 1] : stack_->functions[index].key;
@@ -306,7 +314,7 @@ bool StackWriter::describeCallSite(const Mark& before, StrobeCallSite (&sites)[S
   return true;
 }
 
-bool StackWriter::appendCallSite(const StrobeCallSite& site, const StrobeFramePlace& place) {
+bool StackWriter::appendCallSite(const StrobeCallSite& site, const StrobeFramePlace& place, StrobeKeptFrame* kept) {
   const StrobePosition* positions[MostOfCall] = {};
   for (uint32_t i = 0; i < site.length; i++) {
     const StrobeCallSite& slot = (&site)[i / STROBE_MAX_INLINED];
@@ -324,6 +332,8 @@ bool StackWriter::appendCallSite(const StrobeCallSite& site, const StrobeFramePl
     }
   }
   isKnown_ = true;
+  kept->index = uint32_t(stack_->places_length);
+  kept->count = site.length;
   for (uint32_t i = 0; i < site.length && !full(); i++) {
     const StrobeCallSite& slot = (&site)[i / STROBE_MAX_INLINED];
     uint32_t at = i % STROBE_MAX_INLINED;
@@ -334,34 +344,69 @@ bool StackWriter::appendCallSite(const StrobeCallSite& site, const StrobeFramePl
       frame.compact.code_offset = slot.code_offsets[at];
       frame.compact.position = *positions[i];
     }
-    if (!appendPlain(frame)) {
+    uint32_t realm;
+    if (!appendPlain(frame, &realm)) {
       append(frame);
+      kept->count = 0;
+    } else if (i && realm != kept->realm) {
+      kept->count = 0;
+    } else {
+      kept->realm = realm;
     }
   }
   isKnown_ = false;
   return true;
 }
 
-bool StackWriter::appendPlain(const NewFrame& frame) {
-  bool mayBePlain = !full_ && !leafIsNative_ && !builtIns_ && total_ < stack_->max_frames && hasRoom();
-  if (!mayBePlain || IsBuiltIn(frame.function)) {
+bool StackWriter::appendPlain(const NewFrame& frame, uint32_t* realm) {
+  if (!isSettled() || total_ >= stack_->max_frames || !hasRoom() || IsBuiltIn(frame.function)) {
     return false;
   }
-  if (size_t* realmFrames = realmFramesOf(frame)) {
-    if (*realmFrames >= stack_->max_frames) {
-      return false;
-    }
-    ++*realmFrames;
-    openRealms_ -= *realmFrames == stack_->max_frames;
-  } else if (!stack_->everything) {
+  *realm = indexOfRealm(realmFramesOf(frame));
+  if (!countForRealm(*realm, 1)) {
     return false;
   }
   total_++;
   push(frame);
+  noteSettled();
+  return true;
+}
+
+bool StackWriter::countForRealm(uint32_t realm, uint32_t count) {
+  if (realm == STROBE_NO_REALM) {
+    return stack_->everything;
+  }
+  size_t* frames = stack_->realm_frames + realm;
+  if (*frames + count > stack_->max_frames) {
+    return false;
+  }
+  *frames += count;
+  openRealms_ -= *frames == stack_->max_frames;
+  return true;
+}
+
+void StackWriter::noteSettled() {
   builtInsBegin_ = stack_->frames_length;
   if (stack_->everything) {
-    stack_->complete_length = stack_->frames_length;
+    stack_->complete_length = stack_->places_length;
   }
+}
+
+bool StackWriter::appendSame(const StrobeKeptFrame& same, const StrobeFramePlace& place) {
+  bool mayBeSame = isSettled() && total_ + same.count <= stack_->max_frames && hasRoom(same.count);
+  if (!mayBeSame || !countForRealm(same.realm, same.count)) {
+    return false;
+  }
+  total_ += same.count;
+  StrobeFrame* last = stack_->frames_length ? &stack_->frames[stack_->frames_length - 1] : nullptr;
+  if (last && last->known == STROBE_SAME && last->code_offset + last->position.line == same.index) {
+    last->position.line += same.count;
+  } else {
+    stack_->frames[stack_->frames_length++] = {STROBE_SAME, same.index, {same.count, 0}, 0};
+  }
+  std::fill_n(stack_->places + stack_->places_length, same.count, place);
+  stack_->places_length += same.count;
+  noteSettled();
   return true;
 }
 

@@ -117,7 +117,8 @@ class StackWriter {
   // frames of JIT code. If `enteringJit` is true, the current frame of the activation is not left out.
   void appendInterpreterFrames(JSContext* cx, js::InterpreterActivation* activation, bool enteringJit = false);
 
-  size_t length() const { return stack_->frames_length; }
+  // The number of frames that are written.
+  size_t length() const { return stack_->places_length; }
 
   // How much is written.
   struct Mark {
@@ -126,8 +127,12 @@ class StackWriter {
   };
   Mark mark() const { return {stack_->frames_length, total_}; }
   // Writes the functions that an earlier walk has found for such a frame. `site` is a slot of the table of calls. If too
-  // little is known of them now, writes nothing and returns false.
-  bool appendCallSite(const StrobeCallSite& site, const StrobeFramePlace& place);
+  // little is known of them now, writes nothing and returns false. `kept` gets what was written; its count is 0 if that
+  // depends on other frames.
+  bool appendCallSite(const StrobeCallSite& site, const StrobeFramePlace& place, StrobeKeptFrame* kept);
+  // Writes that these frames of the stack before are here, too. If that depends on other frames, writes nothing and
+  // returns false.
+  bool appendSame(const StrobeKeptFrame& same, const StrobeFramePlace& place);
   // Puts the functions that were written for one frame since `before` into `sites`. False if some of them are not known
   // or were left out, or if they are too many.
   bool describeCallSite(const Mark& before, StrobeCallSite (&sites)[STROBE_CALL_SITE_WAYS]) const;
@@ -147,8 +152,18 @@ class StackWriter {
     StrobeNewFunction* function;
     TextArea* text;
   };
-  // Appends a known function in the usual case. Otherwise writes nothing and returns false.
-  bool appendPlain(const NewFrame& frame);
+  // Whether nothing that was written depends on the next frame.
+  bool isSettled() const { return !full_ && !leafIsNative_ && !builtIns_; }
+  // Appends a known function in the usual case. Otherwise writes nothing and returns false. `realm` is as in
+  // StrobeKeptFrame.
+  bool appendPlain(const NewFrame& frame, uint32_t* realm);
+  // Counts frames of a realm, if there may be as many.
+  bool countForRealm(uint32_t realm, uint32_t count);
+  uint32_t indexOfRealm(const size_t* realmFrames) const {
+    return realmFrames ? uint32_t(realmFrames - stack_->realm_frames) : STROBE_NO_REALM;
+  }
+  // What was written last now ends here.
+  void noteSettled();
   Added append(const NewFrame& frame, const CodePlace* code = nullptr);
   Added appendBuiltIn(const NewFrame& frame);
   Added appendPageFrame(const NewFrame& frame, size_t* realmFrames, const CodePlace* code);
@@ -163,11 +178,14 @@ class StackWriter {
   void appendMark(const NewFrame& frame);
   // Makes a frame stand for hidden functions.
   void makeMark(size_t index, uint64_t realm);
-  bool hasRoom() const { return stack_->frames_length < stack_->frames_capacity; }
+  // No element of `frames` stands for no frame, so there are not more elements than places.
+  bool hasRoom(size_t count = 1) const { return stack_->frames_capacity - stack_->places_length >= count; }
   // Whether there is room for a frame. If not, the stack ends here.
   bool checkRoom();
   // Writes a frame, for which there must be room.
   size_t push(const NewFrame& frame);
+  // Removes the last elements. None of them stands for more than one frame.
+  void cut(size_t length);
   const StrobeFunctionKey& functionOf(size_t index) const;
   // Whether two frames have the same function.
   bool haveSameFunction(size_t one, size_t other) const;

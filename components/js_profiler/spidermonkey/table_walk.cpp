@@ -24,6 +24,7 @@
 
 #include "jit_code.h"
 #include "jit_frames.h"
+#include "last_walk.h"
 #include "native_frames.h"
 #include "stack_memory.h"
 #include "stack_writer.h"
@@ -33,6 +34,7 @@ using strobe::CacheLine;
 using strobe::JitCode;
 using strobe::JitCodeKind;
 using strobe::JitFrames;
+using strobe::LastWalk;
 using strobe::NativeFrames;
 using strobe::StackMemory;
 using strobe::StackWriter;
@@ -115,6 +117,7 @@ StrobeWalk strobe_walk_table(JSContext* cx, const StrobeStopped* stopped, Strobe
   }
 
   JitCode code(cx, stack->known);
+  LastWalk last(*stack, code);
   PrefetchLeaf(*stopped, code, *stack);
   NativeFrames natives(stack->native_code, *stopped);
   bool youngest = true;
@@ -146,7 +149,7 @@ StrobeWalk strobe_walk_table(JSContext* cx, const StrobeStopped* stopped, Strobe
         return STROBE_WALK_INCONSISTENT;
       }
       size_t before = writer.length();
-      JitFrames frames(cx, writer, activation->asJit(), StackMemory(low, high), code, stack->native_code);
+      JitFrames frames(cx, writer, activation->asJit(), StackMemory(low, high), code, last, stack->native_code);
       Walked walked = Walked::Done;
       // While a trap is being handled, the function is still where it trapped, although its exit frame may have been
       // noted already.
@@ -169,5 +172,6 @@ StrobeWalk strobe_walk_table(JSContext* cx, const StrobeStopped* stopped, Strobe
     low = high;
     youngest = false;
   }
+  last.end(stack);
   return STROBE_WALK_STACK;
 }

@@ -4,6 +4,7 @@
 
 //! A context of the engine for tests.
 
+use std::cell::RefCell;
 use std::ffi::CStr;
 use std::ptr::NonNull;
 use std::sync::LazyLock;
@@ -50,7 +51,7 @@ impl TestContext {
 
     /// Makes a realm, and calls `run` with a function that evaluates a script in it; the arguments of that
     /// function are the script's URL, its first line and its text. May be called once in a context. Scripts
-    /// have the engine's functions for tests, as `engine`, and `inNewRealm()`.
+    /// have the engine's functions for tests, as `engine`, `inNewRealm()`, and `pause()`, which does what [`on_pause`] says.
     pub fn with_scripts(&self, run: impl FnOnce(&mut dyn FnMut(&CStr, u32, &str))) {
         const STACK_QUOTA: usize = 1 << 20;
         const NURSERY: u32 = 256 << 10;
@@ -82,6 +83,8 @@ impl TestContext {
             assert!(JS_DefineProperty(cx, global, c"engine".as_ptr(), engine, 0));
             let name = c"inNewRealm".as_ptr();
             let defined = JS_DefineFunction(cx, global, name, Some(in_new_realm), 1, 0);
+            assert!(!defined.is_null());
+            let defined = JS_DefineFunction(cx, global, c"pause".as_ptr(), Some(pause), 0, 0);
             assert!(!defined.is_null());
         }
         run(&mut |url, line, script| {
@@ -139,6 +142,24 @@ unsafe extern "C" fn in_new_realm(cx: *mut JSContext, argc: u32, arguments: *mut
     assert!(value.is_number());
     arguments.rval().set(value.get());
     result.is_ok()
+}
+
+thread_local! {
+    static ON_PAUSE: RefCell<Option<Box<dyn FnMut()>>> = const { RefCell::new(None) };
+}
+
+/// Sets what this thread does when a script calls `pause()`.
+pub fn on_pause(run: Option<Box<dyn FnMut()>>) {
+    ON_PAUSE.set(run);
+}
+
+unsafe extern "C" fn pause(_: *mut JSContext, argc: u32, arguments: *mut JSVal) -> bool {
+    ON_PAUSE.with_borrow_mut(|run| run.as_mut().expect("pause() has something to do")());
+    // SAFETY: the engine passes valid arguments.
+    unsafe { CallArgs::from_vp(arguments, argc) }
+        .rval()
+        .set(UndefinedValue());
+    true
 }
 
 extern "C" fn shut_down() {
