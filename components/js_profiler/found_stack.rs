@@ -42,7 +42,7 @@ pub struct FoundStack {
     pub number: Option<WalkNumber>,
     /// Its frames, from the root to the leaf.
     pub frames: Vec<FoundFrame>,
-    /// Those of the stack before.
+    /// The frames of the stack before it.
     pub before: Vec<FoundFrame>,
     /// How many frames were the same as in the stack before, by what the walks said.
     pub same: u64,

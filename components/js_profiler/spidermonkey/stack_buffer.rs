@@ -175,7 +175,7 @@ pub struct StackBuffer {
     pub(super) number: Option<WalkNumber>,
     /// From the leaf. An element may stand for several frames.
     pub(super) frames: Vec<GlueFrame>,
-    /// Those of all frames.
+    /// The places of all frames.
     pub(super) places: Vec<FramePlace>,
     /// As long as `frames`. The functions of frames that have no known function are written.
     pub(super) functions: Vec<MaybeUninit<GlueNewFunction>>,
