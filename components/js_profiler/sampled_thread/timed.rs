@@ -24,8 +24,10 @@ use crate::stop::{StopError, StopTimers, Stopped, Task, Thread};
 /// The greatest number of walks that are asked for at once.
 pub const MAX_TIMED_WALKS: usize = 4;
 
-/// No walk is requested that is due later than this, because a thread that becomes idle is disturbed until then.
-pub const HORIZON: Duration = Duration::from_millis(5);
+/// No walk is requested that is due later than this, because a thread that becomes idle is disturbed until then. Two ticks
+/// of an interval of 10 ms always come before it. Without timers such a sample is late whenever the sampling thread gets
+/// no processor at once.
+pub const HORIZON: Duration = Duration::from_millis(25);
 
 /// The timed walks of one thread.
 pub struct TimedWalks {

@@ -218,11 +218,30 @@ fn walks_that_are_requested_ahead_serve_every_session_that_is_due() {
     }
     let (status, console) = driver.shut_down();
     assert!(status.success(), "{status}\n{console}");
+    assert_many_are_timed(&console, often.samples.len());
+}
+
+#[test]
+fn walks_are_requested_ahead_at_an_interval_of_10_ms_too() {
+    let _alone = alone();
+    let site = Site::allowing().serve();
+    let driver = Driver::start_with(&[], &[("RUST_LOG", "js_profiler=debug")]);
+    driver.open(&site.url("/kept-busy.html"));
+    assert_eq!(driver.execute("return start(10);"), 0);
+    driver.execute("return turned(100);");
+    let trace = Trace::read(&driver.execute("return stop(0);")["trace"]);
+    trace.assert_sampled(&["seventy"]);
+    let (status, console) = driver.shut_down();
+    assert!(status.success(), "{status}\n{console}");
+    assert_many_are_timed(&console, trace.samples.len());
+}
+
+/// Panics unless the sampler says that timed walks made at least a tenth of the samples.
+fn assert_many_are_timed(console: &str, samples: usize) {
     let (before, _) = console.split_once(" timed walks").expect("it is logged");
     let timed = before.rsplit(' ').next().expect("a number");
     assert!(
-        timed.parse::<usize>().expect("a number") > often.samples.len() / 10,
-        "{timed} of {} samples",
-        often.samples.len()
+        timed.parse::<usize>().expect("a number") > samples / 10,
+        "{timed} of {samples} samples",
     );
 }
