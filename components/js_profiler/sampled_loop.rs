@@ -28,6 +28,9 @@ use crate::spidermonkey::NativeCode;
 use crate::subscribers::{Occasion, Subscribers};
 use crate::ticks::Ticks;
 
+/// An event loop for which more bytes than this are allocated keeps nothing for later sessions.
+const MAX_KEPT_MEMORY: usize = 16 << 20;
+
 /// An event loop, which may have sessions and a recording.
 #[derive(MallocSizeOf)]
 pub struct SampledLoop {
@@ -85,11 +88,11 @@ impl SampledLoop {
     /// Adds a session.
     pub fn add(&mut self, session: SampledSession) {
         NativeCode::with_new_libraries();
+        self.thread.begin();
         self.subscribers.sessions.push(session);
     }
 
-    /// Removes a session, and passes it to `take`. Does nothing if there is none with this id. What is needed no more
-    /// is freed afterwards.
+    /// Removes a session, and passes it to `take`. Does nothing if there is none with this id.
     pub fn remove(&mut self, id: SessionId, take: impl FnOnce(&mut SampledSession)) {
         let sessions = &mut self.subscribers.sessions;
         let Some(index) = sessions.iter().position(|session| session.id == id) else {
@@ -100,10 +103,13 @@ impl SampledLoop {
         self.rest();
     }
 
-    /// Frees what is needed only while there is a session or a recording. Writes the statistics into the log.
+    /// Lets the thread rest if there is neither a session nor a recording.
     fn rest(&mut self) {
         if self.subscribers.is_empty() {
             self.thread.rest();
+            if self.memory() > MAX_KEPT_MEMORY {
+                self.thread.free_kept();
+            }
         }
     }
 
@@ -111,6 +117,7 @@ impl SampledLoop {
     pub fn record(&mut self, options: SampledRecordingOptions, schedule: Schedule) {
         self.end_recording();
         NativeCode::with_new_libraries();
+        self.thread.begin();
         let description = self.thread.description().clone();
         let recording = SampledRecording::new(description, options, schedule);
         self.subscribers.recording = Some(recording);
@@ -149,20 +156,25 @@ impl SampledLoop {
         sessions.find(|session| session.id == id)
     }
 
-    /// When the sampling thread has to attend to this event loop; `None` if no sample is due.
+    /// When the sampling thread has to attend to this event loop; `None` if it need not.
     pub fn next_wake(&self, ticks: &Ticks) -> Option<Instant> {
         let next_tick = || {
             let due = ticks.instant(self.subscribers.next_tick()?);
             Some(due.max(self.thread.runs_until()))
         };
-        self.thread.timed_until().or_else(next_tick)
+        let wake = self.thread.timed_until().or_else(next_tick);
+        wake.or_else(|| self.thread.kept_until())
     }
 
-    /// Takes the samples that are due. Asks for the next ones ahead of time if possible.
+    /// Takes the samples that are due. Asks for the next ones ahead of time if possible. If nobody wants samples, frees
+    /// what was kept.
     pub fn wake(&mut self, ticks: &Ticks, taker: &mut StackTaker) {
         let now = Instant::now();
         if self.next_wake(ticks).is_none_or(|wake| wake > now) {
             return;
+        }
+        if self.thread.kept_until().is_some() {
+            return self.thread.free_kept();
         }
         match self.thread.timed_until() {
             Some(_) => self.collect(ticks),

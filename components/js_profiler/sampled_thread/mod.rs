@@ -43,6 +43,10 @@ use crate::stop::Thread;
 /// refused.
 const MAX_FAILED_STOPS: u32 = 200;
 
+/// For how long functions and tables are kept when nobody wants samples any more. Pages profile in short sessions, one
+/// after the other. The first walks of a session that has to find everything anew take several times as long.
+const KEPT_FOR: Duration = Duration::from_secs(10);
+
 /// Stops one event loop's thread and makes samples of it.
 #[derive(MallocSizeOf)]
 pub struct SampledThread {
@@ -76,6 +80,8 @@ pub struct SampledThread {
     /// Set if each stack is walked both ways.
     #[ignore_malloc_size_of = "For tests"]
     comparison: Option<Comparison>,
+    /// When functions and tables are to be freed. `None` while somebody wants samples, or if there is nothing to free.
+    kept_until: Option<Instant>,
     /// The reasons why stacks could not be walked, and how often each was given. For the log.
     #[ignore_malloc_size_of = "A few numbers"]
     unwalkable: BTreeMap<&'static CStr, u64>,
@@ -105,6 +111,7 @@ impl SampledThread {
             timed_count: 0,
             durations: StopDurations::new(),
             comparison: Comparison::wanted(&context),
+            kept_until: None,
             context,
             unwalkable: BTreeMap::new(),
         }
@@ -332,11 +339,29 @@ impl SampledThread {
         self.places = LastPlaces::default();
     }
 
-    /// Frees what is needed only while there are samples to take. Writes the statistics into the log.
+    /// When [`free_kept`](Self::free_kept) is to be called. `None` if there is nothing to free.
+    pub fn kept_until(&self) -> Option<Instant> {
+        self.kept_until
+    }
+
+    /// Frees what was kept for samples that nobody has wanted.
+    pub fn free_kept(&mut self) {
+        self.kept_until = None;
+        self.timed = None;
+        self.forget_stacks();
+    }
+
+    /// Somebody wants samples now.
+    pub fn begin(&mut self) {
+        self.kept_until = None;
+    }
+
+    /// Nobody wants samples any more. What was found out about functions is kept for a while. Writes the statistics into
+    /// the log.
     pub fn rest(&mut self) {
         let event_loop = self.event_loop;
-        self.forget_stacks();
-        self.timed = None;
+        self.last.clear();
+        self.kept_until = Some(Instant::now() + KEPT_FOR);
         self.is_never_timed = false;
         if self.timed_count != 0 {
             debug!("{event_loop:?}: {} timed walks", self.timed_count);

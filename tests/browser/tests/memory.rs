@@ -17,6 +17,8 @@ struct Reports {
     /// How many samples were taken from `early` to `late`.
     between: usize,
     after: Vec<usize>,
+    /// When nothing is kept for later sessions any more.
+    freed: Vec<usize>,
     /// The bytes of finished sessions in the performance timeline.
     entries: Vec<usize>,
     /// The bytes of the engine's tables of JIT code.
@@ -49,7 +51,13 @@ fn tables_and_samples_are_in_about_memory() {
     let grown = only(&reports.late) - only(&reports.early);
     let least = reports.between * LEAST_BYTES_PER_SAMPLE;
     assert!(grown > least, "{reports:?}");
-    assert!(only(&reports.after) < only(&reports.early), "{reports:?}");
+    // The samples are freed at once. What was found out about functions is kept for a while.
+    assert!(
+        only(&reports.after) + least < only(&reports.late),
+        "{reports:?}"
+    );
+    assert!(only(&reports.freed) < 10_000, "{reports:?}");
+    assert!(only(&reports.freed) < only(&reports.after), "{reports:?}");
     // The session of 500 samples whose trace is not an object yet.
     assert!(
         only(&reports.entries) > 500 * LEAST_BYTES_PER_SAMPLE,
