@@ -21,6 +21,8 @@ pub struct SharedDescription {
     version: AtomicU64,
     state: Mutex<Described>,
     muted_scripts: Mutex<MutedScripts>,
+    /// The number of changes of `muted_scripts`.
+    muted_changes: AtomicU64,
 }
 
 /// What an event loop has said about itself.
@@ -46,6 +48,7 @@ impl SharedDescription {
                 ..Described::default()
             }),
             muted_scripts: Mutex::default(),
+            muted_changes: AtomicU64::new(0),
         }
     }
 
@@ -54,6 +57,18 @@ impl SharedDescription {
         self.muted_scripts
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the muted scripts, under the lock. `change` returns whether it has changed anything.
+    pub fn change_muted_scripts(&self, change: impl FnOnce(&mut MutedScripts) -> bool) {
+        if change(&mut self.muted_scripts()) {
+            self.muted_changes.fetch_add(1, Ordering::Release);
+        }
+    }
+
+    /// The number of changes of the muted scripts.
+    pub fn muted_changes(&self) -> u64 {
+        self.muted_changes.load(Ordering::Acquire)
     }
 
     /// What is known now, locked.

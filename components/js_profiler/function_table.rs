@@ -92,6 +92,8 @@ pub struct FunctionTable {
     #[conditional_malloc_size_of]
     known: Arc<KnownFunctions>,
     functions: Vec<Function>,
+    /// The last change of the muted scripts that the functions show: see [`follow_muted`](Self::follow_muted).
+    muted_changes: u64,
 }
 
 impl FunctionTable {
@@ -114,6 +116,24 @@ impl FunctionTable {
         };
         self.note_position(id, frame);
         Some(id)
+    }
+
+    /// Determines anew which WebAssembly functions were made by muted scripts, if the muted scripts have changed since the
+    /// last call. `changes` is the number of their changes.
+    pub fn follow_muted(&mut self, changes: u64, made_by_muted: impl Fn(&Function) -> bool) {
+        if self.muted_changes == changes {
+            return;
+        }
+        self.muted_changes = changes;
+        let functions = self.functions.iter_mut();
+        for function in functions.filter(|function| function.kind == FrameKind::Wasm) {
+            function.muted = made_by_muted(function);
+        }
+    }
+
+    /// The number of the last change of the muted scripts that the functions show.
+    pub fn muted_changes(&self) -> u64 {
+        self.muted_changes
     }
 
     /// Adds a new function. `None` if its text did not fit into the buffer.

@@ -15,14 +15,14 @@ pub struct MutedScripts(FxHashMap<RealmId, FxHashSet<String>>);
 impl MutedScripts {
     /// Notes that a muted script with this URL is about to run. Another script of the realm may have the same
     /// URL and not be muted; the WebAssembly of both is hidden then.
-    pub fn add(&mut self, realm: RealmId, url: &str) {
+    ///
+    /// Returns whether that was not known.
+    pub fn add(&mut self, realm: RealmId, url: &str) -> bool {
         let urls = self.0.entry(realm).or_default();
         // For code that was made from text, the engine appends a space to the URL, and then how the code was
         // made.
         let url = url.split(' ').next().unwrap_or_default();
-        if !urls.contains(url) {
-            urls.insert(url.to_owned());
-        }
+        !urls.contains(url) && urls.insert(url.to_owned())
     }
 
     /// Whether a script with this URL is muted in the realm.
@@ -30,9 +30,9 @@ impl MutedScripts {
         self.0.get(&realm).is_some_and(|urls| urls.contains(url))
     }
 
-    /// Notes that the realm goes away. Another realm may get the same address later.
-    pub fn forget_realm(&mut self, realm: RealmId) {
-        self.0.remove(&realm);
+    /// Notes that the realm goes away. Another realm may get the same address later. Returns whether it had muted scripts.
+    pub fn forget_realm(&mut self, realm: RealmId) -> bool {
+        self.0.remove(&realm).is_some()
     }
 }
 
@@ -45,13 +45,15 @@ mod tests {
         let mut muted = MutedScripts::default();
         let (realm, other_realm) = (RealmId(1), RealmId(2));
         let url = "https://a.example/a.js";
-        muted.add(realm, url);
-        muted.add(other_realm, "data:text/javascript,a b");
+        assert!(muted.add(realm, url));
+        assert!(!muted.add(realm, url));
+        assert!(muted.add(other_realm, "data:text/javascript,a b"));
         assert!(muted.contains(realm, url));
         assert!(muted.contains(other_realm, "data:text/javascript,a"));
         assert!(!muted.contains(realm, "https://a.example/b.js"));
         assert!(!muted.contains(other_realm, url));
-        muted.forget_realm(realm);
+        assert!(muted.forget_realm(realm));
+        assert!(!muted.forget_realm(realm));
         assert!(!muted.contains(realm, url));
         assert!(muted.contains(other_realm, "data:text/javascript,a"));
     }

@@ -424,6 +424,7 @@ mod tests {
                     truncated: false,
                 },
                 functions: &self.functions,
+                muted_changes: 0,
             };
             self.recording.take_sample(&sample);
         }

@@ -31,6 +31,8 @@ pub struct Subscriber {
     frames: FxHashMap<StackFrame, Option<u32>>,
     /// The functions of the last stack, from the root to the leaf.
     last_stack: Vec<Step>,
+    /// The last change of the muted scripts that `frames` and `last_stack` show.
+    muted_changes: u64,
 }
 
 /// A function of a stack that has been looked up, with the id of the stack that ends with it.
@@ -60,6 +62,7 @@ impl Subscriber {
             missed: MissedStretch::new(),
             frames: FxHashMap::default(),
             last_stack: Vec::new(),
+            muted_changes: 0,
         }
     }
 
@@ -97,6 +100,11 @@ impl Subscriber {
         sample: &Sample<'_>,
         tables: &mut impl StackTables,
     ) -> (Option<u32>, Option<Marker>) {
+        if sample.muted_changes != self.muted_changes {
+            self.muted_changes = sample.muted_changes;
+            // Functions that it saw may be hidden now.
+            self.forget_ids();
+        }
         let counts = &mut self.counts;
         counts.taken += 1;
         counts.unwalkable += u64::from(sample.outcome == Outcome::Unwalkable);
@@ -177,7 +185,7 @@ impl Subscriber {
         self.last_stack.clear();
     }
 
-    /// Forgets all ids, because the tables that they refer to are gone.
+    /// Forgets the ids of all frames and stacks, which have to be made again.
     pub fn forget_ids(&mut self) {
         self.frames = FxHashMap::default();
         self.last_stack.clear();

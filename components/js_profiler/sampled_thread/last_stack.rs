@@ -75,13 +75,15 @@ impl LastStack {
 
     /// Makes the result of a walk, whose frames are in `buffer`, the last known stack, and returns the sample
     /// that shows it. `made_by_muted` says whether a WebAssembly function was made by a script whose errors are
-    /// muted.
+    /// muted, and `muted_changes` is the number of changes of these scripts before that.
     pub fn take(
         &mut self,
         walk: &FinishedWalk,
         buffer: &mut StackBuffer,
+        muted_changes: u64,
         made_by_muted: impl Fn(&Function) -> bool,
     ) -> Sample<'_> {
+        self.seen.follow_muted(muted_changes, &made_by_muted);
         // If frames at the root end are missing, the remaining part of the stack does not say what was
         // between the root and it.
         let is_cut = self.truncated && walk.kept < self.frames.len();
@@ -165,6 +167,7 @@ impl LastStack {
                 truncated: self.complete_truncated,
             },
             functions,
+            muted_changes: self.seen.muted_changes(),
         }
     }
 
@@ -177,6 +180,7 @@ impl LastStack {
             for_pages: FunctionStack::default(),
             everything: FunctionStack::default(),
             functions: self.seen.functions(),
+            muted_changes: self.seen.muted_changes(),
         }
     }
 }

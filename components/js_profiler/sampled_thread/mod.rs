@@ -258,7 +258,9 @@ impl SampledThread {
             let muted = self.description.muted_scripts();
             muted.contains(function.realm, &function.resource)
         };
-        self.last.take(walk, buffer, made_by_muted)
+        // A change is counted before the script runs, so a walk that has found its functions comes after it.
+        let muted_changes = self.description.muted_changes();
+        self.last.take(walk, buffer, muted_changes, made_by_muted)
     }
 
     /// How far ahead walks may be requested now; `None` if the thread is not busy or is unlikely to stop.

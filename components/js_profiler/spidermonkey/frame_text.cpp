@@ -162,10 +162,11 @@ void StackWriter::appendWasm(const wasm::Code& code, uint32_t funcIndex, JS::Rea
   // A module that came from no URL has a text that says what made it: "URL line N > WebAssembly.Module".
   const char* url = metadata.scriptedCaller().source.get();
   size_t urlLength = url ? strcspn(url, " ") : 0;
-  // The key has the name and the URL, because two modules may have the same URL, and a module may be at the
+  // The key has a hash of the name and the URL, because two modules may have the same URL, and a module may be at the
   // place of an earlier one.
-  key.source_start = mozilla::HashBytes(name, nameLength);
-  key.source_end = mozilla::HashBytes(url, urlLength);
+  uint64_t hash = strobe_keyed_hash(name, nameLength, url, urlLength);
+  key.source_start = uint32_t(hash);
+  key.source_end = uint32_t(hash >> 32);
   Added added = append({key, place, frame});
   if (added.frame && !(appendBytes(added.text, name, nameLength, STROBE_TEXT_UTF8, 1, &added.function->name) &&
                        appendBytes(added.text, url, urlLength, STROBE_TEXT_UTF8, 1, &added.function->resource))) {

@@ -342,6 +342,8 @@ uint64_t strobe_hash_function(const StrobeFunctionKey* function);
 uint64_t strobe_hash_position(uint32_t function, uint32_t code_offset);
 // The hash of StrobeNative.
 uint32_t strobe_hash_name(const char* name, size_t length);
+// A hash of two texts that no script can predict. Written in Rust: see keyed_hash.rs.
+uint64_t strobe_keyed_hash(const char* first, size_t first_length, const char* second, size_t second_length);
 
 // The registers that say where a native frame is.
 struct StrobeRegisters {

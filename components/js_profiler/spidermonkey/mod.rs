@@ -8,6 +8,7 @@
 
 mod context;
 mod ffi;
+mod keyed_hash;
 mod known_functions;
 mod modules;
 mod natives;

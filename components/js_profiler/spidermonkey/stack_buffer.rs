@@ -14,6 +14,7 @@ use super::ffi::{
     FRAME_GUESSED_NAME, FRAME_MUTED, FRAME_NO_TEXT, FrameKind, FramePlace, FunctionKey, GlueFrame,
     GlueNewFunction, Position, SAME, Text,
 };
+use super::keyed_hash;
 #[cfg(test)]
 use super::known_functions::KnownFunctions;
 
@@ -195,6 +196,7 @@ pub struct StackBuffer {
 impl StackBuffer {
     /// A buffer for readers who may see everything.
     pub fn new() -> Self {
+        keyed_hash::choose_key();
         let mut buffer = Self {
             base: None,
             number: None,

@@ -32,6 +32,12 @@ const fn case(name: &'static str, stacks: &'static [&'static str]) -> Case {
 /// A function of the page calls hidden functions.
 const CALLED: &[&str] = &["visible"];
 const CALLED_BY_ARROW: &[&str] = &["visible > (anonymous)"];
+const CALLED_AGAIN_AND_AGAIN: &[&str] = &[
+    "visible > (anonymous) > during > (anonymous)",
+    "visible > (anonymous) > during",
+    "visible > (anonymous) > during > [now]",
+    "visible > (anonymous) > during > [get performance]",
+];
 /// The event loop calls hidden functions.
 const NOTHING: &[&str] = &["-"];
 /// Another event loop calls hidden functions. It may begin while the page is still busy starting it.
@@ -95,15 +101,7 @@ const MUTED: Group = Group {
         case("new Function", CALLED),
         case("new GeneratorFunction", &["visible > (anonymous) > [next]"]),
         case("text of a timer", NOTHING),
-        case(
-            "wasm, called by the page",
-            &[
-                "visible > (anonymous) > during > (anonymous)",
-                "visible > (anonymous) > during",
-                "visible > (anonymous) > during > [now]",
-                "visible > (anonymous) > during > [get performance]",
-            ],
-        ),
+        case("wasm, called by the page", CALLED_AGAIN_AND_AGAIN),
         case("wasm, called by its script", CALLED_BY_ARROW),
         case("wasm that calls back", VISIBLE_CALLBACK),
         case("wasm that calls its script", CALLED_BY_ARROW),
@@ -199,6 +197,12 @@ const LOADS: Group = Group {
         case("preload", CALLED),
         case("preload with CORS", CALLED),
         case("after the same with CORS", CALLED),
+        case("wasm", CALLED_AGAIN_AND_AGAIN),
+        case("wasm, after the same with CORS", CALLED_AGAIN_AND_AGAIN),
+        case(
+            "wasm, after the page's own of a URL with the same hash",
+            CALLED_AGAIN_AND_AGAIN,
+        ),
         case("CORS header, but no CORS request", CALLED),
         case("source URL", CALLED),
         case("source map", CALLED),

@@ -10,6 +10,57 @@ const SPIN = "/leaks/hidden-spin.js";
 const OWN_SPIN = new URL(SPIN, location).href;
 const ALLOWED = { "Access-Control-Allow-Origin": "*" };
 
+const WASM = "/leaks/hidden-wasm.js";
+const OWN_WASM = new URL(WASM, location).href;
+
+// Calls the WebAssembly function that the last script has made.
+function callWasm() {
+  return traced(() => { visible(() => during(() => hiddenWasmLoop(20_000))); });
+}
+
+// Some other code's hash of a text of one-byte characters: mozilla::HashBytes. It is easy to find another text for it.
+const GOLDEN_RATIO = 0x9E3779B9;
+const INVERSE = 0x144CBC89; // GOLDEN_RATIO * INVERSE is 1, modulo 2 ** 32.
+const WORD = 8; // bytes
+
+function rotated(hash) {
+  return (hash << 5) | (hash >>> 27);
+}
+
+function added(hash, value) {
+  return Math.imul(GOLDEN_RATIO, rotated(hash) ^ value);
+}
+
+function halfWord(text, index) {
+  return [0, 1, 2, 3].reduce((sum, byte) => sum | (text.charCodeAt(index + byte) << (8 * byte)), 0);
+}
+
+function hashed(text) {
+  const whole = text.length - text.length % WORD;
+  let hash = 0;
+  for (let i = 0; i < whole; i += WORD / 2) {
+    hash = added(hash, halfWord(text, i));
+  }
+  for (let i = whole; i < text.length; i++) {
+    hash = added(hash, text.charCodeAt(i));
+  }
+  return hash;
+}
+
+// A URL that begins with `url` and has the same hash as the text.
+function urlWithHashOf(text, url) {
+  const begin = `${url}?`.padEnd(Math.ceil((url.length + 1) / WORD) * WORD, "x");
+  const goal = Math.imul(hashed(text), INVERSE);
+  for (let i = 0; ; i++) {
+    const low = i.toString(36).padStart(WORD / 2, "x");
+    const high = goal ^ rotated(added(hashed(begin), halfWord(low, 0)));
+    const last = [0, 8, 16, 24].map(shift => String.fromCharCode((high >>> shift) & 0xFF)).join("");
+    if (/^[0-9A-Za-z]*$/.test(last)) {
+      return begin + low + last;
+    }
+  }
+}
+
 // Calls the function that the last script has defined.
 function call() {
   return traced(() => { visible(hiddenSpin); });
@@ -73,6 +124,30 @@ const CASES = {
     await loadScript(src, { crossOrigin: "anonymous" });
     await loadScript(src);
     return call();
+  },
+  async "wasm"() {
+    await loadScript(other + WASM);
+    return callWasm();
+  },
+  async "wasm, after the same with CORS"() {
+    const src = asked(other + WASM, ALLOWED);
+    await loadScript(src, { crossOrigin: "anonymous" });
+    // This trace may show it.
+    await callWasm();
+    await loadScript(src);
+    return callWasm();
+  },
+  async "wasm, after the page's own of a URL with the same hash"() {
+    const src = `${other}${WASM}?again`;
+    const own = urlWithHashOf(src, OWN_WASM);
+    if (hashed(own) !== hashed(src)) {
+      throw new Error(`${own} has another hash than ${src}`);
+    }
+    await loadScript(own);
+    // This trace may show it.
+    await callWasm();
+    await loadScript(src);
+    return callWasm();
   },
   async "CORS header, but no CORS request"() {
     await loadScript(asked(other + SPIN, { ...ALLOWED, "Timing-Allow-Origin": "*" }));
