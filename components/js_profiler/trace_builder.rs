@@ -2,8 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Builds a trace while samples arrive. Resources, frames and stacks are tables without duplicates. Samples are a
-//! flat array.
+//! Builds a trace while samples arrive. Resources, frames and stacks are tables without duplicates.
 
 use std::mem;
 
@@ -23,7 +22,60 @@ pub struct TraceBuilder {
     resources: Table<String>,
     frames: Table<Frame>,
     stacks: Table<Stack>,
-    samples: Vec<Sample>,
+    samples: Samples,
+}
+
+/// Samples in blocks. An array that doubles its size would leave as much memory again, which is not given back at once, and
+/// would copy all samples between two ticks.
+#[derive(Debug, Default, MallocSizeOf)]
+struct Samples {
+    /// Each has [`Samples::BLOCK`] samples.
+    full: Vec<Vec<Sample>>,
+    last: Vec<Sample>,
+}
+
+impl Samples {
+    /// 256 KiB.
+    const BLOCK: usize = 1 << 14;
+
+    fn len(&self) -> usize {
+        self.full.len() * Self::BLOCK + self.last.len()
+    }
+
+    fn push(&mut self, sample: Sample) {
+        if self.last.len() == Self::BLOCK {
+            let next = Vec::with_capacity(Self::BLOCK);
+            self.full.push(mem::replace(&mut self.last, next));
+        }
+        self.last.push(sample);
+    }
+
+    /// Removes the samples that are later than `time`.
+    fn drop_after(&mut self, time: CrossProcessInstant) {
+        loop {
+            let kept = self.last.partition_point(|sample| sample.time <= time);
+            self.last.truncate(kept);
+            if kept > 0 {
+                return;
+            }
+            let Some(before) = self.full.pop() else {
+                return;
+            };
+            self.last = before;
+        }
+    }
+
+    /// All samples in one array. Frees nothing.
+    fn joined(&mut self) -> Vec<Sample> {
+        if self.full.is_empty() {
+            return mem::take(&mut self.last);
+        }
+        let mut all = Vec::with_capacity(self.len());
+        for block in self.full.iter().chain([&self.last]) {
+            all.extend_from_slice(block);
+        }
+        all
+    }
 }
 
 impl TraceBuilder {
@@ -40,8 +92,7 @@ impl TraceBuilder {
 
     /// Removes the samples that are later than `time`.
     pub fn drop_samples_after(&mut self, time: CrossProcessInstant) {
-        let kept = self.samples.partition_point(|sample| sample.time <= time);
-        self.samples.truncate(kept);
+        self.samples.drop_after(time);
     }
 
     /// How many samples the trace has.
@@ -49,7 +100,7 @@ impl TraceBuilder {
         self.samples.len()
     }
 
-    /// The trace, which the builder has no more then. `counts.taken` is replaced by the number of samples in it. Frees
+    /// The trace. The builder must not be used afterwards. `counts.taken` is replaced by the number of samples in it. Frees
     /// nothing, so that the page does not wait for that.
     pub fn finish(&mut self, counts: SampleCounts) -> Trace {
         Trace {
@@ -60,7 +111,7 @@ impl TraceBuilder {
                 taken: self.samples.len() as u64,
                 ..counts
             },
-            samples: mem::take(&mut self.samples),
+            samples: self.samples.joined(),
         }
     }
 }
@@ -108,6 +159,44 @@ mod tests {
             resource_id,
             line: resource_id.map(|_| 1),
             column: resource_id.map(|_| 2),
+        }
+    }
+
+    #[test]
+    fn samples_of_all_blocks_stay_in_order_up_to_a_time() {
+        const BLOCK: usize = Samples::BLOCK;
+        let before = CrossProcessInstant::now();
+        let mut begin = before;
+        while begin == before {
+            begin = CrossProcessInstant::now();
+        }
+        let time = |index: usize| begin + (begin - before) * index as i32;
+        for (count, kept) in [
+            (0, 0),
+            (1, 1),
+            (1, 0),
+            (BLOCK, BLOCK),
+            (BLOCK + 1, BLOCK + 1),
+            (BLOCK + 1, BLOCK),
+            (BLOCK + 1, BLOCK - 1),
+            (3 * BLOCK + 7, 3 * BLOCK + 5),
+            (3 * BLOCK + 7, BLOCK + 5),
+            (3 * BLOCK, 0),
+        ] {
+            let mut builder = TraceBuilder::default();
+            for index in 0..count {
+                builder.sample(time(index), None, None);
+            }
+            assert_eq!(builder.sample_count(), count);
+            match kept {
+                0 => builder.drop_samples_after(before),
+                _ => builder.drop_samples_after(time(kept - 1)),
+            }
+            assert_eq!(builder.sample_count(), kept, "of {count}");
+            let trace = builder.finish(SampleCounts::default());
+            assert_eq!(trace.counts.taken, kept as u64);
+            let times = trace.samples.iter().map(|sample| sample.time);
+            assert!(times.eq((0..kept).map(time)), "{kept} of {count}");
         }
     }
 
