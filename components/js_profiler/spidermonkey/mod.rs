@@ -20,7 +20,9 @@ mod trace_objects;
 mod unwinder;
 
 pub use context::{EngineContext, SampledContext, Walker};
-pub use ffi::{FrameKind, FramePlace, FunctionKey, Position};
+#[cfg(any(test, feature = "stock_walk"))]
+pub use ffi::FunctionKey;
+pub use ffi::{FrameKind, FramePlace, Position};
 pub use known_functions::KnownFunctions;
 pub use natives::{NativeCode, prepare};
 pub use script_sources::{ScriptFacts, TakeSources};
