@@ -375,6 +375,7 @@ mod tests {
         description: Arc<SharedDescription>,
         reports: Receiver<Report>,
         functions: Vec<Function>,
+        muted_changes: u64,
     }
 
     impl Recorded {
@@ -396,6 +397,7 @@ mod tests {
                 description,
                 reports,
                 functions,
+                muted_changes: 0,
             }
         }
 
@@ -424,7 +426,7 @@ mod tests {
                     truncated: false,
                 },
                 functions: &self.functions,
-                muted_changes: 0,
+                muted_changes: self.muted_changes,
             };
             self.recording.take_sample(&sample);
         }
@@ -538,6 +540,26 @@ mod tests {
         );
         assert_eq!(whole.tables[0].resources.len(), 3);
         assert_eq!(whole.functions(0)[3].resource, None);
+    }
+
+    #[test]
+    fn frames_are_recorded_once_even_if_scripts_are_muted_meanwhile() {
+        let ours = function("ours", OURS, FrameKind::Script);
+        let compiled = function("compiled", OURS, FrameKind::Wasm);
+        let mut recorded = Recorded::new(vec![ours, compiled]);
+        for changes in 0..3 {
+            recorded.muted_changes = changes;
+            recorded.functions[1].muted = changes == 1;
+            recorded.take(Outcome::Stack, &[0, 1]);
+        }
+        let whole = recorded.finish();
+        assert_eq!(
+            (whole.tables[0].frames.len(), whole.tables[0].stacks.len()),
+            (2, 2)
+        );
+        for sample in 0..3 {
+            assert_eq!(whole.names(sample), ["ours", "compiled"]);
+        }
     }
 
     #[test]

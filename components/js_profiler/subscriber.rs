@@ -102,8 +102,7 @@ impl Subscriber {
     ) -> (Option<u32>, Option<Marker>) {
         if sample.muted_changes != self.muted_changes {
             self.muted_changes = sample.muted_changes;
-            // Functions that it saw may be hidden now.
-            self.forget_ids();
+            self.forget_changed_frames(sample.functions);
         }
         let counts = &mut self.counts;
         counts.taken += 1;
@@ -185,7 +184,16 @@ impl Subscriber {
         self.last_stack.clear();
     }
 
-    /// Forgets the ids of all frames and stacks, which have to be made again.
+    /// Forgets the frames of functions that were seen and are hidden now, or the other way round.
+    fn forget_changed_frames(&mut self, functions: &[Function]) {
+        let visibility = &self.visibility;
+        self.frames.retain(|frame, frame_id| {
+            frame_id.is_some() == visibility.sees(&functions[frame.function.index()])
+        });
+        self.last_stack.clear();
+    }
+
+    /// Forgets all ids, because the tables that they refer to are gone.
     pub fn forget_ids(&mut self) {
         self.frames = FxHashMap::default();
         self.last_stack.clear();

@@ -114,7 +114,7 @@ const splits = [];
         return calls;
     }
 
-    // Each of the functions, as often.
+    // Each of the functions 50 times.
     function repeated(...functions) {
         return Array.from({ length: 50 }, () => functions).flat();
     }

@@ -58,6 +58,7 @@ fn tables_and_samples_are_in_about_memory() {
     );
     assert!(only(&reports.freed) < 10_000, "{reports:?}");
     assert!(only(&reports.freed) < only(&reports.after), "{reports:?}");
+    assert!(only(&reports.freed) < only(&reports.early), "{reports:?}");
     // The session of 500 samples whose trace is not an object yet.
     assert!(
         only(&reports.entries) > 500 * LEAST_BYTES_PER_SAMPLE,

@@ -177,8 +177,7 @@ fn the_sampling_thread_ends_with_the_last_event_loop_that_profiled() {
 fn walks_that_are_requested_ahead_serve_every_session_that_is_due() {
     let _alone = alone();
     let site = Site::allowing().serve();
-    let driver = Driver::start_with(&[], &[("RUST_LOG", "js_profiler=debug")]);
-    driver.open(&site.url("/kept-busy.html"));
+    let driver = driver_of_kept_busy(&site);
     assert_eq!(driver.execute("return start(1);"), 0);
     assert_eq!(driver.execute("return start(3);"), 1);
     // Sessions start and stop while walks are requested.
@@ -216,28 +215,32 @@ fn walks_that_are_requested_ahead_serve_every_session_that_is_due() {
             sample.timestamp
         );
     }
-    let (status, console) = driver.shut_down();
-    assert!(status.success(), "{status}\n{console}");
-    assert_many_are_timed(&console, often.samples.len());
+    assert_many_are_timed(driver, often.samples.len());
 }
 
 #[test]
 fn walks_are_requested_ahead_at_an_interval_of_10_ms_too() {
     let _alone = alone();
     let site = Site::allowing().serve();
-    let driver = Driver::start_with(&[], &[("RUST_LOG", "js_profiler=debug")]);
-    driver.open(&site.url("/kept-busy.html"));
+    let driver = driver_of_kept_busy(&site);
     assert_eq!(driver.execute("return start(10);"), 0);
     driver.execute("return turned(100);");
     let trace = Trace::read(&driver.execute("return stop(0);")["trace"]);
     trace.assert_sampled(&["seventy"]);
-    let (status, console) = driver.shut_down();
-    assert!(status.success(), "{status}\n{console}");
-    assert_many_are_timed(&console, trace.samples.len());
+    assert_many_are_timed(driver, trace.samples.len());
 }
 
-/// Panics unless the sampler says that timed walks made at least a tenth of the samples.
-fn assert_many_are_timed(console: &str, samples: usize) {
+/// A browser that shows a busy page and logs what the sampler does.
+fn driver_of_kept_busy(site: &Site) -> Driver {
+    let driver = Driver::start_with(&[], &[("RUST_LOG", "js_profiler=debug")]);
+    driver.open(&site.url("/kept-busy.html"));
+    driver
+}
+
+/// Ends the browser. Panics unless the sampler says that timed walks made at least a tenth of the samples.
+fn assert_many_are_timed(driver: Driver, samples: usize) {
+    let (status, console) = driver.shut_down();
+    assert!(status.success(), "{status}\n{console}");
     let (before, _) = console.split_once(" timed walks").expect("it is logged");
     let timed = before.rsplit(' ').next().expect("a number");
     assert!(

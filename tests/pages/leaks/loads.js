@@ -18,7 +18,7 @@ function callWasm() {
   return traced(() => { visible(() => during(() => hiddenWasmLoop(20_000))); });
 }
 
-// Some other code's hash of a text of one-byte characters: mozilla::HashBytes. It is easy to find another text for it.
+// The hash that mozilla::HashBytes gives a text of one-byte characters. It is easy to find another text with that hash.
 const GOLDEN_RATIO = 0x9E3779B9;
 const INVERSE = 0x144CBC89; // GOLDEN_RATIO * INVERSE is 1, modulo 2 ** 32.
 const WORD = 8; // bytes
@@ -51,9 +51,10 @@ function hashed(text) {
 function urlWithHashOf(text, url) {
   const begin = `${url}?`.padEnd(Math.ceil((url.length + 1) / WORD) * WORD, "x");
   const goal = Math.imul(hashed(text), INVERSE);
+  const beginHash = hashed(begin);
   for (let i = 0; ; i++) {
     const low = i.toString(36).padStart(WORD / 2, "x");
-    const high = goal ^ rotated(added(hashed(begin), halfWord(low, 0)));
+    const high = goal ^ rotated(added(beginHash, halfWord(low, 0)));
     const last = [0, 8, 16, 24].map(shift => String.fromCharCode((high >>> shift) & 0xFF)).join("");
     if (/^[0-9A-Za-z]*$/.test(last)) {
       return begin + low + last;
