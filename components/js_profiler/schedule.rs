@@ -2,7 +2,8 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! When the samples of a session or recording are due: at the multiples of its interval, while it is running.
+//! When the samples of a session or recording are due: at the ticks whose numbers are multiples of its interval, while it
+//! is running.
 
 use std::num::NonZeroU32;
 

@@ -82,6 +82,25 @@ fn what_was_inlined_before_the_first_profiler_has_its_true_shares_in_each_mode()
     }
 }
 
+#[test]
+fn functions_have_their_true_shares_in_a_program_with_the_period_of_the_samples() {
+    let _alone = alone();
+    let trace = Trace::read(&visit_allowed("/periodic.html"));
+    let count = |function: &str| {
+        let stacks = trace.stacks_of_samples();
+        stacks.filter(|stack| stack.contains(&function)).count()
+    };
+    let [thirty, seventy] = ["thirty", "seventy"].map(count);
+    let samples = thirty + seventy;
+    let share = 100. * thirty as f64 / samples as f64;
+    report(&format!(
+        "periodic: thirty: {share:.2} % of {samples} samples"
+    ));
+    assert!(samples > 1400, "{samples} samples");
+    // Samples at one phase would give 0 or 100 %.
+    assert!((share - 30.).abs() <= 10., "{share:.2} %");
+}
+
 /// Checks a list of runs of the page inlined.html.
 fn assert_true_shares(runs: &Value) {
     let mut leaves: Vec<String> = Vec::new();
