@@ -34,6 +34,8 @@ const _: Option<&str> = option_env!("STROBE_CHECKOUT");
 mod arch;
 #[cfg(test)]
 mod based_walks;
+#[cfg(test)]
+mod code_index;
 #[cfg_attr(not(feature = "stock_walk"), path = "no_comparison.rs")]
 mod comparison;
 mod compressed_trace;

@@ -67,11 +67,21 @@ StrobeCodeTables strobe_measure_code_tables(JSContext* cx) {
   }
   JitcodeGlobalTable* table = runtime->getJitcodeGlobalTable();
   const auto& entries = table->*Find(TableEntries());
+  const auto& index = table->index();
+  size_t slots = 0;
   for (const auto& entry : entries) {
+    if (entry->hasJitcode()) {
+      auto begin = reinterpret_cast<uintptr_t>(entry->nativeStartAddr());
+      auto end = reinterpret_cast<uintptr_t>(entry->nativeEndAddr());
+      bool isIndexed = index.find(begin) == entry.get() && index.find(end - 1) == entry.get();
+      (isIndexed ? slots : tables.not_indexed) += isIndexed ? index.slotsOf(entry.get()) : 1;
+    }
     size_t size = SizeOfEntry(entry.get());
     (entry->isIon() ? tables.ion_size : tables.other_size) += size;
     (entry->isIon() ? tables.ion_entries : tables.other_entries)++;
   }
-  tables.other_size += entries.sizeOfExcludingThis(SizeOf) + (table->*Find(TableNodes())).sizeOfExcludingThis(SizeOf);
+  tables.other_size += entries.sizeOfExcludingThis(SizeOf) + (table->*Find(TableNodes())).sizeOfExcludingThis(SizeOf) +
+                       index.sizeOfExcludingThis(SizeOf);
+  tables.wrongly_indexed = index.slotCount() > slots ? index.slotCount() - slots : 0;
   return tables;
 }

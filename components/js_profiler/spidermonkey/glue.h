@@ -442,6 +442,10 @@ struct StrobeCodeTables {
   // Other code, and what all entries share.
   size_t other_entries;
   size_t other_size;
+  // Entries of living code that the index by address does not have, and slots of the index that no such entry has. Only
+  // an entry for which there was no memory may be missing.
+  size_t not_indexed;
+  size_t wrongly_indexed;
 };
 
 // Called on the context's own thread, never during a walk.

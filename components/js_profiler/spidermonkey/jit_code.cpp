@@ -142,7 +142,11 @@ bool JitCode::wasNotRemoved(uint64_t since, uintptr_t begin, uintptr_t end) cons
 }
 
 const JitcodeGlobalEntry* JitCode::find(uintptr_t pc) const {
-  const JitcodeGlobalEntry* entry = runtime_->getJitcodeGlobalTable()->lookup(reinterpret_cast<void*>(pc));
+  jit::JitcodeGlobalTable* table = runtime_->getJitcodeGlobalTable();
+  const JitcodeGlobalEntry* entry = table->index().find(pc);
+  if (!entry) {
+    entry = table->lookup(reinterpret_cast<void*>(pc));
+  }
   // An entry may outlive its code.
   return entry && entry->hasJitcode() ? entry : nullptr;
 }

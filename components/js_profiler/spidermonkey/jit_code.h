@@ -63,9 +63,9 @@ enum class JitCodeKind {
 // walk reads nothing that changes then. Code is added to the table when it has been compiled, which never happens
 // while an exception is pending.
 //
-// The engine's table is a tree. When the processor's caches have nothing of it, a search takes microseconds. So what is
-// found is kept for all addresses of the code, for the next walks of the thread. It is valid as long as the code is
-// there: entries of living code do not overlap.
+// The engine's table is a tree. When the processor's caches have nothing of it, a search takes microseconds. So an index
+// by address is searched first (jit/CodeIndex.h), and what is found is kept for all addresses of the code, for the next
+// walks of the thread. It is valid as long as the code is there: entries of living code do not overlap.
 class JitCode {
   // How many slots a block has.
   static constexpr size_t CodeBlockWays = 2;
@@ -131,7 +131,7 @@ class JitCode {
 
  private:
   bool wasNotRemoved(uint64_t since, uintptr_t begin, uintptr_t end) const;
-  // Searches the engine's table.
+  // Searches the index and the engine's table.
   const js::jit::JitcodeGlobalEntry* find(uintptr_t pc) const;
   StrobeCodeBlock* slotsOf(uintptr_t number) const {
     return &blocks_[(number * CodeBlockWays) & (blocksLength_ - 1)];
