@@ -15,8 +15,10 @@ const FORMATS = ["json-gzip", "default"];
 // starting profiler adds a sample to those that are already running, starting many profilers adds even more samples.
 const SAMPLE_INTERVAL = 0.1; // ms
 const MAX_BUFFER_SIZE = 10_000_000;
-// Less than the maximum number of profilers at once.
-const ROUNDS_PER_TASK = 50;
+// If each round starts a profiler: less than the maximum number of profilers at once.
+const STARTING_ROUNDS_PER_TASK = 50;
+// Otherwise more, because each task leaves garbage, whose memory would hide that of the samples.
+const ROUNDS_PER_TASK = 1000;
 const CALIBRATION_TASKS = 100;
 // The work of the leaves of the call graph, in loop rounds.
 const WORK = 10_000;
@@ -67,7 +69,8 @@ function runRound() {
 // Runs one task's share of the program.
 async function runTask(starting) {
     starts = starting;
-    for (let i = 0; i < ROUNDS_PER_TASK; i++) {
+    const rounds = starting ? STARTING_ROUNDS_PER_TASK : ROUNDS_PER_TASK;
+    for (let i = 0; i < rounds; i++) {
         runRound();
     }
     await Promise.all(stops);
