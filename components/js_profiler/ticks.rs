@@ -8,9 +8,9 @@
 //! So all sessions of an event loop are in step, and a session that begins or ends does not move the ticks of
 //! others.
 //!
-//! A program may have a period that is a multiple of the interval, or is in another simple ratio to it: 10 ms and the
-//! 1/60 s of an animation meet at three places of the animation's frame. At exact multiples such a program would be sampled
-//! at the same few places again and again, and functions would have the wrong shares. So the grid moves to and fro by
+//! A program may have a period that is a multiple of the interval, or is in another simple ratio to it: ticks every 10 ms
+//! meet a frame of 1/60 s at five places only. At exact multiples such a program would be sampled at the same few places
+//! again and again, and functions would have the wrong shares. So the grid moves to and fro by
 //! [`SWING`], at a speed that changes at random, and every place is sampled alike. The mean interval stays what it is. See
 //! McCanne and Torek, "A Randomized Sampling Clock for CPU Utilization Estimation and Code Profiling", 1993.
 
