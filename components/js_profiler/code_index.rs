@@ -12,8 +12,8 @@ use crate::spidermonkey::Walker;
 use crate::spidermonkey::test_context::{TestContext, on_pause};
 use crate::stop::tests::EVENT_LOOPS;
 
-/// Makes functions of many sizes, and calls them with values of several kinds until they are compiled. `settle` decides
-/// when code is freed. Each round pauses before and after that.
+/// Makes functions of many sizes, and calls them with values of several kinds until they are compiled. Then
+/// a collection frees the code of two rounds in three. Each round pauses before and after the collection.
 const SCRIPT: &str = "
     function made(size) {
         const adding = Array.from({ length: size }, (_, i) => `sum = sum + x.a * ${i} - x.b;`);

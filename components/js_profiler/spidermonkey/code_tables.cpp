@@ -6,6 +6,7 @@
 
 #include "glue.h"
 
+#include <algorithm>
 #include <malloc.h>
 
 #include "jit/JitRuntime.h"
@@ -73,8 +74,11 @@ StrobeCodeTables strobe_measure_code_tables(JSContext* cx) {
     if (entry->hasJitcode()) {
       auto begin = reinterpret_cast<uintptr_t>(entry->nativeStartAddr());
       auto end = reinterpret_cast<uintptr_t>(entry->nativeEndAddr());
-      bool isIndexed = index.find(begin) == entry.get() && index.find(end - 1) == entry.get();
-      (isIndexed ? slots : tables.not_indexed) += isIndexed ? index.slotsOf(entry.get()) : 1;
+      if (index.find(begin) == entry.get() && index.find(end - 1) == entry.get()) {
+        slots += index.slotsOf(entry.get());
+      } else {
+        tables.not_indexed++;
+      }
     }
     size_t size = SizeOfEntry(entry.get());
     (entry->isIon() ? tables.ion_size : tables.other_size) += size;
@@ -82,6 +86,6 @@ StrobeCodeTables strobe_measure_code_tables(JSContext* cx) {
   }
   tables.other_size += entries.sizeOfExcludingThis(SizeOf) + (table->*Find(TableNodes())).sizeOfExcludingThis(SizeOf) +
                        index.sizeOfExcludingThis(SizeOf);
-  tables.wrongly_indexed = index.slotCount() > slots ? index.slotCount() - slots : 0;
+  tables.wrongly_indexed = std::max(index.slotCount(), slots) - slots;
   return tables;
 }

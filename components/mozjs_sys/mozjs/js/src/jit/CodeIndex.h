@@ -7,7 +7,7 @@
 // The table's tree has one node on the heap for each entry. A search follows a dozen of them, and loads the entry of each
 // node to compare its addresses. Here a search loads a few lines of memory, whatever the number of entries.
 //
-// This is no more than an aid: when memory runs out, an entry may be missing. An entry that is removed never stays.
+// The tree has every entry. The index may lack one, if memory ran out when it was added. It has none that was removed.
 
 #ifndef jit_CodeIndex_h
 #define jit_CodeIndex_h
