@@ -77,7 +77,7 @@ const CHAINS: &str = "
     })()`);
     const all = Array.from({ length: 8 }, (_, i) => chainOf(i + 1));
     function chains() {
-        for (let round = 0; round < 3000; round++) { for (const chain of all) { chain(round < 1000 ? 1 : 200); } }
+        for (let round = 0; round < 9000; round++) { for (const chain of all) { chain(round < 1000 ? 1 : 200); } }
     }";
 
 /// `collections` is mostly collecting garbage, in turns from few callers and from many.
