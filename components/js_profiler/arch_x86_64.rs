@@ -72,7 +72,7 @@ pub struct Rule {
     /// In bytes.
     offset: i32,
     /// How many bytes from there the caller's frame pointer is; `None` if the register still has it.
-    frame_pointer: Option<i32>,
+    frame_pointer: Option<i16>,
 }
 
 impl Rule {
@@ -96,7 +96,7 @@ impl Rule {
         };
         let frame_pointer = match row.register(X86_64::RBP) {
             RegisterRule::Undefined | RegisterRule::SameValue => None,
-            RegisterRule::Offset(offset) => Some(i32::try_from(offset).ok()?),
+            RegisterRule::Offset(offset) => Some(i16::try_from(offset).ok()?),
             _ => return None,
         };
         let return_address = row.register(X86_64::RA);

@@ -20,6 +20,7 @@ use js_profiler_traits::activity::{Activity, SharedActivity};
 use js_profiler_traits::recording::MissedReason;
 use log::debug;
 use malloc_size_of_derive::MallocSizeOf;
+use servo_base::cross_process_instant::CrossProcessInstant;
 
 use self::durations::StopDurations;
 use self::last_stack::LastStack;
@@ -170,7 +171,7 @@ impl SampledThread {
         };
         let StackTaker { buffer, unwinder } = taker;
         audience.apply(buffer);
-        unwinder.set_code(NativeCode::current());
+        unwinder.prepare(NativeCode::current());
         let mut comparison = self.comparison.as_mut().filter(|_| is_compared);
         let request = WalkRequest {
             context: &self.context,
@@ -184,7 +185,8 @@ impl SampledThread {
             places: self.places.of(self.last.length()),
         };
         let stopped = thread.while_stopped(|stopped| {
-            request.walk(stopped, unwinder, buffer, |unwinder| {
+            let time = CrossProcessInstant::now();
+            request.walk(time, stopped, unwinder, buffer, |unwinder| {
                 if let Some(comparison) = &mut comparison {
                     comparison.walk(&self.context, stopped, unwinder);
                 }

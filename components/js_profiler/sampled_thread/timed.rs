@@ -14,10 +14,12 @@ use std::time::{Duration, Instant};
 
 use js_profiler_traits::activity::SharedActivity;
 use malloc_size_of::{MallocSizeOf, MallocSizeOfOps};
+use servo_base::cross_process_instant::CrossProcessInstant;
 
 use super::walk::{Audience, FinishedWalk, LastPlaces, WalkRequest};
 use crate::spidermonkey::{
-    FramePlace, KnownFunctions, NativeCode, SampledContext, StackBuffer, Unwinder, WalkNumber,
+    FramePlace, KnownFunctions, NativeCode, NeededLines, SampledContext, StackBuffer, Unwinder,
+    WalkNumber,
 };
 use crate::stop::{StopError, StopTimers, Stopped, Task, Thread};
 
@@ -28,6 +30,10 @@ pub const MAX_TIMED_WALKS: usize = 4;
 /// of an interval of 10 ms always come before it. Without timers such a sample is late whenever the sampling thread gets
 /// no processor at once.
 pub const HORIZON: Duration = Duration::from_millis(25);
+
+/// Walks that are at least this far apart find the processor's caches cold. For others, a prefetch takes longer than what
+/// it saves.
+const COLD_AFTER: Duration = Duration::from_millis(4);
 
 /// The timed walks of one thread.
 pub struct TimedWalks {
@@ -80,6 +86,10 @@ struct ThreadSide {
     /// The frames of that stack.
     places: LastPlaces,
     unwinder: Unwinder,
+    /// Whether the processor's caches have little of the last walk when the next one begins.
+    is_cold: bool,
+    /// What each of the walks needs.
+    lines: NeededLines,
     walks: Vec<TimedWalk>,
     /// The number of walks that are asked for, which are the first ones.
     count: usize,
@@ -89,12 +99,16 @@ impl ThreadSide {
     /// In bytes.
     fn memory(&self) -> usize {
         let buffers = self.walks.iter().map(|walk| walk.buffer.memory());
-        self.places.memory() + self.unwinder.memory() + buffers.sum::<usize>()
+        self.places.memory() + self.unwinder.memory() + self.lines.memory() + buffers.sum::<usize>()
     }
 }
 
 impl Task for ThreadSide {
     fn run(&mut self, stopped: &Stopped) {
+        let time = CrossProcessInstant::now();
+        if self.is_cold {
+            self.lines.prefetch();
+        }
         let now = Instant::now();
         let asked = &mut self.walks[..self.count];
         // Earlier walks that were not done are missed.
@@ -111,7 +125,7 @@ impl Task for ThreadSide {
             base: self.base,
             places: self.places.all(),
         };
-        let finished = request.walk(stopped, &mut self.unwinder, &mut walk.buffer, |_| {});
+        let finished = request.walk(time, stopped, &mut self.unwinder, &mut walk.buffer, |_| {});
         self.places.follow(&finished, &walk.buffer);
         self.base = walk.buffer.number();
         walk.finished = Some(finished);
@@ -136,6 +150,8 @@ impl TimedWalks {
             known: None,
             base: None,
             unwinder: Unwinder::new(),
+            is_cold: false,
+            lines: NeededLines::default(),
             places: LastPlaces::default(),
             walks,
             count: 0,
@@ -170,20 +186,26 @@ impl TimedWalks {
         let [.., last_but_one, last] = due else {
             panic!("fewer than two times");
         };
+        let interval = *last - *last_but_one;
         // The last walk may be this late.
-        self.until = *last + (*last - *last_but_one) / 2;
+        self.until = *last + interval / 2;
         let side = self.stops.disarm();
+        side.is_cold = interval >= COLD_AFTER;
+        side.lines.clear();
+        known.add_to(&mut side.lines);
         side.known = Some(known);
         side.base = base;
         side.places.set(places);
         side.count = due.len();
-        side.unwinder.set_code(NativeCode::current());
+        side.unwinder.prepare(NativeCode::current());
         for (walk, &due) in side.walks.iter_mut().zip(due) {
             walk.due = due;
             walk.finished = None;
             audience.apply(&mut walk.buffer);
             side.places.make_room(&walk.buffer);
+            side.lines.add(walk);
         }
+        side.unwinder.add_to(&mut side.lines);
         self.memory = side.memory();
         self.stops.arm(due.iter().copied())
     }

@@ -136,16 +136,16 @@ pub struct WalkRequest<'a> {
 }
 
 impl WalkRequest<'_> {
-    /// Walks the stack of `stopped`. `more` is called after the walk. Runs on the stopped thread, so it must
-    /// not allocate or take a lock.
+    /// Walks the stack of `stopped`, which stopped at `time`. `more` is called after the walk. Runs on the stopped
+    /// thread, so it must not allocate or take a lock.
     pub fn walk(
         &self,
+        time: CrossProcessInstant,
         stopped: &Stopped,
         unwinder: &mut Unwinder,
         buffer: &mut StackBuffer,
         more: impl FnOnce(&mut Unwinder),
     ) -> FinishedWalk {
-        let time = CrossProcessInstant::now();
         let context = self.context;
         let outcome = context.walk(stopped, unwinder, buffer, self.known, self.base);
         more(unwinder);

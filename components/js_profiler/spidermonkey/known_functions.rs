@@ -14,6 +14,7 @@ use malloc_size_of::{MallocSizeOf, MallocSizeOfOps};
 use malloc_size_of_derive::MallocSizeOf;
 
 use super::ffi::{CallSite, CodeBlock, FunctionKey, KeptFrame, KnownPosition, LastWalk, Position};
+use super::prefetch::NeededLines;
 
 /// With this many positions the table is emptied.
 const MAX_POSITIONS: usize = 1 << 18;
@@ -89,9 +90,19 @@ impl Drop for ClaimedTables<'_> {
     }
 }
 
+impl KnownFunctions {
+    /// Adds what a walk reads of this value in any case.
+    pub fn add_to(&self, lines: &mut NeededLines) {
+        lines.add(self);
+        if let Some(tables) = self.tables.as_deref() {
+            lines.add(tables);
+        }
+    }
+}
+
 impl WalkTables {
     /// A power of two.
-    const CALL_SITES: usize = 4096;
+    const CALL_SITES: usize = 1 << 14;
     /// A power of two.
     const CODE_BLOCKS: usize = 4096;
     /// More frames of JIT code of a stack are not kept.

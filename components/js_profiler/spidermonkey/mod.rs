@@ -12,6 +12,8 @@ mod keyed_hash;
 mod known_functions;
 mod modules;
 mod natives;
+mod prefetch;
+mod read_ahead;
 mod script_sources;
 mod stack_buffer;
 #[cfg(test)]
@@ -25,6 +27,7 @@ pub use ffi::FunctionKey;
 pub use ffi::{FrameKind, FramePlace, Position};
 pub use known_functions::KnownFunctions;
 pub use natives::{NativeCode, prepare};
+pub use prefetch::NeededLines;
 pub use script_sources::{ScriptFacts, TakeSources};
 pub use stack_buffer::{
     NewFunction, StackBuffer, WalkNumber, WalkOutcome, WalkedFrame, WalkedFunction, WalkedPart,

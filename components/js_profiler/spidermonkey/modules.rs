@@ -10,13 +10,17 @@
 use std::ffi::c_void;
 use std::ops::Range;
 use std::slice;
+use std::sync::Arc;
 
 use gimli::{
-    BaseAddresses, CommonInformationEntry, EhFrame, EhFrameHdr, EhFrameOffset, EndianSlice,
-    FrameDescriptionEntry, LittleEndian, ParsedEhFrameHdr, Pointer, UnwindSection,
+    BaseAddresses, CommonInformationEntry, EhFrame, EhFrameHdr, EhFrameOffset, EhHdrTableIter,
+    EndianSlice, FrameDescriptionEntry, LittleEndian, ParsedEhFrameHdr, Pointer, UnwindSection,
 };
 
 use super::ffi::{CodeRange, strobe_call, strobe_construct, strobe_exception_handler};
+
+/// The smallest size of a page, in bytes.
+const PAGE: usize = 4096;
 
 type Bytes = EndianSlice<'static, LittleEndian>;
 
@@ -28,43 +32,23 @@ pub struct Module {
     code: Range<usize>,
     /// The table of the entries, ordered by the addresses of their functions.
     header: ParsedEhFrameHdr<Bytes>,
-    /// How many entries the table has.
-    length: usize,
-    /// How many blocks of code the modules before this one have.
-    first_block: usize,
+    /// For each block of code, how many entries the table has for functions that begin before the block. At the end, how
+    /// many entries it has.
+    before_block: Arc<[u32]>,
     /// The entries for unwinding.
     pub frames: EhFrame<Bytes>,
+    /// The addresses of both tables. The second may be shorter.
+    tables: [Range<usize>; 2],
     /// The addresses that pointers in the entries are relative to.
     pub bases: BaseAddresses,
 }
 
-/// The size of a block of code, in bytes.
-const BLOCK: usize = 8192;
+/// The size of a block of code, in bytes. The rows of a block are in one or two lines of the processor's cache.
+pub const BLOCK: usize = 2048;
 
-/// Where entries were found. A search that begins nearby stays within a few lines of the processor's cache.
-pub struct FoundEntries {
-    /// For each block of code of all modules, one more than the index of an entry that was found for an address there;
-    /// 0 if there is none.
-    by_block: Box<[u32]>,
-    /// What many entries have in common, as it was read last: its module's first block, its offset, and itself.
-    common: Option<(usize, EhFrameOffset, CommonInformationEntry<Bytes>)>,
-}
-
-impl FoundEntries {
-    /// None of these modules.
-    pub fn new(modules: &Modules) -> Self {
-        let blocks = modules.modules.iter().map(Module::block_count);
-        Self {
-            by_block: vec![0; blocks.sum()].into_boxed_slice(),
-            common: None,
-        }
-    }
-
-    /// The memory that it has allocated, in bytes.
-    pub fn memory(&self) -> usize {
-        size_of_val(&*self.by_block)
-    }
-}
+/// What many entries have in common (CIE), as it was read last: its module's headers, its offset, and itself.
+#[derive(Default)]
+pub struct LastCommon(Option<(usize, EhFrameOffset, CommonInformationEntry<Bytes>)>);
 
 impl Module {
     /// Finds a module's tables. `None` if it has none.
@@ -108,17 +92,31 @@ impl Module {
         // SAFETY: as above.
         let frames_bytes =
             unsafe { slice::from_raw_parts(frames as *const u8, segment.end - frames) };
-        let mut module = Self {
+        let bases = bases.set_eh_frame(frames as u64);
+        Some(Self {
             headers: info.dlpi_phdr as usize,
+            before_block: count_before_blocks(&parsed, &bases, &code),
             code,
             header: parsed,
-            length: 0,
-            first_block: 0,
             frames: EhFrame::new(frames_bytes, LittleEndian),
-            bases: bases.set_eh_frame(frames as u64),
-        };
-        module.length = first_without(usize::MAX / 2, 0, |index| module.begin(index).is_some());
-        Some(module)
+            tables: [header, frames..segment.end],
+            bases,
+        })
+    }
+
+    /// Maps the tables into memory, so that no walk waits for that, or for the disk. Older kernels cannot do it.
+    fn load_tables(&self) {
+        for table in &self.tables {
+            let begin = table.start & !(PAGE - 1);
+            // SAFETY: this reads memory that stays mapped, and changes nothing.
+            unsafe {
+                libc::madvise(
+                    begin as *mut c_void,
+                    table.end - begin,
+                    libc::MADV_POPULATE_READ,
+                );
+            }
+        }
     }
 
     /// A row of the table: where the function of an entry begins, and where the entry is. `None` if there is no such
@@ -132,78 +130,91 @@ impl Module {
         self.row(index)?.0.direct().ok()
     }
 
-    fn block_count(&self) -> usize {
-        self.code.len() / BLOCK + 1
+    /// The index of the last entry whose function begins at an address of the module's code or before it.
+    fn index_before(&self, address: usize) -> Option<usize> {
+        let block = (address - self.code.start) / BLOCK;
+        let [mut low, mut high] = [block, block + 1].map(|block| self.before_block[block] as usize);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match self.begin(middle)? <= address as u64 {
+                true => low = middle + 1,
+                false => high = middle,
+            }
+        }
+        low.checked_sub(1)
     }
 
-    /// The index of the last entry whose function begins at an address of the module's code or before it. `found` is of
-    /// the same modules.
-    fn index_before(&self, address: usize, found: &mut FoundEntries) -> Option<usize> {
-        let block = self.first_block + (address - self.code.start) / BLOCK;
-        let found = &mut found.by_block[block];
-        let guess = match *found {
-            0 => self.length,
-            known => known as usize - 1,
-        };
-        let begins_before = |index: usize| {
-            self.begin(index)
-                .is_some_and(|begin| begin <= address as u64)
-        };
-        let index = first_without(self.length, guess, begins_before).checked_sub(1)?;
-        *found = u32::try_from(index).ok()? + 1;
-        Some(index)
-    }
-
-    /// The entry of the function that contains an address of the module's code. `found` is of the same modules.
-    pub fn function(
-        &self,
-        address: usize,
-        found: &mut FoundEntries,
-    ) -> Option<FrameDescriptionEntry<Bytes>> {
-        let index = self.index_before(address, found)?;
+    /// An entry of the table, and what it describes.
+    fn entry(&self, index: usize, last: &mut LastCommon) -> Option<FrameDescriptionEntry<Bytes>> {
         let (_, pointer) = self.row(index)?;
         let offset = self.header.table()?.pointer_to_offset(pointer).ok()?;
         let common = |frames: &EhFrame<Bytes>, bases: &BaseAddresses, offset: EhFrameOffset| {
-            if let Some((module, at, entry)) = &found.common
-                && (*module, *at) == (self.first_block, offset)
+            if let Some((module, at, entry)) = &last.0
+                && (*module, *at) == (self.headers, offset)
             {
                 return Ok(entry.clone());
             }
             let entry = frames.cie_from_offset(bases, offset)?;
-            found.common = Some((self.first_block, offset, entry.clone()));
+            last.0 = Some((self.headers, offset, entry.clone()));
             Ok(entry)
         };
-        match self.frames.fde_from_offset(&self.bases, offset, common) {
-            Ok(entry) if entry.contains(address as u64) => Some(entry),
-            _ => None,
+        self.frames
+            .fde_from_offset(&self.bases, offset, common)
+            .ok()
+    }
+
+    /// The entry of the function that contains an address of the module's code.
+    pub fn function(
+        &self,
+        address: usize,
+        last: &mut LastCommon,
+    ) -> Option<FrameDescriptionEntry<Bytes>> {
+        let entry = self.entry(self.index_before(address)?, last)?;
+        entry.contains(address as u64).then_some(entry)
+    }
+
+    /// Calls `take` with the entries of all functions in a part of the module's code, and maybe of one before it. The
+    /// part begins in the code.
+    pub fn functions(
+        &self,
+        part: Range<usize>,
+        last: &mut LastCommon,
+        mut take: impl FnMut(&FrameDescriptionEntry<Bytes>),
+    ) {
+        let mut index = self.index_before(part.start).unwrap_or(0);
+        while self
+            .begin(index)
+            .is_some_and(|begin| begin < part.end as u64)
+        {
+            if let Some(entry) = self.entry(index, last) {
+                take(&entry);
+            }
+            index += 1;
         }
     }
 }
 
-/// The first of the numbers up to `length` for which `holds` is false. It must hold for all before that one and for none
-/// after it. The search is short if the number is near `guess`.
-fn first_without(length: usize, guess: usize, holds: impl Fn(usize) -> bool) -> usize {
-    let (mut low, mut high) = (0, length);
-    let mut step = 1;
-    let mut at = guess;
-    while at >= low && at < high {
-        if holds(at) {
-            low = at + 1;
-            at = low.saturating_add(step);
-        } else {
-            high = at;
-            at = high.wrapping_sub(step + 1);
-        }
-        step *= 2;
+/// [`Module::before_block`]. Reads the whole table.
+fn count_before_blocks(
+    header: &ParsedEhFrameHdr<Bytes>,
+    bases: &BaseAddresses,
+    code: &Range<usize>,
+) -> Arc<[u32]> {
+    let blocks: Vec<_> = code.clone().step_by(BLOCK).collect();
+    let mut before = Vec::with_capacity(blocks.len() + 1);
+    let mut count = 0;
+    let table = header.table();
+    let mut rows = table.as_ref().map(|table| table.iter(bases));
+    while let Some(Ok(Some((begin, _)))) = rows.as_mut().map(EhHdrTableIter::next)
+        && let Ok(begin) = begin.direct()
+    {
+        let rest = &blocks[before.len()..];
+        let passed = rest.iter().take_while(|&&block| block as u64 <= begin);
+        before.extend(passed.map(|_| count));
+        count += 1;
     }
-    while low < high {
-        let middle = low + (high - low) / 2;
-        match holds(middle) {
-            true => low = middle + 1,
-            false => high = middle,
-        }
-    }
-    low
+    before.resize(blocks.len() + 1, count);
+    before.into()
 }
 
 /// How many modules the process has loaded and unloaded. While these numbers stay the same, the modules do,
@@ -228,6 +239,8 @@ pub fn loads() -> [u64; 2] {
 /// All modules, ordered by their addresses.
 pub struct Modules {
     modules: Vec<Module>,
+    /// The index of the program's module.
+    program_index: Option<usize>,
     /// [`loads`] before they were read.
     pub loads: [u64; 2],
     /// The code of the program or library that this crate is a part of.
@@ -265,20 +278,17 @@ impl Modules {
         // SAFETY: `take` has the type that is expected, and its argument is a `Vec<Module>`.
         unsafe { libc::dl_iterate_phdr(Some(take), (&raw mut modules).cast()) };
         modules.sort_by_key(|module| module.code.start);
-        let mut blocks = 0;
-        for module in &mut modules {
-            module.first_block = blocks;
-            blocks += module.block_count();
-        }
         let own = Self::read as *const () as usize;
-        let program = modules
-            .iter()
-            .map(|module| module.code.clone())
-            .find(|code| code.contains(&own));
+        let program_index = modules.iter().position(|module| module.code.contains(&own));
+        let program = program_index.map(|index| &modules[index]);
+        if before.is_none() {
+            program.inspect(|program| program.load_tables());
+        }
         let mut modules = Self {
-            modules,
             loads,
-            program: program.unwrap_or(0..0),
+            program: program.map_or(0..0, |program| program.code.clone()),
+            program_index,
+            modules,
             exception_handler: CodeRange::default(),
             calls: Default::default(),
         };
@@ -289,9 +299,9 @@ impl Modules {
                 [strobe_call(), strobe_construct()],
             )
         };
-        let mut found = FoundEntries::new(&modules);
+        let mut last = LastCommon::default();
         let mut range = |begin| {
-            let end = modules.end_of(begin, &mut found);
+            let end = modules.end_of(begin, &mut last);
             end.map_or_else(CodeRange::default, |end| CodeRange { begin, end })
         };
         let (handler, calls) = (range(handler), calls.map(range));
@@ -301,13 +311,20 @@ impl Modules {
     }
 
     /// The end of the function that begins at this address.
-    pub fn end_of(&self, begin: usize, found: &mut FoundEntries) -> Option<usize> {
-        let function = self.at(begin)?.function(begin, found)?;
+    pub fn end_of(&self, begin: usize, last: &mut LastCommon) -> Option<usize> {
+        let function = self.at(begin)?.function(begin, last)?;
         (function.initial_address() == begin as u64).then(|| function.end_address() as usize)
     }
 
     /// The module whose code contains an address.
     pub fn at(&self, address: usize) -> Option<&Module> {
+        // Nearly all addresses are in the program.
+        if let Some(program) = self
+            .program_index
+            .filter(|_| self.program.contains(&address))
+        {
+            return Some(&self.modules[program]);
+        }
         let after = self
             .modules
             .partition_point(|module| module.code.start <= address);
@@ -346,8 +363,8 @@ mod tests {
         let modules = Modules::read(None);
         let own = each_function_of_this_program_has_an_entry as *const () as usize;
         assert!(modules.program.contains(&own));
-        let mut found = FoundEntries::new(&modules);
-        let function = modules.at(own).unwrap().function(own, &mut found).unwrap();
+        let mut last = LastCommon::default();
+        let function = modules.at(own).unwrap().function(own, &mut last).unwrap();
         assert_eq!(function.initial_address() as usize, own);
         assert!(function.end_address() as usize > own);
         assert!(
@@ -358,30 +375,16 @@ mod tests {
     }
 
     #[test]
-    fn the_search_ends_at_the_same_number_wherever_it_begins() {
-        for length in [0, 1, 2, 3, 100] {
-            for first in 0..=length {
-                for guess in 0..length + 3 {
-                    let found = first_without(length, guess, |number| number < first);
-                    assert_eq!(found, first, "of {length}, from {guess}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn all_entries_are_found_whatever_was_found_before() {
+    fn all_entries_are_found() {
         let modules = Modules::read(None);
         let own = modules
             .modules
             .iter()
             .find(|module| module.code.contains(&modules.program.start));
         let own = own.unwrap();
-        assert!(own.length > 1000);
-        let mut found = FoundEntries::new(&modules);
-        // The order of the searches is neither that of the entries nor its reverse.
-        for i in 0..own.length {
-            let index = i * 7919 % own.length;
+        let length = own.before_block.last().copied().unwrap() as usize;
+        assert!(length > 1000);
+        for index in 0..length {
             let begin = own.begin(index).unwrap() as usize;
             let next = own.begin(index + 1).unwrap_or(u64::MAX) as usize;
             // Of several entries for one address, the last one is found.
@@ -390,11 +393,11 @@ mod tests {
             }
             for address in [begin, next - 1] {
                 if own.code.contains(&address) {
-                    assert_eq!(own.index_before(address, &mut found), Some(index));
+                    assert_eq!(own.index_before(address), Some(index));
                 }
             }
         }
-        assert_eq!(own.begin(own.length), None);
+        assert_eq!(own.begin(length), None);
     }
 
     #[test]
@@ -410,14 +413,10 @@ mod tests {
             let mut all = read.modules.iter();
             let same = all.find(|other| other.headers == module.headers).unwrap();
             assert_eq!(same.code, module.code);
-            assert_eq!(same.length, module.length);
+            assert_eq!(same.before_block, module.before_block);
         }
         for pair in added.modules.windows(2) {
             assert!(pair[0].code.end <= pair[1].code.start);
-            assert_eq!(
-                pair[0].first_block + pair[0].block_count(),
-                pair[1].first_block
-            );
         }
     }
 
@@ -427,7 +426,7 @@ mod tests {
         let qsort = libc::qsort as *const () as usize;
         let module = modules.at(qsort).unwrap();
         assert_ne!(module.code, modules.program);
-        let mut found = FoundEntries::new(&modules);
-        assert!(module.function(qsort, &mut found).is_some());
+        let mut last = LastCommon::default();
+        assert!(module.function(qsort, &mut last).is_some());
     }
 }

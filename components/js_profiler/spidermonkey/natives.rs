@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use log::debug;
 
 use super::ffi::{NATIVE_BLOCK, Native, strobe_each_native, strobe_natives_version};
-use super::modules::{FoundEntries, Modules, loads};
+use super::modules::{LastCommon, Modules, loads};
 
 /// What is known of native code at some time.
 pub struct NativeCode {
@@ -84,7 +84,7 @@ impl NativeCode {
             },
             None => Vec::new(),
         };
-        let mut found = FoundEntries::new(&modules);
+        let mut last = LastCommon::default();
         // Reading the end of a function takes longer than all else.
         let known = before.map_or(&[][..], |before| &before.natives);
         let known_end = |begin| {
@@ -95,7 +95,7 @@ impl NativeCode {
             if !modules.program.contains(&native.begin) {
                 return None;
             }
-            let end = known_end(native.begin).or_else(|| modules.end_of(native.begin, &mut found));
+            let end = known_end(native.begin).or_else(|| modules.end_of(native.begin, &mut last));
             Some(Native {
                 end: end?,
                 ..native

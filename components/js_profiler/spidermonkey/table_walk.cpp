@@ -175,3 +175,26 @@ StrobeWalk strobe_walk_table(JSContext* cx, const StrobeStopped* stopped, Strobe
   last.end(stack);
   return STROBE_WALK_STACK;
 }
+
+// build.rs defines these before and after the code of the walk.
+void strobe_walk_code_begin();
+void strobe_walk_code_end();
+
+size_t strobe_prefetch(const uintptr_t* addresses, size_t length) {
+  for (size_t i = 0; i < length; i++) {
+    __builtin_prefetch(reinterpret_cast<const void*>(addresses[i]));
+  }
+  auto begin = reinterpret_cast<uintptr_t>(strobe_walk_code_begin);
+  auto end = reinterpret_cast<uintptr_t>(strobe_walk_code_end);
+  // If there is more code in between, the linker has moved something.
+  constexpr uintptr_t MostCode = 64 * 1024;
+  if (end - begin > MostCode) {
+    return 0;
+  }
+  for (uintptr_t line = begin; line < end; line += CacheLine) {
+    // The second level of the caches holds code, too.
+    constexpr int SecondLevel = 2;
+    __builtin_prefetch(reinterpret_cast<const void*>(line), 0, SecondLevel);
+  }
+  return end - begin;
+}

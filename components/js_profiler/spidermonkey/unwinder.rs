@@ -14,8 +14,10 @@ use std::sync::Arc;
 use gimli::{Register, RegisterRule, UnwindContext, UnwindContextStorage, UnwindTableRow};
 
 use super::ffi::GlueNativeCode;
-use super::modules::FoundEntries;
+use super::modules::LastCommon;
 use super::natives::NativeCode;
+use super::prefetch::NeededLines;
+use super::read_ahead::{Found, ReadAhead};
 use crate::arch::{FrameRegisters, JUMP_THROUGH_TABLE, Rule};
 
 /// Storage for what is read of the tables, in place: the walk must not allocate.
@@ -28,7 +30,7 @@ impl UnwindContextStorage<usize> for InPlace {
 }
 
 /// The rule for some addresses; `None` if there is none for them.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 struct KnownRule {
     begin: usize,
     /// Of the addresses; 0 for a place that is free.
@@ -62,6 +64,15 @@ impl KnownRule {
         }
     }
 
+    /// What was read ahead.
+    fn of_found(found: Found) -> Self {
+        Self {
+            begin: found.begin,
+            length: found.length,
+            rule: found.rule,
+        }
+    }
+
     fn is_for(&self, address: usize) -> bool {
         address.wrapping_sub(self.begin) < self.length as usize
     }
@@ -71,10 +82,21 @@ impl KnownRule {
 pub struct Unwinder {
     code: Arc<NativeCode>,
     context: Box<UnwindContext<usize, InPlace>>,
-    /// The rules that were used last, two for each set of blocks of code.
-    rules: Box<[[KnownRule; 2]]>,
-    found: FoundEntries,
+    rules: Box<[RuleSet]>,
+    read_ahead: ReadAhead,
+    last: LastCommon,
 }
+
+/// The rules that were used last for a set of blocks of code. They are in one line of the processor's cache.
+#[repr(align(64))]
+#[derive(Clone, Copy)]
+struct RuleSet([KnownRule; 2]);
+
+impl RuleSet {
+    const FREE: Self = Self([KnownRule::FREE; 2]);
+}
+
+const _: () = assert!(size_of::<RuleSet>() == 64);
 
 impl Unwinder {
     const SETS: usize = 1 << 11;
@@ -85,10 +107,11 @@ impl Unwinder {
     pub fn new() -> Self {
         let code = NativeCode::current();
         Self {
-            found: FoundEntries::new(&code.modules),
+            last: LastCommon::default(),
+            read_ahead: ReadAhead::new(&code.modules),
             code,
             context: Box::new(UnwindContext::new_in()),
-            rules: vec![[KnownRule::FREE; 2]; Self::SETS].into_boxed_slice(),
+            rules: vec![RuleSet::FREE; Self::SETS].into_boxed_slice(),
         }
     }
 
@@ -111,16 +134,24 @@ impl Unwinder {
 
     /// The memory that it has allocated, in bytes.
     pub fn memory(&self) -> usize {
-        size_of_val(&*self.rules) + size_of_val(&*self.context) + self.found.memory()
+        size_of_val(&*self.rules) + size_of_val(&*self.context) + self.read_ahead.memory()
     }
 
-    /// Uses `code` from now on.
-    pub fn set_code(&mut self, code: Arc<NativeCode>) {
+    /// Adds what a walk reads of this value in any case.
+    pub fn add_to(&self, lines: &mut NeededLines) {
+        lines.add(&*self.code);
+        lines.add(&*self.code.modules);
+    }
+
+    /// Prepares for the next walks, which are to use `code`. Must not be called on a thread that is stopped.
+    pub fn prepare(&mut self, code: Arc<NativeCode>) {
         if !Arc::ptr_eq(&code.modules, &self.code.modules) {
-            self.rules.fill([KnownRule::FREE; 2]);
-            self.found = FoundEntries::new(&code.modules);
+            self.rules.fill(RuleSet::FREE);
+            self.read_ahead = ReadAhead::new(&code.modules);
         }
         self.code = code;
+        self.read_ahead
+            .read(&self.code.modules, &mut self.context, &mut self.last);
     }
 
     /// The registers of a frame's caller. `is_leaf` says that `registers` are those of a stopped thread, and
@@ -148,12 +179,24 @@ impl Unwinder {
         const MULTIPLIER: usize = 0x9E37_79B9_7F4A_7C15;
         let set =
             (address / Self::BLOCK).wrapping_mul(MULTIPLIER) >> (usize::BITS - Self::SETS.ilog2());
-        let known = self.rules[set].iter().find(|known| known.is_for(address));
-        if let Some(known) = known {
+        let RuleSet(rules) = &self.rules[set];
+        if let Some(known) = rules.iter().find(|known| known.is_for(address)) {
             return known.rule;
         }
+        let found = match self.read_ahead.find(address) {
+            Some(found) => KnownRule::of_found(found),
+            None => self.read_rule(address, is_leaf)?,
+        };
+        let RuleSet([first, second]) = &mut self.rules[set];
+        *second = std::mem::replace(first, found);
+        found.rule
+    }
+
+    /// Reads the rule at an address from the tables. `None` if the address is in no module.
+    fn read_rule(&mut self, address: usize, is_leaf: bool) -> Option<KnownRule> {
+        self.read_ahead.note(address);
         let module = self.code.modules.at(address)?;
-        let found = match module.function(address, &mut self.found) {
+        Some(match module.function(address, &mut self.last) {
             Some(function) => function
                 .unwind_info_for_address(
                     &module.frames,
@@ -166,11 +209,7 @@ impl Unwinder {
                 let is_jump = is_leaf && is_jump_to_library(address);
                 KnownRule::at(address, is_jump.then_some(Rule::WITHOUT_FRAME))
             },
-        };
-        let rule = found.rule;
-        let [first, second] = &mut self.rules[set];
-        *second = std::mem::replace(first, found);
-        rule
+        })
     }
 }
 
@@ -225,7 +264,7 @@ unsafe extern "C" fn strobe_function_begin(unwinder: *mut c_void, address: usize
     // SAFETY: see above.
     let unwinder = unsafe { &mut *unwinder.cast::<Unwinder>() };
     let module = unwinder.code.modules.at(address);
-    let function = module.and_then(|module| module.function(address, &mut unwinder.found));
+    let function = module.and_then(|module| module.function(address, &mut unwinder.last));
     function.map_or(0, |function| function.initial_address() as usize)
 }
 
@@ -239,11 +278,11 @@ mod tests {
         let begin = Modules::end_of as *const () as usize;
         let mut unwinder = Unwinder::new();
         let code = unwinder.code.clone();
-        let end = code.modules.end_of(begin, &mut unwinder.found).unwrap();
+        let end = code.modules.end_of(begin, &mut unwinder.last).unwrap();
         let mut rules = Vec::new();
         for address in begin..end {
             let kept = unwinder.rule(address, false);
-            unwinder.rules.fill([KnownRule::FREE; 2]);
+            unwinder.rules.fill(RuleSet::FREE);
             let read = unwinder.rule(address, false);
             assert_eq!(kept, read, "at byte {}", address - begin);
             rules.push(kept);
@@ -251,6 +290,45 @@ mod tests {
         rules.dedup();
         assert!(rules.len() > 1, "the function saves no register");
         assert_eq!(unwinder.rule(end, false), Unwinder::new().rule(end, false));
+    }
+
+    #[test]
+    fn what_is_read_ahead_is_what_the_tables_say() {
+        let code = NativeCode::current();
+        let program = code.modules.program.clone();
+        let mut unwinder = Unwinder::new();
+        let mut found = 0;
+        let mut count = 0;
+        for number in 0..40 {
+            let begin = program.start + program.len() / 40 * number;
+            unwinder.read_ahead.note(begin);
+            unwinder.prepare(code.clone());
+            for address in begin..(begin + 20_000).min(program.end) {
+                let ahead = unwinder.read_ahead.find(address);
+                let read = unwinder.read_rule(address, false).unwrap();
+                count += 1;
+                if let Some(ahead) = ahead {
+                    found += 1;
+                    assert_eq!(ahead.rule, read.rule, "at {address:#x}");
+                    let ahead = KnownRule::of_found(ahead);
+                    assert!(ahead.is_for(address));
+                }
+            }
+        }
+        assert!(found > count / 4, "{found} of {count}");
+    }
+
+    #[test]
+    fn a_walk_reads_what_was_not_read_ahead_and_has_it_read_for_the_next_one() {
+        let code = NativeCode::current();
+        let address = Modules::end_of as *const () as usize;
+        let mut unwinder = Unwinder::new();
+        assert!(unwinder.read_ahead.find(address).is_none());
+        let rule = unwinder.rule(address, true);
+        assert!(unwinder.read_ahead.find(address).is_none());
+        unwinder.prepare(code);
+        let ahead = unwinder.read_ahead.find(address).unwrap();
+        assert_eq!(ahead.rule, rule);
     }
 
     #[test]
