@@ -10,6 +10,9 @@
 
 use gimli::{CfaRule, RegisterRule, UnwindContextStorage, UnwindTableRow, X86_64};
 
+/// The size of a line of the processor's cache, in bytes. `CacheLine` of the C++ header is the same.
+pub const CACHE_LINE: usize = 64;
+
 /// The size of a word of the stack, in bytes.
 const WORD: usize = size_of::<usize>();
 

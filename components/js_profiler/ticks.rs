@@ -18,8 +18,8 @@ use std::hash::{BuildHasher, RandomState};
 use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
 
-/// How far the grid moves. A session may have the same interval as the period of a program. If that is no longer than this,
-/// the session has samples at every phase of the program.
+/// How far the grid moves. A program may repeat once per interval. It is sampled at every phase if the interval is at most
+/// this long.
 const SWING: Duration = Duration::from_millis(10);
 
 /// The shortest time that this takes. So an interval is at most 1 % longer or shorter than it should be.

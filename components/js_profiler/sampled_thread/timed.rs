@@ -88,7 +88,7 @@ struct ThreadSide {
     unwinder: Unwinder,
     /// Whether the processor's caches have little of the last walk when the next one begins.
     is_cold: bool,
-    /// What each of the walks needs.
+    /// What each of the walks needs, if the caches are cold.
     lines: NeededLines,
     walks: Vec<TimedWalk>,
     /// The number of walks that are asked for, which are the first ones.
@@ -96,6 +96,18 @@ struct ThreadSide {
 }
 
 impl ThreadSide {
+    /// Finds out what each of the walks needs.
+    fn gather_lines(&mut self) {
+        self.lines.clear();
+        if let Some(known) = self.known.as_deref() {
+            known.add_to(&mut self.lines);
+        }
+        for walk in &self.walks[..self.count] {
+            self.lines.add(walk);
+        }
+        self.unwinder.add_to(&mut self.lines);
+    }
+
     /// In bytes.
     fn memory(&self) -> usize {
         let buffers = self.walks.iter().map(|walk| walk.buffer.memory());
@@ -191,8 +203,6 @@ impl TimedWalks {
         self.until = *last + interval / 2;
         let side = self.stops.disarm();
         side.is_cold = interval >= COLD_AFTER;
-        side.lines.clear();
-        known.add_to(&mut side.lines);
         side.known = Some(known);
         side.base = base;
         side.places.set(places);
@@ -203,9 +213,10 @@ impl TimedWalks {
             walk.finished = None;
             audience.apply(&mut walk.buffer);
             side.places.make_room(&walk.buffer);
-            side.lines.add(walk);
         }
-        side.unwinder.add_to(&mut side.lines);
+        if side.is_cold {
+            side.gather_lines();
+        }
         self.memory = side.memory();
         self.stops.arm(due.iter().copied())
     }

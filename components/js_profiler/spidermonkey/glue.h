@@ -365,9 +365,6 @@ uintptr_t strobe_function_begin(void* unwinder, uintptr_t address);
 // added last comes first. The native's end is not known, and is equal to its begin. The name is empty if functions with
 // different names share the code, and for eval: see natives.cpp.
 void strobe_each_native(bool (*take)(void* taker, const StrobeNative* native), void* taker);
-// Makes the processor load the code of a walk, and the data at these addresses. Reads neither. An address may be any
-// number. Returns the size of the code that is loaded, in bytes.
-size_t strobe_prefetch(const uintptr_t* addresses, size_t length);
 // The begins of StrobeNativeCode::exception_handler and of StrobeNativeCode::calls.
 uintptr_t strobe_exception_handler();
 uintptr_t strobe_call();
@@ -386,6 +383,10 @@ bool strobe_is_idle(JSContext* cx);
 // take no lock, and use little stack.
 StrobeWalk strobe_walk_table(JSContext* cx, const StrobeStopped* stopped, StrobeStack* stack);
 StrobeWalk strobe_walk_stock(JSContext* cx, const StrobeStopped* stopped, StrobeStack* stack);
+
+// Makes the processor load the code of a walk, and the data at these addresses. Reads neither. An address may be any
+// number. Returns the size of the code that is loaded, in bytes.
+size_t strobe_prefetch(const uintptr_t* addresses, size_t length);
 
 // How many of `places` are still on the stack of `cx`, counted from the root. `places` go from the root to the
 // leaf. It reads no cell, so it may be called while garbage is being collected.

@@ -37,8 +37,6 @@ pub struct Module {
     before_block: Arc<[u32]>,
     /// The entries for unwinding.
     pub frames: EhFrame<Bytes>,
-    /// The addresses of both tables. The second may be shorter.
-    tables: [Range<usize>; 2],
     /// The addresses that pointers in the entries are relative to.
     pub bases: BaseAddresses,
 }
@@ -92,6 +90,11 @@ impl Module {
         // SAFETY: as above.
         let frames_bytes =
             unsafe { slice::from_raw_parts(frames as *const u8, segment.end - frames) };
+        if code.contains(&own_code()) {
+            for table in [header_bytes, frames_bytes] {
+                map_ahead(table);
+            }
+        }
         let bases = bases.set_eh_frame(frames as u64);
         Some(Self {
             headers: info.dlpi_phdr as usize,
@@ -99,24 +102,8 @@ impl Module {
             code,
             header: parsed,
             frames: EhFrame::new(frames_bytes, LittleEndian),
-            tables: [header, frames..segment.end],
             bases,
         })
-    }
-
-    /// Maps the tables into memory, so that no walk waits for that, or for the disk. Older kernels cannot do it.
-    fn load_tables(&self) {
-        for table in &self.tables {
-            let begin = table.start & !(PAGE - 1);
-            // SAFETY: this reads memory that stays mapped, and changes nothing.
-            unsafe {
-                libc::madvise(
-                    begin as *mut c_void,
-                    table.end - begin,
-                    libc::MADV_POPULATE_READ,
-                );
-            }
-        }
     }
 
     /// A row of the table: where the function of an entry begins, and where the entry is. `None` if there is no such
@@ -191,6 +178,25 @@ impl Module {
             }
             index += 1;
         }
+    }
+}
+
+/// An address of the program or library that this crate is a part of.
+fn own_code() -> usize {
+    own_code as *const () as usize
+}
+
+/// Maps all pages of a table that is in a file, so that no walk waits for that, or for the disk. Older kernels cannot do it.
+fn map_ahead(table: &[u8]) {
+    let address = table.as_ptr().addr();
+    let before = address % PAGE;
+    // SAFETY: the kernel reads memory that stays mapped, and changes nothing. The page begins at most `before` bytes earlier.
+    unsafe {
+        libc::madvise(
+            (address - before) as *mut c_void,
+            before + table.len(),
+            libc::MADV_POPULATE_READ,
+        );
     }
 }
 
@@ -278,12 +284,10 @@ impl Modules {
         // SAFETY: `take` has the type that is expected, and its argument is a `Vec<Module>`.
         unsafe { libc::dl_iterate_phdr(Some(take), (&raw mut modules).cast()) };
         modules.sort_by_key(|module| module.code.start);
-        let own = Self::read as *const () as usize;
-        let program_index = modules.iter().position(|module| module.code.contains(&own));
+        let program_index = modules
+            .iter()
+            .position(|module| module.code.contains(&own_code()));
         let program = program_index.map(|index| &modules[index]);
-        if before.is_none() {
-            program.inspect(|program| program.load_tables());
-        }
         let mut modules = Self {
             loads,
             program: program.map_or(0..0, |program| program.code.clone()),

@@ -9,9 +9,7 @@
 //! processor loads them side by side.
 
 use super::ffi::strobe_prefetch;
-
-/// The size of a line of the processor's cache, in bytes.
-const LINE: usize = 64;
+use crate::arch::CACHE_LINE;
 
 /// The lines of the processor's cache with the data that each walk of a thread reads.
 #[derive(Default)]
@@ -31,8 +29,8 @@ impl NeededLines {
     /// Adds a value that the next walks read. It may be gone by then.
     pub fn add<T>(&mut self, value: &T) {
         let begin = std::ptr::from_ref(value).addr();
-        let lines = begin & !(LINE - 1)..begin + size_of::<T>();
-        self.0.extend(lines.step_by(LINE));
+        let lines = begin & !(CACHE_LINE - 1)..begin + size_of::<T>();
+        self.0.extend(lines.step_by(CACHE_LINE));
     }
 
     /// Makes the processor load the data, and the code of the walk. Allocates nothing. Returns the size of the code in

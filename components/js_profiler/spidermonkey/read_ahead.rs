@@ -11,6 +11,7 @@
 use gimli::{UnwindContext, UnwindContextStorage};
 
 use super::modules::{BLOCK, LastCommon, Modules};
+use super::unwinder::KnownRule;
 use crate::arch::Rule;
 
 /// The size of a region, in bytes.
@@ -25,15 +26,6 @@ struct Row {
     offset: u16,
     /// `None` if the walk has to find out itself: the code has no entry, or a bad one.
     rule: Option<Option<Rule>>,
-}
-
-/// Addresses that have one rule, if there is one for them.
-pub struct Found {
-    /// The first of the addresses.
-    pub begin: usize,
-    /// How many there are.
-    pub length: u32,
-    pub rule: Option<Rule>,
 }
 
 /// The rules of the regions that walks have met.
@@ -67,7 +59,7 @@ impl ReadAhead {
     }
 
     /// What was read of an address; `None` if nothing was. Allocates nothing.
-    pub fn find(&self, address: usize) -> Option<Found> {
+    pub fn find(&self, address: usize) -> Option<KnownRule> {
         let at = address.checked_sub(self.begin)?;
         let [first, count] = self.blocks.get(at / BLOCK)?.map(|index| index as usize);
         let rows = self.rows.get(first..first + count)?;
@@ -75,7 +67,7 @@ impl ReadAhead {
         let after = rows.partition_point(|row| usize::from(row.offset) <= offset);
         let row = rows.get(after.checked_sub(1)?)?;
         let end = rows.get(after).map_or(BLOCK, |next| next.offset.into());
-        Some(Found {
+        Some(KnownRule {
             begin: address - offset + usize::from(row.offset),
             length: (end - usize::from(row.offset)) as u32,
             rule: row.rule?,
@@ -111,25 +103,23 @@ impl ReadAhead {
             }
             let begin = self.begin + region * REGION;
             let changes = changes(modules, begin, context, last);
-            let mut next = 0;
             let blocks = self.blocks[region * (REGION / BLOCK)..].iter_mut();
             for (i, block) in blocks.take(REGION / BLOCK).enumerate() {
                 let first = self.rows.len();
                 let start = i * BLOCK;
-                let mut rule = changes[next].1;
-                while next < changes.len() && changes[next].0 <= start {
-                    rule = changes[next].1;
-                    next += 1;
-                }
-                self.rows.push(Row { offset: 0, rule });
-                while next < changes.len() && changes[next].0 < start + BLOCK {
-                    let (at, rule) = changes[next];
-                    let offset = (at - start) as u16;
-                    self.rows.push(Row { offset, rule });
-                    next += 1;
-                }
-                // The last one goes on into the next block.
-                next -= 1;
+                let (before, after) =
+                    changes.split_at(changes.partition_point(|(at, _)| *at <= start));
+                // The last rule before the block goes on in it.
+                let carried = before.last().map(|(_, rule)| (start, *rule));
+                let within = after
+                    .iter()
+                    .copied()
+                    .take_while(|(at, _)| *at < start + BLOCK);
+                self.rows
+                    .extend(carried.into_iter().chain(within).map(|(at, rule)| Row {
+                        offset: (at - start) as u16,
+                        rule,
+                    }));
                 *block = [first, self.rows.len() - first].map(|number| number as u32);
             }
         }
@@ -157,28 +147,25 @@ fn changes<S: UnwindContextStorage<usize>>(
         return changes;
     };
     let mut end = 0;
-    let mut overlap = false;
+    let mut is_bad = false;
     module.functions(begin..begin + REGION, last, |function| {
-        overlap |= function.initial_address() < end;
+        // Entries must not overlap.
+        is_bad |= function.initial_address() < end;
         end = function.end_address();
-        match function.rows(&module.frames, &module.bases, context) {
-            Ok(mut rows) => loop {
-                match rows.next_row() {
-                    Ok(Some(row)) if row.end_address() <= begin as u64 => {},
-                    Ok(Some(row)) => change(row.start_address(), Some(Rule::of_row(row))),
-                    Ok(None) => break,
-                    Err(_) => {
-                        overlap = true;
-                        break;
-                    },
+        let mut read = || -> gimli::Result<()> {
+            let mut rows = function.rows(&module.frames, &module.bases, context)?;
+            while let Some(row) = rows.next_row()? {
+                if row.end_address() > begin as u64 {
+                    change(row.start_address(), Some(Rule::of_row(row)));
                 }
-            },
-            Err(_) => overlap = true,
-        }
+            }
+            Ok(())
+        };
+        is_bad |= read().is_err();
         change(end, None);
     });
-    if overlap {
-        changes = vec![(0, None)];
+    match is_bad {
+        true => vec![(0, None)],
+        false => changes,
     }
-    changes
 }

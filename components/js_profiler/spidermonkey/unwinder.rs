@@ -17,7 +17,7 @@ use super::ffi::GlueNativeCode;
 use super::modules::LastCommon;
 use super::natives::NativeCode;
 use super::prefetch::NeededLines;
-use super::read_ahead::{Found, ReadAhead};
+use super::read_ahead::ReadAhead;
 use crate::arch::{FrameRegisters, JUMP_THROUGH_TABLE, Rule};
 
 /// Storage for what is read of the tables, in place: the walk must not allocate.
@@ -31,11 +31,11 @@ impl UnwindContextStorage<usize> for InPlace {
 
 /// The rule for some addresses; `None` if there is none for them.
 #[derive(Clone, Copy)]
-struct KnownRule {
-    begin: usize,
+pub(super) struct KnownRule {
+    pub begin: usize,
     /// Of the addresses; 0 for a place that is free.
-    length: u32,
-    rule: Option<Rule>,
+    pub length: u32,
+    pub rule: Option<Rule>,
 }
 
 impl KnownRule {
@@ -61,15 +61,6 @@ impl KnownRule {
             begin: row.start_address() as usize,
             length: u32::try_from(length).unwrap_or(0),
             rule: Rule::of_row(row),
-        }
-    }
-
-    /// What was read ahead.
-    fn of_found(found: Found) -> Self {
-        Self {
-            begin: found.begin,
-            length: found.length,
-            rule: found.rule,
         }
     }
 
@@ -184,7 +175,7 @@ impl Unwinder {
             return known.rule;
         }
         let found = match self.read_ahead.find(address) {
-            Some(found) => KnownRule::of_found(found),
+            Some(found) => found,
             None => self.read_rule(address, is_leaf)?,
         };
         let RuleSet([first, second]) = &mut self.rules[set];
@@ -310,7 +301,6 @@ mod tests {
                 if let Some(ahead) = ahead {
                     found += 1;
                     assert_eq!(ahead.rule, read.rule, "at {address:#x}");
-                    let ahead = KnownRule::of_found(ahead);
                     assert!(ahead.is_for(address));
                 }
             }
