@@ -10,6 +10,7 @@ mod context;
 mod ffi;
 mod keyed_hash;
 mod known_functions;
+mod known_rule;
 mod modules;
 mod natives;
 mod prefetch;

@@ -10,8 +10,8 @@
 
 use gimli::{UnwindContext, UnwindContextStorage};
 
+use super::known_rule::KnownRule;
 use super::modules::{BLOCK, LastCommon, Modules};
-use super::unwinder::KnownRule;
 use crate::arch::Rule;
 
 /// The size of a region, in bytes.

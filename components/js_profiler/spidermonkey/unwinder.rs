@@ -14,6 +14,7 @@ use std::sync::Arc;
 use gimli::{Register, RegisterRule, UnwindContext, UnwindContextStorage, UnwindTableRow};
 
 use super::ffi::GlueNativeCode;
+use super::known_rule::KnownRule;
 use super::modules::LastCommon;
 use super::natives::NativeCode;
 use super::prefetch::NeededLines;
@@ -27,46 +28,6 @@ struct InPlace;
 impl UnwindContextStorage<usize> for InPlace {
     type Rules = [(Register, RegisterRule<usize>); 32];
     type Stack = [UnwindTableRow<usize, Self>; 8];
-}
-
-/// The rule for some addresses; `None` if there is none for them.
-#[derive(Clone, Copy)]
-pub(super) struct KnownRule {
-    pub begin: usize,
-    /// Of the addresses; 0 for a place that is free.
-    pub length: u32,
-    pub rule: Option<Rule>,
-}
-
-impl KnownRule {
-    const FREE: Self = Self {
-        begin: 0,
-        length: 0,
-        rule: None,
-    };
-
-    /// The rule for one address.
-    fn at(address: usize, rule: Option<Rule>) -> Self {
-        Self {
-            begin: address,
-            length: 1,
-            rule,
-        }
-    }
-
-    /// What a row of a table says.
-    fn of_row(row: &UnwindTableRow<usize, InPlace>) -> Self {
-        let length = row.end_address() - row.start_address();
-        Self {
-            begin: row.start_address() as usize,
-            length: u32::try_from(length).unwrap_or(0),
-            rule: Rule::of_row(row),
-        }
-    }
-
-    fn is_for(&self, address: usize) -> bool {
-        address.wrapping_sub(self.begin) < self.length as usize
-    }
 }
 
 /// Gets from frames to their callers. No two walks use one at the same time.
