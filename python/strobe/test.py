@@ -17,6 +17,8 @@ from .tally import Tally, read_cargo_test, read_unittest
 from .wpt import wpt
 
 BROWSER_TESTS = "browser_tests"
+# The tests choose from this many which one may have a browser next: see tests/browser/turns.rs.
+BROWSER_TEST_THREADS = "8"
 
 
 def test():
@@ -79,7 +81,8 @@ def test_browser(filter: str | None = None) -> Tally:
     command = ["cargo", "test", "--locked", "--no-fail-fast", *workspace.package_arguments([BROWSER_TESTS])]
     if filter is not None:
         command += ["--", filter]
-    tally = _run(command, read_cargo_test, env={**build.browser_environment(), build.BINARY_VARIABLE: str(binary)})
+    environment = {"RUST_TEST_THREADS": BROWSER_TEST_THREADS, **build.browser_environment()}
+    tally = _run(command, read_cargo_test, env={**environment, build.BINARY_VARIABLE: str(binary)})
     if filter is not None and not (tally.passed or tally.failures or tally.skipped):
         raise MachError(f"no browser test has {filter!r} in its name")
     return tally

@@ -2,27 +2,43 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! How many browsers run at once. The test runner runs tests on several threads.
+//! How many browsers run at once. The test runner runs tests on more threads than that, so that there is a choice of tests
+//! that may run next.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// The browsers of all tests.
+/// The browsers of all tests, and the tests that wait.
+#[derive(Default)]
 struct Running {
     browsers: usize,
     /// A test is alone, with any number of browsers.
     is_alone: bool,
-    /// How many tests wait to be alone. No other browser starts meanwhile.
-    waiting: usize,
+    /// The test that began last is or was alone.
+    last_was_alone: bool,
+    /// How many tests wait for one browser.
+    waiting_for_one: usize,
+    /// How many tests wait to be alone.
+    waiting_to_be_alone: usize,
 }
 
-static RUNNING: Mutex<Running> = Mutex::new(Running {
-    browsers: 0,
-    is_alone: false,
-    waiting: 0,
-});
+/// While a test waits to be alone until the last browser of another test ends, processors have nothing to do. So tests of
+/// the same kind as the last one go first.
+impl Running {
+    fn may_have_one(&self) -> bool {
+        !self.is_alone
+            && self.browsers < most_browsers()
+            && (!self.last_was_alone || self.waiting_to_be_alone == 0)
+    }
+
+    fn may_be_alone(&self) -> bool {
+        !self.is_alone && self.browsers == 0 && (self.last_was_alone || self.waiting_for_one == 0)
+    }
+}
+
+static RUNNING: LazyLock<Mutex<Running>> = LazyLock::new(Mutex::default);
 
 /// Notified when one of them ends.
 static ENDED: Condvar = Condvar::new();
@@ -45,13 +61,20 @@ fn most_browsers() -> usize {
     (processors / 2).max(2)
 }
 
-fn wait_while(mut must_wait: impl FnMut(&Running) -> bool) -> MutexGuard<'static, Running> {
-    let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
-    let running = ENDED.wait_while(running, |running| must_wait(running));
-    running.unwrap_or_else(PoisonError::into_inner)
+/// Waits until a test may run. `waiting` is where it is counted until then.
+fn wait_until(
+    may_run: impl Fn(&Running) -> bool,
+    waiting: impl Fn(&mut Running) -> &mut usize,
+) -> MutexGuard<'static, Running> {
+    let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+    *waiting(&mut running) += 1;
+    let running = ENDED.wait_while(running, |running| !may_run(running));
+    let mut running = running.unwrap_or_else(PoisonError::into_inner);
+    *waiting(&mut running) -= 1;
+    running
 }
 
-fn change(change: impl FnOnce(&mut Running)) {
+fn end(change: impl FnOnce(&mut Running)) {
     change(&mut RUNNING.lock().unwrap_or_else(PoisonError::into_inner));
     ENDED.notify_all();
 }
@@ -74,11 +97,11 @@ impl Turn {
         assert_ne!(has, Has::ABrowser, "a test with two browsers must be alone");
         let is_counted = has == Has::Nothing;
         if is_counted {
-            let most = most_browsers();
-            wait_while(|running| {
-                running.is_alone || running.waiting > 0 || running.browsers >= most
-            })
-            .browsers += 1;
+            let mut running = wait_until(Running::may_have_one, |running| {
+                &mut running.waiting_for_one
+            });
+            running.browsers += 1;
+            running.last_was_alone = false;
             HAS.set(Has::ABrowser);
         }
         Self {
@@ -92,7 +115,7 @@ impl Drop for Turn {
     fn drop(&mut self) {
         if self.is_counted {
             HAS.set(Has::Nothing);
-            change(|running| running.browsers -= 1);
+            end(|running| running.browsers -= 1);
         }
     }
 }
@@ -108,10 +131,11 @@ pub struct Alone {
 /// memory. Another browser would compete with its browser for the processors.
 pub fn alone() -> Alone {
     assert_eq!(HAS.get(), Has::Nothing, "the test has begun");
-    change(|running| running.waiting += 1);
-    let mut running = wait_while(|running| running.is_alone || running.browsers > 0);
-    running.waiting -= 1;
+    let mut running = wait_until(Running::may_be_alone, |running| {
+        &mut running.waiting_to_be_alone
+    });
     running.is_alone = true;
+    running.last_was_alone = true;
     HAS.set(Has::All);
     Alone {
         _of_thread: PhantomData,
@@ -121,7 +145,7 @@ pub fn alone() -> Alone {
 impl Drop for Alone {
     fn drop(&mut self) {
         HAS.set(Has::Nothing);
-        change(|running| running.is_alone = false);
+        end(|running| running.is_alone = false);
     }
 }
 
@@ -161,6 +185,29 @@ mod tests {
             }
         });
         assert!(most_seen.into_inner() > 1);
+    }
+
+    #[test]
+    fn tests_of_the_same_kind_as_the_last_one_go_first() {
+        let mut running = Running {
+            browsers: 1,
+            waiting_for_one: 1,
+            waiting_to_be_alone: 1,
+            ..Running::default()
+        };
+        assert!(running.may_have_one());
+        running.browsers = 0;
+        assert!(!running.may_be_alone());
+        running.waiting_for_one = 0;
+        assert!(running.may_be_alone());
+
+        running.last_was_alone = true;
+        running.waiting_for_one = 1;
+        assert!(running.may_be_alone() && !running.may_have_one());
+        running.waiting_to_be_alone = 0;
+        assert!(running.may_have_one());
+        running.is_alone = true;
+        assert!(!running.may_have_one() && !running.may_be_alone());
     }
 
     #[test]
