@@ -946,11 +946,21 @@ class FiguresTest(unittest.TestCase):
         self.assertEqual({limit.verdict for limit in report.limits}, {"met"})
 
     def test_nothing_is_wanted_of_the_floor(self):
-        report = figures.report({**self.overhead(at_1=1.2, processor=1.3), "suite": "floor"})
+        saved = {**self.overhead(at_1=1.2, processor=1.3), "suite": "floor"}
+        with self.assertRaisesRegex(MachError, "^floor: Strobe posted a result of the wrong form: KeyError: 'libraries'"):
+            figures.report(saved)
+        of_libraries = self.overhead(at_1=1.4, control=1.02)["browsers"]
+        for browser, other in zip(saved["browsers"], of_libraries, strict=True):
+            for posted, of_other in zip(browser["results"], other["results"], strict=True):
+                posted["libraries"] = of_other["kernels"]
+        report = figures.report(saved)
         self.assertEqual({(limit.wanted, limit.met) for limit in report.limits}, {("", None)})
         shown = {limit.what: limit.values["Strobe"] for limit in report.limits}
         self.assertEqual(shown["1 ms/off, geometric mean"], "1.205")
         self.assertEqual(shown["1 ms/off, processor time of all processes"], "1.300")
+        self.assertEqual(shown["1 ms/off, libraries, geometric mean"], "1.405")
+        self.assertEqual([table.rows[0][0] for table in report.tables], ["kernel", "library"])
+        self.assertIn("Strobe: the control of the libraries is 1.020, not within 0.5% of 1", report.text())
 
     def test_overhead_beside_another_browser(self):
         saved = self.overhead(at_10=1.004)

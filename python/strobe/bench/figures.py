@@ -315,6 +315,27 @@ def floor_report(measurement: dict) -> Report:
     for comparison in measured:
         result.limits += _kernel_limits(figures, control, comparison, None, None)
     result.limits.append(_processor_time(result, measurement, None))
+    return _with_libraries(result, measurement)
+
+
+def _with_libraries(result: Report, measurement: dict) -> Report:
+    """Adds the figures of libraries, which have the form of those of kernels."""
+    browsers = []
+    for browser in measurement["browsers"]:
+        with _reading(measurement["suite"], browser["name"]):
+            results = [{**posted, "kernels": posted["libraries"]} for posted in browser["results"]]
+        browsers.append({**browser, "results": results})
+    of_libraries, figures, comparisons = _kernel_report({**measurement, "browsers": browsers})
+    [table] = of_libraries.tables
+    header, *rows = table.rows
+    shown = Table([["library", *header[1:]], *rows], "Time of each library, medians of the pairs' ratios")
+    result.tables.append(shown)
+    control, *measured = _three(measurement, comparisons)
+    for comparison in measured:
+        [limit] = _kernel_limits(figures, control, comparison, None, None)
+        result.limits.append(replace(limit, what=f"{comparison}, libraries, geometric mean"))
+    for name, of_browser in figures.items():
+        result.add_control("of the libraries", name, of_browser.mean(control))
     return result
 
 

@@ -2,22 +2,30 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""./mach bench floor: what the signals of the sampler cost if their handler does nothing."""
+"""./mach bench floor: what the signals of the sampler cost if their handler does nothing.
+
+The program runs the kernels of `overhead`, and the libraries of `real` that need no document.
+"""
 
 import json
 from pathlib import Path
 
 from .. import build, process
 from ..errors import MachError
+from . import real
 from .visits import measure_rounds
 
 PROGRAM = "empty_handler"
+LIBRARIES = [library for library in real.LIBRARIES if library not in real.NEED_DOCUMENT]
 
 
 def floor(release: bool, settings: dict[str, int], saved: Path) -> dict:
-    """The measurement, of the form of the suite overhead."""
+    """The measurement, of the form of the suite overhead, with libraries beside the kernels."""
+    real.chosen(LIBRARIES)
     binary = build.build(release, also=(PROGRAM,))
-    command = [str(binary.with_name(PROGRAM)), str(settings["pairs"]), str(settings["blocks"])]
+    scripts = real.bundle(LIBRARIES, saved.with_suffix("") / "scripts")
+    libraries = [f"{library}={script}" for library, script in scripts.items()]
+    command = [str(binary.with_name(PROGRAM)), str(settings["pairs"]), str(settings["blocks"]), *libraries]
 
     def measure_round(_number: int, _log: Path) -> list[list[dict]]:
         posted = process.output(command)

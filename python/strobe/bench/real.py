@@ -39,6 +39,8 @@ LIBRARIES = (
     "dayjs",
     "lodash",
 )
+# These update a document.
+NEED_DOCUMENT = ("react", "preact")
 SCRIPT = "/generated/library.js"
 STOP_INTERVALS = (1, 10)  # ms
 # As in real.js: four sessions in each set, with what is between them. Calibration and warming up come before.

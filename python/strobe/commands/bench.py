@@ -46,10 +46,11 @@ def add_arguments(parser: argparse.ArgumentParser):
     floor = add_suite(
         "floor",
         "what the same signals cost a program whose handler does nothing",
-        "Runs the kernels of `overhead` in SpiderMonkey, without a browser. Needs an idle machine.",
+        "Runs the kernels of `overhead`, and the libraries of `real` that need no document, in SpiderMonkey, without a "
+        "browser. Needs Node.js and npm, and an idle machine.",
     )
     add_count(floor, "--rounds", 3, "how many times the program is started")
-    add_count(floor, "--pairs", 6, "pairs of runs per round, kernel and interval")
+    add_count(floor, "--pairs", 6, "pairs of runs per round, interval, and kernel or library")
     add_count(floor, "--blocks", 4, "pairs of blocks per round whose processor time is measured")
     policy = add_comparison(
         "policy",

@@ -2,10 +2,12 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! What sampling costs if a sample takes no time: the kernels of `overhead`, in SpiderMonkey, on a thread that gets the
-//! signals of the sampler, and whose handler does nothing. For `./mach bench floor`:
+//! What sampling costs if a sample takes no time: the kernels of `overhead` and libraries of `real`, in SpiderMonkey, on a
+//! thread that gets the signals of the sampler, and whose handler does nothing. For `./mach bench floor`:
 //!
-//!     empty_handler PAIRS BLOCKS
+//!     empty_handler PAIRS BLOCKS [NAME=SCRIPT...]
+//!
+//! Each SCRIPT is a file that sets `library` to an object with a `unit`, like those of `real`.
 //!
 //! It prints JSON of the form that tests/bench/overhead.js posts: times of runs in ms, and processor times in s.
 //!
@@ -22,7 +24,7 @@ use std::mem::MaybeUninit;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use std::{env, hint, ptr, thread};
+use std::{env, fs, hint, ptr, thread};
 
 use mozjs::context::JSContext;
 use mozjs::conversions::jsstr_to_string;
@@ -53,6 +55,8 @@ const RUN: &str = "function run(index, count) {
 /// A timed run takes about as long. Same as in tests/bench/pairs.js.
 const RUN_TIME: Duration = Duration::from_millis(50);
 const CALIBRATION_RUNS: usize = 3;
+/// Of a library. Same as in tests/bench/real/real.js.
+const WARM_UP_TIME: Duration = Duration::from_secs(3);
 /// Untimed runs before each timed one.
 const SETTLE_RUNS: usize = 2;
 /// Runs of all kernels between two readings of the processor time.
@@ -75,6 +79,12 @@ enum State {
     At10,
     At1,
 }
+
+const STATES: [(&str, State); 3] = [
+    ("off/off", State::Off),
+    ("10 ms/off", State::At10),
+    ("1 ms/off", State::At1),
+];
 
 /// A thread that interrupts the thread that has made it, until this is dropped.
 struct Interrupts {
@@ -238,6 +248,27 @@ impl Kernel {
         kernel
     }
 
+    /// The work of a library. `argument` is its name, and the file with its script.
+    fn of_library(scripts: &mut Scripts, argument: &str) -> Self {
+        let (name, file) = argument
+            .split_once('=')
+            .unwrap_or_else(|| panic!("{argument} is not NAME=SCRIPT"));
+        let script = fs::read_to_string(file).unwrap_or_else(|error| panic!("{file}: {error}"));
+        scripts.evaluate(&script);
+        let entry = json!({ "name": name });
+        let length = scripts
+            .evaluate(&format!(
+                "kernels.push({{ ...{entry}, unit: library.unit }})"
+            ))
+            .to_int32();
+        let index = length as usize - 1;
+        let start = Instant::now();
+        while start.elapsed() < WARM_UP_TIME {
+            scripts.evaluate(&format!("run({index}, 1)"));
+        }
+        Self::new(scripts, index)
+    }
+
     fn run(&self, scripts: &mut Scripts) -> Duration {
         let start = Instant::now();
         scripts.evaluate(&format!("run({}, {})", self.index, self.count));
@@ -306,33 +337,24 @@ fn main() {
     };
     scripts.evaluate(KERNELS);
     scripts.evaluate(RUN);
-    println!("{}", measure(&mut scripts, pairs, blocks));
+    let mut measured = measure(&mut scripts, pairs, blocks);
+    measured["libraries"] = env::args()
+        .skip(3)
+        .map(|argument| {
+            let kernel = Kernel::of_library(&mut scripts, &argument);
+            measure_kernels(&mut scripts, &[kernel], pairs).remove(0)
+        })
+        .collect();
+    println!("{measured}");
 }
 
 fn measure(scripts: &mut Scripts, pairs: usize, blocks: usize) -> Value {
-    let states = [
-        ("off/off", State::Off),
-        ("10 ms/off", State::At10),
-        ("1 ms/off", State::At1),
-    ];
     let count = scripts.evaluate("kernels.length").to_int32() as usize;
     let kernels: Vec<_> = (0..count)
         .map(|index| Kernel::new(scripts, index))
         .collect();
-    let mut times = vec![vec![Vec::new(); states.len()]; kernels.len()];
-    for pair in 0..pairs {
-        for (kernel, times) in kernels.iter().zip(&mut times) {
-            for ((_, state), times) in states.iter().zip(times) {
-                times.push(pair_of(pair, *state, || {
-                    for _ in 0..SETTLE_RUNS {
-                        kernel.run(scripts);
-                    }
-                    1000. * kernel.run(scripts).as_secs_f64()
-                }));
-            }
-        }
-    }
-    let of_process = [states[0], states[2]];
+    let timed = measure_kernels(scripts, &kernels, pairs);
+    let of_process = [STATES[0], STATES[2]];
     let mut processor = vec![Vec::new(); of_process.len()];
     for pair in 0..blocks {
         for ((_, state), times) in of_process.iter().zip(&mut processor) {
@@ -349,21 +371,39 @@ fn measure(scripts: &mut Scripts, pairs: usize, blocks: usize) -> Value {
     }
     let none = json!({ "profilers": 0 });
     let comparisons =
-        states.map(|(name, _)| json!({ "name": name, "reference": none, "measured": none }));
-    let named = |names: &[(&str, State)], pairs: Vec<Vec<Value>>| -> Vec<Value> {
-        let pairs = names.iter().zip(pairs);
-        pairs
-            .map(|((name, _), pairs)| json!({ "name": name, "pairs": pairs }))
-            .collect()
-    };
-    let timed: Vec<_> = kernels
-        .iter()
-        .zip(times)
-        .map(|(kernel, times)| json!({ "name": kernel.name, "comparisons": named(&states, times) }))
-        .collect();
+        STATES.map(|(name, _)| json!({ "name": name, "reference": none, "measured": none }));
     json!({
         "comparisons": comparisons,
         "kernels": timed,
         "processorTime": named(&of_process, processor),
     })
+}
+
+/// The times of runs in each state, compared with runs without interrupts.
+fn measure_kernels(scripts: &mut Scripts, kernels: &[Kernel], pairs: usize) -> Vec<Value> {
+    let mut times = vec![vec![Vec::new(); STATES.len()]; kernels.len()];
+    for pair in 0..pairs {
+        for (kernel, times) in kernels.iter().zip(&mut times) {
+            for ((_, state), times) in STATES.iter().zip(times) {
+                times.push(pair_of(pair, *state, || {
+                    for _ in 0..SETTLE_RUNS {
+                        kernel.run(scripts);
+                    }
+                    1000. * kernel.run(scripts).as_secs_f64()
+                }));
+            }
+        }
+    }
+    kernels
+        .iter()
+        .zip(times)
+        .map(|(kernel, times)| json!({ "name": kernel.name, "comparisons": named(&STATES, times) }))
+        .collect()
+}
+
+fn named(states: &[(&str, State)], pairs: Vec<Vec<Value>>) -> Vec<Value> {
+    let pairs = states.iter().zip(pairs);
+    pairs
+        .map(|((name, _), pairs)| json!({ "name": name, "pairs": pairs }))
+        .collect()
 }
