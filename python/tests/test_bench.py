@@ -947,7 +947,7 @@ class FiguresTest(unittest.TestCase):
 
     def test_nothing_is_wanted_of_the_floor(self):
         saved = {**self.overhead(at_1=1.2, processor=1.3), "suite": "floor"}
-        with self.assertRaisesRegex(MachError, "^floor: Strobe posted a result of the wrong form: KeyError: 'libraries'"):
+        with self.assertRaisesRegex(MachError, "floor: Strobe posted a result of the wrong form: KeyError"):
             figures.report(saved)
         of_libraries = self.overhead(at_1=1.4, control=1.02)["browsers"]
         for browser, other in zip(saved["browsers"], of_libraries, strict=True):
