@@ -77,6 +77,23 @@ struct Stretch {
     to: Turn,
 }
 
+impl Stretch {
+    /// The last of its ticks that is not after a time, if none is late. In nanoseconds since the epoch.
+    fn tick_at(&self, time: u64) -> u64 {
+        let since = u128::from(time - self.from.time);
+        let ticks = since * self.to.ticks_since(self.from) / self.to.time_since(self.from);
+        self.from.tick + ticks as u64
+    }
+
+    /// When one of its ticks is, if it is not late. In nanoseconds since the epoch.
+    fn time_of(&self, tick: u64) -> u64 {
+        let since = u128::from(tick - self.from.tick);
+        // Rounded up, so that the tick is not after this time.
+        let time = (since * self.to.time_since(self.from)).div_ceil(self.to.ticks_since(self.from));
+        self.from.time + time as u64
+    }
+}
+
 impl Ticks {
     /// A grid that begins at `epoch`, and whose mean interval is `base`.
     pub fn new(epoch: Instant, base: Duration) -> Self {
@@ -136,10 +153,9 @@ impl Ticks {
     pub fn at(&self, now: Instant) -> u64 {
         let elapsed = now.saturating_duration_since(self.epoch).as_nanos() as u64;
         let mean = elapsed / (self.base * 2 * self.half_swing);
-        let Stretch { from, to } = self.stretch(mean, |turn| turn.time > elapsed);
-        let since = u128::from(elapsed - from.time);
-        let tick = from.tick + (since * to.ticks_since(from) / to.time_since(from)) as u64;
-        match self.time(tick) > elapsed {
+        let stretch = self.stretch(mean, |turn| turn.time > elapsed);
+        let tick = stretch.tick_at(elapsed);
+        match stretch.time_of(tick) + self.lateness(tick) > elapsed {
             true => tick - 1,
             false => tick,
         }
@@ -147,17 +163,9 @@ impl Ticks {
 
     /// When a tick is.
     pub fn instant(&self, tick: u64) -> Instant {
-        self.epoch + Duration::from_nanos(self.time(tick))
-    }
-
-    /// When a tick is, in nanoseconds since the epoch.
-    fn time(&self, tick: u64) -> u64 {
         let mean = tick / (2 * self.half_swing);
-        let Stretch { from, to } = self.stretch(mean, |turn| turn.tick > tick);
-        let since = u128::from(tick - from.tick);
-        // Rounded up, so that the tick is not after this time.
-        let time = (since * to.time_since(from)).div_ceil(to.ticks_since(from)) as u64;
-        from.time + time + self.lateness(tick)
+        let stretch = self.stretch(mean, |turn| turn.tick > tick);
+        self.epoch + Duration::from_nanos(stretch.time_of(tick) + self.lateness(tick))
     }
 
     /// How long this many base intervals are on the average.
