@@ -199,10 +199,10 @@ class KernelFigures:
         return f"{_ratio(ratio)} ({name})"
 
 
-def read_kernels(results: list[dict]) -> KernelFigures:
+def read_kernels(results: list[dict], member: str = "kernels") -> KernelFigures:
     pairs: dict[str, dict[str, list[dict]]] = {}
     for result in results:
-        for kernel in result["kernels"]:
+        for kernel in result[member]:
             for comparison in kernel["comparisons"]:
                 pairs.setdefault(comparison["name"], {}).setdefault(kernel["name"], []).extend(comparison["pairs"])
     reference, ratios = {}, {}
@@ -235,14 +235,19 @@ def _sampling_notes(results: list[dict]) -> list[str]:
     return notes
 
 
-def _kernel_report(measurement: dict) -> tuple[Report, dict[str, KernelFigures], list[str]]:
-    """A row for each kernel, the figures by browser, and the names of the comparisons. The first one is the control."""
+def _kernel_report(
+    measurement: dict, row: str = "kernel", member: str = "kernels"
+) -> tuple[Report, dict[str, KernelFigures], list[str]]:
+    """A row for each kernel, the figures by browser, and the names of the comparisons. The first one is the control.
+
+    The kernels are in a member of each result, and a row is for one of what `row` says.
+    """
     figures: dict[str, KernelFigures] = {}
     for browser in measurement["browsers"]:
         with _reading(measurement["suite"], browser["name"]):
-            figures[browser["name"]] = read_kernels(browser["results"])
+            figures[browser["name"]] = read_kernels(browser["results"], member)
     comparisons = list(next(iter(figures.values())).ratios)
-    header, rows = ["kernel"], {}
+    header, rows = [row], {}
     for name, of_browser in figures.items():
         if list(of_browser.ratios) != comparisons or not of_browser.reference:
             raise MachError(f"{measurement['suite']}: {name} has other comparisons than the first browser, or none")
@@ -253,7 +258,7 @@ def _kernel_report(measurement: dict) -> tuple[Report, dict[str, KernelFigures],
         means = [_ratio(of_browser.mean(comparison)) for comparison in comparisons]
         rows.setdefault("geometric mean", ["geometric mean"]).extend(["", *means])
     means = rows.pop("geometric mean")
-    result = Report([Table([header, *rows.values(), means], "Time of each kernel, medians of the pairs' ratios")])
+    result = Report([Table([header, *rows.values(), means], f"Time of each {row}, medians of the pairs' ratios")])
     for name, of_browser in figures.items():
         result.add_control(comparisons[0], name, of_browser.mean(comparisons[0]))
         result.notes += [f"{name}, {note}" for note in of_browser.notes]
@@ -315,25 +320,12 @@ def floor_report(measurement: dict) -> Report:
     for comparison in measured:
         result.limits += _kernel_limits(figures, control, comparison, None, None)
     result.limits.append(_processor_time(result, measurement, None))
-    return _with_libraries(result, measurement)
-
-
-def _with_libraries(result: Report, measurement: dict) -> Report:
-    """Adds the figures of libraries, which have the form of those of kernels."""
-    browsers = []
-    for browser in measurement["browsers"]:
-        with _reading(measurement["suite"], browser["name"]):
-            results = [{**posted, "kernels": posted["libraries"]} for posted in browser["results"]]
-        browsers.append({**browser, "results": results})
-    of_libraries, figures, comparisons = _kernel_report({**measurement, "browsers": browsers})
-    [table] = of_libraries.tables
-    header, *rows = table.rows
-    shown = Table([["library", *header[1:]], *rows], "Time of each library, medians of the pairs' ratios")
-    result.tables.append(shown)
+    libraries, figures, comparisons = _kernel_report(measurement, "library", "libraries")
+    result.tables += libraries.tables
     control, *measured = _three(measurement, comparisons)
     for comparison in measured:
-        [limit] = _kernel_limits(figures, control, comparison, None, None)
-        result.limits.append(replace(limit, what=f"{comparison}, libraries, geometric mean"))
+        limits = _kernel_limits(figures, control, comparison, None, None)
+        result.limits += [replace(limit, what=f"{comparison}, libraries, geometric mean") for limit in limits]
     for name, of_browser in figures.items():
         result.add_control("of the libraries", name, of_browser.mean(control))
     return result

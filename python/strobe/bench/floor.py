@@ -10,7 +10,7 @@ The program runs the kernels of `overhead`, and the libraries of `real` that nee
 import json
 from pathlib import Path
 
-from .. import build, process
+from .. import build, npm, process
 from ..errors import MachError
 from . import real
 from .visits import measure_rounds
@@ -21,7 +21,8 @@ LIBRARIES = [library for library in real.LIBRARIES if library not in real.NEED_D
 
 def floor(release: bool, settings: dict[str, int], saved: Path) -> dict:
     """The measurement, of the form of the suite overhead, with libraries beside the kernels."""
-    real.chosen(LIBRARIES)
+    # Checked first, because a build takes longer to fail.
+    npm.check_node()
     binary = build.build(release, also=(PROGRAM,))
     scripts = real.bundle(LIBRARIES, saved.with_suffix("") / "scripts")
     libraries = [f"{library}={script}" for library, script in scripts.items()]

@@ -9,7 +9,8 @@
 //!
 //! Each SCRIPT is a file that sets `library` to an object with a `unit`, like those of `real`.
 //!
-//! It prints JSON of the form that tests/bench/overhead.js posts: times of runs in ms, and processor times in s.
+//! It prints JSON of the form that tests/bench/overhead.js posts: times of runs in ms, and processor times in s. The member
+//! `libraries` has the form of `kernels`.
 //!
 //! The signals come as in `components/js_profiler`. At 1 ms another thread sets four timers of the kernel at a time, and
 //! wakes when the last one is done (`stop/linux_timers.rs`). At 10 ms it wakes for each signal, sends it, and polls until it
