@@ -908,15 +908,18 @@ class FiguresTest(unittest.TestCase):
         ]
         return {"comparisons": comparisons, "kernels": kernels, **more}
 
-    def overhead(self, at_10: float = 1.002, at_1: float = 1.01, control: float = 1.0, processor: float = 1.03) -> dict:
+    def overhead(
+        self, at_10: float = 1.002, at_1: float = 1.01, control: float = 1.0, processor: float = 1.03, **more: float
+    ) -> dict:
         # The median is over all visits: that of the first alone would be another one.
-        names = ("off/off", "10 ms/off", "1 ms/off")
+        names = ("off/off", "10 ms/off", "1 ms/off", *more)
         times = [
             {"name": "off/off", "pairs": pairs(1.0, 1.0)},
             {"name": "1 ms/off", "pairs": pairs(processor, processor, 9.0)},
         ]
-        first = self.visit(names, [(control, 7.0), (at_10, 8.0), (at_1, 9.0)], processorTime=times)
-        second = self.visit(names, [(control,), (at_10,), (at_1,)], processorTime=times)
+        ratios = [(ratio,) for ratio in (control, at_10, at_1, *more.values())]
+        first = self.visit(names, [(ratio, 7.0 + number) for number, (ratio,) in enumerate(ratios)], processorTime=times)
+        second = self.visit(names, ratios, processorTime=times)
         return made_up("overhead", [first, second], [second])
 
     def check(self, saved: dict, what: str, shown: str, met: bool | None):
@@ -946,10 +949,11 @@ class FiguresTest(unittest.TestCase):
         self.assertEqual({limit.verdict for limit in report.limits}, {"met"})
 
     def test_nothing_is_wanted_of_the_floor(self):
-        saved = {**self.overhead(at_1=1.2, processor=1.3), "suite": "floor"}
+        without_signal = "1 ms, no signal/off"
+        saved = {**self.overhead(at_1=1.2, processor=1.3, **{without_signal: 1.1}), "suite": "floor"}
         with self.assertRaisesRegex(MachError, "floor: Strobe posted a result of the wrong form: KeyError"):
             figures.report(saved)
-        of_libraries = self.overhead(at_1=1.4, control=1.02)["browsers"]
+        of_libraries = self.overhead(at_1=1.4, control=1.02, **{without_signal: 1.3})["browsers"]
         for browser, other in zip(saved["browsers"], of_libraries, strict=True):
             for posted, of_other in zip(browser["results"], other["results"], strict=True):
                 posted["libraries"] = of_other["kernels"]
@@ -957,8 +961,10 @@ class FiguresTest(unittest.TestCase):
         self.assertEqual({(limit.wanted, limit.met) for limit in report.limits}, {("", None)})
         shown = {limit.what: limit.values["Strobe"] for limit in report.limits}
         self.assertEqual(shown["1 ms/off, geometric mean"], "1.205")
+        self.assertEqual(shown[f"{without_signal}, geometric mean"], "1.105")
         self.assertEqual(shown["1 ms/off, processor time of all processes"], "1.300")
         self.assertEqual(shown["1 ms/off, libraries, geometric mean"], "1.405")
+        self.assertEqual(shown[f"{without_signal}, libraries, geometric mean"], "1.305")
         self.assertEqual([table.rows[0][0] for table in report.tables], ["kernel", "library"])
         self.assertIn("Strobe: the control of the libraries is 1.020, not within 0.5% of 1", report.text())
 

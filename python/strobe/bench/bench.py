@@ -68,7 +68,8 @@ def bench(options: argparse.Namespace):
         print_report(hooks(options.release, options.base_binary, settings, saved), saved)
         return
     if options.suite == "floor":
-        settings = {name: getattr(options, name) for name in ("rounds", "pairs", "blocks")}
+        names = ("rounds", "pairs", "blocks", "library pairs")
+        settings = {name: getattr(options, name.replace(" ", "_")) for name in names}
         print_report(floor(options.release, settings, saved), saved)
         return
     # These are checked first, because a build takes longer to fail.

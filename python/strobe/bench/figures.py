@@ -295,7 +295,7 @@ def _kernel_limits(
 
 def overhead_report(measurement: dict) -> Report:
     result, figures, comparisons = _kernel_report(measurement)
-    control, at_10, at_1 = _three(measurement, comparisons)
+    control, at_10, at_1 = _counted(measurement, comparisons, 3)
     result.limits += _kernel_limits(figures, control, at_10, MOST_AT_10_MS, MOST_KERNEL_AT_10_MS)
     means = [of_browser.mean(at_10) for of_browser in figures.values()]
     result.limits.append(
@@ -316,13 +316,13 @@ def overhead_report(measurement: dict) -> Report:
 def floor_report(measurement: dict) -> Report:
     """The same figures of a program whose handler of signals does nothing. Nothing is wanted of it."""
     result, figures, comparisons = _kernel_report(measurement)
-    control, *measured = _three(measurement, comparisons)
+    control, *measured = _counted(measurement, comparisons, 4)
     for comparison in measured:
         result.limits += _kernel_limits(figures, control, comparison, None, None)
     result.limits.append(_processor_time(result, measurement, None))
     libraries, figures, comparisons = _kernel_report(measurement, "library", "libraries")
     result.tables += libraries.tables
-    control, *measured = _three(measurement, comparisons)
+    control, *measured = _counted(measurement, comparisons, 4)
     for comparison in measured:
         limits = _kernel_limits(figures, control, comparison, None, None)
         result.limits += [replace(limit, what=f"{comparison}, libraries, geometric mean") for limit in limits]
@@ -357,16 +357,17 @@ def _processor_time(result: Report, measurement: dict, most: float | None) -> Li
     )
 
 
-def _three(measurement: dict, comparisons: list[str]) -> list[str]:
-    if len(comparisons) != 3:
+def _counted(measurement: dict, comparisons: list[str], count: int) -> list[str]:
+    """The comparisons. Raises MachError unless there are so many."""
+    if len(comparisons) != count:
         names = ", ".join(comparisons)
-        raise MachError(f"{measurement['suite']}: {len(comparisons)} comparisons instead of 3: {names}")
+        raise MachError(f"{measurement['suite']}: {len(comparisons)} comparisons instead of {count}: {names}")
     return comparisons
 
 
 def scale_report(measurement: dict) -> Report:
     result, figures, comparisons = _kernel_report(measurement)
-    control, *measured = _three(measurement, comparisons)
+    control, *measured = _counted(measurement, comparisons, 3)
     for comparison in measured:
         result.limits += _kernel_limits(figures, control, comparison, MOST_OF_MANY, None)
     at_once: dict[str, int] = {}

@@ -4,7 +4,8 @@
 
 """./mach bench floor: what the signals of the sampler cost if their handler does nothing.
 
-The program runs the kernels of `overhead`, and the libraries of `real` that need no document.
+The program runs the kernels of `overhead`, and the libraries of `real` that need no document. Beside the signals it also
+measures interrupts of the processor without a signal.
 """
 
 import json
@@ -26,7 +27,8 @@ def floor(release: bool, settings: dict[str, int], saved: Path) -> dict:
     binary = build.build(release, also=(PROGRAM,))
     scripts = real.bundle(LIBRARIES, saved.with_suffix("") / "scripts")
     libraries = [f"{library}={script}" for library, script in scripts.items()]
-    command = [str(binary.with_name(PROGRAM)), str(settings["pairs"]), str(settings["blocks"]), *libraries]
+    counts = [str(settings[name]) for name in ("pairs", "blocks", "library pairs")]
+    command = [str(binary.with_name(PROGRAM)), *counts, *libraries]
 
     def measure_round(_number: int, _log: Path) -> list[list[dict]]:
         posted = process.output(command)

@@ -50,7 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser):
         "browser. Needs Node.js and npm, and an idle machine.",
     )
     add_count(floor, "--rounds", 3, "how many times the program is started")
-    add_count(floor, "--pairs", 6, "pairs of runs per round, interval, and kernel or library")
+    add_count(floor, "--pairs", 6, "pairs of runs per round, kernel, and kind of interrupt")
+    add_count(floor, "--library-pairs", 3, "pairs of runs per round, library, and kind of interrupt")
     add_count(floor, "--blocks", 4, "pairs of blocks per round whose processor time is measured")
     policy = add_comparison(
         "policy",

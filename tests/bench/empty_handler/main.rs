@@ -5,27 +5,26 @@
 //! What sampling costs if a sample takes no time: the kernels of `overhead` and libraries of `real`, in SpiderMonkey, on a
 //! thread that gets the signals of the sampler, and whose handler does nothing. For `./mach bench floor`:
 //!
-//!     empty_handler PAIRS BLOCKS [NAME=SCRIPT...]
+//!     empty_handler PAIRS BLOCKS LIBRARY_PAIRS [NAME=SCRIPT...]
 //!
 //! Each SCRIPT is a file that sets `library` to an object with a `unit`, like those of `real`.
 //!
 //! It prints JSON of the form that tests/bench/overhead.js posts: times of runs in ms, and processor times in s. The member
 //! `libraries` has the form of `kernels`.
 //!
-//! The signals come as in `components/js_profiler`. At 1 ms another thread sets four timers of the kernel at a time, and
-//! wakes when the last one is done (`stop/linux_timers.rs`). At 10 ms it wakes for each signal, sends it, and polls until it
-//! is handled (`stop/linux.rs`).
+//! The signals come as in `components/js_profiler/stop/linux_timers.rs`. Another thread sets a few timers of the kernel at a
+//! time, and wakes when the last one is done.
 
 #![allow(unsafe_code)]
 
 // Reading the variable makes Cargo rebuild the crate in every checkout: see the generated .cargo/config.toml.
 const _: Option<&str> = option_env!("STROBE_CHECKOUT");
 
+mod interrupts;
+
 use std::mem::MaybeUninit;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use std::{env, fs, hint, ptr, thread};
+use std::{env, fs, ptr};
 
 use mozjs::context::JSContext;
 use mozjs::conversions::jsstr_to_string;
@@ -40,6 +39,8 @@ use mozjs::rust::{
 };
 use serde_json::{Value, json};
 
+use self::interrupts::{Interrupts, State};
+
 /// A script that gives the array `kernels`, of objects with a `name` and a `unit`.
 const KERNELS: &str = include_str!("../kernels.js");
 /// As `timeRun` of tests/bench/pairs.js, but for the clock, which is outside.
@@ -53,147 +54,24 @@ const RUN: &str = "function run(index, count) {
     }
 }";
 
-/// A timed run takes about as long. Same as in tests/bench/pairs.js.
+/// A timed run of a kernel takes about as long. Same as in tests/bench/pairs.js.
 const RUN_TIME: Duration = Duration::from_millis(50);
+/// A timed run of a library. Same as in tests/bench/real/real.js.
+const LIBRARY_RUN_TIME: Duration = Duration::from_secs(1);
 const CALIBRATION_RUNS: usize = 3;
 /// Of a library. Same as in tests/bench/real/real.js.
 const WARM_UP_TIME: Duration = Duration::from_secs(3);
-/// Untimed runs before each timed one.
-const SETTLE_RUNS: usize = 2;
+/// For how long the work is done untimed before each timed run.
+const SETTLE_TIME: Duration = Duration::from_millis(100);
 /// Runs of all kernels between two readings of the processor time.
 const ROUNDS_PER_BLOCK: usize = 4;
-const TIMERS: u32 = 4;
 
-static HANDLED: AtomicU64 = AtomicU64::new(0);
-
-extern "C" fn handle(_: libc::c_int) {
-    HANDLED.fetch_add(1, Ordering::Release);
-}
-
-fn signal() -> libc::c_int {
-    libc::SIGRTMIN() + 1
-}
-
-#[derive(Clone, Copy)]
-enum State {
-    Off,
-    At10,
-    At1,
-}
-
-const STATES: [(&str, State); 3] = [
+const STATES: [(&str, State); 4] = [
     ("off/off", State::Off),
     ("10 ms/off", State::At10),
     ("1 ms/off", State::At1),
+    ("1 ms, no signal/off", State::WithoutSignal),
 ];
-
-/// A thread that interrupts the thread that has made it, until this is dropped.
-struct Interrupts {
-    ends: Arc<AtomicBool>,
-    handle: Option<thread::JoinHandle<()>>,
-}
-
-impl Interrupts {
-    /// `None` for no interrupts.
-    fn begin(state: State) -> Option<Self> {
-        let interrupt: fn(libc::pid_t, &AtomicBool) = match state {
-            State::Off => return None,
-            State::At10 => send_signals,
-            State::At1 => set_timers,
-        };
-        // SAFETY: the call only returns a number.
-        let busy = unsafe { libc::gettid() };
-        let ends = Arc::new(AtomicBool::new(false));
-        let until = ends.clone();
-        let handle = thread::spawn(move || {
-            // SAFETY: the call only changes how promptly this thread wakes.
-            unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
-            interrupt(busy, &until);
-        });
-        Some(Self {
-            ends,
-            handle: Some(handle),
-        })
-    }
-}
-
-impl Drop for Interrupts {
-    fn drop(&mut self) {
-        self.ends.store(true, Ordering::Relaxed);
-        if let Some(handle) = self.handle.take() {
-            handle.thread().unpark();
-            handle.join().expect("the thread does not panic");
-        }
-    }
-}
-
-/// Waits until a time; false if the interrupts end before.
-fn wait(until: Instant, ends: &AtomicBool) -> bool {
-    while !ends.load(Ordering::Relaxed) {
-        match until.saturating_duration_since(Instant::now()) {
-            Duration::ZERO => return true,
-            left => thread::park_timeout(left),
-        }
-    }
-    false
-}
-
-fn send_signals(busy: libc::pid_t, ends: &AtomicBool) {
-    let mut due = Instant::now();
-    while wait(due, ends) {
-        let before = HANDLED.load(Ordering::Acquire);
-        // SAFETY: the thread waits for this one before it ends.
-        unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), busy, signal()) };
-        while HANDLED.load(Ordering::Acquire) == before {
-            hint::spin_loop();
-        }
-        due += Duration::from_millis(10);
-    }
-}
-
-fn set_timers(busy: libc::pid_t, ends: &AtomicBool) {
-    let timers: Vec<libc::timer_t> = (0..TIMERS).map(|_| make_timer(busy)).collect();
-    let mut due = Instant::now();
-    loop {
-        for &timer in &timers {
-            due += Duration::from_millis(1);
-            set_timer(timer, due.saturating_duration_since(Instant::now()));
-        }
-        // The sampler collects the walks half an interval after the last one.
-        if !wait(due + Duration::from_micros(500), ends) {
-            break;
-        }
-    }
-    for timer in timers {
-        // SAFETY: the timer is not used again.
-        unsafe { libc::timer_delete(timer) };
-    }
-}
-
-fn make_timer(busy: libc::pid_t) -> libc::timer_t {
-    let mut timer = MaybeUninit::uninit();
-    // SAFETY: a zeroed sigevent is a valid one; the timer is written if the call succeeds.
-    unsafe {
-        let mut event: libc::sigevent = MaybeUninit::zeroed().assume_init();
-        event.sigev_notify = libc::SIGEV_THREAD_ID;
-        event.sigev_notify_thread_id = busy;
-        event.sigev_signo = signal();
-        let made = libc::timer_create(libc::CLOCK_MONOTONIC, &mut event, timer.as_mut_ptr());
-        assert_eq!(made, 0, "{}", std::io::Error::last_os_error());
-        timer.assume_init()
-    }
-}
-
-fn set_timer(timer: libc::timer_t, after: Duration) {
-    // Zero would stop the timer.
-    let after = after.max(Duration::from_nanos(1));
-    // SAFETY: a zeroed itimerspec is a valid one; the timer exists.
-    unsafe {
-        let mut time: libc::itimerspec = MaybeUninit::zeroed().assume_init();
-        time.it_value.tv_nsec = after.as_nanos() as libc::c_long;
-        assert_eq!(libc::timer_settime(timer, 0, &time, ptr::null_mut()), 0);
-    }
-}
 
 /// Evaluates scripts in one global.
 struct Scripts<'a> {
@@ -223,6 +101,8 @@ struct Kernel {
     index: usize,
     name: String,
     count: usize,
+    /// How many units are done before.
+    settle_count: usize,
 }
 
 impl Kernel {
@@ -233,6 +113,7 @@ impl Kernel {
             index,
             name,
             count: 1,
+            settle_count: 0,
         };
         // The first pass warms up; the second one measures.
         for _ in 0..2 {
@@ -246,6 +127,7 @@ impl Kernel {
         let quickest = runs.min().expect("there is a run");
         let share = RUN_TIME.div_duration_f64(quickest);
         kernel.count = ((kernel.count as f64 * share).round() as usize).max(1);
+        kernel.settle_count = kernel.in_time(SETTLE_TIME);
         kernel
     }
 
@@ -267,13 +149,28 @@ impl Kernel {
         while start.elapsed() < WARM_UP_TIME {
             scripts.evaluate(&format!("run({index}, 1)"));
         }
-        Self::new(scripts, index)
+        let mut kernel = Self::new(scripts, index);
+        kernel.count = kernel.in_time(LIBRARY_RUN_TIME);
+        kernel
+    }
+
+    /// About how many units take this time, if `count` units take `RUN_TIME`.
+    fn in_time(&self, time: Duration) -> usize {
+        (self.count as f64 * time.div_duration_f64(RUN_TIME)).round() as usize
+    }
+
+    fn settle(&self, scripts: &mut Scripts) {
+        self.run_units(scripts, self.settle_count);
     }
 
     fn run(&self, scripts: &mut Scripts) -> Duration {
         let start = Instant::now();
-        scripts.evaluate(&format!("run({}, {})", self.index, self.count));
+        self.run_units(scripts, self.count);
         start.elapsed()
+    }
+
+    fn run_units(&self, scripts: &mut Scripts, count: usize) {
+        scripts.evaluate(&format!("run({}, {count})", self.index));
     }
 }
 
@@ -290,11 +187,13 @@ fn processor_time() -> f64 {
 }
 
 /// What `measure` gives without interrupts and in a state. The order is that of `pair`, so that neither is always first.
-fn pair_of(pair: usize, state: State, mut measure: impl FnMut() -> f64) -> Value {
-    let mut within = |state| {
-        let _interrupts = Interrupts::begin(state);
-        measure()
-    };
+fn pair_of(
+    interrupts: &Interrupts,
+    pair: usize,
+    state: State,
+    mut measure: impl FnMut() -> f64,
+) -> Value {
+    let mut within = |state| interrupts.within(state, &mut measure);
     let (reference, measured) = if pair.is_multiple_of(2) {
         let reference = within(State::Off);
         (reference, within(state))
@@ -309,18 +208,14 @@ fn number(index: usize) -> usize {
     let argument = env::args().nth(index);
     argument
         .and_then(|text| text.parse().ok())
-        .unwrap_or_else(|| panic!("empty_handler PAIRS BLOCKS: argument {index} is not a number"))
+        .unwrap_or_else(|| {
+            panic!("empty_handler PAIRS BLOCKS LIBRARY_PAIRS: argument {index} is not a number")
+        })
 }
 
 fn main() {
-    let (pairs, blocks) = (number(1), number(2));
-    // SAFETY: the handler only changes a counter.
-    unsafe {
-        let mut action: libc::sigaction = MaybeUninit::zeroed().assume_init();
-        action.sa_sigaction = handle as *const () as usize;
-        action.sa_flags = libc::SA_RESTART;
-        assert_eq!(libc::sigaction(signal(), &action, ptr::null_mut()), 0);
-    }
+    let (pairs, blocks, library_pairs) = (number(1), number(2), number(3));
+    let interrupts = Interrupts::new();
     let engine = JSEngine::init().expect("SpiderMonkey starts");
     let mut runtime = Runtime::new(engine.handle());
     let cx = runtime.cx();
@@ -338,28 +233,28 @@ fn main() {
     };
     scripts.evaluate(KERNELS);
     scripts.evaluate(RUN);
-    let mut measured = measure(&mut scripts, pairs, blocks);
+    let mut measured = measure(&mut scripts, &interrupts, pairs, blocks);
     measured["libraries"] = env::args()
-        .skip(3)
+        .skip(4)
         .map(|argument| {
             let kernel = Kernel::of_library(&mut scripts, &argument);
-            measure_kernels(&mut scripts, &[kernel], pairs).remove(0)
+            measure_kernels(&mut scripts, &interrupts, &[kernel], library_pairs).remove(0)
         })
         .collect();
     println!("{measured}");
 }
 
-fn measure(scripts: &mut Scripts, pairs: usize, blocks: usize) -> Value {
+fn measure(scripts: &mut Scripts, interrupts: &Interrupts, pairs: usize, blocks: usize) -> Value {
     let count = scripts.evaluate("kernels.length").to_int32() as usize;
     let kernels: Vec<_> = (0..count)
         .map(|index| Kernel::new(scripts, index))
         .collect();
-    let timed = measure_kernels(scripts, &kernels, pairs);
+    let timed = measure_kernels(scripts, interrupts, &kernels, pairs);
     let of_process = [STATES[0], STATES[2]];
     let mut processor = vec![Vec::new(); of_process.len()];
     for pair in 0..blocks {
         for ((_, state), times) in of_process.iter().zip(&mut processor) {
-            times.push(pair_of(pair, *state, || {
+            times.push(pair_of(interrupts, pair, *state, || {
                 let before = processor_time();
                 for _ in 0..ROUNDS_PER_BLOCK {
                     for kernel in &kernels {
@@ -381,15 +276,18 @@ fn measure(scripts: &mut Scripts, pairs: usize, blocks: usize) -> Value {
 }
 
 /// The times of runs in each state, compared with runs without interrupts.
-fn measure_kernels(scripts: &mut Scripts, kernels: &[Kernel], pairs: usize) -> Vec<Value> {
+fn measure_kernels(
+    scripts: &mut Scripts,
+    interrupts: &Interrupts,
+    kernels: &[Kernel],
+    pairs: usize,
+) -> Vec<Value> {
     let mut times = vec![vec![Vec::new(); STATES.len()]; kernels.len()];
     for pair in 0..pairs {
         for (kernel, times) in kernels.iter().zip(&mut times) {
             for ((_, state), times) in STATES.iter().zip(times) {
-                times.push(pair_of(pair, *state, || {
-                    for _ in 0..SETTLE_RUNS {
-                        kernel.run(scripts);
-                    }
+                times.push(pair_of(interrupts, pair, *state, || {
+                    kernel.settle(scripts);
                     1000. * kernel.run(scripts).as_secs_f64()
                 }));
             }
