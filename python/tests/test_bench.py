@@ -918,7 +918,8 @@ class FiguresTest(unittest.TestCase):
             {"name": "1 ms/off", "pairs": pairs(processor, processor, 9.0)},
         ]
         ratios = [(ratio,) for ratio in (control, at_10, at_1, *more.values())]
-        first = self.visit(names, [(ratio, 7.0 + number) for number, (ratio,) in enumerate(ratios)], processorTime=times)
+        slow_ones = [(ratio, 7.0 + number) for number, (ratio,) in enumerate(ratios)]
+        first = self.visit(names, slow_ones, processorTime=times)
         second = self.visit(names, ratios, processorTime=times)
         return made_up("overhead", [first, second], [second])
 

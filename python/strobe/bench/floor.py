@@ -4,8 +4,8 @@
 
 """./mach bench floor: what the signals of the sampler cost if their handler does nothing.
 
-The program runs the kernels of `overhead`, and the libraries of `real` that need no document. Beside the signals it also
-measures interrupts of the processor without a signal.
+The program runs the kernels of `overhead`, and the libraries of `real` that need no document. Beside the signals it
+measures interrupts without a signal.
 """
 
 import json
