@@ -954,6 +954,8 @@ class FiguresTest(unittest.TestCase):
         saved = {**self.overhead(at_1=1.2, processor=1.3, **{without_signal: 1.1}), "suite": "floor"}
         with self.assertRaisesRegex(MachError, "floor: Strobe posted a result of the wrong form: KeyError"):
             figures.report(saved)
+        with self.assertRaisesRegex(MachError, "floor: 3 comparisons instead of 4: off/off, 10 ms/off, 1 ms/off"):
+            figures.report({**self.overhead(), "suite": "floor"})
         of_libraries = self.overhead(at_1=1.4, control=1.02, **{without_signal: 1.3})["browsers"]
         for browser, other in zip(saved["browsers"], of_libraries, strict=True):
             for posted, of_other in zip(browser["results"], other["results"], strict=True):

@@ -236,17 +236,21 @@ def _sampling_notes(results: list[dict]) -> list[str]:
 
 
 def _kernel_report(
-    measurement: dict, row: str = "kernel", member: str = "kernels"
+    measurement: dict, count: int, row: str = "kernel", member: str = "kernels"
 ) -> tuple[Report, dict[str, KernelFigures], list[str]]:
     """A row for each kernel, the figures by browser, and the names of the comparisons. The first one is the control.
 
-    The kernels are in a member of each result, and a row is for one of what `row` says.
+    The kernels are in a member of each result, and a row is for one of what `row` says. Raises MachError unless there
+    are `count` comparisons.
     """
     figures: dict[str, KernelFigures] = {}
     for browser in measurement["browsers"]:
         with _reading(measurement["suite"], browser["name"]):
             figures[browser["name"]] = read_kernels(browser["results"], member)
     comparisons = list(next(iter(figures.values())).ratios)
+    if len(comparisons) != count:
+        names = ", ".join(comparisons)
+        raise MachError(f"{measurement['suite']}: {len(comparisons)} comparisons instead of {count}: {names}")
     header, rows = [row], {}
     for name, of_browser in figures.items():
         if list(of_browser.ratios) != comparisons or not of_browser.reference:
@@ -294,8 +298,7 @@ def _kernel_limits(
 
 
 def overhead_report(measurement: dict) -> Report:
-    result, figures, comparisons = _kernel_report(measurement)
-    control, at_10, at_1 = _counted(measurement, comparisons, 3)
+    result, figures, (control, at_10, at_1) = _kernel_report(measurement, 3)
     result.limits += _kernel_limits(figures, control, at_10, MOST_AT_10_MS, MOST_KERNEL_AT_10_MS)
     means = [of_browser.mean(at_10) for of_browser in figures.values()]
     result.limits.append(
@@ -315,14 +318,12 @@ def overhead_report(measurement: dict) -> Report:
 
 def floor_report(measurement: dict) -> Report:
     """The same figures of a program whose handler of signals does nothing. Nothing is wanted of it."""
-    result, figures, comparisons = _kernel_report(measurement)
-    control, *measured = _counted(measurement, comparisons, 4)
+    result, figures, (control, *measured) = _kernel_report(measurement, 4)
     for comparison in measured:
         result.limits += _kernel_limits(figures, control, comparison, None, None)
     result.limits.append(_processor_time(result, measurement, None))
-    libraries, figures, comparisons = _kernel_report(measurement, "library", "libraries")
+    libraries, figures, (control, *measured) = _kernel_report(measurement, 4, "library", "libraries")
     result.tables += libraries.tables
-    control, *measured = _counted(measurement, comparisons, 4)
     for comparison in measured:
         limits = _kernel_limits(figures, control, comparison, None, None)
         result.limits += [replace(limit, what=f"{comparison}, libraries, geometric mean") for limit in limits]
@@ -357,17 +358,8 @@ def _processor_time(result: Report, measurement: dict, most: float | None) -> Li
     )
 
 
-def _counted(measurement: dict, comparisons: list[str], count: int) -> list[str]:
-    """The comparisons. Raises MachError unless there are so many."""
-    if len(comparisons) != count:
-        names = ", ".join(comparisons)
-        raise MachError(f"{measurement['suite']}: {len(comparisons)} comparisons instead of {count}: {names}")
-    return comparisons
-
-
 def scale_report(measurement: dict) -> Report:
-    result, figures, comparisons = _kernel_report(measurement)
-    control, *measured = _counted(measurement, comparisons, 3)
+    result, figures, (control, *measured) = _kernel_report(measurement, 3)
     for comparison in measured:
         result.limits += _kernel_limits(figures, control, comparison, MOST_OF_MANY, None)
     at_once: dict[str, int] = {}

@@ -8,11 +8,13 @@ use std::mem::MaybeUninit;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
-use std::{io, ptr, thread};
+use std::{io, ptr};
 
-/// The sampler asks for this many samples at once, or for those of `HORIZON`, if they are fewer.
-const TIMERS: usize = 4;
+// Same as in components/js_profiler/sampled_thread/timed.rs: so many samples at once, or those of the horizon, if they are
+// fewer.
+const MAX_TIMED_WALKS: usize = 4;
 const HORIZON: Duration = Duration::from_millis(25);
 
 extern "C" fn handle(_: libc::c_int) {}
@@ -21,26 +23,22 @@ fn signal() -> libc::c_int {
     libc::SIGRTMIN() + 1
 }
 
-/// What interrupts the thread.
+/// What interrupts the thread. Each duration is the time from one to the next.
 #[derive(Clone, Copy)]
 pub enum State {
-    /// Nothing.
     Off,
-    /// A signal every 10 ms.
-    At10,
-    /// A signal every 1 ms.
-    At1,
-    /// Every 1 ms an interrupt of the processor, for which the kernel runs a memory barrier. There is no signal.
-    WithoutSignal,
+    Signals(Duration),
+    /// Interrupts of the processor, for which the kernel runs a memory barrier. There is no signal.
+    Barriers(Duration),
 }
 
 /// The other thread. It lives as long as this, like that of the sampler.
 pub struct Interrupts {
-    states: Option<Sender<State>>,
+    states: Sender<State>,
     ended: Receiver<()>,
-    /// Whether the state that was sent last has ended.
+    /// Whether the state that was sent last is to end.
     ends: Arc<AtomicBool>,
-    handle: Option<thread::JoinHandle<()>>,
+    thread: Thread,
 }
 
 impl Interrupts {
@@ -66,46 +64,30 @@ impl Interrupts {
             for state in wanted {
                 match state {
                     State::Off => {},
-                    State::At10 => set_timers(busy, Duration::from_millis(10), &until),
-                    State::At1 => set_timers(busy, Duration::from_millis(1), &until),
-                    State::WithoutSignal => only_interrupt(&until),
+                    State::Signals(interval) => set_timers(busy, interval, &until),
+                    State::Barriers(interval) => run_barriers(interval, &until),
                 }
-                if end.send(()).is_err() {
-                    return;
-                }
+                // If nobody waits for this, no other state is wanted.
+                let _ = end.send(());
             }
         });
         Self {
-            states: Some(states),
+            states,
             ended,
             ends,
-            handle: Some(handle),
+            thread: handle.thread().clone(),
         }
     }
 
     /// Calls `run` in a state.
     pub fn within<T>(&self, state: State, run: impl FnOnce() -> T) -> T {
-        let (Some(states), Some(handle)) = (&self.states, &self.handle) else {
-            unreachable!("both are there until this is dropped");
-        };
         self.ends.store(false, Ordering::Relaxed);
-        states.send(state).expect("the thread waits for it");
+        self.states.send(state).expect("the thread waits for it");
         let result = run();
         self.ends.store(true, Ordering::Relaxed);
-        handle.thread().unpark();
+        self.thread.unpark();
         self.ended.recv().expect("the thread ends the state");
         result
-    }
-}
-
-impl Drop for Interrupts {
-    fn drop(&mut self) {
-        self.states = None;
-        self.ends.store(true, Ordering::Relaxed);
-        if let Some(handle) = self.handle.take() {
-            handle.thread().unpark();
-            handle.join().expect("the thread does not panic");
-        }
     }
 }
 
@@ -121,7 +103,7 @@ fn wait(until: Instant, ends: &AtomicBool) -> bool {
 }
 
 fn set_timers(busy: libc::pid_t, interval: Duration, ends: &AtomicBool) {
-    let at_once = TIMERS.min(HORIZON.div_duration_f64(interval) as usize);
+    let at_once = MAX_TIMED_WALKS.min(HORIZON.div_duration_f64(interval) as usize);
     let timers: Vec<libc::timer_t> = (0..at_once).map(|_| make_timer(busy)).collect();
     let mut due = Instant::now();
     loop {
@@ -140,11 +122,11 @@ fn set_timers(busy: libc::pid_t, interval: Duration, ends: &AtomicBool) {
     }
 }
 
-fn only_interrupt(ends: &AtomicBool) {
+fn run_barriers(interval: Duration, ends: &AtomicBool) {
     let mut due = Instant::now();
     while wait(due, ends) {
         membarrier(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED);
-        due += Duration::from_millis(1);
+        due += interval;
     }
 }
 

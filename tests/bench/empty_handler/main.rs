@@ -68,9 +68,12 @@ const ROUNDS_PER_BLOCK: usize = 4;
 
 const STATES: [(&str, State); 4] = [
     ("off/off", State::Off),
-    ("10 ms/off", State::At10),
-    ("1 ms/off", State::At1),
-    ("1 ms, no signal/off", State::WithoutSignal),
+    ("10 ms/off", State::Signals(Duration::from_millis(10))),
+    ("1 ms/off", State::Signals(Duration::from_millis(1))),
+    (
+        "1 ms, no signal/off",
+        State::Barriers(Duration::from_millis(1)),
+    ),
 ];
 
 /// Evaluates scripts in one global.
