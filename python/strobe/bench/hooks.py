@@ -8,7 +8,6 @@ Each page is open in three browsers at once, which take turns: Strobe, the same 
 that shell again, which is the control. No page has a header that allows profiling.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -22,12 +21,11 @@ from .figures import AGAIN, PUBLISHED, STROBE
 from .generated_page import generated_page
 from .visits import (
     COUNTING_FACTOR,
-    PROCESSORS,
     SECONDS_PER_VISIT,
     Generated,
     Visit,
     duration,
-    measure_apart,
+    measure_one_by_one,
     measure_rounds,
     measure_together,
 )
@@ -77,7 +75,10 @@ def measure(strobe: Path, servo: Path, settings: dict[str, int], saved: Path) ->
     def measure_round(number: int, log: Path) -> list[list[dict]]:
         results = [result for page in pages for result in visit_all(timed, page, log, measure_together)]
         if number < settings["counts"]:
-            results += [result for page in counted_pages for result in visit_all(counted, page, log, measure_apart)]
+            # Garbage collection and timers go by the clock. So a browser that runs beside another executes more
+            # instructions than one that runs alone, and is not compared with it.
+            for page in counted_pages:
+                results += visit_all(counted, page, log, measure_one_by_one)
         check_browsers(results)
         ours = [result for result in results if result["variant"] == STROBE]
         return [ours, [result for result in results if result["variant"] != STROBE]]
@@ -103,9 +104,9 @@ def visits(units: list[int], pairs: int, loads: int, factor: float = 1.0) -> lis
 
 
 def expected_seconds(pages: list[Visit], counted_pages: list[Visit], settings: dict[str, int]) -> float:
-    # When the three take turns, their times add up.
+    # The three take turns, so their times add up.
     of_round = sum(3 * page.seconds + SECONDS_PER_VISIT for page in pages)
-    of_count = sum(page.seconds for page in counted_pages) * math.ceil(3 / PROCESSORS)
+    of_count = sum(3 * page.seconds for page in counted_pages)
     return settings["rounds"] * of_round + settings["counts"] * of_count
 
 

@@ -102,6 +102,13 @@ def measure_apart(visits: list[tuple[Browser, Visit]], log: Path, generate: Call
         return [result for [result] in measured]
 
 
+def measure_one_by_one(
+    visits: list[tuple[Browser, Visit]], log: Path, generate: Callable[[], Generated]
+) -> list[dict]:
+    """The results of pages of which only one is open at a time."""
+    return [result for visit in visits for result in measure_together([visit], log, generate)]
+
+
 def measure_together(visits: list[tuple[Browser, Visit]], log: Path, generate: Callable[[], Generated]) -> list[dict]:
     """The results of pages that are open at the same time, each in its own browser.
 
