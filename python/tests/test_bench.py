@@ -656,7 +656,7 @@ asked = parse_qs(urlsplit(url).query)
 result = {{"flags": flags, "policies": policies, "hasProfiler": {has_profiler}, "turns": []}}
 result["started"] = time.monotonic_ns()
 if "js_offthread_compilation_enabled=false" in flags:
-    time.sleep(0.2)  # Under valgrind it is slower.
+    time.sleep(0.2)  # As slow as under valgrind, so that two at once would overlap.
 count = None
 if "loads" in asked:
     count = int(asked["loads"][0])

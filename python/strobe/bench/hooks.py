@@ -75,8 +75,7 @@ def measure(strobe: Path, servo: Path, settings: dict[str, int], saved: Path) ->
     def measure_round(number: int, log: Path) -> list[list[dict]]:
         results = [result for page in pages for result in visit_all(timed, page, log, measure_together)]
         if number < settings["counts"]:
-            # Garbage collection and timers go by the clock. So a browser that runs beside another executes more
-            # instructions than one that runs alone, and is not compared with it.
+            # A browser beside another was counted with up to 3 % more instructions than one that ran alone.
             for page in counted_pages:
                 results += visit_all(counted, page, log, measure_one_by_one)
         check_browsers(results)
