@@ -5,7 +5,6 @@
 """./mach bench: measures what profiling costs, as ratios within one page load, and whether samples are right."""
 
 import argparse
-import math
 from collections.abc import Callable
 from pathlib import Path
 
@@ -25,7 +24,6 @@ from .soak import soak
 from .stops import stops
 from .visits import (
     COUNTING_FACTOR,
-    PROCESSORS,
     SECONDS_PER_VISIT,
     Generated,
     Visit,
@@ -113,8 +111,8 @@ def visits_of(suite: str, settings: dict[str, int]) -> list[Visit]:
         page = f"/policy/policy.html?parts={POLICY_PARTS}&loads={settings['loads']}"
         loads = settings["loads"]
         seconds = 1.2 * (loads + 1)
-        # The pages are measured side by side, or take turns.
-        seconds *= COUNTING_FACTOR * math.ceil(len(POLICIES) / PROCESSORS) if suite == "instructions" else len(POLICIES)
+        # The pages take turns, or are counted one after the other.
+        seconds *= len(POLICIES) * (COUNTING_FACTOR if suite == "instructions" else 1)
         return [Visit(page, seconds, headers, {"variant": variant}, loads) for variant, headers in POLICIES.items()]
     if suite == "trace":
         # This is done for each format, with and without samples.

@@ -25,7 +25,7 @@ from .visits import (
     Generated,
     Visit,
     duration,
-    measure_one_by_one,
+    measure_apart,
     measure_rounds,
     measure_together,
 )
@@ -75,9 +75,8 @@ def measure(strobe: Path, servo: Path, settings: dict[str, int], saved: Path) ->
     def measure_round(number: int, log: Path) -> list[list[dict]]:
         results = [result for page in pages for result in visit_all(timed, page, log, measure_together)]
         if number < settings["counts"]:
-            # A browser beside another was counted with up to 3 % more instructions than one that ran alone.
             for page in counted_pages:
-                results += visit_all(counted, page, log, measure_one_by_one)
+                results += visit_all(counted, page, log, measure_apart)
         check_browsers(results)
         ours = [result for result in results if result["variant"] == STROBE]
         return [ours, [result for result in results if result["variant"] != STROBE]]
