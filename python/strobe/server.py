@@ -107,6 +107,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._respond(HTTPStatus.REQUEST_ENTITY_TOO_LARGE if length.isdecimal() else HTTPStatus.LENGTH_REQUIRED)
             return
         body = self.rfile.read(int(length))
+        if len(body) < int(length):
+            # The browser was killed before it had sent all of it.
+            self.close_connection = True
+            return
         path = urlsplit(self.path).path
         if path == self.inbox:
             self.posts.put(body)

@@ -6,6 +6,7 @@ import contextlib
 import http.client
 import io
 import json
+import socket
 import sys
 import tempfile
 import unittest
@@ -165,4 +166,13 @@ class ServerTest(unittest.TestCase):
                 self.assertEqual(response.status, status)
                 response.read()
         self.assertEqual([self.server.posts.get_nowait(), self.server.posts.get_nowait()], [b"/inbox", b"/inbox"])
+        self.assertTrue(self.server.posts.empty())
+
+    def test_a_post_that_is_cut_off(self):
+        host, port = self.server.origin.removeprefix("http://").split(":")
+        for sent in (b"", b"ha"):
+            with socket.create_connection((host, int(port)), timeout=BOUND) as connection:
+                connection.sendall(b"POST /inbox HTTP/1.1\r\nContent-Length: 4\r\n\r\n" + sent)
+                connection.shutdown(socket.SHUT_WR)
+                self.assertEqual(connection.recv(100), b"")
         self.assertTrue(self.server.posts.empty())
