@@ -9,14 +9,11 @@
 // show it.
 strobe.gaps = (() => {
   const { lowerBound, MISSED_REASONS } = strobe.recording;
-  // If a recording does not say which samples were missed, a sample is missing where the distance is longer than
-  // LONGEST intervals and LATEST. A browser may delay each sample at random, so that none is in step with what the page
-  // does. Strobe delays it by up to 0.9 ms.
+  // In intervals. A sample comes early or late by a part of an interval. If the distance is longer than this, a sample
+  // is missing.
   const LONGEST = 1.5;
-  // In milliseconds, but at most an interval.
-  const LATEST = 1;
-  // In intervals, if it is known which samples were missed. A sample may be late by almost one interval. If the distance
-  // is longer than this, samples were left out, as between long tasks.
+  // The same if it is known which samples were missed. Then a sample may be late by almost one interval. If the
+  // distance is longer than this, samples were left out, as between long tasks.
   const LONGEST_OF_KNOWN = 2.5;
   // In milliseconds. Times are whole microseconds, so a time plus this is between that time and the next one.
   const BEHIND = 0.0005;
@@ -27,8 +24,8 @@ strobe.gaps = (() => {
     const begin = loop.sampleTime[index];
     const weight = loop.sampleWeight ? loop.sampleWeight[index] : 1;
     const next = nextTime(loop, index);
-    const longest = loop.missed ? LONGEST_OF_KNOWN * interval : LONGEST * interval + Math.min(LATEST, interval);
-    const isMissing = firstMissed(loop, begin, next) >= 0 || next - begin > (weight - 1) * interval + longest;
+    const longest = loop.missed ? LONGEST_OF_KNOWN : LONGEST;
+    const isMissing = firstMissed(loop, begin, next) >= 0 || next - begin > (weight - 1 + longest) * interval;
     return isMissing ? Math.min(begin + weight * interval, next) : next;
   }
 

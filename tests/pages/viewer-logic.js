@@ -88,16 +88,16 @@ const checks = {
       name: "", pid: null, ended: null, eventLoops: [{
         name: "", kind: "unknown", documents: [], resources: [], realms: [],
         frames: { name: [], kind: [], resource: [], line: [], column: [], realm: [] }, stacks: { parent: [], frame: [] },
-        // At 10, 13.9, 18, 20 (three intervals long) and 27.9 ms.
+        // At 10, 12.9, 16, 18 (three intervals long) and 24.5 ms.
         samples: {
-          time: [10000, 3900, 4100, 2000, 7900], weight: [1, 1, 1, 3, 1], stack: [-1, -1, -1, -1, -1], activity: [0, 1, 1, 1, 0],
+          time: [10000, 2900, 3100, 2000, 6500], weight: [1, 1, 1, 3, 1], stack: [-1, -1, -1, -1, -1], activity: [0, 1, 1, 1, 0],
         },
       }],
     }] });
     const at = time => strobe.gaps.at(loop, time, interval);
-    same([10, 13.8, 13.9, 15.8, 19, 27, 28].map(time => at(time).index), [0, 0, 1, 1, 2, 3, 4]);
-    same(at(17), { before: 1, after: 2, from: 15.9, to: 18 });
-    same([at(9), at(30)], [null, null]);
+    same([10, 12.8, 12.9, 14.8, 17, 24, 25].map(time => at(time).index), [0, 0, 1, 1, 2, 3, 4]);
+    same(at(15), { before: 1, after: 2, from: 14.9, to: 16 });
+    same([at(9), at(26.6)], [null, null]);
   },
 
   "where a recording says which samples were missed, there is a gap and nowhere else"() {
