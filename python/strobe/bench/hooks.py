@@ -75,8 +75,7 @@ def measure(strobe: Path, servo: Path, settings: dict[str, int], saved: Path) ->
     def measure_round(number: int, log: Path) -> list[list[dict]]:
         results = [result for page in pages for result in visit_all(timed, page, log, measure_together)]
         if number < settings["counts"]:
-            for page in counted_pages:
-                results += visit_all(counted, page, log, measure_apart)
+            results += [result for page in counted_pages for result in visit_all(counted, page, log, measure_apart)]
         check_browsers(results)
         ours = [result for result in results if result["variant"] == STROBE]
         return [ours, [result for result in results if result["variant"] != STROBE]]
@@ -102,7 +101,7 @@ def visits(units: list[int], pairs: int, loads: int, factor: float = 1.0) -> lis
 
 
 def expected_seconds(pages: list[Visit], counted_pages: list[Visit], settings: dict[str, int]) -> float:
-    # The three take turns, so their times add up.
+    # The three take turns, or are counted one after the other, so their times add up.
     of_round = sum(3 * page.seconds + SECONDS_PER_VISIT for page in pages)
     of_count = sum(3 * page.seconds for page in counted_pages)
     return settings["rounds"] * of_round + settings["counts"] * of_count
