@@ -99,7 +99,7 @@ def build_base(release: bool = False) -> Path:
 
 
 def write_base_workspace(folder: Path, root: Path = paths.ROOT):
-    """Writes a workspace of the shell's sources in which hooked crates come from the registry."""
+    """Writes a workspace of the shell's sources in which hooked crates are as published, but for the engine's version."""
     # Files that did not change keep their age, so that Cargo does not rebuild them.
     for part in (*BASE_CRATES, BASE_FILES):
         _mirror(root / part, folder / part)
@@ -111,6 +111,9 @@ def write_base_workspace(folder: Path, root: Path = paths.ROOT):
     manifest = manifest.replace('path = "components/js_profiler"', f'path = "{BASE_JS_PROFILER}"')
     # Of our own crates, the shell needs only those that are members here.
     kept = [line for line in manifest.split("\n") if not (match := OWN_PATCH.match(line)) or match[1] in BASE_CRATES]
+    trees = upstream.prepare_published(print, root / "components", root / "upstream" / "Cargo.lock")
+    at = kept.index("[patch.crates-io]") + 1
+    kept[at:at] = [f'{name} = {{ path = "{tree}" }}' for name, tree in trees.items()]
     (folder / "Cargo.toml").write_text("\n".join(kept), encoding="utf-8")
     (folder / "Cargo.lock").write_text(base_lock(root), encoding="utf-8")
 
@@ -120,7 +123,9 @@ def base_lock(root: Path = paths.ROOT) -> str:
 
     Cargo itself removes the packages that are no longer needed.
     """
-    hooked = {crate.name for crate in upstream.hooked_crates(root / "components", root / "upstream" / "Cargo.lock")}
+    crates = upstream.hooked_crates(root / "components", root / "upstream" / "Cargo.lock")
+    hooked = {crate.name for crate in crates}
+    in_trees = {crate.name for crate in crates if crate.published_tree}
 
     def packages(lock: Path) -> tuple[str, dict[tuple[str, str], str]]:
         text = lock.read_text(encoding="utf-8")
@@ -134,8 +139,13 @@ def base_lock(root: Path = paths.ROOT) -> str:
     _, pins = packages(root / "upstream" / "Cargo.lock")
     for key in ours:
         if key[0] in hooked and key in pins:
-            ours[key] = pins[key]
+            ours[key] = _without_source(pins[key]) if key[0] in in_trees else pins[key]
     return header + "\n".join(ours.values())
+
+
+def _without_source(package: str) -> str:
+    """A lock file's package as it is for a crate in a folder."""
+    return re.sub(r"^(source|checksum) = .*\n", "", package, flags=re.M)
 
 
 def _mirror(source: Path, target: Path):

@@ -23,9 +23,15 @@ HEARTBEAT = 30.0
 GRACE = 10.0
 
 
-def run(command: list[str], *, cwd: Path = paths.ROOT, env: dict[str, str] | None = None):
-    """Runs a command to its end, or raises MachError naming it."""
-    status = stream(command, cwd=cwd, env=env)
+def run(
+    command: list[str],
+    *,
+    cwd: Path = paths.ROOT,
+    env: dict[str, str] | None = None,
+    on_line: Callable[[str], None] | None = None,
+):
+    """Runs a command to its end, or raises MachError naming it. `stream` says what `on_line` is."""
+    status = stream(command, cwd=cwd, env=env, on_line=on_line)
     if status != 0:
         place = "" if cwd == paths.ROOT else f" in {paths.shown(cwd)}"
         raise MachError(f"`{shlex.join(command)}`{place} {describe_status(status)}")

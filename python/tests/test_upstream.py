@@ -62,6 +62,30 @@ class PreparingTest(FakeCrateTest):
         self.assertNotEqual(self.crate().tree, before)
         self.assertTrue(before.exists())
 
+    def test_moved_pins_are_a_patch_of_their_own(self):
+        """A build without hooks has the same engine, so the version of a dependency is moved there, too."""
+        manifest = '[package]\nname = "servo-paint"\n\n[dependencies.oil]\nversion = "=1.2.3"\n\n[lib]\n'
+        pristine = self.write_tree("pristine", {**FILES, "Cargo.toml": manifest})
+        moved = manifest.replace("=1.2.3", "=1.3.0")
+        more = moved.replace("[package]", "# ours\n[package]") + '\n[dependencies.easel]\nversion = "0.1.0"\n'
+        edited = self.write_tree("edited", {**FILES, "lib.rs": EDITED_LIB, "Cargo.toml": more})
+        self.publish({**FILES, "Cargo.toml": manifest})
+        (self.folder / upstream.HOOKS).write_text(upstream.make_hooks(pristine, edited), encoding="utf-8")
+        trees = upstream.prepare_published(self.reports.append, self.components, self.lock)
+        self.assertEqual(trees, {NAME: self.crate().published_tree})
+        self.assertEqual((trees[NAME] / "Cargo.toml").read_text(), moved)
+        self.assertEqual((trees[NAME] / "lib.rs").read_text(), FILES["lib.rs"])
+        self.assertEqual(upstream.prepare_published(self.reports.append, self.components, self.lock), trees)
+
+    def test_without_moved_pins_the_published_crate_serves(self):
+        self.assertEqual(upstream.prepare_published(self.reports.append, self.components, self.lock), {})
+
+    def test_a_replaced_line_of_a_manifest_that_is_no_version_is_an_error(self):
+        pristine = self.write_tree("pristine", FILES)
+        edited = self.write_tree("edited", {**FILES, "Cargo.toml": FILES["Cargo.toml"].replace("paint", "ink")})
+        with self.assertRaisesRegex(MachError, "Cargo.toml: a hook replaces .*servo-paint.*only the version"):
+            upstream.moved_pins(upstream.make_hooks(pristine, edited))
+
     def test_a_checksum_that_differs_is_an_error(self):
         self.publish({**FILES, "brush.rs": "pub fn dip() { evil() }\n"}, pin=False)
         with self.assertRaises(MachError) as caught:
@@ -104,7 +128,7 @@ class PreparingTest(FakeCrateTest):
     def test_a_missing_cargo_is_named(self):
         self.archive.unlink()
         with mock.patch.dict(os.environ, PATH=str(self.root)), self.assertRaisesRegex(
-            MachError, "^cargo: cannot be run: .* needed for `cargo fetch --locked"
+            MachError, "^cargo: cannot be run: .* needed for `cargo info"
         ):
             self.prepare()
 

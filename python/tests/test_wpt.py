@@ -18,7 +18,7 @@ from unittest import mock
 
 from strobe import build, paths
 from strobe.errors import MachError
-from strobe.setup import toolchain
+from strobe.setup import toolchain, upstream
 from strobe.tally import Failed
 from strobe.wpt import wpt
 from strobe.wpt.results import compared, read_lines
@@ -260,6 +260,13 @@ class BaseTest(unittest.TestCase):
         manifest = tomllib.loads((self.folder / "Cargo.toml").read_text())
         self.assertEqual(manifest["workspace"]["members"], list(build.BASE_CRATES))
         patches = {name: patch["path"] for name, patch in manifest["patch"]["crates-io"].items()}
+        for name in ("servo-script", "servo-script-bindings"):
+            tree = Path(patches.pop(name))
+            self.assertIn(f"/{name}-0.7.0-published-", str(tree))
+            # Its engine is the pinned one, and that is all.
+            dependency = tomllib.loads((tree / "Cargo.toml").read_text())["dependencies"]["js"]
+            self.assertEqual(dependency["version"], f"={upstream.pinned_packages()['mozjs']['version']}")
+            self.assertNotIn("profiler", "".join(path.name for path in tree.rglob("*")))
         self.assertEqual(
             patches,
             {
@@ -272,7 +279,7 @@ class BaseTest(unittest.TestCase):
         lock = tomllib.loads((self.folder / "Cargo.lock").read_text())
         packages = {package["name"]: package for package in lock["package"]}
         for name in ("servo-script", "mozjs_sys", "servo-webdriver-server"):
-            self.assertIn("checksum", packages[name], name)
+            self.assertEqual("checksum" in packages[name], name != "servo-script", name)
             self.assertNotIn("js_profiler", packages[name]["dependencies"], name)
 
     def test_it_is_built_as_it_is_published(self):

@@ -35,11 +35,12 @@ LOCK = paths.ROOT / "upstream" / "Cargo.lock"
 # To be raised when trees are made in a new way, so that old trees are not used.
 TREE_FORMAT = 1
 PREPARED = ".prepared"
-FETCH_TARGET = "x86_64-unknown-linux-gnu"
 
 # Files that preparing and Cargo leave in a tree. A dependency's own lock file has no effect.
 NOT_SOURCE = (PREPARED, ".cargo-ok", "Cargo.lock", "target")
 
+MANIFEST = "Cargo.toml"
+VERSION_LINE = re.compile(r'^version = "[^"]*"$')
 HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)$")
 
 
@@ -59,15 +60,21 @@ class UpstreamCrate:
         return self.folder / HOOKS
 
     @property
-    def key(self) -> str:
-        digest = hashlib.sha256()
-        for part in (str(TREE_FORMAT).encode(), self.checksum.encode(), self.hooks.read_bytes()):
-            digest.update(hashlib.sha256(part).digest())
-        return digest.hexdigest()[:12]
+    def tree(self) -> Path:
+        """The tree with our hooks and files."""
+        return self._tree(self.hooks.read_bytes())
 
     @property
-    def tree(self) -> Path:
-        return paths.cache_dir() / "upstream" / f"{self.name}-{self.version}-{self.key}"
+    def published_tree(self) -> Path | None:
+        """The tree for a build without our hooks, if the published crate asks for another engine than the pins have."""
+        moved = moved_pins(_text(self.hooks))
+        return self._tree(moved.encode(), "published-") if moved else None
+
+    def _tree(self, hooks: bytes, kind: str = "") -> Path:
+        digest = hashlib.sha256()
+        for part in (str(TREE_FORMAT).encode(), self.checksum.encode(), hooks):
+            digest.update(hashlib.sha256(part).digest())
+        return paths.cache_dir() / "upstream" / f"{self.name}-{self.version}-{kind}{digest.hexdigest()[:12]}"
 
     def our_files(self) -> list[Path]:
         """Our files of this folder, relative to it. Each has the same place in the tree."""
@@ -117,31 +124,49 @@ def prepare(
     for crate in crates:
         if not (crate.tree / PREPARED).exists():
             report(f"preparing {crate.name} {crate.version} with {paths.shown(crate.hooks)}")
-            _make_tree(crate, crate_archive(crate, report))
+            _make_tree(crate, crate_archive(crate, report), crate.tree, _text(crate.hooks))
             changed = True
         changed |= _place_our_files(crate)
     return _write_if_changed(cargo_config, _cargo_config(crates)) or changed
+
+
+def prepare_published(report=print, components: Path = paths.COMPONENTS, lock: Path = LOCK) -> dict[str, Path]:
+    """Makes the trees for a build without our hooks, and returns them by the names of their crates.
+
+    Only crates whose pins are moved have one. Cargo takes the others from the registry.
+    """
+    trees = {}
+    for crate in hooked_crates(components, lock):
+        if (tree := crate.published_tree) is not None:
+            if not (tree / PREPARED).exists():
+                _make_tree(crate, crate_archive(crate, report), tree, moved_pins(_text(crate.hooks)))
+            trees[crate.name] = tree
+    return trees
 
 
 def crate_archive(crate: UpstreamCrate, report=print) -> Path:
     """The published .crate file in Cargo's registry cache, checked against the pinned checksum."""
     archive = _cached_archive(crate)
     if archive is None:
-        report("fetching Servo and its dependencies from the crate registry")
-        _fetch(crate.lock)
+        report(f"fetching {crate.name} {crate.version} from the crate registry")
+        _fetch(crate)
         archive = _cached_archive(crate)
     if archive is None:
-        raise MachError(f"{crate.name} {crate.version}: not in Cargo's registry cache after `cargo fetch`")
+        raise MachError(f"{crate.name} {crate.version}: not in Cargo's registry cache after `cargo info`")
     check_archive(crate, archive)
     return archive
 
 
-def _fetch(lock: Path):
-    """Runs outside the checkout, because the checkout's generated configuration may refer to our own crates."""
+def _fetch(crate: UpstreamCrate):
+    """Brings one crate into Cargo's registry cache, without its dependencies.
+
+    `cargo fetch` would need a lock file that Cargo agrees to. It does not agree to the pins, because they have another
+    engine than the published servo-script asks for. It runs outside the checkout, because the checkout's generated
+    configuration may refer to our own crates.
+    """
     with tempfile.TemporaryDirectory() as scratch:
-        package = Path(scratch, lock.parent.name)
-        shutil.copytree(lock.parent, package)
-        process.run(["cargo", "fetch", "--locked", "--target", FETCH_TARGET], cwd=package)
+        command = ["cargo", "info", "--quiet", "--registry", "crates-io", f"{crate.name}@{crate.version}"]
+        process.run(command, cwd=Path(scratch), on_line=lambda _: None)
 
 
 def check_archive(crate: UpstreamCrate, archive: Path):
@@ -159,15 +184,14 @@ def _cached_archive(crate: UpstreamCrate) -> Path | None:
     return found[0] if found else None
 
 
-def _make_tree(crate: UpstreamCrate, archive: Path):
-    """Makes the tree in a folder beside the final one, and renames it when it is complete."""
-    tree = crate.tree
+def _make_tree(crate: UpstreamCrate, archive: Path, tree: Path, patch: str):
+    """Makes a tree in a folder beside the final one, and renames it when it is complete."""
     scratch = tree.with_name(tree.name + ".partial")
     shutil.rmtree(scratch, ignore_errors=True)
     shutil.rmtree(tree, ignore_errors=True)
     try:
         unpacked = unpack(crate, archive, scratch)
-        apply_hooks(crate.hooks, unpacked)
+        apply_hooks(crate.hooks, unpacked, patch)
         (unpacked / PREPARED).write_text(f"{crate.checksum}\n")
         unpacked.rename(tree)
     finally:
@@ -225,6 +249,29 @@ def read_hunks(patch: str) -> list[Hunk]:
     return result
 
 
+def moved_pins(patch: str) -> str:
+    """The hooks that replace the version of a dependency in Cargo.toml, as a hook file; empty if there is none.
+
+    A build without our other hooks needs them, too, so that both builds have the same engine.
+    """
+    output = []
+    in_manifest = moves = False
+    for line in patch.split("\n"):
+        if line.startswith(("--- a/", "+++ b/")):
+            in_manifest, moves = line == f"+++ b/{MANIFEST}", False
+        elif match := HUNK.match(line):
+            start, *counts = _hunk_numbers(match)
+            moves = in_manifest and (counts[0], counts[2]) == (1, 1)
+            # Without the hunks before it, the line stays where it is.
+            output += [f"@@ -{start},1 +{start},1 @@ {match.group(5)}"] if moves else []
+        elif moves and (line.startswith("+") or line.startswith("-")):
+            if not VERSION_LINE.match(line[1:]):
+                what = f"a hook replaces {line[1:]!r}; only the version of a dependency may be replaced"
+                raise MachError(f"{MANIFEST}: {what}")
+            output.append(line)
+    return "\n".join([f"--- a/{MANIFEST}", f"+++ b/{MANIFEST}", *output, ""]) if output else ""
+
+
 def _hunk_numbers(match: re.Match) -> tuple[int, int, int, int]:
     """(old start, old count, new start, new count); an omitted count is 1."""
     return tuple(1 if group is None else int(group) for group in match.groups()[:4])
@@ -237,13 +284,14 @@ def anchor_of(lines: list[str], start: int, count: int) -> str:
     return hashlib.sha256("\n".join(line.strip() for line in neighbours).encode()).hexdigest()[:8]
 
 
-def apply_hooks(hooks: Path, tree: Path):
-    """Applies a hook file to an unpacked crate, or raises MachError naming the hook.
+def apply_hooks(hooks: Path, tree: Path, patch: str | None = None):
+    """Applies a hook file, or the part of it that `patch` is, to an unpacked crate, or raises MachError naming the hook.
 
     Hunks without context have only a line number to say where they belong. So each hunk header has the
     digest of its upstream neighbours, which is checked first: a hook never lands at a wrong place.
     """
-    for hunk in read_hunks(_text(hooks)):
+    patch = _text(hooks) if patch is None else patch
+    for hunk in read_hunks(patch):
         if not (tree / hunk.place).is_file():
             raise MachError(f"{paths.shown(hooks)}: hook does not apply: {hunk.place} is not in {tree.name}")
         found = anchor_of(_text(tree / hunk.place).split("\n"), hunk.start, hunk.count)
@@ -253,11 +301,11 @@ def apply_hooks(hooks: Path, tree: Path):
                 f"made for\n  hunk {hunk.header}\n  the neighbours' digest is now {found}; "
                 "see CONTRIBUTING.md, 'Changing a hook'"
             )
-    command = ["git", "apply", "--unidiff-zero", "--whitespace=nowarn", str(hooks.resolve())]
+    command = ["git", "apply", "--unidiff-zero", "--whitespace=nowarn", "-"]
     environment = dict(os.environ, GIT_CEILING_DIRECTORIES=str(tree.resolve().parent))
-    result = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True)
+    result = subprocess.run(command, cwd=tree, env=environment, input=patch.encode(), capture_output=True)
     if result.returncode != 0:
-        raise MachError(f"{paths.shown(hooks)}: hook does not apply:\n{result.stderr.strip()}")
+        raise MachError(f"{paths.shown(hooks)}: hook does not apply:\n{result.stderr.decode().strip()}")
 
 
 def place_hooks(hooks: Path, tree: Path) -> list[str]:
