@@ -429,7 +429,8 @@ fn a_signal_ends_the_recording_and_saves_it() {
     for name in ["INT", "TERM"] {
         let file = folder.file(&format!("{name}.collapsed"));
         let site = site.url("/busy.html");
-        // The condition shows that the page runs: the browser prints what the condition throws.
+        // The condition shows that the page runs: the browser prints what the condition throws. Before the page has run its
+        // script, `rounds` is not defined, which is another exception.
         let arguments = [
             "--until-js",
             "rounds > 40 && document.querySelector('#none').id",
@@ -438,7 +439,7 @@ fn a_signal_ends_the_recording_and_saves_it() {
             &site,
         ];
         let mut command = Command::start(&profile_arguments(&arguments));
-        command.wait_for_error("not true yet");
+        command.wait_for_error("not true yet: TypeError");
         command.signal(name);
         let output = command.end();
         output.assert_success();
@@ -466,7 +467,8 @@ fn a_stretch_in_which_nothing_was_sampled_is_missed_with_its_reason() {
         &url,
     ];
     let mut command = Command::start(&profile_arguments(&arguments));
-    command.wait_for_error("not true yet");
+    // Before the page has run its script, `rounds` is not defined: a ReferenceError.
+    command.wait_for_error("not true yet: TypeError");
     command.signal("STOP");
     thread::sleep(STILL);
     command.signal("CONT");
