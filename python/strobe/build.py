@@ -2,7 +2,7 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""./mach build: builds the browser, or the same shell around Servo as published, for comparison."""
+"""./mach build: builds the browser, or the same shell around Servo as published on the same engine, for comparison."""
 
 import os
 import re
@@ -99,7 +99,7 @@ def build_base(release: bool = False) -> Path:
 
 
 def write_base_workspace(folder: Path, root: Path = paths.ROOT):
-    """Writes a workspace of the shell's sources in which hooked crates are as published, but for the engine's version."""
+    """Writes a workspace of the shell with the hooked crates as published, but for the version of the engine."""
     # Files that did not change keep their age, so that Cargo does not rebuild them.
     for part in (*BASE_CRATES, BASE_FILES):
         _mirror(root / part, folder / part)
