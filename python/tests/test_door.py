@@ -84,8 +84,8 @@ class DoorTest(unittest.TestCase):
         self.assertEqual((options.release, for_browser), (False, ["--until-js", "--x", "--headless", "a.html"]))
 
     def test_bench(self):
-        _, _, (options, _) = self.main("bench", "soak", "--minutes", "0.5", "--walker", "stock")
-        self.assertEqual((options.suite, options.minutes, options.walker), ("soak", 0.5, "stock"))
+        _, _, (options, _) = self.main("bench", "soak", "--minutes", "0.5")
+        self.assertEqual((options.suite, options.minutes), ("soak", 0.5))
         self.assertFalse(options.release)
         _, _, (options, _) = self.main("bench", "workers", "--release")
         self.assertEqual((options.suite, options.seconds), ("workers", 60))

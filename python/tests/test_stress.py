@@ -132,7 +132,7 @@ class PlanTest(unittest.TestCase):
             (first.feature, first.duration, first.ending, first.settles), ("everything", 8.62, "SIGHUP", True)
         )
         preferences = {
-            "js_profiling_compare_walkers": True,
+            "js_profiling_base_interval_us": 500,
             "js_mem_gc_compacting_enabled": True,
             "js_mem_gc_per_zone_enabled": True,
             "js_mem_gc_malloc_threshold_base_mb": 38,
@@ -144,7 +144,7 @@ class PlanTest(unittest.TestCase):
         (page,) = first.pages
         self.assertEqual(page.partition("?")[0], "one.stress.test/stress/page.html")
         query = parse_qs(urlsplit(page).query)
-        self.assertEqual((query["seed"], query["check"]), (["7 8 318fe4d4"], ["no"]))
+        self.assertEqual(query["seed"], ["7 8 318fe4d4"])
         mix = plan.LITTLE | plan.MIXES["everything"]
         self.assertEqual(json.loads(query["with"][0]), mix)
         self.assertEqual(
@@ -166,7 +166,7 @@ class PlanTest(unittest.TestCase):
         burst = {"name": "SIGURG", "thread": True, "burst": 200, "pick": 0.19491579343172383}
         self.assertEqual(first.steps[8].arguments, burst)
         killed = make_episode(7, 2)
-        self.assertEqual((killed.ending, len(killed.pages), len(killed.steps)), ("SIGINT", 3, 5))
+        self.assertEqual((killed.ending, len(killed.pages), len(killed.steps)), ("SIGTERM", 3, 1))
 
     def test_a_plan_in_another_process(self):
         script = "from strobe.stress.plan import make_episode; print(make_episode(7, 8).to_json())"
@@ -1033,12 +1033,12 @@ class CommandTest(unittest.TestCase):
             self.stress(number=1, outcomes=[[Failure(1, 1, "x", "crash")]])
 
     def test_a_configuration_of_the_engines_changes(self):
-        with self.assertRaisesRegex(MachError, r"the features are .*engine-changes:table\|stock,100us\|1ms,page\|w"):
-            self.stress(features=["engine-changes:table,2ms,page,single"])
+        with self.assertRaisesRegex(MachError, r"the features are .*engine-changes:100us\|1ms,page\|worker,s"):
+            self.stress(features=["engine-changes:2ms,page,single"])
         with self.assertRaisesRegex(MachError, "--feature engine-changes:.* excludes other features"):
-            self.stress(features=["engine-changes:stock,1ms,worker,single", "programs"])
+            self.stress(features=["engine-changes:1ms,worker,single", "programs"])
         counts = {"checkedReads": 1200, "checkedReads of churn": 1200, "samples": 7, "samplesWithStack": 5}
-        feature = "engine-changes:table,100us,page,multiprocess"
+        feature = "engine-changes:100us,page,multiprocess"
         with self.assertRaisesRegex(MachError, "3 failures, see above"):
             self.stress(number=0, features=[feature], counts={"checkedReads of churn": 0})
         self.assertEqual(
@@ -1055,24 +1055,18 @@ class CommandTest(unittest.TestCase):
 
 class ConfigurationTest(unittest.TestCase):
     def test_there_is_one_of_each_kind(self):
-        self.assertEqual(len(CONFIGURATIONS), 16)
+        self.assertEqual(len(CONFIGURATIONS), 8)
         options = {tuple(configuration.options()) for configuration in CONFIGURATIONS.values()}
         # Whether this happens in pages or in workers is in the pages' addresses.
-        self.assertEqual(len(options), 8)
+        self.assertEqual(len(options), 4)
 
     def test_its_episodes(self):
-        one = make_changes_episode(CONFIGURATIONS["engine-changes:stock,100us,worker,multiprocess"], 3, 4)
+        one = make_changes_episode(CONFIGURATIONS["engine-changes:100us,worker,multiprocess"], 3, 4)
         self.assertEqual(one, make_changes_episode(CONFIGURATIONS[one.feature], 3, 4))
-        self.assertEqual(
-            one.options,
-            ["--pref=js_profiling_stock_walker=true", "--pref=js_profiling_base_interval_us=100", "--multiprocess"],
-        )
+        self.assertEqual(one.options, ["--pref=js_profiling_base_interval_us=100", "--multiprocess"])
         for page in one.pages:
-            query = parse_qs(urlsplit(page).query)
-            self.assertEqual((query["changes"], query["check"]), (["worker"], ["no"]))
-        one = make_changes_episode(CONFIGURATIONS["engine-changes:table,1ms,page,single"], 3, 4)
+            self.assertEqual(parse_qs(urlsplit(page).query)["changes"], ["worker"])
+        one = make_changes_episode(CONFIGURATIONS["engine-changes:1ms,page,single"], 3, 4)
         self.assertNotIn("--multiprocess", one.options)
         (page,) = one.pages
-        query = parse_qs(urlsplit(page).query)
-        self.assertEqual(query["changes"], ["page"])
-        self.assertNotIn("check", query)
+        self.assertEqual(parse_qs(urlsplit(page).query)["changes"], ["page"])

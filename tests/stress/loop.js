@@ -29,8 +29,6 @@ const weights = JSON.parse(parameters.get("with") ?? "{}");
 const profiles = parameters.get("profile") !== "no";
 // In a sandbox without an origin every file has another origin.
 const filesAreMuted = hasDocument && origin === "null";
-// Whether every stack of a trace must be possible by the call graph.
-const checksStacks = parameters.get("check") !== "no";
 const changesPlace = parameters.get("changes");
 const changesEngine = changesPlace === (hasDocument ? "page" : "worker");
 // A document that leaves the changes to its workers leaves them the processor, too.
@@ -362,11 +360,10 @@ function checkTrace(trace, options) {
     if (changesEngine) {
         checkBuiltIns(trace);
     }
-    if (checksStacks) {
-        checkCalls(trace);
-    }
+    checkCalls(trace);
 }
 
+// Every stack must be possible by the call graph.
 function checkCalls(trace) {
     const sums = callGraph.check(trace);
     tally("framesCut", sums.cut);

@@ -73,10 +73,9 @@ def bench(options: argparse.Namespace):
     # These are checked first, because a build takes longer to fail.
     other = browsers.chromium() if getattr(options, "vs", None) else None
     libraries = chosen(options.library) if options.suite == "real" else []
-    stock_walk = True if getattr(options, "walker", None) == "stock" else None
-    binary = build.build(options.release, stock_walk)
+    binary = build.build(options.release)
     if options.suite == "soak":
-        soak(binary, saved, options.minutes, options.base_interval_us, options.walker)
+        soak(binary, saved, options.minutes, options.base_interval_us)
     elif options.suite == "accuracy":
         accuracy(binary, saved, options.seconds)
     elif options.suite == "stops":

@@ -20,13 +20,10 @@ BOUND_BEYOND = 300.0
 MISTAKES_SHOWN = 20
 
 
-def soak(binary: Path, saved: Path, minutes: float, base_interval_us: int, walker: str):
-    print(f"soak: {minutes:g} min at {base_interval_us} µs by the {walker} walker with the {binary.parent.name} build")
+def soak(binary: Path, saved: Path, minutes: float, base_interval_us: int):
+    print(f"soak: {minutes:g} min at {base_interval_us} µs with the {binary.parent.name} build")
     page = "/soak/soak.html?" + urlencode({"minutes": minutes})
-    preferences = {
-        "js_profiling_base_interval_us": str(base_interval_us),
-        **({"js_profiling_stock_walker": "true"} if walker == "stock" else {}),
-    }
+    preferences = {"js_profiling_base_interval_us": str(base_interval_us)}
     measurement = measure(binary, page, preferences, 60 * minutes * 1.5 + BOUND_BEYOND, saved)
     finish(*report(measurement), saved)
 

@@ -128,9 +128,6 @@ def add_arguments(parser: argparse.ArgumentParser):
     soak.add_argument(
         "--base-interval-us", metavar="N", type=count, default=1000, help="the sample interval, in µs (default: 1000)"
     )
-    soak.add_argument(
-        "--walker", choices=["table", "stock"], default="table", help="how stacks are walked (default: table)"
-    )
     accuracy = add_suite(
         "accuracy",
         "whether samples have the right function, come in time and in the right shares",

@@ -8,13 +8,11 @@ Its programs change the engine's data while profilers walk the stack, and check 
 """
 
 import itertools
-import json
 from dataclasses import dataclass
 
 from .report import Totals
 
 FEATURE = "engine-changes"
-WALKERS = ("table", "stock")
 # In µs.
 INTERVALS = {"100us": 100, "1ms": 1000}
 # The event loops that run the programs: those of documents, or only those of their workers.
@@ -30,32 +28,27 @@ READS_OF = "checkedReads of "
 
 @dataclass(frozen=True)
 class Configuration:
-    walker: str
     interval: str
     place: str
     processes: str
 
     @property
     def name(self) -> str:
-        return f"{FEATURE}:{self.walker},{self.interval},{self.place},{self.processes}"
+        return f"{FEATURE}:{self.interval},{self.place},{self.processes}"
 
     def options(self) -> list[str]:
         """The options of the browser."""
-        preferences = {
-            "js_profiling_stock_walker": self.walker == "stock",
-            "js_profiling_base_interval_us": INTERVALS[self.interval],
-        }
-        options = [f"--pref={name}={json.dumps(value)}" for name, value in preferences.items()]
-        return [*options, *(["--multiprocess"] if self.processes == "multiprocess" else [])]
+        interval = f"--pref=js_profiling_base_interval_us={INTERVALS[self.interval]}"
+        return [interval, *(["--multiprocess"] if self.processes == "multiprocess" else [])]
 
 
 # By the name that --feature takes.
 CONFIGURATIONS = {
     configuration.name: configuration
-    for configuration in itertools.starmap(Configuration, itertools.product(WALKERS, INTERVALS, PLACES, PROCESSES))
+    for configuration in itertools.starmap(Configuration, itertools.product(INTERVALS, PLACES, PROCESSES))
 }
 # The form of such a name.
-FORM = f"{FEATURE}:{','.join('|'.join(names) for names in (WALKERS, INTERVALS, PLACES, PROCESSES))}"
+FORM = f"{FEATURE}:{','.join('|'.join(names) for names in (INTERVALS, PLACES, PROCESSES))}"
 
 
 def reads_by_program(totals: Totals) -> dict[str, int]:

@@ -115,7 +115,6 @@ class _Maker:
         self.options = []
         self.steps = []
         self.duration = round(numbers.uniform(8, 20), 2)
-        self.checks = True
         # Where the engine is changed.
         self.place = "page"
 
@@ -163,8 +162,6 @@ class _Maker:
         )
 
     def make_configured(self, configuration: Configuration) -> Episode:
-        # The stock walker is known to lose frames in the middle of a stack.
-        self.checks = configuration.walker == "table"
         self.place = configuration.place
         self.options = configuration.options()
         sites = SITES[: 2 if configuration.processes == "multiprocess" else 1]
@@ -185,13 +182,6 @@ class _Maker:
         self.options.append(f"--pref={name}={json.dumps(value)}")
 
     def set_preferences(self):
-        walker = self.random.random()
-        if walker < 0.1:
-            self.prefer("js_profiling_stock_walker", True)
-            self.checks = False
-        elif walker < 0.2:
-            self.prefer("js_profiling_compare_walkers", True)
-            self.checks = False
         if self.random.random() < (0.7 if self.feature == ENGINE_CHANGES else 0.3):
             self.prefer("js_profiling_base_interval_us", self.random.choice([100, 250, 500, 5000]))
         if self.random.random() < 0.2:
@@ -233,8 +223,6 @@ class _Maker:
             parameters["workers"] = 16
         if self.feature == "frames":
             parameters["frames"] = 8
-        if not self.checks:
-            parameters["check"] = "no"
         parameters["window"] = SITES.index(site)
         parameters["with"] = json.dumps(mix, separators=(",", ":"))
         parameters["programs"] = json.dumps(programs, separators=(",", ":"))

@@ -135,7 +135,7 @@ def stress(
         raise MachError("--episode needs the --seed of its plan")
     if seed is None:
         seed = random.randint(1, LARGEST_SEED)
-    binary = build.find(release, stock_walk=True)
+    binary = build.find(release)
     folder = paths.target_dir() / "stress"
     folder.mkdir(parents=True, exist_ok=True)
     figures = folder / f"seed-{stem_of(seed, configuration.name if configuration else '')}.json"
