@@ -14,7 +14,7 @@ use js_profiler_traits::RealmId;
 use crate::found_stack::{FoundFrame, FoundStack, learn};
 use crate::spidermonkey::test_context::{TestContext, on_pause};
 use crate::spidermonkey::{
-    FramePlace, KnownFunctions, SampledContext, StackBuffer, Unwinder, WalkOutcome, Walker,
+    FramePlace, KnownFunctions, SampledContext, StackBuffer, Unwinder, WalkOutcome,
 };
 use crate::stop::Thread;
 use crate::stop::tests::EVENT_LOOPS;
@@ -71,7 +71,7 @@ impl Walks {
             thread,
             context,
             unwinder: Unwinder::new(),
-            known: KnownFunctions::new(),
+            known: KnownFunctions::default(),
             whole: buffer(),
             stack: FoundStack::with_room_for(&based),
             based,
@@ -81,7 +81,7 @@ impl Walks {
     }
 
     fn walk(&mut self) {
-        let nothing = const { KnownFunctions::new() };
+        let nothing = KnownFunctions::default();
         let (context, unwinder, known) = (&self.context, &mut self.unwinder, &self.known);
         let (based, whole, base) = (&mut self.based, &mut self.whole, self.stack.number);
         let outcomes = self.thread.while_stopped(|stopped| {
@@ -121,7 +121,7 @@ impl Walks {
 fn walk(script: &str, for_page: bool) {
     let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
     let context = TestContext::new();
-    let engine = context.engine(Walker::Table);
+    let engine = context.engine();
     let thread = Thread::current().unwrap();
     let sampled = engine.sampled();
     context.with_scripts(|evaluate| {
@@ -146,7 +146,6 @@ fn walk(script: &str, for_page: bool) {
         assert!(same > 100, "{same} frames were the same");
         assert!(replaced > 10, "{replaced} frames had another function");
     });
-    drop(engine);
 }
 
 #[test]

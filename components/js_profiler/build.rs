@@ -34,9 +34,6 @@ const WALK_SOURCES: [&str; 8] = [
     "table_walk.cpp",
 ];
 
-/// With the feature `stock_walk`.
-const STOCK_SOURCES: [&str; 2] = ["stock_mode.cpp", "stock_walk.cpp"];
-
 /// The environment variable that holds further flags for the compiler.
 const MORE_FLAGS: &str = "STROBE_GLUE_FLAGS";
 
@@ -49,17 +46,12 @@ fn main() {
     let source = variable("DEP_MOZJS_SRCDIR");
     let encoding_c_mem = variable("DEP_ENCODING_C_MEM_INCLUDE_DIR");
 
-    let mut sources = SOURCES.to_vec();
-    if env::var_os("CARGO_FEATURE_STOCK_WALK").is_some() {
-        sources.extend(STOCK_SOURCES);
-    }
-
     let mut glue = cc::Build::new();
     glue.cpp(true)
         .std("gnu++20")
         .pic(true)
         // One text, because the engine's headers take nearly all of the time.
-        .file(unified(&sources, &variable("OUT_DIR")))
+        .file(unified(&variable("OUT_DIR")))
         .include("spidermonkey");
     // The engine's headers: public ones, internal ones, and those its build generated.
     for path in [
@@ -110,11 +102,11 @@ fn main() {
     }
 }
 
-/// A source file that includes all of these, and then those of the walk. So two of them may not define the same name.
-fn unified(sources: &[&str], folder: &Path) -> PathBuf {
+/// A source file that includes all sources, those of the walk last. So two of them may not define the same name.
+fn unified(folder: &Path) -> PathBuf {
     let file = folder.join("unified.cpp");
     let include = |name: &&str| format!("#include \"{name}\"\n");
-    let mut lines: Vec<_> = sources.iter().map(include).collect();
+    let mut lines: Vec<_> = SOURCES.iter().map(include).collect();
     lines.push("void strobe_walk_code_begin() {}\n".to_owned());
     lines.extend(WALK_SOURCES.iter().map(include));
     lines.push("void strobe_walk_code_end() {}\n".to_owned());

@@ -8,7 +8,6 @@ use std::rc::Rc;
 use std::sync::PoisonError;
 use std::sync::mpsc::channel;
 
-use crate::spidermonkey::Walker;
 use crate::spidermonkey::test_context::{TestContext, on_pause};
 use crate::stop::tests::EVENT_LOOPS;
 
@@ -35,7 +34,7 @@ const SCRIPT: &str = "
 fn the_index_has_all_living_code_and_nothing_else() {
     let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
     let context = TestContext::new();
-    let engine = Rc::new(context.engine(Walker::Table));
+    let engine = Rc::new(context.engine());
     context.with_scripts(|evaluate| {
         let (seen, counts) = channel();
         let paused = Rc::clone(&engine);

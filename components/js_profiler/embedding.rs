@@ -13,7 +13,7 @@ use mozjs::rust::Runtime;
 
 use crate::event_loop::{EventLoop, Session, StartError};
 use crate::options::SessionOptions;
-use crate::spidermonkey::{EngineContext, Walker};
+use crate::spidermonkey::EngineContext;
 
 /// The event loop of a [`Runtime`].
 ///
@@ -26,10 +26,10 @@ impl RuntimeEventLoop {
     pub fn with<R>(runtime: &mut Runtime, run: impl FnOnce(&Self, &mut JSContext) -> R) -> R {
         // SAFETY: A runtime never leaves the thread that has made it, so the context is this thread's. The runtime
         // stays borrowed until this function ends. The event loop is dropped before that, also if `run` panics, because
-        // `run` gets only a reference. No script is running now, and none then: `run` has given the context back.
+        // `run` gets only a reference.
         let engine = unsafe {
             let context = NonNull::new(runtime.cx().raw_cx()).expect("a runtime has a context");
-            EngineContext::new(context, Walker::preferred())
+            EngineContext::new(context)
         };
         let event_loop = Self(EventLoop::new(engine));
         run(&event_loop, runtime.cx())

@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use js_profiler_traits::Trace;
 
-use crate::spidermonkey::Walker;
 use crate::spidermonkey::test_context::TestContext;
 use crate::stop::tests::EVENT_LOOPS;
 use crate::{EventLoop, SessionOptions};
@@ -96,7 +95,7 @@ const COLLECTING: &str = "
 fn trace_of(script: &str, then: &str) -> Trace {
     let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
     let context = TestContext::new();
-    let event_loop = EventLoop::new(context.engine(Walker::Table));
+    let event_loop = EventLoop::new(context.engine());
     let mut trace = None;
     context.with_scripts(|evaluate| {
         let options = SessionOptions::every(Duration::from_millis(1));

@@ -24,8 +24,6 @@
 compile_error!(
     "js_profiler needs Linux on x86-64; docs/architecture.md says what a port has to provide"
 );
-#[cfg(all(test, not(feature = "stock_walk")))]
-compile_error!("the tests of js_profiler need its feature stock_walk, which ./mach test-unit sets");
 
 // Makes Cargo build this crate anew in every checkout: see the generated .cargo/config.toml.
 const _: Option<&str> = option_env!("STROBE_CHECKOUT");
@@ -36,8 +34,6 @@ mod arch;
 mod based_walks;
 #[cfg(test)]
 mod code_index;
-#[cfg_attr(not(feature = "stock_walk"), path = "no_comparison.rs")]
-mod comparison;
 mod compressed_trace;
 mod description;
 mod embedding;
@@ -88,6 +84,5 @@ pub use sampled_activity::MarkerFilter;
 pub use sampled_session::Ended;
 pub use sampling_thread::force_sample;
 pub use spidermonkey::{
-    EngineContext, Walker, add_sample_objects, add_stack_objects, new_object_table, object_count,
-    prepare,
+    EngineContext, add_sample_objects, add_stack_objects, new_object_table, object_count, prepare,
 };

@@ -530,7 +530,6 @@ mod tests {
     use crate::failure::{Failure, OnTrace};
     use crate::options::SessionOptions;
     use crate::sampled_session::{Ended, SampledSession};
-    use crate::spidermonkey::Walker;
     use crate::spidermonkey::test_context::TestContext;
     use crate::stop::tests::EVENT_LOOPS;
     use crate::{EventLoop, serve};
@@ -545,14 +544,14 @@ mod tests {
     }
 
     impl Loop {
-        fn begin(walker: Walker) -> Self {
+        fn begin() -> Self {
             let (calls, to_call) = crossbeam_channel::unbounded::<Call>();
             let (begun, when_begun) = crossbeam_channel::bounded(1);
             let handle = thread::Builder::new()
                 .name("TestLoop".to_owned())
                 .spawn(move || {
                     let context = TestContext::new();
-                    let event_loop = EventLoop::new(context.engine(walker));
+                    let event_loop = EventLoop::new(context.engine());
                     begun.send(event_loop.id()).unwrap();
                     for call in to_call {
                         call(&event_loop);
@@ -663,13 +662,13 @@ mod tests {
     #[test]
     fn a_recording_needs_nothing_of_event_loops_and_releases_them() {
         let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
-        let first = Loop::begin(Walker::preferred());
-        let second = Loop::begin(Walker::preferred());
+        let first = Loop::begin();
+        let second = Loop::begin();
         assert!(!is_sampling(), "no event loop is sampled without need");
 
         let recorder = Recorder::start(1, Selection::All);
         recorder.wait_for_samples_of(&[&first, &second]);
-        let third = Loop::begin(Walker::preferred());
+        let third = Loop::begin();
         recorder.wait_for_samples_of(&[&first, &second, &third]);
         let gone = second.id;
         drop(second);
@@ -699,7 +698,7 @@ mod tests {
     #[test]
     fn an_event_loop_that_ends_has_reported_everything() {
         let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
-        let event_loop = Loop::begin(Walker::preferred());
+        let event_loop = Loop::begin();
         let recorder = Recorder::start(1, Selection::All);
         recorder.wait_for_samples_of(&[&event_loop]);
         drop(event_loop);
@@ -717,7 +716,7 @@ mod tests {
     #[test]
     fn sessions_and_a_recording_do_not_end_each_other() {
         let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
-        let event_loop = Loop::begin(Walker::preferred());
+        let event_loop = Loop::begin();
         let id = event_loop.id;
         let recorder = Recorder::start(1, Selection::All);
         join_for_sessions(id).unwrap();
@@ -737,14 +736,14 @@ mod tests {
     #[test]
     fn only_chosen_event_loops_are_recorded() {
         let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
-        let page = Loop::begin(Walker::preferred());
+        let page = Loop::begin();
         page.describe(EventLoopKind::Page);
-        let worker = Loop::begin(Walker::preferred());
+        let worker = Loop::begin();
         worker.describe(EventLoopKind::Worker);
 
         let recorder = Recorder::start(1, Selection::Main);
         recorder.wait_for_samples_of(&[&page]);
-        let new = Loop::begin(Walker::preferred());
+        let new = Loop::begin();
         recorder.wait_for_samples_of(&[&page]);
         // Only now is it known to be a page's event loop.
         new.describe(EventLoopKind::Page);
@@ -756,11 +755,11 @@ mod tests {
             new_ones,
         };
         let recorder = Recorder::start(2, these(false));
-        let another = Loop::begin(Walker::preferred());
+        let another = Loop::begin();
         recorder.wait_for_samples_of(&[&worker]);
         recorder.stop(2);
         let recorder = Recorder::start(3, these(true));
-        let newest = Loop::begin(Walker::preferred());
+        let newest = Loop::begin();
         recorder.wait_for_samples_of(&[&worker, &newest]);
         // Stopping another recording does not end this one.
         recorder.serve(Request::Stop(RecordingId(2)));
@@ -790,7 +789,7 @@ mod tests {
     #[test]
     fn a_new_recording_ends_the_one_before() {
         let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
-        let event_loop = Loop::begin(Walker::preferred());
+        let event_loop = Loop::begin();
         let first = Recorder::start(1, Selection::All);
         first.wait_for_samples_of(&[&event_loop]);
         let second = Recorder::start(2, Selection::All);
@@ -804,7 +803,7 @@ mod tests {
     #[test]
     fn the_answer_to_the_first_page_is_reported_to_this_recording_and_to_later_ones() {
         let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
-        let event_loop = Loop::begin(Walker::preferred());
+        let event_loop = Loop::begin();
         let answer = |http_error| PageAnswer {
             webview: TEST_WEBVIEW_ID,
             http_error,
@@ -888,10 +887,7 @@ mod tests {
     #[test]
     fn a_panic_of_the_sampling_thread_ends_everything_and_new_sessions_work() {
         let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
-        let (first, second) = (
-            Loop::begin(Walker::preferred()),
-            Loop::begin(Walker::preferred()),
-        );
+        let (first, second) = (Loop::begin(), Loop::begin());
         // Twice, because everything must work after a panic as it did before.
         for round in 1..=2 {
             let recorder = Recorder::start(round, Selection::All);
@@ -949,39 +945,37 @@ mod tests {
     #[test]
     fn samples_say_what_an_event_loop_is_doing() {
         let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
-        for walker in [Walker::preferred(), Walker::Stock] {
-            let event_loop = Loop::begin(walker);
-            let recorder = Recorder::start(1, Selection::All);
-            recorder.wait_for_samples_of(&[&event_loop]);
-            let (begun, when_begun) = crossbeam_channel::bounded(1);
-            let (end, when_to_end) = crossbeam_channel::bounded::<()>(1);
-            let call: Call = Box::new(move |_| {
-                let _layout = enter(Marker::Layout, None);
-                begun.send(()).unwrap();
-                when_to_end.recv().unwrap();
-            });
-            event_loop.calls.as_ref().unwrap().send(call).unwrap();
-            when_begun.recv().unwrap();
-            let is_layout = |chunk: &Chunk| {
-                let mut markers = chunk.samples.iter().map(|sample| sample.marker);
-                markers.any(|marker| marker == Some(Marker::Layout))
-            };
-            while !is_layout(&recorder.chunk()) {}
-            end.send(()).unwrap();
-            let is_idle = |chunk: &Chunk| {
-                let mut samples = chunk.samples.iter();
-                samples.any(|sample| sample.marker.is_none() && sample.stack.is_none())
-            };
-            while !is_idle(&recorder.chunk()) {}
-            recorder.stop(1);
-        }
+        let event_loop = Loop::begin();
+        let recorder = Recorder::start(1, Selection::All);
+        recorder.wait_for_samples_of(&[&event_loop]);
+        let (begun, when_begun) = crossbeam_channel::bounded(1);
+        let (end, when_to_end) = crossbeam_channel::bounded::<()>(1);
+        let call: Call = Box::new(move |_| {
+            let _layout = enter(Marker::Layout, None);
+            begun.send(()).unwrap();
+            when_to_end.recv().unwrap();
+        });
+        event_loop.calls.as_ref().unwrap().send(call).unwrap();
+        when_begun.recv().unwrap();
+        let is_layout = |chunk: &Chunk| {
+            let mut markers = chunk.samples.iter().map(|sample| sample.marker);
+            markers.any(|marker| marker == Some(Marker::Layout))
+        };
+        while !is_layout(&recorder.chunk()) {}
+        end.send(()).unwrap();
+        let is_idle = |chunk: &Chunk| {
+            let mut samples = chunk.samples.iter();
+            samples.any(|sample| sample.marker.is_none() && sample.stack.is_none())
+        };
+        while !is_idle(&recorder.chunk()) {}
+        recorder.stop(1);
     }
 
     #[test]
     fn the_status_is_of_all_event_loops() {
         let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
-        let first = Loop::begin(Walker::preferred());
-        let second = Loop::begin(Walker::preferred());
+        let first = Loop::begin();
+        let second = Loop::begin();
         second.describe(EventLoopKind::Worker);
         second.call(|event_loop| {
             let realm = Realm {

@@ -22,7 +22,7 @@ use smallvec::SmallVec;
 use crate::failure::Failure;
 use crate::sampled_recording::{SampledRecording, SampledRecordingOptions};
 use crate::sampled_session::SampledSession;
-use crate::sampled_thread::{Audience, MAX_TIMED_WALKS, SampledThread, StackTaker};
+use crate::sampled_thread::{MAX_TIMED_WALKS, SampledThread, StackTaker};
 use crate::schedule::Schedule;
 use crate::spidermonkey::NativeCode;
 use crate::subscribers::{Occasion, Subscribers};
@@ -199,14 +199,13 @@ impl SampledLoop {
     /// Takes one sample on this occasion, for all subscribers that are to get it. Returns how many of these
     /// sessions did not get it.
     pub fn take(&mut self, occasion: Occasion, taker: &mut StackTaker) -> usize {
-        let audience = self.audience();
+        let audience = self.subscribers.audience();
         let sessions = self.subscribers.sessions_for(occasion);
         let recording = self.subscribers.recording_for(occasion);
         let sample = match recording.map(SampledRecording::has_stacks) {
             None if sessions == 0 => return 0,
             Some(false) if sessions == 0 => Ok(self.thread.look_without_stopping()),
-            // The engine's stock mode is on for sessions only, so only then is there anything to compare.
-            _ => self.thread.look(taker, &audience, sessions > 0),
+            _ => self.thread.look(taker, &audience),
         };
         match sample {
             Ok(sample) => self.subscribers.take(&sample, occasion),
@@ -232,7 +231,7 @@ impl SampledLoop {
         if due.len() < 2 {
             return;
         }
-        let audience = self.audience();
+        let audience = self.subscribers.audience();
         self.thread.ask(&due, &audience);
     }
 
@@ -261,17 +260,5 @@ impl SampledLoop {
         .take(MAX_TIMED_WALKS)
         .take_while(|due| *due <= now + horizon)
         .collect()
-    }
-
-    /// The readers that walks are for.
-    fn audience(&self) -> Audience {
-        // A comparison is for people who look at the browser itself. It compares all functions.
-        match self.thread.compares() {
-            true => Audience {
-                realms: SmallVec::new(),
-                everything: true,
-            },
-            false => self.subscribers.audience(),
-        }
     }
 }

@@ -332,7 +332,6 @@ mod tests {
 
     use super::*;
     use crate::linked_maps::{CancelFetch, MapAnswer};
-    use crate::spidermonkey::Walker;
     use crate::spidermonkey::test_context::TestContext;
     use crate::stop::tests::EVENT_LOOPS;
     use crate::{EventLoop, Session, SessionOptions, serve};
@@ -399,14 +398,14 @@ mod tests {
             let waker = sender.clone();
             let handle = thread::spawn(move || {
                 let context = TestContext::new();
-                let event_loop = EventLoop::new(context.engine(Walker::Table));
+                let event_loop = EventLoop::new(context.engine());
                 event_loop.wake_by(move || {
                     let _ = waker.send(Do::Serve);
                 });
                 begun.send(()).unwrap();
                 event_loop.fetch_maps_by(Box::new(fetch));
                 context.with_scripts(|evaluate| {
-                    let realm = context.engine(Walker::Table).current_realm().unwrap();
+                    let realm = context.engine().current_realm().unwrap();
                     let document = Realm {
                         url: "https://a.test/".to_owned(),
                         origin: None,

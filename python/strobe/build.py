@@ -33,8 +33,8 @@ OWN_PATCH = re.compile(r'^\w+ = \{ path = "([^"]*)" \}$')
 LOCK_PACKAGE = re.compile(r"^\[\[package\]\]\n.*?(?=^\[\[package\]\]\n|\Z)", re.M | re.S)
 
 
-def command(release: bool = False, stock_walk: bool | None = None, also: tuple[str, ...] = ()) -> list[str]:
-    """The command that builds the browser. By default only a dev build has the stock walk, which tests need.
+def command(release: bool = False, also: tuple[str, ...] = ()) -> list[str]:
+    """The command that builds the browser.
 
     `also` names packages that use the browser's SpiderMonkey. Alone, Cargo would build another one for them.
     """
@@ -43,24 +43,22 @@ def command(release: bool = False, stock_walk: bool | None = None, also: tuple[s
         arguments += ["-p", package]
     if release:
         arguments.append("--release")
-    if stock_walk or (stock_walk is None and not release):
-        arguments.append(workspace.STOCK_WALK)
     return arguments
 
 
-def build(release: bool = False, stock_walk: bool | None = None, also: tuple[str, ...] = ()) -> Path:
+def build(release: bool = False, also: tuple[str, ...] = ()) -> Path:
     """Builds the browser, after installing what is missing, and returns the path of its binary."""
     with cache_lock("build"):
         bootstrap.ensure()
-        process.run(command(release, stock_walk, also))
+        process.run(command(release, also))
     return paths.target_dir() / ("release" if release else "debug") / "strobe"
 
 
-def find(release: bool = False, stock_walk: bool | None = None) -> Path:
+def find(release: bool = False) -> Path:
     """The browser that STROBE_BINARY names, or else one that is built."""
     named = os.environ.get(BINARY_VARIABLE)
     if not named:
-        return build(release, stock_walk)
+        return build(release)
     binary = Path(named).resolve()
     if not os.access(binary, os.X_OK):
         raise MachError(f"{BINARY_VARIABLE}={named}: no such program")

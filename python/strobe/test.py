@@ -49,7 +49,7 @@ def test_unit() -> Tally:
     tally = Tally()
     # The checks of the fuzz targets run over the committed inputs.
     names = [*workspace.crates(under="components/"), *workspace.crates(under="tests/fuzz/")]
-    packages = workspace.test_arguments(names)
+    packages = workspace.package_arguments(names)
     with cache_lock("test-unit"):
         bootstrap.ensure()
         folder = paths.ROOT / "python"

@@ -359,7 +359,7 @@ def javascript_lints(root: Path) -> Iterable[Problem]:
 def clippy(root: Path) -> Iterable[Problem]:
     """Runs clippy with --no-deps: Cargo takes the hooked upstream crates for local ones, and would lint them too."""
     command = ["cargo", "clippy", "--locked", "--no-deps", "--all-targets", "--message-format=json"]
-    command += workspace.test_arguments(workspace.crates(root))
+    command += workspace.package_arguments(workspace.crates(root))
     problems = []
 
     def on_line(line: str):

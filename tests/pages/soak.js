@@ -4,7 +4,7 @@
 
 "use strict";
 
-const MILLISECONDS = 1000 * (new URLSearchParams(location.search).get("seconds") ?? 60);
+const MILLISECONDS = 60_000;
 
 let exports;
 let serial = 0;

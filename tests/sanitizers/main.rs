@@ -22,7 +22,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use js_profiler::{EngineContext, EventLoop, MarkerFilter, SessionOptions, Walker};
+use js_profiler::{EngineContext, EventLoop, MarkerFilter, SessionOptions};
 use js_profiler_traits::recording::{RecordingId, RecordingOptions, Report, Request, Selection};
 use js_profiler_traits::{Trace, preferences};
 use mozjs::jsapi::{GCReason, JS_GC, OnNewGlobalHookOption};
@@ -54,6 +54,8 @@ const BASE_INTERVAL_US: u32 = 100;
 /// The same as that of Servo's script threads.
 const STACK_SIZE: usize = 8 << 20;
 
+const EVENT_LOOPS: usize = 3;
+
 fn main() -> ExitCode {
     let seconds = env::args().nth(1).and_then(|text| text.parse().ok());
     let Some(seconds) = seconds else {
@@ -67,14 +69,12 @@ fn main() -> ExitCode {
     .expect("it is in the range");
     let engine = JSEngine::init().expect("nothing has used the engine before");
     let end = Instant::now() + Duration::from_secs(seconds);
-    let walkers = [Walker::preferred(), Walker::preferred(), Walker::Stock];
-    let event_loops: Vec<_> = walkers
-        .into_iter()
-        .map(|walker| {
+    let event_loops: Vec<_> = (0..EVENT_LOOPS)
+        .map(|_| {
             let engine = engine.handle();
             thread::Builder::new()
                 .stack_size(STACK_SIZE)
-                .spawn(move || run_until(end, engine, walker))
+                .spawn(move || run_until(end, engine))
                 .expect("there is room for a thread")
         })
         .collect();
@@ -166,22 +166,22 @@ fn record_until(end: Instant) -> u64 {
 }
 
 /// Runs contexts one after another, each with an event loop and a realm of its own.
-fn run_until(end: Instant, engine: JSEngineHandle, walker: Walker) -> Done {
+fn run_until(end: Instant, engine: JSEngineHandle) -> Done {
     let mut done = Done::default();
     while Instant::now() < end {
-        run_context(end, &engine, walker, &mut done);
+        run_context(end, &engine, &mut done);
         done.contexts += 1;
     }
     done
 }
 
-fn run_context(end: Instant, engine: &JSEngineHandle, walker: Walker, done: &mut Done) {
+fn run_context(end: Instant, engine: &JSEngineHandle, done: &mut Done) {
     let mut runtime = Runtime::new(engine.clone());
     // SAFETY: the context is this thread's, and outlives the event loop, which is dropped at the end.
     let raw = unsafe { runtime.cx().raw_cx() };
     let context = NonNull::new(raw).expect("there is a context");
     // SAFETY: as above.
-    let event_loop = EventLoop::new(unsafe { EngineContext::new(context, walker) });
+    let event_loop = EventLoop::new(unsafe { EngineContext::new(context) });
     let cx = runtime.cx();
     rooted!(&in(cx) let global = unsafe {
         // SAFETY: the class and the options live as long as they are used.

@@ -28,15 +28,12 @@ pub use self::timed::MAX_TIMED_WALKS;
 use self::timed::{HORIZON, TimedWalk, TimedWalks};
 pub use self::walk::{Audience, StackTaker};
 use self::walk::{FinishedWalk, LastPlaces, WalkRequest};
-use crate::comparison::Comparison;
 use crate::description::SharedDescription;
 use crate::failure::Failure;
 use crate::function_table::Function;
 use crate::outcome::Outcome;
 use crate::sample::Sample;
-use crate::spidermonkey::{
-    KnownFunctions, NativeCode, SampledContext, StackBuffer, WalkNumber, WalkOutcome,
-};
+use crate::spidermonkey::{NativeCode, SampledContext, StackBuffer, WalkNumber, WalkOutcome};
 use crate::stop::Thread;
 
 /// After this many failed attempts in a row to stop the thread, it is given up. A thread that gets no
@@ -78,9 +75,6 @@ pub struct SampledThread {
     /// How many timed walks there were. For the log.
     timed_count: u64,
     durations: StopDurations,
-    /// Set if each stack is walked both ways.
-    #[ignore_malloc_size_of = "For tests"]
-    comparison: Option<Comparison>,
     /// When functions and tables are to be freed. `None` while somebody wants samples, or if there is nothing to free.
     kept_until: Option<Instant>,
     /// The reasons why stacks could not be walked, and how often each was given. For the log.
@@ -111,7 +105,6 @@ impl SampledThread {
             is_never_timed: false,
             timed_count: 0,
             durations: StopDurations::new(),
-            comparison: Comparison::wanted(&context),
             kept_until: None,
             context,
             unwalkable: BTreeMap::new(),
@@ -126,11 +119,6 @@ impl SampledThread {
     /// All functions that have been on a stack of the thread, in the order of their ids.
     pub fn seen_functions(&self) -> &[Function] {
         self.last.seen_functions()
-    }
-
-    /// Whether each stack is walked both ways, and the two are compared.
-    pub fn compares(&self) -> bool {
-        self.comparison.is_some()
     }
 
     /// The thread may not be stopped again before this.
@@ -148,8 +136,7 @@ impl SampledThread {
         self.timed.as_ref().and_then(TimedWalks::until)
     }
 
-    /// Takes a sample: stops the thread and walks its stack, unless it runs no JavaScript. If `is_compared` is true
-    /// and the two walkers are compared, both walk the stack.
+    /// Takes a sample: stops the thread and walks its stack, unless it runs no JavaScript.
     ///
     /// # Errors
     ///
@@ -158,7 +145,6 @@ impl SampledThread {
         &mut self,
         taker: &mut StackTaker,
         audience: &Audience,
-        is_compared: bool,
     ) -> Result<Sample<'_>, Failure> {
         if self.context.is_idle() {
             self.last.clear();
@@ -172,25 +158,16 @@ impl SampledThread {
         let StackTaker { buffer, unwinder } = taker;
         audience.apply(buffer);
         unwinder.prepare(NativeCode::current());
-        let mut comparison = self.comparison.as_mut().filter(|_| is_compared);
         let request = WalkRequest {
             context: &self.context,
             activity: &self.activity,
-            // The comparison needs the text of every function.
-            known: match comparison {
-                Some(_) => const { &KnownFunctions::new() },
-                None => self.last.known_functions(),
-            },
+            known: self.last.known_functions(),
             base,
             places: self.places.of(self.last.length()),
         };
         let stopped = thread.while_stopped(|stopped| {
             let time = CrossProcessInstant::now();
-            request.walk(time, stopped, unwinder, buffer, |unwinder| {
-                if let Some(comparison) = &mut comparison {
-                    comparison.walk(&self.context, stopped, unwinder);
-                }
-            })
+            request.walk(time, stopped, unwinder, buffer)
         });
         let walk = match stopped {
             Ok(walk) => walk,
@@ -204,9 +181,6 @@ impl SampledThread {
             },
         };
         self.stops_in_time = true;
-        if let Some(comparison) = comparison {
-            comparison.compare(walk.outcome, buffer);
-        }
         self.note(&walk);
         self.places.make_room(buffer);
         self.places.follow(&walk, buffer);
@@ -271,7 +245,6 @@ impl SampledThread {
         let may_be_timed = self.thread.is_some()
             && self.stops_in_time
             && !self.is_never_timed
-            && !self.compares()
             && !self.context.is_idle()
             && !NativeCode::current().is_new();
         may_be_timed.then_some(HORIZON)
@@ -376,8 +349,5 @@ impl SampledThread {
             self.unwalkable.clear();
         }
         self.durations.log_and_clear(event_loop);
-        if let Some(comparison) = &mut self.comparison {
-            debug!("{event_loop:?}: compared: {:?}", comparison.take());
-        }
     }
 }

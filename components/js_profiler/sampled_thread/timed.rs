@@ -137,7 +137,7 @@ impl Task for ThreadSide {
             base: self.base,
             places: self.places.all(),
         };
-        let finished = request.walk(time, stopped, &mut self.unwinder, &mut walk.buffer, |_| {});
+        let finished = request.walk(time, stopped, &mut self.unwinder, &mut walk.buffer);
         self.places.follow(&finished, &walk.buffer);
         self.base = walk.buffer.number();
         walk.finished = Some(finished);

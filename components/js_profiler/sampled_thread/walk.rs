@@ -136,19 +136,17 @@ pub struct WalkRequest<'a> {
 }
 
 impl WalkRequest<'_> {
-    /// Walks the stack of `stopped`, which stopped at `time`. `more` is called after the walk. Runs on the stopped
-    /// thread, so it must not allocate or take a lock.
+    /// Walks the stack of `stopped`, which stopped at `time`. Runs on the stopped thread, so it must not allocate or take
+    /// a lock.
     pub fn walk(
         &self,
         time: CrossProcessInstant,
         stopped: &Stopped,
         unwinder: &mut Unwinder,
         buffer: &mut StackBuffer,
-        more: impl FnOnce(&mut Unwinder),
     ) -> FinishedWalk {
         let context = self.context;
         let outcome = context.walk(stopped, unwinder, buffer, self.known, self.base);
-        more(unwinder);
         let kept = match outcome {
             WalkOutcome::Stack | WalkOutcome::Idle => 0,
             WalkOutcome::Collecting | WalkOutcome::Unwalkable(_) => {

@@ -2,16 +2,13 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The engine's side of an event loop: its context as other threads see it, and what the engine does for a
-//! walker.
+//! The engine's side of an event loop: its context, on its own thread and as other threads see it.
 
 use std::ffi::CStr;
 use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 
 use js_profiler_traits::RealmId;
-#[cfg(feature = "stock_walk")]
-use js_profiler_traits::preferences;
 use mozjs_sys::jsapi::JS::GetCurrentRealmOrNull;
 use mozjs_sys::jsapi::JSContext;
 
@@ -19,48 +16,15 @@ use super::ffi::{
     CodeTables, FramePlace, GlueKnownFunctions, GlueStack, GlueWalk, strobe_count_kept,
     strobe_is_idle, strobe_measure_code_tables, strobe_walk_table,
 };
-#[cfg(feature = "stock_walk")]
-use super::ffi::{ProfilingStack, strobe_install_stock, strobe_uninstall_stock, strobe_walk_stock};
 use super::known_functions::{ClaimedTables, KnownFunctions, WalkTables};
 use super::stack_buffer::{StackBuffer, WalkNumber, WalkOutcome};
 use super::unwinder::Unwinder;
 use crate::stop::{StackBounds, Stopped, current_stack_bounds};
 
-/// How a stack is walked.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Walker {
-    /// From the registers. All code is compiled with tables that say which functions are inlined where.
-    Table,
-    /// As `Table`, but the stock walker also walks each stack, and the two are compared.
-    #[cfg(feature = "stock_walk")]
-    Both,
-    /// By the engine's stock profiling mode, which instruments the code. The mode makes JavaScript slower
-    /// while it is on, and switching it discards all JIT code.
-    #[cfg(feature = "stock_walk")]
-    Stock,
-}
-
-impl Walker {
-    /// The walker that the preferences ask for.
-    pub fn preferred() -> Self {
-        #[cfg(feature = "stock_walk")]
-        {
-            if preferences::compare_walkers() {
-                return Self::Both;
-            }
-            if preferences::stock_walker() {
-                return Self::Stock;
-            }
-        }
-        Self::Table
-    }
-}
-
 /// An event loop's JavaScript context, as other threads see it.
 #[derive(Clone)]
 pub struct SampledContext {
     pub(super) cx: NonNull<JSContext>,
-    walker: Walker,
     /// The stack of the context's thread. `None` if the system does not tell; then nothing is walked.
     stack: Option<StackBounds>,
 }
@@ -84,52 +48,11 @@ impl SampledContext {
         unsafe { strobe_is_idle(self.cx.as_ptr()) }
     }
 
-    /// Whether both [`SampledContext::walk`] and [`SampledContext::walk_stock`] may be used.
-    #[cfg(feature = "stock_walk")]
-    pub fn walks_both_ways(&self) -> bool {
-        self.walker == Walker::Both
-    }
-
     /// Walks the stack into `buffer`, without the text of the functions that are `known`. Frames that are as they were in
     /// the walk with the number `base`, for the same audience, are not looked up again. `stopped` must be the context's
     /// own thread.
     pub fn walk(
         &self,
-        stopped: &Stopped,
-        unwinder: &mut Unwinder,
-        buffer: &mut StackBuffer,
-        known: &KnownFunctions,
-        base: Option<WalkNumber>,
-    ) -> WalkOutcome {
-        let walk = match self.walker {
-            #[cfg(feature = "stock_walk")]
-            Walker::Stock => strobe_walk_stock,
-            _ => strobe_walk_table,
-        };
-        self.walk_with(walk, stopped, unwinder, buffer, known, base)
-    }
-
-    /// Walks the stack with the stock walker. The engine must be in its stock mode.
-    #[cfg(feature = "stock_walk")]
-    pub fn walk_stock(
-        &self,
-        stopped: &Stopped,
-        unwinder: &mut Unwinder,
-        buffer: &mut StackBuffer,
-    ) -> WalkOutcome {
-        self.walk_with(
-            strobe_walk_stock,
-            stopped,
-            unwinder,
-            buffer,
-            const { &KnownFunctions::new() },
-            None,
-        )
-    }
-
-    fn walk_with(
-        &self,
-        walk: unsafe extern "C" fn(*mut JSContext, *const Stopped, *mut GlueStack) -> GlueWalk,
         stopped: &Stopped,
         unwinder: &mut Unwinder,
         buffer: &mut StackBuffer,
@@ -184,7 +107,7 @@ impl SampledContext {
         };
         // SAFETY: only `stop` lends a `Stopped`, and only while that thread stands still, which is the context's.
         // The buffers are as large as they say.
-        let walk = unsafe { walk(self.cx.as_ptr(), stopped, &mut glue_stack) };
+        let walk = unsafe { strobe_walk_table(self.cx.as_ptr(), stopped, &mut glue_stack) };
         match walk {
             GlueWalk::Stack => {
                 // SAFETY: the glue wrote that many frames and places, and no more than the capacity.
@@ -240,42 +163,23 @@ pub struct EngineContext {
     pub(super) sampled: SampledContext,
     /// Other threads must not use this value.
     of_this_thread: PhantomData<NonNull<JSContext>>,
-    /// The stock mode's. Null without that mode.
-    #[cfg(feature = "stock_walk")]
-    profiling_stack: *mut ProfilingStack,
 }
 
 impl EngineContext {
-    /// The context of the calling thread. For the stock walker, switches the engine's stock mode on until this value is
-    /// dropped.
-    ///
-    /// # Panics
-    ///
-    /// If there is no memory for the stock mode.
+    /// The context of the calling thread.
     ///
     /// # Safety
     ///
-    /// `cx` must be the context of this thread. No script of it may be running, here and when this value is dropped. It
-    /// must stay alive until this value is dropped, and also until the [`EventLoop`](crate::EventLoop) that this value
-    /// was given to is dropped: that makes the sampling thread release the context.
-    pub unsafe fn new(cx: NonNull<JSContext>, walker: Walker) -> Self {
+    /// `cx` must be the context of this thread. It must stay alive until this value is dropped, and also until the
+    /// [`EventLoop`](crate::EventLoop) that this value was given to is dropped: that makes the sampling thread release
+    /// the context.
+    pub unsafe fn new(cx: NonNull<JSContext>) -> Self {
         Self {
             sampled: SampledContext {
                 cx,
-                walker,
                 stack: current_stack_bounds().ok(),
             },
             of_this_thread: PhantomData,
-            #[cfg(feature = "stock_walk")]
-            profiling_stack: match walker {
-                Walker::Table => ptr::null_mut(),
-                Walker::Both | Walker::Stock => {
-                    // SAFETY: we are on the context's thread, and the caller promises the rest.
-                    let installed = unsafe { strobe_install_stock(cx.as_ptr()) };
-                    assert!(!installed.is_null(), "no memory for the stock mode");
-                    installed
-                },
-            },
         }
     }
 
@@ -295,15 +199,5 @@ impl EngineContext {
     pub(crate) fn code_tables(&self) -> CodeTables {
         // SAFETY: we are on the context's thread, outside of a walk.
         unsafe { strobe_measure_code_tables(self.sampled.cx.as_ptr()) }
-    }
-}
-
-#[cfg(feature = "stock_walk")]
-impl Drop for EngineContext {
-    fn drop(&mut self) {
-        if !self.profiling_stack.is_null() {
-            // SAFETY: we are on the context's thread. The caller of `new` promises that no script is running.
-            unsafe { strobe_uninstall_stock(self.sampled.cx.as_ptr(), self.profiling_stack) };
-        }
     }
 }

@@ -14,7 +14,6 @@
 
 struct JSContext;
 class JSObject;
-class ProfilingStack;
 
 extern "C" {
 
@@ -250,8 +249,6 @@ struct StrobeNativeCode {
   size_t blocks_length;
   // Where the program's own code begins.
   uintptr_t program_begin;
-  // The engine's function that unwinds frames when something throws.
-  StrobeCodeRange exception_handler;
   // The engine's functions that call any function, and any constructor.
   StrobeCodeRange calls[2];
   // The argument for strobe_unwind.
@@ -365,8 +362,7 @@ uintptr_t strobe_function_begin(void* unwinder, uintptr_t address);
 // added last comes first. The native's end is not known, and is equal to its begin. The name is empty if functions with
 // different names share the code, and for eval: see natives.cpp.
 void strobe_each_native(bool (*take)(void* taker, const StrobeNative* native), void* taker);
-// The begins of StrobeNativeCode::exception_handler and of StrobeNativeCode::calls.
-uintptr_t strobe_exception_handler();
+// The begins of StrobeNativeCode::calls.
 uintptr_t strobe_call();
 uintptr_t strobe_construct();
 // How many times an entry was added to the table or lost its name.
@@ -376,13 +372,11 @@ uint64_t strobe_natives_version();
 // thread runs. The answer may be out of date when it is used, as any sample is.
 bool strobe_is_idle(JSContext* cx);
 
-// Walk the stack of `cx` into `stack`. strobe_walk_table is in table_walk.cpp. strobe_walk_stock needs the
-// engine's stock mode (stock_mode.cpp), and exists only with the feature `stock_walk`.
+// Walks the stack of `cx` into `stack`: see table_walk.cpp.
 //
-// The context's own thread must call them, in the handler of the signal that stopped it. They allocate nothing,
-// take no lock, and use little stack.
+// The context's own thread must call it, in the handler of the signal that stopped it. It allocates nothing, takes no
+// lock, and uses little stack.
 StrobeWalk strobe_walk_table(JSContext* cx, const StrobeStopped* stopped, StrobeStack* stack);
-StrobeWalk strobe_walk_stock(JSContext* cx, const StrobeStopped* stopped, StrobeStack* stack);
 
 // Makes the processor load the code of a walk, and the data at these addresses. Reads neither. An address may be any
 // number. Returns the size of the code that is loaded, in bytes.
@@ -391,7 +385,7 @@ size_t strobe_prefetch(const uintptr_t* addresses, size_t length);
 // How many of `places` are still on the stack of `cx`, counted from the root. `places` go from the root to the
 // leaf. It reads no cell, so it may be called while garbage is being collected.
 //
-// The conditions are those of the walks above.
+// The conditions are those of the walk above.
 size_t strobe_count_kept(JSContext* cx, const StrobeStopped* stopped, const StrobeNativeCode* code,
                          const StrobeFramePlace* places, size_t length);
 
@@ -430,13 +424,6 @@ typedef void (*StrobeTakeText)(void* taker, const uint8_t* text, size_t length, 
 // Called on the context's thread, where garbage may be collected.
 void strobe_each_source(JSContext* cx, const uint32_t* ids, size_t ids_length, StrobeWantsText wants,
                         StrobeTakeText take, void* taker);
-
-// The engine's stock profiling mode. The context's own thread must call these functions.
-//
-// Installs a profiling stack, and switches the mode on. Null if there is no memory. No script may be running, here and in
-// strobe_uninstall_stock: frames that were entered with the stack remove themselves from it.
-ProfilingStack* strobe_install_stock(JSContext* cx);
-void strobe_uninstall_stock(JSContext* cx, ProfilingStack* stack);
 
 // The tables that say which functions are where in JIT code. Sizes are in bytes.
 struct StrobeCodeTables {

@@ -140,17 +140,6 @@ impl WalkTables {
 }
 
 impl KnownFunctions {
-    /// A table without functions, which allocates nothing.
-    pub const fn new() -> Self {
-        Self {
-            keys: Vec::new(),
-            slots: Vec::new(),
-            positions: Vec::new(),
-            position_count: 0,
-            tables: None,
-        }
-    }
-
     /// The slot that the function has or would get.
     fn slot(&self, key: &FunctionKey) -> usize {
         let last = self.slots.len() - 1;
@@ -258,7 +247,7 @@ mod tests {
 
     #[test]
     fn positions_are_known_by_function_and_offset() {
-        let mut known = KnownFunctions::new();
+        let mut known = KnownFunctions::default();
         assert!(!known.has_position(0, 0));
         let position = |index: usize, code_offset| Position {
             line: index as u32 + 1,
@@ -285,7 +274,7 @@ mod tests {
 
     #[test]
     fn functions_are_known_by_all_of_their_key() {
-        let mut known = KnownFunctions::new();
+        let mut known = KnownFunctions::default();
         assert_eq!(known.find(&key(0)), None);
         for number in 0..10_000 {
             assert_eq!(known.find(&key(number)), None);

@@ -22,8 +22,8 @@ pub mod test_context;
 mod trace_objects;
 mod unwinder;
 
-pub use context::{EngineContext, SampledContext, Walker};
-#[cfg(any(test, feature = "stock_walk"))]
+pub use context::{EngineContext, SampledContext};
+#[cfg(test)]
 pub use ffi::FunctionKey;
 pub use ffi::{FrameKind, FramePlace, Position};
 pub use known_functions::KnownFunctions;

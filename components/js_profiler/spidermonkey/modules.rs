@@ -17,7 +17,7 @@ use gimli::{
     EndianSlice, FrameDescriptionEntry, LittleEndian, ParsedEhFrameHdr, Pointer, UnwindSection,
 };
 
-use super::ffi::{CodeRange, strobe_call, strobe_construct, strobe_exception_handler};
+use super::ffi::{CodeRange, strobe_call, strobe_construct};
 
 /// The smallest size of a page, in bytes.
 const PAGE: usize = 4096;
@@ -251,8 +251,6 @@ pub struct Modules {
     pub loads: [u64; 2],
     /// The code of the program or library that this crate is a part of.
     pub program: Range<usize>,
-    /// The code of the engine's function that leaves frames when something throws.
-    pub exception_handler: CodeRange,
     /// The code of the engine's functions that call any function, and any constructor.
     pub calls: [CodeRange; 2],
 }
@@ -293,24 +291,15 @@ impl Modules {
             program: program.map_or(0..0, |program| program.code.clone()),
             program_index,
             modules,
-            exception_handler: CodeRange::default(),
             calls: Default::default(),
         };
         // SAFETY: these functions only return an address.
-        let (handler, calls) = unsafe {
-            (
-                strobe_exception_handler(),
-                [strobe_call(), strobe_construct()],
-            )
-        };
+        let calls = unsafe { [strobe_call(), strobe_construct()] };
         let mut last = LastCommon::default();
-        let mut range = |begin| {
+        modules.calls = calls.map(|begin| {
             let end = modules.end_of(begin, &mut last);
             end.map_or_else(CodeRange::default, |end| CodeRange { begin, end })
-        };
-        let (handler, calls) = (range(handler), calls.map(range));
-        modules.exception_handler = handler;
-        modules.calls = calls;
+        });
         modules
     }
 

@@ -151,19 +151,6 @@ bool NativeFrames::toAnyCaller() {
   return AddressIsInExecutableMemory(reinterpret_cast<void*>(registers_.pc)) ? leaveLinkedCode() : toCaller();
 }
 
-bool NativeFrames::mayPass(const StrobeCodeRange& code, uintptr_t last) {
-  while (registers_.sp <= last) {
-    uintptr_t address = leaf_ ? registers_.pc : registers_.pc - 1;
-    if (IsIn(code, address)) {
-      return true;
-    }
-    if (!toAnyCaller()) {
-      break;
-    }
-  }
-  return false;
-}
-
 bool NativeFrames::has(const StrobeFramePlace& place) {
   while (registers_.sp <= place.address) {
     bool isJit = AddressIsInExecutableMemory(reinterpret_cast<void*>(registers_.pc));

@@ -79,9 +79,6 @@ class NativeFrames {
   // Goes up to a place. Returns whether a frame of the place's native is there.
   bool has(const StrobeFramePlace& place);
 
-  // Goes up until the stack pointer is beyond `last`. Returns whether a frame of this code is there.
-  bool mayPass(const StrobeCodeRange& code, uintptr_t last);
-
   // Goes on from a frame that is known from elsewhere.
   void goOnFrom(const StrobeRegisters& registers);
 

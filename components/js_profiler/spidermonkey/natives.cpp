@@ -10,7 +10,6 @@
 #include "vm/NativeNames.h"
 
 #include "builtin/Eval.h"
-#include "jit/JitFrames.h"
 #include "vm/Interpreter.h"
 
 void strobe_each_native(bool (*take)(void* taker, const StrobeNative* native), void* taker) {
@@ -26,8 +25,6 @@ void strobe_each_native(bool (*take)(void* taker, const StrobeNative* native), v
     }
   }
 }
-
-uintptr_t strobe_exception_handler() { return reinterpret_cast<uintptr_t>(&js::jit::HandleException); }
 
 uintptr_t strobe_call() { return reinterpret_cast<uintptr_t>(&js::InternalCallOrConstruct); }
 

@@ -314,7 +314,7 @@ impl StackBuffer {
     }
 
     /// The same, of a walk that was based on no other.
-    #[cfg(any(test, feature = "stock_walk"))]
+    #[cfg(test)]
     pub fn frames(&self) -> impl Iterator<Item = WalkedFrame<'_>> {
         self.parts().map(|part| match part {
             WalkedPart::Frame(frame) => frame,

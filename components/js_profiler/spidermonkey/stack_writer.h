@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-// Writes frames into a StrobeStack, for both walks.
+// Writes frames into a StrobeStack.
 
 #ifndef strobe_js_profiler_stack_writer_h
 #define strobe_js_profiler_stack_writer_h
@@ -91,8 +91,8 @@ class StackWriter {
   // Whether the stack needs the position of the next frame.
   bool wantsPosition() const { return stack_->everything && total_ < stack_->max_frames; }
 
-  // `offset` is where the function was in its bytecode.
-  void appendScript(JSScript* script, const StrobeFramePlace& place, uint32_t offset = NoOffset);
+  // `offset` is where the function was in its bytecode; NoOffset if it is not known.
+  void appendScript(JSScript* script, const StrobeFramePlace& place, uint32_t offset);
 
   // A function that Ion inlined. Its JSScript may be gone. The table entry has what identifies the function,
   // and a label "name (file:line:column)".
@@ -115,7 +115,7 @@ class StackWriter {
 
   // The frames of the C++ interpreter. A frame that continues in JIT code is left out, because it is among the
   // frames of JIT code. If `enteringJit` is true, the current frame of the activation is not left out.
-  void appendInterpreterFrames(JSContext* cx, js::InterpreterActivation* activation, bool enteringJit = false);
+  void appendInterpreterFrames(JSContext* cx, js::InterpreterActivation* activation, bool enteringJit);
 
   // The number of frames that are written.
   size_t length() const { return stack_->places_length; }

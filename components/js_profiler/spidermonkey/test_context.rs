@@ -24,7 +24,7 @@ use mozjs_sys::jsapi::{
     JS_SetOffthreadIonCompilationEnabled, JS_ShutDown, JSContext, JSGCParamKey,
 };
 
-use super::{EngineContext, Walker};
+use super::EngineContext;
 
 /// A context of the thread that made it. It runs no script unless [`with_scripts`](Self::with_scripts) is
 /// called.
@@ -102,9 +102,9 @@ impl TestContext {
     }
 
     /// This context, for an event loop. The result must be dropped before this value.
-    pub fn engine(&self, walker: Walker) -> EngineContext {
-        // SAFETY: the context is this thread's, no script is running, and the value stays on this thread.
-        unsafe { EngineContext::new(self.0, walker) }
+    pub fn engine(&self) -> EngineContext {
+        // SAFETY: the context is this thread's, and the value stays on this thread.
+        unsafe { EngineContext::new(self.0) }
     }
 }
 

@@ -76,7 +76,6 @@ impl Unwinder {
             blocks: self.code.blocks.as_ptr(),
             blocks_length: self.code.blocks.len(),
             program_begin: modules.program.start,
-            exception_handler: modules.exception_handler,
             calls: modules.calls,
             natives_version: self.code.version,
             newest_native: self.code.newest,

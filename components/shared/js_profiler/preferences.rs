@@ -27,8 +27,6 @@ enum Kind {
 
 static ALLOW: Preference = Preference::new("js_profiling_allow", 0, Kind::Bool);
 static ALL_MARKERS: Preference = Preference::new("js_profiling_all_markers", 0, Kind::Bool);
-#[cfg(feature = "stock_walk")]
-static COMPARE_WALKERS: Preference = Preference::new("js_profiling_compare_walkers", 0, Kind::Bool);
 static BASE_INTERVAL: Preference = Preference::new(
     "js_profiling_base_interval_us",
     1_000,
@@ -39,19 +37,8 @@ static MAX_STACK_DEPTH: Preference = Preference::new(
     512,
     Kind::Number(1..=65_536),
 );
-#[cfg(feature = "stock_walk")]
-static STOCK_WALKER: Preference = Preference::new("js_profiling_stock_walker", 0, Kind::Bool);
 
-static ALL: &[&Preference] = &[
-    &ALLOW,
-    &ALL_MARKERS,
-    &BASE_INTERVAL,
-    #[cfg(feature = "stock_walk")]
-    &COMPARE_WALKERS,
-    &MAX_STACK_DEPTH,
-    #[cfg(feature = "stock_walk")]
-    &STOCK_WALKER,
-];
+static ALL: &[&Preference] = &[&ALLOW, &ALL_MARKERS, &BASE_INTERVAL, &MAX_STACK_DEPTH];
 
 /// `js_profiling_allow`: whether every document and worker may profile, whatever the headers say. For people
 /// who cannot change the headers. Off by default.
@@ -71,25 +58,11 @@ pub fn base_interval() -> Duration {
     Duration::from_micros(BASE_INTERVAL.get().into())
 }
 
-/// `js_profiling_compare_walkers`: whether each stack is walked both ways; the log counts how the two differ
-/// (`RUST_LOG=js_profiler=debug`). For tests of the profiler itself. Off by default.
-#[cfg(feature = "stock_walk")]
-pub fn compare_walkers() -> bool {
-    COMPARE_WALKERS.get() != 0
-}
-
 /// `js_profiling_max_stack_depth`: the number of frames, counted from the leaf, that are walked per stack at
 /// most. A deeper stack is truncated at its root end, and counted in
 /// [`SampleCounts::truncated`](crate::SampleCounts::truncated). 512 by default.
 pub fn max_stack_depth() -> usize {
     MAX_STACK_DEPTH.get() as usize
-}
-
-/// `js_profiling_stock_walker`: whether the engine's own profiling mode walks the stacks. It slows JavaScript
-/// down; the table walker is checked against it. Off by default.
-#[cfg(feature = "stock_walk")]
-pub fn stock_walker() -> bool {
-    STOCK_WALKER.get() != 0
 }
 
 /// Sets a preference for this process. The value is `true` or `false`, or a whole number, depending on the

@@ -9,10 +9,6 @@ from pathlib import Path
 
 from .. import paths
 
-# The feature with the stock walk. All commands that compile the shell for tests use it, so that they share one build.
-SHELL = "strobe"
-STOCK_WALK = f"--features={SHELL}/stock_walk"
-
 
 def rust_version(root: Path = paths.ROOT) -> str:
     """The oldest Rust that builds the workspace."""
@@ -27,11 +23,6 @@ def crates(root: Path = paths.ROOT, under: str = "") -> list[str]:
 
 def package_arguments(names: list[str]) -> list[str]:
     return [argument for name in names for argument in ("-p", name)]
-
-
-def test_arguments(names: list[str]) -> list[str]:
-    """The same arguments, with the features that tests of the shell need, if the shell is among them."""
-    return [*package_arguments(names), *([STOCK_WALK] if SHELL in names else [])]
 
 
 def _manifest(folder: Path) -> dict:

@@ -361,7 +361,7 @@ fn a_sandbox_that_forbids_reading_memory_and_priorities_changes_no_stack() {
     );
     let stop = profiled.now();
     let (trace, _) = profiled.assert_sampled_before_while_and_after(start, stop, Ending::Well);
-    // Only the table walk has built-ins. The engine's own walk has none.
+    // A built-in is found by the tables for unwinding.
     trace.assert_sampled(&["stringify"]);
 }
 

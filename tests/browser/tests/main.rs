@@ -43,7 +43,6 @@ mod terminal;
 mod timeline;
 mod viewer;
 mod viewer_window;
-mod walkers;
 mod warmed;
 mod webdriver;
 mod webdriver_bodies;

@@ -104,15 +104,12 @@ const MOST_FRAMES: usize = 512;
 
 /// Visits wasm-deep.html, whose deepest stacks have this depth. Gives the depth and the leaf of each sample's
 /// stack.
-fn deep_stacks_of_wasm(kind: &str, depth: usize, preferences: &[&str]) -> Vec<(usize, String)> {
+fn deep_stacks_of_wasm(kind: &str, depth: usize) -> Vec<(usize, String)> {
     let site = Site::allowing().serve();
-    let mut visit = site
+    let result = site
         .visit(&format!("/wasm-deep.html?kind={kind}&depth={depth}"))
-        .preference("js_profiling_base_interval_us=100");
-    for preference in preferences {
-        visit = visit.preference(preference);
-    }
-    let result = visit.run();
+        .preference("js_profiling_base_interval_us=100")
+        .run();
     let trace = Trace::read(&result["trace"]);
     let [start, end] = ["start", "end"].map(|time| result[time].as_f64().unwrap());
     let samples = trace.samples_between(start, end);
@@ -129,7 +126,7 @@ fn deep_stacks_of_wasm(kind: &str, depth: usize, preferences: &[&str]) -> Vec<(u
 #[test]
 fn scripts_and_wasm_may_take_turns_on_a_stack_as_often_as_they_like() {
     let _alone = alone();
-    let stacks = deep_stacks_of_wasm("alternation", 300, &[]);
+    let stacks = deep_stacks_of_wasm("alternation", 300);
     let deep = stacks.iter().filter(|(depth, _)| *depth == MOST_FRAMES);
     let (deep, all) = (deep.count(), stacks.len());
     assert!(all > 100 && deep >= all * 8 / 10, "{deep} of {all}");
@@ -139,7 +136,7 @@ fn scripts_and_wasm_may_take_turns_on_a_stack_as_often_as_they_like() {
 #[test]
 fn deep_recursions_of_wasm_have_their_stacks() {
     let _alone = alone();
-    let stacks = deep_stacks_of_wasm("recursion", 5000, &[]);
+    let stacks = deep_stacks_of_wasm("recursion", 5000);
     for leaf in ["wasm-function[1]", "work"] {
         let at_leaf = stacks.iter().filter(|(_, label)| label == leaf);
         let (deep, all) = at_leaf.fold((0, 0), |(deep, all), (depth, _)| {
@@ -153,14 +150,6 @@ fn deep_recursions_of_wasm_have_their_stacks() {
         "{known} of {}",
         stacks.len()
     );
-}
-
-/// The engine's iterator searches all frames again for each frame. Without a limit, each sample would stop the page
-/// for seconds, and the page would not finish.
-#[test]
-fn deep_recursions_of_wasm_are_given_up_by_the_stock_walker() {
-    let stock = "js_profiling_stock_walker=true";
-    deep_stacks_of_wasm("recursion", 10_000, &[stock]);
 }
 
 /// The frame of the stub has a number in the place where the frame of a function has its callee.

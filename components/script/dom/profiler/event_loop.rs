@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::ptr::NonNull;
 
 use js::jsapi::JSContext as RawJSContext;
-use js_profiler::{Ended, EngineContext, EventLoop, Session, SessionOptions, StartError, Walker};
+use js_profiler::{Ended, EngineContext, EventLoop, Session, SessionOptions, StartError};
 use profile_traits::mem::{Report, ReportKind};
 use profile_traits::path;
 use servo_base::id::BrowsingContextId;
@@ -31,8 +31,8 @@ pub(crate) fn enter(cx: *mut RawJSContext) {
     let Some(cx) = NonNull::new(cx) else {
         return;
     };
-    // SAFETY: this is the thread's context, which has run no script. `leave` is called before it is destroyed.
-    let engine = unsafe { EngineContext::new(cx, Walker::preferred()) };
+    // SAFETY: this is the thread's context. `leave` is called before it is destroyed.
+    let engine = unsafe { EngineContext::new(cx) };
     let event_loop = EventLoop::new(engine);
     event_loop.fetch_maps_by(Box::new(map_fetch::fetch));
     EVENT_LOOP.with(|this| this.replace(Some(event_loop)));
