@@ -42,9 +42,12 @@ class Spacing:
 
 def accuracy(binary: Path, saved: Path, seconds: float):
     print(f"accuracy: {seconds:g} s of splits and more with the {binary.parent.name} build; leave the machine idle")
+    finish(*report(measure_page(binary, seconds, saved)), saved)
+
+
+def measure_page(binary: Path, seconds: float, saved: Path) -> Measurement:
     page = "/accuracy/accuracy.html?" + urlencode({"seconds": seconds})
-    measurement = measure(binary, page, {}, BOUND_FACTOR * seconds + BOUND_BEYOND, saved)
-    finish(*report(measurement), saved)
+    return measure(binary, page, {}, BOUND_FACTOR * seconds + BOUND_BEYOND, saved)
 
 
 def report(measurement: Measurement) -> tuple[str, list[str]]:

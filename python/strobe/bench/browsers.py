@@ -122,10 +122,7 @@ def strobe(binary: Path, preferences: dict[str, str] | None = None) -> Browser:
     arguments = ["--headless"]
     for name, value in (preferences or {}).items():
         arguments += ["--pref", f"{name}={value}"]
-    version = (process.output([str(binary), "--version"]) or "").removeprefix("strobe").strip()
-    if not version:
-        raise MachError(f"`{binary} --version` gives no version")
-    return Browser("Strobe", binary, version, binary.parent.name, tuple(arguments))
+    return Browser("Strobe", binary, _version(binary), binary.parent.name, tuple(arguments))
 
 
 def servo(binary: Path, preferences: dict[str, str] | None = None) -> Browser:
@@ -142,8 +139,13 @@ def chromium() -> Browser:
         raise MachError(
             f"{what}; `apt-get install chromium` gets one on Debian, and CHROMIUM=FILE names one that is elsewhere"
         )
-    version = process.output([found, "--version"]) or ""
-    match = re.search(r"\d+(?:\.\d+)+", version)
+    return Chromium("Chromium", Path(found), _version(Path(found)), arguments=CHROMIUM_FLAGS)
+
+
+def _version(binary: Path) -> str:
+    """The browser's own version, which is the first one in what it prints. It may name those of its parts after it."""
+    printed = process.output([str(binary), "--version"]) or ""
+    match = re.search(r"\d+(?:\.\d+)+", printed)
     if match is None:
-        raise MachError(f"`{found} --version` gives no version, but {version.strip()[:100]!r}")
-    return Chromium("Chromium", Path(found), match[0], arguments=CHROMIUM_FLAGS)
+        raise MachError(f"`{binary} --version` gives no version, but {printed.strip()[:100]!r}")
+    return match[0]

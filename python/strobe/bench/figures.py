@@ -137,7 +137,7 @@ def report(measurement: dict) -> Report:
 
 
 @contextmanager
-def _reading(suite: str, browser: str):
+def reading(suite: str, browser: str):
     try:
         yield
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
@@ -245,7 +245,7 @@ def _kernel_report(
     """
     figures: dict[str, KernelFigures] = {}
     for browser in measurement["browsers"]:
-        with _reading(measurement["suite"], browser["name"]):
+        with reading(measurement["suite"], browser["name"]):
             figures[browser["name"]] = read_kernels(browser["results"], member)
     comparisons = list(next(iter(figures.values())).ratios)
     if len(comparisons) != count:
@@ -337,7 +337,7 @@ def _processor_time(result: Report, measurement: dict, most: float | None) -> Li
     ratios: dict[str, list[float]] = {}
     for browser in measurement["browsers"]:
         name = browser["name"]
-        with _reading(measurement["suite"], name):
+        with reading(measurement["suite"], name):
             blocks: dict[str, list[dict]] = {}
             for posted in browser["results"]:
                 for comparison in posted["processorTime"]:
@@ -364,7 +364,7 @@ def scale_report(measurement: dict) -> Report:
         result.limits += _kernel_limits(figures, control, comparison, MOST_OF_MANY, None)
     at_once: dict[str, int] = {}
     for browser in measurement["browsers"]:
-        with _reading("scale", browser["name"]):
+        with reading("scale", browser["name"]):
             at_once[browser["name"]] = min(int(_positive(posted["atOnce"]["count"])) for posted in browser["results"])
             failure = browser["results"][0]["atOnce"]["failure"]
         most = at_once[browser["name"]]
@@ -399,7 +399,7 @@ def policy_report(measurement: dict) -> Report:
     header = ["header"]
     for browser in measurement["browsers"]:
         name = browser["name"]
-        with _reading("policy", name):
+        with reading("policy", name):
             # Loads at the same index belong to the same cycle, in all variants.
             loads: dict[str, list[dict]] = {}
             for posted in browser["results"]:
@@ -451,7 +451,7 @@ def instructions_report(measurement: dict) -> Report:
     """Compares the instructions of each variant with those of the page without a header. The lowest round counts."""
     [browser] = measurement["browsers"]
     name = browser["name"]
-    with _reading("instructions", name):
+    with reading("instructions", name):
         least: dict[str, float] = {}
         for posted in browser["results"]:
             counted = _positive(posted["instructions"])
@@ -511,7 +511,7 @@ def trace_report(measurement: dict) -> Report:
     rows = [["browser, asked for", "samples", "frames", "stacks", "gives", *times]]
     for browser in measurement["browsers"]:
         name = browser["name"]
-        with _reading("trace", name):
+        with reading("trace", name):
             by_format = stops.setdefault(name, {})
             for posted in browser["results"]:
                 for stop in posted["stops"]:
@@ -600,7 +600,7 @@ def start_report(measurement: dict) -> Report:
     speed: dict[str, dict[str, float]] = {}
     for browser in measurement["browsers"]:
         name = browser["name"]
-        with _reading("start", name):
+        with reading("start", name):
             visits = browser["results"]
             if not all(visit["samplesWithStack"] for visit in visits):
                 raise MachError(f"start: {name}: the profiler gave no sample with a stack")
@@ -658,13 +658,14 @@ def _speed(steps: list[dict], key: str) -> float:
 
 
 @dataclass(frozen=True)
-class HookFigure:
-    """A figure that is measured in Strobe, in Servo and in Servo again.
+class SideBySide:
+    """A figure that is measured in three browsers side by side, in each round.
 
-    The ratios compare Strobe with the geometric mean of the other two. The controls compare the other two.
+    The ratios compare the first browser with the geometric mean of the other two, which are the same one twice. The
+    controls compare these two.
     """
 
-    servo: float
+    reference: float
     ratio: float
     control: float
     # By round.
@@ -677,14 +678,16 @@ class HookFigure:
         return max(abs(control - 1) for control in self.controls)
 
     def cells(self) -> list[str]:
-        return [_with_range(self.control, self.controls), _with_range(self.ratio, self.ratios)]
+        return [with_range(self.control, self.controls), with_range(self.ratio, self.ratios)]
 
 
 # The measured values, by round and by variant. Values at the same index were measured in turns.
-HookRounds = list[dict[str, list[float]]]
+Rounds = list[dict[str, list[float]]]
+# The names of the three browsers, in the order of SideBySide.
+HOOKS = (STROBE, PUBLISHED, AGAIN)
 
 
-def read_hook_rounds(posted: list[dict], page: str, is_counted: bool, read: Callable[[dict], list]) -> HookRounds:
+def read_rounds(posted: list[dict], page: str, is_counted: bool, read: Callable[[dict], list]) -> Rounds:
     rounds: dict[int, dict[str, list[float]]] = {}
     for result in posted:
         if result["page"] == page and _is_counted(result) == is_counted:
@@ -700,46 +703,47 @@ def _is_counted(result: dict) -> bool:
     return "instructions" in result
 
 
-def hook_figure(rounds: HookRounds) -> HookFigure:
+def side_by_side(rounds: Rounds, variants: tuple[str, str, str] = HOOKS) -> SideBySide:
     """The medians over the rounds of the medians over the pairs of each round."""
-    ratios, controls, servo = [], [], []
+    measured, reference, again = variants
+    ratios, controls, of_reference = [], [], []
     for of_variant in rounds:
-        both = _of_both(of_variant)
-        ratios.append(_median_of_ratios(of_variant[STROBE], both))
-        controls.append(_median_of_ratios(of_variant[AGAIN], of_variant[PUBLISHED]))
-        servo.append(statistics.median(both))
-    return HookFigure(
-        statistics.median(servo), statistics.median(ratios), statistics.median(controls), ratios, controls
-    )
+        both = _of_both(of_variant, variants)
+        ratios.append(_median_of_ratios(of_variant[measured], both))
+        controls.append(_median_of_ratios(of_variant[again], of_variant[reference]))
+        of_reference.append(statistics.median(both))
+    medians = (statistics.median(values) for values in (of_reference, ratios, controls))
+    return SideBySide(*medians, ratios, controls)
 
 
-def least_hook_figure(rounds: HookRounds) -> HookFigure:
+def least_side_by_side(rounds: Rounds, variants: tuple[str, str, str] = HOOKS) -> SideBySide:
     """The figure for counts. The lowest round counts, because it has the least unrelated work."""
-    figure = hook_figure(rounds)
-    least = {variant: [min(value for of in rounds for value in of[variant])] for variant in (STROBE, PUBLISHED, AGAIN)}
-    [servo] = _of_both(least)
-    [again] = least[AGAIN]
-    return replace(figure, servo=servo, ratio=least[STROBE][0] / servo, control=again / least[PUBLISHED][0])
+    figure = side_by_side(rounds, variants)
+    least = {variant: [min(value for of in rounds for value in of[variant])] for variant in variants}
+    [both] = _of_both(least, variants)
+    [measured], [reference], [again] = least.values()
+    return replace(figure, reference=both, ratio=measured / both, control=again / reference)
 
 
-def mean_hook_figure(figures: Iterable[HookFigure]) -> HookFigure:
+def mean_side_by_side(figures: Iterable[SideBySide]) -> SideBySide:
     """The figure for all kernels: the geometric mean of each round."""
     figures = list(figures)
     ratios = [statistics.geometric_mean(of_round) for of_round in zip(*(figure.ratios for figure in figures))]
     controls = [statistics.geometric_mean(of_round) for of_round in zip(*(figure.controls for figure in figures))]
-    return HookFigure(math.nan, statistics.median(ratios), statistics.median(controls), ratios, controls)
+    return SideBySide(math.nan, statistics.median(ratios), statistics.median(controls), ratios, controls)
 
 
-def _of_both(of_variant: dict[str, list[float]]) -> list[float]:
-    """The values that Strobe is compared with."""
-    return [statistics.geometric_mean(pair) for pair in zip(of_variant[PUBLISHED], of_variant[AGAIN], strict=True)]
+def _of_both(of_variant: dict[str, list[float]], variants: tuple[str, str, str]) -> list[float]:
+    """The values that the first browser is compared with."""
+    _, reference, again = variants
+    return [statistics.geometric_mean(pair) for pair in zip(of_variant[reference], of_variant[again], strict=True)]
 
 
 def _median_of_ratios(measured: list[float], reference: list[float]) -> float:
     return statistics.median(value / other for value, other in zip(measured, reference, strict=True))
 
 
-def _with_range(ratio: float, of_rounds: list[float]) -> str:
+def with_range(ratio: float, of_rounds: list[float]) -> str:
     return f"{_ratio(ratio)} ({_ratio(min(of_rounds))} to {_ratio(max(of_rounds))})"
 
 
@@ -751,34 +755,34 @@ def _within_noise(what: str, ratio: float, noise: float, control: float, band: f
     return Limit(what, {STROBE: shown}, {STROBE: _ratio(control)}, wanted, _at_most(ratio, most), (1 + noise,), band)
 
 
-def _bounded(what: str, figure: HookFigure, most: float, band: float) -> Limit:
+def bounded(what: str, figure: SideBySide, most: float, band: float, browser: str = STROBE) -> Limit:
     ratio, control = _ratio(figure.ratio), _ratio(figure.control)
     met = _at_most(figure.ratio, most)
-    return Limit(what, {STROBE: ratio}, {STROBE: control}, f"≤ {most:g}", met, (figure.control,), band)
+    return Limit(what, {browser: ratio}, {browser: control}, f"≤ {most:g}", met, (figure.control,), band)
 
 
 def hooks_report(measurement: dict) -> Report:
     """Compares Strobe with the shell around the crates as published. The control is that shell again."""
     strobe, servo = measurement["browsers"]
     posted = strobe["results"] + servo["results"]
-    with _reading("hooks", f"{strobe['name']} or {servo['name']}"):
+    with reading("hooks", f"{strobe['name']} or {servo['name']}"):
         names = [kernel["name"] for kernel in posted[0]["kernels"]]
 
         def times(index: int) -> Callable[[dict], list]:
             return lambda result: result["kernels"][index]["milliseconds"]
 
-        def figure(page: str, key: str) -> HookFigure:
-            return hook_figure(read_hook_rounds(posted, page, False, lambda result: [result[key]]))
+        def figure(page: str, key: str) -> SideBySide:
+            return side_by_side(read_rounds(posted, page, False, lambda result: [result[key]]))
 
-        def counted(page: str, key: str) -> HookFigure:
-            return least_hook_figure(read_hook_rounds(posted, page, True, lambda result: [result[key]]))
+        def counted(page: str, key: str) -> SideBySide:
+            return least_side_by_side(read_rounds(posted, page, True, lambda result: [result[key]]))
 
         kernels = {
-            name: hook_figure(read_hook_rounds(posted, "kernels", False, times(index)))
+            name: side_by_side(read_rounds(posted, "kernels", False, times(index)))
             for index, name in enumerate(names)
         }
-        mean = mean_hook_figure(kernels.values())
-        load = hook_figure(read_hook_rounds(posted, "load", False, lambda result: result["milliseconds"]))
+        mean = mean_side_by_side(kernels.values())
+        load = side_by_side(read_rounds(posted, "load", False, lambda result: result["milliseconds"]))
         memory = {
             "peak memory with the kernels": figure("kernels", "peakMemory"),
             "peak memory with the loads": figure("load", "peakMemory"),
@@ -795,14 +799,14 @@ def hooks_report(measurement: dict) -> Report:
         sizes = [_positive(browser["bytes"]) for browser in (strobe, servo)]
     result = Report()
     rows = [["kernel", "Servo, ms", "Servo again/Servo", "Strobe/Servo"]]
-    rows += [[name, f"{of_kernel.servo:.1f}", *of_kernel.cells()] for name, of_kernel in kernels.items()]
+    rows += [[name, f"{of_kernel.reference:.1f}", *of_kernel.cells()] for name, of_kernel in kernels.items()]
     rows.append(["geometric mean", "", *mean.cells()])
     result.tables.append(Table(rows, "Time of each kernel: medians of the rounds, the least round and the greatest"))
     rows = [["what", "Servo", "Servo again/Servo", "Strobe/Servo"]]
-    rows.append(["time of a load", f"{load.servo:.0f} ms", *load.cells()])
-    rows += [[what, f"{of_memory.servo / 1e6:.1f} MB", *of_memory.cells()] for what, of_memory in memory.items()]
+    rows.append(["time of a load", f"{load.reference:.0f} ms", *load.cells()])
+    rows += [[what, f"{of_memory.reference / 1e6:.1f} MB", *of_memory.cells()] for what, of_memory in memory.items()]
     rows += [
-        [what, f"{of_count.servo / 1e6:.0f} million", *of_count.cells()] for what, of_count in instructions.items()
+        [what, f"{of_count.reference / 1e6:.0f} million", *of_count.cells()] for what, of_count in instructions.items()
     ]
     rows.append(["size of the program", f"{sizes[1] / 1e6:.1f} MB", "", _ratio(sizes[0] / sizes[1])])
     result.tables.append(Table(rows, "Loads, memory, instructions (the least of the rounds), and the program's file"))
@@ -812,8 +816,8 @@ def hooks_report(measurement: dict) -> Report:
         _within_noise("kernels, geometric mean of the time", mean.ratio, mean.noise, mean.control, CONTROL_BAND),
         _within_noise("kernels, worst time", kernels[worst].ratio, noisiest, kernels[worst].control, ROUGH_BAND, worst),
         _within_noise("time of a load", load.ratio, load.noise, load.control, ROUGH_BAND),
-        *(_bounded(what, of, MOST_INSTRUCTIONS_OF_HOOKS, COUNTED_BAND) for what, of in instructions.items()),
-        *(_bounded(what, of, MOST_MEMORY_OF_HOOKS, CONTROL_BAND) for what, of in memory.items()),
+        *(bounded(what, of, MOST_INSTRUCTIONS_OF_HOOKS, COUNTED_BAND) for what, of in instructions.items()),
+        *(bounded(what, of, MOST_MEMORY_OF_HOOKS, CONTROL_BAND) for what, of in memory.items()),
     ]
     result.add_control("of the kernels' time", PUBLISHED, mean.control)
     result.add_control("of the time of a load", PUBLISHED, load.control, ROUGH_BAND)
@@ -822,10 +826,10 @@ def hooks_report(measurement: dict) -> Report:
     for what, of in memory.items():
         result.add_control(f"of the {what}", PUBLISHED, of.control)
     in_use = memory["memory in use after the loads"]
-    more = (in_use.ratio - 1) * in_use.servo / script_count
+    more = (in_use.ratio - 1) * in_use.reference / script_count
     result.notes.append(
         f"after {script_count:.0f} scripts Strobe has {more:+.0f} bytes more in use for each, of which the control is "
-        f"good to ±{in_use.noise * in_use.servo / script_count:.0f}"
+        f"good to ±{in_use.noise * in_use.reference / script_count:.0f}"
     )
     return result
 
@@ -944,7 +948,7 @@ def read_real(results: list[dict]) -> RealFigures:
 def real_report(measurement: dict) -> Report:
     figures: dict[str, RealFigures] = {}
     for browser in measurement["browsers"]:
-        with _reading("real", browser["name"]):
+        with reading("real", browser["name"]):
             figures[browser["name"]] = read_real(browser["results"])
     checksums = {name: of_browser.checksums for name, of_browser in figures.items()}
     first, *others = checksums
@@ -960,7 +964,7 @@ def real_report(measurement: dict) -> Report:
         packages = ", ".join(f"{name} {version}" for name, version in measurement["packages"].items())
         result.notes.append(f"packages: {packages}")
         result.notes.append(f"the load of the machine in the minute before was {measurement['load']:.2f}")
-        with _reading("real", first):
+        with reading("real", first):
             _add_real_stops(result, first, measurement["stops"])
     else:
         result.notes.append("the measurement did not end, and has no stops")
@@ -973,7 +977,7 @@ def _add_real_ratios(result: Report, figures: dict[str, RealFigures], kind: str)
     of_state: dict[str, dict[str, Interval]] = {state: {} for state in (OFF_AGAIN, *ON)}
     medians: dict[str, list[list[list[float]]]] = {state: [] for state in ON}
     for name, of_browser in figures.items():
-        with _reading("real", name):
+        with reading("real", name):
             header += [f"{name}, ms", "off/off", *(f"{state}/off" for state in ON)]
             means.append("")
             for library, sets in of_browser.sets[kind].items():
@@ -1023,7 +1027,7 @@ def _add_real_ratios(result: Report, figures: dict[str, RealFigures], kind: str)
 def _add_real_sampling(result: Report, figures: dict[str, RealFigures]):
     rows = [["sessions", "interval, ms", "samples", "with a stack, %", "least", "missed, %", "most"]]
     for name, of_browser in figures.items():
-        with _reading("real", name):
+        with reading("real", name):
             for kind in SESSIONS:
                 for state in ON:
                     counts = of_browser.sampling(kind, state)
@@ -1051,7 +1055,7 @@ def _add_real_starts(result: Report, figures: dict[str, RealFigures]):
     header, rows, means = ["library"], {}, ["mean"]
     of_state: dict[str, dict[str, Interval]] = {state: {} for state in (OFF_AGAIN, *ON)}
     for name, of_browser in figures.items():
-        with _reading("real", name):
+        with reading("real", name):
             header += [f"{name}, new Profiler()", "first slice, control", *(f"at {state}" for state in ON)]
             created = []
             for library in of_browser.checksums:

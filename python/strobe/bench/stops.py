@@ -45,12 +45,15 @@ def stops(binary: Path, saved: Path, seconds: float):
     print(f"stops: {seconds:g} s each at depth {depths} with the {binary.parent.name} build; leave the machine idle")
     measured = {}
     for chain in CHAINS:
-        page = "/stops/stops.html?" + urlencode({"depth": chain.depth, "seconds": seconds})
-        bound = BOUND_FACTOR * seconds + BOUND_BEYOND
         of_chain = saved.with_name(f"{saved.stem}-{chain.depth}.json")
-        measured[chain.depth] = measure(binary, page, chain.preferences, bound, of_chain)
+        measured[chain.depth] = measure_chain(binary, chain, seconds, of_chain)
     save(measured, saved)
     finish(*report(measured), saved)
+
+
+def measure_chain(binary: Path, chain: Chain, seconds: float, saved: Path) -> Measurement:
+    page = "/stops/stops.html?" + urlencode({"depth": chain.depth, "seconds": seconds})
+    return measure(binary, page, chain.preferences, BOUND_FACTOR * seconds + BOUND_BEYOND, saved)
 
 
 def save(measured: dict[int, Measurement], saved: Path):
@@ -98,13 +101,21 @@ def _cells(measurement: Measurement) -> list[str]:
     return [depth, str(times.count), *(f"{time / 1000:.2f}" for time in nanoseconds)]
 
 
-def _problems(chain: Chain, measurement: Measurement) -> list[str]:
+def faults(chain: Chain, measurement: Measurement) -> list[str]:
+    """Why the measurement says nothing of the chain's stops."""
     problems = []
     if measurement.result is not None and measurement.result["medianDepth"] < chain.depth:
         problems.append(f"the samples have {measurement.result['medianDepth']} frames: the stacks are not whole")
+    if measurement.stops is None:
+        problems.append("the sampler logged no stop")
+    return problems
+
+
+def _problems(chain: Chain, measurement: Measurement) -> list[str]:
+    problems = faults(chain, measurement)
     times = measurement.stops
     if times is None:
-        return [*problems, "the sampler logged no stop"]
+        return problems
     for name, nanoseconds, most in (
         ("median", times.median, chain.most_median),
         ("99th percentile", times.percentile_99, chain.most_percentile_99),

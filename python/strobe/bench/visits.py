@@ -74,6 +74,15 @@ def measure_rounds(
     browsers' logs, and returns the results of each browser.
     """
     rounds = settings["rounds"]
+    measurement, log = begin(suite, browsers, settings, saved)
+    for number in range(rounds):
+        add_round(measurement, number, measure_round(number, log), saved)
+        print(f"round {number + 1} of {rounds} is done", flush=True)
+    return measurement
+
+
+def begin(suite: str, browsers: list[dict], settings: dict[str, int], saved: Path) -> tuple[dict, Path]:
+    """A measurement without results, and the empty file for the browsers' logs, beside the file `saved`."""
     saved.parent.mkdir(parents=True, exist_ok=True)
     log = saved.with_suffix(".log")
     log.write_text("", encoding="utf-8")
@@ -84,14 +93,15 @@ def measure_rounds(
         "machine": asdict(describe_machine()),
         "browsers": [{**browser, "results": []} for browser in browsers],
     }
-    for number in range(rounds):
-        for browser, results in zip(measurement["browsers"], measure_round(number, log), strict=True):
-            browser["results"] += [{**result, "round": number} for result in results]
-        # The results so far are kept if a later round fails.
-        measurement["settings"] = {**settings, "rounds": number + 1}
-        saved.write_text(json.dumps(measurement) + "\n", encoding="utf-8")
-        print(f"round {number + 1} of {rounds} is done", flush=True)
-    return measurement
+    return measurement, log
+
+
+def add_round(measurement: dict, number: int, of_browsers: list[list[dict]], saved: Path):
+    """Adds the results of each browser in a round, and saves the measurement: they are kept if a later round fails."""
+    for browser, results in zip(measurement["browsers"], of_browsers, strict=True):
+        browser["results"] += [{**result, "round": number} for result in results]
+    measurement["settings"] = {**measurement["settings"], "rounds": number + 1}
+    saved.write_text(json.dumps(measurement) + "\n", encoding="utf-8")
 
 
 def measure_apart(visits: list[tuple[Browser, Visit]], log: Path, generate: Callable[[], Generated]) -> list[dict]:
