@@ -12,7 +12,7 @@ from .. import build, paths
 from ..errors import MachError
 from ..run import shown_from_here
 from ..server import ALLOWING_HEADERS
-from . import browsers, performance_docs
+from . import browsers, compared_builds, performance_docs
 from .accuracy import accuracy
 from .browsers import Browser
 from .figures import report
@@ -70,6 +70,17 @@ def bench(options: argparse.Namespace):
         settings = {name: getattr(options, name.replace(" ", "_")) for name in names}
         print_report(floor(options.release, settings, saved), saved)
         return
+    if options.suite == "compare":
+        names = ("rounds", "most rounds", "pairs", "blocks", "loads", "stop seconds", "accuracy seconds", "counts")
+        settings = {name: getattr(options, name.replace(" ", "_")) for name in names}
+        # The old build and the tools are checked first, because a build takes longer to fail.
+        old = compared_builds.check(options.old)
+        parts = compared_builds.chosen(options.part, options.libraries, options.counts > 0)
+        pages = {suite: (preferences_of(suite), visits_of(suite, settings)[0]) for suite in ("overhead", "trace")}
+        new = build.find(options.release)
+        comparison = compared_builds.prepare(new, old, settings, pages, parts, saved)
+        compared_builds.finish(compared_builds.compare(comparison, parts, saved), saved)
+        return
     # These are checked first, because a build takes longer to fail.
     other = browsers.chromium() if getattr(options, "vs", None) else None
     libraries = chosen(options.library) if options.suite == "real" else []
@@ -86,7 +97,7 @@ def bench(options: argparse.Namespace):
         settings = {name: getattr(options, name) for name in ("rounds", "long", "short", "seconds")}
         print_report(real(binary, other, settings, libraries, saved), saved)
     else:
-        ours = browsers.strobe(binary, TRACE_PREFERENCES if options.suite == "trace" else {})
+        ours = browsers.strobe(binary, preferences_of(options.suite))
         measured = [ours, other] if other else [ours]
         names = ("rounds", "pairs", "blocks", "loads")
         settings = {name: getattr(options, name) for name in names if hasattr(options, name)}
@@ -94,6 +105,11 @@ def bench(options: argparse.Namespace):
             compare(options.suite, [browsers.counted(ours)], settings, saved, measure_apart)
         else:
             compare(options.suite, measured, settings, saved)
+
+
+def preferences_of(suite: str) -> dict[str, str]:
+    """The preferences that Strobe has for the pages of a suite."""
+    return TRACE_PREFERENCES if suite == "trace" else {}
 
 
 def visits_of(suite: str, settings: dict[str, int]) -> list[Visit]:

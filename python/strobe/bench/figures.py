@@ -519,15 +519,7 @@ def trace_report(measurement: dict) -> Report:
             # They are stopped in any order.
             if sorted(by_format) != sorted(TRACE_FORMATS):
                 raise ValueError(f"the formats are {list(by_format)}")
-            growths, growths_later = [], []
-            for posted in browser["results"]:
-                # Memory of a profiler that does not grow cannot be told from memory that the allocator keeps.
-                held = posted["growth"] - posted["controlGrowth"]
-                held_later = posted["secondGrowth"] - posted["controlSecondGrowth"]
-                (trace,) = (stop for stop in posted["stops"] if stop["format"] == "default")
-                samples = _positive(trace["samples"]) * len(posted["stops"])
-                growths.append(held / samples)
-                growths_later.append(held_later / (samples / 2))
+            growths, growths_later = zip(*map(growth_per_sample, browser["results"]))
             grown[name] = statistics.median(growths)
             grown_later[name] = statistics.median(growths_later)
             for form in TRACE_FORMATS:
@@ -580,6 +572,16 @@ def trace_report(measurement: dict) -> Report:
         )
     )
     return result
+
+
+def growth_per_sample(posted: dict) -> tuple[float, float]:
+    """By how many bytes per sample the memory has grown, in all, and in the second half of the trace."""
+    # Memory of a profiler that does not grow cannot be told from memory that the allocator keeps.
+    held = posted["growth"] - posted["controlGrowth"]
+    held_later = posted["secondGrowth"] - posted["controlSecondGrowth"]
+    (trace,) = (stop for stop in posted["stops"] if stop["format"] == "default")
+    samples = _positive(trace["samples"]) * len(posted["stops"])
+    return held / samples, held_later / (samples / 2)
 
 
 def _median(of: list[dict], key: str) -> float:
@@ -778,8 +780,7 @@ def hooks_report(measurement: dict) -> Report:
             return least_side_by_side(read_rounds(posted, page, True, lambda result: [result[key]]))
 
         kernels = {
-            name: side_by_side(read_rounds(posted, "kernels", False, times(index)))
-            for index, name in enumerate(names)
+            name: side_by_side(read_rounds(posted, "kernels", False, times(index))) for index, name in enumerate(names)
         }
         mean = mean_side_by_side(kernels.values())
         load = side_by_side(read_rounds(posted, "load", False, lambda result: result["milliseconds"]))

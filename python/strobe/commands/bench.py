@@ -7,7 +7,7 @@
 import argparse
 from pathlib import Path
 
-from .arguments import add_release, amount, count
+from .arguments import add_release, amount, count, number
 
 SUMMARY = "measure what profiling costs, and whether samples are right"
 
@@ -116,6 +116,40 @@ def add_arguments(parser: argparse.ArgumentParser):
     add_count(hooks, "--loads", 10, "loads per round and browser")
     add_count(hooks, "--counts", 2, "the number of rounds that also count instructions")
     hooks.add_argument("--base-binary", metavar="FILE", type=Path, help="an existing browser without hooks")
+    compare = add_suite(
+        "compare",
+        "whether the build is no worse than the build of the commit before",
+        "Measures the new build, the old one, and the old one again as the control, in turns: the cost of profiling, "
+        "stops, shares and spacing of samples, and memory. What is too noisy is measured in more rounds. Fails unless "
+        "every limit is met. The new build is that of the checkout, or the browser that STROBE_BINARY names. Needs an "
+        "idle machine.",
+    )
+    compare.add_argument("--old", metavar="BINARY", type=Path, required=True, help="the browser to compare with")
+    add_count(compare, "--rounds", 4, "how many times each page is opened in each browser")
+    add_count(compare, "--most-rounds", 10, "how many times at most, as long as a control is out of its band")
+    compare.add_argument(
+        "--part",
+        metavar="PART",
+        action="append",
+        default=[],
+        help="measure only this part: overhead, stops, accuracy, trace or hooks, which opens the pages of that suite; "
+        "may be repeated",
+    )
+    add_count(compare, "--pairs", 3, "pairs of runs per round, kernel and interval")
+    add_count(compare, "--blocks", 4, "pairs of blocks per round whose processor time is measured")
+    add_count(compare, "--loads", 6, "loads of a page that nobody profiles, per round")
+    add_count(compare, "--stop-seconds", 4, "seconds for which stops are measured in a visit")
+    add_count(compare, "--accuracy-seconds", 20, "the time of the programs with known shares, per round")
+    compare.add_argument(
+        "--libraries", action="store_true", help="also measure the stops of libraries; needs Node.js and npm"
+    )
+    compare.add_argument(
+        "--counts",
+        metavar="N",
+        type=number,
+        default=0,
+        help="the number of rounds that also count instructions, which takes long (default: 0)",
+    )
     soak = add_suite(
         "soak",
         "several minutes of programs whose stacks are hard to walk",

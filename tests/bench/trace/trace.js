@@ -160,5 +160,6 @@ runMeasurement(async () => {
             ...describe(result),
         });
     }
-    return { userAgent: navigator.userAgent, rates, tasks, ...sum, stops: measured };
+    const peakMemory = await askBench("peak-memory");
+    return { userAgent: navigator.userAgent, rates, tasks, ...sum, peakMemory, stops: measured };
 });
