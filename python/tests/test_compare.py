@@ -182,7 +182,7 @@ class CompareTest(unittest.TestCase):
         with self.assertRaisesRegex(
             MachError, r"not shown to be no worse: \d+ of the limits missed, 0 too noisy"
         ) as caught:
-            self.compare("--rounds=1")
+            self.compare("--rounds=2")
         for what in (
             "overhead, 10 ms/off, kernels: 1.060, wanted ≤ 1.005",
             "overhead, 1 ms/off, processor time of all processes: 1.060, wanted ≤ 1.005",
@@ -234,8 +234,8 @@ class CompareTest(unittest.TestCase):
                 MachError, "0 of the limits missed, 3 too noisy:\n  overhead, 10 ms/off, kernels: too"
             ),
         ):
-            self.compare("--part=overhead", "--rounds=1", "--most-rounds=2")
-        self.assertIn("\nround 2 is done: overhead\n", self.output)
+            self.compare("--part=overhead", "--rounds=2", "--most-rounds=3")
+        self.assertIn("\nround 3 is done: overhead\n", self.output)
 
     def test_instructions_are_counted_in_the_first_rounds(self):
         valgrind = self.folder / "valgrind"
@@ -263,10 +263,11 @@ class CompareTest(unittest.TestCase):
             mock.patch.object(real, "bundle", return_value={"acorn": script}),
             mock.patch.object(real, "measure_stops", return_value=stopped) as measure_stops,
         ):
-            saved = self.compare("--part=trace", "--libraries", "--rounds=1")
+            saved = self.compare("--part=trace", "--libraries", "--rounds=2")
         visits = [(call.args[0], call.args[1], call.args[2]) for call in measure_stops.call_args_list]
-        orders = [self.new, self.old, self.old]
-        self.assertEqual(visits, [(binary.resolve(), "acorn", interval) for interval in (1, 10) for binary in orders])
+        orders = ((self.new, self.old, self.old), (self.old, self.old, self.new))
+        expected = [(binary, "acorn", interval) for order in orders for interval in (1, 10) for binary in order]
+        self.assertEqual(visits, expected)
         limits = {limit.what: limit.verdict for limit in compare_report(saved).limits}
         self.assertEqual(limits["stops of libraries at 10 ms, 99th percentile"], "met")
 
@@ -338,12 +339,19 @@ class ComparedFiguresTest(unittest.TestCase):
         cells = ["6", "1.00 µs", "1.000 (1.000 to 1.000)", "1.050 (1.050 to 1.050)"]
         self.assertEqual(table.rows[2], ["stops at depth 10, 99th percentile", *cells[:1], "3.00 µs", *cells[2:]])
         self.assertEqual(table.rows[1][1:], cells)
-        missed = self.stops(new=[[1051] * 3], old=[[1000] * 3], old_again=[[1000] * 3])
+        missed = self.stops(new=[[1051] * 3] * 2, old=[[1000] * 3] * 2, old_again=[[1000] * 3] * 2)
         self.assertEqual(self.verdicts(missed)["stops at depth 1000, 99th percentile"], ("1.051", "missed"))
-        noisy = self.stops(new=[[1000] * 3], old=[[1000] * 3], old_again=[[1051] * 3])
-        self.assertEqual(self.verdicts(noisy)["stops at depth 10, median"][1], "too noisy")
+        for again in (
+            [[1051] * 3] * 2,
+            # Near 1 by chance, and with a single round nobody knows.
+            [[900] * 3, [1100] * 3],
+            [[1000] * 3],
+        ):
+            same = [[1000] * 3] * len(again)
+            noisy = self.stops(new=same, old=same, old_again=again)
+            self.assertEqual(self.verdicts(noisy)["stops at depth 10, median"][1], "too noisy")
 
-    def accuracy(self, changed: dict[str, dict] | None = None) -> dict:
+    def accuracy(self, changed: dict[str, dict] | None = None, rounds: int = 1) -> dict:
         """A split and a busy program. `changed` are, by variant, other leaves, wrong samples, and spacing."""
         results = []
         for variant in VARIANTS:
@@ -352,7 +360,8 @@ class ComparedFiguresTest(unittest.TestCase):
             split = {"name": "70/30", "shares": {"a": 70, "b": 30}, "samples": 10_000, "leaves": of["leaves"]}
             apart = {"median": of["median"], "percentile_99": of["percentile_99"], "missing": 0.0}
             busy = {"name": "loop", "interval": 10, "samples": 1000, "wrong": of["wrong"], **apart}
-            results.append({"page": "accuracy", "variant": variant, "splits": [split], "busy": [busy]})
+            result = {"page": "accuracy", "variant": variant, "splits": [split], "busy": [busy]}
+            results += [{**result, "round": number} for number in range(rounds)]
         return self.measured("accuracy", results)
 
     def test_shares(self):
@@ -378,19 +387,14 @@ class ComparedFiguresTest(unittest.TestCase):
         self.assertEqual(verdict(right, old={"wrong": 12}, old_again={"wrong": 12}), "met", "fewer are no worse")
 
     def test_rounds_are_summed(self):
-        """A difference that one round has by chance is no chance if each of many rounds has it."""
-        shares, saved = (
-            "shares of samples, new − old, points",
-            self.accuracy({"new": {"leaves": {"a": 7100, "b": 2890}}}),
-        )
-        self.assertEqual(self.verdicts(saved)[shares][1], "met")
-        for browser in saved["browsers"]:
-            browser["results"] = [{**result, "round": number} for number in range(4) for result in browser["results"]]
-        self.assertEqual(self.verdicts(saved)[shares][1], "missed")
+        """What one round has by chance is no chance if each of many rounds has it."""
+        shares, changed = "shares of samples, new − old, points", {"new": {"leaves": {"a": 7100, "b": 2890}}}
+        for rounds, verdict in ((1, "met"), (4, "missed")):
+            self.assertEqual(self.verdicts(self.accuracy(changed, rounds))[shares][1], verdict)
 
     def test_spacing(self):
         def verdict(what: str, **new: float) -> tuple[str, str]:
-            return self.verdicts(self.accuracy({"new": new}))[f"spacing of samples at 10 ms, {what}"]
+            return self.verdicts(self.accuracy({"new": new}, rounds=2))[f"spacing of samples at 10 ms, {what}"]
 
         self.assertEqual(verdict("median", median=10.1), ("1.010", "met"))
         self.assertEqual(verdict("median", median=9.85), ("0.985", "missed"))
@@ -441,7 +445,8 @@ class ComparedFiguresTest(unittest.TestCase):
         self.assertEqual(compare_report(saved).tables[0].rows[1][1], "20.0 bytes")
         self.assertEqual(self.verdicts(self.trace(new=[809_000] * 2, **same))[what], ("1.011", "missed"))
         # A round without growth has no ratio.
-        self.assertEqual(self.verdicts(self.trace(new=[-1, 800_000], **same))[what], ("1.000", "met"))
+        more = {name: [*growths, 800_000] for name, growths in same.items()}
+        self.assertEqual(self.verdicts(self.trace(new=[-1, 800_000, 800_000], **more))[what], ("1.000", "met"))
         noisy = self.trace(new=[-1, 0], **same)
         self.assertEqual(self.verdicts(noisy)[what], ("none", "too noisy"))
         self.assertIn(f"{what}: 2 rounds in which it did not grow are left out", compare_report(noisy).notes)

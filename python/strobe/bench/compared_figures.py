@@ -5,8 +5,8 @@
 """The report of ./mach bench compare: the new build's figures, divided by the old one's, and their limits.
 
 A measurement has the browsers `new` and `old`. Each result has a `part`, a `page`, a `round`, and a `variant`, which is
-one of VARIANTS. A control may be as far from 1 as the limit. What is too noisy is measured in more rounds, so a
-part may have more of them than others.
+one of VARIANTS. A control may be as far from 1 as the limit, and its standard error as large. What is too noisy is
+measured in more rounds, so a part may have more of them than others.
 """
 
 import math
@@ -82,6 +82,16 @@ def _figure(posted: list[dict], page: str, read: Callable[[dict], list]) -> Side
     return side_by_side(read_rounds(posted, page, False, read), VARIANTS)
 
 
+def _bounded(what: str, figure: SideBySide, most: float, band: float) -> Limit:
+    """A limit that is too noisy unless both the control and its standard error are within the band.
+
+    On a busy machine a control that varies much may be near 1 by chance.
+    """
+    control = {NEW: f"{figure.control:.3f} ± {figure.error:.3f}"}
+    means = (figure.control, 1 + figure.error)
+    return replace(bounded(what, figure, most, band, NEW), controls=control, control_means=means)
+
+
 def _rounds(posted: list[dict]) -> str:
     count = len({result["round"] for result in posted})
     return f"medians of {count} rounds, the least and the greatest" if count > 1 else "one round"
@@ -112,7 +122,7 @@ def overhead_report(posted: list[dict]) -> Report:
         rows.append([kernel, *(f"{ratio:.3f}" for ratio in ratios)])
     result.tables.append(Table(rows, "Cost of profiling by kernel, medians of all pairs' ratios"))
     result.limits += [
-        bounded(f"overhead, {what}", figure, MOST_OVERHEAD, OVERHEAD_BAND, NEW)
+        _bounded(f"overhead, {what}", figure, MOST_OVERHEAD, OVERHEAD_BAND)
         for what, figure in shown.items()
         if what != f"{comparisons[0]}, kernels"
     ]
@@ -140,7 +150,7 @@ def stops_report(posted: list[dict]) -> Report:
         count = str(sum(len(one["stops"]) for one in of_new))
         for what, figure in _percentiles(posted, page).items():
             rows.append([f"{page}, {what}", count, f"{figure.reference / 1000:.2f} µs", *figure.cells()])
-            result.limits.append(bounded(f"{page}, {what}", figure, MOST_STOPS, STOPS_BAND, NEW))
+            result.limits.append(_bounded(f"{page}, {what}", figure, MOST_STOPS, STOPS_BAND))
     return result
 
 
@@ -160,7 +170,7 @@ def libraries_report(posted: list[dict]) -> Report:
         cells = [cell for mean in means.values() for cell in ("", *mean.cells())]
         rows.append([f"geometric mean at {interval}", *cells])
         result.limits += [
-            bounded(f"stops of libraries at {interval}, {what}", mean, MOST_STOPS, STOPS_BAND, NEW)
+            _bounded(f"stops of libraries at {interval}, {what}", mean, MOST_STOPS, STOPS_BAND)
             for what, mean in means.items()
         ]
     return result
@@ -323,7 +333,7 @@ def _add_spacing(result: Report, posted: list[dict]):
             milliseconds = geometric_mean(figure.reference for figure in of_programs)
             shown = f"spacing of samples at {interval:g} ms, {what}"
             rows.append([shown, f"{milliseconds:.3f} ms", *mean.cells()])
-            limit = bounded(shown, mean, MOST_SPACING, SPACING_BAND, NEW)
+            limit = _bounded(shown, mean, MOST_SPACING, SPACING_BAND)
             if key == "median":
                 # The median is the interval. Too small is as wrong as too large.
                 met = round(abs(mean.ratio - 1), 3) <= SPACING_BAND
@@ -357,7 +367,7 @@ def trace_report(posted: list[dict]) -> Report:
             continue
         figure = _figure(kept, "trace", lambda one, index=index: [growth_per_sample(one)[index]])
         rows.append([what, f"{figure.reference:.1f} bytes", *figure.cells()])
-        result.limits.append(bounded(what, figure, MOST_MEMORY, MEMORY_BAND, NEW))
+        result.limits.append(_bounded(what, figure, MOST_MEMORY, MEMORY_BAND))
     _add_memory(result, rows, "peak memory with the traces", _figure(posted, "trace", _peak_memory))
     return result
 
@@ -369,7 +379,7 @@ def _peak_memory(result: dict) -> list:
 def _add_memory(result: Report, rows: list[list[str]], what: str, figure: SideBySide, is_limited: bool = True):
     rows.append([what, f"{figure.reference / 1e6:.1f} MB", *figure.cells()])
     if is_limited:
-        result.limits.append(bounded(what, figure, MOST_MEMORY, MEMORY_BAND, NEW))
+        result.limits.append(_bounded(what, figure, MOST_MEMORY, MEMORY_BAND))
 
 
 def unprofiled_report(posted: list[dict]) -> Report:

@@ -679,6 +679,12 @@ class SideBySide:
         """How far from 1 the control was in its worst round."""
         return max(abs(control - 1) for control in self.controls)
 
+    @property
+    def error(self) -> float:
+        """The standard error of the mean of the controls. One round says nothing of it."""
+        count = len(self.controls)
+        return statistics.stdev(self.controls) / math.sqrt(count) if count > 1 else math.inf
+
     def cells(self) -> list[str]:
         return [with_range(self.control, self.controls), with_range(self.ratio, self.ratios)]
 
