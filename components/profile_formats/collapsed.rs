@@ -7,8 +7,8 @@
 //! [FlameGraph](https://github.com/brendangregg/FlameGraph#2-fold-stacks) and inferno.
 //!
 //! It has no times and no activities. A function is written as `label.rs` says. If there are several event loops,
-//! their names in brackets are the roots. How many samples were missed is lost. When a file is read, its stacks
-//! follow each other on a clock with an interval of 1 ms.
+//! their names in brackets are the roots. How many samples were missed is lost, and so is what recorded them. When a file
+//! is read, its stacks follow each other on a clock with an interval of 1 ms.
 //!
 //! Places in functions are left out, or with [`Detail::Lines`] written as lines and as offsets in WebAssembly
 //! modules, without columns. Files of both kinds can be read.
@@ -72,6 +72,7 @@ pub fn read(text: &[u8], memory: u64) -> Result<Recording, Error> {
     Ok(Recording {
         time_origin: None,
         interval: interval::DEFAULT,
+        recorded_by: None,
         processes: vec![Process {
             event_loops,
             ..Process::default()

@@ -10,7 +10,7 @@
 //! so errors do not add up. A function's `hitCount` is the number of its samples. The activity of a sample without
 //! a stack is written as a function at the root; other activities are lost. A sample without stack and activity is
 //! written as idle, because tools put Chrome's `(program)` on the stack before it and count it there. A file does
-//! not have the interval, the time origin of its clock, or the number of missed samples.
+//! not have the interval, the time origin of its clock, the number of missed samples, or what recorded it.
 //!
 //! Of places in functions it has only the lines at which leaves were executing: `positionTicks` says how many of a
 //! node's samples each line has, but not which. When a file is read, the first samples of a node get its first

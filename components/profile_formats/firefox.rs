@@ -12,6 +12,10 @@
 //! activity are a marker. A sample that has an activity and no stack has a frame of that name. A stretch of missed
 //! samples is a marker that says how many and why.
 //!
+//! What recorded it is the product, whose version is in `misc`, as of Firefox. The versions of its engines are a section of
+//! `extra`, which the Firefox Profiler shows with the rest. If it is unknown, the product is empty. In a file that the
+//! Firefox Profiler has imported, the product may be the program that was recorded, and `importedFrom` is the tool.
+//!
 //! We read files up to that version, also those of Firefox. Native functions in them have only their names and lines,
 //! because their addresses are in machine code.
 
@@ -26,8 +30,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use self::schema::{
-    CATEGORIES, DOCUMENT, EVENT_LOOP, Flags, JAVASCRIPT, KINDS, MISSED_SAMPLES, NANOSECONDS,
-    NEWEST_VERSION, PAGE, RUNNING, RUNNING_BUILT_IN, WORKER,
+    CATEGORIES, DOCUMENT, ENGINES, EVENT_LOOP, Flags, JAVASCRIPT, KINDS, MISSED_SAMPLES,
+    NANOSECONDS, NEWEST_VERSION, PAGE, REVISION, RUNNING, RUNNING_BUILT_IN, WORKER,
 };
 pub use self::writer::prepare;
 use crate::bounds::MAX_READ_BYTES;
@@ -35,6 +39,7 @@ use crate::error::Error;
 use crate::interval;
 use crate::json::{self, check_length};
 use crate::label;
+use crate::recorded_by::{NoRecorder, Program, RecordedBy};
 use crate::recording::{
     Activity, EventLoop, EventLoopKind, Frame, FrameId, Function, FunctionId, FunctionKind,
     Invalid, Missed, MissedReason, Place, Process, Recording, ResourceId, Sample, StackId,
@@ -63,6 +68,12 @@ struct Meta {
     start_time: f64,
     #[serde(default)]
     categories: Vec<Category>,
+    product: Option<String>,
+    misc: Option<String>,
+    imported_from: Option<String>,
+    /// Sections of other programs may have values of any type.
+    #[serde(default)]
+    extra: Value,
 }
 
 #[derive(Deserialize)]
@@ -200,6 +211,7 @@ pub fn read(text: &[u8], mut memory: u64) -> Result<Recording, Error> {
     let mut recording = Recording {
         time_origin: (meta.start_time > 0.).then_some(meta.start_time),
         interval: meta.interval,
+        recorded_by: read_recorded_by(&meta)?,
         processes,
     };
     recording.interval = match meta.interval {
@@ -222,6 +234,41 @@ fn check_version(meta: &Meta) -> Result<(), Error> {
     let problem =
         format!("{version} is newer than {NEWEST_VERSION}, the newest version that is read");
     Err(Error::new("meta.preprocessedProfileVersion", problem))
+}
+
+/// `None` if the file does not say.
+fn read_recorded_by(meta: &Meta) -> Result<Option<RecordedBy>, Error> {
+    let imported_from = meta.imported_from.as_deref().unwrap_or_default();
+    let program = Program::new(imported_from, None).or_else(|| {
+        let misc = meta.misc.as_deref();
+        let version = misc.map(|misc| misc.strip_prefix(REVISION).unwrap_or(misc));
+        Program::new(meta.product.as_deref().unwrap_or_default(), version)
+    });
+    let engines = read_engines(&meta.extra)?;
+    let recorded_by = program.map(|program| RecordedBy::new(program, engines));
+    let recorded_by = recorded_by.transpose();
+    recorded_by.map_err(|problem| Error::new("meta.extra", problem))
+}
+
+fn read_engines(extra: &Value) -> Result<Vec<Program>, Error> {
+    let sections = extra.as_array().into_iter().flatten().enumerate();
+    let mut ours = sections.filter(|(_, section)| section["label"] == ENGINES);
+    let Some((number, section)) = ours.next() else {
+        return Ok(Vec::new());
+    };
+    let place = format!("meta.extra[{number}].entries");
+    let entries = section["entries"].as_array();
+    let entries = entries.ok_or_else(|| Error::new(&place, "not a list of engines"))?;
+    let entries = entries.iter().enumerate();
+    let engines = entries.map(|(index, entry)| {
+        let member = |name: &str| {
+            let text = entry[name].as_str();
+            text.ok_or_else(|| Error::new(format!("{place}[{index}].{name}"), "not a text"))
+        };
+        let engine = Program::new(member("label")?, Some(member("value")?));
+        engine.ok_or_else(|| Error::new(format!("{place}[{index}].label"), NoRecorder::WithoutName))
+    });
+    engines.collect()
 }
 
 fn read_thread(

@@ -34,6 +34,7 @@ mod interval;
 mod json;
 mod label;
 mod map_folders;
+mod recorded_by;
 mod recording;
 mod report;
 mod sink;
@@ -52,6 +53,7 @@ pub use crate::file::{create_new, create_numbered, is_compressed, replace, write
 pub use crate::format::Format;
 pub use crate::input::{content, read};
 pub use crate::map_folders::apply_map_folders;
+pub use crate::recorded_by::{NoRecorder, Program, RecordedBy};
 pub use crate::recording::{
     Activity, EventLoop, EventLoopKind, FetchedMap, Frame, FrameId, Function, FunctionId,
     FunctionKind, GeneratedPlace, Invalid, MAX_STACK_DEPTH, Missed, MissedReason, Place, Process,

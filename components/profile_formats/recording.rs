@@ -17,6 +17,7 @@ use indexmap::IndexSet;
 use serde::{Deserialize, Serialize};
 
 use crate::error::WriteError;
+use crate::recorded_by::RecordedBy;
 
 /// Stacks of more frames are refused. An engine's own stack ends long before. In a file, each frame might call the
 /// next one. Then the text of one stack would be as long as the file, for every sample.
@@ -53,16 +54,19 @@ pub struct Recording {
     /// Milliseconds from one sample of an event loop to the next; more than 0. If a file does not say, it is the
     /// median of the times between its samples.
     pub interval: f64,
+    /// Absent if it is unknown.
+    pub recorded_by: Option<RecordedBy>,
     /// Each with its event loops; ids of tables are an event loop's own.
     pub processes: Vec<Process>,
 }
 
 impl Recording {
-    /// A recording of one event loop, as most formats have it.
+    /// A recording of one event loop, as most formats have it. It does not say what recorded it.
     pub fn of_one(event_loop: EventLoop, interval: f64, time_origin: Option<f64>) -> Self {
         Self {
             time_origin,
             interval,
+            recorded_by: None,
             processes: vec![Process {
                 event_loops: vec![event_loop],
                 ..Process::default()
@@ -74,6 +78,7 @@ impl Recording {
     pub fn only(&self, index: usize) -> Option<Self> {
         let (process, event_loop) = self.event_loops_of_processes().nth(index)?;
         Some(Self {
+            recorded_by: self.recorded_by.clone(),
             processes: vec![Process {
                 name: process.name.clone(),
                 pid: process.pid,

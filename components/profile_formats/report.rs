@@ -38,7 +38,8 @@ pub struct Outcome {
     pub unwalkable: u64,
 }
 
-/// How many samples there are of each event loop, and the `top` functions with the most samples of their own.
+/// How many samples there are of each event loop, and the `top` functions with the most samples of their own. Of a saved
+/// recording, also what recorded it, if the file says so.
 pub fn report(recording: &Recording, outcome: Option<Outcome>, top: usize) -> String {
     let totals = Totals::of(recording);
     let mut text = summary(recording, &totals, outcome);
@@ -64,6 +65,9 @@ fn summary(recording: &Recording, totals: &Totals, outcome: Option<Outcome>) -> 
             grouped(outcome.missed),
             grouped(outcome.unwalkable)
         );
+    }
+    if let (None, Some(recorded_by)) = (outcome, &recording.recorded_by) {
+        let _ = write!(text, "\nRecorded by {recorded_by}");
     }
     text + "\n\n"
 }
@@ -478,6 +482,7 @@ mod tests {
         let empty = Recording {
             time_origin: None,
             interval: 1.,
+            recorded_by: None,
             processes: Vec::new(),
         };
         let text = report(&empty, None, 5);

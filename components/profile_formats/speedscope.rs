@@ -14,6 +14,9 @@
 //! weight stands for as many samples as it has intervals, rounded to the nearest number, but for at least one. If
 //! there is no `sampleInterval`, the smallest weight is taken for it. A weight of 0 stands for nothing.
 //!
+//! What recorded it is the `exporter`, as `NAME@VERSION`. The member `engines` is ours, too: each of its engines has a `name`
+//! and a `version`. If what recorded it is unknown, both are left out.
+//!
 //! The activity of a sample without a stack is written as a function of that name. Other activities are lost, and so
 //! are processes, the kinds of event loops and functions, realms, and how many samples were missed.
 //!
@@ -37,12 +40,16 @@ use crate::format::{Format, Text};
 use crate::interval;
 use crate::json::{self, Array, Number};
 use crate::label::{self, Label};
+use crate::recorded_by::{Program, RecordedBy};
 use crate::recording::{
     EventLoop, EventLoopKind, Frame, FrameId, FunctionKind, Place, Process, Recording, Sample,
     StackId,
 };
 use crate::sink::Sink;
 use crate::stackless;
+
+/// In the `exporter`.
+const BEFORE_VERSION: char = '@';
 
 const SCHEMA: &str = "https://www.speedscope.app/file-format-schema.json";
 
@@ -52,6 +59,9 @@ struct File {
     shared: Shared,
     profiles: Vec<Profile>,
     sample_interval: Option<f64>,
+    exporter: Option<String>,
+    #[serde(default)]
+    engines: Vec<Program>,
 }
 
 #[derive(Deserialize)]
@@ -140,14 +150,33 @@ pub fn read(text: &[u8], mut memory: u64) -> Result<Recording, Error> {
             &place,
         )?);
     }
+    let program = file.exporter.as_deref().and_then(read_exporter);
+    let recorded_by = program.map(|program| RecordedBy::new(program, file.engines));
     Ok(Recording {
         time_origin: None,
         interval,
+        recorded_by: recorded_by
+            .transpose()
+            .map_err(|problem| Error::new("engines", problem))?,
         processes: vec![Process {
             event_loops,
             ..Process::default()
         }],
     })
+}
+
+/// `None` if there is no name in it.
+fn read_exporter(text: &str) -> Option<Program> {
+    let with_version = text.rsplit_once(BEFORE_VERSION);
+    let with_version = with_version.and_then(|(name, version)| Program::new(name, Some(version)));
+    with_version.or_else(|| Program::new(text, None))
+}
+
+fn exporter(program: &Program) -> String {
+    match program.version() {
+        Some(version) => format!("{}{BEFORE_VERSION}{version}", program.name()),
+        None => program.name().to_owned(),
+    }
 }
 
 fn check(profile: &Profile, place: &str) -> Result<(), Error> {
@@ -455,10 +484,13 @@ fn write(
 ) -> Result<(), WriteError> {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
-    struct File<F, P> {
+    struct File<'a, F, P> {
         #[serde(rename = "$schema")]
         schema: &'static str,
-        exporter: &'static str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        exporter: Option<String>,
+        #[serde(skip_serializing_if = "<[Program]>::is_empty")]
+        engines: &'a [Program],
         active_profile_index: u32,
         #[serde(serialize_with = "json::number")]
         sample_interval: f64,
@@ -513,9 +545,11 @@ fn write(
             }
         })
     };
+    let recorded_by = recording.recorded_by.as_ref();
     let file = File {
         schema: SCHEMA,
-        exporter: "Strobe",
+        exporter: recorded_by.map(|recorded_by| exporter(recorded_by.program())),
+        engines: recorded_by.map_or(&[], RecordedBy::engines),
         active_profile_index: 0,
         sample_interval: interval,
         shared: Shared {

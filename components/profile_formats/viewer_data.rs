@@ -12,6 +12,7 @@
 //! | `version` | 2 |
 //! | `interval` | ms |
 //! | `timeOrigin` | ms since the Unix epoch, or null |
+//! | `recordedBy` | what recorded it (left out if that is unknown): the `name` and `version` (or null) of a program, and `engines[]`, each with its `name` and `version` |
 //! | `processes[]` | `name`, `pid` (or null), `ended` (ms on the clock of the samples, or null), `eventLoops` |
 //! | `eventLoops[]` | `name`, `kind` (`"page"`, `"worker"`, `"unknown"`), `documents[]`, and the tables |
 //! | `resources[]` | a URL |
@@ -37,6 +38,7 @@ use crate::bounds::MAX_READ_BYTES;
 use crate::error::{Error, WriteError};
 use crate::interval;
 use crate::json::{self, Array, check_length};
+use crate::recorded_by::RecordedBy;
 use crate::recording::{
     Activity, EventLoop, EventLoopKind, Frame, FrameId, Function, FunctionId, FunctionKind,
     GeneratedPlace, Invalid, Missed, MissedReason, Place, Process, Realm, RealmId, Recording,
@@ -66,11 +68,13 @@ struct Head {
 /// `P` is the type of the processes, which are read into tables and written from iterators.
 #[derive(Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Data<P> {
+struct Data<P, R = RecordedBy> {
     version: u64,
     #[serde(serialize_with = "json::number")]
     interval: f64,
     time_origin: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recorded_by: Option<R>,
     processes: P,
 }
 
@@ -272,6 +276,7 @@ fn read_data<E>(
     Ok(Recording {
         time_origin: data.time_origin,
         interval: interval::checked(data.interval, "interval")?,
+        recorded_by: data.recorded_by,
         processes,
     })
 }
@@ -656,6 +661,7 @@ pub fn data(recording: &Recording) -> impl Serialize {
         version: VERSION,
         interval: recording.interval,
         time_origin: recording.time_origin,
+        recorded_by: recording.recorded_by.as_ref(),
         processes: Array(|| {
             recording.processes.iter().map(|process| ProcessData {
                 name: &*process.name,

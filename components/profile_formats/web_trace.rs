@@ -8,7 +8,7 @@
 //!
 //! It has one event loop, without its name, kind and realms, and no places in functions. It does not tell an idle
 //! event loop from one whose activity may not be shown, nor a built-in from a function that `eval` made. It does not
-//! have the interval, the time origin of its clock, or the number of missed samples.
+//! have the interval, the time origin of its clock, the number of missed samples, or what recorded it.
 
 use std::num::NonZeroU32;
 

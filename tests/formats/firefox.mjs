@@ -51,6 +51,17 @@ export function check(profile) {
   }
   ensure(meta.interval > 0, "meta.interval");
   ensure(typeof meta.product === "string", "meta.product");
+  // https://github.com/firefox-devtools/profiler/blob/main/src/profile-logic/profile-metainfo.ts
+  ensure(meta.misc === undefined || /^rv:./.test(meta.misc), "meta.misc");
+  for (const { label, entries } of meta.extra ?? []) {
+    ensure(typeof label === "string" && entries.length > 0, "meta.extra");
+    // Each is an element with its label as the key.
+    ensure(new Set(entries.map((entry) => entry.label)).size === entries.length, "meta.extra: a label is there twice");
+    ensure(
+      entries.every(({ format, value }) => format === "string" && typeof value === "string"),
+      "meta.extra: not a text",
+    );
+  }
   for (const name of ["libs", "pages"]) {
     ensure(Array.isArray(profile[name]), name);
   }

@@ -105,6 +105,7 @@ fn recording(event_loops: usize, samples: usize) -> Recording {
     Recording {
         time_origin: Some(1_700_000_000_000.),
         interval: INTERVAL,
+        recorded_by: None,
         processes: vec![Process {
             name: "browser".to_owned(),
             pid: Some(1),

@@ -54,6 +54,12 @@ pub const KINDS: [(FunctionKind, Flags); 4] = [
     (FunctionKind::Native, Flags::new(false, false)),
 ];
 
+/// In `misc`, before the version of the product.
+pub const REVISION: &str = "rv:";
+
+/// The section of `extra` with the versions of the engines.
+pub const ENGINES: &str = "Engines";
+
 pub const EVENT_LOOP: &str = "EventLoop";
 pub const DOCUMENT: &str = "Document";
 pub const MISSED_SAMPLES: &str = "MissedSamples";

@@ -12,14 +12,15 @@ use indexmap::IndexSet;
 use serde::Serialize;
 
 use super::schema::{
-    BUILT_IN, CATEGORIES, DOCUMENT, EVENT_LOOP, JAVASCRIPT, KINDS, MISSED_SAMPLES, NANOSECONDS,
-    NEWEST_VERSION, PAGE, RUNNING, RUNNING_BUILT_IN, WORKER, nanoseconds,
+    BUILT_IN, CATEGORIES, DOCUMENT, ENGINES, EVENT_LOOP, JAVASCRIPT, KINDS, MISSED_SAMPLES,
+    NANOSECONDS, NEWEST_VERSION, PAGE, REVISION, RUNNING, RUNNING_BUILT_IN, WORKER, nanoseconds,
 };
 use crate::bounds::MAX_FIREFOX_WEIGHT;
 use crate::error::WriteError;
 use crate::format::Text;
 use crate::json::{self, Array, Number};
 use crate::label::{self, Labels};
+use crate::recorded_by::{Program, RecordedBy};
 use crate::recording::{
     Activity, EventLoop, EventLoopKind, Function, FunctionKind, MissedReason, Place, Process,
     Recording, Sample, Stack,
@@ -499,6 +500,22 @@ pub fn prepare(recording: &Recording) -> Result<impl Text, WriteError> {
     Ok(move |sink: &mut Sink<'_>| write(recording, &pids, &threads, sink))
 }
 
+/// What the Firefox Profiler shows beside the product: the versions of its engines. `None` if there are none.
+fn extra(recorded_by: &RecordedBy) -> Option<serde_json::Value> {
+    let engines = recorded_by.engines().iter();
+    let entries: Vec<_> = engines
+        .map(|engine| {
+            serde_json::json!({
+                "label": engine.name(),
+                "format": "string",
+                "value": engine.version().unwrap_or_default(),
+            })
+        })
+        .collect();
+    let sections = serde_json::json!([{ "label": ENGINES, "entries": entries }]);
+    (!recorded_by.engines().is_empty()).then_some(sections)
+}
+
 /// A column with the same value in all rows.
 fn same<T: Copy + Serialize>(value: T, length: usize) -> impl Serialize {
     Array(move || std::iter::repeat_n(value, length))
@@ -522,11 +539,15 @@ fn write(
     }
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
-    struct Meta<T> {
+    struct Meta<'a, T> {
         preprocessed_profile_version: u32,
         /// The version of Gecko's own format. Nobody reads it.
         version: u32,
-        product: &'static str,
+        product: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        misc: Option<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        extra: Option<serde_json::Value>,
         process_type: u32,
         #[serde(serialize_with = "json::number")]
         interval: f64,
@@ -549,11 +570,15 @@ fn write(
         .iter()
         .flat_map(|thread| &thread.funcs)
         .any(|func| func.kind != FunctionKind::Native);
+    let program = recording.recorded_by.as_ref().map(RecordedBy::program);
+    let version = program.and_then(Program::version);
     let file = File {
         meta: Meta {
             preprocessed_profile_version: NEWEST_VERSION,
             version: 24,
-            product: "Strobe",
+            product: program.map_or("", Program::name),
+            misc: version.map(|version| format!("{REVISION}{version}")),
+            extra: recording.recorded_by.as_ref().and_then(extra),
             process_type: 0,
             interval: rounded(recording.interval),
             start_time: recording.time_origin.unwrap_or_default(),

@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 
 use profile_formats::{
-    EventLoop, Format, Frame, Function, FunctionKey, MAX_STACK_DEPTH, Place, Recording, Sample,
-    Totals, read,
+    EventLoop, Format, Frame, Function, FunctionKey, MAX_STACK_DEPTH, Place, RecordedBy, Recording,
+    Sample, Totals, read,
 };
 
 use self::random_recording::recording;
@@ -79,6 +79,40 @@ fn so_does_every_pair_of_formats() {
             }
         }
     }
+}
+
+#[test]
+fn what_recorded_it_is_kept_where_a_format_has_a_place_for_it() {
+    let held = |format: Format, recorded_by: &Option<RecordedBy>| match format {
+        Format::Html | Format::Firefox | Format::Speedscope | Format::SpeedscopeLines => {
+            recorded_by.clone()
+        },
+        Format::Collapsed | Format::CollapsedLines | Format::Cpuprofile | Format::Trace => None,
+    };
+    for seed in 0..RECORDINGS {
+        let recording = recording(seed, 1);
+        for one in Format::ALL {
+            let first = convert(&recording, one);
+            let kept = held(one, &recording.recorded_by);
+            assert_eq!(first.recorded_by, kept, "seed {seed}, {one}");
+            for other in Format::ALL {
+                let second = convert(&first, other);
+                let how = format!("seed {seed}, {one} to {other}");
+                assert_eq!(second.recorded_by, held(other, &kept), "{how}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_event_loop_alone_was_recorded_by_the_same() {
+    let mut several = (0..).map(|seed| recording(seed, 3));
+    let several = several.find(|recording| recording.recorded_by.is_some());
+    let mut several = several.unwrap();
+    let recorded_by = several.recorded_by.clone();
+    assert_eq!(several.only(1).unwrap().recorded_by, recorded_by);
+    assert!(several.keep_only(1));
+    assert_eq!(several.recorded_by, recorded_by);
 }
 
 /// What of a place in a function a format holds; that is of the leaf or of a caller.

@@ -10,7 +10,8 @@ use std::path::Path;
 
 use profile_formats::{
     Activity, EventLoop, EventLoopKind, Format, Frame, FrameId, Function, FunctionId, FunctionKind,
-    Missed, MissedReason, Place, Process, Realm, Recording, Sample, Source, Totals, read,
+    Missed, MissedReason, Place, Process, Program, Realm, RecordedBy, Recording, Sample, Source,
+    Totals, read,
 };
 
 fn at(event_loop: &mut EventLoop, function: FunctionId, line: u32, column: u32) -> FrameId {
@@ -149,9 +150,15 @@ fn recording(format: Format) -> Recording {
     if format.holds_one_event_loop() {
         event_loops.pop();
     }
+    let program = |name, version| Program::new(name, Some(version)).unwrap();
+    let engines = vec![
+        program("Servo", "0.7.0"),
+        program("SpiderMonkey", "153.6.0"),
+    ];
     Recording {
         time_origin: Some(1_700_000_000_000.),
         interval: 0.5,
+        recorded_by: RecordedBy::new(program("Strobe", "0.1.0"), engines).ok(),
         processes: vec![Process {
             name: "content".to_owned(),
             pid: Some(42),

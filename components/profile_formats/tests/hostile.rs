@@ -121,6 +121,7 @@ fn of_event_loops(process: &str, event_loops: Vec<EventLoop>) -> Recording {
     Recording {
         time_origin: None,
         interval: 1.,
+        recorded_by: None,
         processes: vec![Process {
             name: process.to_owned(),
             event_loops,

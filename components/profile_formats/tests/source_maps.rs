@@ -713,6 +713,7 @@ fn functions_that_were_one_are_one_again() {
     let recording = Recording {
         time_origin: None,
         interval: 1.,
+        recorded_by: None,
         processes: vec![Process {
             event_loops: vec![worker, page],
             ..Process::default()

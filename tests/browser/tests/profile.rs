@@ -657,6 +657,7 @@ fn processes_are_recorded_together_and_each_until_it_dies() {
         let is_killed = process.pid == Some(killed);
         assert_eq!(process.ended.is_some(), is_killed, "{}", output.text());
         let of_process = Recording {
+            recorded_by: None,
             processes: vec![(*process).clone()],
             ..recording
         };

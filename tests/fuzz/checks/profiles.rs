@@ -189,6 +189,28 @@ fn missed_of(recording: &Recording) -> Vec<(u32, MissedReason)> {
     missed.map(|missed| (missed.samples, missed.why)).collect()
 }
 
+/// Checks that a format keeps what recorded it. Where that is written as one text, its parts may be other ones.
+fn check_what_recorded(recording: &Recording, again: &Recording, format: Format) {
+    let said = recording.recorded_by.as_ref().map(ToString::to_string);
+    let said_again = again.recorded_by.as_ref().map(ToString::to_string);
+    // A text may be as long as 17 names with their versions.
+    let is_line = |text: &String| text.chars().count() <= 4_000 && !text.contains('\n');
+    assert!(said.as_ref().is_none_or(is_line), "{said:?}");
+    // What is cut in another place when it is read again has this in it.
+    let is_whole = said.as_ref().is_none_or(|text| !text.contains('…'));
+    match format {
+        Format::Firefox | Format::Html if is_whole => {
+            assert_eq!(said_again, said, "{format}");
+        },
+        Format::Collapsed | Format::CollapsedLines | Format::Cpuprofile | Format::Trace => {
+            assert_eq!(said_again, None, "{format}");
+        },
+        Format::Firefox | Format::Html | Format::Speedscope | Format::SpeedscopeLines => {
+            assert_eq!(said_again.is_some(), said.is_some(), "{format}");
+        },
+    }
+}
+
 /// Writes the recording in a format and reads it again. Each function and each line must keep its samples, as far as the
 /// format has both, unless it cannot hold the recording.
 fn check_conversion(recording: &Recording, format: Format) {
@@ -207,6 +229,7 @@ fn check_conversion(recording: &Recording, format: Format) {
         panic!("{format}: cannot be read again: {error}\n{text}")
     });
     check_tables(&again);
+    check_what_recorded(recording, &again, format);
     match format {
         Format::SpeedscopeLines => check_lines_as_functions(recording, &again),
         _ => assert_eq!(Totals::of(&again), Totals::of(recording), "{format}"),

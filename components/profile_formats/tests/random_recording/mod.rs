@@ -10,7 +10,7 @@ use std::num::NonZeroU32;
 
 use profile_formats::{
     Activity, EventLoop, EventLoopKind, Frame, Function, FunctionKind, Missed, MissedReason, Place,
-    Process, Realm, Recording, Sample, Source,
+    Process, Program, Realm, RecordedBy, Recording, Sample, Source,
 };
 
 use self::random::Random;
@@ -207,6 +207,23 @@ pub fn recording(seed: u64, event_loops: usize) -> Recording {
     Recording {
         time_origin: Some(1_700_000_000_000.),
         interval,
+        recorded_by: recorded_by(&mut random),
         processes,
     }
+}
+
+fn recorded_by(random: &mut Random) -> Option<RecordedBy> {
+    let program = |name, version| Program::new(name, version).unwrap();
+    let engines = [
+        program("Servo", Some("0.7.0")),
+        program("An engine, with a name", None),
+    ];
+    let count = random.below(1 + engines.len());
+    let program = match random.below(4) {
+        0 => return None,
+        1 => program("Strobe", Some("0.1.0")),
+        2 => program("\"a\" </script> (b)", None),
+        _ => program("rv:@a/tool", Some("rv:1.0-beta (x)")),
+    };
+    Some(RecordedBy::new(program, engines[..count].to_vec()).unwrap())
 }
