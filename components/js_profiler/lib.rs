@@ -84,5 +84,6 @@ pub use sampled_activity::MarkerFilter;
 pub use sampled_session::Ended;
 pub use sampling_thread::force_sample;
 pub use spidermonkey::{
-    EngineContext, add_sample_objects, add_stack_objects, new_object_table, object_count, prepare,
+    EngineContext, add_sample_objects, add_stack_objects, engine_version, new_object_table,
+    object_count, prepare,
 };

@@ -23,6 +23,8 @@ mod status;
 #[cfg(test)]
 mod tests;
 
+pub use js_profiler::engine_version;
+
 pub use crate::content_process::report_to_browser;
 pub use crate::options::{BrowserEventLoopId, EventLoops, Options, Wanted};
 pub use crate::recorder::{Recorder, StartError};

@@ -18,7 +18,7 @@ use js_profiler_traits::recording::{
 };
 use js_profiler_traits::{EventLoopId, preferences};
 use log::{debug, warn};
-use profile_formats::Recording;
+use profile_formats::{RecordedBy, Recording};
 use servo_base::cross_process_instant::CrossProcessInstant;
 use servo_base::id::WebViewId;
 
@@ -64,6 +64,7 @@ const MAX_REFUSALS_TOLD: usize = 100;
 pub struct Recorder(Arc<Shared>);
 
 struct Shared {
+    recorded_by: RecordedBy,
     /// Held while a recording is started or stopped, so that processes get these requests in the right order.
     orders: Mutex<()>,
     state: Mutex<State>,
@@ -212,17 +213,13 @@ impl fmt::Display for StartError {
 
 impl std::error::Error for StartError {}
 
-impl Default for Recorder {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Recorder {
-    /// The recorder of this process. There must be only one.
-    pub fn new() -> Self {
+    /// The recorder of this process. There must be only one. `recorded_by` is this browser, as its recordings say. Content
+    /// processes are not asked.
+    pub fn new(recorded_by: RecordedBy) -> Self {
         let (sender, reports) = crossbeam_channel::unbounded();
         let shared = Arc::new(Shared {
+            recorded_by,
             orders: Mutex::default(),
             state: Mutex::default(),
             answered: Condvar::new(),
@@ -233,6 +230,11 @@ impl Recorder {
             follow(&weak, number, || reports.recv().ok());
         });
         Self(shared)
+    }
+
+    /// This browser, as its recordings say.
+    pub fn recorded_by(&self) -> &RecordedBy {
+        &self.0.recorded_by
     }
 
     /// Accepts the content processes of this browser from now on: see [`crate::report_to_browser`]. They take
@@ -431,7 +433,7 @@ impl Recorder {
             .processes
             .retain(|process| process.connection.is_some());
         drop(state);
-        Some(recording.finish(finished))
+        Some(recording.finish(finished, shared.recorded_by.clone()))
     }
 }
 
@@ -483,7 +485,7 @@ impl UnderWay {
         }
     }
 
-    fn finish(self, processes: Vec<Finished>) -> Recording {
+    fn finish(self, processes: Vec<Finished>, recorded_by: RecordedBy) -> Recording {
         let kept = processes.iter().flat_map(|process| process.kept.values());
         let newest = kept.map(Kept::last_time).fold(0., f64::max);
         let processes = processes
@@ -507,6 +509,7 @@ impl UnderWay {
         Recording {
             time_origin: self.time_origin,
             interval: self.interval.as_secs_f64() * 1_000.,
+            recorded_by: Some(recorded_by),
             processes: processes.collect(),
         }
     }

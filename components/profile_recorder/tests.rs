@@ -23,7 +23,7 @@ use js_profiler_traits::recording::{
     Request, Selection,
 };
 use js_profiler_traits::{EventLoopId, Marker, SampleCounts, Stack};
-use profile_formats::Recording;
+use profile_formats::{Program, RecordedBy, Recording};
 use serde::de::{Deserialize, Deserializer, Error};
 use serde::ser::{Serialize, SerializeTuple, Serializer};
 use servo_base::cross_process_instant::CrossProcessInstant;
@@ -100,9 +100,14 @@ const ANSWERS: &str = "answers";
 /// The script of the processes that report its text.
 const SCRIPT: &str = "function f() {}";
 
+fn this_browser() -> RecordedBy {
+    let program = |name| Program::new(name, Some("1.2")).unwrap();
+    RecordedBy::new(program("a browser"), vec![program("an engine")]).unwrap()
+}
+
 /// The browser's recorder: there is one in a process.
 static RECORDER: LazyLock<Recorder> = LazyLock::new(|| {
-    let recorder = Recorder::new();
+    let recorder = Recorder::new(this_browser());
     recorder
         .listen()
         .expect("nobody else has a name that cannot be guessed");
@@ -513,6 +518,7 @@ fn a_process_that_is_killed_leaves_what_it_has_reported_and_all_of_the_others() 
     assert_eq!(recorder.progress(), None);
 
     assert_eq!(recording.interval, 1.);
+    assert_eq!(recording.recorded_by, Some(this_browser()));
     assert_eq!(recording.processes.len(), 4);
     let last = |one: &profile_formats::Process| samples_of(one).last().unwrap().time;
     let killed = process(&recording, &processes[1]);

@@ -21,6 +21,7 @@ mod stack_buffer;
 pub mod test_context;
 mod trace_objects;
 mod unwinder;
+mod version;
 
 pub use context::{EngineContext, SampledContext};
 #[cfg(test)]
@@ -35,3 +36,4 @@ pub use stack_buffer::{
 };
 pub use trace_objects::{add_sample_objects, add_stack_objects, new_object_table, object_count};
 pub use unwinder::Unwinder;
+pub use version::engine_version;

@@ -29,3 +29,8 @@ pub fn serve(request: Request, reports: &Sender<Report>) {
 
 /// There is none.
 pub fn end_recording() {}
+
+/// It is not known here: nothing of this crate is compiled against the engine.
+pub fn engine_version() -> Option<&'static str> {
+    None
+}
