@@ -83,8 +83,10 @@ pub enum Parsed {
     Convert(Conversion),
     /// Print a report on a profile, without a browser.
     Report(SavedReport),
-    /// Print this help or version, and end.
+    /// Print this help, and end.
     Information(String),
+    /// Print the versions of the browser and its engines, and end.
+    Version,
 }
 
 /// The largest side of a texture on common machines. A page is drawn into a texture of Servo.
@@ -158,9 +160,8 @@ impl CommandLine {
             Ok(matches) => matches,
             Err(error) => {
                 return match error.kind() {
-                    ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-                        Ok(Parsed::Information(error.render().to_string()))
-                    },
+                    ErrorKind::DisplayHelp => Ok(Parsed::Information(error.render().to_string())),
+                    ErrorKind::DisplayVersion => Ok(Parsed::Version),
                     _ => Err(one_line(&error)),
                 };
             },
@@ -831,13 +832,9 @@ mod tests {
         ] {
             assert!(help.contains(option), "{option} is not in {help}");
         }
-        assert_eq!(
-            parse(&["--version"]),
-            Ok(Parsed::Information(format!(
-                "strobe {}\n",
-                env!("CARGO_PKG_VERSION")
-            )))
-        );
+        for option in ["--version", "-V"] {
+            assert_eq!(parse(&[option]), Ok(Parsed::Version));
+        }
     }
 
     #[test]

@@ -40,6 +40,7 @@ mod screenshot;
 mod surface;
 mod termination;
 mod url_argument;
+mod versions;
 mod webdriver;
 mod window;
 
@@ -98,6 +99,10 @@ fn run() -> Result<u8, (u8, String)> {
             print(&text);
             return Ok(0);
         },
+        Parsed::Version => {
+            print(&versions::line());
+            return Ok(0);
+        },
     };
     let preferences = preferences::resolve(
         &command_line.preferences,
@@ -116,7 +121,7 @@ fn run() -> Result<u8, (u8, String)> {
 
     crash::install_panic_hook();
     install_cryptography();
-    let recorder = Recorder::new();
+    let recorder = Recorder::new(versions::browser());
     if command_line.multiprocess {
         recorder.listen().map_err(|error| {
             failed(format!(

@@ -364,6 +364,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
+    use crate::versions;
 
     const TEXT: &str = "[main];f;g 2\n[main];f 1\n[worker];h 4\n";
 
@@ -379,7 +380,10 @@ mod tests {
     impl Server {
         fn new() -> Self {
             Self {
-                endpoints: Endpoints::new(Recorder::new(), Recordings::default()),
+                endpoints: Endpoints::new(
+                    Recorder::new(versions::browser()),
+                    Recordings::default(),
+                ),
                 folder: tempfile::tempdir().unwrap(),
             }
         }
@@ -425,6 +429,7 @@ mod tests {
             json!([{ "id": id, "name": "some.folded", "samples": 7, "eventLoops": 2 }])
         );
         assert_eq!(status["recording"], Value::Null);
+        assert_eq!(status["browser"]["name"], "Strobe");
         let data = server.ask(&format!("recording?id={id}")).unwrap();
         assert_eq!(data["version"], 2);
         assert_eq!(data["processes"][0]["eventLoops"][1]["name"], "worker");

@@ -4,6 +4,7 @@
 
 //! The state of the profiler as about:profiling shows it.
 
+use profile_formats::RecordedBy;
 use profile_recorder::{ProcessStatus, Progress, Recorder};
 use serde::Serialize;
 
@@ -11,6 +12,7 @@ use super::recordings::Entry;
 
 #[derive(Serialize)]
 pub struct State {
+    browser: RecordedBy,
     processes: Vec<ProcessStatus>,
     recording: Option<Progress>,
     /// Failures of the current or else the last recording, as sentences.
@@ -24,6 +26,7 @@ impl State {
     /// `map_notices` are about the source maps of the last recording.
     pub fn of(recorder: &Recorder, map_notices: Vec<String>, recordings: Vec<Entry>) -> Self {
         Self {
+            browser: recorder.recorded_by().clone(),
             processes: recorder.status().processes,
             recording: recorder.progress(),
             failures: recorder.failures(),
@@ -37,7 +40,7 @@ impl State {
 mod tests {
     use std::time::Duration;
 
-    use profile_formats::EventLoopKind;
+    use profile_formats::{EventLoopKind, Program};
     use profile_recorder::{BrowserEventLoopId, EventLoopStatus, RecordedStatus, SessionStatus};
 
     use super::*;
@@ -63,7 +66,10 @@ mod tests {
         let page = EventLoopKind::Page {
             documents: vec!["https://a.test/".to_owned()],
         };
+        let program = |name, version| Program::new(name, version).unwrap();
+        let engines = vec![program("Servo", Some("0.7.0")), program("e", None)];
         let state = State {
+            browser: RecordedBy::new(program("Strobe", Some("0.1.0")), engines).unwrap(),
             processes: vec![ProcessStatus {
                 pid: 4711,
                 name: "Web content".to_owned(),
@@ -113,7 +119,9 @@ mod tests {
             }],
         };
         let expected = concat!(
-            r#"{"processes":[{"pid":4711,"name":"Web content","gone":false,"eventLoops":["#,
+            r#"{"browser":{"name":"Strobe","version":"0.1.0","engines":["#,
+            r#"{"name":"Servo","version":"0.7.0"},{"name":"e","version":null}]},"#,
+            r#""processes":[{"pid":4711,"name":"Web content","gone":false,"eventLoops":["#,
             r#"{"id":"4711.1","name":"n","kind":"page","documents":["https://a.test/"],"#,
             r#""withoutStacks":"Because.","sessions":[{"interval":10.0,"taken":2,"missed":3,"#,
             r#""unwalkable":4,"truncated":5,"realm":"https://a.test/"}],"recorded":{"#,

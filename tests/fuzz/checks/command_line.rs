@@ -38,6 +38,7 @@ pub fn command_line(input: &[u8]) {
             assert!(file.is_absolute() || file.as_os_str() == "-");
         },
         Ok(Parsed::Information(text)) => assert!(!text.is_empty()),
+        Ok(Parsed::Version) => {},
         Err(message) => {
             assert!(!message.is_empty());
             assert!(!message.contains('\n'), "more than one line: {message:?}");
