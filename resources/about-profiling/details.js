@@ -232,6 +232,7 @@ strobe.details = (() => {
         ...pair("Processes", String(recording.processes.length)),
         ...pair("Event loops", String(recording.loops.length)),
         ...pair("Functions", format.count(recording.functions.count)),
+        ...recording.recordedBy.length ? pair("Recorded by", ...recording.recordedBy) : [],
         ...recording.sources.size ? pair("Texts", textsOf(recording)) : []));
     const activities = element("div", { class: "about" },
       element("h3", { text: "What the event loops did" }),

@@ -70,6 +70,11 @@ strobe.format = (() => {
     return `${value.toFixed(Math.min(digits, 3))} ms`;
   }
 
+  // A program or an engine: Strobe 0.1.0. Its version may be unknown.
+  function program({ name, version }) {
+    return version ? `${name} ${version}` : name;
+  }
+
   function percent(part, whole) {
     return whole > 0 ? `${((100 * part) / whole).toFixed(1)} %` : "–";
   }
@@ -109,6 +114,7 @@ strobe.format = (() => {
   }
 
   return {
-    count, milliseconds, sampledTime, interval, duration, moment, timeMark, percent, bytes, plural, fileName, place, line, offset,
+    count, milliseconds, sampledTime, interval, duration, moment, timeMark, program, percent, bytes, plural, fileName, place,
+    line, offset,
   };
 })();

@@ -27,7 +27,8 @@
 //   self, total, functions }]. `column` is 0 unless the row is a part of a line. `offset` is -1 unless the row is a
 //   place in a WebAssembly module. The function with the most samples comes first.
 // - `strobe.inspect.functions()` gives [{ name, place, self, total }] of all functions that have samples now.
-// - `strobe.inspect.facts()` gives what is shown: tab, samples, shown, range, window, selection and event loops.
+// - `strobe.inspect.facts()` gives what is shown: tab, samples, shown, range, window, selection, event loops and what recorded
+//   them.
 strobe.measure = (() => {
   const { state, timeWindow } = strobe;
   const STEP = 0.02;
@@ -184,6 +185,7 @@ strobe.inspect = (() => {
       tab, window, range, samples: recording.weight, shown: totals.shown,
       selection: selection.func < 0 ? null : recording.functions.labels[selection.func],
       eventLoops: recording.loops.map((loop, l) => ({ name: loop.label, samples: loop.weight, isShown: state.isLoopShown(l) })),
+      recordedBy: recording.recordedBy,
     };
   }
 

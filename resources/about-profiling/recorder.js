@@ -89,6 +89,8 @@ strobe.recorder = (() => {
     ownLoops = loops.filter(loop => loop.documents.some(isOwnPage)).map(({ id }) => id);
     showTable(now.processes);
     showRecordings(now.recordings);
+    const { browser } = now;
+    setText(byId("versions"), [browser, ...browser.engines].map(format.program).join(" · "));
   }
 
   function isOwnPage(url) {

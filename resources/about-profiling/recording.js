@@ -25,6 +25,7 @@ strobe.recording = (() => {
   const LONGEST_GAP = 2.5;
   // The reasons why samples were missed, in the order of their numbers.
   const MISSED_REASONS = ["sampler late", "no processor for the thread", "thread in the kernel", "walks before too long"];
+  const MOST_ENGINES = 16;
   const KIND_IN_NAME = { page: /^Page /, worker: /^Worker / };
 
   // The recording in viewer data or in a web trace.
@@ -46,6 +47,8 @@ strobe.recording = (() => {
     const realms = new Interner();
     const recording = {
       name, interval: data.interval, timeOrigin: data.timeOrigin ?? null,
+      // The program that recorded it and then its engines, as texts with their versions. Empty if that is unknown.
+      recordedBy: decodeRecordedBy(data.recordedBy ?? null),
       processes: [], loops: [], functions, resources: resources.values, realms: [], realmOrigins: [],
       // The texts of scripts that the recording has, by the index of their resource: { text, line, column }. The line
       // and the column say where the text begins. Scripts with the same URL and different texts are different
@@ -91,6 +94,26 @@ strobe.recording = (() => {
     }
     functions.finish(recording.resources);
     return recording;
+  }
+
+  function decodeRecordedBy(program) {
+    if (program === null) {
+      return [];
+    }
+    const decodeProgram = (one, place) => {
+      if (!isObject(one)) {
+        throw new Error(`${place}: this is not a program`);
+      }
+      const name = text(one.name, `${place}.name`);
+      const version = text(one.version ?? "", `${place}.version`);
+      return strobe.format.program({ name, version });
+    };
+    const recordedBy = decodeProgram(program, "recordedBy");
+    const engines = array(program.engines ?? [], "recordedBy.engines");
+    if (engines.length > MOST_ENGINES) {
+      throw new Error(`recordedBy.engines: more than ${MOST_ENGINES} engines`);
+    }
+    return [recordedBy, ...engines.map((engine, i) => decodeProgram(engine, `recordedBy.engines[${i}]`))];
   }
 
   function decodeLoop(source, place, { recording, functions, resources, realms, isOld }) {

@@ -533,7 +533,16 @@ fn a_recording_saved_in_each_format_is_the_same_when_it_is_opened() {
     let person = Person(&driver);
     // By then they are compiled and inlined, but only after about:profiling was opened.
     person.open_beside(&site.url(BUSY), "rounds > 300");
+    let versions = person.read("document.querySelector('#versions').textContent.split(' · ')");
+    let versions = versions.as_array().expect("a list");
+    for (version, name) in versions.iter().zip(["Strobe", "Servo", "SpiderMonkey"]) {
+        let version = version.as_str().and_then(|one| one.strip_prefix(name));
+        let is_there = version.is_some_and(|version| version.starts_with(" "));
+        assert!(is_there, "{name}: {versions:?}");
+    }
     person.record(SAMPLES);
+    let recorded_by = "strobe.inspect.facts().recordedBy";
+    assert_eq!(person.read(recorded_by), json!(versions));
     // Select one event loop, because some formats hold only one.
     person.click("#lane-list [aria-label^='Only '][aria-label*='/busy.html']");
     let recorded = person.functions();
@@ -549,6 +558,11 @@ fn a_recording_saved_in_each_format_is_the_same_when_it_is_opened() {
         for name in ["seventy", "thirty", "loop", "turn"] {
             assert_eq!(opened[name], recorded[name], "{name} in {format}");
         }
+        let said = match format {
+            "firefox" | "html" | "speedscope" | "speedscope-lines" => json!(versions),
+            _ => json!([]),
+        };
+        assert_eq!(person.read(recorded_by), said, "{format}");
     }
     let (status, console) = driver.shut_down();
     assert!(status.success(), "{status}\n{console}");

@@ -7,7 +7,7 @@
 use std::fs;
 use std::path::Path;
 
-use browser_tests::{Command, Display, Driver};
+use browser_tests::{Command, Display, Driver, Site};
 use profile_formats::{Format, read, replace};
 use serde_json::json;
 
@@ -100,4 +100,42 @@ fn a_run_without_a_window_needs_no_folder_for_wayland() {
         "{}",
         output.stderr
     );
+}
+
+#[test]
+fn the_versions_are_printed_and_are_in_what_is_recorded() {
+    let output = Command::start(&["--version"]).end();
+    output.assert_success();
+    let text = output.text();
+    let versions = text
+        .strip_prefix("strobe ")
+        .and_then(|text| text.strip_suffix('\n'))
+        .unwrap_or_else(|| panic!("{text}"));
+    let (strobe, engines) = versions.split_once(" (Servo ").expect("Servo's");
+    let (servo, engine) = engines
+        .strip_suffix(')')
+        .and_then(|engines| engines.split_once(", SpiderMonkey "))
+        .expect("SpiderMonkey's");
+    for version in [strobe, servo, engine] {
+        let is_part = |part: &str| part.parse::<u32>().is_ok();
+        assert!(version.split('.').all(is_part), "{versions}");
+    }
+
+    let site = Site::plain().serve();
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let files = ["a.firefox.json", "a.speedscope.json"].map(file);
+    let [recorded, converted] = files.each_ref().map(String::as_str);
+    let url = site.url("/busy.html");
+    let recording = ["profile", "--headless", "--until-load", "-o", recorded];
+    let recording = [&recording[..], &[&*url]].concat();
+    for arguments in [&recording[..], &["convert", recorded, converted]] {
+        Command::start(arguments).end().assert_success();
+    }
+    for file in [recorded, converted] {
+        let output = Command::start(&["report", file]).end();
+        output.assert_success();
+        let line = format!("\nRecorded by Strobe {versions}\n");
+        assert!(output.text().contains(&line), "{}", output.text());
+    }
 }
