@@ -57,7 +57,7 @@ import os, sys, urllib.request
 from urllib.parse import urljoin
 
 if sys.argv[1:] == ["--version"]:
-    print("strobe 0.1.0")
+    print("strobe 0.1.0 (Servo 0.7.0, SpiderMonkey 153.6.0)")
     sys.exit()
 *flags, url = sys.argv[1:]
 assert flags[:3] == ["--headless", "--pref", "js_profiling_allow=true"], flags
@@ -496,7 +496,8 @@ class CompareTest(unittest.TestCase):
         return json.loads(saved.read_text())
 
     def test_browsers_take_turns(self):
-        ours = browsers.strobe(self.browser("release/strobe", "strobe 0.1.0"), {"js_x": "1"})
+        printed = "strobe 0.1.0 (Servo 0.7.0, SpiderMonkey 153.6.0)"
+        ours = browsers.strobe(self.browser("release/strobe", printed), {"js_x": "1"})
         path = self.browser("chromium", "Chromium 156.0.1 built on Debian", stays=True)
         with mock.patch.dict(os.environ, {"CHROMIUM": str(path)}):
             other = browsers.chromium()
@@ -646,7 +647,7 @@ import json, sys, time, urllib.request
 from urllib.parse import parse_qs, urljoin, urlsplit
 
 if sys.argv[1:] == ["--version"]:
-    print("strobe 0.1.0")
+    print("strobe 0.1.0 (Servo 0.7.0, SpiderMonkey 153.6.0)")
     sys.exit()
 *flags, url = sys.argv[1:]
 post = lambda path, body: urllib.request.urlopen(urllib.request.Request(urljoin(url, path), body, method="POST"))
