@@ -341,6 +341,9 @@ class ComparedFiguresTest(unittest.TestCase):
         self.assertEqual(table.rows[1][1:], cells)
         missed = self.stops(new=[[1051] * 3] * 2, old=[[1000] * 3] * 2, old_again=[[1000] * 3] * 2)
         self.assertEqual(self.verdicts(missed)["stops at depth 1000, 99th percentile"], ("1.051", "missed"))
+        # Both visits of the old build count alike: the new one is compared with their geometric mean.
+        both = self.stops(new=[[1020] * 3] * 2, old=[[1000] * 3] * 2, old_again=[[1040] * 3] * 2)
+        self.assertEqual(self.verdicts(both)["stops at depth 10, median"], ("1.000", "met"))
         for again in (
             [[1051] * 3] * 2,
             # Near 1 by chance, and with a single round nobody knows.
