@@ -21,8 +21,9 @@ pub fn line() -> String {
 
 fn of(name: &str) -> RecordedBy {
     let program = |name, version| Program::new(name, version).expect("it has a name");
+    let servo = servo_version();
     let engines = vec![
-        program("Servo", servo_version().as_deref()),
+        program("Servo", servo.as_deref()),
         program("SpiderMonkey", engine_version()),
     ];
     let strobe = program(name, Some(env!("CARGO_PKG_VERSION")));
