@@ -11,7 +11,7 @@ from pathlib import Path
 from . import paths, process
 from .errors import MachError
 from .lock import cache_lock
-from .setup import bootstrap, toolchain, upstream, workspace
+from .setup import bootstrap, lock_file, toolchain, upstream, workspace
 
 # Names a browser to use instead of building one, as for tests/browser.
 BINARY_VARIABLE = "STROBE_BINARY"
@@ -30,7 +30,6 @@ BASE_CRATES = (
 # Files that these crates include.
 BASE_FILES = "resources/about-profiling"
 OWN_PATCH = re.compile(r'^\w+ = \{ path = "([^"]*)" \}$')
-LOCK_PACKAGE = re.compile(r"^\[\[package\]\]\n.*?(?=^\[\[package\]\]\n|\Z)", re.M | re.S)
 
 
 def command(release: bool = False, also: tuple[str, ...] = ()) -> list[str]:
@@ -126,24 +125,15 @@ def base_lock(root: Path = paths.ROOT) -> str:
     in_trees = {crate.name for crate in crates if crate.published_tree}
 
     def packages(lock: Path) -> tuple[str, dict[tuple[str, str], str]]:
-        text = lock.read_text(encoding="utf-8")
-        found = {}
-        for match in LOCK_PACKAGE.finditer(text):
-            name, version = (re.search(rf'^{key} = "(.*)"$', match[0], re.M)[1] for key in ("name", "version"))
-            found[name, version] = match[0].strip("\n") + "\n"
-        return text.partition("[[package]]")[0], found
+        header, texts = lock_file.packages(lock.read_text(encoding="utf-8"))
+        return header, {(lock_file.value(text, "name"), lock_file.value(text, "version")): text for text in texts}
 
     header, ours = packages(root / "Cargo.lock")
     _, pins = packages(root / "upstream" / "Cargo.lock")
     for key in ours:
         if key[0] in hooked and key in pins:
-            ours[key] = _without_source(pins[key]) if key[0] in in_trees else pins[key]
-    return header + "\n".join(ours.values())
-
-
-def _without_source(package: str) -> str:
-    """A lock file's package as it is for a crate in a folder."""
-    return re.sub(r"^(source|checksum) = .*\n", "", package, flags=re.M)
+            ours[key] = lock_file.without_source(pins[key]) if key[0] in in_trees else pins[key]
+    return lock_file.joined(header, list(ours.values()))
 
 
 def _mirror(source: Path, target: Path):
