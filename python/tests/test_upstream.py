@@ -177,7 +177,7 @@ class MakingHooksTest(FakeCrateTest):
         unplaced = upstream.place_hooks(self.hooks, tree)
         self.assertEqual((tree / "lib.rs").read_text(), moved.replace("mod canvas;\n", "mod canvas;\nmod easel;\n"))
         self.assertEqual(len(unplaced), 1)
-        self.assertRegex(unplaced[0], r"^lib.rs: @@ -5,1 \+6,2 @@ at \w{8}: its neighbours are not found$")
+        self.assertRegex(str(unplaced[0]), r"^lib.rs: @@ -5,1 \+6,2 @@ at \w{8}: its neighbours are not found$")
 
     def test_placing_in_the_same_version_is_applying(self):
         tree = self.write_tree("same", FILES)

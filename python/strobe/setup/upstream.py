@@ -23,6 +23,7 @@ import subprocess
 import tarfile
 import tempfile
 import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -166,7 +167,28 @@ def _fetch(crate: UpstreamCrate):
     """
     with tempfile.TemporaryDirectory() as scratch:
         command = ["cargo", "info", "--quiet", "--registry", "crates-io", f"{crate.name}@{crate.version}"]
-        process.run(command, cwd=Path(scratch), on_line=lambda _: None)
+        if process.stream(command, cwd=Path(scratch), on_line=lambda _: None) != 0:
+            _fetch_yanked(crate, Path(scratch, "package"))
+
+
+def _fetch_yanked(crate: UpstreamCrate, package: Path):
+    """Brings a crate into the cache that may be yanked: `cargo info` does not find it, but a lock file may name it.
+
+    Its dependencies come with it, in any version.
+    """
+    package.mkdir()
+    (package / "lib.rs").touch()
+    head = '[package]\nname = "yanked"\nversion = "0.0.0"\nedition = "2024"\n\n[lib]\npath = "lib.rs"\n'
+    dependency = f'\n[dependencies]\n{crate.name} = "={crate.version}"\n\n[workspace]\n'
+    (package / MANIFEST).write_text(head + dependency, encoding="utf-8")
+    source = pinned_packages(crate.lock)[crate.name]["source"]
+    (package / "Cargo.lock").write_text(
+        f'version = 4\n\n[[package]]\nname = "{crate.name}"\nversion = "{crate.version}"\nsource = "{source}"\n'
+        f'checksum = "{crate.checksum}"\n\n[[package]]\nname = "yanked"\nversion = "0.0.0"\n'
+        f'dependencies = [\n "{crate.name}",\n]\n',
+        encoding="utf-8",
+    )
+    process.run(["cargo", "fetch"], cwd=package)
 
 
 def check_archive(crate: UpstreamCrate, archive: Path):
@@ -184,6 +206,12 @@ def _cached_archive(crate: UpstreamCrate) -> Path | None:
     return found[0] if found else None
 
 
+def unpacked_by_cargo(archive: Path) -> Path | None:
+    """The folder in which Cargo keeps the sources of an archive of its cache, if it has unpacked it."""
+    folder = archive.parents[2] / "src" / archive.parent.name / archive.stem
+    return folder if folder.is_dir() else None
+
+
 def _make_tree(crate: UpstreamCrate, archive: Path, tree: Path, patch: str):
     """Makes a tree in a folder beside the final one, and renames it when it is complete."""
     scratch = tree.with_name(tree.name + ".partial")
@@ -198,15 +226,16 @@ def _make_tree(crate: UpstreamCrate, archive: Path, tree: Path, patch: str):
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def unpack(crate: UpstreamCrate, archive: Path, folder: Path) -> Path:
-    """The pristine crate in a new folder of its name and version inside `folder`."""
+def unpack(crate: UpstreamCrate, archive: Path, folder: Path, wanted: Callable[[str], bool] = lambda _: True) -> Path:
+    """The pristine crate in a new folder of its name and version inside `folder`, or the files that are wanted."""
     folder.mkdir(parents=True, exist_ok=True)
     with tarfile.open(archive) as tar:
+        members = [member for member in tar if wanted(member.name.partition("/")[2])]
         # Debian 12's Python 3.11 has extraction filters, but older releases of 3.11 do not.
         if hasattr(tarfile, "data_filter"):
-            tar.extractall(folder, filter="data")
+            tar.extractall(folder, members, filter="data")
         else:
-            tar.extractall(folder)
+            tar.extractall(folder, members)
     return folder / f"{crate.name}-{crate.version}"
 
 
@@ -214,6 +243,15 @@ def archive_files(archive: Path) -> set[str]:
     """The files of a published crate, relative to its root."""
     with tarfile.open(archive) as tar:
         return {member.name.partition("/")[2] for member in tar if member.isfile()}
+
+
+def archive_text(archive: Path, file: str) -> str:
+    """A file of a published crate."""
+    with tarfile.open(archive) as tar:
+        for member in tar:
+            if member.isfile() and member.name.partition("/")[2] == file:
+                return tar.extractfile(member).read().decode()
+    raise MachError(f"{archive.name}: has no {file}")
 
 
 @dataclass(frozen=True)
@@ -229,7 +267,18 @@ class Hunk:
     new_count: int
     # The digest of the upstream neighbours: see anchor_of.
     anchor: str
+    removed: tuple[str, ...] = ()
     inserted: tuple[str, ...] = ()
+
+    @property
+    def moves_pin(self) -> bool:
+        """Whether it replaces the version of a dependency: see moved_pins."""
+        return self.place == MANIFEST and self.count == 1 and len(self.inserted) == 1
+
+    @property
+    def text(self) -> str:
+        lines = [self.header, *(f"-{line}" for line in self.removed), *(f"+{line}" for line in self.inserted)]
+        return "".join(f"{line}\n" for line in lines)
 
     @property
     def header(self) -> str:
@@ -244,9 +293,34 @@ def read_hunks(patch: str) -> list[Hunk]:
             place = line.removeprefix("+++ b/")
         elif match := HUNK.match(line):
             result.append(Hunk(place, *_hunk_numbers(match), match.group(5).removeprefix("at ")))
+        elif line.startswith("-") and result and len(result[-1].removed) < result[-1].count:
+            result[-1] = replace(result[-1], removed=(*result[-1].removed, line[1:]))
         elif line.startswith("+") and result:
             result[-1] = replace(result[-1], inserted=(*result[-1].inserted, line[1:]))
     return result
+
+
+def renumbered(placed: list["Placement"]) -> list[Hunk]:
+    """The hunks at their places. A hunk without one stays as it is."""
+    result = [one.hunk for one in placed if one.start is None]
+    for place in dict.fromkeys(one.hunk.place for one in placed):
+        of_file = [one for one in placed if one.hunk.place == place and one.start is not None]
+        moved_by = 0
+        for one in sorted(of_file, key=lambda one: one.start):
+            # What is inserted begins after the line that it is inserted at.
+            new_start = one.start + moved_by + (1 if one.hunk.count == 0 else 0)
+            result.append(replace(one.hunk, start=one.start, new_start=new_start))
+            moved_by += one.hunk.new_count - one.hunk.count
+    return result
+
+
+def write_hunks(hunks: list[Hunk]) -> str:
+    """A hook file with these hunks, sorted as by make_hooks."""
+    output = []
+    for place in sorted({hunk.place for hunk in hunks}):
+        of_file = sorted((hunk for hunk in hunks if hunk.place == place), key=lambda hunk: hunk.start)
+        output += [f"--- a/{place}\n+++ b/{place}\n", *(hunk.text for hunk in of_file)]
+    return "".join(output)
 
 
 def moved_pins(patch: str) -> str:
@@ -285,7 +359,7 @@ def anchor_of(lines: list[str], start: int, count: int) -> str:
 
 
 def apply_hooks(hooks: Path, tree: Path, patch: str | None = None):
-    """Applies a hook file, or the part of it that `patch` is, to an unpacked crate, or raises MachError naming the hook.
+    """Applies a hook file, or its part `patch`, to an unpacked crate, or raises MachError naming the hook.
 
     Hunks without context have only a line number to say where they belong. So each hunk header has the
     digest of its upstream neighbours, which is checked first: a hook never lands at a wrong place.
@@ -308,38 +382,106 @@ def apply_hooks(hooks: Path, tree: Path, patch: str | None = None):
         raise MachError(f"{paths.shown(hooks)}: hook does not apply:\n{result.stderr.decode().strip()}")
 
 
-def place_hooks(hooks: Path, tree: Path) -> list[str]:
-    """Inserts the hunks whose place can be found into a tree for editing, and names the others.
+@dataclass(frozen=True)
+class Placement:
+    """Where a hunk belongs in another version of its crate."""
 
-    This is for moving to a new upstream version. A hunk goes where its neighbours' digest is found: at the
-    line that it was made for, or at the only other such line of the file.
+    hunk: Hunk
+    # As Hunk.start; None if no place can be found.
+    start: int | None
+    # Why there is none, or why a person should look at this one.
+    problem: str = ""
+
+    @property
+    def is_moved(self) -> bool:
+        return self.start not in (None, self.hunk.start)
+
+    def __str__(self):
+        return f"{self.hunk.place}: {self.hunk.header}: {self.problem}"
+
+
+def placements(patch: str, tree: Path, before: Path | None = None) -> list[Placement]:
+    """Finds the place of each hunk of a hook file in another version of its crate, by the digest of its neighbours.
+
+    That is the line that the hunk was made for, or the only other line with such neighbours. `before` is the crate that
+    the hunks were made for. If it is given, the differences between the two versions tell where a line has gone, so
+    that a hunk may have neighbours of which there are several.
     """
-    unplaced = []
-    hunks = read_hunks(_text(hooks))
+    hunks = read_hunks(patch)
+    result = []
     for place in dict.fromkeys(hunk.place for hunk in hunks):
+        of_file = [hunk for hunk in hunks if hunk.place == place]
         if not (tree / place).is_file():
-            unplaced.append(f"{place}: not in {tree.name}")
+            result += [Placement(hunk, None, f"not in {tree.name}") for hunk in of_file]
             continue
         lines = _text(tree / place).split("\n")
-        placed = []
-        for hunk in hunks:
-            if hunk.place != place:
-                continue
+        changes = differences(before / place, tree / place) if before else None
+        for hunk in of_file:
             first_line = 0 if hunk.count == 0 else 1
             found = [at for at in range(first_line, len(lines)) if anchor_of(lines, at, hunk.count) == hunk.anchor]
-            if hunk.start in found:
-                found = [hunk.start]
+            expected = hunk.start if changes is None else _moved_line(hunk, changes)
+            if expected in found:
+                found = [expected]
             if len(found) == 1:
-                placed.append((found[0], hunk))
+                doubt = "" if expected is not None else "its neighbours were changed, and are found at another place"
+                result.append(Placement(hunk, found[0], doubt))
             else:
                 why = f"its neighbours are found at {len(found)} places" if found else "its neighbours are not found"
-                unplaced.append(f"{place}: {hunk.header}: {why}")
+                result.append(Placement(hunk, None, why))
+    return result
+
+
+def insert(placed: list[Placement], tree: Path):
+    """Inserts the hunks that have a place into a tree."""
+    for place in dict.fromkeys(placement.hunk.place for placement in placed if placement.start is not None):
+        lines = _text(tree / place).split("\n")
+        of_file = [one for one in placed if one.hunk.place == place and one.start is not None]
         # From the end, so that a hunk does not move the lines of earlier hunks.
-        for start, hunk in sorted(placed, key=lambda pair: pair[0], reverse=True):
-            first = start if hunk.count == 0 else start - 1
-            lines[first : first + hunk.count] = hunk.inserted
+        for one in sorted(of_file, key=lambda one: one.start, reverse=True):
+            first = one.start if one.hunk.count == 0 else one.start - 1
+            lines[first : first + one.hunk.count] = one.hunk.inserted
         (tree / place).write_bytes("\n".join(lines).encode())
-    return unplaced
+
+
+def place_hooks(hooks: Path, tree: Path) -> list[Placement]:
+    """Inserts the hunks whose place can be found into a tree for editing, and returns the others."""
+    placed = placements(_text(hooks), tree)
+    insert(placed, tree)
+    return [one for one in placed if one.start is None]
+
+
+def _moved_line(hunk: Hunk, changes: list[tuple[int, int, int, int]]) -> int | None:
+    """Where a hunk's line is after these differences; None if they change its neighbours or come between them."""
+    first = hunk.start if hunk.count == 0 else hunk.start - 1
+    last = hunk.start + 1 if hunk.count == 0 else hunk.start + hunk.count
+    moved_by = 0
+    for start, count, _, new_count in changes:
+        # What is inserted comes after the line `start`.
+        if (start < first) if count == 0 else (start + count <= first):
+            moved_by += new_count - count
+        elif (start < last) if count == 0 else (start <= last):
+            return None
+    return hunk.start + moved_by
+
+
+def differences(before: Path, after: Path) -> list[tuple[int, int, int, int]]:
+    """What `git diff` says of two files, as in the headers of its hunks. From a file that is not there, all differs."""
+    if not before.is_file():
+        return [(0, 1 << 32, 0, 0)]
+    return [_hunk_numbers(match) for line in _diff(before, after) if (match := HUNK.match(line))]
+
+
+def _diff(before: Path, after: Path) -> list[str]:
+    """The lines of the differences between two files, without context. The headers of the files are left out."""
+    # The options override a person's own Git configuration.
+    command = ["git", "diff", "--no-index", "--no-color", "--no-ext-diff", "--diff-algorithm=myers"]
+    command += ["--indent-heuristic", "--text", "-U0", str(before), str(after)]
+    result = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", errors="replace")
+    if result.returncode not in (0, 1):
+        raise MachError(f"{after}: `git diff` failed:\n{result.stderr.strip()}")
+    # The lines before the first hunk are headers with paths of this machine.
+    changes = result.stdout.partition("\n@@ ")[2]
+    return ("@@ " + changes).removesuffix("\n").split("\n") if changes else []
 
 
 def make_hooks(pristine: Path, edited: Path, ours: list[Path] = ()) -> str:
@@ -357,18 +499,10 @@ def make_hooks(pristine: Path, edited: Path, ours: list[Path] = ()) -> str:
     for place in sorted(before, key=str):
         if filecmp.cmp(pristine / place, edited / place):
             continue
-        # The options override a person's own Git configuration.
-        command = ["git", "diff", "--no-index", "--no-color", "--no-ext-diff", "--diff-algorithm=myers"]
-        command += ["--indent-heuristic", "--text", "-U0", str(pristine / place), str(edited / place)]
-        result = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
-        if result.returncode not in (0, 1):
-            raise MachError(f"{place}: `git diff` failed:\n{result.stderr.strip()}")
         lines = _text(pristine / place).split("\n")
-        # The lines before the first hunk are headers with paths of this machine.
-        changes = result.stdout.partition("\n@@ ")[2]
-        if changes:
+        if changes := _diff(pristine / place, edited / place):
             output += [f"--- a/{place}", f"+++ b/{place}"]
-            output += [_with_anchor(line, lines) for line in ("@@ " + changes).removesuffix("\n").split("\n")]
+            output += [_with_anchor(line, lines) for line in changes]
     return "".join(line + "\n" for line in output)
 
 
