@@ -38,6 +38,7 @@ class SuitesTest(unittest.TestCase):
             mock.patch.object(check, "valgrind", suite("valgrind")),
             mock.patch.object(sanitizers, "run", suite("sanitizers")),
             mock.patch.object(walk_calls, "check", suite("walk-calls")),
+            mock.patch.object(check, "upstream", suite("upstream")),
             contextlib.redirect_stdout(io.StringIO()),
             contextlib.redirect_stderr(io.StringIO()),
         ):
@@ -50,13 +51,15 @@ class SuitesTest(unittest.TestCase):
     def test_those_that_are_named_run_once_each(self):
         self.assertEqual(self.check("miri", "models", "miri"), (["miri", "models"], ""))
 
-    def test_all_are_what_the_command_offers(self):
+    def test_all_are_what_the_command_offers_but_for_the_one_that_needs_the_registry(self):
         ran, error = self.check("all")
-        self.assertEqual(([*ran, "all"], error), (list(check_command.SUITES), ""))
+        self.assertEqual(([*ran, "upstream", "all"], error), (list(check_command.SUITES), ""))
+        ran, error = self.check("upstream", "all", "models")
+        self.assertEqual(ran, ["upstream", *check_command.SUITES[:-2]])
 
     def test_others_run_after_one_has_failed_and_the_error_names_it(self):
         ran, error = self.check("all", failing=("models", "valgrind"))
-        self.assertEqual(ran, list(check_command.SUITES[:-1]))
+        self.assertEqual(ran, list(check_command.SUITES[:-2]))
         self.assertEqual(error, "failed: models, valgrind")
 
 

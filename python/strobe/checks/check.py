@@ -10,6 +10,7 @@ valgrind    runs the compiled tests of those crates under memcheck
 sanitizers  runs the sampling component, C++ and Rust, in SpiderMonkey without Servo, under AddressSanitizer and
             UndefinedBehaviorSanitizer: see sanitizers.py
 walk-calls  compares what the compiled walk of a stack calls with the list of what it may call: see walk_calls.py
+upstream    asks the registry for newer versions of Servo and the engine: see moving/check.py
 """
 
 import json
@@ -21,6 +22,7 @@ from pathlib import Path
 from .. import paths, process
 from ..errors import MachError
 from ..lock import cache_lock
+from ..moving import check as newer_upstream
 from ..setup import bootstrap, toolchain
 from . import sanitizers, walk_calls
 
@@ -59,8 +61,11 @@ def check(wanted: list[str], seconds: int):
         "valgrind": valgrind,
         "sanitizers": lambda: sanitizers.run(seconds),
         "walk-calls": walk_calls.check,
+        "upstream": upstream,
     }
-    names = list(suites) if "all" in wanted else list(dict.fromkeys(wanted))
+    # `all` says the same of the same sources at any time, and without a network.
+    everything = [name for name in suites if name != "upstream"]
+    names = list(dict.fromkeys(suite for name in wanted for suite in (everything if name == "all" else [name])))
     failed = []
     for name in names:
         print(f"\n{name}\n{'=' * len(name)}", flush=True)
@@ -142,6 +147,11 @@ def test_programs(crates: tuple[str, ...]) -> list[tuple[Path, Path]]:
         if message.get("reason") == "compiler-artifact" and message["profile"]["test"] and message["executable"]:
             programs.append((Path(message["executable"]), Path(message["manifest_path"]).parent))
     return programs
+
+
+def upstream():
+    bootstrap.ensure_rust()
+    newer_upstream.check()
 
 
 def _prepare():

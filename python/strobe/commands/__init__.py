@@ -29,6 +29,7 @@ NAMES = (
     "test-tidy",
     "bench",
     "update-hooks",
+    "update-upstream",
 )
 
 

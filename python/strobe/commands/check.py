@@ -14,9 +14,11 @@ MORE = (
     "the tests of crates without unsafe code, under Miri, which needs a nightly toolchain. valgrind: runs the tests of "
     "those crates under memcheck. sanitizers: runs the sampling component in SpiderMonkey without Servo, under "
     "AddressSanitizer and UndefinedBehaviorSanitizer. walk-calls: compares the functions that the compiled walk of a "
-    "stack calls with the list of those that it may call. Only walk-calls is a part of `./mach test`."
+    "stack calls with the list of those that it may call. upstream: asks the registry for newer versions of Servo and "
+    "the engine, says what a move to them means, and fails if there is one; all does not ask. Only walk-calls is a "
+    "part of `./mach test`."
 )
-SUITES = ("models", "miri", "valgrind", "sanitizers", "walk-calls", "all")
+SUITES = ("models", "miri", "valgrind", "sanitizers", "walk-calls", "upstream", "all")
 
 
 def add_arguments(parser: argparse.ArgumentParser):
