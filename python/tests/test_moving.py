@@ -69,7 +69,7 @@ class CheckTest(MovingTest):
         self.assertIn("mozjs_sys 153.3.0-1: 153.4.0-0, 153.6.0-2\n", output)
         self.assertIn("engine that the pins can take: mozjs 0.26.14 with mozjs_sys 153.6.0-2\n", output)
         self.assertIn("hooks of mozjs_sys 153.3.0-1 on 153.6.0-2: 2 apply unchanged, 1 moved, 0 are lost\n", output)
-        self.assertIn("  moved: build.rs: line 2 to 3\n", output)
+        self.assertIn(f"  unchanged: {TABLE}: 2\n  moved: build.rs: line 2 to 3\n", output)
         self.assertIn("./mach update-upstream mozjs 0.26.14\n", output)
         self.assertEqual(self.contents(), before)
 

@@ -46,7 +46,7 @@ def update_upstream(name: str, version: str, root: Path = paths.ROOT):
         versions = {crate: (old, new) for crate, (old, new) in versions.items() if old != new}
         copy.set_requirements(versions)
         hooked = _hooked_trees(found, releases, Path(scratch), components, lock)
-        _move_locks(copy, hooked, releases, packages, registry)
+        _move_locks(copy, hooked, releases, packages)
         for tree in hooked:
             (copy.folder / tree.hooks.relative_to(root)).write_bytes(tree.text().encode())
         changes = copy.changes()
@@ -95,6 +95,7 @@ class HookedTree:
         """A hook for each dependency of the published crate that does not take the version of these releases."""
         lines = (self.tree / MANIFEST).read_bytes().decode().split("\n")
         for key, entry in tomllib.loads("\n".join(lines)).get("dependencies", {}).items():
+            entry = {"version": entry} if isinstance(entry, str) else entry
             release = releases.get(entry.get("package", key))
             if release is None or satisfies(release.version, entry["version"]):
                 continue
@@ -140,9 +141,7 @@ def _hooked_trees(
     return result
 
 
-def _move_locks(
-    copy: Copy, hooked: list[HookedTree], releases: dict[str, Release], packages: dict[str, dict], registry: Registry
-):
+def _move_locks(copy: Copy, hooked: list[HookedTree], releases: dict[str, Release], packages: dict[str, dict]):
     """The lock file of the pins knows published crates, all others know the hooked ones."""
     published = {
         name: {**package, "checksum": releases[name].checksum} if name in releases else package

@@ -4,6 +4,7 @@
 
 """What a move to newer versions means for the hooks, and for what the walk of a stack knows of the engine."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -61,6 +62,8 @@ class Review:
         for crate in self.hooked:
             counts = f"{len(crate.unchanged)} apply unchanged, {len(crate.moved)} moved, {len(crate.lost)} are lost"
             yield f"hooks of {crate.before.name} {crate.before.version} on {crate.after.version}: {counts}"
+            for place, count in Counter(one.hunk.place for one in crate.unchanged).items():
+                yield f"  unchanged: {place}: {count}"
             for one in crate.moved:
                 doubt = f" ({one.problem})" if one.problem else ""
                 yield f"  moved: {one.hunk.place}: line {one.hunk.start} to {one.start}{doubt}"
