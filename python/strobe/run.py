@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from . import build, paths, process
+from . import build, crashes, paths, process
 from .errors import MachError
 from .server import PageServer
 
@@ -30,9 +30,14 @@ def run(url: str | None, browser_arguments: list[str], release: bool = False):
         print_report(binary, saved)
         return
     command = [str(binary), *browser_arguments, url]
-    status = process.stream(command, cwd=Path.cwd(), env=build.browser_environment(), heartbeat=False)
-    if status != 0:
-        raise MachError(f"the browser {process.describe_status(status)}")
+    with crashes.watched(binary, Path.cwd()) as watched:
+        browser = watched.process = process.start(command, cwd=watched.folder, env=build.browser_environment())
+        try:
+            status = browser.wait()
+        finally:
+            process.end(browser)
+        if status != 0:
+            raise MachError(f"the browser {process.describe_status(status)}")
 
 
 def demo(binary: Path, browser_arguments: list[str], saved: Path, bound: float = DEMO_BOUND):
@@ -46,7 +51,8 @@ def demo(binary: Path, browser_arguments: list[str], saved: Path, bound: float =
         saved.write_text(json.dumps(result["trace"], separators=(",", ":")) + "\n", encoding="utf-8")
 
     with PageServer(DEMO, inbox="/trace") as server:
-        visit(binary, browser_arguments, server, "/index.html", received, bound)
+        # The person's arguments may name files.
+        visit(binary, browser_arguments, server, "/index.html", received, bound, folder=Path.cwd())
 
 
 def print_report(binary: Path, saved: Path):
@@ -80,60 +86,65 @@ def visit(
     on_log: Callable[[str], None] | None = None,
     log_filter: str | None = None,
     ends: bool = True,
+    folder: Path | None = None,
 ):
     """Opens a page that posts one result and closes itself. Returns when the browser has ended without an error.
 
     `started` gets the browser's process id. `on_log` gets the lines of its standard error; without it they go where
     ours go. `log_filter` is RUST_LOG for the browser. A browser that does not end with its page (`ends` is False) is
-    ended when the result has come.
+    ended when the result has come. It works in `folder`, or else in a folder of its own.
 
-    Raises MachError if the result does not come, the browser fails, or `bound` seconds pass.
+    Raises MachError if the result does not come, the browser fails, or `bound` seconds pass; Crashed if the browser or
+    one of its processes crashes.
     """
-    deadline = time.monotonic() + bound
-    command = [str(binary), *browser_arguments, server.origin + page]
-    environment = build.browser_environment()
-    if log_filter is not None:
-        environment["RUST_LOG"] = log_filter
-    reader = None
-    if on_log is None:
-        browser = process.start(command, env=environment)
-    else:
-        texts = {"text": True, "encoding": "utf-8", "errors": "replace"}
-        browser = process.start(command, env=environment, stderr=subprocess.PIPE, **texts)
-        reader = process.read_lines(browser.stderr, on_log)
-    waiting = True
-    try:
-        if started:
-            started(browser.pid)
-        while True:
-            # The status is read first: then all that the page posted before the browser ended is in the queue.
-            status = browser.poll()
-            try:
-                if waiting:
-                    body = server.posts.get(timeout=0 if status is not None else 0.1)
-                    waiting = False
-                    received(body)
-                    if not ends:
-                        return
-                elif status is None:
-                    browser.wait(timeout=0.1)
-            except (queue.Empty, subprocess.TimeoutExpired):
-                pass
-            if status is not None:
-                break
-            if time.monotonic() > deadline:
-                missing = "did not post its result" if waiting else "posted its result, but the browser did not end"
-                raise MachError(f"{server.origin + page} {missing} within {bound:.0f} s")
-    finally:
-        process.end(browser)
-        if reader:
-            reader.join()
-            browser.stderr.close()
-    if status != 0:
-        when = " before the page's result" if waiting else ""
-        raise MachError(f"the browser {process.describe_status(status)}{when}")
-    if waiting:
-        raise MachError(f"the browser ended before {page} posted its result; its console messages are above")
+    with crashes.watched(binary, folder) as watched:
+        deadline = time.monotonic() + bound
+        command = [str(binary), *browser_arguments, server.origin + page]
+        environment = build.browser_environment()
+        if log_filter is not None:
+            environment["RUST_LOG"] = log_filter
+        reader = None
+        if on_log is None:
+            browser = process.start(command, env=environment, cwd=watched.folder)
+        else:
+            texts = {"text": True, "encoding": "utf-8", "errors": "replace"}
+            browser = process.start(command, env=environment, cwd=watched.folder, stderr=subprocess.PIPE, **texts)
+            reader = process.read_lines(browser.stderr, on_log)
+        watched.process = browser
+        waiting = True
+        try:
+            if started:
+                started(browser.pid)
+            while True:
+                # The status is read first: then all that the page posted before the browser ended is in the queue.
+                status = browser.poll()
+                try:
+                    if waiting:
+                        body = server.posts.get(timeout=0 if status is not None else 0.1)
+                        waiting = False
+                        received(body)
+                        if not ends:
+                            return
+                    elif status is None:
+                        browser.wait(timeout=0.1)
+                except (queue.Empty, subprocess.TimeoutExpired):
+                    pass
+                if status is not None:
+                    break
+                if time.monotonic() > deadline:
+                    missing = "did not post its result" if waiting else "posted its result, but the browser did not end"
+                    raise MachError(f"{server.origin + page} {missing} within {bound:.0f} s")
+        finally:
+            crashes.await_cores([browser.pid])
+            process.end(browser)
+            if reader:
+                reader.join()
+                browser.stderr.close()
+        if status != 0:
+            when = " before the page's result" if waiting else ""
+            raise MachError(f"the browser {process.describe_status(status)}{when}")
+        if waiting:
+            raise MachError(f"the browser ended before {page} posted its result; its console messages are above")
 
 
 def read_result(body: bytes, page: str) -> dict:

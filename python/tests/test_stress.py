@@ -3,6 +3,7 @@
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
 import contextlib
+import dataclasses
 import io
 import itertools
 import json
@@ -20,9 +21,10 @@ from pathlib import Path
 from unittest import mock
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-from strobe import build, paths
+from strobe import build, crashes, paths
 from strobe.bench.process_size import ProcessSize
 from strobe.bench.sample_counts import SampleCounts
+from strobe.crashes import Crash
 from strobe.errors import MachError
 from strobe.stress import browser as stress_browser
 from strobe.stress import exemptions, plan, stress
@@ -443,37 +445,26 @@ class Play(stress.Play):
         super().follow()
 
 
-class CoreTest(unittest.TestCase):
-    def test_only_new_ones_of_its_processes_count(self):
-        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
-        pattern = folder / "core_pattern"
-        self.enterContext(mock.patch.object(stress_browser, "CORE_PATTERN", pattern))
-        for text in ("core\n", "|/usr/bin/handler %p\n", "/tmp/core.%e.%p\n"):
-            pattern.write_text(text)
-            self.assertEqual((stress_browser.core_of(1), stress_browser.old_cores()), (None, set()))
-        pattern.write_text(f"{folder}/core.%p\n")
-        (folder / "core.1").touch()
-        browser = Browser(["sleep", "1000"], {}, folder / "log", folder)
-        self.addCleanup(browser.end)
-        browser.seen |= {1, 2}
-        for pid in (2, 3):
-            (folder / f"core.{pid}").touch()
-        self.assertEqual(browser.cores(), [folder / "core.2"])
-
-
 class PlayCase(unittest.TestCase):
     """Plays episodes with the fake, whose script says what it logs and how it ends."""
 
     stacks = ""
     core_stacks = ""
+    output = io.StringIO()
 
     def save_stacks(self, browser: Browser, place: Path) -> str:
         place.write_text(self.stacks)
         return self.stacks
 
-    def save_core_stacks(self, binary: Path, core: Path, place: Path) -> str:
-        place.write_text(self.core_stacks)
-        return self.core_stacks
+    def keep(self, core: crashes.Core, binary: Path) -> Crash:
+        # Nobody needs a core of the fake.
+        core.file.unlink()
+        return Crash(core.pid, core.signal, "", "  core: kept")
+
+    def crashes(self, browser: Browser, binary: Path) -> list[Crash]:
+        """The crashes, with the stack that the test wants, whether there are cores here or not."""
+        found = browser.watch.crashes(browser.seen, browser.pid, browser.process.returncode, binary)
+        return [dataclasses.replace(crash, stack=self.core_stacks) for crash in found]
 
     def play(self, what: str, script: dict | None = None, **members):
         folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
@@ -486,12 +477,11 @@ class PlayCase(unittest.TestCase):
         play = Play(episode(pages=pages, **members), binary, folder, True)
         with (
             mock.patch.object(stress, "save_stacks", self.save_stacks),
-            mock.patch.object(stress, "save_core_stacks", self.save_core_stacks),
+            mock.patch.object(crashes, "keep", self.keep),
+            mock.patch.object(Browser, "crashes", lambda browser, binary: self.crashes(browser, binary)),
+            contextlib.redirect_stdout(self.output),
         ):
             play.run()
-        # These are cores of the fake, which nobody needs.
-        for core in play.cores:
-            core.unlink()
         self.folder = folder
         return play
 
@@ -511,7 +501,9 @@ class PlayTest(PlayCase):
             self.assertFalse(play.log.exists())
 
     def test_what_can_go_wrong(self):
-        self.assertRegex(self.failures("crashing")[0], r"^the browser was ended by signal 11 \(Segmentation fault\)")
+        crashing = self.failures("crashing")
+        self.assertTrue(any("was ended by signal 11 (Segmentation fault)" in failure for failure in crashing), crashing)
+        self.assertTrue(any(re.match(r"crash of process \d+ by SIGSEGV\n.*core: ", one) for one in crashing), crashing)
         self.assertEqual(self.failures("leaving"), ["the browser failed with status 3 by itself"])
         self.assertEqual(self.failures("crashed"), ["the browser failed with status 1 by itself"])
         # Nothing shows that it was for lack of memory.
@@ -553,7 +545,7 @@ class PlayTest(PlayCase):
         debugger.write_text(f"#!/bin/sh\nkill -STOP {sleeper.pid}\nexec sleep 60\n")
         debugger.chmod(0o755)
         browser = mock.Mock(pids=lambda: [sleeper.pid])
-        with mock.patch.object(stress_browser, "DEBUGGER_BOUND", 0.5):
+        with mock.patch.object(crashes, "DEBUGGER_BOUND", 0.5):
             text = stress_browser.save_stacks(browser, folder / "stacks", str(debugger))
         self.assertIn("timed out after 0.5 seconds", text)
         self.assertEqual((folder / "stacks").read_text(), text)
@@ -721,7 +713,14 @@ class ExemptionTest(PlayCase):
         play = self.play("page", process, short_of_memory=True)
         self.assertEqual(play.failures, [])
         self.assertEqual(play.excuses.hits, expected | {"memory-no-unwinding": 1, "memory-abort": 1})
-        self.assertEqual((play.cores, play.counts.get("crashes", 0)), ([], 0))
+        self.assertEqual(play.counts.get("crashes", 0), 0)
+        # What is known of it is told all the same.
+        self.assertRegex(self.output.getvalue(), r"with an exemption: crash of process \d+ by SIGABRT\n.*core: ")
+        # The log alone excuses nothing.
+        self.core_stacks = ""
+        failures = self.failed(process, short_of_memory=True)
+        self.assertTrue(any("ended by signal 6" in failure for failure in failures), failures)
+        self.core_stacks = RUSTS_ABORT
         # In other episodes this is three failures.
         self.assertGreaterEqual(len(self.failed(process)), 3)
 
@@ -764,7 +763,8 @@ class ExemptionTest(PlayCase):
             (["memory allocation of 8 bytes failed"], signal.SIGABRT, "rust_oom", {"memory-allocator": 1}),
             ([NO_UNWINDING], signal.SIGABRT, "panic_cannot_unwind", {"memory-abort": 1}),
             ([NO_UNWINDING], signal.SIGSEGV, "panic_cannot_unwind", {"memory-abort": 1}),
-            # Crashes by another signal, at another place, and without a reason in the log.
+            # Crashes by another signal, at another place, at an unknown place, and without a reason in the log.
+            ([line], signal.SIGSEGV, "", {}),
             ([line], signal.SIGABRT, "js::AutoEnterOOMUnsafeRegion::crash_impl", {}),
             ([line], signal.SIGSEGV, "js::GetterSetter::setter", {}),
             ([NO_UNWINDING], signal.SIGSEGV, "js::GetterSetter::setter", {}),
@@ -772,7 +772,7 @@ class ExemptionTest(PlayCase):
         ):
             excuses = exemptions.Excuses()
             told = list(told)
-            crash = exemptions.Crash(1, number, stack.format(function))
+            crash = Crash(1, number, stack.format(function) if function else "")
             self.assertEqual(excuses.judge_crash(crash, told, known), bool(hits))
             # One reason in the log excuses one process.
             self.assertFalse(excuses.judge_crash(crash, told, known))

@@ -13,7 +13,9 @@ use std::time::{Duration, Instant};
 
 use profile_formats::{Format, Recording, read};
 
+use crate::crashes::Watch;
 use crate::panics::{self, Excused};
+use crate::report;
 use crate::turns::Turn;
 use crate::visit::{OUTPUT_STAYS_OPEN, binary, join_by};
 
@@ -33,6 +35,7 @@ pub struct Command {
     stdout_reader: Option<JoinHandle<()>>,
     stderr: Arc<Mutex<String>>,
     stderr_reader: Option<JoinHandle<()>>,
+    watch: Watch,
     _turn: Turn,
 }
 
@@ -131,6 +134,7 @@ impl Command {
     fn spawn_with_input(mut command: process::Command) -> Self {
         let turn = Turn::wait();
         panics::log_panics(&mut command);
+        let watch = Watch::start(&mut command);
         let mut child = command
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -148,6 +152,7 @@ impl Command {
             stdout_reader: Some(stdout_reader),
             stderr,
             stderr_reader: Some(stderr_reader),
+            watch,
             _turn: turn,
         }
     }
@@ -204,7 +209,8 @@ impl Command {
         signal(self.id(), name);
     }
 
-    /// Waits for its end. Panics if it does not end in time, or if one of its threads panicked.
+    /// Waits for its end. Panics if it does not end in time, if it or one of its processes crashed, or if one of its
+    /// threads panicked.
     pub fn end(mut self) -> Output {
         let mut child = self.child.take().expect("runs");
         // The end of the input of a terminal.
@@ -214,8 +220,8 @@ impl Command {
             match child.try_wait().expect("it is our child") {
                 Some(status) => break (status, false),
                 None if Instant::now() > deadline => {
-                    let _ = child.kill();
-                    break (child.wait().expect("it is our child"), true);
+                    let killed = self.watch.kill(&mut child);
+                    break (killed.expect("it is our child"), true);
                 },
                 None => thread::sleep(INTERVAL),
             }
@@ -228,6 +234,9 @@ impl Command {
         let Some((stdout, ())) = all else {
             panic!("{OUTPUT_STAYS_OPEN}\n{stderr}");
         };
+        if let Some(evidence) = self.watch.evidence(child.id(), status, &binary()) {
+            panic!("{evidence}\n{stderr}");
+        }
         assert!(!has_hung, "the browser did not end\n{stderr}");
         Excused::default().check(&stderr);
         // On a terminal the two are one.
@@ -242,15 +251,20 @@ impl Command {
 
 impl Drop for Command {
     /// Kills the browser, so that a failing test leaves none behind. A test that has not waited for the browser's end
-    /// fails here for panics so far.
+    /// fails here for panics and crashes so far.
     fn drop(&mut self) {
-        if let Some(mut child) = self.child.take() {
-            let stderr = text_of(&self.stderr);
-            let _ = child.kill();
-            let _ = child.wait();
-            if !thread::panicking() {
-                Excused::default().check(&stderr);
-            }
+        let Some(mut child) = self.child.take() else {
+            return;
+        };
+        let stderr = text_of(&self.stderr);
+        let killed = self.watch.kill(&mut child).ok();
+        let evidence = killed.and_then(|status| self.watch.evidence(child.id(), status, &binary()));
+        match evidence {
+            // The test may have failed because of it.
+            Some(evidence) if thread::panicking() => report(&evidence),
+            Some(evidence) => panic!("{evidence}\n{stderr}"),
+            None if thread::panicking() => {},
+            None => Excused::default().check(&stderr),
         }
     }
 }

@@ -14,7 +14,8 @@
 //!
 //! Two browsers run at once, of different tests. A test that measures something calls [`alone`] first.
 //!
-//! A test fails if a thread of its browser panicked, however the browser was started: see `panics.rs`.
+//! A test fails if a thread of its browser panicked, or if the browser or one of its processes crashed, however the
+//! browser was started: see `panics.rs` and `crashes.rs`.
 //!
 //! The tests themselves are in `tests/`, one file for each thing that may break.
 
@@ -24,6 +25,7 @@
 const _: Option<&str> = option_env!("STROBE_CHECKOUT");
 
 mod command;
+mod crashes;
 mod display;
 mod hosts;
 mod panics;

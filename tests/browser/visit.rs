@@ -6,7 +6,7 @@
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read};
-use std::path::PathBuf;
+use std::path::{self, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,7 +15,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::crashes::Watch;
 use crate::panics::{self, Excused, KnownPanic};
+use crate::report;
 use crate::site::{Event, Site};
 use crate::turns::Turn;
 
@@ -42,10 +44,12 @@ impl BrowserProcess {
         self.id
     }
 
-    /// Its running child processes.
+    /// Its running child processes. There are none when it has ended.
     pub fn children(&self) -> Vec<u32> {
-        let threads = fs::read_dir(format!("/proc/{}/task", self.id)).expect("the browser runs");
+        let threads = fs::read_dir(format!("/proc/{}/task", self.id));
         let children = threads
+            .into_iter()
+            .flatten()
             .filter_map(Result::ok)
             .filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
         children
@@ -222,7 +226,8 @@ impl<'a> Visit<'a> {
 
 pub(crate) fn binary() -> PathBuf {
     match std::env::var_os(BINARY_VARIABLE) {
-        Some(path) => path.into(),
+        // It works in another folder.
+        Some(path) => path::absolute(path).expect("there is a working folder"),
         None => panic!(
             "{BINARY_VARIABLE} does not name the browser's program: run these tests by \
              ./mach test-browser"
@@ -236,6 +241,7 @@ pub(crate) struct Browser {
     console: Arc<Mutex<String>>,
     readers: Vec<JoinHandle<()>>,
     excused: Excused,
+    watch: Watch,
     /// Whether the output has been checked for panics, or need not be.
     is_judged: bool,
 }
@@ -264,6 +270,7 @@ impl Browser {
 
     pub(crate) fn spawn(mut command: Command, when_ended: impl FnOnce() + Send + 'static) -> Self {
         panics::log_panics(&mut command);
+        let watch = Watch::start(&mut command);
         let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -283,6 +290,7 @@ impl Browser {
             console,
             readers,
             excused: Excused::default(),
+            watch,
             is_judged: false,
         }
     }
@@ -304,15 +312,22 @@ impl Browser {
     /// Ends the browser for a failing test, which shows the output.
     pub(crate) fn kill(mut self) -> (ExitStatus, String) {
         self.is_judged = true;
-        // An error means that it has already ended.
-        let _ = self.child.kill();
-        let status = self.child.wait().expect("the browser is our child");
-        (status, self.output(Instant::now() + TIME_BOUND))
+        let killed = self.watch.kill(&mut self.child);
+        let status = killed.expect("the browser is our child");
+        let mut output = self.output(Instant::now() + TIME_BOUND);
+        if let Some(evidence) = self.evidence(status) {
+            output += &format!("\n{evidence}");
+        }
+        (status, output)
+    }
+
+    fn evidence(&self, status: ExitStatus) -> Option<String> {
+        self.watch.evidence(self.child.id(), status, &binary())
     }
 
     /// Waits for its end, and gives its status and its output.
     ///
-    /// Panics if it does not end in time, or if one of its threads panicked.
+    /// Panics if it does not end in time, if it or one of its processes crashed, or if one of its threads panicked.
     pub(crate) fn end(mut self) -> (ExitStatus, String) {
         let deadline = Instant::now() + TIME_BOUND;
         let status = loop {
@@ -330,6 +345,9 @@ impl Browser {
         };
         let output = self.output(deadline);
         self.is_judged = true;
+        if let Some(evidence) = self.evidence(status) {
+            panic!("{evidence}\n{output}");
+        }
         self.excused.check(&self.printed());
         (status, output)
     }
@@ -348,13 +366,22 @@ impl Browser {
 
 impl Drop for Browser {
     /// Kills the browser, so that a failing test leaves none behind. A test that has not waited for the browser's end
-    /// fails here for panics so far.
+    /// fails here for panics and crashes so far.
     fn drop(&mut self) {
+        if self.is_judged {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+            return;
+        }
         let printed = self.printed();
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        if !self.is_judged && !thread::panicking() {
-            self.excused.check(&printed);
+        let killed = self.watch.kill(&mut self.child).ok();
+        let evidence = killed.and_then(|status| self.evidence(status));
+        match evidence {
+            // The test may have failed because of it.
+            Some(evidence) if thread::panicking() => report(&evidence),
+            Some(evidence) => panic!("{evidence}\n{printed}"),
+            None if thread::panicking() => {},
+            None => self.excused.check(&printed),
         }
     }
 }

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .. import process
+from ..crashes import Crashed
 from ..errors import MachError
 from ..run import read_result, visit
 from ..server import PageServer
@@ -87,6 +88,8 @@ class Counted(Browser):
             results = []
             try:
                 under.measure(server, page, bound, log, started, results)
+            except Crashed:
+                raise
             except MachError:
                 # The shell waits for the engine's end, but not for as long as this may take under valgrind.
                 if not results or not counts.exists():

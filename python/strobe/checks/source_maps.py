@@ -11,7 +11,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from .. import build, npm, paths, process
+from .. import build, crashes, npm, paths, process
 from ..errors import MachError
 from ..lock import cache_lock
 from ..run import read_json, read_result, shown_from_here, visit
@@ -171,16 +171,18 @@ class Profiles:
         command = [str(self.binary), *arguments]
         texts = {"text": True, "encoding": "utf-8", "errors": "replace"}
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-        browser = process.start(command, env=build.browser_environment(), **pipes, **texts)
-        try:
-            said, _ = browser.communicate(timeout=BOUND)
-        except subprocess.TimeoutExpired:
-            raise MachError(f"`{shlex.join(command)}` did not end within {BOUND:.0f} s") from None
-        finally:
-            process.end(browser)
-            browser.stdout.close()
-        if browser.returncode != 0:
-            raise MachError(f"{said}`{shlex.join(command)}` {process.describe_status(browser.returncode)}")
+        with crashes.watched(self.binary) as watched:
+            options = {"env": build.browser_environment(), "cwd": watched.folder, **pipes, **texts}
+            browser = watched.process = process.start(command, **options)
+            try:
+                said, _ = browser.communicate(timeout=BOUND)
+            except subprocess.TimeoutExpired:
+                raise MachError(f"`{shlex.join(command)}` did not end within {BOUND:.0f} s") from None
+            finally:
+                process.end(browser)
+                browser.stdout.close()
+            if browser.returncode != 0:
+                raise MachError(f"{said}`{shlex.join(command)}` {process.describe_status(browser.returncode)}")
         if warnings := unexpected_warnings(said):
             raise MachError(f"`{shlex.join(command)}` warns: {'; '.join(warnings)}")
 

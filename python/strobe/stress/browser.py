@@ -8,7 +8,6 @@ import contextlib
 import ctypes
 import os
 import re
-import resource
 import shutil
 import signal
 import socket
@@ -17,13 +16,10 @@ import sys
 import time
 from pathlib import Path
 
-from .. import build, process, process_tree
+from .. import build, crashes, process, process_tree
 
 # The sampler takes the highest real-time signal that is free.
 SAMPLER_SIGNAL = signal.SIGRTMAX
-# Seconds that gdb may take to read the stacks of one process.
-DEBUGGER_BOUND = 300.0
-CORE_PATTERN = Path("/proc/sys/kernel/core_pattern")
 # In /proc/PID/task/TID/status.
 SLEEPS = re.compile(r"^voluntary_ctxt_switches:\s+(\d+)$", re.MULTILINE)
 
@@ -40,8 +36,8 @@ class Browser:
     """A started browser and the processes that it has started."""
 
     def __init__(self, command: list[str], environment: dict[str, str], output: Path, folder: Path):
-        # Cores of earlier processes with the same ids.
-        self._old_cores = old_cores()
+        """Starts it in a folder in which nothing else works."""
+        self.watch = crashes.Watch(folder)
         self._output = open(output, "wb")
         self.process = process.start(
             command,
@@ -75,6 +71,7 @@ class Browser:
     def end(self):
         """Kills all processes that are left of it."""
         self.feed()
+        crashes.await_cores(self.pids())
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGCONT)
             os.killpg(self.pid, signal.SIGKILL)
@@ -185,23 +182,13 @@ class Browser:
                             switches[task] = int(SLEEPS.search(status)[1])
         return switches
 
-    def cores(self) -> list[Path]:
+    def cores(self) -> list[crashes.Core]:
         """The cores of its processes that crashed."""
-        places = [place for pid in self.seen if (place := core_of(pid)) is not None]
-        return sorted(place for place in places if place.exists() and place not in self._old_cores)
+        return self.watch.cores(self.seen)
 
-
-def core_of(pid: int | str) -> Path | None:
-    """The file to which the kernel writes the core of a process, if the process id is in its name."""
-    pattern = CORE_PATTERN.read_text(encoding="utf-8").strip() if CORE_PATTERN.exists() else ""
-    if not pattern.startswith("/") or "%p" not in pattern or "%" in pattern.replace("%p", ""):
-        return None
-    return Path(pattern.replace("%p", str(pid)))
-
-
-def old_cores() -> set[Path]:
-    place = core_of("*")
-    return set() if place is None else set(place.parent.glob(place.name))
+    def crashes(self, binary: Path) -> list[crashes.Crash]:
+        """The crashes of its processes, when all have ended."""
+        return self.watch.crashes(self.seen, self.pid, self.process.returncode, binary)
 
 
 def _before_start():
@@ -209,8 +196,6 @@ def _before_start():
     for ending in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
         signal.signal(ending, signal.SIG_DFL)
     _die_with_parent()
-    with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 
 
 def _die_with_parent():
@@ -283,35 +268,13 @@ def save_stacks(browser: Browser, place: Path, debugger: str | None = shutil.whi
         if debugger is None:
             parts.append(_kernel_stacks(pid))
             continue
-        commands = ["-ex", "set pagination off", "-ex", "thread apply all backtrace 60"]
-        parts.append(_output([debugger, "-batch", "-nx", *commands, "-p", str(pid)]))
+        parts.append(crashes.debug(debugger, ("thread apply all backtrace 60",), "-p", str(pid)))
         # A debugger that took too long was killed, and may have left the process stopped.
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGCONT)
     text = "".join(parts)
     place.write_text(text, encoding="utf-8")
     return text
-
-
-def save_core_stacks(binary: Path, core: Path, place: Path, debugger: str | None = shutil.which("gdb")) -> str:
-    """Writes the stacks of a crashed process, and returns the first lines of the thread that crashed."""
-    if debugger is None:
-        return ""
-    commands = ["-ex", "set pagination off", "-ex", "backtrace 40", "-ex", "info registers", "-ex", "x/12i $pc-24"]
-    commands += ["-ex", "thread apply all backtrace 30"]
-    text = _output([debugger, "-batch", "-nx", *commands, str(binary), str(core)])
-    with place.open("a", encoding="utf-8") as file:
-        file.write(f"{core}\n{text}\n")
-    lines = [line for line in text.splitlines() if line.startswith(("#", "Program terminated"))]
-    return "\n".join(lines[:16])
-
-
-def _output(command: list[str]) -> str:
-    try:
-        result = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=DEBUGGER_BOUND)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return f"{error}\n"
-    return result.stdout + result.stderr[-2000:]
 
 
 def _kernel_stacks(pid: int) -> str:

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from ..bench.sample_counts import LOGGED, PANIC
+from ..crashes import Crash
 from .episode import Episode
 
 # The query of an address in the name of a thread.
@@ -48,17 +49,6 @@ class Panic:
     def thread(self) -> str:
         match = THREAD.search(self.text)
         return match.group(1) if match else ""
-
-
-@dataclass(frozen=True)
-class Crash:
-    """A process that one of CRASH_SIGNALS has ended."""
-
-    pid: int
-    # 0 if the signal is not known.
-    signal: int
-    # The stack of the thread that crashed; "" if there is no core or no debugger.
-    stack: str
 
 
 @dataclass
@@ -479,10 +469,13 @@ class Excuses:
         return is_excused
 
     def judge_crash(self, crash: Crash, told: list[str], circumstances: Circumstances) -> bool:
-        """Whether the crash of a process is excused. `told` has the reasons in the log; the crash uses one up."""
+        """Whether the crash of a process is excused. `told` has the reasons in the log; the crash uses one up.
+
+        Only the stack of the thread that crashed shows that it is the known crash. Without a stack none is excused.
+        """
         for exemption in ABORTS:
             line = next((line for line in told if exemption.pattern.search(line)), None)
-            is_its = crash.signal in exemption.signals and (not crash.stack or exemption.function.search(crash.stack))
+            is_its = crash.signal in exemption.signals and exemption.function.search(crash.stack)
             if line is not None and is_its and self.take(exemption, circumstances):
                 told.remove(line)
                 circumstances.aborted += 1

@@ -7,6 +7,7 @@
 from dataclasses import asdict, dataclass, field
 
 from ..bench.sample_counts import SampleCounts
+from ..crashes import CRASH
 from ..table import text_table
 from .exemptions import EXEMPTIONS
 from .watchdog import HANG
@@ -65,6 +66,10 @@ class Failure:
     @property
     def is_hang(self) -> bool:
         return self.what.startswith(HANG)
+
+    @property
+    def is_crash(self) -> bool:
+        return self.what.startswith(CRASH)
 
     def command(self, release: bool) -> str:
         # An episode of one configuration is not in the plan of the seed.

@@ -30,7 +30,7 @@ from ..errors import MachError
 from ..run import shown_from_here
 from ..server import PageServer
 from . import changes
-from .browser import Browser, free_port, is_running, save_core_stacks, save_stacks
+from .browser import Browser, free_port, is_running, save_stacks
 from .changes import CONFIGURATIONS, LEAST_SECONDS
 from .episode import Episode, Step
 from .exemptions import (
@@ -49,7 +49,6 @@ from .exemptions import (
     UNFORCED_SAMPLE,
     UNREPEATED_LEAK,
     Circumstances,
-    Crash,
     Excuses,
     Exemption,
     denials_told,
@@ -75,7 +74,6 @@ STARVED = 2.0
 KILL_BOUND = 30.0
 # The most failures found by pages that count in an episode: a page can find the same one again and again.
 MOST_FAILURES = 5
-MOST_CORES_KEPT = 3
 # Orders that a page obeys without leaving.
 STAYS = ("push", "quiet")
 # How much more a process may grow than without profilers.
@@ -83,8 +81,6 @@ MORE_THREADS = 2
 MORE_FILES = 4
 MORE_MEMORY = 60_000  # kB
 LEAK_ATTEMPTS = 3
-# The signals that end a program because of an error in it.
-CRASH_SIGNALS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGABRT, signal.SIGTRAP)
 # How many turns the page does before each measurement.
 LEAK_TURNS = (100, 200, 100)
 # glibc gives the system what was freed. By default it keeps more the larger the blocks are, up to some 300 MB after
@@ -108,8 +104,6 @@ FATAL = (f"{SAYS}internal error: ", f"{SAYS}the engine stopped unexpectedly")
 # Seconds that may pass from the moment when a browser begins to end by itself until we see it: the shell gives up after
 # 10 seconds, and we may be busy with something else.
 OWN_ENDING_BOUND = 15.0
-# A line of gdb.
-TERMINATED_BY = re.compile(r"Program terminated with signal (SIG[A-Z]+)")
 
 
 def stress(
@@ -197,7 +191,6 @@ class Run:
         self.folder = folder
         self.totals = totals
         self.profile = profile
-        self.cores_kept = 0
         # Of the current episode.
         self.excuses = Excuses()
 
@@ -226,11 +219,6 @@ class Run:
         self.totals.add(play.counts)
         self.totals.excuse(play.excuses.hits)
         self.totals.samples.add(play.samples)
-        for core in play.cores:
-            self.cores_kept += 1
-            if self.cores_kept > MOST_CORES_KEPT:
-                # A core may be as large as the browser's memory.
-                core.unlink(missing_ok=True)
         return play
 
     def without_own_hangs(self, episode: Episode, failures: list[Failure]) -> list[Failure]:
@@ -242,9 +230,11 @@ class Run:
         if len(others) == len(failures):
             return failures
         control = self.play(episode, False, "-control").failures
-        if not any(failure.is_hang for failure in control):
-            return failures
-        return others if self.excuse(OWN_HANG, episode) else failures
+        # A crash is a failure, whether it happens with profilers or without.
+        crashes = [failure for failure in control if failure.is_crash]
+        if not any(failure.is_hang for failure in control) or not self.excuse(OWN_HANG, episode):
+            return failures + crashes
+        return others + crashes
 
     def excuse(self, exemption: Exemption, episode: Episode) -> bool:
         """Uses an exemption for something that several plays of an episode show together."""
@@ -303,12 +293,10 @@ class Play:
         self.profile = profile
         self.stem = folder / f"{stem_of(episode.seed, episode.feature)}-{episode.number}{label}"
         self.log = Path(f"{self.stem}.log")
-        self.core_stacks = Path(f"{self.stem}.core.txt")
         self.failures: list[Failure] = []
         self.counts: dict[str, int] = {"starts": 1}
         self.samples = SampleCounts()
         self.sizes: list[ProcessSize] = []
-        self.cores: list[Path] = []
         self.browser: Browser | None = None
         self.driver: Driver | None = None
         self.lock = threading.Lock()
@@ -347,8 +335,7 @@ class Play:
                     # Also if we are interrupted.
                     self.browser.end()
         if not self.failures:
-            for place in (self.log, self.core_stacks):
-                place.unlink(missing_ok=True)
+            self.log.unlink(missing_ok=True)
 
     def start(self, scratch: Path, hosts: Path):
         episode = self.episode
@@ -472,9 +459,7 @@ class Play:
 
     def has_crashed(self) -> bool:
         """Whether a process of a page has crashed, whose page will send no more heartbeats."""
-        return not self.episode.short_of_memory and any(
-            not is_running(int(core.suffix.removeprefix("."))) for core in self.browser.cores()
-        )
+        return not self.episode.short_of_memory and any(not is_running(core.pid) for core in self.browser.cores())
 
     def may_be_lost(self, last_beat: float | None) -> bool:
         return self.last_kill is not None and (last_beat is None or last_beat < self.last_kill + 1)
@@ -665,7 +650,7 @@ class Play:
         self.await_processes()
         log = self.read_output()
         excused = self.judge_panics(log)
-        has_aborted, crashes = self.judge_crashes(log, excused)
+        has_aborted = self.judge_crashes(log, excused)
         explained, unexplained = self.judge_said(log, excused)
         if has_ended:
             self.check_own_end(status, explained, unexplained, has_aborted)
@@ -673,8 +658,6 @@ class Play:
             self.check_status(status, explained, unexplained, has_aborted)
         if status in (None, 0) and (fatal := [line for line in unexplained if is_fatal(line)]):
             self.fail(fatal[0])
-        for what in crashes:
-            self.fail(what, [self.core_stacks])
         self.read_samples(log)
         if self.profile_file is not None and not self.failures:
             self.check_profile()
@@ -744,34 +727,23 @@ class Play:
                 excused.append(panic.text)
         return excused
 
-    def judge_crashes(self, log: str, excused: list[str]) -> tuple[bool, list[str]]:
-        """Whether the crash of the browser's own process is excused, and the failures that cores show."""
+    def judge_crashes(self, log: str, excused: list[str]) -> bool:
+        """Whether the crash of the browser's own process is excused. Each crash that is not excused is a failure.
+
+        What is known of a crash is kept and printed in any case.
+        """
         browser = self.browser
         told = [*denials_told(log), *(text for text in excused if NO_UNWINDING.match(text))]
-        crashes = {}
+        has_aborted = False
         # When a process is gone, the kernel has written its core.
-        for core in browser.cores():
-            pid = int(core.suffix.removeprefix("."))
-            stack = save_core_stacks(self.binary, core, self.core_stacks)
-            by = TERMINATED_BY.search(stack)
-            crashes[pid] = (Crash(pid, getattr(signal, by[1], 0) if by else 0, stack), core)
-        own = -browser.process.returncode
-        if own in CRASH_SIGNALS:
-            # There may be no core of it.
-            crash, core = crashes.get(browser.pid, (Crash(browser.pid, own, ""), None))
-            crashes[browser.pid] = (dataclasses.replace(crash, signal=own), core)
-        has_aborted, failures = False, []
-        for crash, core in crashes.values():
+        for crash in browser.crashes(self.binary):
             if self.excuses.judge_crash(crash, told, self.known):
                 has_aborted |= crash.pid == browser.pid
-                if core is not None:
-                    core.unlink()
+                print(f"  {self.episode.name}: with an exemption: {crash}")
                 continue
             self.count("crashes")
-            if core is not None:
-                self.cores.append(core)
-                failures.append(f"crash of process {crash.pid}, see {core}\n{crash.stack}")
-        return has_aborted, failures
+            self.fail(str(crash))
+        return has_aborted
 
     def judge_said(self, log: str, excused: list[str]) -> tuple[list[str], list[str]]:
         """The errors that the browser reports: those that are excused, and those that are not."""
