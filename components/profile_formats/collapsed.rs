@@ -10,6 +10,9 @@
 //! their names in brackets are the roots. How many samples were missed is lost, and so is what recorded them. When a file
 //! is read, its stacks follow each other on a clock with an interval of 1 ms.
 //!
+//! If samples of any event loop are worth times of their own, the number of each stack is its time in whole microseconds.
+//! So its share is right in every tool. How many samples it has is lost then.
+//!
 //! Places in functions are left out, or with [`Detail::Lines`] written as lines and as offsets in WebAssembly
 //! modules, without columns. Files of both kinds can be read.
 
@@ -171,6 +174,10 @@ pub fn prepare(recording: &Recording, detail: Detail) -> Result<impl Text, Write
         Detail::Functions => Format::Collapsed,
         Detail::Lines => Format::CollapsedLines,
     };
+    let unit = match recording.event_loops().any(EventLoop::is_timed) {
+        true => Unit::Microseconds(recording.interval),
+        false => Unit::Samples,
+    };
     let is_several = recording.event_loops().count() > 1;
     let names = match is_several {
         true => recording.distinct_names()?,
@@ -182,11 +189,40 @@ pub fn prepare(recording: &Recording, detail: Detail) -> Result<impl Text, Write
             true => format!("[{}];", label::write_name(&name)),
             false => String::new(),
         };
-        event_loops.push(Lines::of(event_loop, prefix, detail));
+        event_loops.push(Lines::of(event_loop, prefix, detail, unit));
     }
     let length = event_loops.iter().map(Lines::length);
     check_length(format, length.fold(0, u64::saturating_add))?;
     Ok(move |sink: &mut Sink<'_>| event_loops.iter().try_for_each(|lines| lines.write(sink)))
+}
+
+/// What the number of a stack counts.
+#[derive(Clone, Copy)]
+enum Unit {
+    Samples,
+    /// With the interval in milliseconds.
+    Microseconds(f64),
+}
+
+impl Unit {
+    /// What each sample adds to the number of its stack: samples, or nanoseconds.
+    fn parts(self, event_loop: &EventLoop) -> Vec<u64> {
+        match self {
+            Self::Samples => {
+                let samples = event_loop.samples().iter();
+                samples.map(|sample| sample.weight).collect()
+            },
+            Self::Microseconds(interval) => event_loop.worths(interval).collect(),
+        }
+    }
+
+    /// The number of a stack, by the sum of these.
+    fn count(self, sum: u64) -> u64 {
+        match self {
+            Self::Samples => sum,
+            Self::Microseconds(_) => sum.saturating_add(500) / 1_000,
+        }
+    }
 }
 
 /// The lines of an event loop.
@@ -203,19 +239,21 @@ struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    fn of(event_loop: &'a EventLoop, prefix: String, detail: Detail) -> Self {
+    fn of(event_loop: &'a EventLoop, prefix: String, detail: Detail, unit: Unit) -> Self {
         let mut stackless_counts: BTreeMap<&str, u64> = BTreeMap::new();
         let calls = Calls::of(event_loop, detail);
         let mut counts = vec![0; calls.len()];
-        for sample in event_loop.samples() {
-            match sample.stack {
-                Some(stack) => counts[calls.index_of(stack)] += sample.weight,
-                None => {
-                    *stackless_counts
-                        .entry(stackless::name(sample.activity))
-                        .or_default() += sample.weight
-                },
-            }
+        for (sample, part) in event_loop.samples().iter().zip(unit.parts(event_loop)) {
+            let count = match sample.stack {
+                Some(stack) => &mut counts[calls.index_of(stack)],
+                None => stackless_counts
+                    .entry(stackless::name(sample.activity))
+                    .or_default(),
+            };
+            *count = count.saturating_add(part);
+        }
+        for count in counts.iter_mut().chain(stackless_counts.values_mut()) {
+            *count = unit.count(*count);
         }
         let labels = Labels::of(event_loop);
         // Below the name of an event loop there is no doubt.
@@ -273,7 +311,8 @@ impl<'a> Lines<'a> {
                 writeln!(sink, " {count}")?;
             }
         }
-        for (name, count) in &self.stackless_counts {
+        let stackless = self.stackless_counts.iter();
+        for (name, count) in stackless.filter(|(_, count)| **count > 0) {
             writeln!(sink, "{}{name} {count}", self.prefix)?;
         }
         Ok(())

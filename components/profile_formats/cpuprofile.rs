@@ -10,7 +10,13 @@
 //! so errors do not add up. A function's `hitCount` is the number of its samples. The activity of a sample without
 //! a stack is written as a function at the root; other activities are lost. A sample without stack and activity is
 //! written as idle, because tools put Chrome's `(program)` on the stack before it and count it there. A file does
-//! not have the interval, the time origin of its clock, the number of missed samples, or what recorded it.
+//! not have the time origin of its clock, the number of missed samples, or what recorded it.
+//!
+//! A sample is worth the time until the next one: `worth.rs`. Where the next one comes later than a sample is worth, an
+//! entry of an idle node stands between them. It is no sample, and its node has the member `noSamples`, which is ours.
+//! `hasPauses` is false in a file that we write, and then nothing is cut. If samples are worth one interval each, the file
+//! has the member `sampleInterval` in microseconds. Then the times in between are only when they were taken. These
+//! members are ours, too.
 //!
 //! Of places in functions it has only the lines at which leaves were executing: `positionTicks` says how many of a
 //! node's samples each line has, but not which. When a file is read, the first samples of a node get its first
@@ -31,14 +37,14 @@ use crate::calls::{Calls, Detail};
 use crate::error::{Error, WriteError};
 use crate::format::{Format, Text, only_event_loop};
 use crate::interval;
-use crate::json::{self, Array};
+use crate::json::{self, Array, Number};
 use crate::label::{self, Label};
 use crate::recording::{
     Activity, EventLoop, EventLoopKind, Frame, FunctionId, FunctionKind, Invalid, LAST_TIME, Place,
-    Recording, Sample, StackId,
+    Recording, Sample, StackId, check_time,
 };
 use crate::sink::Sink;
-use crate::stackless;
+use crate::{stackless, worth};
 
 /// The function that calls all others.
 const ROOT: &str = "(root)";
@@ -55,8 +61,11 @@ struct Profile {
     nodes: Vec<Node>,
     #[serde(default)]
     start_time: f64,
+    end_time: Option<f64>,
     samples: Option<Vec<u64>>,
     time_deltas: Option<Vec<f64>>,
+    sample_interval: Option<f64>,
+    has_pauses: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -72,6 +81,9 @@ struct Node {
     parent: Option<u64>,
     #[serde(default)]
     position_ticks: Vec<PositionTick>,
+    /// Its entries stand for the time between samples.
+    #[serde(default)]
+    no_samples: bool,
 }
 
 /// Samples of a node at a line.
@@ -157,25 +169,90 @@ pub fn read(text: &[u8], mut memory: u64) -> Result<Recording, Error> {
     let numbers = numbers_by_id(&profile.nodes)?;
     let leaves = read_nodes(&profile.nodes, &numbers, &mut event_loop)?;
 
-    let mut samples = match &profile.samples {
-        Some(samples) => read_samples(samples, &profile, &numbers)?,
-        None => hits(&profile.nodes),
-    };
-    samples.sort_by(|a, b| a.time.total_cmp(&b.time));
-    let interval = interval::estimate([samples.iter().map(|sample| sample.time)]);
     let leaves = leaves.into_iter().zip(&profile.nodes);
     let mut leaves: Vec<_> = leaves.map(|(leaf, node)| Leaves::new(leaf, node)).collect();
-    for sample in samples {
-        add_sample(&mut event_loop, &sample, &mut leaves[sample.node])
+    let interval = match &profile.samples {
+        Some(ids) => {
+            let samples = read_samples(ids, &profile, &numbers)?;
+            add_samples(&mut event_loop, samples, &profile, &mut leaves)?
+        },
+        None => add_hits(&mut event_loop, &profile, &mut leaves)?,
+    };
+    Ok(Recording::of_one(event_loop, interval, None))
+}
+
+/// Adds samples, each worth the time until the next one unless the file says the interval. Returns the interval.
+fn add_samples(
+    event_loop: &mut EventLoop,
+    mut samples: Vec<NodeSample>,
+    profile: &Profile,
+    leaves: &mut [Leaves],
+) -> Result<f64, Error> {
+    samples.sort_by(|a, b| a.microseconds.total_cmp(&b.microseconds));
+    let is_sample = |sample: &NodeSample| !profile.nodes[sample.node].no_samples;
+    for sample in &samples {
+        let added = match is_sample(sample) {
+            true => add_sample(
+                event_loop,
+                sample,
+                interval::DEFAULT,
+                &mut leaves[sample.node],
+            ),
+            false => check_time(sample.microseconds / MICROSECONDS),
+        };
+        added.map_err(|invalid| Error::new(sample.place(), invalid))?;
+    }
+    if let Some(interval) = profile.sample_interval {
+        return interval::checked(interval / MICROSECONDS, "sampleInterval");
+    }
+    // The clock may have begun long ago. Times since the first sample have more digits left.
+    let first = samples.first().map_or(0., |sample| sample.microseconds);
+    let since_first = |microseconds: f64| (microseconds - first) / MICROSECONDS;
+    let moments = samples.iter().map(|one| since_first(one.microseconds));
+    let moments: Vec<f64> = moments.collect();
+    let interval = interval::estimate([moments.iter().copied()]);
+    let has_pauses = profile.has_pauses.unwrap_or(!event_loop.has_idle_samples());
+    let most = has_pauses.then_some(worth::MOST_INTERVALS * interval);
+    let worths = worth::until_next(&moments, profile.end_time.map(since_first), interval, most);
+    let worths = samples.iter().zip(worths);
+    let worths = worths.filter(|(sample, _)| is_sample(sample));
+    event_loop
+        .set_worths(worths.map(|(_, worth)| worth).collect())
+        .map_err(|invalid| Error::new("timeDeltas", invalid))?;
+    Ok(interval)
+}
+
+/// Adds the hits of all nodes, one after another. Each is worth the same part of the file's time. Returns it.
+fn add_hits(
+    event_loop: &mut EventLoop,
+    profile: &Profile,
+    leaves: &mut [Leaves],
+) -> Result<f64, Error> {
+    let hits = profile.nodes.iter().map(|node| node.hit_count);
+    // A sum that is too large is refused later.
+    let hits = hits.fold(0, u64::saturating_add);
+    let time = profile
+        .end_time
+        .map(|end| (end - profile.start_time) / MICROSECONDS);
+    let interval = match (profile.sample_interval, time) {
+        (Some(interval), _) => interval::checked(interval / MICROSECONDS, "sampleInterval")?,
+        (None, Some(time)) if time > 0. && time <= LAST_TIME && hits > 0 => {
+            interval::whole_nanoseconds(time / hits as f64)
+        },
+        _ => interval::DEFAULT,
+    };
+    for sample in self::hits(&profile.nodes, interval) {
+        add_sample(event_loop, &sample, interval, &mut leaves[sample.node])
             .map_err(|invalid| Error::new(sample.place(), invalid))?;
     }
-    Ok(Recording::of_one(event_loop, interval, None))
+    Ok(interval)
 }
 
 /// Adds a sample, or one for each line of a node's hits.
 fn add_sample(
     event_loop: &mut EventLoop,
     sample: &NodeSample,
+    interval: f64,
     leaves: &mut Leaves,
 ) -> Result<(), Invalid> {
     let mut rest = sample.weight;
@@ -191,7 +268,10 @@ fn add_sample(
         };
         let before = sample.weight - rest;
         event_loop.add_sample(Sample {
-            time: (sample.time + before as f64 * interval::DEFAULT).min(LAST_TIME),
+            time: match before {
+                0 => sample.microseconds / MICROSECONDS,
+                _ => (sample.microseconds / MICROSECONDS + before as f64 * interval).min(LAST_TIME),
+            },
             weight,
             stack,
             activity,
@@ -217,7 +297,7 @@ fn at_place(
 
 /// A sample of the node with a number.
 struct NodeSample {
-    time: f64,
+    microseconds: f64,
     weight: u64,
     node: usize,
     /// Its index in the file's samples; absent if it is of a node's hits.
@@ -251,7 +331,7 @@ fn read_samples(
     for (index, (id, delta)) in ids.iter().zip(deltas).enumerate() {
         microseconds += delta;
         samples.push(NodeSample {
-            time: microseconds / MICROSECONDS,
+            microseconds,
             weight: 1,
             node: number_of(*id, numbers, || format!("samples[{index}]"))?,
             index: Some(index),
@@ -260,7 +340,7 @@ fn read_samples(
     Ok(samples)
 }
 
-fn hits(nodes: &[Node]) -> Vec<NodeSample> {
+fn hits(nodes: &[Node], interval: f64) -> Vec<NodeSample> {
     let mut before: u64 = 0;
     let nodes = nodes
         .iter()
@@ -268,11 +348,11 @@ fn hits(nodes: &[Node]) -> Vec<NodeSample> {
         .filter(|(_, node)| node.hit_count > 0);
     nodes
         .map(|(number, node)| {
-            let time = (before as f64 * interval::DEFAULT).min(LAST_TIME);
+            let time = (before as f64 * interval).min(LAST_TIME);
             // A weight that is too large is refused later.
             before = before.saturating_add(node.hit_count);
             NodeSample {
-                time,
+                microseconds: time * MICROSECONDS,
                 weight: node.hit_count,
                 node: number,
                 index: None,
@@ -421,6 +501,8 @@ struct Nodes<'a> {
     ticks: Vec<PositionTick>,
     /// The nodes for samples without a call, which come after those of calls.
     stackless: Vec<Option<Activity>>,
+    /// The id of the last node, if there is time between samples.
+    no_samples: Option<u64>,
     /// By function.
     names: Vec<Cow<'a, str>>,
 }
@@ -447,7 +529,10 @@ pub fn prepare(recording: &Recording) -> Result<impl Text, WriteError> {
             },
         });
     }
-    let count = 1 + calls.len() + stackless.len();
+    let interval = recording.interval;
+    let has_gaps = entries(event_loop, interval).any(|entry| entry.sample.is_none());
+    let no_samples = has_gaps.then_some(first_stackless + stackless.len() as u64);
+    let count = 1 + calls.len() + stackless.len() + usize::from(has_gaps);
     let mut hits = vec![0; count];
     for (id, sample) in ids.iter().zip(event_loop.samples()) {
         hits[(id - ROOT_ID) as usize] += sample.weight;
@@ -460,6 +545,7 @@ pub fn prepare(recording: &Recording) -> Result<impl Text, WriteError> {
         children[(caller - ROOT_ID) as usize].push(id_of_call(index));
     }
     children[0].extend((0..stackless.len() as u64).map(|number| first_stackless + number));
+    children[0].extend(no_samples);
 
     let names = event_loop
         .functions()
@@ -471,12 +557,13 @@ pub fn prepare(recording: &Recording) -> Result<impl Text, WriteError> {
     let nodes = Nodes {
         event_loop,
         calls,
-        interval: recording.interval,
+        interval,
         ids,
         hits,
         children,
         ticks,
         stackless,
+        no_samples,
         names: names.collect(),
     };
     check_length(Format::Cpuprofile, nodes.least_length())?;
@@ -513,6 +600,64 @@ fn position_ticks(event_loop: &EventLoop, calls: &Calls) -> Vec<PositionTick> {
     ticks
 }
 
+/// An entry of a file's samples.
+struct Entry {
+    /// Here and below, in nanoseconds.
+    start: u64,
+    length: u64,
+    /// The index of the event loop's sample; absent for the time between samples.
+    sample: Option<usize>,
+}
+
+/// What is between two entries, in nanoseconds, if it is no more than the error of times.
+const SAME_TIME: u64 = 1_000;
+
+/// An entry for each sample, as often as its weight says, and where the next one comes later than it is worth, an entry
+/// for the time between them.
+fn entries(event_loop: &EventLoop, interval: f64) -> impl Iterator<Item = Entry> {
+    let samples = event_loop.samples();
+    let is_timed = event_loop.is_timed();
+    let interval_of = worth::nanoseconds(interval);
+    // A sample that is worth an interval may be late by one. Then nothing is missing.
+    let longest_gap = if is_timed {
+        SAME_TIME
+    } else {
+        interval_of.saturating_mul(3) / 2
+    };
+    let mut clock: Option<u64> = None;
+    let worths = event_loop.worths(interval).enumerate();
+    worths.flat_map(move |(index, worth)| {
+        let sample = &samples[index];
+        let time = worth::nanoseconds(sample.time);
+        let next = samples
+            .get(index + 1)
+            .map(|next| worth::nanoseconds(next.time));
+        let start = match clock {
+            // What samples are worth counts for more than when they were taken.
+            Some(clock) if is_timed && time < clock.saturating_add(SAME_TIME) => clock,
+            _ => time,
+        };
+        let end = start.saturating_add(worth);
+        clock = Some(end);
+        let (step, last) = match is_timed {
+            true => (worth / sample.weight, u64::MAX),
+            false => (interval_of, next.unwrap_or(u64::MAX)),
+        };
+        let single = move |number: u64| Entry {
+            start: start.saturating_add(step.saturating_mul(number)).min(last),
+            length: step,
+            sample: Some(index),
+        };
+        let gap = next.filter(|next| next.saturating_sub(end) >= longest_gap);
+        let gap = gap.map(|next| Entry {
+            start: end,
+            length: next - end,
+            sample: None,
+        });
+        (0..sample.weight).map(single).chain(gap)
+    })
+}
+
 impl Nodes<'_> {
     /// The least length of the text, in bytes.
     fn least_length(&self) -> u64 {
@@ -532,8 +677,11 @@ impl Nodes<'_> {
         #[serde(rename_all = "camelCase")]
         struct Profile<N, S, D> {
             nodes: N,
-            start_time: i64,
-            end_time: i64,
+            start_time: u64,
+            end_time: u64,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            sample_interval: Option<Number>,
+            has_pauses: bool,
             samples: S,
             time_deltas: D,
         }
@@ -547,6 +695,8 @@ impl Nodes<'_> {
             children: &'a [u64],
             #[serde(skip_serializing_if = "<[PositionTick]>::is_empty")]
             position_ticks: &'a [PositionTick],
+            #[serde(skip_serializing_if = "std::ops::Not::not")]
+            no_samples: bool,
         }
 
         let Self {
@@ -558,6 +708,7 @@ impl Nodes<'_> {
             children,
             ticks,
             stackless,
+            no_samples,
             names,
         } = self;
         let interval = *interval;
@@ -584,7 +735,9 @@ impl Nodes<'_> {
             let stackless = stackless
                 .iter()
                 .map(|activity| without_place(stackless::name(*activity)));
-            root.chain(calls).chain(stackless)
+            let idle = stackless::name(Some(Activity::Idle));
+            let no_samples = no_samples.map(|_| without_place(idle));
+            root.chain(calls).chain(stackless).chain(no_samples)
         };
         let ticks_of = |node: usize| {
             let start = ticks.partition_point(|tick| (tick.node as usize) < node);
@@ -598,28 +751,24 @@ impl Nodes<'_> {
                 hit_count: hits[index],
                 children: &children[index],
                 position_ticks: ticks_of(index),
+                no_samples: *no_samples == Some(ROOT_ID + index as u64),
             })
         };
 
-        let microseconds = |milliseconds: f64| (milliseconds * MICROSECONDS).round() as i64;
-        let times = || {
-            event_loop
-                .single_samples(interval)
-                .map(|sample| microseconds(sample.time))
-        };
+        let microseconds = |nanoseconds: u64| nanoseconds.saturating_add(500) / 1_000;
+        let entries = || entries(event_loop, interval);
+        let times = || entries().map(|entry| microseconds(entry.start));
         let start = times().next().unwrap_or_default();
-        let end = times()
-            .last()
-            .map_or(start, |last| last.saturating_add(microseconds(interval)));
+        let last = entries().last();
+        let end = last.map_or(0, |last| last.start.saturating_add(last.length));
         let profile = Profile {
             nodes: Array(nodes),
             start_time: start,
-            end_time: end,
+            end_time: microseconds(end),
+            sample_interval: (!event_loop.is_timed()).then_some(Number(interval * MICROSECONDS)),
+            has_pauses: false,
             samples: Array(|| {
-                let weights = event_loop.samples().iter().map(|sample| sample.weight);
-                ids.iter()
-                    .zip(weights)
-                    .flat_map(|(id, weight)| (0..weight).map(move |_| id))
+                entries().map(|entry| entry.sample.map_or(*no_samples, |index| Some(ids[index])))
             }),
             time_deltas: Array(|| {
                 times().scan(start, |last, time| {

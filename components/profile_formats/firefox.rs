@@ -16,6 +16,13 @@
 //! `extra`, which the Firefox Profiler shows with the rest. If it is unknown, the product is empty. In a file that the
 //! Firefox Profiler has imported, the product may be the program that was recorded, and `importedFrom` is the tool.
 //!
+//! If samples are worth times of their own, these are the weights, in milliseconds (`tracing-ms`). If not, the weights
+//! are numbers of samples.
+//!
+//! In a file without weights, as Firefox writes them, a sample is worth the time until the next one: `worth.rs`. A sample
+//! whose weight is 0 stands for none, as in files of samply. Profiles of differences, whose weights are less than 0, are
+//! refused.
+//!
 //! We read files up to that version, also those of Firefox. Native functions in them have only their names and lines,
 //! because their addresses are in machine code.
 
@@ -31,7 +38,8 @@ use serde_json::Value;
 
 use self::schema::{
     CATEGORIES, DOCUMENT, ENGINES, EVENT_LOOP, Flags, JAVASCRIPT, KINDS, MISSED_SAMPLES,
-    NANOSECONDS, NEWEST_VERSION, PAGE, REVISION, RUNNING, RUNNING_BUILT_IN, WORKER,
+    NANOSECONDS, NEWEST_VERSION, PAGE, REVISION, RUNNING, RUNNING_BUILT_IN, SAMPLES, TRACING_MS,
+    WORKER,
 };
 pub use self::writer::prepare;
 use crate::bounds::MAX_READ_BYTES;
@@ -289,22 +297,30 @@ fn read_thread(
     if let Some(weights) = &samples.weight {
         check_length(weights.len(), count, || column("weight"))?;
     }
-    if let Some(other) = samples
-        .weight_type
-        .as_ref()
-        .filter(|other| *other != "samples")
-    {
-        let problem = format!("{other:?} is not read, only \"samples\"");
-        return Err(Error::new(column("weightType"), problem));
-    }
+    let is_timed = match samples.weight_type.as_deref() {
+        None | Some(SAMPLES) => false,
+        Some(TRACING_MS) => true,
+        Some(other) => {
+            let problem = format!("{other:?} is neither {SAMPLES:?} nor {TRACING_MS:?}");
+            return Err(Error::new(column("weightType"), problem));
+        },
+    };
     for (index, stack) in samples.stack.iter().enumerate() {
-        let weight = samples.weight.as_ref().map_or(1., |weights| weights[index]);
-        if weight < 1. || weight.fract() != 0. {
-            let problem = format!("{weight} is not a number of samples");
-            return Err(Error::new(
-                format!("{}[{index}]", column("weight")),
-                problem,
-            ));
+        let weight = samples.weight.as_ref().map(|weights| weights[index]);
+        let place_of_weight = || format!("{}[{index}]", column("weight"));
+        // A profile of differences has such weights.
+        let problem = match weight {
+            Some(weight) if weight < 0. => Some("is less than 0: differences are no samples"),
+            Some(weight) if !is_timed && weight.fract() != 0. => Some("is not a number of samples"),
+            _ => None,
+        };
+        if let Some(problem) = problem {
+            let problem = format!("{} {problem}", weight.unwrap_or_default());
+            return Err(Error::new(place_of_weight(), problem));
+        }
+        // It stands for no sample.
+        if weight == Some(0.) && !is_timed {
+            continue;
         }
         let (stack, activity) = match stack {
             None => (None, None),
@@ -313,18 +329,45 @@ fn read_thread(
                 Error::out_of_range(place, (*id).into(), "stackTable", stacks.len())
             })?,
         };
-        let added = event_loop.add_sample(Sample {
+        let mut sample = Sample {
             time: times[index],
-            // Saturates; a weight that is too large is refused.
-            weight: weight as u64,
+            weight: 1,
             stack,
             activity,
-        });
-        added.map_err(|invalid| Error::new(format!("{}[{index}]", column("time")), invalid))?;
+        };
+        let added = match weight {
+            Some(worth) if is_timed => event_loop.add_sample_worth(sample, worth),
+            weight => {
+                // Saturates; a weight that is too large is refused.
+                sample.weight = weight.map_or(1, |weight| weight as u64);
+                event_loop.add_sample(sample)
+            },
+        };
+        added.map_err(|invalid| {
+            let place = match invalid {
+                Invalid::Worth(_) | Invalid::TooLong => place_of_weight(),
+                _ => format!("{}[{index}]", column("time")),
+            };
+            Error::new(place, invalid)
+        })?;
+    }
+    if samples.weight.is_none() {
+        let interval = interval_of(&event_loop, meta)?;
+        let valued = event_loop.value_until_next(None, interval);
+        valued.map_err(|invalid| Error::new(column("time"), invalid))?;
     }
     read_missed(thread, &mut event_loop, place)?;
     *memory -= event_loop.bytes();
     Ok(event_loop)
+}
+
+/// That of the file, or of its samples.
+fn interval_of(event_loop: &EventLoop, meta: &Meta) -> Result<f64, Error> {
+    if meta.interval != 0. {
+        return interval::checked(meta.interval, "meta.interval");
+    }
+    let times = event_loop.samples().iter().map(|sample| sample.time);
+    Ok(interval::estimate([times]))
 }
 
 /// In milliseconds, whole nanoseconds.

@@ -33,9 +33,20 @@ pub fn estimate(series: impl IntoIterator<Item = impl IntoIterator<Item = f64>>)
             last = Some(time);
         }
     }
-    if differences.is_empty() {
+    median(differences)
+}
+
+/// The median of times in milliseconds.
+pub fn median(mut times: Vec<f64>) -> f64 {
+    if times.is_empty() {
         return DEFAULT;
     }
-    let middle = differences.len() / 2;
-    *differences.select_nth_unstable_by(middle, f64::total_cmp).1
+    let middle = times.len() / 2;
+    whole_nanoseconds(*times.select_nth_unstable_by(middle, f64::total_cmp).1)
+}
+
+/// Without the noise of a calculation. An interval of less than a nanosecond stays as it is.
+pub fn whole_nanoseconds(interval: f64) -> f64 {
+    let rounded = (interval * 1e6).round() / 1e6;
+    if rounded > 0. { rounded } else { interval }
 }

@@ -74,6 +74,6 @@ pub fn number<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Er
 }
 
 /// [`number`] as an element of an array.
-#[derive(Serialize)]
+#[derive(Clone, Copy, Serialize)]
 #[serde(transparent)]
 pub struct Number(#[serde(serialize_with = "number")] pub f64);

@@ -46,6 +46,7 @@ mod totals;
 mod viewer;
 mod viewer_data;
 mod web_trace;
+mod worth;
 
 pub use crate::bounds::MAX_TEXT_BYTES;
 pub use crate::error::{Error, WriteError};
@@ -59,9 +60,11 @@ pub use crate::recording::{
     FunctionKind, GeneratedPlace, Invalid, MAX_STACK_DEPTH, Missed, MissedReason, Place, Process,
     Realm, RealmId, Recording, ResourceId, Sample, Source, SourceId, Stack, StackId,
 };
-pub use crate::report::{MAX_EVENT_LOOP, Outcome, grouped, line_report, report};
+pub use crate::report::{
+    By, MAX_EVENT_LOOP, Outcome, grouped, line_report, line_report_of, report, report_by,
+};
 pub use crate::source_mapped::{Notices, apply_own_maps, apply_source_maps};
-pub use crate::totals::{FunctionKey, FunctionTotals, Totals};
+pub use crate::totals::{FunctionKey, FunctionTotals, Totals, TotalsBy};
 pub use crate::viewer::viewer_page;
 pub use crate::viewer_data::write as write_viewer_data;
 pub use source_maps::Notice;

@@ -6,6 +6,15 @@
 //!
 //! The tables of an event loop have no equal entries. Only a table gives ids to its entries, so each id refers to an
 //! entry. A sample takes 24 bytes, and a stack takes 8 beside its hash.
+//!
+//! Each sample is worth a time. In recordings by the browser this is one interval for each sample that it stands for, and
+//! the time in which samples were missed is kept apart. Files of other programs say what samples are worth, or when they
+//! were taken. A reader adds samples in one of these ways:
+//!
+//! - [`EventLoop::add_sample`] alone: each is worth one interval for each sample that it stands for.
+//! - [`EventLoop::add_sample_worth`] for each: the file says how much time each is worth.
+//! - [`EventLoop::add_sample`] for each, and then once [`EventLoop::value_until_next`]: each is worth the time until the
+//!   next one.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -18,6 +27,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::WriteError;
 use crate::recorded_by::RecordedBy;
+use crate::worth::{self, MAX_WORTH};
 
 /// Stacks of more frames are refused. An engine's own stack ends long before. In a file, each frame might call the
 /// next one. Then the text of one stack would be as long as the file, for every sample.
@@ -40,6 +50,7 @@ mod bytes {
     pub const FRAME: u64 = 100;
     pub const STACK: u64 = 64;
     pub const SAMPLE: u64 = 32;
+    pub const WORTH: u64 = 16;
     pub const MISSED: u64 = 48;
 }
 
@@ -193,6 +204,10 @@ pub struct EventLoop {
     stacks: IndexSet<Stack>,
     depths: Vec<u32>,
     samples: Vec<Sample>,
+    /// What each sample is worth, in nanoseconds. Empty if that is one interval for each sample that it stands for.
+    worths: Vec<u64>,
+    /// The sum of these.
+    worth: u64,
     missed: Vec<Missed>,
     weight: u64,
     bytes: u64,
@@ -451,11 +466,14 @@ pub enum Activity {
     Paint,
     /// Anything else, such as parsing or handling a message.
     Other,
+    /// Neither idle nor in any function: what V8 calls `(program)`. No marker says so.
+    #[serde(skip)]
+    Program,
 }
 
 impl Activity {
     /// In the order of their numbers in the viewer's data.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Idle,
         Self::Script,
         Self::Gc,
@@ -463,6 +481,7 @@ impl Activity {
         Self::Layout,
         Self::Paint,
         Self::Other,
+        Self::Program,
     ];
 }
 
@@ -518,6 +537,10 @@ pub enum Invalid {
     Time(f64),
     /// A sample whose weight is 0.
     NoWeight,
+    /// What a sample is worth is not a number of milliseconds from 0 on.
+    Worth(f64),
+    /// All samples of an event loop are worth more time than a clock can show.
+    TooLong,
     /// A stretch of missed samples that ends before it starts.
     EndsBefore { start: f64, end: f64 },
     /// A stretch of missed samples that starts before the end of the last one, and is not the same.
@@ -545,6 +568,11 @@ impl fmt::Display for Invalid {
             },
             Self::Time(time) => write!(formatter, "{time} ms is not between 0 and {LAST_TIME} ms"),
             Self::NoWeight => formatter.write_str("a sample that stands for none"),
+            Self::Worth(worth) => write!(
+                formatter,
+                "{worth} ms is not a time between 0 and {LAST_TIME} ms"
+            ),
+            Self::TooLong => write!(formatter, "more than {LAST_TIME} ms in all"),
             Self::EndsBefore { start, end } => {
                 write!(formatter, "{end} ms is before {start} ms, its start")
             },
@@ -768,9 +796,7 @@ impl EventLoop {
     /// The stack is this event loop's, and the time not before that of the last sample.
     pub fn add_sample(&mut self, sample: Sample) -> Result<(), Invalid> {
         debug_assert!(sample.stack.is_none_or(|id| id.index() < self.stacks.len()));
-        if !(0. ..=LAST_TIME).contains(&sample.time) {
-            return Err(Invalid::Time(sample.time));
-        }
+        check_time(sample.time)?;
         if let Some(last) = self.samples.last()
             && sample.time < last.time
         {
@@ -790,6 +816,62 @@ impl EventLoop {
         self.take(bytes::SAMPLE, 0)?;
         self.samples.push(sample);
         Ok(())
+    }
+
+    /// Like [`Self::add_sample`], for a sample that is worth a time, in milliseconds. All samples of an event loop are
+    /// added in this way, or none.
+    pub fn add_sample_worth(&mut self, sample: Sample, worth: f64) -> Result<(), Invalid> {
+        debug_assert_eq!(self.worths.len(), self.samples.len());
+        if !(0. ..=LAST_TIME).contains(&worth) {
+            return Err(Invalid::Worth(worth));
+        }
+        let worth = worth::nanoseconds(worth);
+        self.add_nanoseconds(worth)?;
+        self.add_sample(sample)?;
+        self.take(bytes::WORTH, 0)?;
+        self.worths.push(worth);
+        Ok(())
+    }
+
+    fn add_nanoseconds(&mut self, worth: u64) -> Result<(), Invalid> {
+        self.worth = self
+            .worth
+            .checked_add(worth)
+            .filter(|worth| *worth <= MAX_WORTH)
+            .ok_or(Invalid::TooLong)?;
+        Ok(())
+    }
+
+    /// Makes each sample worth the time until the next one, and the last one the time to `end`, or else one interval.
+    /// No sample is worth more than [`MOST_INTERVALS`](worth::MOST_INTERVALS), unless some are idle: see `worth.rs`.
+    ///
+    /// `end` and the interval are in milliseconds.
+    pub(crate) fn value_until_next(
+        &mut self,
+        end: Option<f64>,
+        interval: f64,
+    ) -> Result<(), Invalid> {
+        let moments: Vec<f64> = self.samples.iter().map(|sample| sample.time).collect();
+        let most = (!self.has_idle_samples()).then_some(worth::MOST_INTERVALS * interval);
+        self.set_worths(worth::until_next(&moments, end, interval, most))
+    }
+
+    /// Sets what each sample is worth, in nanoseconds.
+    pub(crate) fn set_worths(&mut self, worths: Vec<u64>) -> Result<(), Invalid> {
+        debug_assert_eq!(worths.len(), self.samples.len());
+        debug_assert!(self.worths.is_empty());
+        self.take(bytes::WORTH * worths.len() as u64, 0)?;
+        for worth in &worths {
+            self.add_nanoseconds(*worth)?;
+        }
+        self.worths = worths;
+        Ok(())
+    }
+
+    /// Whether samples were taken while it waited for something to do.
+    pub(crate) fn has_idle_samples(&self) -> bool {
+        let mut samples = self.samples.iter();
+        samples.any(|sample| sample.stack.is_none() && sample.activity == Some(Activity::Idle))
     }
 
     /// Puts other functions and frames in the place of all that there are. `frames` has, for each frame, the index of
@@ -842,9 +924,7 @@ impl EventLoop {
             ..
         } = missed;
         for time in [start, end] {
-            if !(0. ..=LAST_TIME).contains(&time) {
-                return Err(Invalid::Time(time));
-            }
+            check_time(time)?;
         }
         if end < start {
             return Err(Invalid::EndsBefore { start, end });
@@ -923,6 +1003,21 @@ impl EventLoop {
         &self.samples
     }
 
+    /// Whether each sample is worth a time of its own. If not, it is worth one interval for each sample that it stands
+    /// for.
+    pub fn is_timed(&self) -> bool {
+        !self.worths.is_empty()
+    }
+
+    /// What each sample is worth, in nanoseconds. The interval is that of the recording, in milliseconds.
+    pub fn worths(&self, interval: f64) -> impl Iterator<Item = u64> {
+        let interval = worth::nanoseconds(interval);
+        self.samples.iter().enumerate().map(move |(index, sample)| {
+            let worth = self.worths.get(index).copied();
+            worth.unwrap_or_else(|| sample.weight.saturating_mul(interval))
+        })
+    }
+
     /// The samples that were missed, in the order of time. Empty as well where it was not recorded.
     pub fn missed(&self) -> &[Missed] {
         &self.missed
@@ -999,7 +1094,16 @@ impl PartialEq for EventLoop {
             && self.frames.iter().eq(&other.frames)
             && self.stacks.iter().eq(&other.stacks)
             && self.samples == other.samples
+            && self.worths == other.worths
             && self.missed == other.missed
+    }
+}
+
+/// A time of a sample, in milliseconds.
+pub(crate) fn check_time(time: f64) -> Result<(), Invalid> {
+    match (0. ..=LAST_TIME).contains(&time) {
+        true => Ok(()),
+        false => Err(Invalid::Time(time)),
     }
 }
 

@@ -7,13 +7,17 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::fmt::Write as _;
+use std::hash::Hash;
 use std::time::Duration;
 
 use terminal_text::shortened;
 use url::Url;
 
-use crate::recording::{EventLoop, EventLoopKind, MissedReason, Place, Process, Recording};
-use crate::totals::{FunctionKey, FunctionTotals, Totals};
+use crate::interval;
+use crate::recording::{
+    Activity, EventLoop, EventLoopKind, Function, MissedReason, Place, Process, Recording,
+};
+use crate::totals::{FunctionKey, FunctionTotals, Totals, TotalsBy, is_timed};
 
 /// The longest name of a function or file, in characters. Longer ones are cut.
 const MAX_COLUMN: usize = 48;
@@ -23,6 +27,9 @@ pub const MAX_EVENT_LOOP: usize = 100;
 
 /// What stands for the file of a function whose script has no URL.
 const NO_SOURCE: &str = "(no source)";
+
+/// What stands for it if the function has a name and no position.
+const BUILT_IN: &str = "(built-in)";
 
 /// How many documents of an event loop are listed. The rest are counted.
 const MAX_DOCUMENTS: usize = 5;
@@ -38,26 +45,196 @@ pub struct Outcome {
     pub unwalkable: u64,
 }
 
-/// How many samples there are of each event loop, and the `top` functions with the most samples of their own. Of a saved
-/// recording, also what recorded it, if the file says so.
-pub fn report(recording: &Recording, outcome: Option<Outcome>, top: usize) -> String {
-    let totals = Totals::of(recording);
-    let mut text = summary(recording, &totals, outcome);
-    text += &event_loops(recording);
-    text += &functions(&totals, top);
-    text
+/// What the rows of a report are.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum By {
+    #[default]
+    Function,
+    /// The script in which functions are defined.
+    File,
+    /// The package in `node_modules` in which they are.
+    Package,
 }
 
-fn summary(recording: &Recording, totals: &Totals, outcome: Option<Outcome>) -> String {
-    let mut text = format!(
-        "{} samples at an interval of {} ms",
-        grouped(totals.samples),
-        recording.interval
-    );
+impl By {
+    pub const ALL: [Self; 3] = [Self::Function, Self::File, Self::Package];
+
+    /// Its name on the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Function => "function",
+            Self::File => "file",
+            Self::Package => "package",
+        }
+    }
+
+    /// `None` if none has this name.
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|by| by.as_str() == name)
+    }
+}
+
+/// How many samples there are of each event loop, and the `top` functions with the most samples of their own. If samples are
+/// worth times of their own, these count, and the report says so. Of a saved recording, also what recorded it, if the file
+/// says so.
+pub fn report(recording: &Recording, outcome: Option<Outcome>, top: usize) -> String {
+    report_on(&[(String::new(), recording)], outcome, By::Function, top)
+}
+
+/// The same of several files, each with its name. The names are not shown if there is one.
+pub fn report_by(files: &[(String, Recording)], by: By, top: usize) -> String {
+    let files = files
+        .iter()
+        .map(|(name, recording)| (name.clone(), recording));
+    let files: Vec<_> = files.collect();
+    report_on(&files, None, by, top)
+}
+
+fn report_on(
+    files: &[(String, &Recording)],
+    outcome: Option<Outcome>,
+    by: By,
+    top: usize,
+) -> String {
+    let recordings: Vec<&Recording> = files.iter().map(|(_, recording)| *recording).collect();
+    let head = |totals: Sum| {
+        summary(&recordings, totals, outcome) + &event_loops(files) + &stackless(&recordings)
+    };
+    match by {
+        By::Function => {
+            let totals = Totals::by(&recordings, FunctionKey::of);
+            let rows = groups(&totals, top, &["function", "defined at"], |function| {
+                vec![name(function), place(function)]
+            });
+            head(Sum::of(&totals)) + &rows
+        },
+        By::File => {
+            let totals = TotalsBy::by(&recordings, file_of);
+            let rows = groups(&totals, top, &["file"], |file| vec![shown(file)]);
+            head(Sum::of(&totals)) + &rows
+        },
+        By::Package => {
+            let totals = TotalsBy::by(&recordings, package_of);
+            let rows = groups(&totals, top, &["package"], |package| vec![shown(package)]);
+            head(Sum::of(&totals)) + &rows
+        },
+    }
+}
+
+fn shown(name: &&str) -> String {
+    shortened(name, MAX_EVENT_LOOP)
+}
+
+/// What stands for a function in a report by files.
+fn file_of<'a>(event_loop: &'a EventLoop, function: &'a Function) -> &'a str {
+    match event_loop.resource_of(function) {
+        Some(resource) => resource,
+        None if function.name.is_empty() || function.line.is_some() => NO_SOURCE,
+        None => BUILT_IN,
+    }
+}
+
+/// What stands for a function in a report by packages. A package in another one's `node_modules` is one of its own.
+fn package_of<'a>(event_loop: &'a EventLoop, function: &'a Function) -> &'a str {
+    const FOLDER: &str = "node_modules";
+    const OTHERS: &str = "(in no package)";
+    let Some(resource) = event_loop.resource_of(function) else {
+        return file_of(event_loop, function);
+    };
+    if resource.starts_with("node:") {
+        return "(Node.js)";
+    }
+    let is_separator = |character: char| matches!(character, '/' | '\\');
+    let mut rest = None;
+    for (at, _) in resource.match_indices(FOLDER) {
+        let before = resource[..at].chars().next_back();
+        let behind = resource[at + FOLDER.len()..].strip_prefix(is_separator);
+        if before.is_none_or(is_separator) && behind.is_some() {
+            rest = behind;
+        }
+    }
+    let Some(rest) = rest else { return OTHERS };
+    // A name may have a scope before it: @scope/name.
+    let mut parts = rest.split(is_separator);
+    let first = parts.next().unwrap_or_default();
+    let name = match parts.next() {
+        Some(second) if first.starts_with('@') => &rest[..first.len() + 1 + second.len()],
+        _ => first,
+    };
+    if name.is_empty() { OTHERS } else { name }
+}
+
+/// A number without needless digits; at most three behind the point.
+fn decimals(number: f64) -> String {
+    let text = format!("{number:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// A time between samples.
+fn shown_interval(milliseconds: f64) -> String {
+    const NANOSECONDS: f64 = 1e6;
+    match milliseconds < 0.001 {
+        true => format!("{} ns", decimals(milliseconds * NANOSECONDS)),
+        false => format!("{} ms", decimals(milliseconds)),
+    }
+}
+
+/// In milliseconds: whole microseconds, which is what most files hold.
+fn time(nanoseconds: u128) -> String {
+    let microseconds = (nanoseconds + 500) / 1_000;
+    let milliseconds = grouped((microseconds / 1_000) as u64);
+    format!("{milliseconds}.{:03}", microseconds % 1_000)
+}
+
+/// All samples, and those with a stack.
+#[derive(Clone, Copy)]
+struct Sum {
+    samples: u64,
+    with_stack: u64,
+    is_timed: bool,
+    time: u128,
+    time_with_stack: u128,
+}
+
+impl Sum {
+    fn of<K: Eq + Hash>(totals: &TotalsBy<K>) -> Self {
+        let TotalsBy {
+            samples,
+            with_stack,
+            is_timed,
+            time,
+            time_with_stack,
+            functions: _,
+        } = *totals;
+        Self {
+            samples,
+            with_stack,
+            is_timed,
+            time,
+            time_with_stack,
+        }
+    }
+}
+
+fn summary(recordings: &[&Recording], totals: Sum, outcome: Option<Outcome>) -> String {
+    let all: Vec<_> = recordings.iter().map(|one| one.interval).collect();
+    let [least, most] = [f64::min, f64::max].map(|of| all.iter().copied().reduce(of));
+    let [least, most] = [least, most].map(|one| shown_interval(one.unwrap_or(interval::DEFAULT)));
+    let mut text = format!("{} samples at ", grouped(totals.samples));
+    let _ = match least == most {
+        true => write!(text, "an interval of {least}"),
+        false => write!(text, "intervals of {least} to {most}"),
+    };
     if let Some(outcome) = outcome {
         let _ = write!(text, " in {:.1} s", outcome.elapsed.as_secs_f64());
     }
+    let worth = |nanoseconds| match totals.is_timed {
+        true => format!(", worth {} ms", time(nanoseconds)),
+        false => String::new(),
+    };
+    text += &worth(totals.time);
     let _ = write!(text, "; {} with a stack", grouped(totals.with_stack));
+    text += &worth(totals.time_with_stack);
     if let Some(outcome) = outcome {
         let _ = write!(
             text,
@@ -66,41 +243,131 @@ fn summary(recording: &Recording, totals: &Totals, outcome: Option<Outcome>) -> 
             grouped(outcome.unwalkable)
         );
     }
-    if let (None, Some(recorded_by)) = (outcome, &recording.recorded_by) {
-        let _ = write!(text, "\nRecorded by {recorded_by}");
+    let programs = recordings.iter().filter_map(|one| one.recorded_by.as_ref());
+    let mut programs: Vec<_> = programs.map(ToString::to_string).collect();
+    // Several files are often of one program.
+    programs.dedup();
+    if outcome.is_none() && !programs.is_empty() {
+        let _ = write!(text, "\nRecorded by {}", programs.join(", "));
     }
     text + "\n\n"
 }
 
-fn event_loops(recording: &Recording) -> String {
-    let rows: Vec<_> = recording
-        .event_loops_of_processes()
-        .map(|(process, event_loop)| {
-            let is_several = recording.processes.len() > 1;
-            [
-                grouped(event_loop.weight()),
-                grouped(missed_of(event_loop)),
-                described(process, event_loop, is_several),
-            ]
-        })
-        .collect();
+/// A table of event loops: their samples, what these are worth, and how many were missed, as far as it is known.
+fn event_loops(files: &[(String, &Recording)]) -> String {
+    let recordings: Vec<&Recording> = files.iter().map(|(_, recording)| *recording).collect();
+    let is_timed = is_timed(&recordings);
+    // Most formats do not hold what was missed.
+    let reasons = missed(&recordings);
+    let columns: Vec<_> = [
+        Some(("samples", Side::Right)),
+        is_timed.then_some(("ms", Side::Right)),
+        reasons.is_some().then_some(("missed", Side::Right)),
+        Some(("event loop", Side::Left)),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let mut rows = Vec::new();
+    for (file, recording) in files {
+        let is_several = recording.processes.len() > 1;
+        for (process, event_loop) in recording.event_loops_of_processes() {
+            let worth: u128 = event_loop.worths(recording.interval).map(u128::from).sum();
+            let mut name = described(process, event_loop, is_several);
+            if files.len() > 1 {
+                name = format!("{} {name}", shortened(file, MAX_EVENT_LOOP));
+            }
+            let row = [
+                Some(grouped(event_loop.weight())),
+                is_timed.then(|| time(worth)),
+                reasons.is_some().then(|| grouped(missed_of(event_loop))),
+                Some(name),
+            ];
+            rows.push(row.into_iter().flatten().collect());
+        }
+    }
     if rows.is_empty() {
         return "There was no event loop.\n\n".to_owned();
     }
-    let Some(reasons) = missed(recording) else {
-        // Most formats do not hold what was missed.
-        let rows: Vec<_> = rows
-            .into_iter()
-            .map(|[samples, _, event_loop]| [samples, event_loop])
-            .collect();
-        return table(["samples", "event loop"], [Side::Right, Side::Left], &rows) + "\n";
+    let mut text = table(&columns, &rows);
+    if let Some(reasons) = reasons {
+        text += &reasons;
+        text.push('\n');
+    }
+    text + "\n"
+}
+
+/// What the samples without a stack were. Empty if there are none.
+fn stackless(recordings: &[&Recording]) -> String {
+    let is_timed = is_timed(recordings);
+    let known = Activity::ALL.map(Some);
+    let activities = || known.iter().chain([&None]);
+    let mut sums = vec![(0_u64, 0_u128); activities().count()];
+    let (mut samples, mut times) = (0_u64, 0_u128);
+    for recording in recordings {
+        for event_loop in recording.event_loops() {
+            let worths = event_loop.worths(recording.interval);
+            for (sample, worth) in event_loop.samples().iter().zip(worths) {
+                samples += sample.weight;
+                times += u128::from(worth);
+                if sample.stack.is_none()
+                    && let Some(index) = activities().position(|one| *one == sample.activity)
+                {
+                    sums[index].0 += sample.weight;
+                    sums[index].1 += u128::from(worth);
+                }
+            }
+        }
+    }
+    let of_all = |(of_samples, of_time): (u64, u128)| match is_timed {
+        true => share(of_time, times),
+        false => share(of_samples.into(), samples.into()),
     };
-    let table = table(
-        ["samples", "missed", "event loop"],
-        [Side::Right, Side::Right, Side::Left],
-        &rows,
-    );
-    format!("{table}{reasons}\n\n")
+    let mut rows: Vec<_> = activities()
+        .zip(sums)
+        .filter(|(_, sum)| sum.0 > 0)
+        .collect();
+    rows.sort_by_key(|(_, sum)| Reverse(if is_timed { sum.1 } else { sum.0.into() }));
+    if rows.is_empty() {
+        return String::new();
+    }
+    let rows: Vec<_> = rows
+        .into_iter()
+        .map(|(activity, sum)| {
+            let cells = [
+                Some(of_all(sum)),
+                is_timed.then(|| time(sum.1)),
+                Some(grouped(sum.0)),
+                Some(without_stack(*activity).to_owned()),
+            ];
+            cells.into_iter().flatten().collect()
+        })
+        .collect();
+    let columns: Vec<_> = [
+        Some(("all %", Side::Right)),
+        is_timed.then_some(("ms", Side::Right)),
+        Some(("samples", Side::Right)),
+        Some(("without a stack", Side::Left)),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    table(&columns, &rows) + "\n"
+}
+
+/// What a sample without a stack was, for people.
+fn without_stack(activity: Option<Activity>) -> &'static str {
+    match activity {
+        Some(Activity::Idle) => "idle",
+        Some(Activity::Script) => "script",
+        Some(Activity::Gc) => "garbage collection",
+        Some(Activity::Style) => "style",
+        Some(Activity::Layout) => "layout",
+        Some(Activity::Paint) => "paint",
+        Some(Activity::Other) => "other work",
+        Some(Activity::Program) => "program",
+        None => "unknown",
+    }
 }
 
 /// How many samples of an event loop were missed.
@@ -110,9 +377,10 @@ fn missed_of(event_loop: &EventLoop) -> u64 {
 }
 
 /// How many samples were missed for each reason, the most frequent one first. `None` if there were none.
-fn missed(recording: &Recording) -> Option<String> {
+fn missed(recordings: &[&Recording]) -> Option<String> {
+    let event_loops = || recordings.iter().flat_map(|one| one.event_loops());
     let sum_of = |why: MissedReason| -> u64 {
-        let missed = recording.event_loops().flat_map(EventLoop::missed);
+        let missed = event_loops().flat_map(EventLoop::missed);
         let of_reason = missed.filter(|missed| missed.why == why);
         of_reason.map(|missed| u64::from(missed.samples)).sum()
     };
@@ -121,7 +389,7 @@ fn missed(recording: &Recording) -> Option<String> {
     let reasons = reasons.into_iter().filter(|(samples, _)| *samples > 0);
     let reasons = reasons.map(|(samples, why)| format!("{} {why}", grouped(samples)));
     let reasons: Vec<_> = reasons.collect();
-    let all: u64 = recording.event_loops().map(missed_of).sum();
+    let all: u64 = event_loops().map(missed_of).sum();
     (!reasons.is_empty()).then(|| format!("{} missed: {}", grouped(all), reasons.join(", ")))
 }
 
@@ -148,56 +416,66 @@ fn described(process: &Process, event_loop: &EventLoop, is_several: bool) -> Str
     text
 }
 
-fn functions(totals: &Totals, top: usize) -> String {
+/// The `top` rows with the most samples or time of their own, and how many are left out. `columns` are the names of the
+/// cells for a key.
+fn groups<K: Copy + Ord + Hash>(
+    totals: &TotalsBy<K>,
+    top: usize,
+    columns: &[&'static str],
+    cells: impl Fn(&K) -> Vec<String>,
+) -> String {
     if totals.functions.is_empty() {
         return "No function was sampled.\n\n".to_owned();
     }
-    let with_stack = totals.with_stack;
-    let mut functions: Vec<(&FunctionKey, &FunctionTotals)> = totals.functions.iter().collect();
-    functions
-        .sort_by_key(|(function, totals)| (Reverse((totals.itself, totals.total)), **function));
-    let rows: Vec<_> = functions
+    let mut all: Vec<(&K, &FunctionTotals)> = totals.functions.iter().collect();
+    all.sort_by_key(|(key, one)| {
+        let times = (one.time_itself, one.time_total);
+        (Reverse((times, one.itself, one.total)), **key)
+    });
+    let is_timed = totals.is_timed;
+    let rows: Vec<_> = all
         .iter()
         .take(top)
-        .map(|(function, totals)| {
-            [
-                share(totals.itself, with_stack),
-                share(totals.total, with_stack),
-                grouped(totals.itself),
-                grouped(totals.total),
-                name(function),
-                place(function),
-            ]
+        .map(|(key, one)| {
+            let mut row = match is_timed {
+                true => vec![
+                    share(one.time_itself, totals.time_with_stack),
+                    share(one.time_total, totals.time_with_stack),
+                    time(one.time_itself),
+                    time(one.time_total),
+                    grouped(one.itself),
+                ],
+                false => vec![
+                    share(one.itself.into(), totals.with_stack.into()),
+                    share(one.total.into(), totals.with_stack.into()),
+                    grouped(one.itself),
+                    grouped(one.total),
+                ],
+            };
+            row.extend(cells(key));
+            row
         })
         .collect();
     let mut text = String::new();
     if !rows.is_empty() {
-        text += &table(
-            [
-                "self %",
-                "total %",
-                "self",
-                "total",
-                "function",
-                "defined at",
-            ],
-            [
-                Side::Right,
-                Side::Right,
-                Side::Right,
-                Side::Right,
-                Side::Left,
-                Side::Left,
-            ],
-            &rows,
-        );
+        let figures: &[&str] = match is_timed {
+            true => &["self %", "total %", "self ms", "total ms", "samples"],
+            false => &["self %", "total %", "self", "total"],
+        };
+        let figures = figures.iter().map(|head| (*head, Side::Right));
+        let columns = columns.iter().map(|head| (*head, Side::Left));
+        text += &table(&figures.chain(columns).collect::<Vec<_>>(), &rows);
     }
-    text + &note(functions.len() - rows.len(), "function")
+    // The last column but the place says what a row is.
+    text + &note(all.len() - rows.len(), columns[0], is_timed)
 }
 
 /// What the percentages are of, and how many rows are left out.
-fn note(left_out: usize, what: &str) -> String {
-    let mut text = "% of the samples with a stack".to_owned();
+fn note(left_out: usize, what: &str, is_timed: bool) -> String {
+    let mut text = match is_timed {
+        true => "% of the time with a stack".to_owned(),
+        false => "% of the samples with a stack".to_owned(),
+    };
     let _ = match left_out {
         0 => Ok(()),
         1 => write!(text, "; 1 more {what} is not listed"),
@@ -210,30 +488,54 @@ fn note(left_out: usize, what: &str) -> String {
     text + "\n\n"
 }
 
-fn share(samples: u64, of: u64) -> String {
-    format!("{:.1}", 100. * samples as f64 / of as f64)
+fn share(part: u128, of: u128) -> String {
+    let percent = match of {
+        0 => 0.,
+        of => 100. * part as f64 / of as f64,
+    };
+    format!("{percent:.1}")
 }
 
 /// The `top` lines at which functions were executing in the most samples.
 pub fn line_report(recording: &Recording, top: usize) -> String {
-    let mut with_stack = 0;
-    let mut lines: HashMap<(FunctionKey, Place), u64> = HashMap::new();
-    for event_loop in recording.event_loops() {
-        // By the frame that was the leaf.
-        let mut samples = vec![0; event_loop.frames().len()];
-        for sample in event_loop.samples() {
-            if let Some(stack) = sample.stack {
-                with_stack += sample.weight;
-                samples[event_loop.stack(stack).frame.index()] += sample.weight;
+    line_report_on(&[recording], top)
+}
+
+/// The same of several files, each with its name.
+pub fn line_report_of(files: &[(String, Recording)], top: usize) -> String {
+    let recordings: Vec<_> = files.iter().map(|(_, recording)| recording).collect();
+    line_report_on(&recordings, top)
+}
+
+fn line_report_on(recordings: &[&Recording], top: usize) -> String {
+    let is_timed = is_timed(recordings);
+    let (mut with_stack, mut time_with_stack) = (0_u64, 0_u128);
+    let mut lines: HashMap<(FunctionKey, Place), (u128, u64)> = HashMap::new();
+    for recording in recordings {
+        for event_loop in recording.event_loops() {
+            // By the frame that was the leaf.
+            let mut sums = vec![(0_u128, 0_u64); event_loop.frames().len()];
+            let worths = event_loop.worths(recording.interval);
+            for (sample, worth) in event_loop.samples().iter().zip(worths) {
+                if let Some(stack) = sample.stack {
+                    let worth = u128::from(worth);
+                    with_stack += sample.weight;
+                    time_with_stack += worth;
+                    let sum = &mut sums[event_loop.stack(stack).frame.index()];
+                    sum.0 += worth;
+                    sum.1 += sample.weight;
+                }
             }
-        }
-        for (frame, samples) in event_loop.frames().zip(samples) {
-            if samples > 0
-                && let Some(place) = frame.place
-            {
-                let function = event_loop.function(frame.function);
-                let key = FunctionKey::of(event_loop, function);
-                *lines.entry((key, place.without_column())).or_default() += samples;
+            for (frame, (worth, samples)) in event_loop.frames().zip(sums) {
+                if samples > 0
+                    && let Some(place) = frame.place
+                {
+                    let function = event_loop.function(frame.function);
+                    let key = FunctionKey::of(event_loop, function);
+                    let sum = lines.entry((key, place.without_column())).or_default();
+                    sum.0 += if is_timed { worth } else { 0 };
+                    sum.1 += samples;
+                }
             }
         }
     }
@@ -241,28 +543,39 @@ pub fn line_report(recording: &Recording, top: usize) -> String {
         return "No line of a function was recorded.\n\n".to_owned();
     }
     let mut lines: Vec<_> = lines.into_iter().collect();
-    lines.sort_by_key(|(line, samples)| (Reverse(*samples), *line));
+    lines.sort_by_key(|(line, sum)| (Reverse(*sum), *line));
     let rows: Vec<_> = lines
         .iter()
         .take(top)
-        .map(|((function, place), samples)| {
-            [
-                share(*samples, with_stack),
-                grouped(*samples),
-                line(function, *place),
-                name(function),
-            ]
+        .map(|((function, place), (worth, samples))| {
+            let cells = [
+                Some(match is_timed {
+                    true => share(*worth, time_with_stack),
+                    false => share((*samples).into(), with_stack.into()),
+                }),
+                is_timed.then(|| time(*worth)),
+                Some(grouped(*samples)),
+                Some(line(function, *place)),
+                Some(name(function)),
+            ];
+            cells.into_iter().flatten().collect()
         })
         .collect();
     let mut text = String::new();
     if !rows.is_empty() {
-        text += &table(
-            ["self %", "samples", "line", "function"],
-            [Side::Right, Side::Right, Side::Left, Side::Left],
-            &rows,
-        );
+        let columns: Vec<_> = [
+            Some(("self %", Side::Right)),
+            is_timed.then_some(("self ms", Side::Right)),
+            Some(("samples", Side::Right)),
+            Some(("line", Side::Left)),
+            Some(("function", Side::Left)),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        text += &table(&columns, &rows);
     }
-    text + &note(lines.len() - rows.len(), "line")
+    text + &note(lines.len() - rows.len(), "line", is_timed)
 }
 
 fn line(function: &FunctionKey, place: Place) -> String {
@@ -297,7 +610,7 @@ fn place(function: &FunctionKey) -> String {
         Some(file) => file,
         // A built-in function has a name, and no position.
         None if function.name.is_empty() || function.line.is_some() => NO_SOURCE.to_owned(),
-        None => return "(built-in)".to_owned(),
+        None => return BUILT_IN.to_owned(),
     };
     if let Some(line) = function.line {
         let _ = write!(place, ":{line}");
@@ -314,19 +627,21 @@ enum Side {
     Right,
 }
 
-/// Columns with two spaces between them.
-fn table<const N: usize>(head: [&str; N], sides: [Side; N], rows: &[[String; N]]) -> String {
-    let head = head.map(str::to_owned);
-    let widths: [usize; N] = std::array::from_fn(|column| {
-        let cells = rows.iter().chain([&head]).map(|row| &row[column]);
-        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-    });
+/// Columns with two spaces between them. A row has a cell for each.
+fn table(columns: &[(&str, Side)], rows: &[Vec<String>]) -> String {
+    let head: Vec<_> = columns.iter().map(|(head, _)| (*head).to_owned()).collect();
+    let all = || [&head].into_iter().chain(rows);
+    let widths: Vec<usize> = (0..columns.len())
+        .map(|column| {
+            let cells = all().map(|row| row[column].chars().count());
+            cells.max().unwrap_or(0)
+        })
+        .collect();
     let mut text = String::new();
-    for row in [&head].into_iter().chain(rows) {
+    for row in all() {
         let mut line = String::new();
-        for (column, cell) in row.iter().enumerate() {
-            let width = widths[column];
-            let _ = match sides[column] {
+        for ((cell, width), (_, side)) in row.iter().zip(&widths).zip(columns) {
+            let _ = match side {
                 Side::Left => write!(line, "{cell:<width$}  "),
                 Side::Right => write!(line, "{cell:>width$}  "),
             };

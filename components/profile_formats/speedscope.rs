@@ -8,11 +8,13 @@
 //! We write sampled profiles in milliseconds. A sample's weight is the interval times the number of samples that it
 //! stands for, so a function's time in speedscope is its samples times the interval. The time in which samples were
 //! missed is left out. Samples in a row with the same stack are written as one. The member `sampleInterval`, in
-//! milliseconds, is ours.
+//! milliseconds, is ours. If samples are worth times of their own, these are their weights. Then each is written alone,
+//! and `sampleInterval` is left out.
 //!
 //! We read sampled profiles with any unit of time, and those without a unit, whose weights are numbers of samples. A
-//! weight stands for as many samples as it has intervals, rounded to the nearest number, but for at least one. If
-//! there is no `sampleInterval`, the smallest weight is taken for it. A weight of 0 stands for nothing.
+//! sample is worth its weight. If there is a `sampleInterval`, it stands for as many samples as it has intervals, rounded
+//! to the nearest number, but for at least one. If not, it stands for one, and the interval is the median of the weights.
+//! A weight of 0 stands for no time, and without a unit, or with a `sampleInterval`, for no sample either.
 //!
 //! What recorded it is the `exporter`, as `NAME@VERSION`. The member `engines` is ours, too: each of its engines has a `name`
 //! and a `version`. If what recorded it is unknown, both are left out.
@@ -46,7 +48,7 @@ use crate::recording::{
     StackId,
 };
 use crate::sink::Sink;
-use crate::stackless;
+use crate::{stackless, worth};
 
 /// In the `exporter`.
 const BEFORE_VERSION: char = '@';
@@ -135,8 +137,9 @@ pub fn read(text: &[u8], mut memory: u64) -> Result<Recording, Error> {
     }
     let interval = match file.sample_interval {
         Some(interval) => interval::checked(interval, "sampleInterval")?,
-        None => interval::checked(smallest_weight(&file.profiles), "profiles")?,
+        None => interval::checked(median_weight(&file.profiles), "profiles")?,
     };
+    let is_counted = file.sample_interval.is_some();
 
     // A short profile takes less memory than an event loop, so their number is no measure.
     let mut event_loops = Vec::new();
@@ -145,7 +148,7 @@ pub fn read(text: &[u8], mut memory: u64) -> Result<Recording, Error> {
         event_loops.push(read_profile(
             profile,
             &file.shared.frames,
-            interval,
+            (interval, is_counted),
             &mut memory,
             &place,
         )?);
@@ -201,29 +204,24 @@ fn check(profile: &Profile, place: &str) -> Result<(), Error> {
     Ok(())
 }
 
-fn smallest_weight(profiles: &[Profile]) -> f64 {
+/// In milliseconds.
+fn median_weight(profiles: &[Profile]) -> f64 {
     // A count is exact as it is.
     if profiles.iter().all(|profile| profile.unit == Unit::None) {
         return interval::DEFAULT;
     }
-    profiles
-        .iter()
-        .flat_map(|profile| {
-            let milliseconds = profile.unit.milliseconds().unwrap_or_default();
-            profile
-                .weights
-                .iter()
-                .map(move |weight| weight * milliseconds)
-        })
-        .filter(|weight| *weight > 0.)
-        .min_by(f64::total_cmp)
-        .unwrap_or(interval::DEFAULT)
+    let weights = profiles.iter().flat_map(|profile| {
+        let milliseconds = profile.unit.milliseconds().unwrap_or_default();
+        let weights = profile.weights.iter();
+        weights.map(move |weight| weight * milliseconds)
+    });
+    interval::median(weights.filter(|weight| *weight > 0.).collect())
 }
 
 fn read_profile(
     profile: Profile,
     shared: &[SharedFrame],
-    interval: f64,
+    (interval, is_counted): (f64, bool),
     memory: &mut u64,
     place: &str,
 ) -> Result<EventLoop, Error> {
@@ -231,6 +229,7 @@ fn read_profile(
     let mut event_loop = EventLoop::within(*memory, profile.name, EventLoopKind::Unknown)
         .map_err(|invalid| Error::new(place, invalid))?;
     let mut frames: Vec<Option<FrameId>> = vec![None; shared.len()];
+    let is_counted = is_counted || profile.unit == Unit::None;
     let mut passed = 0.;
     // The sample before and its stacks, from the root. Up to where two samples differ, their stacks are the same.
     let mut last: &[u32] = &[];
@@ -240,11 +239,14 @@ fn read_profile(
         let duration = weight * milliseconds;
         let time = profile.start_value * milliseconds + passed;
         passed += duration;
-        if duration == 0. {
+        if duration == 0. && is_counted {
             continue;
         }
-        // Saturates; a weight that is too large is refused below.
-        let weight = (duration / interval).round().max(1.) as u64;
+        let weight = match is_counted {
+            // Saturates; a weight that is too large is refused below.
+            true => (duration / interval).round().max(1.) as u64,
+            false => 1,
+        };
         let mut read = Sample {
             time,
             weight,
@@ -288,9 +290,11 @@ fn read_profile(
             }
             read.stack = stacks.last().copied();
         }
-        event_loop
-            .add_sample(read)
-            .map_err(|invalid| Error::new(place_of_sample(), invalid))?;
+        let added = match is_counted {
+            true => event_loop.add_sample(read),
+            false => event_loop.add_sample_worth(read, duration),
+        };
+        added.map_err(|invalid| Error::new(place_of_sample(), invalid))?;
     }
     *memory -= event_loop.bytes();
     Ok(event_loop)
@@ -453,9 +457,9 @@ impl Lines {
 }
 
 /// The least length of the samples' text, in bytes.
-fn least_length(event_loop: &EventLoop, calls: &Calls) -> u64 {
+fn least_length(event_loop: &EventLoop, calls: &Calls, timing: Timing) -> u64 {
     // A place in the table and a comma for each frame; brackets, a weight and two commas.
-    let lengths = stretches(event_loop.samples(), calls).map(|(sample, _)| {
+    let lengths = stretches(event_loop, calls, timing).map(|(sample, _)| {
         let depth = sample.stack.map_or(0, |stack| event_loop.depth(stack));
         2 * u64::from(depth) + 4
     });
@@ -470,7 +474,8 @@ pub fn prepare(recording: &Recording, detail: Detail) -> Result<impl Text, Write
     let names = recording.distinct_names()?;
     let shared = SharedFrames::of(recording, detail);
     let lengths = recording.event_loops().zip(&shared.calls);
-    let lengths = lengths.map(|(event_loop, calls)| least_length(event_loop, calls));
+    let timing = Timing::of(recording);
+    let lengths = lengths.map(|(event_loop, calls)| least_length(event_loop, calls, timing));
     let length = lengths.fold(shared.least_length(), u64::saturating_add);
     check_length(format, length)?;
     Ok(move |sink: &mut Sink<'_>| write(recording, &names, &shared, sink))
@@ -492,8 +497,8 @@ fn write(
         #[serde(skip_serializing_if = "<[Program]>::is_empty")]
         engines: &'a [Program],
         active_profile_index: u32,
-        #[serde(serialize_with = "json::number")]
-        sample_interval: f64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        sample_interval: Option<Number>,
         shared: Shared<F>,
         profiles: P,
     }
@@ -516,21 +521,26 @@ fn write(
         weights: W,
     }
 
-    let interval = recording.interval;
+    let timing = Timing::of(recording);
     let profiles = || {
         let tables = shared.places.iter().zip(&shared.calls);
         let event_loops = recording.event_loops().zip(names).zip(tables);
         event_loops.map(|((event_loop, name), (places, calls))| {
-            let samples = event_loop.samples();
-            let start = samples.first().map_or(0., |sample| sample.time);
+            let first = event_loop.samples().first();
+            let start = first.map_or(0., |sample| sample.time);
+            let worths = event_loop.worths(timing.interval);
+            let worth = worths.fold(0, u64::saturating_add);
             Profile {
                 kind: "sampled",
                 name,
                 unit: "milliseconds",
                 start_value: start,
-                end_value: start + event_loop.weight() as f64 * interval,
+                end_value: match timing.is_timed {
+                    true => start + worth::milliseconds(worth),
+                    false => start + event_loop.weight() as f64 * timing.interval,
+                },
                 samples: Array(move || {
-                    stretches(samples, calls).map(move |(sample, _)| -> Vec<usize> {
+                    stretches(event_loop, calls, timing).map(move |(sample, _)| -> Vec<usize> {
                         if sample.stack.is_none() {
                             return shared.place_of_stackless(sample).into_iter().collect();
                         }
@@ -539,8 +549,7 @@ fn write(
                     })
                 }),
                 weights: Array(move || {
-                    stretches(samples, calls)
-                        .map(move |(_, weight)| Number(weight as f64 * interval))
+                    stretches(event_loop, calls, timing).map(|(_, weight)| Number(weight))
                 }),
             }
         })
@@ -551,7 +560,7 @@ fn write(
         exporter: recorded_by.map(|recorded_by| exporter(recorded_by.program())),
         engines: recorded_by.map_or(&[], RecordedBy::engines),
         active_profile_index: 0,
-        sample_interval: interval,
+        sample_interval: (!timing.is_timed).then_some(Number(timing.interval)),
         shared: Shared {
             frames: Array(|| shared.frames()),
         },
@@ -560,16 +569,47 @@ fn write(
     Ok(serde_json::to_writer(sink, &file)?)
 }
 
-/// The first of several samples in a row that are written the same way, and the weight of all of them. With lines, samples
-/// at two offsets in a WebAssembly module are not put together.
-fn stretches<'a>(samples: &'a [Sample], calls: &Calls) -> impl Iterator<Item = (&'a Sample, u64)> {
+/// How the samples of all event loops are written.
+#[derive(Clone, Copy)]
+struct Timing {
+    /// Whether samples of any event loop are worth times of their own. Then each sample is written alone.
+    is_timed: bool,
+    /// In milliseconds.
+    interval: f64,
+}
+
+impl Timing {
+    fn of(recording: &Recording) -> Self {
+        Self {
+            is_timed: recording.event_loops().any(EventLoop::is_timed),
+            interval: recording.interval,
+        }
+    }
+}
+
+/// The first of several samples in a row that are written the same way, and the weight of all of them in milliseconds. With
+/// lines, samples at two offsets in a WebAssembly module are not put together.
+fn stretches<'a>(
+    event_loop: &'a EventLoop,
+    calls: &Calls,
+    timing: Timing,
+) -> impl Iterator<Item = (&'a Sample, f64)> {
     let call_of = |sample: &Sample| sample.stack.map(|stack| calls.index_of(stack));
     let is_alike = move |one: &Sample, next: &Sample| {
-        call_of(one) == call_of(next) && (one.stack.is_some() || one.activity == next.activity)
+        !timing.is_timed
+            && call_of(one) == call_of(next)
+            && (one.stack.is_some() || one.activity == next.activity)
     };
-    samples.chunk_by(is_alike).map(|stretch| {
-        let weight = stretch.iter().map(|sample| sample.weight).sum();
-        (&stretch[0], weight)
+    let stretches = event_loop.samples().chunk_by(is_alike);
+    let worths = event_loop.worths(timing.interval);
+    stretches.zip(worths).flat_map(move |(stretch, worth)| {
+        let weight: u64 = stretch.iter().map(|sample| sample.weight).sum();
+        let (count, weight) = match timing.is_timed {
+            // A stretch is one sample.
+            true => (weight, worth::milliseconds(worth / weight)),
+            false => (1, weight as f64 * timing.interval),
+        };
+        (0..count).map(move |_| (&stretch[0], weight))
     })
 }
 

@@ -8,8 +8,10 @@
 
 use crate::recording::Activity;
 
-/// If an activity has several names, the first one is written.
-const NAMES: [(Option<Activity>, &str); 9] = [
+/// If an activity has several names, the first one is written. If a name is of several activities, the first one is
+/// read.
+const NAMES: [(Option<Activity>, &str); 10] = [
+    (Some(Activity::Program), "(program)"),
     (None, "(program)"),
     (Some(Activity::Idle), "(idle)"),
     (Some(Activity::Script), "(script)"),

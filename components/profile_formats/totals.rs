@@ -2,9 +2,10 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! How many samples each function has.
+//! How many samples each function has, and how much time they are worth.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::num::NonZeroU32;
 
 use crate::recording::{EventLoop, Function, Recording};
@@ -30,49 +31,92 @@ impl<'a> FunctionKey<'a> {
     }
 }
 
-/// Samples, each by its weight.
+/// Samples, each by its weight. Times are in nanoseconds, and 0 if all samples are worth the same time.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct FunctionTotals {
     /// Samples in which it was the leaf.
     pub itself: u64,
     /// Samples in which it was on the stack, once each.
     pub total: u64,
+    /// What these are worth.
+    pub time_itself: u128,
+    pub time_total: u128,
 }
 
-/// Samples, each by its weight.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Totals<'a> {
+/// The totals of functions.
+pub type Totals<'a> = TotalsBy<FunctionKey<'a>>;
+
+/// Samples, each by its weight, and times in nanoseconds, of functions or of groups of them.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct TotalsBy<K: Eq + Hash> {
     /// All of them.
     pub samples: u64,
     pub with_stack: u64,
+    /// Whether samples are worth different times. If not, all times here are 0: each is worth one interval.
+    pub is_timed: bool,
+    /// What the samples are worth.
+    pub time: u128,
+    pub time_with_stack: u128,
     /// Those of functions that have any.
-    pub functions: HashMap<FunctionKey<'a>, FunctionTotals>,
+    pub functions: HashMap<K, FunctionTotals>,
 }
 
 impl<'a> Totals<'a> {
     /// Over all event loops.
     pub fn of(recording: &'a Recording) -> Self {
-        let mut totals = Self::default();
-        for event_loop in recording.event_loops() {
-            totals.add(event_loop);
+        Self::by(&[recording], FunctionKey::of)
+    }
+}
+
+impl<K: Copy + Eq + Hash> TotalsBy<K> {
+    /// Over all event loops of several recordings. Functions with the same key are one.
+    pub fn by<'a>(
+        recordings: &[&'a Recording],
+        key_of: impl Fn(&'a EventLoop, &'a Function) -> K,
+    ) -> Self {
+        let mut totals = Self {
+            samples: 0,
+            with_stack: 0,
+            is_timed: is_timed(recordings),
+            time: 0,
+            time_with_stack: 0,
+            functions: HashMap::new(),
+        };
+        for recording in recordings {
+            for event_loop in recording.event_loops() {
+                totals.add(event_loop, recording.interval, &key_of);
+            }
         }
         totals
     }
 
-    fn add(&mut self, event_loop: &'a EventLoop) {
-        let mut itself = vec![0; event_loop.stacks().len()];
-        for sample in event_loop.samples() {
+    fn add<'a>(
+        &mut self,
+        event_loop: &'a EventLoop,
+        interval: f64,
+        key_of: impl Fn(&'a EventLoop, &'a Function) -> K,
+    ) {
+        let mut itself = vec![(0_u64, 0_u128); event_loop.stacks().len()];
+        for (sample, worth) in event_loop.samples().iter().zip(event_loop.worths(interval)) {
+            let worth = if self.is_timed { worth.into() } else { 0 };
             self.samples += sample.weight;
+            self.time += worth;
             if let Some(stack) = sample.stack {
                 self.with_stack += sample.weight;
-                itself[stack.index()] += sample.weight;
+                self.time_with_stack += worth;
+                let (samples, time) = &mut itself[stack.index()];
+                *samples += sample.weight;
+                *time += worth;
             }
         }
         // Children come after their parents.
         let mut total = itself.clone();
         for (index, stack) in event_loop.stacks().enumerate().rev() {
             if let Some(parent) = stack.parent {
-                total[parent.index()] += total[index];
+                let (samples, time) = total[index];
+                let of_parent = &mut total[parent.index()];
+                of_parent.0 += samples;
+                of_parent.1 += time;
             }
         }
 
@@ -80,7 +124,7 @@ impl<'a> Totals<'a> {
         let mut numbers = HashMap::new();
         let keys: Vec<_> = event_loop
             .functions()
-            .map(|function| FunctionKey::of(event_loop, function))
+            .map(|function| key_of(event_loop, function))
             .collect();
         let numbers: Vec<usize> = keys
             .iter()
@@ -95,13 +139,24 @@ impl<'a> Totals<'a> {
         for (index, stack) in event_loop.stacks().enumerate() {
             let function = event_loop.frame(stack.frame).function;
             let totals = self.functions.entry(keys[function.index()]).or_default();
-            totals.itself += itself[index];
+            let (samples, time) = itself[index];
+            totals.itself += samples;
+            totals.time_itself += time;
             if outermost[index] {
-                totals.total += total[index];
+                let (samples, time) = total[index];
+                totals.total += samples;
+                totals.time_total += time;
             }
         }
         self.functions.retain(|_, totals| totals.total > 0);
     }
+}
+
+/// Whether samples are worth different times: their own, or different intervals.
+pub fn is_timed(recordings: &[&Recording]) -> bool {
+    let mut event_loops = recordings.iter().flat_map(|one| one.event_loops());
+    let mut pairs = recordings.windows(2);
+    event_loops.any(EventLoop::is_timed) || pairs.any(|pair| pair[0].interval != pair[1].interval)
 }
 
 /// Whether no caller of each stack's leaf is the same function, by the numbers of functions.

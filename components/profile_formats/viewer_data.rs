@@ -21,7 +21,7 @@
 //! | `functions` | `name[]`, `kind[]` (0 script, 1 built-in, 2 native, 3 unknown), `resource[]`, `line[]` and `column[]` of the definition, `realm[]`; `source[]` (left out if none has one); `generated` (left out if none has it): what the script that ran has for a function that is here by a source map, `name[]`, `resource[]` (-1 for other functions), `line[]`, `column[]` |
 //! | `frames` | `function[]`, `line[]` and `column[]` that are executing or calling, `offset[]` in a WebAssembly module instead of them (left out if none has one) |
 //! | `stacks` | `parent[]`, which is before its children, and `frame[]` |
-//! | `samples` | `time[]` (µs since the sample before, the first since 0), `weight[]` (left out if all are 1), `stack[]`, `activity[]` (0 idle, 1 script, 2 gc, 3 style, 4 layout, 5 paint, 6 other) |
+//! | `samples` | `time[]` (µs since the sample before, the first since 0), `weight[]` (left out if all are 1), `stack[]`, `activity[]` (0 idle, 1 script, 2 gc, 3 style, 4 layout, 5 paint, 6 other, 7 V8's program), `worth[]` (ns; left out if each is worth one interval for each sample that it stands for) |
 //! | `missed` | left out if it is empty; `start[]` and `end[]` (µs on the clock of the samples), `samples[]` (how many), `why[]` (0 sampler late, 1 no processor, 2 in the kernel, 3 walks before too long) |
 //!
 //! Resources, sources, realms, functions, parents, frames and stacks are indices. An id, an offset or an activity that is
@@ -167,12 +167,14 @@ struct Stacks<P, F> {
 }
 
 #[derive(Deserialize, Serialize)]
-struct Samples<T, W, S, A> {
+struct Samples<T, W, S, A, V> {
     time: T,
     #[serde(skip_serializing_if = "Option::is_none")]
     weight: Option<W>,
     stack: S,
     activity: A,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    worth: Option<V>,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -196,7 +198,7 @@ type ReadFunctions = Functions<
 >;
 type ReadFrames = Frames<Vec<i64>, Vec<u32>, Vec<u32>, Vec<i64>>;
 type ReadStacks = Stacks<Vec<i64>, Vec<i64>>;
-type ReadSamples = Samples<Vec<u64>, Vec<u64>, Vec<i64>, Vec<i64>>;
+type ReadSamples = Samples<Vec<u64>, Vec<u64>, Vec<i64>, Vec<i64>, Vec<u64>>;
 type ReadMissed = MissedData<Vec<u64>, Vec<u64>, Vec<u32>, Vec<u64>>;
 type ReadEventLoop = EventLoopData<
     String,
@@ -558,6 +560,9 @@ fn read_samples(
     if let Some(weights) = &samples.weight {
         check_length(weights.len(), count, || format!("{place}.weight"))?;
     }
+    if let Some(worths) = &samples.worth {
+        check_length(worths.len(), count, || format!("{place}.worth"))?;
+    }
     let mut microseconds: u64 = 0;
     for (index, since_last) in samples.time.into_iter().enumerate() {
         // Saturates; a time that is too late is refused.
@@ -588,6 +593,10 @@ fn read_samples(
             };
             Error::new(at(column), invalid)
         })?;
+    }
+    if let Some(worths) = samples.worth {
+        let set = event_loop.set_worths(worths);
+        set.map_err(|invalid| Error::new(format!("{place}.worth"), invalid))?;
     }
     Ok(())
 }
@@ -808,6 +817,9 @@ fn samples_data(event_loop: &EventLoop) -> impl Serialize {
                 None => ABSENT,
             })
         }),
+        worth: event_loop
+            .is_timed()
+            .then_some(Array(|| event_loop.worths(0.))),
     }
 }
 

@@ -198,7 +198,9 @@ fn write(
             event_loop
                 .single_samples(interval)
                 .map(|sample| TraceSample {
-                    marker: sample.activity.filter(|one| *one != Activity::Idle),
+                    marker: sample
+                        .activity
+                        .filter(|one| !matches!(one, Activity::Idle | Activity::Program)),
                     stack_id: sample.stack.map(|stack| id(calls.index_of(stack))),
                     timestamp: sample.time,
                 })

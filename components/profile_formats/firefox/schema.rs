@@ -5,12 +5,10 @@
 //! What the reader and the writer of the format have in common: its version, units and names.
 
 use crate::recording::{Activity, FunctionKind};
+pub use crate::worth::NANOSECONDS;
 
 /// The version that is written, and the newest one that is read.
 pub const NEWEST_VERSION: u32 = 55;
-
-/// Nanoseconds in a millisecond.
-pub const NANOSECONDS: f64 = 1e6;
 
 /// The category of functions whose activity was not recorded, of callers, and of a leaf that was running.
 pub const JAVASCRIPT: &str = "JavaScript";
@@ -20,13 +18,14 @@ pub const BUILT_IN: &str = "Built-in";
 pub const RUNNING_BUILT_IN: &str = "Running built-in";
 
 /// Categories by Firefox's names, where it has one, and its colours.
-pub const CATEGORIES: [(Activity, &str, &str); 6] = [
+pub const CATEGORIES: [(Activity, &str, &str); 7] = [
     (Activity::Idle, "Idle", "transparent"),
     (Activity::Gc, "GC / CC", "orange"),
     (Activity::Style, "Style", "lightblue"),
     (Activity::Layout, "Layout", "purple"),
     (Activity::Paint, "Graphics", "green"),
     (Activity::Other, "Other work", "darkgray"),
+    (Activity::Program, "Program", "brown"),
 ];
 
 /// How the format writes a function's kind.
@@ -66,6 +65,7 @@ pub const MISSED_SAMPLES: &str = "MissedSamples";
 pub const PAGE: &str = "page";
 pub const WORKER: &str = "worker";
 
-pub fn nanoseconds(milliseconds: f64) -> u64 {
-    (milliseconds * NANOSECONDS).round() as u64
-}
+/// The type of weights that are numbers of samples.
+pub const SAMPLES: &str = "samples";
+/// That of weights that are milliseconds.
+pub const TRACING_MS: &str = "tracing-ms";

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::schema::{
     BUILT_IN, CATEGORIES, DOCUMENT, ENGINES, EVENT_LOOP, JAVASCRIPT, KINDS, MISSED_SAMPLES,
-    NANOSECONDS, NEWEST_VERSION, PAGE, REVISION, RUNNING, RUNNING_BUILT_IN, WORKER, nanoseconds,
+    NEWEST_VERSION, PAGE, REVISION, RUNNING, RUNNING_BUILT_IN, SAMPLES, TRACING_MS, WORKER,
 };
 use crate::bounds::MAX_FIREFOX_WEIGHT;
 use crate::error::WriteError;
@@ -27,6 +27,7 @@ use crate::recording::{
 };
 use crate::sink::Sink;
 use crate::stackless;
+use crate::worth::{milliseconds, nanoseconds};
 
 /// The category of samples without one, and the subcategory where there is no other.
 const OTHER: &str = "Other";
@@ -227,7 +228,7 @@ impl<'a> Thread<'a> {
         for text in texts.chain(documents.first().map(|_| DOCUMENT)) {
             thread.add_string(text);
         }
-        for stretch in stretches(event_loop) {
+        for stretch in stretches(event_loop, 0.) {
             thread.add_string(stretch.name);
         }
         let missed = event_loop.missed();
@@ -353,8 +354,8 @@ impl<'a> Thread<'a> {
             end: None,
             data: MarkerData::Document { url },
         });
-        let activities = stretches(self.event_loop).map(move |stretch| {
-            let end = stretch.last.time + stretch.last.weight as f64 * interval;
+        let activities = stretches(self.event_loop, interval).map(move |stretch| {
+            let end = stretch.last.time + milliseconds(stretch.last_worth);
             Marker {
                 name: stretch.name,
                 category: stretch.category,
@@ -379,20 +380,42 @@ impl<'a> Thread<'a> {
             .chain(missed)
     }
 
-    /// Entries for samples, of which no one has too large a weight.
-    fn parts(&self) -> impl Iterator<Item = Part<'a>> {
-        let mut last = 0.;
+    /// Entries for samples, of which no one has too large a weight. If samples are worth times, one for each.
+    fn parts(&self, interval: f64) -> impl Iterator<Item = Part<'a>> {
+        let is_timed = self.event_loop.is_timed();
         let samples = self.event_loop.samples().iter().enumerate();
-        samples.flat_map(move |(index, sample)| {
-            let before = std::mem::replace(&mut last, sample.time);
-            let count = sample.weight.div_ceil(MAX_FIREFOX_WEIGHT);
-            (0..count).map(move |number| Part {
-                index,
-                sample,
-                before: if number == 0 { before } else { sample.time },
-                weight: MAX_FIREFOX_WEIGHT.min(sample.weight - number * MAX_FIREFOX_WEIGHT),
+        let mut last = Before::default();
+        samples
+            .zip(self.event_loop.worths(interval))
+            .flat_map(move |((index, sample), worth)| {
+                let before = last;
+                let (count, step) = match is_timed {
+                    true => (sample.weight, worth / sample.weight),
+                    false => (sample.weight.div_ceil(MAX_FIREFOX_WEIGHT), 0),
+                };
+                let time = move |number: u64| sample.time + milliseconds(step * number);
+                let is_busy = is_busy(sample);
+                let entry_before = move |number: u64| Before {
+                    time: time(number),
+                    worth: Some(step).filter(|_| is_timed && is_busy),
+                };
+                last = entry_before(count - 1);
+                (0..count).map(move |number| Part {
+                    index,
+                    sample,
+                    time: time(number),
+                    before: match number {
+                        0 => before,
+                        _ => entry_before(number - 1),
+                    },
+                    weight: match is_timed {
+                        true => Weight::Milliseconds(Number(milliseconds(step))),
+                        false => Weight::Samples(
+                            MAX_FIREFOX_WEIGHT.min(sample.weight - number * MAX_FIREFOX_WEIGHT),
+                        ),
+                    },
+                })
             })
-        })
     }
 }
 
@@ -412,18 +435,22 @@ struct Stretch<'a> {
     /// Here and below, a time in milliseconds.
     start: f64,
     last: &'a Sample,
+    /// What it is worth, in nanoseconds.
+    last_worth: u64,
     /// The time of the sample after it.
     next: Option<f64>,
 }
 
 /// The stretches that are shown, which are those that are not idle.
-fn stretches(event_loop: &EventLoop) -> impl Iterator<Item = Stretch<'_>> {
+fn stretches(event_loop: &EventLoop, interval: f64) -> impl Iterator<Item = Stretch<'_>> {
     let samples = event_loop.samples();
+    let mut worths = event_loop.worths(interval);
     let mut behind = 0;
     samples
         .chunk_by(|one, next| one.activity == next.activity)
         .filter_map(move |stretch| {
             behind += stretch.len();
+            let last_worth = worths.nth(stretch.len() - 1).unwrap_or_default();
             let activity = stretch[0].activity.filter(|one| *one != Activity::Idle)?;
             let (name, category) = Category::of_activity(activity);
             Some(Stretch {
@@ -431,6 +458,7 @@ fn stretches(event_loop: &EventLoop) -> impl Iterator<Item = Stretch<'_>> {
                 category,
                 start: stretch[0].time,
                 last: &stretch[stretch.len() - 1],
+                last_worth,
                 next: samples.get(behind).map(|next| next.time),
             })
         })
@@ -440,37 +468,59 @@ fn stretches(event_loop: &EventLoop) -> impl Iterator<Item = Stretch<'_>> {
 struct Part<'a> {
     index: usize,
     sample: &'a Sample,
-    /// When the entry before was, in milliseconds.
-    before: f64,
-    weight: u64,
+    /// In milliseconds.
+    time: f64,
+    before: Before,
+    weight: Weight,
+}
+
+/// The entry before.
+#[derive(Clone, Copy, Default)]
+struct Before {
+    /// In milliseconds.
+    time: f64,
+    /// How long the event loop was busy since then, in nanoseconds, if samples are worth times. If not, its own sample
+    /// says it.
+    worth: Option<u64>,
+}
+
+#[derive(Clone, Copy, Serialize)]
+#[serde(untagged)]
+enum Weight {
+    Samples(u64),
+    Milliseconds(Number),
+}
+
+fn is_busy(sample: &Sample) -> bool {
+    let is_idle = sample
+        .activity
+        .is_none_or(|activity| activity == Activity::Idle);
+    sample.stack.is_some() || !is_idle
 }
 
 impl Part<'_> {
     /// How long the event loop has been busy since the entry before, in microseconds. The activity graph shows it.
-    fn busy(&self, interval: f64) -> u64 {
-        let Sample {
-            time,
-            weight,
-            stack,
-            activity,
-        } = *self.sample;
-        let is_idle = activity.is_none_or(|activity| activity == Activity::Idle);
-        match stack.is_none() && is_idle {
-            true => 0,
-            false => nanoseconds((time - self.before).min(weight as f64 * interval)) / 1_000,
+    fn busy(&self, is_timed: bool, interval: f64) -> u64 {
+        if is_timed {
+            return self.before.worth.unwrap_or_default() / 1_000;
+        }
+        let since = self.time - self.before.time;
+        match is_busy(self.sample) {
+            true => nanoseconds(since.min(self.sample.weight as f64 * interval)) / 1_000,
+            false => 0,
         }
     }
 
     /// In milliseconds, whole nanoseconds.
     fn since_before(&self) -> f64 {
-        let since = nanoseconds(self.sample.time) - nanoseconds(self.before);
-        since as f64 / NANOSECONDS
+        let since = nanoseconds(self.time).saturating_sub(nanoseconds(self.before.time));
+        milliseconds(since)
     }
 }
 
 /// In milliseconds, whole nanoseconds.
 fn rounded(milliseconds: f64) -> f64 {
-    nanoseconds(milliseconds) as f64 / NANOSECONDS
+    self::milliseconds(nanoseconds(milliseconds))
 }
 
 /// Ids of processes. Each is used once: the second process with the id 42 gets 42.1.
@@ -763,13 +813,15 @@ fn samples<'a>(thread: &'a Thread<'a>, interval: f64) -> impl Serialize + 'a {
         #[serde(rename = "threadCPUDelta")]
         thread_cpu_delta: C,
     }
+    let is_timed = thread.event_loop.is_timed();
+    let parts = move || thread.parts(interval);
     Samples {
-        length: thread.parts().count(),
-        weight_type: "samples",
-        stack: Array(|| thread.parts().map(|part| thread.sample_stacks[part.index])),
-        time_deltas: Array(|| thread.parts().map(|part| Number(part.since_before()))),
-        weight: Array(|| thread.parts().map(|part| part.weight)),
-        thread_cpu_delta: Array(move || thread.parts().map(move |part| part.busy(interval))),
+        length: parts().count(),
+        weight_type: if is_timed { TRACING_MS } else { SAMPLES },
+        stack: Array(move || parts().map(|part| thread.sample_stacks[part.index])),
+        time_deltas: Array(move || parts().map(|part| Number(part.since_before()))),
+        weight: Array(move || parts().map(|part| part.weight)),
+        thread_cpu_delta: Array(move || parts().map(move |part| part.busy(is_timed, interval))),
     }
 }
 

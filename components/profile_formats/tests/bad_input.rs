@@ -353,19 +353,34 @@ fn speedscope_files() {
 }
 
 #[test]
-fn weights_of_others_count_in_the_smallest_of_them() {
+fn weights_of_others_are_what_samples_are_worth() {
     let text = speedscope(
-        r#""type":"sampled","unit":"seconds","samples":[[0],[],[0]],"weights":[0.02,0.0101,0.01]"#,
+        r#""type":"sampled","unit":"seconds","samples":[[0],[],[0],[0]],"weights":[0.02,0.0101,0.01,0]"#,
     );
     let (recording, _) = read(text.as_bytes(), None, None).unwrap();
-    assert_eq!(recording.interval, 10.);
+    assert_eq!(recording.interval, 10.1);
     let event_loop = recording.event_loops().next().unwrap();
-    let weights: Vec<_> = event_loop
-        .samples()
-        .iter()
-        .map(|sample| sample.weight)
-        .collect();
-    assert_eq!(weights, [2, 1, 1]);
+    assert_eq!(event_loop.weight(), 4);
+    let worths: Vec<_> = event_loop.worths(recording.interval).collect();
+    assert_eq!(worths, [20_000_000, 10_100_000, 10_000_000, 0]);
+}
+
+#[test]
+fn weights_of_our_files_and_those_without_a_unit_count_samples() {
+    let weights = |text: &str| {
+        let (recording, _) = read(text.as_bytes(), None, None).unwrap();
+        let event_loop = recording.event_loops().next().unwrap();
+        assert!(!event_loop.is_timed());
+        let samples = event_loop.samples().iter();
+        samples.map(|sample| sample.weight).collect::<Vec<_>>()
+    };
+    let samples = r#""samples":[[0],[],[0],[0]]"#;
+    let none = format!(r#""type":"sampled","unit":"none",{samples},"weights":[3,1,0,7]"#);
+    assert_eq!(weights(&speedscope(&none)), [3, 1, 7]);
+    let seconds =
+        format!(r#""type":"sampled","unit":"seconds",{samples},"weights":[0.02,0.0101,0,0.001]"#);
+    let ours = speedscope(&seconds).replacen('{', r#"{"sampleInterval":10,"#, 1);
+    assert_eq!(weights(&ours), [2, 1, 1]);
 }
 
 #[test]
@@ -500,14 +515,53 @@ fn firefox_profiles() {
             "before",
         ),
         (
-            tables(r#""stack":[null],"time":[1],"weight":[0]"#, "", "", "", ""),
+            tables(
+                r#""stack":[null],"time":[1],"weight":[0.5]"#,
+                "",
+                "",
+                "",
+                "",
+            ),
             "threads[0].samples.weight[0]: ",
-            "0",
+            "0.5 is not a number of samples",
+        ),
+        (
+            tables(
+                r#""stack":[null],"time":[1],"weight":[-0.5],"weightType":"tracing-ms""#,
+                "",
+                "",
+                "",
+                "",
+            ),
+            "threads[0].samples.weight[0]: ",
+            "-0.5 is less than 0",
+        ),
+        (
+            tables(
+                r#""stack":[null],"time":[1],"weight":[1e300],"weightType":"tracing-ms""#,
+                "",
+                "",
+                "",
+                "",
+            ),
+            "threads[0].samples.weight[0]: ",
+            "is not a time between 0 and",
+        ),
+        (
+            tables(
+                r#""stack":[null,null],"time":[1,1],"weight":[1e13,1],"weightType":"tracing-ms""#,
+                "",
+                "",
+                "",
+                "",
+            ),
+            "threads[0].samples.weight[1]: ",
+            "in all",
         ),
         (
             tables(r#""stack":[null],"time":[1],"weight":[-3]"#, "", "", "", ""),
             "threads[0].samples.weight[0]: ",
-            "-3",
+            "-3 is less than 0: differences are no samples",
         ),
         (
             tables(
@@ -907,9 +961,9 @@ fn pages() {
         ),
         (&[("/samples/stack", "[]")], "samples.stack: ", "0 entries"),
         (
-            &[("/samples/activity", "[7]")],
+            &[("/samples/activity", "[8]")],
             "samples.activity[0]: ",
-            "7 is no activity",
+            "8 is no activity",
         ),
         (
             &[("/samples/activity", "[]")],
@@ -932,6 +986,17 @@ fn pages() {
             &[("/samples/weight", "[0]")],
             "samples.weight[0]: ",
             "stands for none",
+        ),
+        (
+            &[("/samples/worth", "[1,1]")],
+            "samples.worth: ",
+            "2 entries",
+        ),
+        (&[("/samples/worth", "[-1]")], "samples.worth[0]: ", "u64"),
+        (
+            &[("/samples/worth", "[18446744073709551615]")],
+            "samples.worth: ",
+            "in all",
         ),
         (&[("/missed", "1")], "missed: ", "expected struct"),
         (

@@ -110,7 +110,21 @@ fn place(random: &mut Random, kind: FunctionKind) -> Option<Place> {
     }
 }
 
-fn event_loop(random: &mut Random, name: &str, with_weights: bool, interval: f64) -> EventLoop {
+/// What samples are worth.
+#[derive(Clone, Copy, PartialEq)]
+enum Worth {
+    Intervals,
+    /// Times of their own, in whole microseconds.
+    Times,
+}
+
+fn event_loop(
+    random: &mut Random,
+    name: &str,
+    with_weights: bool,
+    interval: f64,
+    worth: Worth,
+) -> EventLoop {
     let kinds = [
         EventLoopKind::Unknown,
         EventLoopKind::Worker,
@@ -145,16 +159,26 @@ fn event_loop(random: &mut Random, name: &str, with_weights: bool, interval: f64
             true => 1 + random.below(5) as u64,
             false => 1,
         };
-        event_loop
-            .add_sample(Sample {
-                time,
-                weight,
-                stack: *random.of(&stacks),
-                activity,
-            })
-            .unwrap();
+        let sample = Sample {
+            time,
+            weight,
+            stack: *random.of(&stacks),
+            activity,
+        };
         // Some are missed, some come at once.
-        time += interval * weight as f64 * *random.of(&[1., 1., 1., 1.25, 0., 7.]);
+        let since = interval * weight as f64 * *random.of(&[1., 1., 1., 1.25, 0., 7.]);
+        match worth {
+            Worth::Intervals => {
+                event_loop.add_sample(sample).unwrap();
+                time += since;
+            },
+            Worth::Times => {
+                let worth = *random.of(&[0., 0.001, 0.25, 1., 1.125, 33.333, 1e3]);
+                event_loop.add_sample_worth(sample, worth).unwrap();
+                // A pause.
+                time += worth + if random.once_in(4) { since } else { 0. };
+            },
+        }
         // Pages see no finer times.
         time = (time * 1e3).round() / 1e3;
     }
@@ -186,14 +210,25 @@ fn add_missed(random: &mut Random, event_loop: &mut EventLoop, end: f64) {
 }
 
 pub fn recording(seed: u64, event_loops: usize) -> Recording {
+    recording_of(seed, event_loops, Worth::Intervals)
+}
+
+/// One whose samples are worth times of their own.
+#[allow(dead_code, reason = "not every test needs it")]
+pub fn timed_recording(seed: u64, event_loops: usize) -> Recording {
+    recording_of(seed, event_loops, Worth::Times)
+}
+
+fn recording_of(seed: u64, event_loops: usize, worth: Worth) -> Recording {
     let mut random = Random(seed);
     let interval = *random.of(&[1., 0.1, 0.25, 3.7, 50.]);
-    let with_weights = random.once_in(3);
+    // A sample that is worth a time is one.
+    let with_weights = random.once_in(3) && worth == Worth::Intervals;
     let mut processes: Vec<Process> = Vec::new();
     for number in 0..event_loops {
         // Names that are there twice, and none.
         let name = *random.of(&["main", "worker", "", "[a] (b);c\n"]);
-        let event_loop = event_loop(&mut random, name, with_weights, interval);
+        let event_loop = event_loop(&mut random, name, with_weights, interval, worth);
         if number == 0 || random.once_in(3) {
             processes.push(Process {
                 name: format!("process {number}"),

@@ -1,0 +1,96 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! How much time samples are worth in files that say only when they were taken.
+//!
+//! A sample is worth the time from its own to that of the next one. V8's `timeDeltas` are the times before samples, so
+//! the worth of a sample is the delta of the next one. Where V8 deoptimises a function, it adds an entry shortly before
+//! or after a sample. So such an entry is worth little.
+//!
+//! Some engines take no samples while they wait, and write one long time for it. If a file has idle samples, its engine
+//! takes samples while it waits. Then a long time is that of a machine that was busy with other programs. In other
+//! files nobody can tell, and a sample is worth [`MOST_INTERVALS`] intervals at most.
+
+/// Nanoseconds in a millisecond.
+pub const NANOSECONDS: f64 = 1e6;
+
+/// The longest time that a sample is worth in a file without idle samples, in intervals.
+pub const MOST_INTERVALS: f64 = 20.;
+
+/// The greatest time that samples of an event loop may be worth, and all together, in nanoseconds: that of
+/// [`LAST_TIME`](crate::recording::LAST_TIME).
+pub const MAX_WORTH: u64 = 10_000_000_000_000_000_000;
+
+/// Milliseconds from 0 on in whole nanoseconds. Saturates.
+pub fn nanoseconds(milliseconds: f64) -> u64 {
+    (milliseconds * NANOSECONDS).round() as u64
+}
+
+pub fn milliseconds(nanoseconds: u64) -> f64 {
+    nanoseconds as f64 / NANOSECONDS
+}
+
+/// The worth of each of several samples in nanoseconds. The moments are in order, in milliseconds since any time. The
+/// last sample is worth the time to the end. If that is not known, or before it, it is worth one interval. None is worth
+/// more than `most` milliseconds.
+pub fn until_next(moments: &[f64], end: Option<f64>, interval: f64, most: Option<f64>) -> Vec<u64> {
+    let most = most.map_or(u64::MAX, nanoseconds);
+    let Some(&first) = moments.first() else {
+        return Vec::new();
+    };
+    // Each is rounded on its own, so the sum is the time from the first one to the end.
+    let since_first = |moment: f64| nanoseconds(moment - first);
+    let last = moments[moments.len() - 1];
+    let end = match end {
+        Some(end) if end >= last => since_first(end),
+        _ => since_first(last).saturating_add(nanoseconds(interval)),
+    };
+    let nexts = moments[1..].iter().map(|moment| since_first(*moment));
+    let worths = moments.iter().zip(nexts.chain([end]));
+    worths
+        .map(|(moment, next)| next.saturating_sub(since_first(*moment)).min(most))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_is_worth_the_time_until_the_next_one() {
+        let moments = [1_000., 1_001., 1_006., 1_006., 1_006.25];
+        assert_eq!(
+            until_next(&moments, Some(1_007.), 1., None),
+            [1_000_000, 5_000_000, 0, 250_000, 750_000]
+        );
+        assert_eq!(until_next(&[], Some(7.), 1., None), []);
+    }
+
+    #[test]
+    fn without_an_end_the_last_one_is_worth_an_interval() {
+        for end in [None, Some(3.), Some(-1e308)] {
+            assert_eq!(
+                until_next(&[0., 4.], end, 1.5, None),
+                [4_000_000, 1_500_000]
+            );
+        }
+        assert_eq!(until_next(&[0., 4.], Some(4.), 1.5, None), [4_000_000, 0]);
+    }
+
+    #[test]
+    fn no_sample_is_worth_more_than_the_most() {
+        let worths = until_next(&[0., 1., 501., 502.], Some(1e13), 1., Some(20.));
+        assert_eq!(worths, [1, 20, 1, 20].map(|worth| worth * 1_000_000));
+    }
+
+    #[test]
+    fn the_sum_is_the_whole_time() {
+        // Thirds of a microsecond.
+        let moments: Vec<_> = (0..1_000).map(|number| f64::from(number) / 3e3).collect();
+        let sum: u64 = until_next(&moments, Some(1_000. / 3e3), 1., None)
+            .iter()
+            .sum();
+        assert_eq!(sum, nanoseconds(1_000. / 3e3));
+    }
+}
