@@ -40,7 +40,7 @@ strobe.app = (() => {
       if (changed.has("recording")) {
         byId("save-button").disabled = state.id === null;
         // Then both columns would have the same figures.
-        root.classList.toggle("samples-are-ms", state.recording?.interval === 1);
+        root.classList.toggle("samples-are-ms", state.recording?.interval === 1 && !state.recording.isTimed);
       }
     });
     addEventListener("keydown", key);

@@ -42,9 +42,10 @@ strobe.callTree = (() => {
       key: node => nodes.func[node],
       fill(node, cells, row, depth) {
         const id = nodes.func[node];
-        setFacts(row, id, totals.self[node], totals.total[node]);
-        fillWeight(cells, 0, totals.total[node]);
-        fillWeight(cells, 3, totals.self[node]);
+        const { samples } = totals;
+        setFacts(row, id, samples.self[node], samples.total[node]);
+        fillWeight(cells, 0, totals.total[node], samples.total[node]);
+        fillWeight(cells, 3, totals.self[node], samples.self[node]);
         fillFunction(cells[6], id, depth, strobe.lines.summary(recording, strobe.lines.callsOfNode(totals, node), 2));
       },
     };
@@ -60,9 +61,9 @@ strobe.callTree = (() => {
       hasChildren: row => strobe.totals.hasInvertedChildren(totals, row),
       key: row => row.func,
       fill(row, cells, element, depth) {
-        setFacts(element, row.func, row.weight, row.total);
-        fillWeight(cells, 0, row.weight);
-        fillWeight(cells, 3, row.total);
+        setFacts(element, row.func, row.samples, row.totalSamples);
+        fillWeight(cells, 0, row.weight, row.samples);
+        fillWeight(cells, 3, row.total, row.totalSamples);
         fillFunction(cells[6], row.func, depth);
       },
     };

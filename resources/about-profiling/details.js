@@ -54,9 +54,11 @@ strobe.details = (() => {
     const isActivity = functions.isActivity(func);
     const swatch = element("span", { class: "kind", style: { backgroundColor: functions.swatch(func) } });
     const realms = [...functions.realms[func]].map(id => (id < 0 ? "not recorded" : recording.realms[id].url));
+    const { samples } = totals;
     const weights = [
-      ["Self", totals.functionSelf[func]], ["Total", totals.functionTotal[func]],
-      ...node >= 0 ? [["This path", totals.total[node]]] : [],
+      ["Self", totals.functionSelf[func], samples.functionSelf[func]],
+      ["Total", totals.functionTotal[func], samples.functionTotal[func]],
+      ...node >= 0 ? [["This path", totals.total[node], samples.total[node]]] : [],
     ];
     const about = element("div", { class: "about" },
       element("h2", { class: "function-name", id: "details-name" },
@@ -99,17 +101,17 @@ strobe.details = (() => {
 
   function weightTable(weights) {
     const { recording, totals } = state;
-    const cells = weight => [
-      element("td", { class: "samples", text: format.count(weight) }),
-      element("td", { text: format.sampledTime(weight * recording.interval, recording.interval) }),
+    const cells = (weight, samples) => [
+      element("td", { class: "samples", text: format.count(samples) }),
+      element("td", { text: format.sampledTime(weight * recording.interval, recording.step) }),
       element("td", { text: format.percent(weight, totals.shown) }),
     ];
     return element("table", { class: "weights" },
       element("thead", {}, element("tr", {},
         element("td"), element("th", { scope: "col", class: "samples", text: "samples" }),
         ...["ms", "%"].map(text => element("th", { scope: "col", text })))),
-      element("tbody", {}, ...weights.map(([name, weight]) => (
-        element("tr", { data: { name, samples: weight } }, element("th", { scope: "row", text: name }), ...cells(weight))
+      element("tbody", {}, ...weights.map(([name, weight, samples]) => (
+        element("tr", { data: { name, samples } }, element("th", { scope: "row", text: name }), ...cells(weight, samples))
       ))));
   }
 
@@ -132,7 +134,7 @@ strobe.details = (() => {
       return "";
     }
     const figures = weight => [
-      element("td", { text: format.sampledTime(weight * recording.interval, recording.interval) }),
+      element("td", { text: format.sampledTime(weight * recording.interval, recording.step) }),
       element("td", { text: format.percent(weight, totals.shown) }),
     ];
     const title = strobe.lines.sentence(recording, rows[0].place).startsWith("offset") ? "Offsets" : "Lines";
@@ -220,6 +222,7 @@ strobe.details = (() => {
       return { activity, i, weight };
     }).filter(({ weight }) => weight > 0);
     const all = shares.reduce((sum, { weight }) => sum + weight, 0);
+    const figure = weight => (recording.isTimed ? format.duration(weight * recording.interval) : format.count(weight));
     const about = element("div", { class: "about" },
       element("h2", { class: "function-name", text: recording.name || "This recording" }),
       element("p", { class: "quiet-text", text: "Select a function in any view to see its callers and callees here." }),
@@ -228,7 +231,7 @@ strobe.details = (() => {
         ...pair("Duration", format.duration(recording.end - recording.start)),
         ...pair("Interval", format.interval(recording.interval)),
         ...pair("Samples", format.count(recording.weight)),
-        ...pair("In view", format.count(totals.shown)),
+        ...pair("In view", format.count(totals.samples.shown)),
         ...pair("Processes", String(recording.processes.length)),
         ...pair("Event loops", String(recording.loops.length)),
         ...pair("Functions", format.count(recording.functions.count)),
@@ -239,7 +242,7 @@ strobe.details = (() => {
       element("table", { class: "weights" }, element("tbody", {}, ...shares.map(({ activity, i, weight }) => {
         const swatch = element("span", { class: "swatch", style: { backgroundColor: strobe.palette.activityColour(i) } });
         return element("tr", {}, element("th", { scope: "row" }, swatch, activity.name),
-          element("td", { text: format.count(weight) }), element("td", { text: format.percent(weight, all) }));
+          element("td", { text: figure(weight) }), element("td", { text: format.percent(weight, all) }));
       }))));
     return [about, activities];
   }

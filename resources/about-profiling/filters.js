@@ -186,9 +186,9 @@ strobe.filters = (() => {
     setLabel("realms-button", leftOut(filters.realms, "Realms"));
     setLabel("origins-button", leftOut(filters.origins.values(), "Origins"));
     const shown = byId("shown");
-    setText(shown, `${format.count(totals.shown)} of ${format.plural(recording.weight, "sample", "samples")}` +
+    setText(shown, `${format.count(totals.samples.shown)} of ${format.plural(recording.weight, "sample", "samples")}` +
       ` · ${format.duration(totals.shown * recording.interval)}`);
-    shown.dataset.shown = totals.shown;
+    shown.dataset.shown = totals.samples.shown;
     shown.dataset.all = recording.weight;
     const isFiltered = search || range || filters.idle || !filters.loops.every(Boolean) || !state.everyRealm()
       || filters.kinds !== strobe.recording.ALL_KINDS;

@@ -24,6 +24,10 @@ strobe.gaps = (() => {
     const begin = loop.sampleTime[index];
     const weight = loop.sampleWeight ? loop.sampleWeight[index] : 1;
     const next = nextTime(loop, index);
+    if (loop.sampleWorth) {
+      const end = begin + loop.sampleWorth[index];
+      return end + BEHIND < next ? end : next;
+    }
     const longest = loop.missed ? LONGEST_OF_KNOWN : LONGEST;
     const isMissing = firstMissed(loop, begin, next) >= 0 || next - begin > (weight - 1 + longest) * interval;
     return isMissing ? Math.min(begin + weight * interval, next) : next;

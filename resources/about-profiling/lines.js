@@ -77,13 +77,13 @@ strobe.lines = (() => {
       }
       const shown = shownStacks(totals)[l];
       const ofStack = nodes.ofStack[l];
-      const { sampleStack, sampleWeight, stackParent } = loop;
+      const { sampleStack, sampleIntervals, stackParent } = loop;
       const self = new Float64Array(stackParent.length);
       const [first, end] = strobe.totals.samplesWithin(loop, filter.range);
       for (let i = first; i < end; i++) {
         const stack = sampleStack[i];
         if (stack >= 0 && shown[stack] >= 0 && counted[ofStack[stack]]) {
-          self[shown[stack]] += sampleWeight ? sampleWeight[i] : 1;
+          self[shown[stack]] += sampleIntervals ? sampleIntervals[i] : 1;
         }
       }
       const total = self.slice();
@@ -307,7 +307,7 @@ strobe.lines = (() => {
         }
         const place = ofStack.get(stack);
         if (place >= 0) {
-          found.set(place, (found.get(place) ?? 0) + (loop.sampleWeight ? loop.sampleWeight[i] : 1));
+          found.set(place, (found.get(place) ?? 0) + (loop.sampleIntervals ? loop.sampleIntervals[i] : 1));
         }
       }
     });

@@ -150,7 +150,7 @@ strobe.inspect = (() => {
       const right = Math.min(canvas.width, box.x + box.width);
       return {
         ...box, name: functions.labels[id], place: functions.place(id),
-        self: state.totals.self[box.node], total: state.totals.total[box.node],
+        self: state.totals.samples.self[box.node], total: state.totals.samples.total[box.node],
         time: box.l < 0 ? null : strobe.flameChart.timeOf(box),
         centre: [canvas.left + (left + right) / 2, canvas.top + box.y + box.height / 2],
       };
@@ -169,7 +169,7 @@ strobe.inspect = (() => {
     const { recording, totals } = state;
     return [...totals.functionTotal.keys()].filter(id => totals.functionTotal[id] > 0).map(id => ({
       name: recording.functions.labels[id], place: recording.functions.place(id),
-      self: totals.functionSelf[id], total: totals.functionTotal[id],
+      self: totals.samples.functionSelf[id], total: totals.samples.functionTotal[id],
     }));
   }
 
@@ -182,7 +182,7 @@ strobe.inspect = (() => {
     state.flush();
     const { recording, selection, tab, totals, range, window } = state;
     return recording && {
-      tab, window, range, samples: recording.weight, shown: totals.shown,
+      tab, window, range, samples: recording.weight, shown: totals.samples.shown,
       selection: selection.func < 0 ? null : recording.functions.labels[selection.func],
       eventLoops: recording.loops.map((loop, l) => ({ name: loop.label, samples: loop.weight, isShown: state.isLoopShown(l) })),
       recordedBy: recording.recordedBy,

@@ -17,6 +17,7 @@ strobe.palette = (() => {
     { name: "layout", label: "(layout)", light: "#008560", dark: "#2fc39a" },
     { name: "paint", label: "(paint)", light: "#a87400", dark: "#e8b530" },
     { name: "other", label: "(other work)", light: "#5b5f97", dark: "#a3a7e0" },
+    { name: "program", label: "(program)", light: "#7d6447", dark: "#b79f82" },
     { name: "not recorded", label: "(no stack)", light: "#767c85", dark: "#8b939e" },
   ];
 

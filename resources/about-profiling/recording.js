@@ -23,6 +23,8 @@ strobe.recording = (() => {
   // In intervals. A sample stands for the time until the next one, unless that is later than this. Then samples are
   // missing between them.
   const LONGEST_GAP = 2.5;
+  // In milliseconds.
+  const TIMED_STEP = 0.01;
   // The reasons why samples were missed, in the order of their numbers.
   const MISSED_REASONS = ["sampler late", "no processor for the thread", "thread in the kernel", "walks before too long"];
   const MOST_ENGINES = 16;
@@ -55,6 +57,9 @@ strobe.recording = (() => {
       // resources.
       sources: new Map(),
       start: Infinity, end: -Infinity, weight: 0, sampleCount: 0,
+      // Whether samples are worth times of their own. If not, each is worth one interval for each sample that it stands
+      // for.
+      isTimed: false,
     };
     array(data.processes, "processes").forEach((process, p) => {
       const place = `processes[${p}]`;
@@ -70,6 +75,7 @@ strobe.recording = (() => {
         recording.processes[index].loops.push(loop.index);
         recording.loops.push(loop);
         recording.weight += loop.weight;
+        recording.isTimed ||= loop.sampleWorth !== null;
         recording.sampleCount += loop.sampleCount;
         if (loop.sampleCount) {
           recording.start = Math.min(recording.start, loop.sampleTime[0]);
@@ -81,6 +87,8 @@ strobe.recording = (() => {
         recording.end = Math.max(recording.end, ended);
       }
     });
+    // Times of samples are shown with digits that tell multiples of it apart, in milliseconds.
+    recording.step = recording.isTimed ? TIMED_STEP : recording.interval;
     if (!(recording.start <= recording.end)) {
       recording.start = 0;
       recording.end = recording.interval;
@@ -178,6 +186,9 @@ strobe.recording = (() => {
     const activities = numbers(samples.activity, sampleCount, `${place}.samples.activity`);
     const weights = samples.weight === undefined ? null
       : Float64Array.from(numbers(samples.weight, sampleCount, `${place}.samples.weight`));
+    // In milliseconds; null if each is worth one interval for each sample that it stands for.
+    const worths = samples.worth === undefined ? null
+      : Float64Array.from(numbers(samples.worth, sampleCount, `${place}.samples.worth`), worth => worth / 1e6);
     const sampleTime = new Float64Array(sampleCount);
     const sampleEnd = new Float64Array(sampleCount);
     const sampleActivity = new Uint8Array(sampleCount);
@@ -198,14 +209,17 @@ strobe.recording = (() => {
       }
       sampleActivity[i] = activity < 0 ? UNKNOWN_ACTIVITY : activity;
       weight += weights ? weights[i] : 1;
+      if (worths && !(worths[i] >= 0 && Number.isFinite(worths[i]))) {
+        throw new Error(`${place}.samples.worth[${i}]: ${samples.worth[i]} is not a number of nanoseconds`);
+      }
     }
     if (!Number.isFinite(clock)) {
       throw new Error(`${place}.samples.time: not all entries are numbers`);
     }
     for (let i = 0; i < sampleCount; i++) {
-      const length = recording.interval * (weights ? weights[i] : 1);
+      const length = worths ? worths[i] : recording.interval * (weights ? weights[i] : 1);
       const next = i + 1 < sampleCount ? sampleTime[i + 1] : Infinity;
-      sampleEnd[i] = next - sampleTime[i] <= LONGEST_GAP * length ? next : sampleTime[i] + length;
+      sampleEnd[i] = next - sampleTime[i] <= (worths ? 1 : LONGEST_GAP) * length ? next : sampleTime[i] + length;
     }
     return {
       name: text(source.name, `${place}.name`), kind: source.kind ?? "unknown", documents: source.documents ?? [],
@@ -214,6 +228,8 @@ strobe.recording = (() => {
       // -1.
       frameLine: frames.line, frameColumn: frames.column, frameOffset: frames.offset,
       sampleCount, sampleTime, sampleEnd, sampleStack, sampleActivity, sampleWeight: weights, weight,
+      // How many intervals each sample is worth; null if it is one for each. Views add these up.
+      sampleWorth: worths, sampleIntervals: worths ? worths.map(worth => worth / recording.interval) : weights,
       missed: source.missed === undefined ? null : decodeMissed(source.missed, `${place}.missed`),
     };
   }

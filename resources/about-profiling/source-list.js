@@ -28,16 +28,21 @@ strobe.sourceList = (() => {
   // A row is a resource ({ resource, func: -1 }) or a function of one.
   function model() {
     const { totals, nodes, recording: { functions } } = state;
+    const { samples } = totals;
     const ofResource = new Map();
     totals.functionTotal.forEach((total, func) => {
       if (total > 0) {
         const resource = nodes.resourceOf[func];
-        const row = { resource, func, self: totals.functionSelf[func], total };
+        const row = {
+          resource, func, self: totals.functionSelf[func], total,
+          selfSamples: samples.functionSelf[func], totalSamples: samples.functionTotal[func],
+        };
         insert(ofResource, resource, row);
       }
     });
     const rows = [...ofResource.keys()].map(resource => ({
       resource, func: -1, self: totals.resourceSelf[resource], total: totals.resourceTotal[resource],
+      selfSamples: samples.resourceSelf[resource], totalSamples: samples.resourceTotal[resource],
     }));
     const nameOf = row => (row.func < 0 ? nodes.resourceNames[row.resource] : functions.labels[row.func]);
     const compare = (a, b) => {
@@ -55,17 +60,17 @@ strobe.sourceList = (() => {
       hasChildren: row => row.func < 0,
       key: row => (row.func < 0 ? `r${row.resource}` : row.func),
       fill(row, cells, element) {
-        fillWeight(cells, 0, row.self);
-        fillWeight(cells, 3, row.total);
+        fillWeight(cells, 0, row.self, row.selfSamples);
+        fillWeight(cells, 3, row.total, row.totalSamples);
         if (row.func >= 0) {
-          strobe.callTree.setFacts(element, row.func, row.self, row.total);
+          strobe.callTree.setFacts(element, row.func, row.selfSamples, row.totalSamples);
           becomes(cells[6], "function");
           fillFunction(cells[6], row.func);
         } else {
           setAttribute(element, "data-name", nodes.resourceNames[row.resource]);
           setAttribute(element, "data-place", "");
-          setAttribute(element, "data-self", row.self);
-          setAttribute(element, "data-total", row.total);
+          setAttribute(element, "data-self", row.selfSamples);
+          setAttribute(element, "data-total", row.totalSamples);
           becomes(cells[6], "resource");
           // The names after those of the scripts are names of groups, which the search does not cover.
           const isScript = row.resource < state.recording.resources.length;

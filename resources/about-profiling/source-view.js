@@ -212,8 +212,8 @@ strobe.sourceView = (() => {
 
   // The text of a cell, which is empty without samples.
   function cellFigure(weight) {
-    const { totals: { shown: all, recording: { interval } } } = view;
-    return !weight ? "" : unit === "%" ? format.percent(weight, all) : format.sampledTime(weight * interval, interval);
+    const { totals: { shown: all, recording: { interval, step } } } = view;
+    return !weight ? "" : unit === "%" ? format.percent(weight, all) : format.sampledTime(weight * interval, step);
   }
 
   function fillRow(i, cells, root) {

@@ -224,11 +224,13 @@ strobe.state = (() => {
     const { format } = strobe;
     const name = recording.functions.labels[func];
     const place = recording.functions.shortPlace(func);
-    const part = (what, weight) => (
-      `${what} ${format.plural(weight, "sample", "samples")}, ${format.percent(weight, totals.shown)}`
+    const part = (what, weight, samples) => (
+      `${what} ${format.plural(samples, "sample", "samples")}, ${format.percent(weight, totals.shown)}`
     );
-    return `Selected: ${name}${place ? ` in ${place}` : ""}; ${part("self", totals.functionSelf[func])}; ` +
-      `${part("total", totals.functionTotal[func])}.`;
+    const { samples } = totals;
+    return `Selected: ${name}${place ? ` in ${place}` : ""}; ${
+      part("self", totals.functionSelf[func], samples.functionSelf[func])}; ` +
+      `${part("total", totals.functionTotal[func], samples.functionTotal[func])}.`;
   }
 
   return state;

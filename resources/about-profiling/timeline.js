@@ -103,8 +103,8 @@ strobe.timeline = (() => {
   }
 
   function sumActivities(loop) {
-    const { sampleCount, sampleActivity, sampleWeight } = loop;
-    const Sums = loop.weight < 2 ** 32 ? Uint32Array : Float64Array;
+    const { sampleCount, sampleActivity, sampleIntervals } = loop;
+    const Sums = !loop.sampleWorth && loop.weight < 2 ** 32 ? Uint32Array : Float64Array;
     const counted = Array.from({ length: ACTIVITY_COUNT }, () => null);
     for (let i = 0; i < sampleCount; i++) {
       // Only for activities that occur.
@@ -115,7 +115,7 @@ strobe.timeline = (() => {
         let weight = 0;
         for (let i = 0; i < sampleCount; i++) {
           if (sampleActivity[i] === activity) {
-            weight += sampleWeight ? sampleWeight[i] : 1;
+            weight += sampleIntervals ? sampleIntervals[i] : 1;
           }
           sum[i + 1] = weight;
         }

@@ -35,18 +35,18 @@ strobe.tip = (() => {
     const id = nodes.func[node];
     const place = recording.functions.place(id);
     const line = at ? strobe.lines.sentence(recording, at.place) : "";
-    const weight = (what, number) => [
+    const weight = (what, number, samples) => [
       `${what} ${format.duration(number * recording.interval)}`, format.percent(number, totals.shown),
-      ...recording.interval === 1 ? [] : [format.plural(number, "sample", "samples")],
+      ...recording.interval === 1 && !recording.isTimed ? [] : [format.plural(samples, "sample", "samples")],
     ].join(" · ");
     return [
       recording.functions.labels[id],
       ...place ? [place] : [],
       ...line ? [`${at.isLeaf ? "executing" : "calling from"} ${line}`] : [],
       ...time ? [`this box ${spanOf(time)}`] : [],
-      weight("this call path, in all", totals.total[node]),
-      weight("self, everywhere", totals.functionSelf[id]),
-      weight("total, everywhere", totals.functionTotal[id]),
+      weight("this call path, in all", totals.total[node], totals.samples.total[node]),
+      weight("self, everywhere", totals.functionSelf[id], totals.samples.functionSelf[id]),
+      weight("total, everywhere", totals.functionTotal[id], totals.samples.functionTotal[id]),
     ];
   }
 

@@ -4,8 +4,9 @@
 
 "use strict";
 
-// How many of the samples that pass a filter each node and each function of a call tree has. A sample counts with its
-// weight. `self` counts the samples that end there, and `total` those that pass through.
+// How much of the time of samples that pass a filter each node and each function of a call tree has, in intervals. A sample
+// counts as many intervals as it is worth. `self` counts the samples that end there, and `total` those that pass through.
+// `samples` has the same as numbers of samples. Unless samples are worth times of their own, these are the same.
 strobe.totals = (() => {
   const { IDLE, UNKNOWN_ACTIVITY, lowerBound } = strobe.recording;
 
@@ -41,26 +42,43 @@ strobe.totals = (() => {
   // whether idle samples count, stackless: whether samples without a stack count, nodes: a Uint8Array that says which
   // nodes count, or null for all }.
   function compute(recording, nodes, filter) {
+    const { isTimed } = recording;
     const self = new Float64Array(nodes.count);
+    const selfSamples = isTimed ? new Float64Array(nodes.count) : self;
     const counted = countedNodes(nodes, filter);
     let shown = 0;
+    let shownSamples = 0;
     recording.loops.forEach((loop, l) => {
       if (!filter.loops[l]) {
         return;
       }
       const ofStack = nodes.ofStack[l];
-      const { sampleStack, sampleActivity, sampleWeight } = loop;
+      const { sampleStack, sampleActivity, sampleIntervals, sampleWeight } = loop;
       const [first, end] = samplesWithin(loop, filter.range);
       for (let i = first; i < end; i++) {
         const stack = sampleStack[i];
         const node = stack < 0 ? sampleActivity[i] : ofStack[stack];
         if (node >= 0 && counted[node]) {
-          const weight = sampleWeight ? sampleWeight[i] : 1;
+          const weight = sampleIntervals ? sampleIntervals[i] : 1;
+          const samples = sampleWeight ? sampleWeight[i] : 1;
           self[node] += weight;
           shown += weight;
+          shownSamples += samples;
+          if (isTimed) {
+            selfSamples[node] += samples;
+          }
         }
       }
     });
+    const sums = sumsOf(recording, nodes, self);
+    const samples = isTimed ? sumsOf(recording, nodes, selfSamples) : sums;
+    return {
+      recording, nodes, filter, counted, shown, ...sums, samples: { shown: shownSamples, ...samples }, sortedChildren: new Map(),
+    };
+  }
+
+  // The sums of nodes, functions and resources, by what nodes have by themselves.
+  function sumsOf(recording, nodes, self) {
     const total = self.slice();
     for (let node = nodes.count - 1; node >= 0; node--) {
       const caller = nodes.parent[node];
@@ -85,10 +103,7 @@ strobe.totals = (() => {
         resourceTotal[resource] += total[node];
       }
     }
-    return {
-      recording, nodes, filter, counted, self, total, shown,
-      functionSelf, functionTotal, resourceSelf, resourceTotal, sortedChildren: new Map(),
-    };
+    return { self, total, functionSelf, functionTotal, resourceSelf, resourceTotal };
   }
 
   // The children of a node (-1: the roots) that have samples, the heaviest first.
@@ -120,24 +135,28 @@ strobe.totals = (() => {
   }
 
   // The inverted tree. A root is a function in which samples end, and the rows below it are its callers. The weight of
-  // a row is the number of the root's self samples that came through the row. The total of a root is that of its
+  // a row is that of the root's self samples that came through the row. The total of a root is that of its
   // function. In the rows below, the total equals the weight, because they stand only for those samples. The nodes of a
   // root are found when it is opened.
   function invertedRoots(totals) {
-    const { functionSelf, functionTotal } = totals;
+    const { functionSelf, functionTotal, samples } = totals;
     const roots = [];
     for (let id = 0; id < functionSelf.length; id++) {
       if (functionSelf[id] > 0) {
-        roots.push({ func: id, nodes: null, weights: null, weight: functionSelf[id], total: functionTotal[id] });
+        roots.push({
+          func: id, nodes: null, weights: null, counts: null, weight: functionSelf[id], total: functionTotal[id],
+          samples: samples.functionSelf[id], totalSamples: samples.functionTotal[id],
+        });
       }
     }
     return sortRows(roots);
   }
 
-  function endsOf({ nodes, self }, row) {
+  function endsOf({ nodes, self, samples }, row) {
     if (!row.nodes) {
       row.nodes = [...strobe.callNodes.of(nodes, row.func).filter(node => self[node] > 0)];
       row.weights = row.nodes.map(node => self[node]);
+      row.counts = row.nodes.map(node => samples.self[node]);
     }
     return row.nodes;
   }
@@ -153,13 +172,16 @@ strobe.totals = (() => {
       const id = nodes.func[caller];
       let group = groups.get(id);
       if (!group) {
-        group = { func: id, nodes: [], weights: [], weight: 0, total: 0 };
+        group = { func: id, nodes: [], weights: [], counts: [], weight: 0, total: 0, samples: 0, totalSamples: 0 };
         groups.set(id, group);
       }
       group.nodes.push(caller);
       group.weights.push(row.weights[i]);
       group.weight += row.weights[i];
       group.total += row.weights[i];
+      group.counts.push(row.counts[i]);
+      group.samples += row.counts[i];
+      group.totalSamples += row.counts[i];
     });
     return sortRows([...groups.values()]);
   }

@@ -420,13 +420,13 @@ strobe.treeGrid = (() => {
     }
   }
 
-  // The figures of a weight as its cells show them: samples, milliseconds and share.
-  function fillWeight(cells, from, weight) {
+  // The figures of a weight in intervals, and of its samples, as its cells show them: samples, milliseconds and share.
+  function fillWeight(cells, from, weight, samples) {
     const { recording, totals } = strobe.state;
     const { format } = strobe;
     const isNone = !weight;
-    setText(cells[from], isNone ? "" : format.count(weight));
-    setText(cells[from + 1], isNone ? "" : format.sampledTime(weight * recording.interval, recording.interval));
+    setText(cells[from], !samples ? "" : format.count(samples));
+    setText(cells[from + 1], isNone ? "" : format.sampledTime(weight * recording.interval, recording.step));
     setText(cells[from + 2], isNone ? "" : format.percent(weight, totals.shown));
   }
 

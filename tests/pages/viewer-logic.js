@@ -56,6 +56,14 @@ function withPlaces() {
   return copy;
 }
 
+// The same with what the samples of the page are worth, in milliseconds. The worker's are worth an interval each.
+function withWorths() {
+  const copy = withPlaces();
+  const worths = [2, 10, 2, 2, 1, 0, 2, 2, 2, 3];
+  copy.processes[0].eventLoops[0].samples.worth = worths.map(worth => worth * 1e6);
+  return copy;
+}
+
 // Samples at 10, 13.9, 15, 19 and 40 ms, with an interval of 2 ms, and what was missed.
 function withMissed() {
   const none = { function: [], line: [], column: [] };
@@ -118,6 +126,39 @@ const checks = {
     same([0, 1, 2, 3, 4].map(index => strobe.gaps.endOf(loop, index, interval)), [13.9, 15, 17, 21, 42]);
   },
 
+  "samples that are worth times of their own count by these, and can still be counted"() {
+    const state = shownRecording(strobe.recording.decode(withWorths(), "small"), { idle: true });
+    const { recording, totals } = state;
+    same([recording.isTimed, recording.weight, totals.samples.shown], [true, 16, 16]);
+    // In intervals of 2 ms: 26 ms of the page, and 6 intervals of the worker.
+    same([totals.shown, sum(totals.self), sum(totals.functionSelf), sum(totals.resourceSelf)], [19, 19, 19, 19]);
+    const of = (name, sums) => {
+      const id = recording.functions.labels.indexOf(name);
+      return [sums.functionSelf[id], sums.functionTotal[id]];
+    };
+    same(["main", "work", "other"].map(name => of(name, totals)), [[1, 8.5], [8.5, 12.5], [0, 0]]);
+    same(["main", "work", "other"].map(name => of(name, totals.samples)), [[1, 6], [5, 9], [1, 1]]);
+    const rows = strobe.totals.invertedRoots(totals);
+    const work = rows.find(({ func }) => recording.functions.labels[func] === "work");
+    same([work.weight, work.total, work.samples, work.totalSamples], [8.5, 12.5, 5, 9]);
+    same(strobe.totals.invertedChildren(totals, work).map(row => [row.weight, row.samples]), [[5, 1], [0.5, 1]]);
+    same(linesOf(totals, "work").map(([, self]) => self), [5, 3, 0.5]);
+    const bad = withWorths();
+    bad.processes[0].eventLoops[0].samples.worth[3] = -1;
+    throws(() => strobe.recording.decode(bad), "samples.worth[3]: -1");
+  },
+
+  "behind what a sample is worth there is a gap"() {
+    const data = withMissed();
+    const [loop] = data.processes[0].eventLoops;
+    delete loop.missed;
+    loop.samples.worth = [3.9, 1, 4, 20, 5].map(worth => worth * 1e6);
+    const decoded = strobe.recording.decode(data);
+    same([...decoded.loops[0].sampleEnd], [13.9, 14.9, 19, 39, 45]);
+    same([0, 1, 2, 3, 4].map(index => strobe.gaps.endOf(decoded.loops[0], index, 2)), [13.9, 14.9, 19, 39, 45]);
+    same(strobe.gaps.at(decoded.loops[0], 14.95, 2), { before: 1, after: 2, from: 14.9, to: 15 });
+  },
+
   "an event loop of which no sample was taken is one gap"() {
     const data = withMissed();
     data.processes[0].eventLoops[0].samples = { time: [], stack: [], activity: [] };
@@ -151,7 +192,7 @@ const checks = {
     same(figures, {
       main: [1, 6], work: [5, 9], sort: [4, 4], other: [1, 1], "(anonymous)": [1, 1],
       "(idle)": [2, 2], "(script)": [0, 0], "(garbage collection)": [0, 0], "(style)": [0, 0], "(layout)": [1, 1],
-      "(paint)": [0, 0], "(other work)": [0, 0], "(no stack)": [1, 1],
+      "(paint)": [0, 0], "(other work)": [0, 0], "(program)": [0, 0], "(no stack)": [1, 1],
     });
   },
 
@@ -307,7 +348,7 @@ const checks = {
     strobe.state.flush();
     same([recording.interval, recording.start, recording.end, recording.weight], [10, 5, 55, 8]);
     same(treeOf(strobe.state), [["f", 3, 1, [["map", 2, 2, []]]]]);
-    same([...recording.loops[0].sampleActivity], [7, 7, 7, 2, 7, 7, 7, 7]);
+    same([...recording.loops[0].sampleActivity], [8, 8, 8, 2, 8, 8, 8, 8]);
   },
 
   "frames of version 2 are functions at places"() {
