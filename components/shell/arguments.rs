@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ArgAction, ArgMatches, value_parser};
-use profile_formats::Format;
+use profile_formats::{By, Format};
 
 /// When to end even if pages are still open.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,6 +34,17 @@ pub fn top_argument() -> Arg {
         .value_parser(value_parser!(usize))
         .default_value("10")
         .help("How many functions to list, those with the most self samples first")
+}
+
+/// What the rows of a report are.
+pub fn by_argument() -> Arg {
+    let names = PossibleValuesParser::new(By::ALL.map(By::as_str));
+    Arg::new("by")
+        .long("by")
+        .value_name("WHAT")
+        .value_parser(names.try_map(|name| By::by_name(&name).ok_or("no kind of rows")))
+        .default_value(By::default().as_str())
+        .help("What to list: each function, each file, or each package of node_modules")
 }
 
 /// Where the source maps of scripts are.

@@ -18,7 +18,7 @@ use servo::{DeviceIntSize, Theme};
 use url::Url;
 
 use crate::arguments::{
-    ExitAfter, format_parser, source_map_folders, source_maps_argument, top_argument,
+    ExitAfter, by_argument, format_parser, source_map_folders, source_maps_argument, top_argument,
 };
 use crate::convert::Conversion;
 use crate::profile::ProfileOptions;
@@ -140,12 +140,13 @@ Exit status: 0 if all went well; 1 if a file could not be read or if there is no
 command line is wrong.";
 
 const AFTER_REPORT_HELP: &str = "\
-The file may have any format that `strobe convert` reads, such as a trace that a page sent to its server.
+The files may have any format that `strobe convert` reads, such as a trace that a page sent to its server.
+If the samples of a file are worth different times, as in those of V8, the shares are of time and not of samples.
 --lines also lists the lines at which functions were executing. The trace of a page has no lines, and nor do
 the formats speedscope and collapsed. The lines of speedscope-lines are read as functions.
 If a source map of --source-maps is missing or wrong, a warning says so, and the report is complete without it.
 
-Exit status: 0 if all went well; 1 if the file could not be read; 2 if the command line is wrong.";
+Exit status: 0 if all went well; 1 if a file could not be read; 2 if the command line is wrong.";
 
 impl CommandLine {
     /// Reads `arguments`. The first one is the name of the program. Paths are relative to
@@ -178,7 +179,7 @@ impl CommandLine {
                 return Ok(Parsed::Report(saved_report(matches, working_directory)));
             },
             Some((name, mut of_view)) if name == "view" => {
-                views = views_of(&mut of_view, working_directory);
+                views = inputs(&mut of_view, None, working_directory);
                 webdriver = of_view.remove_one("webdriver");
                 matches = of_view;
             },
@@ -303,12 +304,15 @@ fn report_command() -> Command {
     Command::new("report")
         .about("Print the functions that have the most samples in a profile")
         .after_help(AFTER_REPORT_HELP)
-        .arg(input_argument("FILE"))
+        .arg(input_argument("FILE").num_args(1..).help(
+            "Files to read, which may be compressed with gzip, or - for standard input; several are added up",
+        ))
         .arg(input_format_argument())
         .arg(event_loop_argument(
-            "Report only on the event loop with this number (the first one is 0)",
+            "Report only on the event loop with this number of each file (the first one is 0)",
         ))
         .arg(source_maps_argument())
+        .arg(by_argument())
         .arg(top_argument())
         .arg(
             Arg::new("lines")
@@ -352,7 +356,12 @@ fn file_or_stream(file: PathBuf, working_directory: &Path) -> PathBuf {
     }
 }
 
-fn views_of(matches: &mut ArgMatches, working_directory: &Path) -> Vec<SavedRecording> {
+/// The profiles of a command that reads several files.
+fn inputs(
+    matches: &mut ArgMatches,
+    event_loop: Option<usize>,
+    working_directory: &Path,
+) -> Vec<SavedRecording> {
     let format: Option<Format> = matches.remove_one("from");
     let source_maps = source_map_folders(matches, working_directory);
     let files = matches.remove_many("FILE").into_iter().flatten();
@@ -360,30 +369,28 @@ fn views_of(matches: &mut ArgMatches, working_directory: &Path) -> Vec<SavedReco
         .map(|file: PathBuf| SavedRecording {
             file: file_or_stream(file, working_directory),
             format,
-            event_loop: None,
+            event_loop,
             source_maps: source_maps.clone(),
         })
         .collect()
 }
 
-fn input(matches: &mut ArgMatches, name: &str, working_directory: &Path) -> SavedRecording {
-    SavedRecording {
-        file: input_or_output(matches, name, working_directory),
+fn conversion(mut matches: ArgMatches, working_directory: &Path) -> Result<Conversion, String> {
+    let input = SavedRecording {
+        file: input_or_output(&mut matches, "IN", working_directory),
         format: matches.remove_one("from"),
         event_loop: matches.remove_one("event-loop"),
-        source_maps: source_map_folders(matches, working_directory),
-    }
-}
-
-fn conversion(mut matches: ArgMatches, working_directory: &Path) -> Result<Conversion, String> {
-    let input = input(&mut matches, "IN", working_directory);
+        source_maps: source_map_folders(&mut matches, working_directory),
+    };
     let output = input_or_output(&mut matches, "OUT", working_directory);
     Conversion::new(input, output, matches.remove_one("to"))
 }
 
 fn saved_report(mut matches: ArgMatches, working_directory: &Path) -> SavedReport {
+    let event_loop = matches.remove_one("event-loop");
     SavedReport {
-        input: input(&mut matches, "FILE", working_directory),
+        inputs: inputs(&mut matches, event_loop, working_directory),
+        by: matches.remove_one("by").expect("clap has a default"),
         top: matches.remove_one("top").expect("clap has a default"),
         lines: matches.get_flag("lines"),
     }
@@ -621,6 +628,7 @@ fn stylesheet(file: &Path, working_directory: &Path) -> Result<StyleSheet, Strin
 
 #[cfg(test)]
 mod tests {
+    use profile_formats::By;
     use profile_recorder::{EventLoops, Options, Wanted};
     use tempfile::NamedTempFile;
 
@@ -1184,7 +1192,8 @@ mod tests {
                 source_maps: source_maps.iter().map(PathBuf::from).collect(),
             };
             Ok(Parsed::Report(SavedReport {
-                input,
+                inputs: vec![input],
+                by: By::Function,
                 top,
                 lines: false,
             }))
@@ -1208,9 +1217,16 @@ mod tests {
             panic!("no report");
         };
         assert!(with_lines.lines);
+        let parsed = parse(&["report", "a", "b", "--by=package"]);
+        let Ok(Parsed::Report(SavedReport { inputs, by, .. })) = parsed else {
+            panic!("no report");
+        };
+        let files: Vec<_> = inputs.into_iter().map(|input| input.file).collect();
+        assert_eq!(files, ["/a", "/b"].map(PathBuf::from));
+        assert_eq!(by, By::Package);
         for (arguments, named) in [
             (&["report"][..], "<FILE>"),
-            (&["report", "a", "b"], "'b'"),
+            (&["report", "a", "--by=line"], "'line'"),
             (&["report", "a", "--top=x"], "'x'"),
             (&["report", "a", "--to=html"], "'--to'"),
         ] {

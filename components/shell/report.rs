@@ -9,13 +9,16 @@ use profile_recorder::Progress;
 
 use crate::saved_recording::SavedReport;
 
-/// What `strobe report` prints. The error is one line that names the file, and the place in it. `warn` is called for
-/// each source map that is not used.
-pub fn saved_report(wanted: &SavedReport, warn: impl FnMut(&Notice)) -> Result<String, String> {
-    let recording = wanted.input.read(warn)?;
-    let mut text = profile_formats::report(&recording, None, wanted.top);
+/// What `strobe report` prints. The error is one line that names the file that is wrong, and the place in it. `warn` is
+/// called for each source map that is not used.
+pub fn saved_report(wanted: &SavedReport, mut warn: impl FnMut(&Notice)) -> Result<String, String> {
+    let mut files = Vec::new();
+    for input in &wanted.inputs {
+        files.push((input.name(), input.read(&mut warn)?));
+    }
+    let mut text = profile_formats::report_by(&files, wanted.by, wanted.top);
     if wanted.lines {
-        text += &profile_formats::line_report(&recording, wanted.top);
+        text += &profile_formats::line_report_of(&files, wanted.top);
     }
     Ok(text)
 }
@@ -32,6 +35,8 @@ pub fn recording_report(recording: &Recording, progress: Option<&Progress>, top:
 
 #[cfg(test)]
 mod tests {
+    use profile_formats::By;
+
     use super::*;
     use crate::saved_recording::SavedRecording;
 
@@ -40,12 +45,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let report = |name: &str, event_loop| {
             let wanted = SavedReport {
-                input: SavedRecording {
+                inputs: vec![SavedRecording {
                     file: folder.path().join(name),
                     format: None,
                     event_loop,
                     source_maps: Vec::new(),
-                },
+                }],
+                by: By::Function,
                 top: 5,
                 lines: false,
             };
@@ -77,12 +83,13 @@ mod tests {
         std::fs::write(&file, "f (https://a.test/app.js:1:2) 3\n").unwrap();
         let map = r#"{"version":3,"sources":["src/a.ts"],"names":["alpha"],"mappings":"AAEAA"}"#;
         let wanted = SavedReport {
-            input: SavedRecording {
+            inputs: vec![SavedRecording {
                 file,
                 format: None,
                 event_loop: None,
                 source_maps: vec![folder.path().to_owned()],
-            },
+            }],
+            by: By::Function,
             top: 5,
             lines: false,
         };
@@ -118,7 +125,8 @@ mod tests {
                 source_maps: Vec::new(),
             };
             let wanted = SavedReport {
-                input,
+                inputs: vec![input],
+                by: By::Function,
                 top: 3,
                 lines,
             };
@@ -128,5 +136,33 @@ mod tests {
         let lines = with_lines.strip_prefix(&without).expect("it begins alike");
         assert!(lines.contains(" b.js:5  "), "{with_lines}");
         assert!(!without.contains("samples  line"), "{without}");
+    }
+
+    #[test]
+    fn several_files_are_added_up_and_each_has_its_event_loops() {
+        let folder = tempfile::tempdir().unwrap();
+        let inputs = [("a.folded", "f 2\n"), ("b.folded", "f 1\ng 1\n")].map(|(name, text)| {
+            let file = folder.path().join(name);
+            std::fs::write(&file, text).unwrap();
+            SavedRecording {
+                file,
+                format: None,
+                event_loop: None,
+                source_maps: Vec::new(),
+            }
+        });
+        let wanted = SavedReport {
+            inputs: inputs.into(),
+            by: By::Function,
+            top: 5,
+            lines: false,
+        };
+        let text = saved_report(&wanted, |notice| panic!("{notice}")).unwrap();
+        assert!(text.contains("\n      2  a.folded"), "{text}");
+        assert!(text.contains("\n      2  b.folded"), "{text}");
+        assert!(
+            text.contains("\n  75.0     75.0     3      3  f "),
+            "{text}"
+        );
     }
 }

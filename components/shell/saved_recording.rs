@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use profile_formats::{Format, Notice, Recording};
+use profile_formats::{By, Format, Notice, Recording};
 
 /// Standard input or output instead of a file.
 pub const STANDARD_STREAM: &str = "-";
@@ -30,8 +30,10 @@ pub struct SavedRecording {
 /// What to report on.
 #[derive(Debug, PartialEq)]
 pub struct SavedReport {
-    pub input: SavedRecording,
-    /// How many functions are listed, and how many lines.
+    /// One or more, whose samples are added up.
+    pub inputs: Vec<SavedRecording>,
+    pub by: By,
+    /// How many functions, files or packages are listed, and how many lines.
     pub top: usize,
     /// Whether lines are listed too.
     pub lines: bool,
