@@ -112,9 +112,6 @@ fn memory(format: Format, event_loop: &EventLoop) -> u64 {
 
 /// Entries for samples in the Firefox Profiler's format.
 fn firefox_parts(event_loop: &EventLoop) -> u64 {
-    if event_loop.is_timed() {
-        return event_loop.weight();
-    }
     let weights = event_loop.samples().iter().map(|sample| sample.weight);
     weights
         .map(|weight| weight.div_ceil(MAX_FIREFOX_WEIGHT))
@@ -125,9 +122,6 @@ fn firefox_parts(event_loop: &EventLoop) -> u64 {
 fn firefox_samples_length(event_loop: &EventLoop) -> u64 {
     // Four numbers with their commas; all but the last one of a sample have the greatest weight, of ten digits.
     let samples = event_loop.samples().len() as u64;
-    if event_loop.is_timed() {
-        return 8 * firefox_parts(event_loop);
-    }
     8 * samples + 17 * (firefox_parts(event_loop) - samples)
 }
 

@@ -12,11 +12,14 @@
 //! written as idle, because tools put Chrome's `(program)` on the stack before it and count it there. A file does
 //! not have the time origin of its clock, the number of missed samples, or what recorded it.
 //!
-//! A sample is worth the time until the next one: `worth.rs`. Where the next one comes later than a sample is worth, an
-//! entry of an idle node stands between them. It is no sample, and its node has the member `noSamples`, which is ours.
-//! `hasPauses` is false in a file that we write, and then nothing is cut. If samples are worth one interval each, the file
-//! has the member `sampleInterval` in microseconds. Then the times in between are only when they were taken. These
-//! members are ours, too.
+//! A sample is worth the time until the next one: `worth.rs`. If a file has more entries in `samples` than hits, the
+//! others belong to the hit of the same node beside them, and their time is its. One that has no hit beside it is a
+//! sample without a line.
+//!
+//! Where the next sample comes later than a sample is worth, we write an entry of an idle node between them. It is no
+//! sample, and its node has the member `noSamples`, which is ours. `hasPauses` is false in a file that we write, and then
+//! nothing is cut. If samples are worth one interval each, the file has the member `sampleInterval` in microseconds. Then
+//! the times in between are only when they were taken. These members are ours, too.
 //!
 //! Of places in functions it has only the lines at which leaves were executing: `positionTicks` says how many of a
 //! node's samples each line has, but not which. When a file is read, the first samples of a node get its first
@@ -27,6 +30,7 @@
 //! `samples`, they are made from each `hitCount`, one after another.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::num::NonZeroU32;
 
@@ -44,7 +48,8 @@ use crate::recording::{
     Recording, Sample, StackId, check_time,
 };
 use crate::sink::Sink;
-use crate::{stackless, worth};
+use crate::stackless;
+use crate::worth::{self, MAX_WORTH};
 
 /// The function that calls all others.
 const ROOT: &str = "(root)";
@@ -142,6 +147,15 @@ impl<'a> Leaves<'a> {
         }
     }
 
+    /// The same for samples at no line.
+    fn without_lines(&self) -> Self {
+        Self {
+            leaf: self.leaf,
+            ticks: &[],
+            lacking: 0,
+        }
+    }
+
     /// Takes up to this number of samples that have the same line, or no line. Returns the line and how many it took.
     fn take(&mut self, most: u64) -> (Option<NonZeroU32>, u64) {
         while let Some((tick, rest)) = self.ticks.split_first() {
@@ -161,7 +175,7 @@ pub fn read(text: &[u8], mut memory: u64) -> Result<Recording, Error> {
     let profile: Profile = json::read(text, &mut memory)?;
     // What is kept for each of them while they are read.
     const NODE: usize = 200;
-    const SAMPLE: usize = 64;
+    const SAMPLE: usize = 112;
     let samples = profile.samples.as_ref().map_or(0, Vec::len);
     memory = memory.saturating_sub((NODE * profile.nodes.len() + SAMPLE * samples) as u64);
     let mut event_loop =
@@ -184,42 +198,101 @@ pub fn read(text: &[u8], mut memory: u64) -> Result<Recording, Error> {
 /// Adds samples, each worth the time until the next one unless the file says the interval. Returns the interval.
 fn add_samples(
     event_loop: &mut EventLoop,
-    mut samples: Vec<NodeSample>,
+    mut entries: Vec<NodeSample>,
     profile: &Profile,
     leaves: &mut [Leaves],
 ) -> Result<f64, Error> {
-    samples.sort_by(|a, b| a.microseconds.total_cmp(&b.microseconds));
-    let is_sample = |sample: &NodeSample| !profile.nodes[sample.node].no_samples;
-    for sample in &samples {
-        let added = match is_sample(sample) {
-            true => add_sample(
-                event_loop,
-                sample,
-                interval::DEFAULT,
-                &mut leaves[sample.node],
-            ),
-            false => check_time(sample.microseconds / MICROSECONDS),
-        };
-        added.map_err(|invalid| Error::new(sample.place(), invalid))?;
+    entries.sort_by(|a, b| a.microseconds.total_cmp(&b.microseconds));
+    for entry in &entries {
+        check_time(entry.microseconds / MICROSECONDS)
+            .map_err(|invalid| Error::new(entry.place(), invalid))?;
     }
+    let is_sample = |entry: &NodeSample| !profile.nodes[entry.node].no_samples;
     if let Some(interval) = profile.sample_interval {
+        for entry in entries.iter().filter(|entry| is_sample(entry)) {
+            add_sample(
+                event_loop,
+                entry,
+                interval::DEFAULT,
+                &mut leaves[entry.node],
+            )
+            .map_err(|invalid| Error::new(entry.place(), invalid))?;
+        }
         return interval::checked(interval / MICROSECONDS, "sampleInterval");
     }
+
     // The clock may have begun long ago. Times since the first sample have more digits left.
-    let first = samples.first().map_or(0., |sample| sample.microseconds);
+    let first = entries.first().map_or(0., |entry| entry.microseconds);
     let since_first = |microseconds: f64| (microseconds - first) / MICROSECONDS;
-    let moments = samples.iter().map(|one| since_first(one.microseconds));
+    let moments = entries.iter().map(|one| since_first(one.microseconds));
     let moments: Vec<f64> = moments.collect();
+    let end = profile.end_time.map(since_first);
+    let until_next = |interval, most| worth::until_next(&moments, end, interval, most);
     let interval = interval::estimate([moments.iter().copied()]);
+    let is_hit = hits_among(&entries, &until_next(interval, None), &profile.nodes);
+    let starts = starts_of_samples(&entries, &is_hit);
+    let interval = interval::estimate([starts.iter().map(|start| moments[*start])]);
+
+    for (index, start) in starts.iter().enumerate() {
+        let entry = &entries[*start];
+        if !is_sample(entry) {
+            continue;
+        }
+        let end = starts.get(index + 1).copied().unwrap_or(entries.len());
+        let leaves = &mut leaves[entry.node];
+        let added = match is_hit[*start..end].contains(&true) {
+            true => add_sample(event_loop, entry, interval, leaves),
+            false => add_sample(event_loop, entry, interval, &mut leaves.without_lines()),
+        };
+        added.map_err(|invalid| Error::new(entry.place(), invalid))?;
+    }
     let has_pauses = profile.has_pauses.unwrap_or(!event_loop.has_idle_samples());
-    let most = has_pauses.then_some(worth::MOST_INTERVALS * interval);
-    let worths = worth::until_next(&moments, profile.end_time.map(since_first), interval, most);
-    let worths = samples.iter().zip(worths);
-    let worths = worths.filter(|(sample, _)| is_sample(sample));
+    let worths = until_next(interval, has_pauses.then(|| worth::most(interval)));
+    let ends = starts.iter().skip(1).copied().chain([entries.len()]);
+    let of_samples = starts.iter().zip(ends);
+    let of_samples = of_samples.filter(|(start, _)| is_sample(&entries[**start]));
+    let worths = of_samples.map(|(start, end)| worths[*start..end].iter().sum());
     event_loop
-        .set_worths(worths.map(|(_, worth)| worth).collect())
+        .set_worths(worths.collect())
         .map_err(|invalid| Error::new("timeDeltas", invalid))?;
     Ok(interval)
+}
+
+/// Which entries are hits of their nodes. V8 has others, too: one at the start, and several where it deoptimises a function.
+/// Nothing says which, but they are closer to the next entry than hits are.
+fn hits_among(entries: &[NodeSample], worths: &[u64], nodes: &[Node]) -> Vec<bool> {
+    let hits = nodes.iter().map(|node| node.hit_count);
+    let hits = hits.fold(0, u64::saturating_add);
+    // Other tools do not say how many hits there are.
+    if hits == 0 || hits >= entries.len() as u64 {
+        return vec![true; entries.len()];
+    }
+    let mut order: Vec<usize> = (0..entries.len()).collect();
+    order.sort_by_key(|index| (entries[*index].node, Reverse(worths[*index])));
+    let mut is_hit = vec![false; entries.len()];
+    for of_node in order.chunk_by(|a, b| entries[*a].node == entries[*b].node) {
+        let hits = nodes[entries[of_node[0]].node].hit_count;
+        let hits = usize::try_from(hits).unwrap_or(usize::MAX);
+        for index in of_node.iter().take(hits) {
+            is_hit[*index] = true;
+        }
+    }
+    is_hit
+}
+
+/// The index of the first entry of each sample. An entry that is no hit belongs to the sample of the same node beside it.
+fn starts_of_samples(entries: &[NodeSample], is_hit: &[bool]) -> Vec<usize> {
+    let mut starts = Vec::new();
+    let mut start = 0;
+    for run in entries.chunk_by(|a, b| a.node == b.node) {
+        starts.push(start);
+        let mut hits = (start..start + run.len()).filter(|index| is_hit[*index]);
+        // What is before the first hit belongs to it.
+        hits.next();
+        starts.extend(hits);
+        start += run.len();
+    }
+    starts
 }
 
 /// Adds the hits of all nodes, one after another. Each is worth the same part of the file's time. Returns it.
@@ -637,11 +710,12 @@ fn entries(event_loop: &EventLoop, interval: f64) -> impl Iterator<Item = Entry>
             Some(clock) if is_timed && time < clock.saturating_add(SAME_TIME) => clock,
             _ => time,
         };
-        let end = start.saturating_add(worth);
+        // There is no time behind the end of all clocks.
+        let end = start.saturating_add(worth).min(MAX_WORTH);
         clock = Some(end);
         let (step, last) = match is_timed {
-            true => (worth / sample.weight, u64::MAX),
-            false => (interval_of, next.unwrap_or(u64::MAX)),
+            true => (worth, MAX_WORTH),
+            false => (interval_of, next.unwrap_or(MAX_WORTH)),
         };
         let single = move |number: u64| Entry {
             start: start.saturating_add(step.saturating_mul(number)).min(last),
@@ -760,7 +834,9 @@ impl Nodes<'_> {
         let times = || entries().map(|entry| microseconds(entry.start));
         let start = times().next().unwrap_or_default();
         let last = entries().last();
-        let end = last.map_or(0, |last| last.start.saturating_add(last.length));
+        let end = last.map_or(0, |last| {
+            last.start.saturating_add(last.length).min(MAX_WORTH)
+        });
         let profile = Profile {
             nodes: Array(nodes),
             start_time: start,

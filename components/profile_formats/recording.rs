@@ -12,7 +12,7 @@
 //! were taken. A reader adds samples in one of these ways:
 //!
 //! - [`EventLoop::add_sample`] alone: each is worth one interval for each sample that it stands for.
-//! - [`EventLoop::add_sample_worth`] for each: the file says how much time each is worth.
+//! - [`EventLoop::add_sample_worth`] for each: the file says how much time each is worth. None stands for several.
 //! - [`EventLoop::add_sample`] for each, and then once [`EventLoop::value_until_next`]: each is worth the time until the
 //!   next one.
 
@@ -539,6 +539,8 @@ pub enum Invalid {
     NoWeight,
     /// What a sample is worth is not a number of milliseconds from 0 on.
     Worth(f64),
+    /// A sample that is worth a time of its own and stands for several.
+    Several,
     /// All samples of an event loop are worth more time than a clock can show.
     TooLong,
     /// A stretch of missed samples that ends before it starts.
@@ -572,6 +574,9 @@ impl fmt::Display for Invalid {
                 formatter,
                 "{worth} ms is not a time between 0 and {LAST_TIME} ms"
             ),
+            Self::Several => {
+                formatter.write_str("a sample that is worth a time of its own and stands for several")
+            },
             Self::TooLong => write!(formatter, "more than {LAST_TIME} ms in all"),
             Self::EndsBefore { start, end } => {
                 write!(formatter, "{end} ms is before {start} ms, its start")
@@ -818,32 +823,34 @@ impl EventLoop {
         Ok(())
     }
 
-    /// Like [`Self::add_sample`], for a sample that is worth a time, in milliseconds. All samples of an event loop are
-    /// added in this way, or none.
+    /// Like [`Self::add_sample`], for a sample that is worth a time, in milliseconds, and stands for no other. All samples
+    /// of an event loop are added in this way, or none.
     pub fn add_sample_worth(&mut self, sample: Sample, worth: f64) -> Result<(), Invalid> {
         debug_assert_eq!(self.worths.len(), self.samples.len());
         if !(0. ..=LAST_TIME).contains(&worth) {
             return Err(Invalid::Worth(worth));
         }
-        let worth = worth::nanoseconds(worth);
-        self.add_nanoseconds(worth)?;
         self.add_sample(sample)?;
         self.take(bytes::WORTH, 0)?;
-        self.worths.push(worth);
-        Ok(())
+        self.push_worth(worth::nanoseconds(worth))
     }
 
-    fn add_nanoseconds(&mut self, worth: u64) -> Result<(), Invalid> {
+    /// Of the sample behind those that have one.
+    fn push_worth(&mut self, worth: u64) -> Result<(), Invalid> {
+        if self.samples[self.worths.len()].weight != 1 {
+            return Err(Invalid::Several);
+        }
         self.worth = self
             .worth
             .checked_add(worth)
             .filter(|worth| *worth <= MAX_WORTH)
             .ok_or(Invalid::TooLong)?;
+        self.worths.push(worth);
         Ok(())
     }
 
     /// Makes each sample worth the time until the next one, and the last one the time to `end`, or else one interval.
-    /// No sample is worth more than [`MOST_INTERVALS`](worth::MOST_INTERVALS), unless some are idle: see `worth.rs`.
+    /// Unless some samples are idle, none is worth more than [`worth::most`].
     ///
     /// `end` and the interval are in milliseconds.
     pub(crate) fn value_until_next(
@@ -852,20 +859,18 @@ impl EventLoop {
         interval: f64,
     ) -> Result<(), Invalid> {
         let moments: Vec<f64> = self.samples.iter().map(|sample| sample.time).collect();
-        let most = (!self.has_idle_samples()).then_some(worth::MOST_INTERVALS * interval);
+        let most = (!self.has_idle_samples()).then(|| worth::most(interval));
         self.set_worths(worth::until_next(&moments, end, interval, most))
     }
 
-    /// Sets what each sample is worth, in nanoseconds.
+    /// Sets what each sample is worth, in nanoseconds. None stands for several.
     pub(crate) fn set_worths(&mut self, worths: Vec<u64>) -> Result<(), Invalid> {
         debug_assert_eq!(worths.len(), self.samples.len());
         debug_assert!(self.worths.is_empty());
         self.take(bytes::WORTH * worths.len() as u64, 0)?;
-        for worth in &worths {
-            self.add_nanoseconds(*worth)?;
-        }
-        self.worths = worths;
-        Ok(())
+        worths
+            .into_iter()
+            .try_for_each(|worth| self.push_worth(worth))
     }
 
     /// Whether samples were taken while it waited for something to do.
@@ -1003,8 +1008,8 @@ impl EventLoop {
         &self.samples
     }
 
-    /// Whether each sample is worth a time of its own. If not, it is worth one interval for each sample that it stands
-    /// for.
+    /// Whether each sample is worth a time of its own. Then none stands for several. If not, it is worth one interval for
+    /// each sample that it stands for.
     pub fn is_timed(&self) -> bool {
         !self.worths.is_empty()
     }

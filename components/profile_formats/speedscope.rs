@@ -44,8 +44,8 @@ use crate::json::{self, Array, Number};
 use crate::label::{self, Label};
 use crate::recorded_by::{Program, RecordedBy};
 use crate::recording::{
-    EventLoop, EventLoopKind, Frame, FrameId, FunctionKind, Place, Process, Recording, Sample,
-    StackId,
+    EventLoop, EventLoopKind, Frame, FrameId, FunctionKind, LAST_TIME, Place, Process, Recording,
+    Sample, StackId,
 };
 use crate::sink::Sink;
 use crate::{stackless, worth};
@@ -230,14 +230,20 @@ fn read_profile(
         .map_err(|invalid| Error::new(place, invalid))?;
     let mut frames: Vec<Option<FrameId>> = vec![None; shared.len()];
     let is_counted = is_counted || profile.unit == Unit::None;
-    let mut passed = 0.;
+    let mut passed: f64 = 0.;
     // The sample before and its stacks, from the root. Up to where two samples differ, their stacks are the same.
     let mut last: &[u32] = &[];
     let mut stacks: Vec<StackId> = Vec::new();
     for (index, (sample, weight)) in profile.samples.iter().zip(&profile.weights).enumerate() {
         let place_of_sample = || format!("{place}.samples[{index}]");
         let duration = weight * milliseconds;
-        let time = profile.start_value * milliseconds + passed;
+        // Behind the end of all clocks there is no other time.
+        let time = profile.start_value * milliseconds + passed.min(LAST_TIME);
+        let time = if passed > 0. {
+            time.min(LAST_TIME)
+        } else {
+            time
+        };
         passed += duration;
         if duration == 0. && is_counted {
             continue;
@@ -602,14 +608,14 @@ fn stretches<'a>(
     };
     let stretches = event_loop.samples().chunk_by(is_alike);
     let worths = event_loop.worths(timing.interval);
-    stretches.zip(worths).flat_map(move |(stretch, worth)| {
-        let weight: u64 = stretch.iter().map(|sample| sample.weight).sum();
-        let (count, weight) = match timing.is_timed {
+    stretches.zip(worths).map(move |(stretch, worth)| {
+        let samples: u64 = stretch.iter().map(|sample| sample.weight).sum();
+        let weight = match timing.is_timed {
             // A stretch is one sample.
-            true => (weight, worth::milliseconds(worth / weight)),
-            false => (1, weight as f64 * timing.interval),
+            true => worth::milliseconds(worth),
+            false => samples as f64 * timing.interval,
         };
-        (0..count).map(move |_| (&stretch[0], weight))
+        (&stretch[0], weight)
     })
 }
 

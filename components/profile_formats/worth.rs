@@ -10,13 +10,20 @@
 //!
 //! Some engines take no samples while they wait, and write one long time for it. If a file has idle samples, its engine
 //! takes samples while it waits. Then a long time is that of a machine that was busy with other programs. In other
-//! files nobody can tell, and a sample is worth [`MOST_INTERVALS`] intervals at most.
+//! files nobody can tell, and a sample is worth no more than [`most`].
 
 /// Nanoseconds in a millisecond.
 pub const NANOSECONDS: f64 = 1e6;
 
-/// The longest time that a sample is worth in a file without idle samples, in intervals.
-pub const MOST_INTERVALS: f64 = 20.;
+/// In intervals. On a machine that has seven threads for each processor, Node.js takes one sample of a hundred later.
+const MOST_INTERVALS: f64 = 20.;
+
+/// In milliseconds. A thread that wants to run seldom waits longer. Where most samples are late, the interval that is
+/// seen is longer than the true one, and pauses are fewer of it.
+const MOST_TIME: f64 = 100.;
+
+/// In intervals. No less is cut, however long the interval is.
+const LEAST_INTERVALS: f64 = 3.;
 
 /// The greatest time that samples of an event loop may be worth, and all together, in nanoseconds: that of
 /// [`LAST_TIME`](crate::recording::LAST_TIME).
@@ -29,6 +36,13 @@ pub fn nanoseconds(milliseconds: f64) -> u64 {
 
 pub fn milliseconds(nanoseconds: u64) -> f64 {
     nanoseconds as f64 / NANOSECONDS
+}
+
+/// The longest time that a sample is worth in a file without idle samples. Both are in milliseconds.
+pub fn most(interval: f64) -> f64 {
+    (MOST_INTERVALS * interval)
+        .min(MOST_TIME)
+        .max(LEAST_INTERVALS * interval)
 }
 
 /// The worth of each of several samples in nanoseconds. The moments are in order, in milliseconds since any time. The
@@ -64,7 +78,7 @@ mod tests {
             until_next(&moments, Some(1_007.), 1., None),
             [1_000_000, 5_000_000, 0, 250_000, 750_000]
         );
-        assert_eq!(until_next(&[], Some(7.), 1., None), []);
+        assert!(until_next(&[], Some(7.), 1., None).is_empty());
     }
 
     #[test]
@@ -82,6 +96,14 @@ mod tests {
     fn no_sample_is_worth_more_than_the_most() {
         let worths = until_next(&[0., 1., 501., 502.], Some(1e13), 1., Some(20.));
         assert_eq!(worths, [1, 20, 1, 20].map(|worth| worth * 1_000_000));
+    }
+
+    #[test]
+    fn the_most_grows_with_the_interval() {
+        let interval_and_most = [(0.1, 2.), (1., 20.), (4., 80.), (10., 100.), (50., 150.)];
+        for (interval, expected) in interval_and_most {
+            assert_eq!(most(interval), expected, "{interval}");
+        }
     }
 
     #[test]

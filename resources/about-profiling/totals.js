@@ -73,7 +73,8 @@ strobe.totals = (() => {
     const sums = sumsOf(recording, nodes, self);
     const samples = isTimed ? sumsOf(recording, nodes, selfSamples) : sums;
     return {
-      recording, nodes, filter, counted, shown, ...sums, samples: { shown: shownSamples, ...samples }, sortedChildren: new Map(),
+      recording, nodes, filter, counted, shown, ...sums, samples: { shown: shownSamples, ...samples },
+      sortedChildren: new Map(),
     };
   }
 

@@ -380,7 +380,7 @@ impl<'a> Thread<'a> {
             .chain(missed)
     }
 
-    /// Entries for samples, of which no one has too large a weight. If samples are worth times, one for each.
+    /// Entries for samples, of which no one has too large a weight.
     fn parts(&self, interval: f64) -> impl Iterator<Item = Part<'a>> {
         let is_timed = self.event_loop.is_timed();
         let samples = self.event_loop.samples().iter().enumerate();
@@ -388,28 +388,21 @@ impl<'a> Thread<'a> {
         samples
             .zip(self.event_loop.worths(interval))
             .flat_map(move |((index, sample), worth)| {
-                let before = last;
-                let (count, step) = match is_timed {
-                    true => (sample.weight, worth / sample.weight),
-                    false => (sample.weight.div_ceil(MAX_FIREFOX_WEIGHT), 0),
+                let own = Before {
+                    time: sample.time,
+                    worth: Some(worth).filter(|_| is_timed && is_busy(sample)),
                 };
-                let time = move |number: u64| sample.time + milliseconds(step * number);
-                let is_busy = is_busy(sample);
-                let entry_before = move |number: u64| Before {
-                    time: time(number),
-                    worth: Some(step).filter(|_| is_timed && is_busy),
+                let before = std::mem::replace(&mut last, own);
+                let count = match is_timed {
+                    true => 1,
+                    false => sample.weight.div_ceil(MAX_FIREFOX_WEIGHT),
                 };
-                last = entry_before(count - 1);
                 (0..count).map(move |number| Part {
                     index,
                     sample,
-                    time: time(number),
-                    before: match number {
-                        0 => before,
-                        _ => entry_before(number - 1),
-                    },
+                    before: if number == 0 { before } else { own },
                     weight: match is_timed {
-                        true => Weight::Milliseconds(Number(milliseconds(step))),
+                        true => Weight::Milliseconds(Number(milliseconds(worth))),
                         false => Weight::Samples(
                             MAX_FIREFOX_WEIGHT.min(sample.weight - number * MAX_FIREFOX_WEIGHT),
                         ),
@@ -468,8 +461,6 @@ fn stretches(event_loop: &EventLoop, interval: f64) -> impl Iterator<Item = Stre
 struct Part<'a> {
     index: usize,
     sample: &'a Sample,
-    /// In milliseconds.
-    time: f64,
     before: Before,
     weight: Weight,
 }
@@ -504,7 +495,7 @@ impl Part<'_> {
         if is_timed {
             return self.before.worth.unwrap_or_default() / 1_000;
         }
-        let since = self.time - self.before.time;
+        let since = self.sample.time - self.before.time;
         match is_busy(self.sample) {
             true => nanoseconds(since.min(self.sample.weight as f64 * interval)) / 1_000,
             false => 0,
@@ -513,7 +504,7 @@ impl Part<'_> {
 
     /// In milliseconds, whole nanoseconds.
     fn since_before(&self) -> f64 {
-        let since = nanoseconds(self.time).saturating_sub(nanoseconds(self.before.time));
+        let since = nanoseconds(self.sample.time) - nanoseconds(self.before.time);
         milliseconds(since)
     }
 }

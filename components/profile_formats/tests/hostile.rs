@@ -49,7 +49,7 @@ struct File {
 /// A recording of a size, of which a format may make much.
 type Shape = fn(usize) -> Recording;
 
-const SHAPES: [(&str, Shape); 17] = [
+const SHAPES: [(&str, Shape); 18] = [
     ("samples of the greatest weight", heavy),
     ("deep stacks with many leaves", deep),
     ("a long URL of many functions", long_url),
@@ -60,6 +60,7 @@ const SHAPES: [(&str, Shape); 17] = [
     ("deep stacks of many lines", deep_lines),
     ("stacks that alternate", alternating),
     ("samples", samples),
+    ("samples with time between them", samples_apart),
     ("markers", activities),
     ("missed samples", missed),
     ("texts", texts),
@@ -271,6 +272,16 @@ fn samples(size: usize) -> Recording {
     let mut event_loop = event_loop("samples");
     for number in 0..size {
         event_loop.add_sample(sample(number as f64, None)).unwrap();
+    }
+    of_one(event_loop)
+}
+
+/// Each is worth less than the time to the next one, so a format has an entry for the rest.
+fn samples_apart(size: usize) -> Recording {
+    let mut event_loop = event_loop("samples apart");
+    for number in 0..size {
+        let sample = sample(2. * number as f64, None);
+        event_loop.add_sample_worth(sample, 1.).unwrap();
     }
     of_one(event_loop)
 }
@@ -526,6 +537,14 @@ fn written_by_hand() -> Vec<File> {
                 .map(|id| NODE.replace("\"id\":1", &format!("\"id\":{id},\"hitCount\":9999999999")))
                 .collect();
             format!(r#"{{"startTime":0,"nodes":[{}]}}"#, nodes.join(",")).into_bytes()
+        }),
+        ("cpuprofile: entries that are no hits", {
+            let node = NODE.replace("\"id\":1", "\"id\":1,\"hitCount\":1");
+            let [ids, deltas] = ["1", "0"].map(|entry| vec![entry; 2_000_000].join(","));
+            format!(
+                r#"{{"startTime":0,"nodes":[{node}],"samples":[{ids}],"timeDeltas":[{deltas}]}}"#
+            )
+            .into_bytes()
         }),
         (
             "firefox: markers",

@@ -151,6 +151,34 @@ fn an_entry_between_two_samples_adds_no_time() {
     );
 }
 
+/// Node.js 26 has dozens of them for each hit of some functions.
+#[test]
+fn an_entry_that_is_no_hit_belongs_to_the_hit_beside_it() {
+    let text = cpuprofile(
+        &["f", "g"],
+        r#""startTime":0,"endTime":4000,"samples":[2,2,2,3,2,2],"timeDeltas":[995,5,990,10,5,995]"#,
+    );
+    let ticks = r#""id":2,"hitCount":3,"positionTicks":[{"line":7,"ticks":3}],"#;
+    let text = text
+        .replace(r#""id":2,"#, ticks)
+        .replace(r#""id":3,"#, r#""id":3,"hitCount":0,"#);
+    let (recording, _) = read(text.as_bytes(), None, None).unwrap();
+    assert_eq!(
+        itself(&recording),
+        BTreeMap::from([
+            ("f".to_owned(), (3, 3_000 * MICROSECOND)),
+            ("g".to_owned(), (1, 5 * MICROSECOND)),
+        ])
+    );
+    // Without its own entries, the interval would be that between these.
+    assert_eq!(recording.interval, 0.995);
+    let lines = line_report(&recording, 5);
+    assert!(
+        lines.contains("\n  99.8    3.000        3  (no source):7  f\n"),
+        "{lines}"
+    );
+}
+
 #[test]
 fn a_file_without_an_end_ends_an_interval_after_the_last_sample() {
     let samples = r#""samples":[2,2,2],"timeDeltas":[500,1000,1000]"#;
@@ -214,6 +242,97 @@ fn what_is_behind_a_pause_stays_apart_in_every_format() {
         (&node["callFrame"]["functionName"], &node["hitCount"]),
         (&"(idle)".into(), &0.into())
     );
+}
+
+/// Of the files that tools wrote, by their names and versions.
+const REAL: [&str; 4] = [
+    "bun-1.4.5.cpuprofile",
+    "chromium-156.0.8078.108.cpuprofile",
+    "node-20.20.2.cpuprofile",
+    "node-26.12.1.cpuprofile",
+];
+
+/// The time of each function by itself in microseconds, and that of all entries, from the numbers in a file alone.
+fn from_raw(name: &str) -> (BTreeMap<String, f64>, f64) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/cases")
+        .join(name);
+    let value: serde_json::Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
+    let array = |name: &str| value[name].as_array().unwrap();
+    let mut clock = value["startTime"].as_f64().unwrap();
+    let mut entries: Vec<(f64, u64)> = Vec::new();
+    for (id, delta) in array("samples").iter().zip(array("timeDeltas")) {
+        clock += delta.as_f64().unwrap();
+        entries.push((clock, id.as_u64().unwrap()));
+    }
+    entries.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let end = value["endTime"].as_f64().unwrap();
+    let mut times = BTreeMap::new();
+    for (index, (time, id)) in entries.iter().enumerate() {
+        let next = entries.get(index + 1).map_or(end, |next| next.0);
+        let node = array("nodes").iter().find(|node| node["id"] == *id);
+        let name = node.unwrap()["callFrame"]["functionName"].as_str();
+        *times.entry(name.unwrap().to_owned()).or_default() += next - time;
+    }
+    (times, end - entries[0].0)
+}
+
+#[test]
+fn real_files_have_the_times_that_their_numbers_say() {
+    for name in REAL {
+        let recording = case(name);
+        let (raw, all) = from_raw(name);
+        let near = |nanoseconds: u128, microseconds: f64, entries: u64, what: &str| {
+            let difference = (nanoseconds as f64 / MICROSECOND as f64 - microseconds).abs();
+            assert!(
+                difference <= 0.01 * entries as f64,
+                "{name}: {what}: {difference} µs"
+            );
+        };
+        let entries = Totals::of(&recording).samples;
+        near(worth(&recording), all, entries, "all");
+        for format in [None].into_iter().chain(TIMED.map(Some)) {
+            let read = match format {
+                None => recording.clone(),
+                Some(format) => convert(&recording, format),
+            };
+            for (function, (samples, time)) in itself(&read) {
+                // Each time of a `.cpuprofile` is rounded on its own. Those of Bun have fractions.
+                let entries = match format {
+                    Some(Format::Cpuprofile) if name.starts_with("bun") => 100 * samples,
+                    _ => entries,
+                };
+                near(
+                    time,
+                    raw[&function],
+                    entries,
+                    &format!("{function} {format:?}"),
+                );
+            }
+        }
+    }
+}
+
+/// Chromium and Node.js write several hundred entries that are no hits.
+#[test]
+fn samples_of_real_files_are_about_their_hits() {
+    for name in REAL {
+        let recording = case(name);
+        let samples = Totals::of(&recording).samples;
+        let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("tests/cases")
+            .join(name);
+        let value: serde_json::Value =
+            serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
+        let nodes = value["nodes"].as_array().unwrap().iter();
+        let hits: u64 = nodes.map(|node| node["hitCount"].as_u64().unwrap()).sum();
+        let entries = value["samples"].as_array().unwrap().len() as u64;
+        assert!(
+            (hits..=hits + 10).contains(&samples) && samples <= entries,
+            "{name}: {samples} samples, {hits} hits, {entries} entries"
+        );
+        assert!(recording.interval > 0.5, "{name}: {}", recording.interval);
+    }
 }
 
 #[test]
