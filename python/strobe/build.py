@@ -8,7 +8,7 @@ import os
 import re
 from pathlib import Path
 
-from . import paths, process
+from . import asan, paths, process
 from .errors import MachError
 from .lock import cache_lock
 from .setup import bootstrap, lock_file, toolchain, upstream, workspace
@@ -53,11 +53,16 @@ def build(release: bool = False, also: tuple[str, ...] = ()) -> Path:
     return paths.target_dir() / ("release" if release else "debug") / "strobe"
 
 
-def find(release: bool = False) -> Path:
+def chosen(release: bool = False, sanitized: bool = False) -> Path:
+    """Builds the browser that the arguments of a command choose."""
+    return asan.use() if sanitized else build(release)
+
+
+def find(release: bool = False, sanitized: bool = False) -> Path:
     """The browser that STROBE_BINARY names, or else one that is built."""
     named = os.environ.get(BINARY_VARIABLE)
     if not named:
-        return build(release)
+        return chosen(release, sanitized)
     binary = Path(named).resolve()
     if not os.access(binary, os.X_OK):
         raise MachError(f"{BINARY_VARIABLE}={named}: no such program")

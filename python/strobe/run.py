@@ -16,6 +16,7 @@ from pathlib import Path
 from . import build, crashes, paths, process
 from .errors import MachError
 from .server import PageServer
+from .slowness import scaled
 
 DEMO = paths.ROOT / "resources" / "demo"
 # The time limit of the demo, in seconds; the page itself works for about three.
@@ -98,6 +99,7 @@ def visit(
     one of its processes crashes.
     """
     with crashes.watched(binary, folder) as watched:
+        bound = scaled(bound)
         deadline = time.monotonic() + bound
         command = [str(binary), *browser_arguments, server.origin + page]
         environment = build.browser_environment()

@@ -74,9 +74,9 @@ def _check_walk_calls(build_command: list[str]) -> Tally:
     return Tally(passed=1)
 
 
-def test_browser(filter: str | None = None) -> Tally:
+def test_browser(filter: str | None = None, sanitized: bool = False) -> Tally:
     """Runs the tests that start the browser; `filter` is a part of their names."""
-    binary = build.build()
+    binary = build.chosen(sanitized=sanitized)
     build.build_tests([BROWSER_TESTS])
     command = ["cargo", "test", "--locked", "--no-fail-fast", *workspace.package_arguments([BROWSER_TESTS])]
     if filter is not None:

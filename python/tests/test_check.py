@@ -12,7 +12,7 @@ from pathlib import Path
 from unittest import mock
 
 from strobe import paths
-from strobe.checks import check, sanitizers, walk_calls
+from strobe.checks import check, faults, sanitizers, walk_calls
 from strobe.commands import check as check_command
 from strobe.errors import MachError
 from strobe.setup import workspace
@@ -37,6 +37,7 @@ class SuitesTest(unittest.TestCase):
             mock.patch.object(check, "miri", suite("miri")),
             mock.patch.object(check, "valgrind", suite("valgrind")),
             mock.patch.object(sanitizers, "run", suite("sanitizers")),
+            mock.patch.object(faults, "check", suite("asan-build")),
             mock.patch.object(walk_calls, "check", suite("walk-calls")),
             mock.patch.object(check, "upstream", suite("upstream")),
             contextlib.redirect_stdout(io.StringIO()),

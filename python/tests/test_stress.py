@@ -954,6 +954,12 @@ class OwnHangTest(unittest.TestCase):
     def test_a_hang_only_with_profilers_is_ours(self):
         self.assertEqual(self.failures(["hang: x", "crash"], ["crash"]), ["hang: x", "crash"])
         self.assertEqual(self.failures(["crash"], ["hang: y"]), ["crash"])
+        # A crash of the control run is a failure in any case.
+        crash = "crash of process 12 by SIGSEGV"
+        self.assertEqual(self.failures(["hang: x"], [crash]), ["hang: x", crash])
+        self.assertEqual(self.totals.exemptions["hang-of-servos"], 0)
+        self.assertEqual(self.failures(["hang: x"], ["hang: y", crash]), [crash])
+        self.assertEqual(self.failures(["crash"], ["hang: y"]), ["crash"])
         self.assertEqual(self.totals.exemptions["hang-of-servos"], 0)
 
 
@@ -965,7 +971,7 @@ class ReportTest(unittest.TestCase):
         totals.excuse({"fetch-gone": 2})
         totals.excuse({"fetch-gone": 1})
         totals.failures.append(Failure(7, 12, "kills", "crash of process 5", ["target/stress/7-12.log"]))
-        text = totals.report(True)
+        text = totals.report(" --release")
         self.assertRegex(text, r"(?m)^processes of pages killed +4$")
         self.assertRegex(text, r"(?m)^documents +5$")
         self.assertRegex(text, r"(?m)^recordings|engine recordings +0$")

@@ -16,6 +16,7 @@ use profile_formats::{Format, Recording, read};
 use crate::crashes::Watch;
 use crate::panics::{self, Excused};
 use crate::report;
+use crate::slowness::scaled;
 use crate::turns::Turn;
 use crate::visit::{OUTPUT_STAYS_OPEN, binary, join_by};
 
@@ -163,7 +164,7 @@ impl Command {
 
     /// Waits until it has printed this text to standard error.
     pub fn wait_for_error(&mut self, text: &str) {
-        let deadline = Instant::now() + TIME_BOUND;
+        let deadline = Instant::now() + scaled(TIME_BOUND);
         loop {
             let stderr = text_of(&self.stderr);
             if stderr.contains(text) {
@@ -181,7 +182,7 @@ impl Command {
 
     /// Waits until it has printed this text to its terminal.
     pub fn wait_for_text(&mut self, text: &str) {
-        let deadline = Instant::now() + TIME_BOUND;
+        let deadline = Instant::now() + scaled(TIME_BOUND);
         loop {
             let printed = String::from_utf8_lossy(&bytes_of(&self.stdout)).into_owned();
             if printed.contains(text) {
@@ -215,7 +216,7 @@ impl Command {
         let mut child = self.child.take().expect("runs");
         // The end of the input of a terminal.
         drop(self.keyboard.take());
-        let deadline = Instant::now() + TIME_BOUND;
+        let deadline = Instant::now() + scaled(TIME_BOUND);
         let (status, has_hung) = loop {
             match child.try_wait().expect("it is our child") {
                 Some(status) => break (status, false),

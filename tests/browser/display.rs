@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+use crate::slowness::scaled;
 use crate::turns::Turn;
 use crate::visit::{Browser, BrowserProcess, binary};
 
@@ -65,7 +66,7 @@ impl Display {
             let read = BufReader::new(output).read_line(&mut line);
             let _ = sender.send(read.map(|_| line));
         });
-        let line = line.recv_timeout(TIME_BOUND);
+        let line = line.recv_timeout(scaled(TIME_BOUND));
         let number = match &line {
             Ok(Ok(line)) if !line.trim().is_empty() => line.trim(),
             _ => {
@@ -87,7 +88,7 @@ impl Display {
 
     /// Waits until a window has this text in its title.
     pub fn wait_for_window(&self, title: &str) {
-        let deadline = Instant::now() + TIME_BOUND;
+        let deadline = Instant::now() + scaled(TIME_BOUND);
         while let Err(error) = self.xdotool(&["search", "--onlyvisible", "--name", title]) {
             assert!(Instant::now() < deadline, "no window {title}: {error}");
             thread::sleep(RETRY_INTERVAL);
@@ -103,7 +104,7 @@ impl Display {
 
     /// Waits for the window of a browser that is driven otherwise, and gives it the keyboard's focus.
     pub fn focus(&self, process: &BrowserProcess) {
-        let deadline = Instant::now() + TIME_BOUND;
+        let deadline = Instant::now() + scaled(TIME_BOUND);
         let window = loop {
             if let Some(window) = self.window_of(process) {
                 break window;
@@ -341,7 +342,7 @@ impl<'a> BrowserWindow<'a> {
     }
 
     fn wait<R>(&mut self, what: &str, look: impl Fn(&Self) -> Option<R>) -> R {
-        let deadline = Instant::now() + TIME_BOUND;
+        let deadline = Instant::now() + scaled(TIME_BOUND);
         loop {
             if let Some(found) = look(self) {
                 return found;
@@ -359,7 +360,7 @@ impl<'a> BrowserWindow<'a> {
     /// Waits for the end of the browser, and gives its status and its output.
     pub fn end(mut self) -> (ExitStatus, String) {
         let browser = self.browser.take().expect("runs");
-        match self.ended.recv_timeout(TIME_BOUND) {
+        match self.ended.recv_timeout(scaled(TIME_BOUND)) {
             Ok(()) => browser.end(),
             Err(_) => {
                 let (_, console) = browser.kill();

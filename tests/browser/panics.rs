@@ -2,17 +2,21 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Finds panics in the browser's output. Each one fails the test, unless the test excuses it.
+//! Finds panics in the browser's output, and what a sanitizer reports. Each one fails the test, unless the test excuses it.
 
 use std::process::Command;
 
 use crate::report;
 
-/// Each line about a panic contains one of these: see `components/shell/crash.rs` and Rust's default hook.
-const SIGNS: [&str; 3] = [
+/// Each line about a panic contains one of these: see `components/shell/crash.rs` and Rust's default hook. So does the first
+/// line of each report of a sanitizer: see `python/strobe/asan.py`.
+const SIGNS: [&str; 6] = [
     " strobe::crash] ",
     "strobe: internal error: ",
     "panicked at ",
+    "ERROR: AddressSanitizer: ",
+    "ERROR: LeakSanitizer: ",
+    ": runtime error: ",
 ];
 
 /// A known panic that does not fail a test.
@@ -52,7 +56,7 @@ impl Excused {
         match self.tell(printed) {
             Ok(told) => told.iter().for_each(|line| report(line)),
             Err(panics) => panic!(
-                "a thread of the browser panicked:\n{}\n--- the browser's output\n{printed}---",
+                "a thread of the browser panicked, or a sanitizer found an error:\n{}\n--- the browser's output\n{printed}---",
                 panics.join("\n")
             ),
         }
@@ -131,6 +135,9 @@ mod tests {
             "thread 'a' (123) panicked at a.rs:1:2:\n",
             // Without a line end, and after another process' output on the same line.
             "half a line[2026-01-31T12:00:00Z ERROR strobe::crash] oh",
+            "==12==ERROR: AddressSanitizer: heap-use-after-free on address 0x1\n",
+            "==12==ERROR: LeakSanitizer: detected memory leaks\n",
+            "a.cpp:1:2: runtime error: signed integer overflow: 1 + 2\n",
         ] {
             let printed = format!("a line\n{panic}");
             let wrong = Excused::default().tell(&printed).unwrap_err();
@@ -141,7 +148,9 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "a thread of the browser panicked:\n[2026")]
+    #[should_panic(
+        expected = "a thread of the browser panicked, or a sanitizer found an error:\n[2026"
+    )]
     fn a_panic_is_shown() {
         Excused::default().check(PANIC);
     }

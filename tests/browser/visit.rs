@@ -19,6 +19,7 @@ use crate::crashes::Watch;
 use crate::panics::{self, Excused, KnownPanic};
 use crate::report;
 use crate::site::{Event, Site};
+use crate::slowness::scaled;
 use crate::turns::Turn;
 
 /// The variable that names the browser's program.
@@ -95,7 +96,7 @@ impl<'a> Visit<'a> {
             preferences: vec!["dom_allow_scripts_to_close_windows=true".to_owned()],
             log: None,
             result_path: "/result".to_owned(),
-            time_bound: TIME_BOUND,
+            time_bound: scaled(TIME_BOUND),
             checkpoint: Box::new(|name, _| panic!("no checkpoint {name} is expected")),
             is_recorded: false,
         }
@@ -133,7 +134,7 @@ impl<'a> Visit<'a> {
 
     /// Sets the time after which the test fails if the browser has not ended.
     pub fn time_bound(mut self, time_bound: Duration) -> Self {
-        self.time_bound = time_bound;
+        self.time_bound = scaled(time_bound);
         self
     }
 
@@ -314,7 +315,7 @@ impl Browser {
         self.is_judged = true;
         let killed = self.watch.kill(&mut self.child);
         let status = killed.expect("the browser is our child");
-        let mut output = self.output(Instant::now() + TIME_BOUND);
+        let mut output = self.output(Instant::now() + scaled(TIME_BOUND));
         if let Some(evidence) = self.evidence(status) {
             output += &format!("\n{evidence}");
         }
@@ -329,7 +330,7 @@ impl Browser {
     ///
     /// Panics if it does not end in time, if it or one of its processes crashed, or if one of its threads panicked.
     pub(crate) fn end(mut self) -> (ExitStatus, String) {
-        let deadline = Instant::now() + TIME_BOUND;
+        let deadline = Instant::now() + scaled(TIME_BOUND);
         let status = loop {
             if let Some(status) = self.child.try_wait().expect("the browser is our child") {
                 break status;
@@ -338,7 +339,7 @@ impl Browser {
                 let (_, console) = self.kill();
                 panic!(
                     "the browser has not ended in {} s\n{console}",
-                    TIME_BOUND.as_secs()
+                    scaled(TIME_BOUND).as_secs()
                 );
             }
             thread::sleep(INTERVAL);

@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use crate::command::signal;
 use crate::display::Display;
 use crate::panics::KnownPanic;
+use crate::slowness::scaled;
 use crate::turns::Turn;
 use crate::visit::{Browser, BrowserProcess, binary};
 
@@ -113,7 +114,7 @@ impl Driver {
     }
 
     fn wait_for_server(&mut self) {
-        let deadline = Instant::now() + TIME_BOUND;
+        let deadline = Instant::now() + scaled(TIME_BOUND);
         while let Err(error) = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)) {
             let has_ended = self.ended.try_recv().is_ok();
             if has_ended || Instant::now() > deadline {
@@ -178,7 +179,7 @@ impl Driver {
 
     /// Waits until an expression is true in the page. False if it is not after `bound`.
     pub fn becomes_true(&self, expression: &str, bound: Duration) -> bool {
-        let deadline = Instant::now() + bound;
+        let deadline = Instant::now() + scaled(bound);
         // A document that has only begun to load has no root element, and expressions may ask for it.
         let condition = format!("return Boolean(document.documentElement && ({expression}));");
         while self.execute(&condition) != true {
@@ -221,7 +222,7 @@ impl Driver {
 
     /// The handles of all tabs, as soon as there are this many.
     pub fn tabs(&self, count: usize) -> Vec<Value> {
-        let deadline = Instant::now() + TIME_BOUND;
+        let deadline = Instant::now() + scaled(TIME_BOUND);
         loop {
             let handles = self.get("/window/handles");
             let handles = handles.unwrap_or_else(|failure| panic!("the tabs: {failure:?}"));
@@ -274,7 +275,7 @@ impl Driver {
     /// Sends one request on its own connection.
     fn exchange(&self, method: &str, path: &str, body: &[u8]) -> io::Result<(u16, Vec<u8>)> {
         let mut connection = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))?;
-        connection.set_read_timeout(Some(TIME_BOUND))?;
+        connection.set_read_timeout(Some(scaled(TIME_BOUND)))?;
         let head = format!(
             "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nConnection: close\r\n\
              Content-Type: application/json\r\nContent-Length: {}\r\n\r\n",
@@ -314,7 +315,7 @@ impl Driver {
     /// Waits until the browser ends by itself, and gives its status and its output.
     pub fn wait_for_end(mut self) -> (ExitStatus, String) {
         let browser = self.browser.take().expect("runs");
-        match self.ended.recv_timeout(TIME_BOUND) {
+        match self.ended.recv_timeout(scaled(TIME_BOUND)) {
             Ok(()) | Err(RecvTimeoutError::Disconnected) => browser.end(),
             Err(RecvTimeoutError::Timeout) => {
                 let (_, console) = browser.kill();

@@ -9,6 +9,7 @@ miri        runs it with ordinary threads, and the tests of crates that read unt
 valgrind    runs the compiled tests of those crates under memcheck
 sanitizers  runs the sampling component, C++ and Rust, in SpiderMonkey without Servo, under AddressSanitizer and
             UndefinedBehaviorSanitizer: see sanitizers.py
+asan-build  checks that mistakes on purpose are found in everything that `./mach build --asan` compiles: see faults.py
 walk-calls  compares what the compiled walk of a stack calls with the list of what it may call: see walk_calls.py
 upstream    asks the registry for newer versions of Servo and the engine: see moving/check.py
 """
@@ -20,11 +21,12 @@ import sys
 from pathlib import Path
 
 from .. import paths, process
+from ..asan import TOOLCHAIN_VARIABLE
 from ..errors import MachError
 from ..lock import cache_lock
 from ..moving import check as newer_upstream
 from ..setup import bootstrap, toolchain
-from . import sanitizers, walk_calls
+from . import faults, sanitizers, walk_calls
 
 MODELS = paths.ROOT / "tests" / "models"
 
@@ -39,7 +41,6 @@ PURE_CRATES = (
 )
 
 # The toolchain that has Miri, which a stable one does not have.
-TOOLCHAIN_VARIABLE = "STROBE_NIGHTLY"
 DEFAULT_TOOLCHAIN = "nightly"
 
 # How often Miri runs the threads of tests/models, each time in another order.
@@ -60,6 +61,7 @@ def check(wanted: list[str], seconds: int):
         "miri": miri,
         "valgrind": valgrind,
         "sanitizers": lambda: sanitizers.run(seconds),
+        "asan-build": faults.check,
         "walk-calls": walk_calls.check,
         "upstream": upstream,
     }

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from .. import build as browser
 from .. import paths, process
+from ..asan import ASAN_OPTIONS, CXX_FLAGS, RUST_FLAGS, UBSAN_OPTIONS, host_triple, joined
 from ..errors import MachError
 from ..lock import cache_lock
 from ..setup import bootstrap, toolchain
@@ -24,36 +25,15 @@ from ..setup import bootstrap, toolchain
 PROGRAM = "sanitizer_embedding"
 ENGINE = "mozjs_sys"
 
-# Both compilers use one interface of LLVM, whose version has not changed in years. The runtime is Rust's.
-RUST_FLAGS = ("-Zsanitizer=address", "-Cforce-frame-pointers=yes")
-CXX_FLAGS = (
-    "-fsanitize=address,undefined",
-    # These checks need type information, which the engine is compiled without.
-    "-fno-sanitize=vptr,function",
-    "-fno-omit-frame-pointer",
-    "-fno-sanitize-recover=undefined",
-    "-g1",
-)
-# The engine handles traps of WebAssembly by SIGSEGV, on its own alternate stack. It finds the stack by the addresses of
-# variables, which must be on it.
-ASAN_OPTIONS = {
-    "detect_stack_use_after_return": 0,
-    "use_sigaltstack": 0,
-    "allow_user_segv_handler": 1,
-    "strict_string_checks": 1,
-    "detect_leaks": 1,
-}
-UBSAN_OPTIONS = {"print_stacktrace": 1, "halt_on_error": 1}
-
 
 def run(seconds: int):
     """Builds the program and runs it for some seconds. Raises MachError if anything is found."""
     program = build()
     environment = {
         **os.environ,
-        "ASAN_OPTIONS": _joined(ASAN_OPTIONS),
-        "LSAN_OPTIONS": _joined({"suppressions": paths.ROOT / "tests" / "sanitizers" / "leaks.supp"}),
-        "UBSAN_OPTIONS": _joined(UBSAN_OPTIONS),
+        "ASAN_OPTIONS": joined(ASAN_OPTIONS),
+        "LSAN_OPTIONS": joined({"suppressions": paths.ROOT / "tests" / "sanitizers" / "leaks.supp"}),
+        "UBSAN_OPTIONS": joined(UBSAN_OPTIONS),
         "ASAN_SYMBOLIZER_PATH": f"/usr/lib/llvm-{toolchain.CLANG}/bin/llvm-symbolizer",
     }
     process.run([str(program), str(seconds)], env=environment)
@@ -62,7 +42,7 @@ def run(seconds: int):
 def build() -> Path:
     with cache_lock("check"):
         bootstrap.ensure()
-        host = process.output(["rustc", "--print", "host-tuple"]).strip()
+        host = host_triple()
         folder = paths.cache_dir() / "check"
         folder.mkdir(parents=True, exist_ok=True)
         config = folder / "engine.toml"
@@ -138,7 +118,3 @@ def upstream_tree(output: Path) -> dict[str, str]:
     if len(said) != 2:
         raise MachError(f"{output}: {ENGINE} is not hooked")
     return said
-
-
-def _joined(options: dict) -> str:
-    return ":".join(f"{name}={value}" for name, value in options.items())

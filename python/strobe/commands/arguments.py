@@ -8,8 +8,23 @@ import argparse
 import math
 
 
-def add_release(parser: argparse.ArgumentParser):
+def add_release(parser):
     parser.add_argument("--release", action="store_true", help="use the optimised build, which takes longer to compile")
+
+
+def add_asan(parser):
+    parser.add_argument(
+        "--asan",
+        action="store_true",
+        help="use the build with all code under AddressSanitizer, which is several times slower",
+    )
+
+
+def add_build(parser: argparse.ArgumentParser):
+    """The arguments that choose one of the builds."""
+    builds = parser.add_mutually_exclusive_group()
+    add_release(builds)
+    add_asan(builds)
 
 
 def count(text: str) -> int:

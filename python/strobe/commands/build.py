@@ -6,17 +6,17 @@
 
 import argparse
 
-from .arguments import add_release
+from .arguments import add_build
 
 SUMMARY = "build the browser"
 MORE = "The last line of its output is the path of the binary."
 
 
 def add_arguments(parser: argparse.ArgumentParser):
-    add_release(parser)
+    add_build(parser)
 
 
 def run(options, _):
     from .. import build
 
-    print(build.build(options.release))
+    print(build.chosen(options.release, options.asan))

@@ -13,12 +13,13 @@ MORE = (
     "models: runs the handshake between threads in every order, with loom. miri: runs it with ordinary threads, and "
     "the tests of crates without unsafe code, under Miri, which needs a nightly toolchain. valgrind: runs the tests of "
     "those crates under memcheck. sanitizers: runs the sampling component in SpiderMonkey without Servo, under "
-    "AddressSanitizer and UndefinedBehaviorSanitizer. walk-calls: compares the functions that the compiled walk of a "
-    "stack calls with the list of those that it may call. upstream: asks the registry for newer versions of Servo and "
-    "the engine, says what a move to them means, and fails if there is one; all does not ask. Only walk-calls is a "
-    "part of `./mach test`."
+    "AddressSanitizer and UndefinedBehaviorSanitizer. asan-build: builds the browser as `./mach build --asan` does, "
+    "and checks that mistakes on purpose are found in its Rust, our C++ and the engine. walk-calls: compares the "
+    "functions that the compiled walk of a stack calls with the list of those that it may call. upstream: asks the "
+    "registry for newer versions of Servo and the engine, says what a move to them means, and fails if there is one; "
+    "all does not ask. Only walk-calls is a part of `./mach test`."
 )
-SUITES = ("models", "miri", "valgrind", "sanitizers", "walk-calls", "upstream", "all")
+SUITES = ("models", "miri", "valgrind", "sanitizers", "asan-build", "walk-calls", "upstream", "all")
 
 
 def add_arguments(parser: argparse.ArgumentParser):

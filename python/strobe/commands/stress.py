@@ -6,7 +6,7 @@
 
 import argparse
 
-from .arguments import add_release, amount, count, number
+from .arguments import add_build, amount, count, number
 
 SUMMARY = "put the browser under random stress, and check that it survives"
 MORE = (
@@ -16,13 +16,13 @@ MORE = (
     "STROBE_BINARY names a browser to use instead of building one."
 )
 USAGE = (
-    "mach stress [-h] [--release] [--minutes N] [--seed S] [--feature NAME ...] [--no-profilers]\n"
-    "       mach stress [-h] [--release] --seed S --episode K [--no-profilers]"
+    "mach stress [-h] [--release | --asan] [--minutes N] [--seed S] [--feature NAME ...] [--no-profilers]\n"
+    "       mach stress [-h] [--release | --asan] --seed S --episode K [--no-profilers]"
 )
 
 
 def add_arguments(parser: argparse.ArgumentParser):
-    add_release(parser)
+    add_build(parser)
     parser.add_argument("--minutes", metavar="N", type=amount, default=10.0, help="how long to run (default: 10)")
     parser.add_argument("--seed", metavar="S", type=count, help="seed of the plan (default: a random one)")
     parser.add_argument("--episode", metavar="K", type=number, help="run only this episode of the plan")
@@ -45,4 +45,5 @@ def run(options, _):
     from ..stress import stress
 
     profile = not options.no_profilers
-    stress.stress(options.minutes, options.seed, options.episode, options.features, options.release, profile)
+    seeds = (options.seed, options.episode)
+    stress.stress(options.minutes, *seeds, options.features, options.release, profile, options.asan)

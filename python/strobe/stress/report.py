@@ -71,16 +71,16 @@ class Failure:
     def is_crash(self) -> bool:
         return self.what.startswith(CRASH)
 
-    def command(self, release: bool) -> str:
+    def command(self, more: str) -> str:
         # An episode of one configuration is not in the plan of the seed.
         feature = f" --feature {self.feature}" if ":" in self.feature else ""
-        more = f"{feature}{' --release' if release else ''}"
-        return f"./mach stress --seed {self.seed} --episode {self.episode}{more}"
+        return f"./mach stress --seed {self.seed} --episode {self.episode}{feature}{more}"
 
-    def text(self, release: bool) -> str:
+    def text(self, more: str) -> str:
+        """`more` has further arguments of the command that repeats it."""
         lines = [f"seed {self.seed}, episode {self.episode} ({self.feature}): {self.what}"]
         lines += [f"  saved: {place}" for place in self.saved]
-        return "\n".join([*lines, f"  again: {self.command(release)}"])
+        return "\n".join([*lines, f"  again: {self.command(more)}"])
 
 
 @dataclass
@@ -102,7 +102,7 @@ class Totals:
         for name, number in hits.items():
             self.exemptions[name] += number
 
-    def report(self, release: bool) -> str:
+    def report(self, more: str) -> str:
         rows = [["what", "number"]]
         rows += [[text, str(self.counts.get(name, 0))] for name, text in ROWS.items()]
         parts = [text_table(rows, left=(0,))]
@@ -119,7 +119,7 @@ class Totals:
         parts.append(f"Samples of sessions that ended normally: {sampler.taken} taken, {shares}.")
         features = ", ".join(f"{name} {number}" for name, number in sorted(self.episodes.items()))
         parts.append(f"Episodes: {features or 'none'}; {self.seconds / 60:.1f} min.")
-        parts += [failure.text(release) for failure in self.failures]
+        parts += [failure.text(more) for failure in self.failures]
         return "\n\n".join(parts)
 
     def to_json(self) -> dict:

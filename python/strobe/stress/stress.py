@@ -23,12 +23,13 @@ import time
 from collections import deque
 from pathlib import Path
 
-from .. import build, paths, process
+from .. import asan, build, paths, process
 from ..bench.process_size import ProcessSize, read_size, settled_size
 from ..bench.sample_counts import LOG_FILTER, SampleCounts, read_counts
 from ..errors import MachError
 from ..run import shown_from_here
 from ..server import PageServer
+from ..slowness import scaled
 from . import changes
 from .browser import Browser, free_port, is_running, save_stacks
 from .changes import CONFIGURATIONS, LEAST_SECONDS
@@ -113,6 +114,7 @@ def stress(
     features: list[str],
     release: bool,
     profile: bool = True,
+    sanitized: bool = False,
 ):
     """Runs episodes for some minutes, or one of them, and prints a report. Raises MachError for a failure.
 
@@ -129,14 +131,15 @@ def stress(
         raise MachError("--episode needs the --seed of its plan")
     if seed is None:
         seed = random.randint(1, LARGEST_SEED)
-    binary = build.find(release)
+    binary = build.find(release, sanitized=sanitized)
     folder = paths.target_dir() / "stress"
     folder.mkdir(parents=True, exist_ok=True)
     figures = folder / f"seed-{stem_of(seed, configuration.name if configuration else '')}.json"
     what = f"episode {episode}" if episode is not None else f"{minutes:g} min"
     print(f"stress: {what}, --seed {seed}, with {shown_from_here(binary)}")
     totals = Totals()
-    run = Run(binary, folder, totals, profile)
+    more = " --asan" if sanitized else " --release" if release else ""
+    run = Run(binary, folder, totals, profile, more)
     started = time.monotonic()
     plan = make_episode if configuration is None else functools.partial(make_changes_episode, configuration)
     numbers = wanted_episodes(seed, features) if configuration is None else itertools.count()
@@ -156,7 +159,7 @@ def stress(
         if configuration is not None:
             missing = changes.what_was_not_done(totals, profile)
             totals.failures += [Failure(seed, episode or 0, configuration.name, what) for what in missing]
-        print(f"\n{totals.report(release)}\n\nThe figures are in {shown_from_here(figures)}")
+        print(f"\n{totals.report(more)}\n\nThe figures are in {shown_from_here(figures)}")
         save(figures, binary, seed, totals)
     if configuration is not None:
         print(changes.summary(configuration, totals))
@@ -186,11 +189,13 @@ def save(place: Path, binary: Path, seed: int, totals: Totals):
 class Run:
     """Runs episodes one after the other."""
 
-    def __init__(self, binary: Path, folder: Path, totals: Totals, profile: bool):
+    def __init__(self, binary: Path, folder: Path, totals: Totals, profile: bool, more: str = ""):
         self.binary = binary
         self.folder = folder
         self.totals = totals
         self.profile = profile
+        # Arguments of the command that repeats an episode.
+        self.more = more
         # Of the current episode.
         self.excuses = Excuses()
 
@@ -211,7 +216,7 @@ class Run:
         how = " ".join(option.removeprefix("--") for option in episode.options)
         print(f"  {episode.name}: {outcome}, {time.monotonic() - began:.0f} s, {episode.ending}; {how}")
         for failure in failures:
-            print(failure.text(self.binary.parent.name == "release"))
+            print(failure.text(self.more))
 
     def play(self, episode: Episode, profile: bool, label: str = "") -> "Play":
         play = Play(episode, self.binary, self.folder, profile, label)
@@ -450,7 +455,7 @@ class Play:
             verdict = watchdog.look(activity)
             if self.may_be_lost(seen):
                 # Servo notices a lost page only when it has a message for it.
-                if watchdog.counted > KILL_BOUND:
+                if watchdog.counted > scaled(KILL_BOUND):
                     del self.watchdogs[window]
                     if not self.excuse(LOST_PAGE):
                         self.fail(f"page {window} has sent no heartbeat since a process was killed")
@@ -633,7 +638,7 @@ class Play:
         has_ended = status is not None
         try:
             if has_ended:
-                known.ending = time.time() - OWN_ENDING_BOUND
+                known.ending = time.time() - scaled(OWN_ENDING_BOUND)
             elif not self.has_crashed():
                 status = self.end_browser()
         except Stuck:
@@ -649,6 +654,8 @@ class Play:
         self.take_found()
         self.await_processes()
         log = self.read_output()
+        for report in asan.reports(log):
+            self.fail(f"a sanitizer found an error: {report}")
         excused = self.judge_panics(log)
         has_aborted = self.judge_crashes(log, excused)
         explained, unexplained = self.judge_said(log, excused)
@@ -708,7 +715,7 @@ class Play:
 
     def await_processes(self):
         browser = self.browser
-        deadline = time.monotonic() + LAST_BOUND
+        deadline = time.monotonic() + scaled(LAST_BOUND)
         while (left := browser.left_behind()) and time.monotonic() < deadline:
             time.sleep(LOOK)
         if left:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from .. import process_tree
+from ..slowness import scaled
 
 # A process hangs if it could have run for more seconds than this without the sign of life that is watched.
 BOUND = 60.0
@@ -95,7 +96,7 @@ class Watchdog:
         return self.verdict()
 
     def verdict(self) -> str | None:
-        if self.counted <= self.bound and self.elapsed <= HARD_BOUND:
+        if self.counted <= scaled(self.bound) and self.elapsed <= scaled(HARD_BOUND):
             return None
         how = "busy" if self.ran > self.elapsed / 4 else "idle"
         return (

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 
 from ..errors import MachError
+from ..slowness import scaled
 
 RETRY_INTERVAL = 0.05
 # Seconds that a connection waits. If the browser hangs, the watchdog notices it earlier.
@@ -76,9 +77,9 @@ class Driver:
 
     def _exchange(self, method: str, path: str, parameters: dict | None) -> tuple[int | None, object]:
         body = None if parameters is None else json.dumps(parameters)
-        deadline = time.monotonic() + CONNECTION_BOUND
+        deadline = time.monotonic() + scaled(CONNECTION_BOUND)
         while True:
-            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=CONNECTION_BOUND)
+            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=scaled(CONNECTION_BOUND))
             try:
                 connection.request(method, path, body, {"Content-Type": "application/json", "Connection": "close"})
                 response = connection.getresponse()

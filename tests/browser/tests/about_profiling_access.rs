@@ -7,7 +7,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use browser_tests::{Driver, Hosts, Site};
+use browser_tests::{Driver, Hosts, Site, scaled};
 use serde_json::{Value, json};
 
 const PAGE: &str = "about:profiling";
@@ -37,7 +37,7 @@ fn fetched(driver: &Driver, url: &str) -> Value {
 }
 
 fn wait_for(what: &str, is_there: impl Fn() -> bool) {
-    let deadline = Instant::now() + BOUND;
+    let deadline = Instant::now() + scaled(BOUND);
     while !is_there() {
         assert!(Instant::now() < deadline, "{what} never came");
         thread::sleep(Duration::from_millis(20));

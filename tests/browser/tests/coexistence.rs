@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use browser_tests::{Driver, Hosts, Site, Trace, alone, signal, skip, visit_allowed};
+use browser_tests::{Driver, Hosts, Site, Trace, alone, scaled, signal, skip, visit_allowed};
 use serde_json::{Value, json};
 
 /// A busy page with a profiler that has run for a while.
@@ -148,7 +148,7 @@ impl Tool {
         Self {
             name,
             child: Some(child),
-            deadline: Instant::now() + TIME_BOUND,
+            deadline: Instant::now() + scaled(TIME_BOUND),
         }
     }
 
@@ -158,7 +158,7 @@ impl Tool {
 
     /// Whether it has ended. Panics if `what` takes too long.
     fn has_ended_before(&mut self, what: &str) -> bool {
-        let seconds = TIME_BOUND.as_secs();
+        let seconds = scaled(TIME_BOUND).as_secs();
         assert!(
             Instant::now() < self.deadline,
             "{}: waited {seconds} s for {what}",

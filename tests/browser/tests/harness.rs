@@ -71,7 +71,7 @@ fn have_threads_panic(prepare: impl FnOnce(&mut Driver)) {
 }
 
 #[test]
-#[should_panic(expected = "a thread of the browser panicked:")]
+#[should_panic(expected = "a thread of the browser panicked")]
 fn a_thread_of_the_browser_that_panics_fails_its_test_whatever_is_logged() {
     have_threads_panic(|_| ());
 }

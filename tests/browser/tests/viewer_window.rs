@@ -9,7 +9,7 @@ use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use browser_tests::{CHROME_HEIGHT, Display, Driver, Site, TIME_BOUND};
+use browser_tests::{CHROME_HEIGHT, Display, Driver, Site, TIME_BOUND, scaled};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -121,7 +121,7 @@ impl Window {
     /// Waits until the picture of the window has an element's background at the element's upper edge. So the element
     /// is drawn, and nothing is in front of it.
     fn see_in_picture(&self, selector: &str) {
-        let deadline = Instant::now() + TIME_BOUND;
+        let deadline = Instant::now() + scaled(TIME_BOUND);
         let colour = self.person().read(&format!(
             "getComputedStyle(document.querySelector({})).backgroundColor.match(/\\d+/g).slice(0, 3)
                 .reduce((all, part) => 256 * all + Number(part), 0)",

@@ -7,7 +7,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use browser_tests::{BrowserWindow, CHROME_HEIGHT, Display, Driver, Site};
+use browser_tests::{BrowserWindow, CHROME_HEIGHT, Display, Driver, Site, scaled};
 use serde_json::json;
 
 /// Where the elements of windowed.html are, in CSS pixels of the page.
@@ -417,7 +417,7 @@ fn a_button_records_and_shows_what_was_recorded() {
     );
     display.click(1, record.0, record.1);
     // WebDriver checks this, because a script of the page would be lost when the page is reloaded.
-    let deadline = Instant::now() + TIME_BOUND;
+    let deadline = Instant::now() + scaled(TIME_BOUND);
     while driver.get("/url").unwrap() != "about:profiling#recording=2" {
         assert!(
             Instant::now() < deadline,
