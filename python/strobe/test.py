@@ -8,7 +8,7 @@ import shlex
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-from . import build, paths, process, tidy
+from . import build, paths, process, quarantine, tidy
 from .checks import walk_calls
 from .errors import MachError
 from .lock import cache_lock
@@ -82,6 +82,7 @@ def test_browser(filter: str | None = None, sanitized: bool = False) -> Tally:
     if filter is not None:
         command += ["--", filter]
     environment = {"RUST_TEST_THREADS": BROWSER_TEST_THREADS, **build.browser_environment()}
+    environment |= quarantine.for_tests(binary)
     tally = _run(command, read_cargo_test, env={**environment, build.BINARY_VARIABLE: str(binary)})
     if filter is not None and not (tally.passed or tally.failures or tally.skipped):
         raise MachError(f"no browser test has {filter!r} in its name")

@@ -21,7 +21,7 @@ from pathlib import Path
 from unittest import mock
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-from strobe import build, crashes, paths
+from strobe import build, crashes, paths, quarantine
 from strobe.bench.process_size import ProcessSize
 from strobe.bench.sample_counts import SampleCounts
 from strobe.crashes import Crash
@@ -1002,7 +1002,7 @@ class CommandTest(unittest.TestCase):
             run.totals.add(dict(counts))
 
         with (
-            mock.patch.dict(os.environ, {build.BINARY_VARIABLE: sys.executable}),
+            mock.patch.dict(os.environ, {build.BINARY_VARIABLE: sys.executable, quarantine.VARIABLE: quarantine.OFF}),
             mock.patch.object(stress.paths, "target_dir", lambda: folder),
             mock.patch.object(stress.Run, "episode", play),
             contextlib.redirect_stdout(io.StringIO()) as output,

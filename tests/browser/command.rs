@@ -15,6 +15,7 @@ use profile_formats::{Format, Recording, read};
 
 use crate::crashes::Watch;
 use crate::panics::{self, Excused};
+use crate::quarantine;
 use crate::report;
 use crate::slowness::scaled;
 use crate::turns::Turn;
@@ -135,6 +136,7 @@ impl Command {
     fn spawn_with_input(mut command: process::Command) -> Self {
         let turn = Turn::wait();
         panics::log_panics(&mut command);
+        quarantine::prepare(&mut command);
         let watch = Watch::start(&mut command);
         let mut child = command
             .stdout(Stdio::piped())

@@ -9,14 +9,15 @@ use std::process::Command;
 use crate::report;
 
 /// Each line about a panic contains one of these: see `components/shell/crash.rs` and Rust's default hook. So does the first
-/// line of each report of a sanitizer: see `python/strobe/asan.py`.
-const SIGNS: [&str; 6] = [
+/// line of each report of a sanitizer, and of `tests/quarantine/`: see `python/strobe/asan.py`.
+const SIGNS: [&str; 7] = [
     " strobe::crash] ",
     "strobe: internal error: ",
     "panicked at ",
     "ERROR: AddressSanitizer: ",
     "ERROR: LeakSanitizer: ",
     ": runtime error: ",
+    "quarantine: block ",
 ];
 
 /// A known panic that does not fail a test.
@@ -137,6 +138,7 @@ mod tests {
             "half a line[2026-01-31T12:00:00Z ERROR strobe::crash] oh",
             "==12==ERROR: AddressSanitizer: heap-use-after-free on address 0x1\n",
             "==12==ERROR: LeakSanitizer: detected memory leaks\n",
+            "quarantine: block 0x1 of 24 bytes was freed twice; the first time:\n",
             "a.cpp:1:2: runtime error: signed integer overflow: 1 + 2\n",
         ] {
             let printed = format!("a line\n{panic}");

@@ -142,6 +142,11 @@ pub fn alone() -> Alone {
     }
 }
 
+/// Whether the test on this thread measures something.
+pub(crate) fn is_alone() -> bool {
+    HAS.get() == Has::All
+}
+
 impl Drop for Alone {
     fn drop(&mut self) {
         HAS.set(Has::Nothing);

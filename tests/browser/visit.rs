@@ -17,6 +17,7 @@ use serde_json::Value;
 
 use crate::crashes::Watch;
 use crate::panics::{self, Excused, KnownPanic};
+use crate::quarantine;
 use crate::report;
 use crate::site::{Event, Site};
 use crate::slowness::scaled;
@@ -271,6 +272,7 @@ impl Browser {
 
     pub(crate) fn spawn(mut command: Command, when_ended: impl FnOnce() + Send + 'static) -> Self {
         panics::log_panics(&mut command);
+        quarantine::prepare(&mut command);
         let watch = Watch::start(&mut command);
         let mut child = command
             .stdin(Stdio::null())

@@ -23,7 +23,7 @@ import time
 from collections import deque
 from pathlib import Path
 
-from .. import asan, build, paths, process
+from .. import asan, build, paths, process, quarantine
 from ..bench.process_size import ProcessSize, read_size, settled_size
 from ..bench.sample_counts import LOG_FILTER, SampleCounts, read_counts
 from ..errors import MachError
@@ -139,7 +139,7 @@ def stress(
     print(f"stress: {what}, --seed {seed}, with {shown_from_here(binary)}")
     totals = Totals()
     more = " --asan" if sanitized else " --release" if release else ""
-    run = Run(binary, folder, totals, profile, more)
+    run = Run(binary, folder, totals, profile, more, quarantine.find(binary))
     started = time.monotonic()
     plan = make_episode if configuration is None else functools.partial(make_changes_episode, configuration)
     numbers = wanted_episodes(seed, features) if configuration is None else itertools.count()
@@ -189,13 +189,23 @@ def save(place: Path, binary: Path, seed: int, totals: Totals):
 class Run:
     """Runs episodes one after the other."""
 
-    def __init__(self, binary: Path, folder: Path, totals: Totals, profile: bool, more: str = ""):
+    def __init__(
+        self,
+        binary: Path,
+        folder: Path,
+        totals: Totals,
+        profile: bool,
+        more: str = "",
+        library: Path | None = None,
+    ):
         self.binary = binary
         self.folder = folder
         self.totals = totals
         self.profile = profile
         # Arguments of the command that repeats an episode.
         self.more = more
+        # See quarantine.py.
+        self.library = library
         # Of the current episode.
         self.excuses = Excuses()
 
@@ -219,7 +229,7 @@ class Run:
             print(failure.text(self.more))
 
     def play(self, episode: Episode, profile: bool, label: str = "") -> "Play":
-        play = Play(episode, self.binary, self.folder, profile, label)
+        play = Play(episode, self.binary, self.folder, profile, label, self.library)
         play.run()
         self.totals.add(play.counts)
         self.totals.excuse(play.excuses.hits)
@@ -292,10 +302,19 @@ class Stuck(Exception):
 class Play:
     """A run of the browser by an episode's plan."""
 
-    def __init__(self, episode: Episode, binary: Path, folder: Path, profile: bool, label: str = ""):
+    def __init__(
+        self,
+        episode: Episode,
+        binary: Path,
+        folder: Path,
+        profile: bool,
+        label: str = "",
+        library: Path | None = None,
+    ):
         self.episode = episode
         self.binary = binary
         self.profile = profile
+        self.library = library
         self.stem = folder / f"{stem_of(episode.seed, episode.feature)}-{episode.number}{label}"
         self.log = Path(f"{self.stem}.log")
         self.failures: list[Failure] = []
@@ -359,8 +378,8 @@ class Play:
             command.append(f"--webdriver={port}")
             self.driver = Driver(port, self.look)
         environment = {"HOST_FILE": str(hosts), "RUST_LOG": LOG_FILTER}
-        if episode.feature == "leaks":
-            environment |= LEAK_ENVIRONMENT
+        # What is kept of freed memory would look like a leak.
+        environment |= LEAK_ENVIRONMENT if episode.feature == "leaks" else quarantine.preloaded(self.library)
         self.started = time.monotonic()
         self.browser = Browser([*command, *urls], environment, self.log, scratch)
 

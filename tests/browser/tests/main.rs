@@ -31,6 +31,7 @@ mod memory;
 mod permissions;
 mod policy_matrix;
 mod profile;
+mod quarantine;
 mod recording;
 mod robustness;
 mod sampler_failure;
