@@ -21,7 +21,7 @@ from pathlib import Path
 from . import paths, process, slowness
 from .errors import MachError
 from .lock import cache_lock
-from .setup import bootstrap, toolchain, workspace
+from .setup import bootstrap, toolchain
 
 # Names the toolchain for Miri and for this build.
 TOOLCHAIN_VARIABLE = "STROBE_NIGHTLY"
@@ -99,7 +99,7 @@ def command(host: str, config: Path) -> list[str]:
     chosen = os.environ.get(TOOLCHAIN_VARIABLE)
     cargo = ["cargo", f"+{chosen}"] if chosen and shutil.which("rustup") else ["cargo"]
     # With --target, build scripts and macros are compiled without sanitizers.
-    arguments = ["build", "--locked", f"--target={host}", f"--config={config}", "-p", workspace.SHELL, "-p", FAULTS]
+    arguments = ["build", "--locked", f"--target={host}", f"--config={config}", "-p", "strobe", "-p", FAULTS]
     return [*cargo, *arguments, f"--features={FAULTS}/faults"]
 
 
