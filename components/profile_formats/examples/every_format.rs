@@ -146,6 +146,7 @@ fn totals(recording: &Recording) -> ExpectedTotals {
         samples,
         with_stack,
         functions,
+        ..
     } = Totals::of(recording);
     let functions = functions.into_iter();
     ExpectedTotals {
@@ -153,7 +154,7 @@ fn totals(recording: &Recording) -> ExpectedTotals {
         with_stack,
         functions: functions
             .map(
-                |(function, FunctionTotals { itself, total })| ExpectedFunction {
+                |(function, FunctionTotals { itself, total, .. })| ExpectedFunction {
                     name: function.name.to_owned(),
                     resource: function.resource.unwrap_or_default().to_owned(),
                     line: function.line.map_or(0, |line| line.get()),
