@@ -396,7 +396,8 @@ fn saved_report(mut matches: ArgMatches, working_directory: &Path) -> SavedRepor
     }
 }
 
-fn command() -> Command {
+/// What `strobe` understands. Its man pages and its shell completions are made from it, too.
+pub fn command() -> Command {
     Command::new("strobe")
         .about("A browser whose pages can profile their own JavaScript")
         .version(env!("CARGO_PKG_VERSION"))

@@ -3,7 +3,8 @@
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
 //! Files of crates that depend on all of Servo or on the engine, compiled without it. A fuzz target with all of
-//! that would take half an hour to build. The files are those of the product, unchanged.
+//! that would take half an hour to build. The files are those of the product, unchanged. `packaging/command_docs`
+//! takes the command line from here, too.
 //!
 //! In these files `crate`, `servo` and `profile_recorder` mean this crate, which has everything that they use.
 
@@ -45,7 +46,7 @@ mod window;
 
 pub use self::about_profiling::{Query, recording_options};
 pub use self::arguments::ExitAfter;
-pub use self::command_line::{CommandLine, Parsed};
+pub use self::command_line::{CommandLine, Parsed, command};
 pub use self::kept::{Kept, Nonsense, kind};
 pub use self::options::{BrowserEventLoopId, EventLoops, Options, Wanted};
 pub use self::window::interpret;
