@@ -48,7 +48,8 @@ def test():
 def test_unit() -> Tally:
     tally = Tally()
     # The checks of the fuzz targets run over the committed inputs.
-    names = [*workspace.crates(under="components/"), *workspace.crates(under="tests/fuzz/")]
+    folders = ("components/", "packaging/", "tests/fuzz/")
+    names = [name for folder in folders for name in workspace.crates(under=folder)]
     packages = workspace.package_arguments(names)
     with cache_lock("test-unit"):
         bootstrap.ensure()
