@@ -23,6 +23,7 @@ NAMES = (
     "test-wpt",
     "test-formats",
     "test-source-maps",
+    "package",
     "fuzz",
     "stress",
     "check",

@@ -45,8 +45,9 @@ def ensure():
 # System packages
 
 
-def ensure_system_packages():
-    missing = missing_packages()
+def ensure_system_packages(packages: dict[str, tuple[str, ...]] = toolchain.SYSTEM_PACKAGES):
+    """Installs those of these packages that are missing. They are listed by purpose, as in toolchain.py."""
+    missing = missing_packages(packages)
     if not missing:
         return
     runner = _as_root()
@@ -61,19 +62,19 @@ def ensure_system_packages():
     print(f"installing {len(missing)} system packages: {' '.join(missing)}")
     for command in commands:
         process.run([*runner, *command])
-    if missing := missing_packages():
+    if missing := missing_packages(packages):
         raise MachError(f"apt-get succeeded, but these packages are still not installed: {' '.join(missing)}")
 
 
-def missing_packages() -> list[str]:
-    """The packages of toolchain.SYSTEM_PACKAGES that dpkg does not report as installed."""
+def missing_packages(packages: dict[str, tuple[str, ...]]) -> list[str]:
+    """Those of these packages that dpkg does not report as installed."""
     if not shutil.which("dpkg-query") or not shutil.which("apt-get"):
-        lines = [f"  {purpose}: {', '.join(names)}" for purpose, names in toolchain.SYSTEM_PACKAGES.items()]
+        lines = [f"  {purpose}: {', '.join(names)}" for purpose, names in packages.items()]
         raise MachError(
             "this system has no apt-get; Strobe is built on Debian 12 or Ubuntu 24.04 (or newer). "
             "A build needs these packages, by their names in Debian:\n" + "\n".join(lines)
         )
-    wanted = [name for names in toolchain.SYSTEM_PACKAGES.values() for name in names]
+    wanted = [name for names in packages.values() for name in names]
     # The exit status is 1 if dpkg does not know one of the packages, so the text decides.
     query = ["dpkg-query", "--show", "--showformat", "${Package} ${db:Status-Status}\n", *wanted]
     listing = process.output(query, any_status=True)

@@ -35,6 +35,17 @@ SYSTEM_PACKAGES = {
     "cryptography and stack unwinding in Servo's dependencies": ("libssl-dev", "libunwind-dev"),
 }
 
+# The same for `./mach package` and for `./mach test-package`, which alone install them.
+PACKAGING_PACKAGES = {
+    "Debian's way to make packages": ("debhelper", "dpkg-dev"),
+    "icons in pixels": ("librsvg2-bin",),
+    "the compressed archive": ("zstd",),
+}
+PACKAGE_TEST_PACKAGES = {
+    "a fresh Debian, to install the package in": ("debootstrap",),
+    "what Debian checks of every package": ("lintian",),
+}
+
 
 def build_environment() -> dict[str, str]:
     """The environment of every build script. SpiderMonkey and our glue must be compiled by one compiler."""

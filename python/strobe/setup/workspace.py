@@ -15,6 +15,11 @@ def rust_version(root: Path = paths.ROOT) -> str:
     return _manifest(root)["workspace"]["package"]["rust-version"]
 
 
+def version(root: Path = paths.ROOT) -> str:
+    """The version of all our crates."""
+    return _manifest(root)["workspace"]["package"]["version"]
+
+
 def crates(root: Path = paths.ROOT, under: str = "") -> list[str]:
     """The names of the member crates whose folders are below `under`."""
     members = [member for member in _manifest(root)["workspace"]["members"] if member.startswith(under)]

@@ -1,0 +1,218 @@
+# This Source Code Form is subject to the terms of the Mozilla Public
+# License, v. 2.0. If a copy of the MPL was not distributed with this
+# file, You can obtain one at https://mozilla.org/MPL/2.0/.
+
+"""The licences of everything in the binary that others have written.
+
+cargo-about finds those of the crates. Hooked ones are among them: for Cargo they are crates in the cache.
+packaging/about.toml says which licences crates may have. What they contain of others, such as C code, is listed in
+packaging/bundled.toml.
+"""
+
+import json
+import os
+import re
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from .. import paths, process
+from ..errors import MachError
+from ..lock import cache_lock
+from . import notices
+
+# From crates.io.
+CARGO_ABOUT = "0.9.3"
+ACCEPTED = paths.ROOT / "packaging" / "about.toml"
+BUNDLED = paths.ROOT / "packaging" / "bundled.toml"
+SHELL_MANIFEST = paths.COMPONENTS / "shell" / "Cargo.toml"
+
+BUNDLED_KEYS = ("files", "notices", "left_out", "own")
+# Compiled by build scripts. Headers alone are not.
+C_SOURCES = (".S", ".asm", ".c", ".cc", ".cpp", ".cxx", ".s")
+# Files that hold a licence, by their names.
+LICENCE_FILE = re.compile(r"(?:licen[cs]e|copying|copyright|notice|ofl|ftl|patents)(?:[.-].*)?$", re.I)
+
+RULE = "=" * 80
+
+
+@dataclass(frozen=True)
+class Crate:
+    name: str
+    version: str
+    # As in its manifest.
+    licence: str
+    folder: Path
+    has_build_script: bool = False
+
+    def __str__(self):
+        return f"{self.name} {self.version}"
+
+
+@dataclass(frozen=True)
+class Text:
+    """The text of a licence, and the crates that have it."""
+
+    title: str
+    text: str
+    crates: tuple[str, ...]
+
+
+def third_party_licences() -> str:
+    """The text of all licences, or MachError that names the crate whose licence is unknown."""
+    crates, texts = read_about(_run_cargo_about())
+    return render(crates, texts, bundled_texts(crates, read_bundled(BUNDLED.read_text(encoding="utf-8"))))
+
+
+def standard_library_licences() -> Path:
+    """The file with the licences of Rust's standard library, which comes with the compiler."""
+    root = (process.output(["rustc", "--print", "sysroot"]) or "").strip()
+    file = Path(root, "share", "doc", "rust", "COPYRIGHT-library.html")
+    if not file.is_file():
+        raise MachError(f"{file}: no such file; this installation of Rust lacks the licences of its standard library")
+    return file
+
+
+# Crates
+
+
+def ensure_cargo_about() -> Path:
+    """The program, which is compiled in the cache if it is not there."""
+    folder = paths.cache_dir() / f"cargo-about-{CARGO_ABOUT}"
+    program = folder / "bin" / "cargo-about"
+    # This is another lock than the cache's own, which the caller holds.
+    with cache_lock("package", name="cargo-about-lock"):
+        if not program.exists():
+            print(f"installing cargo-about {CARGO_ABOUT}")
+            install = ["cargo", "install", "--locked", f"--version={CARGO_ABOUT}", "--features=cli"]
+            # Outside the checkout, whose configuration is for the browser.
+            process.run([*install, f"--root={folder}", "cargo-about"], cwd=paths.cache_dir())
+    return program
+
+
+def _run_cargo_about() -> str:
+    program = ensure_cargo_about()
+    # It asks Cargo about all systems. Without the network it looks for licences only in the crates themselves.
+    process.run(["cargo", "fetch", "--locked"])
+    output = paths.target_dir() / "package" / "about.json"
+    output.parent.mkdir(parents=True, exist_ok=True)
+    print("reading the licences of all crates")
+    command = [str(program), "generate", "--fail", "--frozen", "--format=json", f"--config={ACCEPTED}"]
+    process.run([*command, f"--manifest-path={SHELL_MANIFEST}", f"--output-file={output}"])
+    return output.read_text(encoding="utf-8")
+
+
+def read_about(text: str) -> tuple[list[Crate], list[Text]]:
+    """The crates of the binary, and the texts of their licences, from the output of cargo-about."""
+    about = json.loads(text)
+    crates = []
+    for entry in about["crates"]:
+        package = entry["package"]
+        kinds = {kind for target in package["targets"] for kind in target["kind"]}
+        folder = Path(package["manifest_path"]).parent
+        licence = entry["license"]
+        crates.append(Crate(package["name"], package["version"], licence, folder, "custom-build" in kinds))
+    texts = []
+    for entry in about["licenses"]:
+        users = tuple(sorted(f"{user['crate']['name']} {user['crate']['version']}" for user in entry["used_by"]))
+        texts.append(Text(entry["name"], entry["text"], users))
+    return sorted(crates, key=lambda crate: (crate.name, crate.version)), texts
+
+
+# What crates contain of others
+
+
+def read_bundled(text: str) -> dict[str, dict]:
+    """The entries of packaging/bundled.toml by crate."""
+    entries = tomllib.loads(text)
+    for name, entry in entries.items():
+        if wrong := sorted(entry.keys() - set(BUNDLED_KEYS)):
+            raise MachError(f"{paths.shown(BUNDLED)}: {name}: no such key: {wrong[0]}")
+    return entries
+
+
+def bundled_texts(crates: list[Crate], entries: dict[str, dict]) -> list[tuple[str, str]]:
+    """(title, text) of each licence of bundled code, or MachError that names all crates with something unknown."""
+    problems = [
+        f"{name}: is listed, but is no crate of the browser"
+        for name in sorted(entries.keys() - {crate.name for crate in crates})
+    ]
+    texts = []
+    for crate in crates:
+        try:
+            texts += _bundled_in(crate, entries.get(crate.name))
+        except MachError as error:
+            problems.append(f"{crate}: {error}")
+    if problems:
+        raise MachError(f"{paths.shown(BUNDLED)} is not complete:\n  " + "\n  ".join(problems))
+    return texts
+
+
+def _bundled_in(crate: Crate, entry: dict | None) -> list[tuple[str, str]]:
+    sources, licence_files = _look_through(crate.folder)
+    if sources and crate.has_build_script and entry is None:
+        raise MachError(f"has C code, such as {sources[0]}, whose licence is unknown")
+    entry = entry or {}
+    files = _matching(crate.folder, entry.get("files", []))
+    left_out = {file for file in _matching(crate.folder, entry.get("left_out", []))}
+    if unknown := [file for file in licence_files if crate.folder / file not in {*files, *left_out}]:
+        raise MachError(f"{unknown[0]}: neither in `files` nor in `left_out`")
+    result = [
+        (f"{crate}: {file.relative_to(crate.folder)}", file.read_text(encoding="utf-8", errors="replace").strip("\n"))
+        for file in files
+    ]
+    sources = [file for file in _matching(crate.folder, entry.get("notices", [])) if file.suffix in notices.SOURCES]
+    for holders, terms in notices.notices(sources):
+        result.append((f"{crate}: notices in source files", "\n".join([*holders, "", terms]).strip("\n")))
+    return result
+
+
+def _look_through(folder: Path) -> tuple[list[Path], list[Path]]:
+    """The C sources of a crate, and the licence files in its folders, which cargo-about does not read."""
+    sources, licences = [], []
+    for place, subfolders, names in os.walk(folder):
+        subfolders.sort()
+        here = Path(place).relative_to(folder)
+        for name in sorted(names):
+            suffix = Path(name).suffix
+            if suffix in C_SOURCES:
+                sources.append(here / name)
+            elif here.parts and suffix not in (".py", ".rs") and LICENCE_FILE.match(name):
+                licences.append(here / name)
+    return sources, licences
+
+
+def _matching(folder: Path, patterns: list[str]) -> list[Path]:
+    """The files that the patterns name; a folder stands for its files. MachError names a pattern without any."""
+    found = []
+    for pattern in patterns:
+        places = sorted(folder.glob(pattern))
+        files = [file for place in places for file in ([place] if place.is_file() else sorted(place.rglob("*")))]
+        files = [file for file in files if file.is_file()]
+        if not files:
+            raise MachError(f"{pattern}: no such file")
+        found += files
+    return list(dict.fromkeys(found))
+
+
+# The document
+
+
+def render(crates: list[Crate], texts: list[Text], bundled: Iterable[tuple[str, str]]) -> str:
+    """One document: all crates with their licences, the texts of these, and those of the code in the crates."""
+    parts = [
+        f"Strobe holds code of these {len(crates)} crates, which are listed with their licences. The texts of the\n"
+        "licences follow, first those of the crates, then those of other code and of data in them.\n"
+    ]
+    parts += ["".join(f"  {crate}: {crate.licence}\n" for crate in crates)]
+    for text in texts:
+        users = "".join(f"  {name}\n" for name in text.crates)
+        parts.append(f"{RULE}\n{text.title}, for:\n{users}\n{_tidy(text.text)}")
+    parts += [f"{RULE}\n{title}\n\n{_tidy(text)}" for title, text in bundled]
+    return "\n".join(parts)
+
+
+def _tidy(text: str) -> str:
+    lines = (line.rstrip() for line in text.replace("\r\n", "\n").split("\n"))
+    return "\n".join(lines).strip("\n") + "\n"
