@@ -24,6 +24,7 @@ NAMES = (
     "test-formats",
     "test-source-maps",
     "package",
+    "test-package",
     "fuzz",
     "stress",
     "check",

@@ -43,6 +43,7 @@ PACKAGING_PACKAGES = {
 }
 PACKAGE_TEST_PACKAGES = {
     "a fresh Debian, to install the package in": ("debootstrap",),
+    "a display": ("xvfb",),
     "what Debian checks of every package": ("lintian",),
 }
 
