@@ -12,9 +12,10 @@ from .errors import MachError
 from .lock import cache_lock
 from .setup import bootstrap
 
-# Names the library for tests/browser. A person sets it to 0 to switch the library off.
+# Names the library for tests/browser. A person sets it to 0 to switch the library off, or to 1 to switch it on where it is
+# off by default.
 VARIABLE = "STROBE_QUARANTINE"
-OFF = "0"
+OFF, ON = "0", "1"
 PACKAGE = "quarantine"
 
 
@@ -26,7 +27,7 @@ def find(binary: Path) -> Path | None:
     named = os.environ.get(VARIABLE)
     if named == OFF or binary.is_relative_to(asan.target_dir()):
         return None
-    if named:
+    if named and named != ON:
         library = Path(named).resolve()
         if not library.is_file():
             raise MachError(f"{VARIABLE}={named}: no such file; {OFF} switches the library off")
@@ -38,8 +39,12 @@ def find(binary: Path) -> Path | None:
 
 
 def for_tests(binary: Path) -> dict[str, str]:
-    """The variable for tests/browser."""
-    return {VARIABLE: str(find(binary) or OFF)}
+    """The variable for tests/browser, whose browsers have the library only if a person asks for it.
+
+    A write to freed memory ends the browser, and may be Servo's. `./mach test` must not fail by it before it is known.
+    """
+    wanted = os.environ.get(VARIABLE, OFF) != OFF
+    return {VARIABLE: str(find(binary) or OFF) if wanted else OFF}
 
 
 def preloaded(library: Path | None) -> dict[str, str]:

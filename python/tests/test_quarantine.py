@@ -31,12 +31,15 @@ class LibraryTest(unittest.TestCase):
         self.assertEqual(self.find(None), paths.target_dir() / "debug" / "libquarantine.so")
         self.assertEqual(len(self.commands), 1)
         self.assertIsNone(self.find(quarantine.OFF))
+        self.assertEqual(self.find(quarantine.ON), paths.target_dir() / "debug" / "libquarantine.so")
+        self.assertEqual(len(self.commands), 1)
         library = folder / "library.so"
         library.touch()
         self.assertEqual(self.find(str(library)), library.resolve())
         self.assertEqual(self.commands, [])
         with self.assertRaisesRegex(MachError, "^STROBE_QUARANTINE=.*: no such file; 0 switches"):
             self.find(f"{library}.no")
+        self.assertEqual(self.commands, [])
 
     def test_addresssanitizer_has_an_allocator_of_its_own(self):
         binary = asan.target_dir() / "host" / "debug" / "strobe"
@@ -46,6 +49,10 @@ class LibraryTest(unittest.TestCase):
         with mock.patch.object(quarantine, "find", lambda binary: None):
             self.assertEqual(quarantine.for_tests(Path("strobe")), {quarantine.VARIABLE: quarantine.OFF})
         with mock.patch.object(quarantine, "find", lambda binary: Path("/a.so")):
-            self.assertEqual(quarantine.for_tests(Path("strobe")), {quarantine.VARIABLE: "/a.so"})
+            for wanted, given in ((None, "0"), ("0", "0"), ("1", "/a.so")):
+                with mock.patch.dict(os.environ, {} if wanted is None else {quarantine.VARIABLE: wanted}):
+                    if wanted is None:
+                        os.environ.pop(quarantine.VARIABLE, None)
+                    self.assertEqual(quarantine.for_tests(Path("strobe")), {quarantine.VARIABLE: given}, wanted)
         self.assertEqual(quarantine.preloaded(None), {})
         self.assertEqual(quarantine.preloaded(Path("/a.so")), {"LD_PRELOAD": "/a.so"})
