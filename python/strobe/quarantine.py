@@ -12,8 +12,8 @@ from .errors import MachError
 from .lock import cache_lock
 from .setup import bootstrap
 
-# Names the library for tests/browser. A person sets it to 0 to switch the library off, or to 1 to switch it on where it is
-# off by default.
+# Names the library for tests/browser. A person sets it to 0 to switch the library off, or to 1 to switch it on where it
+# is off by default.
 VARIABLE = "STROBE_QUARANTINE"
 OFF, ON = "0", "1"
 PACKAGE = "quarantine"

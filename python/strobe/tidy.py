@@ -367,7 +367,7 @@ def clippy(root: Path) -> Iterable[Problem]:
             print(line, end="")
             return
         report = json.loads(line)
-        if report["reason"] == "compiler-message" and report["message"]["level"] in ("warning", "error"):
+        if report["reason"] == "compiler-message" and is_problem(report, root):
             message = report["message"]
             for span in message["spans"]:
                 if span["is_primary"]:
@@ -378,6 +378,15 @@ def clippy(root: Path) -> Iterable[Problem]:
     if status != 0 and not problems:
         raise MachError(f"`{' '.join(command)} -- -D warnings` {process.describe_status(status)}")
     return problems
+
+
+def is_problem(report: dict, root: Path) -> bool:
+    """Whether a message of Cargo is a problem: an error anywhere, or a warning about a crate of the checkout.
+
+    `--no-deps` leaves the compiler's own warnings about the build scripts of hooked crates, whose text is not ours.
+    """
+    level = report["message"]["level"]
+    return level == "error" or (level == "warning" and Path(report["manifest_path"]).is_relative_to(root))
 
 
 def _text(path: Path) -> str:

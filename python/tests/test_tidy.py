@@ -181,6 +181,16 @@ class CheckTest(unittest.TestCase):
         patch = "--- a/x\n+++ b/x\n@@ -1,0 +2,2 @@ at 0123abcd\n+a\n--- a/y\n"
         self.assertEqual(list(tidy.hook_problems(patch)), [(5, "the previous hunk lacks 1 of its lines")])
 
+    def test_warnings_about_build_scripts_of_hooked_crates_are_not_ours(self):
+        def is_problem(level: str, manifest: str) -> bool:
+            report = {"message": {"level": level}, "manifest_path": manifest}
+            return tidy.is_problem(report, Path("/a/strobe"))
+
+        self.assertTrue(is_problem("warning", "/a/strobe/components/timer/Cargo.toml"))
+        self.assertTrue(is_problem("error", "/cache/upstream/mozjs_sys-1/Cargo.toml"))
+        self.assertFalse(is_problem("warning", "/cache/upstream/mozjs_sys-1/Cargo.toml"))
+        self.assertFalse(is_problem("note", "/a/strobe/components/timer/Cargo.toml"))
+
     def test_clippy_that_cannot_run(self):
         with tempfile.TemporaryDirectory() as folder:
             shutil.copytree(FIXTURES / "clippy", folder, dirs_exist_ok=True)

@@ -34,8 +34,10 @@ pub fn command_line(input: &[u8]) {
             assert!(output.is_absolute() || output.as_os_str() == "-");
         },
         Ok(Parsed::Report(report)) => {
-            let file = report.input.file;
-            assert!(file.is_absolute() || file.as_os_str() == "-");
+            let files = report.inputs.iter().map(|input| &input.file);
+            let mut files = files.peekable();
+            assert!(files.peek().is_some());
+            assert!(files.all(|file| file.is_absolute() || file.as_os_str() == "-"));
         },
         Ok(Parsed::Information(text)) => assert!(!text.is_empty()),
         Ok(Parsed::Version) => {},
