@@ -335,14 +335,14 @@ class RootTest(FilesTest):
     def test_a_program_that_fails_is_named_with_the_end_of_its_output(self):
         command = [sys.executable, "-c", "print('\\n'.join(map(str, range(30)))); raise SystemExit(3)"]
         with self.assertRaises(MachError) as caught:
-            root._run(command, 60, dict(os.environ), shown="a b")
+            root.run_within(command, 60, dict(os.environ), shown="a b")
         self.assertTrue(str(caught.exception).startswith("`a b` failed with status 3; its output ends in\n10\n11\n"))
 
     def test_a_program_that_does_not_end_is_killed(self):
         # It ignores SIGTERM, as `unshare` does.
         script = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('on', flush=True); signal.pause()"
         with self.assertRaisesRegex(MachError, "^`a b` did not end within 2 s; its output ends in\non$"):
-            root._run([sys.executable, "-c", script], 2, dict(os.environ), shown="a b")
+            root.run_within([sys.executable, "-c", script], 2, dict(os.environ), shown="a b")
 
     def test_the_folder_of_a_root_is_deleted_after_an_error(self):
         with mock.patch.object(root.paths, "target_dir", return_value=self.folder):

@@ -54,7 +54,7 @@ class Root:
         """The output of a program in the root, its errors included. MachError if it fails or takes too long."""
         environment = {**ENVIRONMENT, **{name: os.environ[name] for name in PROXIES if name in os.environ}}
         inside = [*UNSHARE, "sh", "-ec", ENTER, "sh", str(self.folder), *command]
-        return _run(inside, bound, environment, shown=" ".join(command))
+        return run_within(inside, bound, environment, shown=" ".join(command))
 
     def path(self, place: str) -> Path:
         """The place outside of the root of a file in it."""
@@ -121,7 +121,7 @@ def fresh_root(suite: str) -> Iterator[Root]:
         mirror = lines[0].split()[1]
         command = ["debootstrap", "--variant=minbase", suite, str(folder), mirror]
         # In namespaces, because it mounts file systems, and leaves them there if it is killed.
-        _run([*UNSHARE, *command], DEBOOTSTRAP_BOUND, dict(os.environ), shown=" ".join(command))
+        run_within([*UNSHARE, *command], DEBOOTSTRAP_BOUND, dict(os.environ), shown=" ".join(command))
         (folder / "etc" / "apt" / "sources.list").write_text("".join(f"{line}\n" for line in lines))
         for name in NETWORK:
             if Path("/", name).is_file():
@@ -137,7 +137,7 @@ def copy_of(root: Root, name: str) -> Iterator[Root]:
     """A copy of a root. It is deleted at the end."""
     with _folder(name) as folder:
         command = ["cp", "--archive", f"{root.folder}/.", str(folder)]
-        _run(command, COPY_BOUND, dict(os.environ), shown=" ".join(command))
+        run_within(command, COPY_BOUND, dict(os.environ), shown=" ".join(command))
         yield Root(folder)
 
 
@@ -153,7 +153,8 @@ def _folder(name: str) -> Iterator[Path]:
         shutil.rmtree(folder)
 
 
-def _run(command: list[str], bound: int, environment: dict[str, str], shown: str) -> str:
+def run_within(command: list[str], bound: int, environment: dict[str, str], shown: str) -> str:
+    """The output of a program, its errors included. MachError if it fails, or does not end within `bound` seconds."""
     child = process.start(
         command,
         env=environment,

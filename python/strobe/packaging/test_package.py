@@ -6,6 +6,7 @@
 
 import os
 import re
+import select
 import shutil
 import subprocess
 import sys
@@ -22,7 +23,7 @@ from ..server import PageServer
 from ..setup import bootstrap, toolchain, workspace
 from ..tally import Tally
 from . import package
-from .root import Root, copy_of, fresh_root, why_not
+from .root import Root, copy_of, fresh_root, run_within, why_not
 
 PAGE = paths.ROOT / "tests" / "package"
 # Built-in functions of the engine, and functions of the page. The page calls the first ones; those after an arrow are
@@ -201,7 +202,8 @@ def dependencies(readme: str) -> str:
 def _extract(root: Root, archive: Path):
     place = root.path("/opt")
     place.mkdir(exist_ok=True)
-    process.run(["tar", "--extract", "--zstd", f"--file={archive}", f"--directory={place}"])
+    command = ["tar", "--extract", "--zstd", f"--file={archive}", f"--directory={place}"]
+    run_within(command, BOUND, dict(os.environ), shown=" ".join(command))
 
 
 def check_removal(root: Root):
@@ -286,9 +288,10 @@ def _display() -> Iterator[str]:
             os.close(writer)
         try:
             # It writes the number of the display when that is there, or ends.
-            number = numbers.readline().strip()
+            is_ready = select.select([numbers], [], [], BOUND)[0]
+            number = numbers.readline().strip() if is_ready else ""
             if not number:
-                raise MachError("Xvfb ended before it had a display")
+                raise MachError("Xvfb has no display")
             yield f":{number}"
         finally:
             process.end(server)
@@ -397,5 +400,5 @@ def check_symbols(installation: Installation, install: Callable[[], None]):
 
 def check_lintian(packages: package.Packages):
     """Prints what lintian says. An error fails; what is excused has its reason in packaging/debian/."""
-    files = [str(packages.deb), str(packages.symbols_deb)]
-    process.run(["timeout", str(LINTIAN_BOUND), "lintian", "--fail-on=error", "--allow-root", *files])
+    command = ["lintian", "--fail-on=error", "--allow-root", str(packages.deb), str(packages.symbols_deb)]
+    print(run_within(command, LINTIAN_BOUND, dict(os.environ), shown="lintian").rstrip())
