@@ -328,22 +328,13 @@ def moved_pins(patch: str) -> str:
 
     A build without our other hooks needs them, too, so that both builds have the same engine.
     """
-    output = []
-    in_manifest = moves = False
-    for line in patch.split("\n"):
-        if line.startswith(("--- a/", "+++ b/")):
-            in_manifest, moves = line == f"+++ b/{MANIFEST}", False
-        elif match := HUNK.match(line):
-            start, *counts = _hunk_numbers(match)
-            moves = in_manifest and (counts[0], counts[2]) == (1, 1)
-            # Without the hunks before it, the line stays where it is.
-            output += [f"@@ -{start},1 +{start},1 @@ {match.group(5)}"] if moves else []
-        elif moves and (line.startswith("+") or line.startswith("-")):
-            if not VERSION_LINE.match(line[1:]):
-                what = f"a hook replaces {line[1:]!r}; only the version of a dependency may be replaced"
-                raise MachError(f"{MANIFEST}: {what}")
-            output.append(line)
-    return "\n".join([f"--- a/{MANIFEST}", f"+++ b/{MANIFEST}", *output, ""]) if output else ""
+    moved = [hunk for hunk in read_hunks(patch) if hunk.moves_pin]
+    for line in (line for hunk in moved for line in (*hunk.removed, *hunk.inserted)):
+        if not VERSION_LINE.match(line):
+            what = f"a hook replaces {line!r}; only the version of a dependency may be replaced"
+            raise MachError(f"{MANIFEST}: {what}")
+    # Without the hunks before it, the line stays where it is.
+    return write_hunks([replace(hunk, new_start=hunk.start) for hunk in moved])
 
 
 def _hunk_numbers(match: re.Match) -> tuple[int, int, int, int]:
