@@ -56,6 +56,8 @@ mod registry;
 mod reporter;
 mod room;
 mod sample;
+#[cfg(test)]
+mod sample_time;
 mod sampled_activity;
 mod sampled_loop;
 mod sampled_recording;

@@ -9,7 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use browser_tests::{Frame, Sample, Site, Trace, Visit, alone, report};
+use browser_tests::{Frame, Sample, Site, Trace, Visit, report};
 use serde_json::Value;
 
 /// The page in tests/pages/leaks that has the cases.
@@ -143,7 +143,7 @@ const MUTED: Group = Group {
         ),
         case("depth, with built-ins in between", VISIBLE_CALLBACK),
         case("long name", CALLED),
-        case("time", CALLED_BY_ARROW),
+        case("depths", CALLED_BY_ARROW),
         case("built-in: sort", CALLED_BY_ARROW),
         case("built-in: parse", CALLED_BY_ARROW),
         case("built-in: stringify", CALLED_BY_ARROW),
@@ -385,18 +385,6 @@ const INTERVAL: f64 = 1.;
 /// accurate.
 const MARGIN: f64 = 1.;
 
-/// Samples of deep stacks must be less than this many milliseconds earlier or later, even on a noisy machine.
-const MOST_DELAY: f64 = 0.05;
-
-/// A window counts if at least this share of its samples were taken.
-const LEAST_SAMPLED: f64 = 0.8;
-
-/// How many windows with deep stacks are compared, at least.
-const ENOUGH_WINDOWS: usize = 6;
-
-/// How often the page is visited, at most, until there are so many.
-const MOST_VISITS: usize = 8;
-
 impl Case {
     /// What is wrong with the page's result for this case.
     fn check(&self, result: &Value) -> Vec<String> {
@@ -590,77 +578,6 @@ fn workers() {
 #[test]
 fn ways_out_of_a_trace() {
     OUTLETS.run();
-}
-
-/// The median of sorted numbers, and its standard error for a normal distribution.
-fn median(sorted: &[f64]) -> (f64, f64) {
-    let at = |share: f64| sorted[(sorted.len() as f64 * share) as usize];
-    let deviation = (at(0.75) - at(0.25)) / 1.349;
-    (at(0.5), 1.2533 * deviation / (sorted.len() as f64).sqrt())
-}
-
-/// When in their ticks these samples were taken, in milliseconds relative to `reference`.
-fn delays<'a>(samples: impl Iterator<Item = &'a Sample>, reference: f64) -> Vec<f64> {
-    let mut delays: Vec<_> = samples
-        .map(|sample| {
-            (sample.timestamp - reference + INTERVAL / 2.).rem_euclid(INTERVAL) - INTERVAL / 2.
-        })
-        .collect();
-    delays.sort_by(f64::total_cmp);
-    delays
-}
-
-#[test]
-fn the_time_of_a_sample_does_not_tell_how_deep_the_stack_was() {
-    let _alone = alone();
-    let other = Site::plain().serve();
-    let site = site();
-    let page = format!("/leaks/muted.html?only=time&other={}", other.origin());
-    let mut later = Vec::new();
-    let mut left_out = 0;
-    for _ in 0..MOST_VISITS {
-        let result = &site.visit(&page).run()["time"];
-        let trace = Trace::read(&result["trace"]);
-        let windows: Vec<[f64; 2]> = serde_json::from_value(result["windows"].clone()).unwrap();
-        let first = trace.samples[0].timestamp;
-        let usual = first + median(&delays(trace.samples.iter(), first)).0;
-        let of_window = |&[start, end]: &[f64; 2]| {
-            let delays = delays(trace.samples_between(start, end), usual);
-            // Otherwise the thread often waited for a processor.
-            let is_sampled = delays.len() as f64 >= LEAST_SAMPLED * (end - start) / INTERVAL;
-            is_sampled.then(|| median(&delays).0)
-        };
-        let delays: Vec<_> = windows.iter().map(of_window).collect();
-        // Windows with shallow and deep stacks take turns. On a busy machine the delay changes from time to time, for
-        // all samples. So each deep window is compared with the shallow windows before and after it.
-        for delays in delays.windows(3).step_by(2) {
-            match *delays {
-                [Some(before), Some(deep), Some(after)] => {
-                    later.push(deep - before.midpoint(after));
-                },
-                _ => left_out += 1,
-            }
-        }
-        if later.len() >= ENOUGH_WINDOWS {
-            break;
-        }
-    }
-    assert!(
-        later.len() >= ENOUGH_WINDOWS,
-        "the machine is too busy: {left_out} windows with too few samples"
-    );
-    later.sort_by(f64::total_cmp);
-    let (median, error) = median(&later);
-    report(&format!(
-        "samples of deep stacks: {median:.4} ms later, with a standard error of {error:.4} ms; {left_out} windows with too \
-         few samples were left out"
-    ));
-    // Twice the resolution of performance.now(), plus an allowance for noise, up to a limit.
-    let most = (5. * error + 0.02).min(MOST_DELAY);
-    assert!(
-        median.abs() < most,
-        "{median:.4} ms, not less than {most:.4} ms: {later:.3?}"
-    );
 }
 
 #[test]

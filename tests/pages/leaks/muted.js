@@ -134,9 +134,8 @@ const CASES = {
 
   "long name": sync(() => visible(hiddenLongNames)),
 
-  // Shallow and deep stacks in turn. The times of samples must not tell which. Even on a busy machine, the walk of the
-  // deep ones takes less than half an interval, so that it does not make the next sample late.
-  "time": () => traced(() => {
+  // Shallow and deep stacks in turn.
+  "depths": () => traced(() => {
     for (let i = 0; i < 24; i++) {
       visible(() => hiddenRecursion(i % 2 === 0 ? 1 : 2000, hiddenSpin));
     }

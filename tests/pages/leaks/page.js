@@ -106,12 +106,8 @@ function isSampled({ trace, windows }) {
 // Runs every case of the group, even if one fails.
 function runCases(cases) {
   runTest(async () => {
-    const wanted = parameters.get("only");
     const results = {};
     for (const [name, run] of Object.entries(cases)) {
-      if (wanted && wanted !== name) {
-        continue;
-      }
       try {
         // Repeats the case if the machine was too busy to take samples.
         for (let attempt = 0; attempt < 10; attempt++) {

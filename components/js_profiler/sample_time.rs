@@ -1,0 +1,196 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! The time of a sample does not tell how deep the stack was: it is the time before the walk.
+//!
+//! Each sample is compared with the time at which it was due. On a busy machine most samples are late for other reasons,
+//! but some are not, and these are compared.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use js_profiler_traits::EventLoopId;
+use js_profiler_traits::activity::SharedActivity;
+use servo_base::cross_process_instant::CrossProcessInstant;
+use smallvec::SmallVec;
+
+use crate::description::SharedDescription;
+use crate::outcome::Outcome;
+use crate::sample::Sample;
+use crate::sampled_thread::{Audience, SampledThread, StackTaker};
+use crate::spidermonkey::test_context::TestContext;
+use crate::stop::tests::EVENT_LOOPS;
+use crate::stop::{Thread, wake_promptly};
+
+/// Stacks with this many frames are deep.
+const DEEP: usize = 300;
+
+/// Other stacks have fewer frames than this.
+const SHALLOW: usize = 10;
+
+/// How many samples of deep stacks are compared with as many others, at least.
+const ENOUGH: usize = 200;
+
+/// The share of the samples that are less late than the one that is compared.
+const QUANTILE: f64 = 0.05;
+
+/// How much later this sample of the deep stacks may be.
+const MOST_LATER: Duration = Duration::from_micros(10);
+
+/// Runs at either depth in turn.
+const SCRIPT: &str = "
+    function spin() {
+        const end = Date.now() + 20;
+        let x = 1;
+        while (Date.now() < end) {
+            for (let i = 0; i < 500; i++) { x = (Math.imul(x, 31) + i) | 0; }
+        }
+        return x;
+    }
+    function deep(frames) { return frames === 0 ? spin() + 1 : deep(frames - 1) + 1; }
+    function rounds() {
+        for (let i = 0; i < 4; i++) { spin(); deep(310); }
+    }";
+
+/// How late samples were, in nanoseconds.
+#[derive(Default)]
+struct Late {
+    deep: Vec<i64>,
+    shallow: Vec<i64>,
+}
+
+impl Late {
+    /// Takes a sample that was due at a time of another clock.
+    fn take(&mut self, sample: &Sample<'_>, due: Instant, clocks: (Instant, CrossProcessInstant)) {
+        if sample.outcome != Outcome::Stack {
+            return;
+        }
+        let (epoch, same_time) = clocks;
+        let time = (sample.time - same_time).whole_nanoseconds() as i64;
+        let late = time - (due - epoch).as_nanos() as i64;
+        match sample.everything.frames.len() {
+            DEEP.. => self.deep.push(late),
+            0..SHALLOW => self.shallow.push(late),
+            _ => {},
+        }
+    }
+
+    fn are_enough(&self) -> bool {
+        self.deep.len() >= ENOUGH && self.shallow.len() >= ENOUGH
+    }
+
+    /// By how much the samples of deep stacks were later, in nanoseconds.
+    fn later(&mut self) -> i64 {
+        let [deep, shallow] = [&mut self.deep, &mut self.shallow].map(|late| {
+            late.sort_unstable();
+            late[(late.len() as f64 * QUANTILE) as usize]
+        });
+        deep - shallow
+    }
+}
+
+/// Sets a flag when it is dropped.
+struct Ends<'a>(&'a AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Samples a thread that runs the script, until there are enough samples.
+fn later(sample: impl Fn(&mut SampledThread, &mut StackTaker, &Audience, &mut Late) + Sync) -> i64 {
+    let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
+    let context = TestContext::new();
+    let engine = context.engine();
+    let (thread, engine) = (Thread::current().unwrap(), engine.sampled());
+    let activity = SharedActivity::of_this_thread();
+    let description = Arc::new(SharedDescription::of_this_thread());
+    let has_ended = AtomicBool::new(false);
+    let mut later = None;
+    context.with_scripts(|evaluate| {
+        evaluate(c"https://a.test/a.js", 1, SCRIPT);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                wake_promptly();
+                let mut sampled =
+                    SampledThread::new(EventLoopId(1), Some(thread), engine, activity, description);
+                let audience = Audience {
+                    realms: SmallVec::new(),
+                    everything: true,
+                };
+                let mut taker = StackTaker::new();
+                let mut late = Late::default();
+                while !late.are_enough() && !has_ended.load(Ordering::Relaxed) {
+                    sample(&mut sampled, &mut taker, &audience, &mut late);
+                }
+                has_ended.store(true, Ordering::Relaxed);
+                later = late.are_enough().then(|| late.later());
+            });
+            // Otherwise a script that throws leaves the sampling thread waiting.
+            let _end = Ends(&has_ended);
+            while !has_ended.load(Ordering::Relaxed) {
+                evaluate(c"https://a.test/b.js", 1, "rounds()");
+            }
+        });
+    });
+    later.expect("there are enough samples")
+}
+
+fn assert_not_later(how: &str, later: i64) {
+    println!("{how}: samples of deep stacks are {later} ns later");
+    assert!(
+        later.unsigned_abs() < MOST_LATER.as_nanos() as u64,
+        "{how}: {later} ns"
+    );
+}
+
+/// The two clocks, read at one time.
+fn clocks() -> (Instant, CrossProcessInstant) {
+    (Instant::now(), CrossProcessInstant::now())
+}
+
+#[test]
+fn the_time_of_a_sample_does_not_tell_how_deep_the_stack_was() {
+    let clocks = clocks();
+    let later = later(|thread, taker, audience, late| {
+        thread::sleep(Duration::from_micros(500));
+        let due = Instant::now();
+        let sample = thread.look(taker, audience).unwrap();
+        late.take(&sample, due, clocks);
+    });
+    assert_not_later("stopped", later);
+}
+
+fn timed_walks(interval: Duration) {
+    let clocks = clocks();
+    let later = later(|thread, taker, audience, late| {
+        // Timed walks are asked for only if the thread has stopped in time.
+        thread.look(taker, audience).unwrap();
+        if thread.timed_horizon().is_none() {
+            return;
+        }
+        let now = Instant::now();
+        let due: Vec<_> = (1..=4).map(|tick| now + interval * tick).collect();
+        thread.ask(&due, audience);
+        let Some(until) = thread.timed_until() else {
+            return;
+        };
+        thread::sleep(until.saturating_duration_since(Instant::now()));
+        thread.collect(|due, sample, _| late.take(sample, due, clocks));
+    });
+    assert_not_later("timed", later);
+}
+
+#[test]
+fn the_time_of_a_timed_sample_does_not_tell_how_deep_the_stack_was() {
+    timed_walks(Duration::from_millis(1));
+}
+
+#[test]
+fn the_time_of_a_timed_sample_with_cold_caches_does_not_tell_how_deep_the_stack_was() {
+    timed_walks(Duration::from_millis(5));
+}
