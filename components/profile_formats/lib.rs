@@ -63,8 +63,8 @@ pub use crate::recording::{
 pub use crate::report::{
     By, MAX_EVENT_LOOP, Outcome, grouped, line_report, line_report_of, report, report_by,
 };
-pub use crate::source_mapped::{Notices, apply_own_maps, apply_source_maps};
+pub use crate::source_mapped::{Notices, apply_own_maps, apply_source_maps, deadline_of_maps};
 pub use crate::totals::{FunctionKey, FunctionTotals, Totals, TotalsBy};
 pub use crate::viewer::viewer_page;
 pub use crate::viewer_data::write as write_viewer_data;
-pub use source_maps::Notice;
+pub use source_maps::{Deadline, Notice};

@@ -6,7 +6,7 @@
 
 use std::path::PathBuf;
 
-use source_maps::{MapFolder, Notice, SourceMap};
+use source_maps::{Deadline, MapFolder, Notice, SourceMap};
 use url::Url;
 
 use crate::bounds::MAX_MAPS_BYTES;
@@ -17,8 +17,13 @@ use crate::source_mapped::{Notices, apply_source_maps};
 const MAX_NAMED: usize = 5;
 
 /// Applies the maps in folders, and in the folders in them, to a recording. The first folder with a map for a script
-/// has it. The recording is whole whatever is in the folders; each notice is about a map that is not used.
-pub fn apply_map_folders(recording: &mut Recording, folders: &[PathBuf]) -> Vec<Notice> {
+/// has it. The recording is whole whatever is in the folders; each notice is about a map that is not used. Maps that are
+/// not done when `deadline` passes are left out.
+pub fn apply_map_folders(
+    recording: &mut Recording,
+    folders: &[PathBuf],
+    deadline: &Deadline,
+) -> Vec<Notice> {
     if folders.is_empty() {
         return Vec::new();
     }
@@ -35,8 +40,8 @@ pub fn apply_map_folders(recording: &mut Recording, folders: &[PathBuf]) -> Vec<
             Err(notice) => notices.push(notice),
         }
     }
-    apply_source_maps(recording, &mut notices, |script, notices| {
-        maps.of_script(script, notices)
+    apply_source_maps(recording, &mut notices, deadline, |script, notices| {
+        maps.of_script(script, notices, deadline)
     });
     if !maps.folders.is_empty() {
         maps.tell_missing(folders, &mut notices);
@@ -54,17 +59,30 @@ struct Maps {
     more_missing: u64,
     /// How many scripts come after as much was read as may be.
     unread: u64,
+    /// How many scripts come after the deadline, and why there was one.
+    late: u64,
+    why_late: String,
 }
 
 impl Maps {
-    fn of_script(&mut self, script: &str, notices: &mut Notices) -> Option<SourceMap> {
+    fn of_script(
+        &mut self,
+        script: &str,
+        notices: &mut Notices,
+        deadline: &Deadline,
+    ) -> Option<SourceMap> {
+        if let Some(why) = deadline.passed() {
+            self.late += 1;
+            self.why_late = why;
+            return None;
+        }
         if self.bytes > MAX_MAPS_BYTES {
             self.unread += 1;
             return None;
         }
         let mut is_told = false;
         for folder in &self.folders {
-            let found = match folder.find(script) {
+            let found = match folder.find(script, deadline) {
                 Ok(Some(found)) => found,
                 Ok(None) => continue,
                 Err(notice) => {
@@ -77,7 +95,7 @@ impl Maps {
             let name = found.path.to_string_lossy();
             // As if the map were deployed beside the script.
             let base = Url::parse(script).ok();
-            match SourceMap::read(&found.content, &name, base.as_ref()) {
+            match SourceMap::read(&found.content, &name, base.as_ref(), deadline) {
                 Ok(map) => return Some(map),
                 Err(notice) => {
                     notices.push_of_script(notice, script);
@@ -102,6 +120,14 @@ impl Maps {
                 "more than {MAX_MAPS_BYTES} bytes of source maps are not read, so {} scripts are shown as they ran",
                 self.unread
             );
+            notices.push(Notice::new(&paths, why));
+        }
+        if self.late > 0 {
+            let scripts = match self.late {
+                1 => "a script is shown as it ran".to_owned(),
+                more => format!("{more} scripts are shown as they ran"),
+            };
+            let why = format!("{scripts}, because {}", self.why_late);
             notices.push(Notice::new(&paths, why));
         }
         if !self.missing.is_empty() {

@@ -16,9 +16,10 @@
 use std::collections::HashMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
+use std::time::Duration;
 
 use indexmap::{IndexMap, IndexSet};
-use source_maps::{GeneratedFunction, Link, Notice, Original, SourceMap};
+use source_maps::{Deadline, GeneratedFunction, Link, Notice, Original, SourceMap};
 use url::Url;
 
 use crate::bounds::MAX_ORIGINAL_BYTES;
@@ -30,8 +31,16 @@ use crate::recording::{
 /// How many notices are told one by one.
 const MAX_TOLD: usize = 20;
 
+/// How long all maps of a recording may take.
+const TIME_FOR_MAPS: Duration = Duration::from_secs(10);
+
 /// Why an event loop does not refuse the changes: [`Changes::of`] has lifted the limit on its memory.
 const NOT_REFUSED: &str = "its memory has no limit, and the changes add no frames and no stacks";
+
+/// When the maps of a recording are given up, whose first one is to be read now.
+pub fn deadline_of_maps() -> Deadline {
+    Deadline::within(TIME_FOR_MAPS)
+}
 
 /// What is told about maps, each once. A page may name any number of scripts, so of very many the first are told.
 #[derive(Debug, Default)]
@@ -76,10 +85,12 @@ impl Notices {
 /// Applies the map of each script. `map_of` finds one by the script's URL, and is called once for each script that has
 /// functions.
 ///
-/// A map is dropped before the next one is asked for. Functions that were mapped before stay as they are.
+/// A map is dropped before the next one is asked for. Functions that were mapped before stay as they are. Once `deadline`
+/// passes, no more maps are asked for, and functions whose map is not done keep their generated names.
 pub fn apply_source_maps(
     recording: &mut Recording,
     notices: &mut Notices,
+    deadline: &Deadline,
     mut map_of: impl FnMut(&str, &mut Notices) -> Option<SourceMap>,
 ) {
     let event_loops = recording.processes.iter_mut();
@@ -99,9 +110,10 @@ pub fn apply_source_maps(
         for part in map.notices() {
             notices.push_of_script(part.clone(), &script);
         }
-        let mut mapping = Mapping::new(&map, &mut room);
+        let mut mapping = Mapping::new(&map, &mut room, deadline);
         for changes in &mut changes {
             mapping.sources.clear();
+            mapping.files.clear();
             changes.add_script(&script, &mut mapping);
         }
         if let Some(notice) = mapping.notice(&script) {
@@ -116,7 +128,9 @@ pub fn apply_source_maps(
 /// Applies the maps that scripts link to and that were fetched, and those that they contain as `data:` URLs. Each notice is
 /// about a map that is not used. Functions that were mapped before stay as they are. Then the maps are let go of, and the
 /// scripts that the recording knows only for their maps: what is left of scripts is their texts, if they were recorded.
-pub fn apply_own_maps(recording: &mut Recording) -> Vec<Notice> {
+///
+/// Maps that are not done when `deadline` passes are left out.
+pub fn apply_own_maps(recording: &mut Recording, deadline: &Deadline) -> Vec<Notice> {
     let mut notices = Notices::default();
     let mut room = MAX_ORIGINAL_BYTES;
     let processes = recording.processes.iter_mut();
@@ -133,6 +147,12 @@ pub fn apply_own_maps(recording: &mut Recording) -> Vec<Notice> {
             let script = changes.event_loop.source(id);
             let name = script.name.clone();
             let start = (script.line, script.column);
+            if let Some(why) = deadline.passed() {
+                if fetched.is_some() || script.map_url.is_some() {
+                    notices.push(Notice::new(&name, not_used(&why)));
+                }
+                continue;
+            }
             let contained;
             let map = match fetched {
                 Some(fetched) => {
@@ -142,13 +162,13 @@ pub fn apply_own_maps(recording: &mut Recording) -> Vec<Notice> {
                     {
                         // Before the next one takes memory.
                         drop(last.take());
-                        let map = read_fetched(&fetched);
+                        let map = read_fetched(&fetched, deadline);
                         last = Some((fetched, map));
                     }
                     last.as_ref().map(|(_, map)| map)
                 },
                 None => {
-                    contained = own_map(script).transpose();
+                    contained = own_map(script, deadline).transpose();
                     contained.as_ref()
                 },
             };
@@ -163,7 +183,7 @@ pub fn apply_own_maps(recording: &mut Recording) -> Vec<Notice> {
             for part in map.notices() {
                 notices.push_of_script(part.clone(), &name);
             }
-            let mut mapping = Mapping::new(map, &mut room);
+            let mut mapping = Mapping::new(map, &mut room, deadline);
             mapping.start = start;
             for (function, resource) in functions {
                 changes.add_function(function, resource, &mut mapping);
@@ -182,26 +202,34 @@ pub fn apply_own_maps(recording: &mut Recording) -> Vec<Notice> {
 }
 
 /// A map that was fetched. What its sources are relative to is the URL that it came from.
-fn read_fetched(fetched: &FetchedMap) -> Result<SourceMap, Notice> {
+fn read_fetched(fetched: &FetchedMap, deadline: &Deadline) -> Result<SourceMap, Notice> {
     let FetchedMap { url, content } = fetched;
     let content = content.as_ref().map_err(|why| Notice::new(url, why))?;
     let base = Url::parse(url).ok();
-    SourceMap::read(content.as_bytes(), url, base.as_ref())
+    SourceMap::read(content.as_bytes(), url, base.as_ref(), deadline)
 }
 
 /// The map in the link of a script.
-fn own_map(script: &Source) -> Result<Option<SourceMap>, Notice> {
+fn own_map(script: &Source, deadline: &Deadline) -> Result<Option<SourceMap>, Notice> {
     let (link, text) = (script.map_url.as_deref(), script.text.as_deref());
     let Some(Link::Inline(content)) = Link::of_script(&script.name, link, text)? else {
         return Ok(None);
     };
     let base = Url::parse(&script.name).ok();
-    SourceMap::read(&content, &script.name, base.as_ref()).map(Some)
+    SourceMap::read(&content, &script.name, base.as_ref(), deadline).map(Some)
+}
+
+/// What is told of a map that was given up.
+fn not_used(why: &str) -> String {
+    format!("its source map is not used, because {why}")
 }
 
 /// What is done with the map of a script.
 struct Mapping<'a> {
     map: &'a SourceMap,
+    deadline: &'a Deadline,
+    /// Why functions are left that were not looked up.
+    given_up: Option<String>,
     /// The line and column at which the text begins that the map is for.
     start: (NonZeroU32, NonZeroU32),
     /// Bytes that original functions may still take in memory.
@@ -211,22 +239,27 @@ struct Mapping<'a> {
     /// How many functions and places have a line without a column.
     without_column: u64,
     is_full: bool,
-    /// The texts of files in the tables of the event loop that is changed, by URL.
-    sources: HashMap<&'a str, Option<SourceId>>,
+    /// The texts of files in the tables of the event loop that is changed, by where the map has the URL. A URL may be long.
+    sources: HashMap<*const str, Option<SourceId>>,
+    /// Those files themselves.
+    files: HashMap<*const str, Option<ResourceId>>,
     /// Whether the text of a file is left out for want of memory.
     lacks_text: bool,
 }
 
 impl<'a> Mapping<'a> {
-    fn new(map: &'a SourceMap, room: &'a mut u64) -> Self {
+    fn new(map: &'a SourceMap, room: &'a mut u64, deadline: &'a Deadline) -> Self {
         Self {
             map,
+            deadline,
+            given_up: None,
             start: (NonZeroU32::MIN, NonZeroU32::MIN),
             room,
             mapped: 0,
             without_column: 0,
             is_full: false,
             sources: HashMap::new(),
+            files: HashMap::new(),
             lacks_text: false,
         }
     }
@@ -253,6 +286,11 @@ impl<'a> Mapping<'a> {
 
     fn notice(&self, script: &str) -> Option<Notice> {
         let notice = |why: &dyn std::fmt::Display| Some(Notice::new(self.map.name(), why));
+        if let Some(why) = &self.given_up {
+            return notice(&format_args!(
+                "some functions of {script} keep their generated names, because {why}"
+            ));
+        }
         if self.is_full {
             return notice(&format_args!(
                 "some functions of {script} keep their generated names, for all original ones would take more than \
@@ -281,11 +319,15 @@ impl<'a> Mapping<'a> {
     /// The file that code was written in, in the tables of an event loop.
     fn file(&mut self, original: &Original<'a>, event_loop: &mut EventLoop) -> Option<ResourceId> {
         let url = original.source.url;
+        if let Some(known) = self.files.get(&std::ptr::from_ref(url)) {
+            return *known;
+        }
         let count = event_loop.resources().len();
         let file = event_loop.add_resource(url).ok().flatten();
         if event_loop.resources().len() > count {
             *self.room = self.room.saturating_sub(url.len() as u64);
         }
+        self.files.insert(url, file);
         file
     }
 
@@ -293,7 +335,7 @@ impl<'a> Mapping<'a> {
     fn source(&mut self, original: &Original<'a>, event_loop: &mut EventLoop) -> Option<SourceId> {
         let source_maps::Source { url, text, .. } = original.source;
         let text = text.filter(|_| event_loop.has_texts())?;
-        if let Some(known) = self.sources.get(url) {
+        if let Some(known) = self.sources.get(&std::ptr::from_ref(url)) {
             return *known;
         }
         let length = (url.len() + text.len()) as u64;
@@ -433,6 +475,12 @@ impl<'a> Changes<'a> {
     }
 
     fn add_function(&mut self, id: FunctionId, resource: ResourceId, mapping: &mut Mapping<'_>) {
+        if mapping.given_up.is_none() {
+            mapping.given_up = mapping.deadline.passed();
+        }
+        if mapping.given_up.is_some() {
+            return;
+        }
         let map = mapping.map;
         let function = self.event_loop.function(id).clone();
         let definition = mapping.place(function.line, function.column);

@@ -39,6 +39,9 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 /// are fetched then.
 const STOP_TIMEOUT_WITH_SOURCES: Duration = Duration::from_secs(20);
 
+/// How often a wait looks whether it is over.
+const LOOK_INTERVAL: Duration = Duration::from_millis(50);
+
 /// For each reason, how many scripts without a text are named, and how many characters of each name.
 const MAX_NAMED: usize = 5;
 const MAX_SCRIPT_NAME: usize = 100;
@@ -401,6 +404,12 @@ impl Recorder {
     /// Ends the recording and returns it. `None` if there is no recording, or if another thread is ending it. Event loops
     /// keep running meanwhile.
     pub fn stop(&self) -> Option<Recording> {
+        self.stop_unless(|| false)
+    }
+
+    /// The same. Does not wait any longer for what processes have not reported once `is_over` is true: it may be samples or
+    /// the texts and source maps of scripts.
+    pub fn stop_unless(&self, is_over: impl Fn() -> bool) -> Option<Recording> {
         let shared = &*self.0;
         let _in_order = shared.in_order();
         let (id, timeout) = {
@@ -417,17 +426,14 @@ impl Recorder {
             (recording.id, timeout)
         };
         shared.ask_all(|_| Request::Stop(id));
-        let mut state = shared.wait(timeout, |process| process.stopped == Some(id));
-        for process in &state.processes {
-            if process.connection.is_some() && process.stopped != Some(id) {
-                warn!(
-                    "Process {} has not confirmed the end of its recording; samples that it has not reported are lost",
-                    process.pid
-                );
-            }
-        }
+        let mut state = shared.wait_unless(timeout, is_over, |process| process.stopped == Some(id));
+        let is_late =
+            |process: &&Process| process.connection.is_some() && process.stopped != Some(id);
+        let late: Vec<_> = state.processes.iter().filter(is_late).collect();
+        let late: Vec<_> = late.iter().map(|process| process.late_notice()).collect();
         let recording = state.recording.take()?;
         state.notices = state.tell_left_out(recording.options.sources);
+        state.notices.extend(late);
         let finished: Vec<_> = state.processes.iter_mut().map(Process::take_kept).collect();
         state
             .processes
@@ -516,6 +522,15 @@ impl UnderWay {
 }
 
 impl Process {
+    /// What people are told if the process has not confirmed the end of its recording.
+    fn late_notice(&self) -> String {
+        format!(
+            "Process {} has not confirmed the end of its recording: what it has not reported is lost, such as the texts and \
+             source maps of scripts.",
+            self.pid
+        )
+    }
+
     /// `interval` is that of the recording, if there is one.
     fn shown(&self, interval: Option<Duration>) -> ProcessStatus {
         let event_loops = self.event_loops.iter().map(|event_loop| EventLoopStatus {
@@ -664,18 +679,28 @@ impl Shared {
         timeout: Duration,
         has_answered: impl Fn(&Process) -> bool,
     ) -> MutexGuard<'_, State> {
+        self.wait_unless(timeout, || false, has_answered)
+    }
+
+    /// The same, until `is_over` is true.
+    fn wait_unless(
+        &self,
+        timeout: Duration,
+        is_over: impl Fn() -> bool,
+        has_answered: impl Fn(&Process) -> bool,
+    ) -> MutexGuard<'_, State> {
         let deadline = Instant::now() + timeout;
         let mut state = self.lock();
         loop {
             let is_waited_for =
                 |process: &Process| process.connection.is_some() && !has_answered(process);
             let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() || !state.processes.iter().any(is_waited_for) {
+            if left.is_zero() || is_over() || !state.processes.iter().any(is_waited_for) {
                 return state;
             }
             state = self
                 .answered
-                .wait_timeout(state, left)
+                .wait_timeout(state, left.min(LOOK_INTERVAL))
                 .unwrap_or_else(PoisonError::into_inner)
                 .0;
         }

@@ -23,7 +23,7 @@ use js_profiler_traits::recording::{
     Request, Selection,
 };
 use js_profiler_traits::{EventLoopId, Marker, SampleCounts, Stack};
-use profile_formats::{Program, RecordedBy, Recording};
+use profile_formats::{Deadline, Program, RecordedBy, Recording};
 use serde::de::{Deserialize, Deserializer, Error};
 use serde::ser::{Serialize, SerializeTuple, Serializer};
 use servo_base::cross_process_instant::CrossProcessInstant;
@@ -636,7 +636,7 @@ fn the_texts_of_scripts_are_in_the_recording_and_what_is_left_out_is_told() {
     assert_eq!(function(&without), (None, None, None));
 
     // The one that came is empty.
-    let notices = profile_formats::apply_own_maps(&mut recording.clone());
+    let notices = profile_formats::apply_own_maps(&mut recording.clone(), &Deadline::none());
     let [notice] = &notices[..] else {
         panic!("{notices:?}");
     };
@@ -694,7 +694,7 @@ fn maps_that_are_too_much_are_told() {
         "{memory}"
     );
     // Of the script whose function was sampled.
-    let notices = profile_formats::apply_own_maps(&mut recording);
+    let notices = profile_formats::apply_own_maps(&mut recording, &Deadline::none());
     let [notice] = &notices[..] else {
         panic!("{notices:?}");
     };

@@ -28,10 +28,10 @@ use crate::failure::{FAILURE, report};
 use crate::load_error;
 use crate::page::{Load, Page};
 use crate::page_delegate::{EngineDelegate, Event, Events, PageDelegate};
-use crate::profile::{self, ProfileRecording};
+use crate::profile::{self, Haste, ProfileRecording};
 use crate::screenshot::Screenshot;
 use crate::surface::Surface;
-use crate::termination::Termination;
+use crate::termination::{Second, Termination};
 use crate::webdriver::{self, Request, WebDriver};
 use crate::{console, crash};
 
@@ -92,6 +92,8 @@ pub struct Browser<S> {
     first_page: Option<(WebViewId, Url)>,
     /// When the pages of the command line were opened.
     start: Instant,
+    /// When the person closed the window.
+    closed: Option<Instant>,
     /// The exit status so far.
     status: u8,
     /// Whether nothing can be asked of Servo any more.
@@ -111,7 +113,11 @@ impl<S: Surface> Browser<S> {
             recorder,
             recordings,
         } = settings;
-        let termination = Termination::watch(waker.clone())
+        let second = match command_line.profile {
+            Some(_) => Second::Hurries,
+            None => Second::Ends,
+        };
+        let termination = Termination::watch(waker.clone(), second)
             .map_err(|error| format!("cannot watch for signals: {error}"))?;
         if let Some(port) = command_line.webdriver {
             webdriver::check_port(port)?;
@@ -173,6 +179,7 @@ impl<S: Surface> Browser<S> {
             new_profiles: Vec::new(),
             first_page: None,
             start: Instant::now(),
+            closed: None,
             status: 0,
             is_engine_lost: false,
         };
@@ -291,6 +298,11 @@ impl<S: Surface> Browser<S> {
         self.profiling_server.page_closed(webview);
         self.with_webdriver(|webdriver| webdriver.page_lost(webview));
         self.with_screenshot(|screenshot| screenshot.page_lost(webview, "its page was closed"));
+    }
+
+    /// Notes that the person closes the window: what is to be saved must not take long.
+    pub fn closing(&mut self) {
+        self.closed.get_or_insert_with(Instant::now);
     }
 
     /// Shuts Servo down in order.
@@ -557,7 +569,8 @@ impl<S: Surface> Browser<S> {
                 self.servo.spin_event_loop();
             }
         };
-        match profile.finish(spin) {
+        let haste = Haste::new(self.termination.clone(), self.closed);
+        match profile.finish(&haste, spin) {
             Ok(new_files) => self.new_profiles = new_files,
             Err(message) => self.fail(&message),
         }

@@ -54,9 +54,13 @@ impl SavedRecording {
                 "--event-loop {index}: the recording has {count} event loops, numbered from 0"
             )));
         }
-        profile_formats::apply_map_folders(&mut recording, &self.source_maps)
-            .iter()
-            .for_each(warn);
+        profile_formats::apply_map_folders(
+            &mut recording,
+            &self.source_maps,
+            &profile_formats::deadline_of_maps(),
+        )
+        .iter()
+        .for_each(warn);
         Ok(recording)
     }
 

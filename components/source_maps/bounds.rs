@@ -23,6 +23,12 @@ pub const MAX_SECTIONS: usize = 100_000;
 /// Bytes of the resolved URLs of all sources: each may have the base before it.
 pub const MAX_URL_BYTES: usize = 64_000_000;
 
+/// Bytes of the URL of a source. Longer ones are cut, and the cut is marked.
+pub const MAX_ONE_URL_BYTES: usize = 1 << 16;
+
+/// Bytes of a function's name. Longer ones are cut, and the cut is marked.
+pub const MAX_NAME_BYTES: usize = 1 << 10;
+
 /// Bytes of each of the fields about functions, `scopes` and `x_facebook_sources`. In memory they are about ten times
 /// as large.
 pub const MAX_SCOPES_BYTES: usize = 10_000_000;

@@ -19,6 +19,7 @@ use url::Url;
 use walkdir::WalkDir;
 
 use crate::bounds::{MAX_FOLDER_BYTES, MAX_FOLDER_DEPTH, MAX_FOLDER_ENTRIES, MAX_MAP_BYTES};
+use crate::deadline::Deadline;
 use crate::link::{Link, link_in_text};
 use crate::notice::Notice;
 
@@ -139,7 +140,9 @@ impl MapFolder {
     ///
     /// If there are several, the one is taken whose path has the longest end in common with the script's. If that is true
     /// of several, the notice names them.
-    pub fn find(&self, script: &str) -> Result<Option<FoundMap>, Notice> {
+    ///
+    /// If `deadline` passes while maps are read to see which script they are for, only those that were read are known.
+    pub fn find(&self, script: &str, deadline: &Deadline) -> Result<Option<FoundMap>, Notice> {
         let wanted = names_in_url(script);
         let Some(name) = wanted.last().filter(|name| !name.is_empty()) else {
             return Ok(None);
@@ -162,7 +165,7 @@ impl MapFolder {
         {
             return Ok(Some(map));
         }
-        let maps = self.by_script().get(name).unwrap_or(no_files);
+        let maps = self.by_script(deadline).get(name).unwrap_or(no_files);
         match self.nearest(script, maps, &wanted)? {
             Some(map) => self.read(map).map(Some),
             None => Ok(None),
@@ -248,7 +251,7 @@ impl MapFolder {
 
     /// Maps by the name in their field `file`. It is often a name from before the last step of a build, so it is tried
     /// last.
-    fn by_script(&self) -> &HashMap<String, Vec<usize>> {
+    fn by_script(&self, deadline: &Deadline) -> &HashMap<String, Vec<usize>> {
         #[derive(Deserialize)]
         struct Fields<'a> {
             #[serde(borrow)]
@@ -264,7 +267,7 @@ impl MapFolder {
                     continue;
                 };
                 bytes += content.len() as u64;
-                if bytes > MAX_FOLDER_BYTES {
+                if bytes > MAX_FOLDER_BYTES || deadline.passed().is_some() {
                     break;
                 }
                 let fields: Result<Fields<'_>, _> = serde_json::from_slice(&content);

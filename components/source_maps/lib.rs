@@ -6,10 +6,13 @@
 //!
 //! The crate fetches nothing. It says where the map of a script is ([`Link`]) or finds it in a folder ([`MapFolder`]),
 //! reads it ([`SourceMap`]), and answers for places of the script. Whatever is in a map, there is an answer or a [`Notice`]
-//! that names it and says why it is not used. How large a map may be is in `bounds.rs`.
+//! that names it and says why it is not used. How large a map may be is in `bounds.rs`, and how long it may take is up to
+//! the caller ([`Deadline`]).
 //!
 //! ```
-//! use source_maps::{GeneratedFunction, Link, Place, SourceMap};
+//! use std::time::Duration;
+//!
+//! use source_maps::{Deadline, GeneratedFunction, Link, Place, SourceMap};
 //! use url::Url;
 //!
 //! // What a page runs.
@@ -31,7 +34,8 @@
 //!     "names": ["square", "side"],
 //!     "mappings": "MAAO,SAASA,EAAOC,EAAc,CACnC,OAAOA,EAAOA,CAChB,CACA,WAAW,OAASD"
 //! }"#;
-//! let map = SourceMap::read(content, map_url.as_str(), Some(&map_url))?;
+//! let deadline = Deadline::within(Duration::from_secs(10));
+//! let map = SourceMap::read(content, map_url.as_str(), Some(&map_url), &deadline)?;
 //!
 //! // A function as the engine describes it, and a place in it that ran.
 //! let definition = Place { line: 1, column: 17 };
@@ -61,6 +65,7 @@
 const _: Option<&str> = option_env!("STROBE_CHECKOUT");
 
 mod bounds;
+mod deadline;
 mod folder;
 mod link;
 mod map;
@@ -72,6 +77,7 @@ mod scopes;
 mod tokens;
 
 pub use crate::bounds::MAX_MAP_BYTES;
+pub use crate::deadline::Deadline;
 pub use crate::folder::{FoundMap, MapFolder};
 pub use crate::link::Link;
 pub use crate::map::{Original, Place, Source, SourceMap};

@@ -16,9 +16,10 @@ use sourcemap::{DecodedMap, Token};
 use url::Url;
 
 use crate::bounds::{
-    MAX_ENTRIES, MAX_MAP_BYTES, MAX_MAPPINGS, MAX_OUTLINE_BYTES, MAX_OUTLINED_BYTES,
-    MAX_SCOPES_BYTES, MAX_SECTIONS, MAX_URL_BYTES,
+    MAX_ENTRIES, MAX_MAP_BYTES, MAX_MAPPINGS, MAX_ONE_URL_BYTES, MAX_OUTLINE_BYTES,
+    MAX_OUTLINED_BYTES, MAX_SCOPES_BYTES, MAX_SECTIONS, MAX_URL_BYTES,
 };
+use crate::deadline::Deadline;
 use crate::mappings;
 use crate::notice::Notice;
 use crate::outline::{Columns, Outline};
@@ -75,6 +76,8 @@ pub(crate) struct Section {
 struct SourceEntry {
     /// `None` if the map does not name it.
     url: Option<Box<str>>,
+    /// Whether functions are looked for in its text, by its name.
+    is_script: bool,
     outline: OnceLock<Option<Box<Outlined>>>,
 }
 
@@ -86,11 +89,20 @@ pub(crate) struct Outlined {
 
 impl SourceMap {
     /// Reads a map. Its sources are relative to `base`, which is the URL of the map, or of the script if the map is in
-    /// a `data:` URL. `name` is what a notice calls it: its URL or path, or that of the script.
-    pub fn read(content: &[u8], name: &str, base: Option<&Url>) -> Result<Self, Notice> {
-        Reader { name, base }
-            .read(content)
-            .map_err(|why| Notice::new(name, why))
+    /// a `data:` URL. `name` is what a notice calls it: its URL or path, or that of the script. It is not read if `deadline`
+    /// passes before it is done.
+    pub fn read(
+        content: &[u8],
+        name: &str,
+        base: Option<&Url>,
+        deadline: &Deadline,
+    ) -> Result<Self, Notice> {
+        let reader = Reader {
+            name,
+            base,
+            deadline,
+        };
+        reader.read(content).map_err(|why| Notice::new(name, why))
     }
 
     /// What a notice calls it.
@@ -138,8 +150,11 @@ impl SourceMap {
         section: &'a Section,
         source: u32,
     ) -> Option<(&'a Outlined, &'a str)> {
-        let text = section.decoded().get_source_contents(source)?;
         let entry = section.sources.get(source as usize)?;
+        if !entry.is_script {
+            return None;
+        }
+        let text = section.decoded().get_source_contents(source)?;
         let outlined = entry.outline.get_or_init(|| {
             let bytes = text.len().min(MAX_OUTLINED_BYTES);
             let all = self.outlined_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
@@ -245,6 +260,7 @@ fn is_none(field: Option<&RawValue>) -> bool {
 struct Reader<'a> {
     name: &'a str,
     base: Option<&'a Url>,
+    deadline: &'a Deadline,
 }
 
 impl Reader<'_> {
@@ -266,6 +282,7 @@ impl Reader<'_> {
         if content.trim_ascii().is_empty() {
             return Err("the source map is empty".to_owned());
         }
+        self.deadline.check()?;
         let fields = read_fields(content)?;
         let mut map = SourceMap {
             name: self.name.to_owned(),
@@ -300,6 +317,7 @@ impl Reader<'_> {
         let (mut mappings, mut sources, mut url_bytes) = (0, 0, 0);
         let mut last = None;
         for (index, section) in sections.into_iter().enumerate() {
+            self.deadline.check()?;
             let bad = |why: &str| format!("its section {} {why}", index + 1);
             let start = (section.offset.line, section.offset.column);
             if last.is_some_and(|last| start < last) {
@@ -353,6 +371,7 @@ impl Reader<'_> {
         let sources = count(fields.sources, "sources")?;
         let names = count(fields.names, "names")?;
         count(fields.sources_content, "sourcesContent")?;
+        self.deadline.check()?;
         mappings::check(&text(fields.mappings, "mappings")?, sources, names)?;
 
         let mut left_out = Vec::new();
@@ -363,10 +382,12 @@ impl Reader<'_> {
                 "its x_facebook_sources are not read: they have more than {MAX_SCOPES_BYTES} bytes"
             ));
         }
+        self.deadline.check()?;
         let known = known_fields(&fields, functions.filter(|one| one.get() != "null"));
         let decoded = sourcemap::decode_slice(known.as_bytes())
             .map_err(|error| format!("it cannot be read: {error}"))?;
         drop(known);
+        self.deadline.check()?;
 
         let scopes = match &fields.scopes {
             Some(scopes) if scopes.len() > MAX_SCOPES_BYTES => {
@@ -403,6 +424,8 @@ impl Reader<'_> {
         let mut bytes = 0;
         let mut entries = Vec::with_capacity(names.len());
         for name in names {
+            self.deadline.check()?;
+            let is_script = name.as_deref().is_some_and(is_script);
             let url = name.map(|name| self.resolve(&format!("{root}{separator}{name}")));
             bytes += url.as_ref().map_or(0, String::len);
             if bytes > MAX_URL_BYTES {
@@ -410,6 +433,7 @@ impl Reader<'_> {
             }
             entries.push(SourceEntry {
                 url: url.map(String::into_boxed_str),
+                is_script,
                 outline: OnceLock::new(),
             });
         }
@@ -418,10 +442,39 @@ impl Reader<'_> {
 
     /// A text that is not a URL stays as it is.
     fn resolve(&self, source: &str) -> String {
-        match Url::options().base_url(self.base).parse(source) {
-            Ok(url) => url.into(),
-            Err(_) => source.to_owned(),
+        let source = cut(source, MAX_ONE_URL_BYTES);
+        match Url::options().base_url(self.base).parse(&source) {
+            Ok(url) => cut(url.as_str(), MAX_ONE_URL_BYTES).into_owned(),
+            Err(_) => source.into_owned(),
         }
+    }
+}
+
+/// Endings of files that hold JavaScript or TypeScript, if only in parts.
+const SCRIPT_ENDINGS: [&str; 11] = [
+    "astro", "cjs", "cts", "js", "jsx", "mjs", "mts", "svelte", "ts", "tsx", "vue",
+];
+
+/// Whether a source may have functions in its text, by its name.
+fn is_script(source: &str) -> bool {
+    // Bundlers add a query.
+    let path = source.split(['?', '#']).next().unwrap_or_default();
+    let name = path.rsplit('/').next().unwrap_or_default();
+    match name.rsplit_once('.') {
+        Some((_, ending)) => SCRIPT_ENDINGS.contains(&ending.to_ascii_lowercase().as_str()),
+        None => true,
+    }
+}
+
+/// A text of at most `most` bytes. What is left out is marked.
+pub(crate) fn cut(text: &str, most: usize) -> Cow<'_, str> {
+    const MARK: char = '…';
+    match text.len() <= most {
+        true => Cow::Borrowed(text),
+        false => {
+            let end = text.floor_char_boundary(most - MARK.len_utf8());
+            Cow::Owned(format!("{}{MARK}", &text[..end]))
+        },
     }
 }
 

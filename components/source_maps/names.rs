@@ -8,7 +8,8 @@ use std::borrow::Cow;
 
 use sourcemap::{DecodedMap, Token};
 
-use crate::map::{Outlined, Place, Section, SourceMap};
+use crate::bounds::MAX_NAME_BYTES;
+use crate::map::{Outlined, Place, Section, SourceMap, cut};
 use crate::outline::Name;
 
 /// What the engine says about a function of the script.
@@ -34,11 +35,6 @@ const BETWEEN: [&str; 9] = [
     ":function",
 ];
 
-/// Endings of files that hold JavaScript or TypeScript, if only in parts.
-const SCRIPT_ENDINGS: [&str; 11] = [
-    "astro", "cjs", "cts", "js", "jsx", "mjs", "mts", "svelte", "ts", "tsx", "vue",
-];
-
 impl SourceMap {
     /// The name that a function had in the code that was written. These are tried in turn:
     ///
@@ -52,7 +48,16 @@ impl SourceMap {
     /// either, the name is empty: what the engine calls it is made of generated names. This is also true of a function
     /// that the source does not have as one, such as the initial values of a class's fields, if the engine guessed its
     /// name. None if no name is known; the generated name is then the only one.
+    ///
+    /// A name that is too long is cut, and the cut is marked.
     pub fn function_name(&self, function: &GeneratedFunction<'_>) -> Option<Cow<'_, str>> {
+        Some(match self.whole_function_name(function)? {
+            Cow::Borrowed(name) => cut(name, MAX_NAME_BYTES),
+            Cow::Owned(name) => Cow::Owned(cut(&name, MAX_NAME_BYTES).into_owned()),
+        })
+    }
+
+    fn whole_function_name(&self, function: &GeneratedFunction<'_>) -> Option<Cow<'_, str>> {
         let places = || function.running.iter().copied().chain(function.definition);
         if let Some(name) = places().find_map(|place| self.name_in_scopes(place)) {
             return Some(Cow::Borrowed(name));
@@ -177,14 +182,7 @@ impl SourceMap {
         section: &'a Section,
         token: Token<'_>,
     ) -> Option<(&'a Outlined, &'a str)> {
-        // Bundlers add a query.
-        let path = token.get_source()?.split(['?', '#']).next()?;
-        let name = path.rsplit('/').next()?;
-        let is_script = match name.rsplit_once('.') {
-            Some((_, ending)) => SCRIPT_ENDINGS.contains(&ending.to_ascii_lowercase().as_str()),
-            None => true,
-        };
-        is_script.then(|| self.outlined(section, token.get_src_id()))?
+        self.outlined(section, token.get_src_id())
     }
 
     /// For a definition that is not mapped. Some places may be in other functions that were inlined, so all must agree.

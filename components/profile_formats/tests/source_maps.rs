@@ -10,6 +10,7 @@ mod broken_maps;
 mod bundled;
 mod random_recording;
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fs;
 use std::num::NonZeroU32;
@@ -17,8 +18,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use profile_formats::{
-    EventLoop, EventLoopKind, FetchedMap, Format, Frame, Function, FunctionKind, Notices, Place,
-    Process, Recording, Sample, Source, StackId, Totals, apply_map_folders, apply_own_maps,
+    Deadline, EventLoop, EventLoopKind, FetchedMap, Format, Frame, Function, FunctionKind, Notices,
+    Place, Process, Recording, Sample, Source, StackId, Totals, apply_map_folders, apply_own_maps,
     apply_source_maps, read,
 };
 use source_maps::SourceMap;
@@ -171,7 +172,7 @@ fn check(name: &str, functions: &[(&str, &str, &str)]) {
     let dist = dist(name);
     let before = recording_of_bundle(name, functions);
     let mut recording = before.clone();
-    let notices = apply_map_folders(&mut recording, &folders(&dist));
+    let notices = apply_map_folders(&mut recording, &folders(&dist), &Deadline::none());
     let told: Vec<_> = notices.iter().map(ToString::to_string).collect();
     let path = dist.path().display();
     assert_eq!(
@@ -248,7 +249,7 @@ fn check(name: &str, functions: &[(&str, &str, &str)]) {
         format.write(&before, &mut text).unwrap();
         let (mut read, _) = profile_formats::read(&text, None, Some(format)).unwrap();
         assert_eq!(
-            apply_map_folders(&mut read, &folders(&dist)).len(),
+            apply_map_folders(&mut read, &folders(&dist), &Deadline::none()).len(),
             1,
             "{name} from {format}"
         );
@@ -290,7 +291,10 @@ fn terser_of_what_rollup_made() {
 fn typescript_keeps_its_names_and_has_its_files() {
     let dist = dist("typed");
     let mut recording = recording_of_bundle("typed", &TYPED[..1]);
-    assert_eq!(apply_map_folders(&mut recording, &folders(&dist)).len(), 1);
+    assert_eq!(
+        apply_map_folders(&mut recording, &folders(&dist), &Deadline::none()).len(),
+        1
+    );
     let key = (
         "firstOf".to_owned(),
         "https://a.test/src/typed.tsx".to_owned(),
@@ -317,7 +321,10 @@ fn a_trace_that_a_page_sent_home() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("app.js.map"), map).unwrap();
     let (mut recording, _) = read(trace, None, None).unwrap();
-    assert_eq!(apply_map_folders(&mut recording, &folders(&folder)), []);
+    assert_eq!(
+        apply_map_folders(&mut recording, &folders(&folder), &Deadline::none()),
+        []
+    );
     let mut text = Vec::new();
     Format::Collapsed.write(&recording, &mut text).unwrap();
     assert_eq!(
@@ -336,7 +343,7 @@ fn a_recording_with_texts_has_those_of_the_original_files() {
     let dist = dist("esbuild.min");
     for has_texts in [true, false] {
         let mut recording = recording_of_script("esbuild.min", &SHAPES, has_texts);
-        apply_map_folders(&mut recording, &folders(&dist));
+        apply_map_folders(&mut recording, &folders(&dist), &Deadline::none());
         let event_loop = recording.event_loops().next().unwrap();
         let mut mapped = 0;
         for function in event_loop.functions() {
@@ -400,7 +407,7 @@ fn a_map_in_a_recorded_script_is_applied_wherever_the_script_stands() {
         moved(&whole, 31, 9),
     ] {
         let mut mapped = recording.clone();
-        assert_eq!(apply_own_maps(&mut mapped), []);
+        assert_eq!(apply_own_maps(&mut mapped, &Deadline::none()), []);
         let shown = shown(&mapped);
         for (number, file, name) in SHAPES {
             let text = source_text(file);
@@ -414,7 +421,7 @@ fn a_map_in_a_recorded_script_is_applied_wherever_the_script_stands() {
         assert!(text_of(event_loop, generated.unwrap()).is_some());
         // It is done.
         let again = mapped.clone();
-        assert_eq!(apply_own_maps(&mut mapped), []);
+        assert_eq!(apply_own_maps(&mut mapped, &Deadline::none()), []);
         assert_eq!(mapped, again);
     }
 }
@@ -441,7 +448,7 @@ fn a_broken_map_in_a_recorded_script_is_told_and_changes_nothing() {
         sample(&mut event_loop, None, &function, source(1, 1));
         let mut recording = of_one(event_loop);
         let before = recording.clone();
-        let notices = apply_own_maps(&mut recording);
+        let notices = apply_own_maps(&mut recording, &Deadline::none());
         let [notice] = &notices[..] else {
             panic!("{notices:?}");
         };
@@ -485,14 +492,14 @@ fn recording_with_fetched(content: Result<&str, &str>, has_text: bool) -> Record
 fn a_fetched_map_is_applied_and_its_files_are_relative_to_it() {
     let content = map(TWO_FILES.0, TWO_FILES.1);
     let mut recording = recording_with_fetched(Ok(&content), true);
-    assert_eq!(apply_own_maps(&mut recording), []);
+    assert_eq!(apply_own_maps(&mut recording, &Deadline::none()), []);
     let key = |name: &str| (name.to_owned(), "https://a.test/maps/a.ts".to_owned());
     let shown = shown(&recording);
     assert_eq!(shown[&key("f")], [1]);
     assert_eq!(shown[&key("g")], [1]);
     // It is done.
     let again = recording.clone();
-    apply_own_maps(&mut recording);
+    apply_own_maps(&mut recording, &Deadline::none());
     assert_eq!(recording, again);
 }
 
@@ -501,7 +508,7 @@ fn a_map_is_applied_without_the_text_of_its_script() {
     let content = r#"{"version":3,"sources":["a.ts"],"sourcesContent":["function work() {}"],"names":[],
         "mappings":"AAAA"}"#;
     let mut recording = recording_with_fetched(Ok(content), false);
-    assert_eq!(apply_own_maps(&mut recording), []);
+    assert_eq!(apply_own_maps(&mut recording, &Deadline::none()), []);
     // The name is from the text that the map has.
     let key = ("work".to_owned(), "https://a.test/maps/a.ts".to_owned());
     let shown = shown(&recording);
@@ -539,7 +546,7 @@ fn a_map_in_the_link_of_a_script_is_applied_without_its_text() {
     of_script(None, Some("b.map"), "g");
     of_script(Some("function h() {}"), None, "h");
     let mut recording = of_one(event_loop);
-    assert_eq!(apply_own_maps(&mut recording), []);
+    assert_eq!(apply_own_maps(&mut recording, &Deadline::none()), []);
     let event_loop = recording.event_loops().next().unwrap();
     let texts: Vec<_> = event_loop
         .functions()
@@ -585,7 +592,7 @@ fn a_map_that_came_counts_more_than_one_that_did_not() {
     };
     sample(&mut event_loop, None, &function, source(1, 5));
     let mut recording = of_one(event_loop);
-    assert_eq!(apply_own_maps(&mut recording), []);
+    assert_eq!(apply_own_maps(&mut recording, &Deadline::none()), []);
     let key = ("f".to_owned(), "https://a.test/a.ts".to_owned());
     assert_eq!(shown(&recording)[&key], [1]);
 }
@@ -598,7 +605,7 @@ fn a_map_that_did_not_come_or_is_none_is_told_with_its_script() {
     ] {
         let mut recording = recording_with_fetched(content, true);
         let before = recording.clone();
-        let notices = apply_own_maps(&mut recording);
+        let notices = apply_own_maps(&mut recording, &Deadline::none());
         // Once, although two scripts have it.
         let [notice] = &notices[..] else {
             panic!("{notices:?}");
@@ -621,18 +628,23 @@ fn map(sources: &str, mappings: &str) -> String {
 fn mapped(recording: &Recording, content: &str) -> (Recording, Vec<String>) {
     let mut mapped = recording.clone();
     let mut notices = Notices::default();
-    apply_source_maps(&mut mapped, &mut notices, |script, notices| {
-        if script != URL {
-            return None;
-        }
-        match SourceMap::read(content.as_bytes(), "app.js.map", None) {
-            Ok(map) => Some(map),
-            Err(notice) => {
-                notices.push_of_script(notice, script);
-                None
-            },
-        }
-    });
+    apply_source_maps(
+        &mut mapped,
+        &mut notices,
+        &Deadline::none(),
+        |script, notices| {
+            if script != URL {
+                return None;
+            }
+            match SourceMap::read(content.as_bytes(), "app.js.map", None, &Deadline::none()) {
+                Ok(map) => Some(map),
+                Err(notice) => {
+                    notices.push_of_script(notice, script);
+                    None
+                },
+            }
+        },
+    );
     let notices = notices.into_vec();
     (mapped, notices.iter().map(ToString::to_string).collect())
 }
@@ -692,10 +704,15 @@ fn a_function_with_code_of_several_files_is_one_in_each() {
 
     // What is original has no map.
     let mut again = recording.clone();
-    apply_source_maps(&mut again, &mut Notices::default(), |script, _| {
-        assert_eq!(script, URL);
-        None
-    });
+    apply_source_maps(
+        &mut again,
+        &mut Notices::default(),
+        &Deadline::none(),
+        |script, _| {
+            assert_eq!(script, URL);
+            None
+        },
+    );
     assert_eq!(again, recording);
 }
 
@@ -740,7 +757,7 @@ fn a_broken_map_is_a_notice_and_the_profile_is_whole() {
     for (content, why) in maps {
         fs::write(&file, &content).unwrap();
         let mut recording = before.clone();
-        let notices = apply_map_folders(&mut recording, &folders(&folder));
+        let notices = apply_map_folders(&mut recording, &folders(&folder), &Deadline::none());
         assert_eq!(notices.len(), 1, "{content}");
         assert_eq!(notices[0].name, file.to_string_lossy());
         assert!(notices[0].why.starts_with(why), "{}", notices[0]);
@@ -789,7 +806,11 @@ fn what_is_not_used_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("no");
     let mut recording = before.clone();
-    let notices = apply_map_folders(&mut recording, std::slice::from_ref(&missing));
+    let notices = apply_map_folders(
+        &mut recording,
+        std::slice::from_ref(&missing),
+        &Deadline::none(),
+    );
     assert_eq!(recording, before);
     assert_eq!(notices.len(), 1);
     assert_eq!(notices[0].name, missing.to_string_lossy());
@@ -799,7 +820,10 @@ fn what_is_not_used_is_told() {
     let second = tempfile::tempdir().unwrap();
     fs::write(second.path().join("app.js.map"), "broken").unwrap();
     let both = [folder.path().to_owned(), second.path().to_owned()];
-    assert_eq!(apply_map_folders(&mut recording, &both), []);
+    assert_eq!(
+        apply_map_folders(&mut recording, &both, &Deadline::none()),
+        []
+    );
     let key = ("alpha".to_owned(), "https://a.test/out/a.ts".to_owned());
     assert_eq!(shown(&recording)[&key], [1]);
 }
@@ -814,7 +838,7 @@ fn of_very_many_notices_the_first_are_told() {
     }
     let mut recording = of_one(event_loop);
     let folder = tempfile::tempdir().unwrap();
-    let notices = apply_map_folders(&mut recording, &folders(&folder));
+    let notices = apply_map_folders(&mut recording, &folders(&folder), &Deadline::none());
     assert_eq!(notices.len(), 1);
     assert!(
         notices[0].why.ends_with("/4/app.js and 95 more"),
@@ -823,7 +847,7 @@ fn of_very_many_notices_the_first_are_told() {
     );
 
     fs::write(folder.path().join("app.js.map"), "broken").unwrap();
-    let notices = apply_map_folders(&mut recording, &folders(&folder));
+    let notices = apply_map_folders(&mut recording, &folders(&folder), &Deadline::none());
     assert_eq!(notices.len(), 21);
     assert_eq!(
         notices[20].to_string(),
@@ -831,34 +855,135 @@ fn of_very_many_notices_the_first_are_told() {
     );
 }
 
-/// A name of 50 MB for each of ten functions, and once more for its code of another file.
+/// As many functions with long names as do not fit.
 #[test]
 #[cfg_attr(miri, ignore = "it is too large")]
 fn names_take_bounded_memory() {
+    const FUNCTIONS: u32 = 200_000;
     let mut event_loop = EventLoop::new("page", EventLoopKind::Unknown);
-    for column in 1..=10 {
+    for column in 1..=FUNCTIONS {
         let function = script_function(&mut event_loop, (URL, "f"), (1, column * 10 + 2));
-        sample(&mut event_loop, None, &function, source(1, 130));
+        sample(&mut event_loop, None, &function, None);
     }
     let before = of_one(event_loop);
-    let name = "a".repeat(50_000_000);
-    // A mapping with the name at each generated name.
-    let mappings = format!("UAAAA{},UCAA", ",UAAAA".repeat(10));
-    let content = format!(
-        r#"{{"version":3,"sources":["a.ts","b.ts"],"names":["{name}"],"mappings":"{mappings}"}}"#
-    );
+    // Of a name of 50 MB, 1 KiB is used. There is a mapping with the name at each generated name.
+    let name = "ä".repeat(25_000_000);
+    let mappings = ",UAAAA".repeat(FUNCTIONS as usize);
+    let content =
+        format!(r#"{{"version":3,"sources":["a.ts"],"names":["{name}"],"mappings":"{mappings}"}}"#);
     let (recording, notices) = mapped(&before, &content);
     assert_eq!(notices.len(), 1);
     assert!(notices[0].contains("some functions of"), "{}", notices[0]);
     let event_loop = recording.event_loops().next().unwrap();
-    let long: Vec<_> = event_loop
+    let long = event_loop
         .functions()
-        .filter(|function| function.name.len() > 1)
-        .map(|function| event_loop.resource_of(function).unwrap())
-        .collect();
-    // The second one has no room for its code in b.ts.
-    assert_eq!(long, ["a.ts", "b.ts"]);
-    assert_eq!(Totals::of(&recording).samples, 10);
+        .filter(|function| function.name.len() > 1);
+    let lengths: Vec<_> = long.map(|function| function.name.len()).collect();
+    let cut = format!("{}…", "ä".repeat(510));
+    assert!(lengths.iter().all(|length| *length == cut.len()));
+    let functions = lengths.len() as u32;
+    assert!((100_000..FUNCTIONS).contains(&functions), "{functions}");
+    assert!(event_loop.functions().any(|function| function.name == cut));
+    assert_eq!(Totals::of(&recording).samples, u64::from(FUNCTIONS));
+}
+
+/// A deadline that passes after this many questions for it.
+fn after(questions: usize) -> Deadline {
+    let left = Cell::new(questions);
+    Deadline::none().or_when(move || match left.get().checked_sub(1) {
+        Some(less) => {
+            left.set(less);
+            None
+        },
+        None => Some("somebody is in a hurry".to_owned()),
+    })
+}
+
+/// Scripts with maps of their own, each with two functions.
+fn recording_of_scripts(count: u32) -> Recording {
+    let mut event_loop = EventLoop::new("page", EventLoopKind::Unknown);
+    for script in 0..count {
+        let name = format!("https://a.test/{script}.js");
+        let text = Source {
+            name: name.clone(),
+            line: NonZeroU32::MIN,
+            column: NonZeroU32::MIN,
+            text: None,
+            map_url: Some(format!("{script}.js.map")),
+        };
+        let text = event_loop.add_source(text).unwrap();
+        let content = map(TWO_FILES.0, TWO_FILES.1);
+        let url = format!("{name}.map");
+        let content = Ok(content);
+        event_loop.add_map(text, Arc::new(FetchedMap { url, content }));
+        for (function, column) in [("f", 2), ("g", 12)] {
+            let function = Function {
+                source: Some(text),
+                ..script_function(&mut event_loop, (&name, function), (1, column))
+            };
+            sample(&mut event_loop, None, &function, source(1, column + 1));
+        }
+    }
+    of_one(event_loop)
+}
+
+#[test]
+fn a_deadline_leaves_out_what_is_not_done_and_names_it() {
+    const SCRIPTS: u32 = 3;
+    let before = recording_of_scripts(SCRIPTS);
+    let mut last_mapped = 0;
+    for questions in 0.. {
+        let mut recording = before.clone();
+        let notices = apply_own_maps(&mut recording, &after(questions));
+        let totals = Totals::of(&recording);
+        assert_eq!(totals.samples, Totals::of(&before).samples);
+        let event_loop = recording.event_loops().next().unwrap();
+        let is_mapped = |function: &&Function| function.generated.is_some();
+        let mapped = event_loop.functions().filter(is_mapped).count();
+        assert!(mapped >= last_mapped, "{questions}");
+        last_mapped = mapped;
+        for script in 0..SCRIPTS {
+            let name = format!("https://a.test/{script}.js");
+            let left = event_loop.functions().any(|function| {
+                function.generated.is_none()
+                    && event_loop.resource_of(function) == Some(name.as_str())
+            });
+            let is_told = notices.iter().any(|notice| {
+                let notice = notice.to_string();
+                notice.contains(&name) && notice.contains("somebody is in a hurry")
+            });
+            assert_eq!(left, is_told, "{questions}: {name}: {notices:?}");
+        }
+        if notices.is_empty() {
+            assert_eq!(mapped, 2 * SCRIPTS as usize);
+            return;
+        }
+    }
+}
+
+#[test]
+fn a_deadline_leaves_out_maps_of_folders() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(
+        folder.path().join("app.js.map"),
+        map(TWO_FILES.0, TWO_FILES.1),
+    )
+    .unwrap();
+    let mut event_loop = EventLoop::new("page", EventLoopKind::Unknown);
+    let function = script_function(&mut event_loop, (URL, "f"), (1, 2));
+    sample(&mut event_loop, None, &function, None);
+    let before = of_one(event_loop);
+    let mut recording = before.clone();
+    let notices = apply_map_folders(&mut recording, &folders(&folder), &after(0));
+    assert_eq!(recording, before);
+    let notices: Vec<_> = notices.iter().map(ToString::to_string).collect();
+    let path = folder.path().display();
+    assert_eq!(
+        notices,
+        [format!(
+            "{path}: a script is shown as it ran, because somebody is in a hurry"
+        )]
+    );
 }
 
 #[test]
@@ -868,9 +993,14 @@ fn samples_stay_whatever_the_recording() {
         let mut recording = before.clone();
         let mut notices = Notices::default();
         let maps = map(TWO_FILES.0, "AAAA,CCEA,C;EDFA,CCEA");
-        apply_source_maps(&mut recording, &mut notices, |script, _| {
-            Some(SourceMap::read(maps.as_bytes(), script, None).unwrap())
-        });
+        apply_source_maps(
+            &mut recording,
+            &mut notices,
+            &Deadline::none(),
+            |script, _| {
+                Some(SourceMap::read(maps.as_bytes(), script, None, &Deadline::none()).unwrap())
+            },
+        );
         let (one, other) = (Totals::of(&before), Totals::of(&recording));
         assert_eq!(
             (one.samples, one.with_stack),

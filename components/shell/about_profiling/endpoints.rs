@@ -117,7 +117,10 @@ impl Endpoints {
             .stop()
             .ok_or_else(|| "no recording is running".to_owned())?;
         if self.linked_maps.load(Ordering::Relaxed) {
-            let notices = profile_formats::apply_own_maps(&mut recording);
+            let notices = profile_formats::apply_own_maps(
+                &mut recording,
+                &profile_formats::deadline_of_maps(),
+            );
             *self.map_notices() = notices.iter().map(ToString::to_string).collect();
         }
         Ok(self.recordings.add_made(recording))

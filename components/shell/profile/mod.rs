@@ -5,11 +5,13 @@
 //! `strobe profile`: a recording from before the page is opened until the run ends for any reason.
 
 mod condition;
+mod haste;
 mod offer;
 mod options;
 mod output;
 mod recording;
 
+pub use self::haste::Haste;
 pub use self::offer::offer;
 pub use self::options::ProfileOptions;
 pub use self::output::Output;

@@ -10,13 +10,16 @@ use std::time::{Duration, Instant};
 use std::{panic, thread};
 
 use js_profiler_traits::preferences::BASE_INTERVALS;
-use profile_formats::{MAX_EVENT_LOOP, Recording, grouped};
+use profile_formats::{
+    MAX_EVENT_LOOP, Recording, apply_map_folders, apply_own_maps, deadline_of_maps, grouped,
+};
 use profile_recorder::{Progress, Recorder};
 use servo::WebView;
 use terminal_text::{on_one_line, shortened};
 
 use super::ProfileOptions;
 use super::condition::{Condition, Finding};
+use super::haste::Haste;
 use super::output::{Output, Written};
 use crate::failure::{report, warn};
 use crate::report::recording_report;
@@ -102,11 +105,12 @@ impl ProfileRecording {
         self.next_progress.into_iter().chain(condition).min()
     }
 
-    /// Stops, writes the recording, and prints its report. `spin` lets the browser's loop run meanwhile. Returns the new
-    /// files, for which the person has chosen no place. The error is the message for the person.
-    pub fn finish(self, spin: impl FnMut()) -> Result<Vec<PathBuf>, String> {
+    /// Stops, writes the recording, and prints its report. `spin` lets the browser's loop run meanwhile. Source maps that are
+    /// not done in the time that `haste` leaves are left out. Returns the new files, for which the person has chosen no
+    /// place. The error is the message for the person.
+    pub fn finish(self, haste: &Haste, spin: impl FnMut()) -> Result<Vec<PathBuf>, String> {
         let progress = self.recorder.progress();
-        let mut recording = self.stop(spin).ok_or_else(|| {
+        let mut recording = self.stop(haste, spin).ok_or_else(|| {
             "nothing to save: no recording is running; about:profiling has stopped it".to_owned()
         })?;
         for notice in self.recorder.notices() {
@@ -114,9 +118,11 @@ impl ProfileRecording {
         }
         // Maps that the person names come first.
         let folders = &self.options.source_maps;
-        let mut map_notices = profile_formats::apply_map_folders(&mut recording, folders);
+        let in_haste = haste.clone();
+        let deadline = deadline_of_maps().or_when(move || in_haste.over());
+        let mut map_notices = apply_map_folders(&mut recording, folders, &deadline);
         if self.options.recording.linked_maps {
-            map_notices.extend(profile_formats::apply_own_maps(&mut recording));
+            map_notices.extend(apply_own_maps(&mut recording, &deadline));
         }
         map_notices.iter().for_each(warn);
         let (written, outcome) = self.options.output.write(self.options.format, &recording);
@@ -151,14 +157,15 @@ impl ProfileRecording {
         Ok(new_files)
     }
 
-    fn stop(&self, mut spin: impl FnMut()) -> Option<Recording> {
+    fn stop(&self, haste: &Haste, mut spin: impl FnMut()) -> Option<Recording> {
+        let (recorder, begin) = (self.recorder.clone(), Instant::now());
+        let stop = move || recorder.stop_unless(|| haste.is_stop_over(begin));
         if !self.options.recording.linked_maps {
-            return self.recorder.stop();
+            return stop();
         }
         // Servo tells the browser's loop about each source map that is fetched, so the loop must go on.
-        let recorder = self.recorder.clone();
         thread::scope(|scope| {
-            let stopping = scope.spawn(move || recorder.stop());
+            let stopping = scope.spawn(stop);
             while !stopping.is_finished() {
                 spin();
                 thread::sleep(SPIN_INTERVAL);

@@ -172,6 +172,7 @@ impl ApplicationHandler<Wake> for Application {
         };
         session.handle(event);
         if session.is_quitting {
+            session.browser.closing();
             event_loop.exit();
         }
     }

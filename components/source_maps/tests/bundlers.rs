@@ -8,7 +8,7 @@ mod bundled;
 
 use std::fs;
 
-use source_maps::{GeneratedFunction, Link, Place, SourceMap};
+use source_maps::{Deadline, GeneratedFunction, Link, Place, SourceMap};
 use url::Url;
 
 use self::bundled::{SHAPES, TYPED, bundles, generated, place};
@@ -27,7 +27,7 @@ fn script_and_map(name: &str) -> (String, SourceMap) {
         },
     };
     assert!(is_map_of(&content, &script), "{name}");
-    let map = SourceMap::read(&content, base.as_str(), Some(&base)).unwrap();
+    let map = SourceMap::read(&content, base.as_str(), Some(&base), &Deadline::none()).unwrap();
     (script, map)
 }
 
@@ -126,7 +126,13 @@ fn a_map_without_texts_of_sources() {
     let content = fs::read(bundles().join("esbuild.min/map")).unwrap();
     let mut json: serde_json::Value = serde_json::from_slice(&content).unwrap();
     json["sourcesContent"].take();
-    let map = SourceMap::read(json.to_string().as_bytes(), "a.map", None).unwrap();
+    let map = SourceMap::read(
+        json.to_string().as_bytes(),
+        "a.map",
+        None,
+        &Deadline::none(),
+    )
+    .unwrap();
     let script = fs::read_to_string(bundles().join("esbuild.min/script")).unwrap();
     let names = SHAPES.map(|(number, ..)| {
         let (name, definition) = generated(&script, number);

@@ -11,7 +11,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
-use source_maps::{MAX_MAP_BYTES, MapFolder};
+use source_maps::{Deadline, MAX_MAP_BYTES, MapFolder};
 use tempfile::TempDir;
 
 fn folder(files: &[(&str, &str)]) -> TempDir {
@@ -29,7 +29,7 @@ fn find(folder: &TempDir, script: &str) -> Result<Option<(String, String)>, Stri
     let maps = MapFolder::open(folder.path()).unwrap();
     assert_eq!(maps.notices(), []);
     let found = maps
-        .find(script)
+        .find(script, &Deadline::none())
         .map_err(|notice| shown(folder, &notice.to_string()))?;
     Ok(found.map(|map| {
         let path = map.path.strip_prefix(folder.path()).unwrap();
@@ -215,8 +215,20 @@ fn links_between_folders_come_to_an_end() {
     symlink(other.path(), dist.path().join("other")).unwrap();
     symlink("nowhere", dist.path().join("gone.js.map")).unwrap();
     let maps = MapFolder::open(dist.path()).unwrap();
-    assert_eq!(maps.find("app.js").unwrap().unwrap().content, b"1");
-    assert_eq!(maps.find("lib.js").unwrap().unwrap().content, b"2");
+    assert_eq!(
+        maps.find("app.js", &Deadline::none())
+            .unwrap()
+            .unwrap()
+            .content,
+        b"1"
+    );
+    assert_eq!(
+        maps.find("lib.js", &Deadline::none())
+            .unwrap()
+            .unwrap()
+            .content,
+        b"2"
+    );
     let notices: Vec<_> = maps
         .notices()
         .iter()
@@ -236,7 +248,7 @@ fn what_is_too_deep_or_too_large_is_a_notice() {
         .join("/");
     let dist = folder(&[(&format!("{deep}/app.js.map"), "1")]);
     let maps = MapFolder::open(dist.path()).unwrap();
-    assert_eq!(maps.find("app.js"), Ok(None));
+    assert_eq!(maps.find("app.js", &Deadline::none()), Ok(None));
     let [notice] = maps.notices() else {
         panic!("{:?}", maps.notices());
     };

@@ -6,14 +6,20 @@
 
 mod broken_maps;
 
-use source_maps::{GeneratedFunction, MAX_MAP_BYTES, Original, Place, SourceMap};
+use source_maps::{Deadline, GeneratedFunction, MAX_MAP_BYTES, Original, Place, SourceMap};
 use url::Url;
 
 use self::broken_maps::{MAP, broken_maps};
 
 fn read(content: &str) -> SourceMap {
     let base = Url::parse("https://a.test/js/app.js.map").unwrap();
-    SourceMap::read(content.as_bytes(), base.as_str(), Some(&base)).unwrap()
+    SourceMap::read(
+        content.as_bytes(),
+        base.as_str(),
+        Some(&base),
+        &Deadline::none(),
+    )
+    .unwrap()
 }
 
 fn at(map: &SourceMap, line: u32, column: u32) -> Option<(String, u32, u32, Option<String>)> {
@@ -74,7 +80,13 @@ fn what_is_odd_and_legal_is_read() {
 #[test]
 fn a_broken_map_is_a_notice_that_names_it() {
     for (content, why) in broken_maps() {
-        let notice = SourceMap::read(content.as_bytes(), "https://a.test/a.map", None).unwrap_err();
+        let notice = SourceMap::read(
+            content.as_bytes(),
+            "https://a.test/a.map",
+            None,
+            &Deadline::none(),
+        )
+        .unwrap_err();
         assert_eq!(notice.name, "https://a.test/a.map");
         assert!(notice.why.starts_with(why), "{content}\n{notice}\n{why}");
         assert!(!notice.why.ends_with('.'), "{notice}");
@@ -90,19 +102,52 @@ fn no_byte_of_a_map_makes_it_panic() {
             for byte in [0, b'0', b'A', b'g', b'"', b'[', b'{', b',', 0xff] {
                 let mut content = map.as_bytes().to_vec();
                 content[at] = byte;
-                if let Ok(map) = SourceMap::read(&content, "a.map", None) {
+                if let Ok(map) = SourceMap::read(&content, "a.map", None, &Deadline::none()) {
                     map.original(Place { line: 1, column: 1 });
                 }
-                _ = SourceMap::read(&content[..at], "a.map", None);
+                _ = SourceMap::read(&content[..at], "a.map", None, &Deadline::none());
             }
         }
     }
 }
 
 #[test]
+fn a_long_url_is_cut_and_the_cut_is_marked() {
+    for source in [
+        "ä".repeat(1_000_000),
+        format!("https://b.test/{}.ts", "a".repeat(1_000_000)),
+        // It is short before it is resolved.
+        "ä".repeat(20_000),
+    ] {
+        let content = MAP.replace("a.ts", &source);
+        let base = Url::parse("https://a.test/a.map").unwrap();
+        let map = SourceMap::read(content.as_bytes(), "a.map", Some(&base), &Deadline::none());
+        let map = map.unwrap();
+        let url = map.sources().next().unwrap().url;
+        assert!((65_500..=65_536).contains(&url.len()), "{}", url.len());
+        assert!(
+            url.ends_with('…') || url.ends_with("%E2%80%A6"),
+            "{}",
+            &url[65_400..]
+        );
+    }
+}
+
+#[test]
+fn reading_ends_when_the_deadline_passes() {
+    let passed = Deadline::none().or_when(|| Some("somebody is in a hurry".to_owned()));
+    let notice = SourceMap::read(MAP.as_bytes(), "a.map", None, &passed).unwrap_err();
+    assert_eq!(notice.to_string(), "a.map: somebody is in a hurry");
+}
+
+#[test]
 #[cfg_attr(miri, ignore = "it is too large")]
 fn what_is_too_large_is_a_notice() {
-    let why = |content: &[u8]| SourceMap::read(content, "a.map", None).unwrap_err().why;
+    let why = |content: &[u8]| {
+        SourceMap::read(content, "a.map", None, &Deadline::none())
+            .unwrap_err()
+            .why
+    };
     assert_eq!(
         why(&vec![b' '; MAX_MAP_BYTES as usize + 1]),
         "the source map has 100000001 bytes; more than 100000000 are not read"
@@ -212,7 +257,13 @@ fn sources_are_resolved_against_the_map() {
         ("", "../src/a.ts", "../src/a.ts"),
         ("lib", "a.ts", "lib/a.ts"),
     ] {
-        let map = SourceMap::read(with(root, source).as_bytes(), "dist/a.map", None).unwrap();
+        let map = SourceMap::read(
+            with(root, source).as_bytes(),
+            "dist/a.map",
+            None,
+            &Deadline::none(),
+        )
+        .unwrap();
         assert_eq!(map.sources().next().unwrap().url, path);
     }
     // A source without a name has no place; the others keep theirs.

@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::fs;
 use std::net::TcpListener;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -448,6 +449,60 @@ fn a_signal_ends_the_recording_and_saves_it() {
         let leaves = leaves(&recording(&file));
         assert!(leaves["seventy"] > 0, "{leaves:?}");
     }
+}
+
+/// Records a page whose script links to a map that never comes, and sends these signals one after the other. Each is another
+/// one, so that none is lost.
+fn record_until_signals(signals: &[&str]) -> (Output, Option<Recording>) {
+    let folder = Folder::new();
+    let script = "function late() {
+          const end = performance.now() + 60;
+          while (performance.now() < end);
+        }
+        late();
+        const isDone = true;
+        //# sourceMappingURL=/checkpoint/late.map";
+    let site = Site::plain()
+        .generated("/late.js", script.to_owned())
+        .generated(
+            "/page.html",
+            "<!DOCTYPE html><script src='late.js'></script>".to_owned(),
+        )
+        .serve();
+    let (file, url) = (folder.file("a.html"), site.url("/page.html"));
+    let until = "isDone && document.querySelector('#none').id";
+    let arguments = ["--until-js", until, "-o", &file, &url];
+    let mut command = Command::start(&profile_arguments(&arguments));
+    command.wait_for_error("not true yet: TypeError");
+    for name in signals {
+        command.signal(name);
+    }
+    let output = command.end();
+    let is_saved = Path::new(&file).exists();
+    (output, is_saved.then(|| recording(&file)))
+}
+
+#[test]
+fn after_a_signal_no_map_is_waited_for() {
+    for signals in [&["INT"][..], &["TERM", "INT"]] {
+        let (output, recording) = record_until_signals(signals);
+        output.assert_success();
+        let told = &output.stderr;
+        assert!(
+            told.contains("has not confirmed the end of its recording"),
+            "{told}"
+        );
+        assert!(!told.contains("did not come within"), "{told}");
+        let leaves = leaves(&recording.expect("it is saved"));
+        assert!(leaves["late"] > 0, "{leaves:?}");
+    }
+}
+
+#[test]
+fn a_third_signal_ends_the_browser_at_once() {
+    let (output, recording) = record_until_signals(&["TERM", "HUP", "INT"]);
+    assert_ne!(output.status.signal(), None, "{}", output.stderr);
+    assert!(recording.is_none());
 }
 
 #[test]

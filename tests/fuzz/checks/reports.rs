@@ -105,7 +105,7 @@ pub fn reports(input: &[u8]) {
                 .is_none_or(|max| finished.weight() <= max.get())
         );
         let mut recording = profile_formats::Recording::of_one(finished, 1., None);
-        profile_formats::apply_own_maps(&mut recording);
+        profile_formats::apply_own_maps(&mut recording, &profile_formats::Deadline::none());
         check_recording(&recording);
     }
 }

@@ -4,7 +4,7 @@
 
 //! Each input is a map, perhaps with a script before it: up to a zero byte, or what is before it is empty.
 
-use source_maps::{GeneratedFunction, Link, Place, SourceMap};
+use source_maps::{Deadline, GeneratedFunction, Link, Place, SourceMap};
 use url::Url;
 
 const SCRIPT: &str = "https://a.test/js/app.js";
@@ -36,7 +36,7 @@ pub fn source_map(input: &[u8]) {
 }
 
 fn check(content: &[u8], base: &Url) {
-    let map = match SourceMap::read(content, SCRIPT, Some(base)) {
+    let map = match SourceMap::read(content, SCRIPT, Some(base), &Deadline::none()) {
         Ok(map) => map,
         Err(notice) => return check_notice(notice.to_string(), SCRIPT),
     };
