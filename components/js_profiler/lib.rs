@@ -63,6 +63,8 @@ mod sampled_loop;
 mod sampled_recording;
 mod sampled_session;
 mod sampled_thread;
+#[cfg(test)]
+mod sampled_while_running;
 mod sampling_thread;
 mod schedule;
 mod script_sources;
@@ -74,6 +76,8 @@ mod table;
 mod ticks;
 mod trace_builder;
 mod visibility;
+#[cfg(test)]
+mod wasm_instance;
 
 pub use compressed_trace::compress;
 pub use embedding::RuntimeEventLoop;

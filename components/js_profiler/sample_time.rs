@@ -7,23 +7,16 @@
 //! Each sample is compared with the time at which it was due. On a busy machine most samples are late for other reasons,
 //! but some are not, and these are compared.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use js_profiler_traits::EventLoopId;
-use js_profiler_traits::activity::SharedActivity;
 use servo_base::cross_process_instant::CrossProcessInstant;
-use smallvec::SmallVec;
 
-use crate::description::SharedDescription;
 use crate::outcome::Outcome;
 use crate::sample::Sample;
 use crate::sampled_thread::{Audience, SampledThread, StackTaker};
-use crate::spidermonkey::test_context::TestContext;
-use crate::stop::tests::EVENT_LOOPS;
-use crate::stop::{Thread, wake_promptly};
+use crate::sampled_while_running::while_running;
+use crate::stop::wake_promptly;
 
 /// Stacks with this many frames are deep.
 const DEEP: usize = 300;
@@ -92,52 +85,19 @@ impl Late {
     }
 }
 
-/// Sets a flag when it is dropped.
-struct Ends<'a>(&'a AtomicBool);
-
-impl Drop for Ends<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
 /// Samples a thread that runs the script, until there are enough samples.
 fn later(sample: impl Fn(&mut SampledThread, &mut StackTaker, &Audience, &mut Late) + Sync) -> i64 {
-    let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
-    let context = TestContext::new();
-    let engine = context.engine();
-    let (thread, engine) = (Thread::current().unwrap(), engine.sampled());
-    let activity = SharedActivity::of_this_thread();
-    let description = Arc::new(SharedDescription::of_this_thread());
-    let has_ended = AtomicBool::new(false);
-    let mut later = None;
-    context.with_scripts(|evaluate| {
-        evaluate(c"https://a.test/a.js", 1, SCRIPT);
-        thread::scope(|scope| {
-            scope.spawn(|| {
-                wake_promptly();
-                let mut sampled =
-                    SampledThread::new(EventLoopId(1), Some(thread), engine, activity, description);
-                let audience = Audience {
-                    realms: SmallVec::new(),
-                    everything: true,
-                };
-                let mut taker = StackTaker::new();
-                let mut late = Late::default();
-                while !late.are_enough() && !has_ended.load(Ordering::Relaxed) {
-                    sample(&mut sampled, &mut taker, &audience, &mut late);
-                }
-                has_ended.store(true, Ordering::Relaxed);
-                later = late.are_enough().then(|| late.later());
-            });
-            // Otherwise a script that throws leaves the sampling thread waiting.
-            let _end = Ends(&has_ended);
-            while !has_ended.load(Ordering::Relaxed) {
-                evaluate(c"https://a.test/b.js", 1, "rounds()");
-            }
-        });
+    let mut late = while_running(SCRIPT, "rounds()", |thread, is_running| {
+        wake_promptly();
+        let mut taker = StackTaker::new();
+        let mut late = Late::default();
+        while !late.are_enough() && is_running() {
+            sample(thread, &mut taker, &Audience::of_everything(), &mut late);
+        }
+        late
     });
-    later.expect("there are enough samples")
+    assert!(late.are_enough());
+    late.later()
 }
 
 fn assert_not_later(how: &str, later: i64) {

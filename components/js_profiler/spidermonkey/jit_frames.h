@@ -152,6 +152,7 @@ class JitFrames {
   Walked fromWasm(uintptr_t pc, uintptr_t fp, const js::wasm::Instance* instance, uintptr_t callee);
   Walked fromWasmRegisters(const StrobeRegisters& registers, uintptr_t wasmInstance);
   bool holdsWasmFrame(uintptr_t fp) const;
+  bool isInstance(uintptr_t value) const;
   const js::wasm::Instance* nearestInstance(uintptr_t fp) const;
 };
 

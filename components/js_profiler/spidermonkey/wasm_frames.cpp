@@ -4,9 +4,12 @@
 
 #include "jit_frames.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "jit/Registers.h"
+#include "vm/JSContext.h"
+#include "vm/Realm.h"
 #include "wasm/WasmCode.h"
 #include "wasm/WasmFrame.h"
 #include "wasm/WasmFrameIter.h"
@@ -126,6 +129,22 @@ JitFrames::WasmEnd JitFrames::emitWasm(uintptr_t pc, uintptr_t* fp, const wasm::
   return WasmEnd::Done;
 }
 
+// Whether a value is the address of an instance in the current realm. Optimised code keeps any value in the register of
+// the instance, so it is not read before that is known. The list changes only in functions of the engine, on this thread,
+// which is in WebAssembly code.
+bool JitFrames::isInstance(uintptr_t value) const {
+  // In a realm with more of them, the frames say which one it is.
+  constexpr size_t MaxInstances = 256;
+  const JS::Realm* realm = cx_->realm();
+  if (!realm) {
+    return false;
+  }
+  const wasm::InstanceVector& instances = realm->wasm.instances();
+  size_t length = std::min(instances.length(), MaxInstances);
+  return std::any_of(instances.begin(), instances.begin() + length,
+                     [&](const wasm::Instance* instance) { return reinterpret_cast<uintptr_t>(instance) == value; });
+}
+
 Walked JitFrames::fromWasmRegisters(const StrobeRegisters& registers, uintptr_t wasmInstance) {
   wasm::RegisterState state;
   state.pc = reinterpret_cast<void*>(registers.pc);
@@ -138,10 +157,10 @@ Walked JitFrames::fromWasmRegisters(const StrobeRegisters& registers, uintptr_t 
       !wasm::StartUnwinding(state, &unwound, &unwoundCaller)) {
     return contradict("WebAssembly is between two frames");
   }
-  // The register is valid in functions, but not in the code between functions. A function that has no frame yet may
+  // The register may be valid in functions, but not in the code between functions. A function that has no frame yet may
   // belong to another instance than its caller.
   const wasm::Instance* instance = nullptr;
-  if (!unwoundCaller && unwound.codeRange && unwound.codeRange->isFunction()) {
+  if (!unwoundCaller && unwound.codeRange && unwound.codeRange->isFunction() && isInstance(wasmInstance)) {
     instance = reinterpret_cast<const wasm::Instance*>(wasmInstance);
   }
   return fromWasm(reinterpret_cast<uintptr_t>(unwound.pc), reinterpret_cast<uintptr_t>(unwound.fp), instance, 0);
