@@ -101,7 +101,8 @@ impl EventLoop {
 
     /// Starts a session that samples the realm which the context is in. Unless the session is paused, its
     /// first sample has been taken when this returns; the function that starts the session is on the stack of
-    /// that sample. If the thread cannot be stopped in time, that sample is missed.
+    /// that sample. If the thread cannot be stopped in time, that sample is missed, and if the sampling thread does not answer
+    /// in time, the session begins later.
     ///
     /// `browsing_context` is that of the realm's document; [`crate::force_sample`] finds the session by it.
     /// `on_end` is called on the sampling thread when a sample finds the buffer full, or when the session
@@ -127,8 +128,9 @@ impl EventLoop {
         self.sessions.set(self.sessions.get() + 1);
         let id = SessionId(NEXT_SESSION.fetch_add(1, Ordering::Relaxed));
         let (event_loop, on_end) = (self.id, Box::new(on_end));
-        // Without an answer the sampling thread has ended. The session is told of that in other ways.
-        let _ = sampling_thread.ask(move |sampler| {
+        // Without an answer the sampling thread has ended, of which the session is told in other ways, or it is late. The
+        // session begins later then.
+        let _ = sampling_thread.ask_briefly(move |sampler| {
             let schedule = sampler.schedule(options.sample_interval, options.is_paused);
             let session =
                 SampledSession::new(id, realm, browsing_context, schedule, options, on_end);
@@ -143,13 +145,14 @@ impl EventLoop {
     }
 
     /// The memory that the sampling thread has allocated for this event loop, in bytes: tables of functions,
-    /// sessions with their traces, and a recording.
+    /// sessions with their traces, and a recording. 0 if the sampling thread does not answer in time.
     pub fn memory(&self) -> usize {
         let id = self.id;
         // The event loop may be recorded without having sessions. Nothing is allocated for it unless it has joined
         // the sampling thread.
         let memory = registry::sampling_thread_of(id).and_then(|sampling_thread| {
-            sampling_thread.ask(move |sampler| sampler.event_loop(id).map(|one| one.memory()))
+            sampling_thread
+                .ask_briefly(move |sampler| sampler.event_loop(id).map(|one| one.memory()))
         });
         memory.flatten().unwrap_or(0)
     }

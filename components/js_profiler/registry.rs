@@ -321,7 +321,7 @@ pub fn sources_to_read(id: EventLoopId) -> Option<SourceRequest> {
         (request, event_loop.sampling_thread.clone())
     };
     let new_sources = sampling_thread.and_then(|thread| {
-        thread.ask(move |sampler| sampler.event_loop(id).map(SampledLoop::take_new_sources))
+        thread.ask_briefly(move |sampler| sampler.event_loop(id).map(SampledLoop::take_new_sources))
     });
     request
         .ids
@@ -524,7 +524,7 @@ mod tests {
     };
     use js_profiler_traits::{Marker, RealmId, SessionId, Trace};
     use servo_base::cross_process_instant::CrossProcessInstant;
-    use servo_base::id::TEST_WEBVIEW_ID;
+    use servo_base::id::{BrowsingContextId, Index, PipelineNamespaceId, TEST_WEBVIEW_ID};
 
     use super::*;
     use crate::failure::{Failure, OnTrace};
@@ -731,6 +731,28 @@ mod tests {
         drop(event_loop);
         assert!(!is_sampling());
         assert!(join_for_sessions(id).is_err());
+    }
+
+    #[test]
+    fn nobody_waits_for_long_for_a_sampling_thread_that_does_not_answer() {
+        let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
+        let event_loop = Loop::begin();
+        let sampling_thread = join_for_sessions(event_loop.id).unwrap();
+        let (go_on, when_to_go_on) = crossbeam_channel::bounded::<()>(0);
+        sampling_thread.send(move |_| {
+            let _ = when_to_go_on.recv();
+        });
+        assert_eq!(sampling_thread.ask_briefly(|_| ()), None);
+        assert!(status().iter().any(|one| one.id == event_loop.id));
+        let context = BrowsingContextId {
+            namespace_id: PipelineNamespaceId(1),
+            index: Index::new(1).unwrap(),
+        };
+        assert_eq!(sampling_thread::force_sample(context), Err(1));
+        drop(go_on);
+        assert_eq!(sampling_thread.ask(|_| ()), Some(()));
+        assert_eq!(sampling_thread::force_sample(context), Ok(()));
+        drop(sampling_thread);
     }
 
     #[test]

@@ -33,6 +33,13 @@ use crate::stop;
 use crate::subscribers::Occasion;
 use crate::ticks::Ticks;
 
+/// How long others wait for an answer. The thread serves requests between two samples, but a machine may be busy, and somebody
+/// may have stopped the thread.
+pub const LONGEST_WAIT: Duration = Duration::from_millis(500);
+
+/// How long others wait until the thread is ready.
+const LONGEST_START: Duration = Duration::from_secs(5);
+
 /// What the sampling thread is asked to do. It is dropped undone if the thread has ended.
 type Request = Box<dyn FnOnce(&mut Sampler) + Send>;
 
@@ -85,11 +92,13 @@ impl SamplingThread {
                 let _ = ready.send(());
                 sampler.run();
             })?;
-        // Waits until the thread is ready, so that the first tick of the first session is not late. An error
-        // means that the thread panicked.
+        // Waits until the thread is ready, so that the first tick of the first session is not late.
         when_ready
-            .recv()
-            .map_err(|_| io::Error::other("it panicked while it started"))?;
+            .recv_timeout(LONGEST_START)
+            .map_err(|error| match error {
+                RecvTimeoutError::Timeout => io::Error::from(io::ErrorKind::TimedOut),
+                RecvTimeoutError::Disconnected => io::Error::other("it panicked while it started"),
+            })?;
         Ok(Self {
             requests: Some(sender),
             handle: Some(handle),
@@ -117,7 +126,16 @@ impl SamplingThread {
         when_answered
     }
 
-    /// Sends a request, and waits for the answer. `None` if the thread has ended.
+    /// Sends a request, and waits for the answer for [`LONGEST_WAIT`]. `None` if the thread has ended, or if no answer has
+    /// come. The request is carried out later then.
+    pub fn ask_briefly<T: Send + 'static>(
+        &self,
+        request: impl FnOnce(&mut Sampler) -> T + Send + 'static,
+    ) -> Option<T> {
+        self.begin_to_ask(request).recv_timeout(LONGEST_WAIT).ok()
+    }
+
+    /// Sends a request, and waits for the answer, however long that takes. `None` if the thread has ended.
     pub fn ask<T: Send + 'static>(
         &self,
         request: impl FnOnce(&mut Sampler) -> T + Send + 'static,
@@ -156,21 +174,22 @@ pub fn end_sampling() {
 /// # Errors
 ///
 /// The number of sessions that did not get a sample, because their thread did not stop or its stack could not
-/// be walked.
+/// be walked; 1 if the sampling thread does not answer.
 pub fn force_sample(browsing_context: BrowsingContextId) -> Result<(), usize> {
-    // Without a sampling thread, or without an answer from it, there are no sessions.
-    let failed = SamplingThread::current()
-        .and_then(|thread| thread.ask(move |sampler| sampler.force_sample(browsing_context)));
-    match failed {
-        None | Some(0) => Ok(()),
-        Some(failed) => Err(failed),
+    // Without a sampling thread there are no sessions.
+    let Some(thread) = SamplingThread::current() else {
+        return Ok(());
+    };
+    match thread.ask_briefly(move |sampler| sampler.force_sample(browsing_context)) {
+        Some(0) => Ok(()),
+        failed => Err(failed.unwrap_or(1)),
     }
 }
 
-/// The status of all event loops that are sampled.
+/// The status of all event loops that are sampled. Nothing is known of them if the sampling thread does not answer.
 pub fn status() -> Vec<SampledLoopStatus> {
     let status = SamplingThread::current().and_then(|thread| {
-        thread.ask(|sampler| {
+        thread.ask_briefly(|sampler| {
             let event_loops = sampler.event_loops.iter();
             event_loops
                 .map(|event_loop| event_loop.status(&sampler.ticks))
